@@ -1,0 +1,133 @@
+# One target per need; `make help` lists them. Needs Python >= 3.10 and Node >= 20, makes the rest itself.
+
+PYTHON ?= python3
+NPM ?= npm
+VENV := .venv
+BIN := $(VENV)/bin
+VENV6 := .venv-ipykernel6
+RESULTS := test-results
+LAB_ARGS ?=
+PYTEST_ARGS ?=
+PYTEST := $(BIN)/python -m pytest
+
+STATIC := agentnb/static/widget.js
+JS_SOURCES := $(shell find js/src -name '*.ts' -o -name '*.tsx' -o -name '*.css' 2>/dev/null) $(wildcard js/*.mjs js/package.json js/tsconfig.json)
+NOTEBOOKS := $(sort $(wildcard notebooks/*.ipynb tests/notebooks/*.ipynb))
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help env static lab test check check-python check-js fix types test-unit test-kernel test-notebooks test-js \
+	test-browser test-peers notebooks chromium build bench pins clean distclean
+
+help: ## list the targets
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | expand -t 18
+
+# ---------------------------------------------------------------- environment
+
+env: $(VENV)/.installed ## the Python environment and the built front end
+
+$(VENV)/.created:
+	$(PYTHON) scripts/python_version.py
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@touch $@
+
+# What is installed changes with the requirements, not with the code: the install is editable.
+$(VENV)/.installed: $(VENV)/.created pyproject.toml constraints.txt | $(STATIC)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt hatchling hatch-jupyter-builder editables
+	SKIP_JUPYTER_BUILDER=1 $(BIN)/python -m pip install --quiet --constraint constraints.txt --no-build-isolation --editable '.[dev]'
+	@touch $@
+
+# A second environment whose kernel is ipykernel 6: there, clicks reach a running cell in another way.
+$(VENV6)/.installed: pyproject.toml constraints.txt constraints-ipykernel6.txt | $(STATIC)
+	test -x $(VENV6)/bin/python || $(PYTHON) -m venv $(VENV6)
+	grep -v '^ipykernel==' constraints.txt > $(VENV6)/constraints.txt
+	cat constraints-ipykernel6.txt >> $(VENV6)/constraints.txt
+	$(VENV6)/bin/python -m pip install --quiet --constraint $(VENV6)/constraints.txt hatchling hatch-jupyter-builder editables
+	SKIP_JUPYTER_BUILDER=1 $(VENV6)/bin/python -m pip install --quiet --constraint $(VENV6)/constraints.txt \
+		--no-build-isolation --editable . ipykernel
+	@touch $@
+
+js/node_modules/.installed: js/package.json js/package-lock.json
+	cd js && $(NPM) ci --no-fund --no-audit --loglevel=error
+	@touch $@
+
+static: $(STATIC) ## build the front end
+
+$(STATIC): js/node_modules/.installed $(JS_SOURCES)
+	cd js && $(NPM) run --silent build
+	@touch $@
+
+chromium: $(VENV)/.installed ## find a Chromium for the browser tests, or install one
+	@$(BIN)/python scripts/chromium.py
+
+pins: $(VENV)/.installed ## write constraints.txt from what is installed
+	$(BIN)/python scripts/pins.py > constraints.txt.new && mv constraints.txt.new constraints.txt
+
+# ---------------------------------------------------------------- use
+
+lab: $(VENV)/.installed $(STATIC) ## open JupyterLab on the quickstart (LAB_ARGS: more options)
+	$(BIN)/jupyter lab $(LAB_ARGS) notebooks/quickstart.ipynb
+
+# ---------------------------------------------------------------- checks and tests
+
+test: check test-unit test-kernel test-notebooks test-js test-browser ## everything that must pass
+
+check: check-python check-js ## static checks, both languages
+
+check-python: $(VENV)/.installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	PYTHONUTF8=1 $(BIN)/lint-imports --no-logo
+	$(BIN)/python scripts/types.py --check
+
+check-js: js/node_modules/.installed
+	cd js && $(NPM) run --silent check
+
+fix: $(VENV)/.installed js/node_modules/.installed ## let the formatters do what they can
+	$(BIN)/ruff check --fix . || true
+	$(BIN)/ruff format .
+	cd js && $(NPM) run --silent fix
+
+types: $(VENV)/.installed js/node_modules/.installed ## JSON Schema and TypeScript types from the Python state
+	$(BIN)/python scripts/types.py
+
+test-unit: $(VENV)/.installed ## Python, one process
+	$(PYTEST) tests/unit $(PYTEST_ARGS)
+
+test-kernel: $(VENV)/.installed $(VENV6)/.installed ## real kernels (ipykernel 7 and 6), no front end
+	$(PYTEST) tests/kernel $(PYTEST_ARGS)
+
+test-notebooks: $(VENV)/.installed ## every notebook against its stored outputs
+	$(PYTEST) --nbval --nbval-sanitize-with tests/notebooks/sanitize.cfg -p no:cacheprovider $(NOTEBOOKS) tests/notebooks $(PYTEST_ARGS)
+
+test-js: js/node_modules/.installed ## TypeScript
+	cd js && $(NPM) test --silent
+
+test-browser: $(VENV)/.installed $(VENV6)/.installed $(STATIC) chromium ## real JupyterLab in a real Chromium
+	$(PYTEST) tests/browser $(PYTEST_ARGS)
+
+test-peers: $(VENV)/.installed ## a real agent from npm against a scripted model (opt-in)
+	$(PYTEST) tests/peers -m peers $(PYTEST_ARGS)
+
+notebooks: $(VENV)/.installed ## execute the notebooks and store their outputs
+	$(BIN)/python scripts/execute.py $(NOTEBOOKS)
+
+bench: $(VENV)/.installed $(STATIC) chromium ## measure, print a table with ratios
+	$(BIN)/python -m tests.benchmarks
+
+# ---------------------------------------------------------------- distribution
+
+build: $(VENV)/.installed $(STATIC) ## sdist and wheel in dist/, checked
+	rm -rf dist
+	$(BIN)/python -m build --no-isolation
+	$(BIN)/python scripts/distribution.py dist
+
+clean: ## what builds and tests made
+	rm -rf dist build agentnb/static js/dist js/lib $(RESULTS) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find agentnb tests scripts -name __pycache__ -type d -prune -exec rm -rf {} +
+
+distclean: clean ## and the environments
+	rm -rf $(VENV) $(VENV6) js/node_modules .cache

@@ -1,0 +1,57 @@
+"""agentnb: AI coding agents in notebooks, over the Agent Client Protocol.
+
+Importing this package starts nothing and loads nothing heavy; every public name is loaded at its first use.
+
+Example:
+    >>> import agentnb
+    >>> turn = agentnb.start("eliza").prompt("Hello")  # doctest: +SKIP
+    >>> turn.wait().text  # doctest: +SKIP
+    'How do you do. Please tell me your problem.'
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from agentnb.api.agents import agents as agents
+    from agentnb.api.session import Session as Session
+    from agentnb.api.start import chat as chat
+    from agentnb.api.start import start as start
+    from agentnb.api.turn import Turn as Turn
+    from agentnb.errors import AgentnbError as AgentnbError
+
+__version__ = "0.1.0"
+
+_PUBLIC = {
+    "AgentnbError": "agentnb.errors",
+    "Session": "agentnb.api.session",
+    "Turn": "agentnb.api.turn",
+    "agents": "agentnb.api.agents",
+    "chat": "agentnb.api.start",
+    "start": "agentnb.api.start",
+}
+
+__all__ = ["AgentnbError", "Session", "Turn", "__version__", "agents", "chat", "start"]  # noqa: F822 - lazy
+
+
+def __getattr__(name: str) -> Any:
+    if name in _PUBLIC:
+        return getattr(import_module(_PUBLIC[name]), name)
+    message = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(message)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+def load_ipython_extension(ip: Any) -> None:
+    """Load the ``%agent`` magics (``%load_ext agentnb``)."""
+    import_module("agentnb.ipython").load(ip)
+
+
+def unload_ipython_extension(ip: Any) -> None:
+    """Take the ``%agent`` magics away (``%unload_ext agentnb``)."""
+    import_module("agentnb.ipython").unload(ip)

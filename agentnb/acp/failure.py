@@ -1,0 +1,109 @@
+"""Failures on the wire: JSON-RPC errors, and how they become ours and ours become theirs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from agentnb.errors import (
+    AgentError,
+    AgentnbError,
+    AgentRefused,
+    AuthenticationRequired,
+    OutsideWorkspace,
+    PermissionDenied,
+    ProtocolError,
+    UsageError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+METHOD_NOT_FOUND = -32601
+INVALID_PARAMS = -32602
+INTERNAL_ERROR = -32603
+AUTHENTICATION_REQUIRED = -32000
+DENIED = -32001
+NOT_FOUND = -32002
+CANCELLED = -32800
+
+
+class RpcError(Exception):
+    """A JSON-RPC error, theirs or ours.
+
+    Args:
+        code: The JSON-RPC or ACP error code.
+        message: What it says.
+        data: More, as sent.
+    """
+
+    def __init__(self, code: int, message: str, data: Any = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.data = data
+
+    @classmethod
+    def received(cls, error: Any) -> RpcError:
+        """Read an ``error`` member, however it is made."""
+        if not isinstance(error, dict):
+            return cls(INTERNAL_ERROR, str(error))
+        code = error.get("code")
+        message = error.get("message")
+        return cls(
+            code if isinstance(code, int) else INTERNAL_ERROR,
+            message if isinstance(message, str) and message else "no reason given",
+            error.get("data"),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """The ``error`` member."""
+        error: dict[str, Any] = {"code": self.code, "message": self.message}
+        return error if self.data is None else {**error, "data": self.data}
+
+
+def answered(error: BaseException) -> RpcError:
+    """What the agent is told when its request failed with *error*."""
+    if isinstance(error, RpcError):
+        return error
+    if isinstance(error, PermissionDenied):
+        return RpcError(DENIED, str(error))
+    if isinstance(error, (OutsideWorkspace, ProtocolError, UsageError)):
+        return RpcError(INVALID_PARAMS, str(error))
+    if isinstance(error, AgentnbError):
+        return RpcError(INTERNAL_ERROR, str(error))
+    return RpcError(INTERNAL_ERROR, f"The client failed: {type(error).__name__}.")
+
+
+def refused(
+    title: str, method: str, error: RpcError, methods: Sequence[dict[str, Any]], login: str | None
+) -> AgentError:
+    """What the user is told when the agent called *title* answered *method* with *error*."""
+    if error.code == AUTHENTICATION_REQUIRED:
+        return AuthenticationRequired(f"{title} wants a login first.", hint=_how(methods, error.data, login))
+    reason = error.message.rstrip(".") + _details(error.data)
+    return AgentRefused(f"{title} refused {method}: {reason}.", code=error.code, data=error.data)
+
+
+def _details(data: Any) -> str:
+    details = data.get("details") or data.get("message") if isinstance(data, dict) else data
+    return f" ({details.strip().rstrip('.')})" if isinstance(details, str) and details.strip() else ""
+
+
+def _how(methods: Sequence[dict[str, Any]], data: Any, login: str | None) -> str:
+    sent = data.get("authMethods") if isinstance(data, dict) else None
+    offered = sent if isinstance(sent, list) and sent else methods
+    names = [name for method in offered if isinstance(method, dict) and (name := _name(method))]
+    ways = f"It offers: {'; '.join(names)}." if names else ""
+    typed = f"Type `{login}` in a terminal, then try again." if login else ""
+    return " ".join(filter(None, (ways, typed))) or "Log in with the agent's own program, then try again."
+
+
+def _name(method: dict[str, Any]) -> str:
+    name = method.get("name") or method.get("id")
+    if not isinstance(name, str):
+        return ""
+    variables = method.get("vars")
+    if method.get("type") == "env_var" and isinstance(variables, list):
+        wanted = [each.get("name") for each in variables if isinstance(each, dict)]
+        return f"{name} (set {', '.join(filter(None, wanted))})"
+    return name

@@ -1,0 +1,169 @@
+"""The files service: what agents read and write through us, confined to the workspace.
+
+ACP ``fs/read_text_file`` and ``fs/write_text_file``. Bytes are touched as little as possible: newlines and modes stay,
+and a write happens whole or not at all.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import stat
+import uuid
+from typing import TYPE_CHECKING, Any
+
+from agentnb.acp.failure import INVALID_PARAMS, NOT_FOUND, RpcError
+from agentnb.policy.door import Door
+from agentnb.state import ToolDiffContent
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from agentnb.acp.listener import Listener
+    from agentnb.policy.workspace import Workspace
+
+LIMIT = 64 * 1024 * 1024
+"""The largest file, in bytes, that is read for an agent."""
+
+_PREVIEW = 256 * 1024
+
+
+class Files:
+    """The files of one session.
+
+    Args:
+        workspace: What they are confined to.
+        listener: Who lets the agent through.
+    """
+
+    def __init__(self, workspace: Workspace, listener: Listener) -> None:
+        self._workspace = workspace
+        self._listener = listener
+
+    async def read(self, params: dict[str, Any]) -> dict[str, Any]:
+        """Answer ``fs/read_text_file``: all lines, or *limit* of them beginning with *line* (counted from one).
+
+        Raises:
+            OutsideWorkspace: If the path is not in the workspace.
+            PermissionDenied: If the listener says no.
+            RpcError: If there is no such text file.
+        """
+        path = self._workspace.resolve(_text(params, "path"))
+        await self._listener.authorize(Door(kind="read", title=f"Read {path.name}", path=str(path)))
+        text = await asyncio.to_thread(_read, path)
+        return {"content": _lines(text, _count(params.get("line")), _count(params.get("limit")))}
+
+    async def write(self, params: dict[str, Any]) -> dict[str, Any]:
+        """Answer ``fs/write_text_file``: the whole file, made with its folders if it is not there.
+
+        Raises:
+            OutsideWorkspace: If the path is not in the workspace.
+            PermissionDenied: If the listener says no.
+            RpcError: If it cannot be written.
+        """
+        named, content = _text(params, "path"), _text(params, "content")
+        path = self._workspace.resolve(named)
+        old = await asyncio.to_thread(_current, path)
+        await self._listener.authorize(_write_door(path, old, content))
+        if self._workspace.resolve(named) != path:  # a link was moved while the user was asked
+            raise RpcError(INVALID_PARAMS, f"{named} no longer leads to the same file.")
+        await asyncio.to_thread(_write, path, content)
+        return {}
+
+
+def _write_door(path: Path, old: str | None, new: str) -> Door:
+    small = len(new) + len(old or "") <= _PREVIEW
+    preview = (ToolDiffContent(path=str(path), old_text=old, new_text=new),) if small else None
+    return Door(kind="write", title=f"Write {path.name}", path=str(path), preview=preview)
+
+
+def _text(params: dict[str, Any], name: str) -> str:
+    value = params.get(name)
+    if not isinstance(value, str):
+        raise RpcError(INVALID_PARAMS, f"`{name}` must be text.")
+    return value
+
+
+def _count(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def _lines(text: str, line: int | None, limit: int | None) -> str:
+    if (line or 1) == 1 and limit is None:
+        return text
+    lines = text.split("\n")
+    first = max((line or 1) - 1, 0)
+    last = len(lines) if limit is None else first + limit
+    chosen = "\n".join(lines[first:last])
+    return chosen + "\n" if limit and last < len(lines) else chosen
+
+
+def _read(path: Path) -> str:
+    data = _bytes(path)
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise RpcError(INVALID_PARAMS, f"{path} is not UTF-8 text.") from error
+
+
+def _bytes(path: Path) -> bytes:
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+    try:
+        descriptor = os.open(path, flags)
+    except OSError as error:
+        raise _failure(path, error) from error
+    with open(descriptor, "rb") as file:  # noqa: PTH123 - a descriptor, opened so that no pipe can block us
+        state = os.fstat(descriptor)
+        if not stat.S_ISREG(state.st_mode):
+            raise RpcError(INVALID_PARAMS, f"{path} is not a file.")
+        if state.st_size > LIMIT:
+            raise RpcError(INVALID_PARAMS, f"{path} has {state.st_size} bytes, more than the {LIMIT} that are read.")
+        return file.read()
+
+
+def _current(path: Path) -> str | None:
+    """What the file holds now, for the preview; None when it is new or no text."""
+    try:
+        return _read(path)
+    except RpcError:
+        return None
+
+
+def _write(path: Path, content: str) -> None:
+    try:
+        before = path.read_bytes() if path.is_file() else b""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _replace(path, _newlines(content, before).encode("utf-8", "replace"))
+    except OSError as error:
+        raise _failure(path, error) from error
+
+
+def _newlines(content: str, before: bytes) -> str:
+    """*content* with the newlines that the file had, where it had one kind only."""
+    windows = before.count(b"\r\n")
+    if windows and windows == before.count(b"\n") and "\r\n" not in content:
+        return content.replace("\n", "\r\n")
+    return content
+
+
+def _replace(path: Path, data: bytes) -> None:
+    if path.is_dir():
+        raise RpcError(INVALID_PARAMS, f"{path} is a folder.")
+    draft = path.with_name(f".{path.name[:64]}.{uuid.uuid4().hex[:8]}.part")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+    try:
+        with open(descriptor, "wb") as file:  # noqa: PTH123 - a descriptor
+            file.write(data)
+        with contextlib.suppress(FileNotFoundError):
+            draft.chmod(stat.S_IMODE(path.stat().st_mode))
+        draft.replace(path)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
+
+
+def _failure(path: Path, error: OSError) -> RpcError:
+    if isinstance(error, FileNotFoundError):
+        return RpcError(NOT_FOUND, f"There is no file {path}.", {"uri": str(path)})
+    return RpcError(INVALID_PARAMS, f"{path}: {error.strerror or error}.")

@@ -1,0 +1,29 @@
+"""The listener: who hears what the agent says in one session, and lets it through our doors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from agentnb.errors import AgentnbError
+    from agentnb.policy.door import Door
+    from agentnb.state import XTerminalData, XTerminalExited, XTerminalOpened
+
+
+class Listener(Protocol):
+    """One session's host side; every method is called on the loop of the agent."""
+
+    def updates(self, updates: list[dict[str, Any]]) -> None:
+        """ACP updates, in order; consecutive chunks of one text are one chunk already."""
+
+    async def permission(self, params: dict[str, Any]) -> dict[str, Any]:
+        """Answer ACP ``session/request_permission``."""
+
+    async def authorize(self, door: Door) -> None:
+        """Let the agent through *door*, or raise :class:`agentnb.errors.PermissionDenied`."""
+
+    def terminal(self, action: XTerminalOpened | XTerminalData | XTerminalExited) -> None:
+        """A terminal that the agent asked for was opened, wrote, or ended."""
+
+    def lost(self, error: AgentnbError) -> None:
+        """The agent went away; nothing more comes."""

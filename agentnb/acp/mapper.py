@@ -1,0 +1,279 @@
+"""The mapper: what an agent says, as actions. Pure, and never surprised.
+
+ACP's words end here. Whatever an agent sends is either understood or kept raw as a part that is shown generically;
+nothing is dropped, and no malformed field raises.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from agentnb.acp import session_words
+from agentnb.acp.agent_terminals import terminal_actions
+from agentnb.acp.fields import mapping, objects, text
+from agentnb.acp.place import Place, find, of_call, own
+from agentnb.acp.session_words import map_session
+from agentnb.acp.tool_calls import details_of, known, merged, tool_call_actions, tool_input, tool_name
+from agentnb.state import (
+    ChatDelta,
+    ChatReasoning,
+    ChatResponsePart,
+    ChatToolCallReady,
+    ConfirmationOption,
+    ContentResponsePart,
+    MarkdownResponsePart,
+    PlanEntry,
+    PlanResponsePart,
+    RawResponsePart,
+    ReasoningResponsePart,
+    SessionAction,
+    ToolCallCancelledState,
+    ToolCallCompletedState,
+    UserMessageResponsePart,
+    XPartRemoved,
+    XPlanSet,
+    XUserMessageDelta,
+)
+
+if TYPE_CHECKING:
+    from agentnb.state import Action, ChatState
+
+__all__ = ["channel_of", "map_permission", "map_session", "map_update", "permission_outcome"]
+
+_SESSION = frozenset(SessionAction.__args__)
+
+
+def map_update(update: dict[str, Any], chat: ChatState, turn_id: str | None, time: int) -> tuple[Action, ...]:
+    """The actions for one ACP ``session/update``.
+
+    Args:
+        update: The ``update`` member, as sent.
+        chat: The chat as it is.
+        turn_id: The turn that the agent is answering; for a finished one the actions are wrapped in ``XLate``. None:
+            the running turn, or the last.
+        time: Milliseconds since 1970.
+
+    Returns:
+        Actions for the chat and for the session (:func:`channel_of` tells which), in the order to apply them.
+
+    Example:
+        >>> chunk = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "Hello"}}
+        >>> map_update(chunk, chat, "turn-1", 0)[0].part.content  # doctest: +SKIP
+        'Hello'
+    """
+    actions = _session_action(update, time)
+    if actions is not None:
+        return actions
+    place = find(chat, turn_id, time)
+    match update.get("sessionUpdate"):
+        case "agent_message_chunk":
+            actions = _said(update, place, MarkdownResponsePart, ChatDelta)
+        case "agent_thought_chunk":
+            actions = _said(update, place, ReasoningResponsePart, ChatReasoning)
+        case "user_message_chunk":
+            actions = _repeated(update, chat, place)
+        case "tool_call":
+            actions = _tool_call(update, chat, place, anew=True)
+        case "tool_call_update":
+            actions = _tool_call(update, chat, place, anew=False)
+        case "plan":
+            actions = _plan(update, None, place)
+        case "plan_update":
+            plan = mapping(update.get("plan"))
+            actions = _plan(plan, text(plan.get("planId")), place)
+        case "plan_removed":
+            actions = _plan_removed(update, place)
+    return _raw(update, place) if actions is None else actions
+
+
+def _session_action(update: dict[str, Any], time: int) -> tuple[Action, ...] | None:
+    match update.get("sessionUpdate"):
+        case "available_commands_update":
+            return session_words.commands(update, time)
+        case "current_mode_update":
+            return session_words.mode(update, time)
+        case "config_option_update":
+            return session_words.config(update, time)
+        case "session_info_update":
+            return session_words.title(update, time)
+        case "usage_update":
+            return session_words.usage(update, time)
+        case _:
+            return None
+
+
+def channel_of(action: Action) -> Literal["chat", "session"]:
+    """The channel that *action* belongs to.
+
+    Example:
+        >>> from agentnb.state import SessionTitleChanged
+        >>> channel_of(SessionTitleChanged(title="Residuals"))
+        'session'
+    """
+    return "session" if type(action) in _SESSION else "chat"
+
+
+def map_permission(
+    params: dict[str, Any], chat: ChatState, turn_id: str | None, time: int
+) -> tuple[str, tuple[Action, ...]]:
+    """The actions for ACP ``session/request_permission``.
+
+    The request may name a tool call that was never announced, or carry nothing but its id; both are merged with what is
+    known. One that has ended cannot be asked about: it gets a question of its own.
+
+    Returns:
+        The id of the tool call that now waits in ``pending-confirmation``, and the actions that bring it there.
+    """
+    asked = mapping(params.get("toolCall"))
+    place = find(chat, turn_id, time)
+    call_id = text(asked.get("toolCallId")) or f"permission-{len(place.parts) + 1}"
+    call = place.call(call_id)
+    if isinstance(call, (ToolCallCompletedState, ToolCallCancelledState)):
+        call_id, call = f"{call_id}~{len(place.parts) + 1}", None
+    details = merged(call, details_of(asked))
+    title = text(asked.get("title")) or (call.display_name if call is not None else tool_name(asked))
+    ready = ChatToolCallReady(
+        turn_id=place.turn_id,
+        tool_call_id=call_id,
+        invocation_message=title,
+        confirmation_title=title,
+        tool_input=tool_input(details),
+        options=tuple(_option(each) for each in objects(params.get("options")) if text(each.get("optionId"))),
+        time=time,
+    )
+    return call_id, place.act(*known(asked, call_id, call, place), ready)
+
+
+def permission_outcome(option_id: str | None) -> dict[str, Any]:
+    """ACP ``RequestPermissionResponse``: the option chosen, or None for a turn that was cancelled.
+
+    Example:
+        >>> permission_outcome("allow")
+        {'outcome': {'outcome': 'selected', 'optionId': 'allow'}}
+    """
+    if option_id is None:
+        return {"outcome": {"outcome": "cancelled"}}
+    return {"outcome": {"outcome": "selected", "optionId": option_id}}
+
+
+def _option(option: dict[str, Any]) -> ConfirmationOption:
+    option_id, kind = str(option["optionId"]), text(option.get("kind"))
+    approves = kind is None or kind.startswith("allow")
+    return ConfirmationOption(
+        id=option_id,
+        label=text(option.get("name")) or option_id,
+        kind="approve" if approves else "deny",
+        option_kind=kind,
+    )
+
+
+def _said(
+    update: dict[str, Any],
+    place: Place,
+    part_type: type[MarkdownResponsePart | ReasoningResponsePart],
+    delta_type: type[ChatDelta | ChatReasoning],
+) -> tuple[Action, ...] | None:
+    """Text or another block of the agent's message; None when there is no block."""
+    match update.get("content"):
+        case {"type": "text", "text": str(words)}:
+            message, last = text(update.get("messageId")), place.last
+            if not words:
+                return ()
+            if isinstance(last, part_type) and last.message_id == message:
+                return place.act(delta_type(turn_id=place.turn_id, part_id=last.id, content=words, time=place.time))
+            return _part(place, part_type(id=place.part_id(), content=words, message_id=message))
+        case {"type": str(kind)} if kind != "text":
+            return _block(update, place)
+        case _:
+            return None
+
+
+def _repeated(update: dict[str, Any], chat: ChatState, place: Place) -> tuple[Action, ...] | None:
+    """The user's words: an echo of the prompt, an old conversation replayed, or words put in by someone else."""
+    match update.get("content"):
+        case {"type": "text", "text": str(words)}:
+            return () if not words or _echoes(words, place) else _words(words, chat, place)
+        case {"type": str(kind)} if kind != "text":
+            if place.message.attachments and not place.parts:
+                return ()  # the prompt's attachments come back
+            return _block(update, place)
+        case _:
+            return None
+
+
+def _words(words: str, chat: ChatState, place: Place) -> tuple[Action, ...]:
+    last = place.last
+    if isinstance(last, UserMessageResponsePart):
+        delta = XUserMessageDelta(turn_id=place.turn_id, part_id=last.id, content=words, time=place.time)
+        return place.act(delta)
+    if place.late and chat.active_turn is None:  # an old conversation: its next turn
+        return own(chat, place.time, words).opening
+    return _part(place, UserMessageResponsePart(id=place.part_id(), content=words))
+
+
+def _echoes(words: str, place: Place) -> bool:
+    """Whether *words* only repeat the prompt, whole or (before the answer begins) piece by piece."""
+    prompt = place.message.text
+    if place.late and place.parts:
+        return False  # an old conversation, in which someone said the same again
+    return words.strip() == prompt.strip() or (not place.parts and words in prompt)
+
+
+def _tool_call(update: dict[str, Any], chat: ChatState, place: Place, *, anew: bool) -> tuple[Action, ...] | None:
+    call_id = text(update.get("toolCallId"))
+    if call_id is None:
+        return None
+    call = place.call(call_id)
+    if call is None and not anew:
+        place, call = of_call(chat, place, call_id)
+    return (*place.act(*tool_call_actions(update, call_id, call, place)), *terminal_actions(update, chat, place.time))
+
+
+def _plan(plan: dict[str, Any], plan_id: str | None, place: Place) -> tuple[Action, ...] | None:
+    listed = plan.get("entries")
+    if not isinstance(listed, list):
+        return None
+    there = _plan_part(place, plan_id)
+    part_id = there.id if there is not None else place.part_id()
+    return place.act(
+        XPlanSet(
+            turn_id=place.turn_id,
+            part_id=part_id,
+            plan_id=plan_id,
+            entries=tuple(_entry(each) for each in objects(listed)),
+            time=place.time,
+        )
+    )
+
+
+def _entry(entry: dict[str, Any]) -> PlanEntry:
+    return PlanEntry(
+        content=text(entry.get("content")) or "",
+        priority=text(entry.get("priority")),
+        status=text(entry.get("status")) or "pending",
+    )
+
+
+def _plan_part(place: Place, plan_id: str | None) -> PlanResponsePart | None:
+    plans = [part for part in place.parts if isinstance(part, PlanResponsePart) and part.plan_id == plan_id]
+    return plans[-1] if plans else None
+
+
+def _plan_removed(update: dict[str, Any], place: Place) -> tuple[Action, ...]:
+    there = _plan_part(place, text(update.get("planId")))
+    if there is None:
+        return ()
+    return place.act(XPartRemoved(turn_id=place.turn_id, part_id=there.id, time=place.time))
+
+
+def _block(update: dict[str, Any], place: Place) -> tuple[Action, ...]:
+    return _part(place, ContentResponsePart(id=place.part_id(), block=update["content"]))
+
+
+def _raw(update: dict[str, Any], place: Place) -> tuple[Action, ...]:
+    name = text(update.get("sessionUpdate")) or "update"
+    return _part(place, RawResponsePart(id=place.part_id(), name=name, payload=update))
+
+
+def _part(place: Place, part: Any) -> tuple[Action, ...]:
+    return place.act(ChatResponsePart(turn_id=place.turn_id, part=part, time=place.time))

@@ -1,0 +1,201 @@
+"""The peer: an agent's process and the connection to it, one lifetime, and every failure of theirs as one of ours."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from agentnb.acp.connection import Connection
+from agentnb.acp.failure import RpcError, refused
+from agentnb.agent.process import AgentProcess
+from agentnb.errors import AgentDied, AgentError, AgentnbError, AgentRefused, AgentStartFailed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Mapping
+    from pathlib import Path
+
+    from agentnb.acp.connection import Notifications, Requests
+    from agentnb.agent.catalog import AgentSpec
+
+    Done = Callable[[Any, AgentnbError | None], None]
+    Lost = Callable[[AgentnbError], Coroutine[Any, Any, None]]
+
+_LAST_WORDS = 0.3
+_RESTARTS = "The next prompt starts it again."
+
+
+class Peer:
+    """A running agent that JSON-RPC is spoken with.
+
+    Args:
+        spec: What runs.
+        on_notifications: See :class:`agentnb.acp.connection.Connection`.
+        on_request: See there.
+        on_lost: Called once when it is gone, with the reason; what it returns is awaited before the process is buried.
+
+    Attributes:
+        started: Whether it has come up; until then its end is a failed start.
+        auth_methods: The logins it offers, for messages.
+    """
+
+    def __init__(
+        self, spec: AgentSpec, *, on_notifications: Notifications, on_request: Requests, on_lost: Lost
+    ) -> None:
+        self.spec = spec
+        self.started = False
+        self.auth_methods: tuple[dict[str, Any], ...] = ()
+        self._on_lost = on_lost
+        self._process: AgentProcess | None = None
+        self._spawned = asyncio.Event()
+        self._gone = asyncio.Event()
+        self._patience = 0.0
+        self._tasks: set[asyncio.Future[Any]] = set()
+        self._connection = Connection(
+            self._write, on_notifications=on_notifications, on_request=on_request, on_closed=self._closed
+        )
+
+    async def spawn(self, cwd: Path, env: Mapping[str, str] | None) -> None:
+        """Start the process.
+
+        Raises:
+            AgentNotFound: If its command is not installed.
+            AgentStartFailed: If the system cannot start it.
+        """
+        feed = self._connection.feed
+        self._process = await AgentProcess.spawn(self.spec, cwd, env, on_output=feed, on_end=self._ended)
+        self._spawned.set()
+
+    @property
+    def closed(self) -> bool:
+        """Whether it is gone: stopped, dead, or deaf."""
+        return self._connection.closed
+
+    @property
+    def stray(self) -> int:
+        """How many lines it wrote to stdout that were no message."""
+        return self._connection.stray
+
+    @property
+    def pid(self) -> int:
+        """Its process id, which is its process group's as well."""
+        return self._process.pid if self._process is not None else 0
+
+    @property
+    def stderr_tail(self) -> str:
+        """The last lines it wrote to stderr, without secrets."""
+        return self._process.stderr_tail if self._process is not None else ""
+
+    async def wait_closed(self) -> None:
+        """Wait until it is gone and nothing that it started is left."""
+        await self._gone.wait()
+
+    async def request(self, method: str, params: dict[str, Any], timeout: float | None = None) -> Any:
+        """Ask it something and wait.
+
+        Args:
+            method: The method.
+            params: Its parameters.
+            timeout: The longest wait, in seconds; by default the spec's ``initialize_timeout``.
+
+        Raises:
+            AuthenticationRequired: If it wants a login first; its methods are named.
+            AgentRefused: If it answers with an error.
+            AgentError: If it does not answer in time, or is gone.
+        """
+        limit = self.spec.initialize_timeout if timeout is None else timeout
+        try:
+            return await self._connection.request(method, params, limit)
+        except RpcError as error:
+            raise self._refused(method, error) from error
+        except TimeoutError as error:
+            raise self.no_answer(method, limit) from error
+
+    def call(self, method: str, params: dict[str, Any], done: Done) -> None:
+        """Ask it something; *done* gets ``(result, error)`` inline, in the order of the wire."""
+        self._connection.call(method, params, partial(self._answered, method, done))
+
+    def notify(self, method: str, params: dict[str, Any]) -> None:
+        """Tell it something."""
+        self._connection.notify(method, params)
+
+    async def stop(self, patience: float = 2.5) -> None:
+        """End it and everything it started.
+
+        Args:
+            patience: How long, in seconds, it may take to leave by itself.
+        """
+        self._patience = patience
+        self._connection.close(AgentDied(f"{self.spec.title} was stopped.", hint=_RESTARTS))
+        if self._process is None:
+            self._gone.set()
+        await self._gone.wait()
+
+    def no_answer(self, method: str, limit: float) -> AgentError:
+        """What is said when *method* was not answered within *limit* seconds."""
+        if not self.started:
+            message = f"{self.spec.title} did not answer within {limit:g} s of being started."
+            return AgentStartFailed(message, hint=self._try())
+        return AgentError(f"{self.spec.title} did not answer {method} within {limit:g} s.", hint="Restart the agent.")
+
+    def _refused(self, method: str, error: RpcError) -> AgentError:
+        failure = refused(self.spec.title, method, error, self.auth_methods, self.spec.login)
+        message = failure.message if self._process is None else self._process.redact(failure.message)
+        if not isinstance(failure, AgentRefused):
+            return type(failure)(message, hint=failure.hint)
+        if not self.started:
+            return AgentStartFailed(message, hint=self._try())
+        return AgentRefused(message, code=failure.code, data=failure.data, hint=failure.hint)
+
+    def _answered(self, method: str, done: Done, result: Any, error: RpcError | AgentnbError | None) -> None:
+        done(result, self._refused(method, error) if isinstance(error, RpcError) else error)
+
+    def _write(self, data: bytes) -> None:
+        if self._process is not None:
+            self._process.write(data)
+
+    def _ended(self) -> None:
+        self._keep(self._bury())
+
+    async def _bury(self) -> None:
+        """It closed its stdout or ended: wait a moment for its last words and its exit status, then give it up."""
+        await self._spawned.wait()
+        if self._process is not None:
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(self._process.exited.wait(), _LAST_WORDS)
+        self._connection.close(self._death())
+
+    def _closed(self, reason: Exception | None) -> None:
+        self._keep(self._clear(reason if isinstance(reason, AgentnbError) else self._death()))
+
+    async def _clear(self, reason: AgentnbError) -> None:
+        try:
+            await self._on_lost(reason)
+        finally:
+            if self._process is not None:
+                await self._process.stop(self._patience)
+            self._gone.set()
+
+    def _death(self) -> AgentError:
+        how = _how(self._process.returncode if self._process is not None else None)
+        if not self.started:
+            return AgentStartFailed(f"{self.spec.title} {how} while it was being started.", hint=self._try())
+        return AgentDied(f"{self.spec.title} {how} unexpectedly.", hint=f"{_RESTARTS}{self._last_words()}")
+
+    def _try(self) -> str:
+        return f"Try `{' '.join(self.spec.command)}` in a terminal.{self._last_words()}"
+
+    def _last_words(self) -> str:
+        return f" Its last words:\n{tail}" if (tail := self.stderr_tail) else ""
+
+    def _keep(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+def _how(code: int | None) -> str:
+    if code is None:
+        return "closed its output"
+    return f"ended with status {code}" if code >= 0 else f"was killed by signal {-code}"

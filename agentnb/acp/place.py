@@ -1,0 +1,115 @@
+"""A place: the turn that an update belongs to, what is in it, and whether it is over already."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agentnb.state import (
+    ActiveTurn,
+    ChatTurnComplete,
+    ChatTurnStarted,
+    Message,
+    MessageOrigin,
+    ToolCallResponsePart,
+    XLate,
+)
+
+if TYPE_CHECKING:
+    from agentnb.state import Action, ChatState, ResponsePart, ToolCallState, Turn
+
+
+class Place:
+    """Where an update goes.
+
+    Args:
+        turn: The turn.
+        time: Milliseconds since 1970, for the actions made here.
+        opening: What makes the turn, when it is not in the chat yet.
+    """
+
+    def __init__(self, turn: ActiveTurn | Turn, time: int, opening: tuple[Action, ...] = ()) -> None:
+        self.turn_id = turn.id
+        self.message = turn.message
+        self.parts = turn.response_parts
+        self.late = not isinstance(turn, ActiveTurn) or bool(opening)
+        self.time = time
+        self.opening = opening
+
+    @property
+    def last(self) -> ResponsePart | None:
+        """The last part of the answer."""
+        return self.parts[-1] if self.parts else None
+
+    def part_id(self) -> str:
+        """The id of the next part, unique within the turn and the same whenever it is computed again."""
+        number = len(self.parts) + 1
+        taken = {getattr(part, "id", None) for part in self.parts}
+        while f"p{number}" in taken:  # a part before was taken back
+            number += 1
+        return f"p{number}"
+
+    def call(self, call_id: str) -> ToolCallState | None:
+        """The tool call *call_id* of this turn."""
+        for part in reversed(self.parts):
+            if isinstance(part, ToolCallResponsePart) and part.tool_call.tool_call_id == call_id:
+                return part.tool_call
+        return None
+
+    def act(self, *actions: Action) -> tuple[Action, ...]:
+        """*actions* on this turn: as they are while it runs, else each as :class:`agentnb.state.XLate`."""
+        if not self.late:
+            return actions
+        return (*self.opening, *(XLate(turn_id=self.turn_id, action=action, time=self.time) for action in actions))
+
+
+def find(chat: ChatState, turn_id: str | None, time: int) -> Place:
+    """The place of what the agent says about turn *turn_id*.
+
+    Falls back to the running turn, to the last one, and at last to a turn of the agent's own (id ``agent-1``): some
+    agents talk before anyone asked them something.
+    """
+    turn = _turn(chat, turn_id)
+    if turn is not None:
+        return Place(turn, time)
+    return own(chat, time)
+
+
+def own(chat: ChatState, time: int, text: str = "") -> Place:
+    """A new finished turn that the user did not start here.
+
+    Args:
+        chat: The chat.
+        time: Milliseconds since 1970.
+        text: The user's words, when the agent replays an old conversation.
+    """
+    message = Message(text=text, origin=MessageOrigin(kind="user" if text else "agent"))
+    turn = ActiveTurn(id=f"agent-{len(chat.turns) + 1}", message=message, response_parts=())
+    opening = (
+        ChatTurnStarted(turn_id=turn.id, message=message, time=time),
+        ChatTurnComplete(turn_id=turn.id, time=time),
+    )
+    return Place(turn, time, opening)
+
+
+def of_call(chat: ChatState, place: Place, call_id: str) -> tuple[Place, ToolCallState | None]:
+    """The place of tool call *call_id*: here if it is known here, else the latest turn that knows it, else here."""
+    call = place.call(call_id)
+    if call is not None:
+        return place, call
+    running = () if chat.active_turn is None else (chat.active_turn,)
+    for turn in (*running, *reversed(chat.turns)):
+        there = Place(turn, place.time)
+        call = there.call(call_id)
+        if call is not None:
+            return there, call
+    return place, None
+
+
+def _turn(chat: ChatState, turn_id: str | None) -> ActiveTurn | Turn | None:
+    active = chat.active_turn
+    if active is not None and (turn_id is None or active.id == turn_id):
+        return active
+    for turn in reversed(chat.turns):
+        if turn.id == turn_id:
+            return turn
+    return active or (chat.turns[-1] if chat.turns else None)

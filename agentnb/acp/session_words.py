@@ -1,0 +1,114 @@
+"""What an agent says about a session rather than a turn: commands, modes, config options, title, use of the context."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from agentnb.acp.fields import count, mapping, objects, text
+from agentnb.state import (
+    AgentCommand,
+    Cost,
+    SessionMode,
+    SessionModes,
+    SessionTitleChanged,
+    XCommandsChanged,
+    XConfigOptionsChanged,
+    XContextUsageChanged,
+    XModeChanged,
+    XModesChanged,
+)
+
+if TYPE_CHECKING:
+    from agentnb.state import Action
+
+
+def commands(update: dict[str, Any], time: int | None) -> tuple[Action, ...] | None:
+    """ACP ``available_commands_update``; None when it cannot be read."""
+    listed = update.get("availableCommands")
+    if not isinstance(listed, list):
+        return None
+    found = [
+        AgentCommand(
+            name=name,
+            description=text(each.get("description")) or "",
+            hint=text(mapping(each.get("input")).get("hint")),
+        )
+        for each in objects(listed)
+        if (name := text(each.get("name")))
+    ]
+    return (XCommandsChanged(commands=tuple(found), time=time),)
+
+
+def mode(update: dict[str, Any], time: int | None) -> tuple[Action, ...] | None:
+    """ACP ``current_mode_update``; some agents say ``modeId``. None when it cannot be read."""
+    mode_id = text(update.get("currentModeId")) or text(update.get("modeId"))
+    return None if mode_id is None else (XModeChanged(mode_id=mode_id, time=time),)
+
+
+def config(update: dict[str, Any], time: int | None) -> tuple[Action, ...] | None:
+    """ACP ``config_option_update``; None when it cannot be read."""
+    if not isinstance(update.get("configOptions"), list):
+        return None
+    return (XConfigOptionsChanged(config_options=tuple(objects(update["configOptions"])), time=time),)
+
+
+def title(update: dict[str, Any], time: int | None) -> tuple[Action, ...] | None:
+    """ACP ``session_info_update``: its title; the rest is the agent's own."""
+    named = text(update.get("title"))
+    return () if named is None else (SessionTitleChanged(title=named, time=time),)
+
+
+def usage(update: dict[str, Any], time: int | None) -> tuple[Action, ...] | None:
+    """ACP ``usage_update``; None when it cannot be read."""
+    used, size = count(update.get("used")), count(update.get("size"))
+    if used is None or size is None:
+        return None
+    return (XContextUsageChanged(used=used, size=size, cost=_cost(update.get("cost")), time=time),)
+
+
+def map_session(new: dict[str, Any], time: int | None = None) -> tuple[Action, ...]:
+    """The actions for a new session's answer (ACP ``session/new``): its modes and its config options.
+
+    The ``models`` of older agents become a config option ``model``.
+
+    Example:
+        >>> map_session({"modes": {"currentModeId": "ask", "availableModes": []}})[0].modes.current_mode_id
+        'ask'
+    """
+    actions: list[Action] = []
+    modes = mapping(new.get("modes"))
+    if current := text(modes.get("currentModeId")):
+        available = tuple(_mode(each) for each in objects(modes.get("availableModes")) if text(each.get("id")))
+        actions.append(XModesChanged(modes=SessionModes(current_mode_id=current, available_modes=available), time=time))
+    options = objects(new.get("configOptions"))
+    if not any(option.get("category") == "model" or option.get("id") == "model" for option in options):
+        options += _models(mapping(new.get("models")))
+    if options:
+        actions.append(XConfigOptionsChanged(config_options=tuple(options), time=time))
+    return tuple(actions)
+
+
+def _mode(each: dict[str, Any]) -> SessionMode:
+    mode_id = str(each["id"])
+    return SessionMode(id=mode_id, name=text(each.get("name")) or mode_id, description=text(each.get("description")))
+
+
+def _models(models: dict[str, Any]) -> list[dict[str, Any]]:
+    choices = [
+        {"value": model, "name": text(each.get("name")) or model, "description": text(each.get("description")) or ""}
+        for each in objects(models.get("availableModels"))
+        if (model := text(each.get("modelId")))
+    ]
+    current = text(models.get("currentModelId"))
+    if not choices or current is None:
+        return []
+    option = {"id": "model", "name": "Model", "category": "model", "type": "select"}
+    return [{**option, "currentValue": current, "options": choices}]
+
+
+def _cost(value: Any) -> Cost | None:
+    cost = mapping(value)
+    amount, currency = cost.get("amount"), text(cost.get("currency"))
+    if isinstance(amount, bool) or not isinstance(amount, (int, float)) or currency is None:
+        return None
+    return Cost(amount=float(amount), currency=currency)

@@ -1,0 +1,135 @@
+"""The sessions of one agent: whom each update and each request concerns.
+
+Updates are routed by session id at any time: some agents send them before they have answered ``session/new``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agentnb.acp.failure import INVALID_PARAMS, RpcError
+from agentnb.acp.files import Files
+from agentnb.acp.merge import merge
+from agentnb.acp.terminals import Terminals
+from agentnb.policy.workspace import Workspace
+
+if TYPE_CHECKING:
+    from agentnb.acp.listener import Listener
+
+log = logging.getLogger("agentnb.acp")
+
+EARLY = 10_000
+"""How many updates for sessions not known yet are kept."""
+
+
+class Route:
+    """Where one session leads: its listener and the services it may use."""
+
+    def __init__(self, listener: Listener, cwd: str | Path) -> None:
+        workspace = Workspace(Path(cwd))
+        self.listener = listener
+        self.files = Files(workspace, listener)
+        self.terminals = Terminals(workspace, listener)
+        self.held: list[dict[str, Any]] | None = []
+
+    def deliver(self, updates: list[dict[str, Any]]) -> None:
+        """Hand *updates* to the listener, or hold them until :meth:`release`."""
+        if self.held is not None:
+            self.held += updates
+        elif updates:
+            self.listener.updates(merge(updates))
+
+    def release(self) -> None:
+        """The host knows its session: hand over what was held, and hold no more."""
+        held, self.held = self.held or [], None
+        self.deliver(held)
+
+
+class Sessions:
+    """The open sessions of one agent, and what came too early for one."""
+
+    def __init__(self) -> None:
+        self._routes: dict[str, Route] = {}
+        self._early: dict[str, list[dict[str, Any]]] = {}
+        self._opening = 0
+        self._changed: asyncio.Future[None] | None = None
+
+    def deliver(self, notifications: list[tuple[str, Any]]) -> None:
+        """Route the ``session/update`` notifications of one read, those of one session together and in order."""
+        by_session: dict[str, list[dict[str, Any]]] = {}
+        for method, params in notifications:
+            if method != "session/update" or not isinstance(params, dict):
+                continue
+            session, update = params.get("sessionId"), params.get("update")
+            if isinstance(session, str) and isinstance(update, dict):
+                by_session.setdefault(session, []).append(update)
+        for session, updates in by_session.items():
+            self._deliver(session, updates)
+
+    def _deliver(self, session: str, updates: list[dict[str, Any]]) -> None:
+        route = self._routes.get(session)
+        if route is not None:
+            route.deliver(updates)
+        elif self._opening:
+            early = self._early.setdefault(session, [])
+            early += updates
+            if len(early) > EARLY:
+                log.warning("session %s sent more than %d updates before it was known", session, EARLY)
+                del early[:-EARLY]
+
+    def expect(self) -> None:
+        """A session is about to be opened: unknown ids may be its."""
+        self._opening += 1
+
+    def expected(self) -> None:
+        """The answer to one opening has come, whatever it was; :meth:`open` follows at once, or never."""
+        self._opening -= 1
+        asyncio.get_running_loop().call_soon(self._settle)
+
+    def open(self, session: str, listener: Listener, cwd: str | Path) -> Route:
+        """The session is known; its updates are held until the host has its answer."""
+        route = self._routes[session] = Route(listener, cwd)
+        route.deliver(self._early.pop(session, []))
+        return route
+
+    def _settle(self) -> None:
+        if not self._opening:
+            self._early.clear()
+        self._change()
+
+    def forget(self, session: str) -> Route | None:
+        """The session is closed: nothing more is delivered."""
+        return self._routes.pop(session, None)
+
+    def forget_all(self) -> list[Route]:
+        """The agent is gone."""
+        routes, self._routes = list(self._routes.values()), {}
+        self._change()
+        return routes
+
+    async def route(self, params: dict[str, Any]) -> Route:
+        """Where the request with *params* leads; one that is early waits for its session.
+
+        Raises:
+            RpcError: If there is no such session.
+        """
+        session = params.get("sessionId")
+        while True:
+            route = self._routes.get(session) if isinstance(session, str) else None
+            if route is not None:
+                return route
+            if not self._opening:
+                raise RpcError(INVALID_PARAMS, f"There is no session {session!r}.")
+            await asyncio.shield(self._change_to_come())  # one waiter's end is not the others'
+
+    def _change_to_come(self) -> asyncio.Future[None]:
+        if self._changed is None or self._changed.done():
+            self._changed = asyncio.get_running_loop().create_future()
+        return self._changed
+
+    def _change(self) -> None:
+        if self._changed is not None and not self._changed.done():
+            self._changed.set_result(None)

@@ -1,0 +1,249 @@
+"""The terminals service: commands that agents run through us (ACP ``terminal/*``).
+
+Each runs in a process group of its own inside the workspace, and ends with its session at the latest. Output goes to
+the listener as it comes, and is kept for ``terminal/output`` up to the agent's byte limit.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import codecs
+import contextlib
+import shlex
+import shutil
+import signal
+import uuid
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agentnb.acp.failure import INVALID_PARAMS, NOT_FOUND, RpcError
+from agentnb.agent.child import Child, inherited
+from agentnb.policy.door import Door
+from agentnb.state import TerminalView, XTerminalData, XTerminalExited, XTerminalOpened
+
+if TYPE_CHECKING:
+    from agentnb.acp.listener import Listener
+    from agentnb.policy.workspace import Workspace
+
+DEFAULT_LIMIT = 1024 * 1024
+"""Bytes kept when the agent names no limit."""
+
+_FLUSH = 0.04
+_BURST = 256 * 1024
+
+
+class Terminal:
+    """One command, running or ended.
+
+    Args:
+        limit: How many bytes of output are kept, the last ones.
+        listener: Who is told.
+    """
+
+    def __init__(self, limit: int, listener: Listener) -> None:
+        self.id = f"term-{uuid.uuid4().hex[:12]}"
+        self.ended = asyncio.Event()
+        self.truncated = False
+        self._limit = limit
+        self._listener = listener
+        self._kept = bytearray()
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._unsent: list[str] = []
+        self._burst = 0
+        self._flushing: asyncio.TimerHandle | None = None
+        self._child: Child | None = None
+        self._started = asyncio.Event()
+
+    async def start(self, command: list[str], shown: str, cwd: Path, env: dict[str, str]) -> None:
+        """Run *command*.
+
+        Raises:
+            OSError: If the system cannot start it.
+        """
+        self._child = await Child.spawn(
+            command,
+            cwd=cwd,
+            env=env,
+            on_output=self._received,
+            on_end=self._stopped,
+            stdin=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.STDOUT,
+        )
+        self._listener.terminal(XTerminalOpened(terminal=TerminalView(id=self.id, command=shown, cwd=str(cwd))))
+        self._started.set()
+        self._flush()
+
+    @property
+    def output(self) -> str:
+        """What is kept, cut at a character."""
+        kept = bytes(self._kept)
+        while self.truncated and kept and kept[0] & 0xC0 == 0x80:  # noqa: PLR2004 - a UTF-8 continuation byte
+            kept = kept[1:]
+        return kept.decode("utf-8", "replace")
+
+    @property
+    def exit_status(self) -> dict[str, Any]:
+        """ACP ``TerminalExitStatus``."""
+        code = self._child.returncode if self._child is not None else None
+        if code is None or code >= 0:
+            return {"exitCode": code, "signal": None}
+        with contextlib.suppress(ValueError):
+            return {"exitCode": None, "signal": signal.Signals(-code).name}
+        return {"exitCode": None, "signal": str(-code)}
+
+    async def kill(self) -> None:
+        """End the command and everything it started."""
+        if self._child is not None:
+            await self._child.kill()
+
+    def _received(self, _: int, data: bytes) -> None:
+        self._kept += data
+        if len(self._kept) > self._limit:
+            del self._kept[: len(self._kept) - self._limit]
+            self.truncated = True
+        self._unsent.append(self._decoder.decode(data))
+        self._burst += len(data)
+        if self._burst >= _BURST and self._child is not None:
+            self._child.pause()
+        if self._flushing is None:
+            self._flushing = asyncio.get_running_loop().call_later(_FLUSH, self._flush)
+
+    def _flush(self) -> None:
+        if self._child is None:
+            return  # what comes before the terminal is announced waits
+        self._flushing = None
+        text = "".join(self._unsent)
+        self._unsent.clear()
+        if self._burst >= _BURST:
+            self._child.resume()
+        self._burst = 0
+        if text:
+            self._listener.terminal(XTerminalData(terminal_id=self.id, data=text))
+
+    def _stopped(self) -> None:
+        task = asyncio.ensure_future(self._end())
+        task.add_done_callback(lambda _: self.ended.set())
+
+    async def _end(self) -> None:
+        """A command that closed its output early is waited for; then what it left running is ended."""
+        await self._started.wait()
+        child = self._child
+        if child is None:
+            return
+        await child.exited.wait()
+        if self._flushing is not None:
+            self._flushing.cancel()
+        self._unsent.append(self._decoder.decode(b"", final=True))
+        self._flush()
+        status = self.exit_status
+        self._listener.terminal(
+            XTerminalExited(terminal_id=self.id, exit_code=status["exitCode"], signal=status["signal"])
+        )
+        self.ended.set()
+        await child.stop(0)
+
+
+class Terminals:
+    """The terminals of one session.
+
+    Args:
+        workspace: What they are confined to.
+        listener: Who lets the agent through and is told what happens.
+    """
+
+    def __init__(self, workspace: Workspace, listener: Listener) -> None:
+        self._workspace = workspace
+        self._listener = listener
+        self._terminals: dict[str, Terminal] = {}
+
+    async def create(self, params: dict[str, Any]) -> dict[str, Any]:
+        """Answer ``terminal/create``.
+
+        Raises:
+            OutsideWorkspace: If its folder is not in the workspace.
+            PermissionDenied: If the listener says no.
+            RpcError: If the command cannot be run.
+        """
+        words = _words(params)
+        cwd = self._workspace.resolve(str(params.get("cwd") or self._workspace.root))
+        env = inherited(_variables(params.get("env")))
+        command = _command(words, cwd, env)
+        shown = words[0] if len(words) == 1 else shlex.join(words)
+        await self._listener.authorize(Door(kind="terminal", title=f"Run {shown}", command=shown, path=str(cwd)))
+        terminal = Terminal(_limit(params.get("outputByteLimit")), self._listener)
+        self._terminals[terminal.id] = terminal
+        try:
+            await terminal.start(command, shown, cwd, env)
+        except (OSError, ValueError) as error:
+            del self._terminals[terminal.id]
+            raise RpcError(INVALID_PARAMS, f"{shown!r} could not be run in {cwd}: {error}.") from error
+        return {"terminalId": terminal.id}
+
+    async def output(self, params: dict[str, Any]) -> dict[str, Any]:
+        """Answer ``terminal/output``: what is kept so far, and how it ended once it has."""
+        terminal = self._find(params)
+        answer: dict[str, Any] = {"output": terminal.output, "truncated": terminal.truncated}
+        return {**answer, "exitStatus": terminal.exit_status} if terminal.ended.is_set() else answer
+
+    async def wait_for_exit(self, params: dict[str, Any]) -> dict[str, Any]:
+        """Answer ``terminal/wait_for_exit``."""
+        terminal = self._find(params)
+        await terminal.ended.wait()
+        return terminal.exit_status
+
+    async def kill(self, params: dict[str, Any]) -> dict[str, Any]:
+        """Answer ``terminal/kill``: the command ends, its output stays."""
+        await self._find(params).kill()
+        return {}
+
+    async def release(self, params: dict[str, Any]) -> dict[str, Any]:
+        """Answer ``terminal/release``: the command ends, the agent forgets it."""
+        terminal = self._find(params)
+        del self._terminals[terminal.id]
+        await terminal.kill()
+        return {}
+
+    async def close(self) -> None:
+        """End every command."""
+        terminals, self._terminals = list(self._terminals.values()), {}
+        await asyncio.gather(*(terminal.kill() for terminal in terminals))
+
+    def _find(self, params: dict[str, Any]) -> Terminal:
+        wanted = params.get("terminalId")
+        terminal = self._terminals.get(wanted) if isinstance(wanted, str) else None
+        if terminal is None:
+            raise RpcError(NOT_FOUND, f"There is no terminal {wanted!r}.")
+        return terminal
+
+
+def _words(params: dict[str, Any]) -> list[str]:
+    command, args = params.get("command"), params.get("args")
+    if not isinstance(command, str) or not command.strip():
+        raise RpcError(INVALID_PARAMS, "`command` must name a program.")
+    return [command, *(word for word in args if isinstance(word, str))] if isinstance(args, list) else [command]
+
+
+def _command(words: list[str], cwd: Path, env: dict[str, str]) -> list[str]:
+    """What is executed: the program, or the shell where the agent put a whole line into ``command``."""
+    name = words[0]
+    where = str(cwd / name) if "/" in name and not Path(name).is_absolute() else name
+    found = shutil.which(where, path=env.get("PATH"))
+    if found is not None:
+        return [found, *words[1:]]
+    shell = shutil.which("sh", path=env.get("PATH"))
+    if len(words) == 1 and shell is not None and not name.replace("-", "").replace("_", "").isalnum():
+        return [shell, "-c", name]
+    raise RpcError(INVALID_PARAMS, f"There is no program {name!r}.")
+
+
+def _variables(env: Any) -> dict[str, str]:
+    pairs = [each for each in env if isinstance(each, dict)] if isinstance(env, list) else []
+    return {
+        each["name"]: each["value"]
+        for each in pairs
+        if isinstance(each.get("name"), str) and isinstance(each.get("value"), str)
+    }
+
+
+def _limit(value: Any) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else DEFAULT_LIMIT

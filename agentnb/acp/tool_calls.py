@@ -1,0 +1,217 @@
+"""Tool calls: what ACP says about them, as actions.
+
+ACP merges updates into one object; AHP knows a lifecycle. So the status drives the lifecycle, and everything else goes
+to ``details``. A call that is being asked about stays so whatever the agent says of its status, until it ends.
+"""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from agentnb.acp.fields import count, mapping, objects, text
+from agentnb.state import (
+    ChatToolCallComplete,
+    ChatToolCallConfirmed,
+    ChatToolCallReady,
+    ChatToolCallStart,
+    ToolBlockContent,
+    ToolCallDetails,
+    ToolCallError,
+    ToolCallLocation,
+    ToolCallPendingConfirmationState,
+    ToolCallResult,
+    ToolCallRunningState,
+    ToolCallStreamingState,
+    ToolDiffContent,
+    ToolRawContent,
+    ToolTerminalContent,
+    ToolTextContent,
+    XToolCallDetailsChanged,
+)
+
+if TYPE_CHECKING:
+    from agentnb.acp.place import Place
+    from agentnb.state import Action, ToolCallState, ToolContent
+
+_ERROR_CHARACTERS = 500
+_FIELDS = ("kind", "locations", "raw_input", "raw_output", "content")
+_SHELL_WORDS = 3
+
+
+def tool_call_actions(update: dict[str, Any], call_id: str, call: ToolCallState | None, place: Place) -> list[Action]:
+    """The actions for ACP ``tool_call`` and ``tool_call_update``, before :meth:`Place.act`."""
+    actions: list[Action] = [*known(update, call_id, call, place)]
+    details = merged(call, details_of(update))
+    title = text(update.get("title")) or (call.display_name if call is not None else tool_name(update))
+    status = update.get("status")
+    if status == "in_progress" and (call is None or isinstance(call, ToolCallStreamingState)):
+        actions.append(_ready(place, call_id, title, details))
+    elif status in {"completed", "failed"}:
+        actions += _end(place, call_id, call, title, details, success=status == "completed")
+    return actions
+
+
+def known(update: dict[str, Any], call_id: str, call: ToolCallState | None, place: Place) -> tuple[Action, ...]:
+    """Announce the call if it is new, else take over what *update* says anew."""
+    details, title, meta = details_of(update), text(update.get("title")), _meta(update)
+    if call is None:
+        name = tool_name(update)
+        return (
+            ChatToolCallStart(
+                turn_id=place.turn_id,
+                tool_call_id=call_id,
+                tool_name=name,
+                display_name=title or name,
+                details=details if details != ToolCallDetails() else None,
+                meta=meta,
+                time=place.time,
+            ),
+        )
+    renamed = title if title != call.display_name else None
+    if renamed is None and meta in (None, call.meta) and merged(call, details) == (call.details or ToolCallDetails()):
+        return ()
+    return (
+        XToolCallDetailsChanged(
+            turn_id=place.turn_id,
+            tool_call_id=call_id,
+            display_name=renamed,
+            details=details,
+            meta=meta,
+            time=place.time,
+        ),
+    )
+
+
+def merged(call: ToolCallState | None, new: ToolCallDetails) -> ToolCallDetails:
+    """What is known of *call* once *new* is known too: what *new* says wins."""
+    if call is None or call.details is None:
+        return new
+    said = {name: value for name in _FIELDS if (value := getattr(new, name)) is not None}
+    return msgspec.structs.replace(call.details, **said)
+
+
+def details_of(update: dict[str, Any]) -> ToolCallDetails:
+    """What ACP says beyond AHP; what cannot be read is kept raw or left out."""
+    return ToolCallDetails(
+        kind=text(update.get("kind")),
+        locations=_locations(update.get("locations")),
+        raw_input=update.get("rawInput"),
+        raw_output=update.get("rawOutput"),
+        content=_contents(update.get("content")),
+    )
+
+
+def tool_name(update: dict[str, Any]) -> str:
+    """The tool's own name, if the agent says it somewhere, else its kind."""
+    named = text(update.get("name"))
+    if named is None:
+        meta = mapping(update.get("_meta"))
+        inside = (meta, *(value for value in meta.values() if isinstance(value, dict)))
+        named = next((name for each in inside if (name := text(each.get("toolName")))), None)
+    return named or text(update.get("kind")) or "other"
+
+
+def tool_input(details: ToolCallDetails) -> str | None:
+    """What people see as its input: the command, or its raw input as JSON."""
+    raw = details.raw_input
+    if details.kind == "execute" and isinstance(raw, dict):
+        command = raw.get("command") or raw.get("cmd")
+        if isinstance(command, str):
+            return command
+        if isinstance(command, list) and all(isinstance(word, str) for word in command):
+            is_shell = len(command) == _SHELL_WORDS and command[1] in {"-c", "-lc"}
+            return command[-1] if is_shell else shlex.join(command)
+    if raw is None or raw in ({}, []):
+        return None
+    return raw if isinstance(raw, str) else _json(raw)
+
+
+def _ready(place: Place, call_id: str, title: str, details: ToolCallDetails) -> ChatToolCallReady:
+    return ChatToolCallReady(
+        turn_id=place.turn_id,
+        tool_call_id=call_id,
+        invocation_message=title,
+        tool_input=tool_input(details),
+        confirmed="not-needed",
+        time=place.time,
+    )
+
+
+def _end(
+    place: Place, call_id: str, call: ToolCallState | None, title: str, details: ToolCallDetails, *, success: bool
+) -> list[Action]:
+    error = None if success else ToolCallError(message=_failure(details))
+    complete = ChatToolCallComplete(
+        turn_id=place.turn_id,
+        tool_call_id=call_id,
+        result=ToolCallResult(success=success, past_tense_message=title, error=error),
+        time=place.time,
+    )
+    if call is None or isinstance(call, ToolCallStreamingState):
+        return [_ready(place, call_id, title, details), complete]
+    if isinstance(call, ToolCallPendingConfirmationState):  # the agent did not wait for the answer
+        skipped = None if success else "skipped"
+        went_on = ChatToolCallConfirmed(
+            turn_id=place.turn_id,
+            tool_call_id=call_id,
+            approved=success,
+            confirmed="not-needed" if success else None,
+            reason=skipped,
+            time=place.time,
+        )
+        return [went_on, complete] if success else [went_on]
+    return [complete] if isinstance(call, ToolCallRunningState) else []
+
+
+def _failure(details: ToolCallDetails) -> str:
+    said = next((item.text for item in details.content or () if isinstance(item, ToolTextContent)), None)
+    if said is None and details.raw_output is not None:
+        said = details.raw_output if isinstance(details.raw_output, str) else _json(details.raw_output)
+    said = (said or "").strip() or "It failed; the agent gives no reason."
+    return said if len(said) <= _ERROR_CHARACTERS else f"{said[: _ERROR_CHARACTERS - 1]}…"
+
+
+def _locations(value: Any) -> tuple[ToolCallLocation, ...] | None:
+    if not isinstance(value, list):
+        return None
+    places = [(text(each.get("path")), count(each.get("line"))) for each in objects(value)]
+    return tuple(ToolCallLocation(path=path, line=line) for path, line in places if path is not None)
+
+
+def _contents(value: Any) -> tuple[ToolContent, ...] | None:
+    if value is None:
+        return None
+    if isinstance(value, str):
+        return (ToolTextContent(text=value),)
+    return tuple(map(_content, value)) if isinstance(value, list) else (ToolRawContent(raw=value),)
+
+
+def _content(item: Any) -> ToolContent:
+    match item:
+        case {"type": "content", "content": {"type": "text", "text": str(said)}}:
+            return ToolTextContent(text=said)
+        case {"type": "content", "content": {"type": str()} as block}:
+            return ToolBlockContent(block=block)
+        case {"type": "diff", "path": str(path), "newText": str(new), **rest}:
+            old = rest.get("oldText")
+            return ToolDiffContent(path=path, old_text=old if isinstance(old, str) else None, new_text=new)
+        case {"type": "terminal", "terminalId": str(terminal)}:
+            return ToolTerminalContent(terminal_id=terminal)
+        case _:
+            return ToolRawContent(raw=item)
+
+
+def _meta(update: dict[str, Any]) -> dict[str, Any] | None:
+    """The agent's ``_meta``, without the terminal output that is shown as a terminal."""
+    meta = {name: value for name, value in mapping(update.get("_meta")).items() if not name.startswith("terminal_")}
+    return meta or None
+
+
+def _json(value: Any) -> str:
+    try:
+        return msgspec.json.encode(value).decode()
+    except (TypeError, ValueError):
+        return repr(value)

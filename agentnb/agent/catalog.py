@@ -1,0 +1,170 @@
+"""The catalogue: every agent known by name, one TOML file each, plus what installed packages add.
+
+A package adds agents with the entry point group ``agentnb.agents``; the object it names is an :class:`AgentSpec`, or is
+called without arguments to get one.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import shutil
+import sys
+from importlib import metadata, resources
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from agentnb.errors import UnknownAgent, UsageError
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib  # type: ignore[import-not-found,unused-ignore]
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+GROUP = "agentnb.agents"
+
+
+class Capabilities(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What the agent is offered at ``initialize`` (ACP ``clientCapabilities``).
+
+    All are offered unless an agent is known to behave worse with them.
+
+    Args:
+        read_text_file: Whether ``fs/read_text_file`` is offered.
+        write_text_file: Whether ``fs/write_text_file`` is offered.
+        terminal: Whether the ``terminal/*`` methods are offered.
+    """
+
+    read_text_file: bool = True
+    write_text_file: bool = True
+    terminal: bool = True
+
+
+class AgentSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How one agent is started, installed and logged in to.
+
+    Args:
+        name: What the user types, lower case.
+        title: What the user reads.
+        command: Program and arguments that speak ACP on stdio.
+        env: Environment variables added to the user's own.
+        install: The line to type to install it, if there is one.
+        login: The line to type to log in, if there is one.
+        icon: An SVG document or a ``data:`` URI, if there is one.
+        homepage: Where to read about it.
+        capabilities: What it is offered.
+        initialize_timeout: How long its start may take, in seconds; Python agents have been seen to need 37.
+
+    Example:
+        >>> AgentSpec(name="mine", title="Mine", command=("my-agent", "--acp")).initialize_timeout
+        60.0
+    """
+
+    name: str
+    title: str
+    command: tuple[str, ...]
+    env: dict[str, str] = msgspec.field(default_factory=dict)
+    install: str | None = None
+    login: str | None = None
+    icon: str | None = None
+    homepage: str | None = None
+    capabilities: Capabilities = Capabilities()
+    initialize_timeout: float = 60.0
+
+
+def find(name: str) -> AgentSpec:
+    """The agent called *name*.
+
+    Raises:
+        UnknownAgent: If there is none; it names close matches and every known one.
+
+    Example:
+        >>> find("eliza").title
+        'ELIZA'
+    """
+    specs = _specs()
+    if name in specs:
+        return specs[name]
+    close = difflib.get_close_matches(name.lower(), specs, n=2)
+    guess = f"Did you mean {' or '.join(map(repr, close))}? " if close else ""
+    hint = f"{guess}Known agents: {', '.join(sorted(specs))}; any other is started with its command."
+    raise UnknownAgent(f"There is no agent called {name!r}.", hint=hint)
+
+
+def known() -> list[AgentSpec]:
+    """Every agent in the catalogue, by name."""
+    return [spec for _, spec in sorted(_specs().items())]
+
+
+def custom(command: Sequence[str], env: Mapping[str, str] | None = None, *, name: str | None = None) -> AgentSpec:
+    """A spec for an agent that is not in the catalogue.
+
+    Args:
+        command: Program and arguments that speak ACP on stdio.
+        env: Environment variables added to the user's own.
+        name: What to call it; by default the program's own name.
+
+    Raises:
+        UsageError: If *command* is empty.
+
+    Example:
+        >>> custom(["/opt/bin/my-agent", "--acp"]).name
+        'my-agent'
+    """
+    if isinstance(command, str) or not command or not all(command):
+        raise UsageError("An agent's command is a list of words.", hint='For example: command=["opencode", "acp"].')
+    called = name or command[0].replace("\\", "/").rstrip("/").rpartition("/")[2].lower()
+    return AgentSpec(name=called, title=called, command=tuple(command), env=dict(env or {}))
+
+
+def installed(spec: AgentSpec, path: str | None = None) -> str | None:
+    """Where the agent's program is, or None when it is not installed.
+
+    Args:
+        spec: The agent.
+        path: The search path; by default the ``PATH`` of this process.
+    """
+    return shutil.which(spec.command[0], path=path)
+
+
+@functools.cache
+def _specs() -> dict[str, AgentSpec]:
+    files = (file for file in resources.files("agentnb.agent").joinpath("catalog").iterdir() if _is_toml(file.name))
+    specs = [read(file.read_text("utf-8")) for file in files]
+    return {spec.name: spec for spec in (*specs, *_added())}
+
+
+def _is_toml(name: str) -> bool:
+    return name.endswith(".toml")
+
+
+def read(text: str) -> AgentSpec:
+    """Read one catalogue file.
+
+    A command word ``{python}`` stands for the running interpreter.
+
+    Raises:
+        UsageError: If the text is no TOML, or not an agent.
+    """
+    try:
+        data: dict[str, Any] = tomllib.loads(text)
+        spec = msgspec.convert(data, AgentSpec)
+    except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+        raise UsageError(f"This is not an agent's description: {error}.") from error
+    command = tuple(sys.executable if word == "{python}" else word for word in spec.command)
+    return msgspec.structs.replace(spec, command=command)
+
+
+def _added() -> list[AgentSpec]:
+    specs = []
+    for point in metadata.entry_points(group=GROUP):
+        loaded = point.load()
+        spec = loaded if isinstance(loaded, AgentSpec) else loaded()
+        if not isinstance(spec, AgentSpec):
+            raise UsageError(f"The entry point {point.name!r} in {GROUP!r} is not an AgentSpec.")
+        specs.append(spec)
+    return specs

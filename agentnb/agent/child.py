@@ -1,0 +1,202 @@
+"""A child: one program in a process group of its own, its output handed over as it comes, its end certain.
+
+Agents and the terminals they ask for are children. Everything here happens on the loop that spawned the child.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+from typing import TYPE_CHECKING, Any, cast
+
+from agentnb.agent.guard import GUARD
+from agentnb.agent.watchdog import MARK, group_alive, marked, signal_group, signal_marked
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+DRAIN = 0.25
+"""Seconds that output may still come after the program ended (a child of its own can hold the pipe open for ever)."""
+
+_STEP = 0.02
+
+
+class Child(asyncio.SubprocessProtocol):
+    """A running program.
+
+    Args:
+        on_output: Called with the descriptor (1 or 2) and the bytes read from it, in order.
+        on_end: Called once, when the program has ended and its output is complete, or when it closed its stdout.
+    """
+
+    def __init__(self, on_output: Callable[[int, bytes], None], on_end: Callable[[], None]) -> None:
+        self.exited = asyncio.Event()
+        self.pid = 0
+        self._mark = GUARD.mark()
+        self._on_output = on_output
+        self._on_end: Callable[[], None] | None = on_end
+        self._transport: asyncio.SubprocessTransport | None = None
+        self._stopping: asyncio.Task[None] | None = None
+
+    @classmethod
+    async def spawn(
+        cls,
+        command: Sequence[str],
+        *,
+        cwd: Path,
+        env: Mapping[str, str],
+        on_output: Callable[[int, bytes], None],
+        on_end: Callable[[], None],
+        stdin: int = asyncio.subprocess.PIPE,
+        stderr: int = asyncio.subprocess.PIPE,
+    ) -> Child:
+        """Start *command* in *cwd* with exactly the environment *env*, plus our mark.
+
+        Raises:
+            OSError: If the system cannot start it.
+        """
+        child = cls(on_output, on_end)
+        await asyncio.get_running_loop().subprocess_exec(
+            lambda: child,
+            *command,
+            stdin=stdin,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=stderr,
+            cwd=str(cwd),
+            env={**env, MARK: child._mark},
+            start_new_session=sys.platform != "win32",
+        )
+        return child
+
+    @property
+    def returncode(self) -> int | None:
+        """How the program ended (negative: the signal's number), or None while it runs."""
+        return None if self._transport is None else self._transport.get_returncode()
+
+    def write(self, data: bytes) -> None:
+        """Hand *data* to the program's stdin; what a dead program does not read is dropped."""
+        stdin = self._pipe(0)
+        if stdin is not None and not stdin.is_closing():
+            cast("asyncio.WriteTransport", stdin).write(data)
+
+    def close_stdin(self) -> None:
+        """Tell the program that nothing more comes."""
+        stdin = self._pipe(0)
+        if stdin is not None:
+            stdin.close()
+
+    def pause(self) -> None:
+        """Read no output until :meth:`resume`; the program will wait when the pipe is full."""
+        stdout = self._pipe(1)
+        if stdout is not None and not stdout.is_closing():
+            cast("asyncio.ReadTransport", stdout).pause_reading()
+
+    def resume(self) -> None:
+        """Read output again."""
+        stdout = self._pipe(1)
+        if stdout is not None and not stdout.is_closing():
+            cast("asyncio.ReadTransport", stdout).resume_reading()
+
+    async def stop(self, patience: float = 2.5) -> None:
+        """End the program and everything it started: close its stdin, then terminate, then kill.
+
+        Args:
+            patience: How long, in seconds, it may take to leave by itself after its stdin is closed.
+        """
+        if self._stopping is None:
+            self._stopping = asyncio.ensure_future(self._stop(patience))
+        await asyncio.shield(self._stopping)
+
+    async def kill(self) -> None:
+        """End the program and everything it started, now."""
+        if self.returncode is None and sys.platform != "win32":
+            signal_group(self.pid, signal.SIGKILL)
+        await self.stop(0)
+
+    async def _stop(self, patience: float) -> None:
+        self.close_stdin()
+        await self._wait(patience)
+        if sys.platform == "win32":
+            await self._terminate()
+        else:
+            await self._end_group()
+        await self._wait(1.0)
+        self._ended()
+        if self._transport is not None:
+            self._transport.close()
+
+    async def _terminate(self) -> None:
+        if self._transport is not None and self.returncode is None:
+            self._transport.terminate()
+            await self._wait(1.0)
+            if self.returncode is None:
+                self._transport.kill()
+
+    async def _end_group(self) -> None:
+        if await self._left():
+            signal_group(self.pid, signal.SIGTERM)
+            await asyncio.to_thread(signal_marked, self._mark, signal.SIGTERM)
+            await self._until_gone(0.7)
+        if await self._left():
+            signal_group(self.pid, signal.SIGKILL)
+        while await asyncio.to_thread(signal_marked, self._mark, signal.SIGKILL):  # noqa: ASYNC110 - as in _left
+            await asyncio.sleep(_STEP)
+        await self._until_gone(1.0)
+        GUARD.discard(self.pid)
+
+    async def _until_gone(self, seconds: float) -> None:
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + seconds
+        while loop.time() < deadline and await self._left():  # noqa: ASYNC110 - as in _left
+            await asyncio.sleep(_STEP)
+
+    async def _left(self) -> bool:
+        """Whether anything of the child still runs: no system tells when a group ends, so one has to look."""
+        if self.returncode is None:
+            return True
+        return await asyncio.to_thread(group_alive, self.pid) or bool(await asyncio.to_thread(marked, self._mark))
+
+    async def _wait(self, seconds: float) -> None:
+        if seconds > 0:
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(self.exited.wait(), seconds)
+
+    def _pipe(self, descriptor: int) -> Any:
+        return None if self._transport is None else self._transport.get_pipe_transport(descriptor)
+
+    # asyncio calls these.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """The program runs."""
+        self._transport = cast("asyncio.SubprocessTransport", transport)
+        self.pid = self._transport.get_pid()
+        if sys.platform != "win32":
+            GUARD.add(self.pid)
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        """It wrote something."""
+        self._on_output(fd, data)
+
+    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
+        """It closed a pipe; without its stdout it is of no use."""
+        if fd == 1:
+            self._ended()
+
+    def process_exited(self) -> None:
+        """It ended."""
+        self.exited.set()
+        asyncio.get_running_loop().call_later(DRAIN, self._ended)
+
+    def _ended(self) -> None:
+        on_end, self._on_end = self._on_end, None
+        if on_end is not None:
+            on_end()
+
+
+def inherited(extra: Mapping[str, str]) -> dict[str, str]:
+    """The user's environment (keys and proxies are in it) with *extra* on top."""
+    return {**os.environ, **extra}

@@ -1,0 +1,105 @@
+"""The guard: the kernel's end of the watchdog, so that nothing an agent started outlives the kernel.
+
+``prctl(PR_SET_PDEATHSIG)`` would do for the agent alone, but fires when the *thread* that spawned it ends, needs code
+between fork and exec in a threaded process, and says nothing about the agent's children. So one watchdog process per
+kernel waits at a pipe (:mod:`agentnb.agent.watchdog`), and is told every process group that begins or ends.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import subprocess
+import sys
+import threading
+import uuid
+
+from agentnb.agent import watchdog
+
+_KEPT = ("LD_", "DYLD_", "SYSTEMROOT")
+_FAREWELL = 3.0
+
+
+class Guard:
+    """What guards the process groups of one kernel; safe to use from any thread.
+
+    The watchdog is started with the first group, and again should it have been killed. A forked copy of the kernel
+    (``multiprocessing``) guards nothing and keeps no pipe open.
+    """
+
+    def __init__(self) -> None:
+        self.owner = uuid.uuid4().hex
+        self._groups: set[int] = set()
+        self._children = 0
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        atexit.register(self.close)
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._forget)
+
+    def mark(self) -> str:
+        """A mark for the environment of one new child (:data:`agentnb.agent.watchdog.MARK`)."""
+        with self._lock:
+            self._children += 1
+            return f"{self.owner}.{self._children}."
+
+    def add(self, group: int) -> None:
+        """Guard *group* from now on."""
+        with self._lock:
+            self._groups.add(group)
+            if self._process is None or not self._tell(b"+%d\n" % group):
+                self._start()
+
+    def discard(self, group: int) -> None:
+        """Guard *group* no more: nothing of it is left."""
+        with self._lock:
+            self._groups.discard(group)
+            self._tell(b"-%d\n" % group)
+
+    def close(self) -> None:
+        """End everything still guarded, and wait for that a moment."""
+        with self._lock:
+            process, self._process = self._process, None
+        if process is not None and process.stdin is not None:
+            with contextlib.suppress(OSError):
+                process.stdin.close()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(_FAREWELL)
+
+    def _tell(self, line: bytes) -> bool:
+        if self._process is None or self._process.stdin is None:
+            return False
+        try:
+            os.write(self._process.stdin.fileno(), line)
+        except OSError:
+            return False
+        return True
+
+    def _start(self) -> None:
+        if sys.platform == "win32":
+            return
+        self._process = subprocess.Popen(
+            [sys.executable, "-I", "-S", watchdog.__file__, self.owner, str(os.getpid())],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env={name: value for name, value in os.environ.items() if name.startswith(_KEPT)},
+            cwd="/",
+            start_new_session=True,
+        )
+        self._tell(b"".join(b"+%d\n" % group for group in sorted(self._groups)))
+
+    def _forget(self) -> None:
+        process, self._process = self._process, None
+        self._groups = set()
+        self._lock = threading.Lock()
+        self.owner = uuid.uuid4().hex
+        if process is not None and process.stdin is not None:
+            with contextlib.suppress(OSError):
+                process.stdin.close()
+            process.returncode = 0  # not this process's child: nothing to wait for
+
+
+GUARD = Guard()
+"""The one guard of this kernel; it starts nothing until a group is added."""

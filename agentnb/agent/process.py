@@ -1,0 +1,171 @@
+"""An agent's process: spawned from its spec, its stderr kept in a ring, stopped without leaving anything behind."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections import deque
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agentnb.agent.child import Child, inherited
+from agentnb.errors import AgentNotFound, AgentStartFailed
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Callable, Mapping
+
+    from agentnb.agent.catalog import AgentSpec
+
+RING = 64 * 1024
+"""How many bytes of stderr are kept."""
+
+TAIL_LINES = 8
+TAIL_CHARACTERS = 800
+_SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH", re.IGNORECASE)
+_SHORTEST_SECRET = 8
+_ESCAPE = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07]*\x07|[\x00-\x08\x0b-\x1f\x7f]")
+
+
+class Ring:
+    """The last :data:`RING` bytes of a stream, so that it can be drained for ever."""
+
+    def __init__(self, size: int = RING) -> None:
+        self._size = size
+        self._held = 0
+        self._chunks: deque[bytes] = deque()
+
+    def append(self, data: bytes) -> None:
+        """Add *data*; forget what is too old."""
+        self._chunks.append(data[-self._size :])
+        self._held += len(self._chunks[-1])
+        while self._held - len(self._chunks[0]) >= self._size:
+            self._held -= len(self._chunks.popleft())
+
+    def text(self) -> str:
+        """What is kept, as text; bad UTF-8 becomes U+FFFD."""
+        return b"".join(self._chunks)[-self._size :].decode("utf-8", "replace")
+
+
+class AgentProcess:
+    """A running agent.
+
+    Args:
+        spec: What was started.
+        env: Its whole environment; values that look secret are kept out of :attr:`stderr_tail`.
+
+    Example:
+        >>> process = await AgentProcess.spawn(find("eliza"), Path.cwd())  # doctest: +SKIP
+        >>> await process.stop()  # doctest: +SKIP
+    """
+
+    def __init__(self, spec: AgentSpec, env: Mapping[str, str]) -> None:
+        self.spec = spec
+        self._stderr = Ring()
+        self._secrets = _secrets(env)
+        self._child: Child | None = None
+
+    @classmethod
+    async def spawn(
+        cls,
+        spec: AgentSpec,
+        cwd: Path,
+        env: Mapping[str, str] | None = None,
+        *,
+        on_output: Callable[[bytes], None] = lambda _: None,
+        on_end: Callable[[], None] = lambda: None,
+    ) -> AgentProcess:
+        """Start the agent in a process group of its own.
+
+        Args:
+            spec: The agent.
+            cwd: The folder it runs in.
+            env: Variables on top of the user's environment and the spec's.
+            on_output: Called with what it writes to stdout, in order.
+            on_end: Called once, when it has ended or closed its stdout.
+
+        Raises:
+            AgentNotFound: If its command is not installed.
+            AgentStartFailed: If the system cannot start it.
+        """
+        whole = inherited({**spec.env, **(env or {})})
+        process = cls(spec, whole)
+        command = [find_program(spec, cwd, whole.get("PATH")), *spec.command[1:]]
+
+        def received(descriptor: int, data: bytes) -> None:
+            if descriptor == 1:
+                on_output(data)
+            else:
+                process._stderr.append(data)
+
+        try:
+            process._child = await Child.spawn(command, cwd=cwd, env=whole, on_output=received, on_end=on_end)
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+            message = f"{spec.title} could not be started with {spec.command[0]!r}: {reason}."
+            raise AgentStartFailed(message, hint="Try the command in a terminal.") from error
+        return process
+
+    @property
+    def _running(self) -> Child:
+        if self._child is None:
+            raise RuntimeError("spawn() makes an AgentProcess")
+        return self._child
+
+    @property
+    def pid(self) -> int:
+        """Its process id, which is its group's as well."""
+        return self._running.pid
+
+    @property
+    def returncode(self) -> int | None:
+        """How it ended (negative: the signal's number), or None while it runs."""
+        return self._running.returncode
+
+    @property
+    def exited(self) -> asyncio.Event:
+        """Set when it has ended."""
+        return self._running.exited
+
+    @property
+    def stderr_tail(self) -> str:
+        """The last lines it wrote to stderr: short, without colours, without the values of secrets."""
+        lines = [line.rstrip() for line in _ESCAPE.sub("", self._stderr.text()).splitlines() if line.strip()]
+        return self.redact("\n".join(lines[-TAIL_LINES:])[-TAIL_CHARACTERS:])
+
+    def redact(self, text: str) -> str:
+        """*text* with the values of secret environment variables replaced by ``***``."""
+        for secret in self._secrets:
+            text = text.replace(secret, "***")
+        return text
+
+    def write(self, data: bytes) -> None:
+        """Hand *data* to its stdin."""
+        self._running.write(data)
+
+    async def stop(self, patience: float = 2.5) -> None:
+        """End it and everything it started: stdin closed, then terminated, then killed, each for a bounded time.
+
+        Args:
+            patience: How long, in seconds, it may take to leave by itself.
+        """
+        await self._running.stop(patience)
+
+
+def find_program(spec: AgentSpec, cwd: Path, path: str | None) -> str:
+    if not cwd.is_dir():
+        raise AgentStartFailed(f"The folder {str(cwd)!r} does not exist.", hint=f"Give {spec.title} one that does.")
+    name = spec.command[0]
+    where = str(cwd / name) if "/" in name and not Path(name).is_absolute() else name
+    found = shutil.which(where, path=path)
+    if found is not None:
+        return found
+    if Path(where).is_file():
+        raise AgentStartFailed(f"{name!r} is not executable.", hint=f"Type `chmod +x {where}` in a terminal.")
+    hint = f"Install it in a terminal with `{spec.install}`." if spec.install else "Is it on the PATH of the kernel?"
+    raise AgentNotFound(f"{spec.title} is not installed: there is no command {name!r}.", hint=hint)
+
+
+def _secrets(env: Mapping[str, str]) -> list[str]:
+    found = {value for name, value in env.items() if _SECRET.search(name) and len(value) >= _SHORTEST_SECRET}
+    return sorted(found, key=len, reverse=True)

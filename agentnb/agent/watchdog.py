@@ -1,0 +1,130 @@
+"""The watchdog: a small program that outlives the kernel by a moment and ends what the kernel's agents left running.
+
+It is started once per kernel, in a session of its own (no interrupt and no group kill meant for the kernel reaches it),
+and is told process groups on its stdin: ``+123`` begins to guard group 123, ``-123`` stops to. When the kernel is gone
+(its end of the pipe closes, or its pidfd says so) the watchdog ends every group still guarded, and every process that
+carries the kernel's mark in its environment, which also finds those that moved to a group of their own.
+
+Only the standard library, and as little of it as possible: it runs under ``python -I -S``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import sys
+import time
+
+MARK = "AGENTNB_OWNER"
+"""The environment variable by which a process says which kernel's agent it belongs to."""
+
+GRACE = 0.7
+"""Seconds between the request to end and the kill."""
+
+STEP = 0.02
+
+
+def marked(owner: str) -> list[int]:
+    """The processes whose environment carries *owner*, a kernel or one child of it (Linux; elsewhere none)."""
+    wanted = f"\0{MARK}={owner}".encode()
+    return [pid for pid in _pids() if pid != os.getpid() and wanted in _environment(pid)]
+
+
+def _pids() -> list[int]:
+    try:
+        return [int(name) for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208 - pathlib costs start-up time
+    except OSError:
+        return []
+
+
+def _environment(pid: int) -> bytes:
+    try:
+        with open(f"/proc/{pid}/environ", "rb") as file:  # noqa: PTH123 - as above
+            return b"\0" + file.read()
+    except OSError:
+        return b""
+
+
+def group_alive(group: int) -> bool:
+    """Whether a process of *group* is still running (a dead one that nobody has waited for does not count)."""
+    try:
+        os.killpg(group, 0)
+    except (ProcessLookupError, PermissionError):
+        return False
+    return not _only_zombies(group)
+
+
+def _only_zombies(group: int) -> bool:
+    if not os.path.exists("/proc/self/stat"):  # noqa: PTH110 - as above
+        return False
+    return all(state == "Z" for state, of_group in map(_stat, _pids()) if of_group == group)
+
+
+def _stat(pid: int) -> tuple[str, int]:
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123 - as above
+            fields = file.read().rpartition(b")")[2].split()
+    except OSError:
+        return "X", 0
+    return (fields[0].decode(), int(fields[2])) if len(fields) > 2 else ("X", 0)  # noqa: PLR2004 - state ppid pgrp
+
+
+def signal_group(group: int, number: int) -> None:
+    """Send signal *number* to *group*; one that is gone is fine."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, number)
+
+
+def signal_marked(owner: str, number: int) -> bool:
+    """Send signal *number* to everything that carries *owner*; say whether there was anything."""
+    found = [pid for pid in marked(owner) if _stat(pid)[0] != "Z"]
+    for pid in found:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, number)
+    return bool(found)
+
+
+def end(groups: set[int], owner: str) -> None:
+    """End all *groups* and everything that carries *owner*: ask, wait :data:`GRACE` seconds at most, kill."""
+    for group in groups:
+        signal_group(group, signal.SIGTERM)
+    signal_marked(owner, signal.SIGTERM)
+    deadline = time.monotonic() + GRACE
+    while time.monotonic() < deadline and (any(map(group_alive, groups)) or marked(owner)):
+        select.select([], [], [], STEP)
+    for group in groups:
+        signal_group(group, signal.SIGKILL)
+    while signal_marked(owner, signal.SIGKILL):  # those that fork while they are killed
+        select.select([], [], [], STEP)
+
+
+def _parent_fd(parent: int) -> list[int]:
+    """A descriptor that becomes readable when *parent* ends, where the system has such a thing."""
+    try:
+        return [os.pidfd_open(parent)]  # type: ignore[attr-defined,unused-ignore]
+    except (AttributeError, OSError):
+        return []
+
+
+def watch(owner: str, parent: int) -> None:
+    """Guard groups named on stdin until the kernel, process *parent*, is gone; then end them."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    groups: set[int] = set()
+    ends = _parent_fd(parent)
+    pending = b""
+    while True:
+        ready, _, _ = select.select([0, *ends], [], [])
+        data = os.read(0, 65536) if 0 in ready else b""
+        *lines, pending = (pending + data).split(b"\n")
+        for line in lines:
+            (groups.add if line[:1] == b"+" else groups.discard)(int(line[1:]))
+        if not data:
+            break
+    end(groups, owner)
+
+
+if __name__ == "__main__":
+    watch(sys.argv[1], int(sys.argv[2]))

@@ -1,0 +1,1 @@
+"""What Python code meets: sessions and turns as plain objects, usable from any thread."""

@@ -1,0 +1,78 @@
+"""The table of agents: what is known, what is installed, what to type for what is missing."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING, NamedTuple
+
+from agentnb.agent.catalog import installed, known
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class AgentRow(NamedTuple):
+    """One agent of the catalogue.
+
+    Attributes:
+        name: What ``%agent -a`` and :func:`agentnb.start` take.
+        title: Its name in full.
+        installed: Whether its command is on the PATH.
+        command: The command that starts it.
+        install: What to type where it is missing; empty where nothing is needed.
+    """
+
+    name: str
+    title: str
+    installed: bool
+    command: str
+    install: str
+
+
+class AgentTable(tuple[AgentRow, ...]):
+    """The known agents; a table when displayed."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "\n".join("  ".join(cells) for cells in _padded(list(self._rows())))
+
+    def _repr_markdown_(self) -> str:
+        head, *rows = ("| " + " | ".join(map(_cell, cells)) + " |" for cells in self._rows())
+        return "\n".join([head, "|---|---|---|---|", *rows])
+
+    def _rows(self) -> Iterator[tuple[str, str, str, str]]:
+        yield "name", "agent", "installed", "to install"
+        for row in self:
+            yield row.name, row.title, "yes" if row.installed else "no", "" if row.installed else row.install
+
+
+def agents() -> AgentTable:
+    """What agents are known, and which of them are installed.
+
+    Returns:
+        A row per agent; displayed in a notebook it is a table.
+
+    Example:
+        >>> [row.name for row in agentnb.agents() if row.installed]  # doctest: +SKIP
+        ['eliza']
+    """
+    return AgentTable(
+        AgentRow(
+            name=spec.name,
+            title=spec.title,
+            installed=installed(spec) is not None,
+            command=" ".join(spec.command),
+            install=spec.install or "",
+        )
+        for spec in known()
+    )
+
+
+def _cell(text: str) -> str:
+    return escape(text, quote=False).replace("|", "\\|")
+
+
+def _padded(rows: list[tuple[str, ...]]) -> list[list[str]]:
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    return [[cell.ljust(width) for cell, width in zip(row, widths, strict=True)] for row in rows]

@@ -1,0 +1,84 @@
+"""Starting a session, and showing the chat."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from agentnb.agent.catalog import custom, find
+from agentnb.agent.process import find_program
+from agentnb.api.session import Session
+from agentnb.errors import UsageError
+from agentnb.host import current_host
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from agentnb.agent.catalog import AgentSpec
+
+DEFAULT_AGENT = "eliza"
+MODES = ("ask", "allow", "deny")
+
+
+def start(
+    agent: str | None = None,
+    *,
+    command: Sequence[str] | None = None,
+    env: Mapping[str, str] | None = None,
+    cwd: str | os.PathLike[str] | None = None,
+    permissions: Literal["ask", "allow", "deny"] = "ask",
+    title: str | None = None,
+) -> Session:
+    """Start a session with an agent; returns at once, the agent's process starts in the background.
+
+    Args:
+        agent: An agent's name in the catalogue (see :func:`agentnb.agents`); the built-in ``"eliza"`` by default.
+        command: The command of any other ACP agent, as a list of words; then *agent* only names it.
+        env: Environment variables for the agent's process, besides this kernel's own.
+        cwd: The workspace: where the agent works, and the wall round its file access. The current folder by default.
+        permissions: What answers the agent's permission requests: ``"ask"`` the user (denied where no front end is
+            attached), ``"allow"`` or ``"deny"``.
+        title: The tab's title; the first prompt's words by default.
+
+    Returns:
+        The session.
+
+    Raises:
+        UnknownAgent: If the catalogue has no such agent.
+        AgentNotFound: If its command is not installed.
+        UsageError: If *permissions*, *command* or *cwd* makes no sense.
+
+    Example:
+        >>> session = agentnb.start("eliza")  # doctest: +SKIP
+        >>> session = agentnb.start(command=["opencode", "acp"], permissions="deny")  # doctest: +SKIP
+    """
+    if permissions not in MODES:
+        message = f"permissions={permissions!r} is none of {', '.join(map(repr, MODES))}."
+        raise UsageError(message, hint='Use permissions="ask" if in doubt.')
+    spec = _spec(agent, command)
+    folder = Path(cwd if cwd is not None else os.getcwd()).expanduser().resolve()  # noqa: PTH109 - kept as the kernel has it
+    if not folder.is_dir():
+        message = f"cwd={str(cwd)!r} is not a folder."
+        raise UsageError(message, hint="Give the folder that the agent shall work in.")
+    find_program(spec, folder, {**os.environ, **spec.env, **(env or {})}.get("PATH"))
+    host = current_host()
+    conversation = host.loop.call(
+        lambda: host.open(spec, cwd=folder, env=env, mode=permissions, title=title)
+    )
+    return Session(conversation)
+
+
+def chat(session: Session | None = None) -> Any:
+    """The chat widget with every tab; on *session*'s tab where one is given.
+
+    Example:
+        >>> agentnb.chat()  # doctest: +SKIP
+    """
+    from agentnb.comm import frontend  # noqa: PLC0415 - ipywidgets only where something is shown
+
+    return frontend.chat_view(session)
+
+
+def _spec(agent: str | None, command: Sequence[str] | None) -> AgentSpec:
+    return find(agent or DEFAULT_AGENT) if command is None else custom(command, name=agent)

@@ -1,0 +1,332 @@
+"""A turn: one prompt and all that it caused, seen from Python."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+from agentnb.api.tool_call import ToolCall, tool_call
+from agentnb.errors import TurnCancelled, TurnFailed, TurnTimeout
+from agentnb.state import (
+    ActiveTurn,
+    MarkdownResponsePart,
+    PlanResponsePart,
+    ReasoningResponsePart,
+    ToolCallResponsePart,
+)
+from agentnb.state import Turn as FinishedTurn
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Generator, Iterator
+
+    from agentnb.api.session import Session
+    from agentnb.host.conversation import Conversation
+    from agentnb.state import ErrorInfo, PlanEntry, UsageInfo
+
+    Snapshot = FinishedTurn | ActiveTurn
+
+SETTLE_SECONDS = 0.25  # how long wait() lets a cancelled agent say its last words
+POLL_SECONDS = 0.2  # a blocked main thread looks up this often, so that Ctrl-C comes through on every platform
+
+
+class Turn:
+    """One prompt and all that it caused. Made by :meth:`agentnb.Session.prompt`; every read is a frozen snapshot.
+
+    Example:
+        >>> turn = session.prompt("Summarise df")  # doctest: +SKIP
+        >>> for piece in turn:  # doctest: +SKIP
+        ...     print(piece, end="")
+        >>> turn.stop_reason  # doctest: +SKIP
+        'end_turn'
+    """
+
+    def __init__(self, session: Session, conversation: Conversation, turn_id: str) -> None:
+        self._session = session
+        self._conversation = conversation
+        self._id = turn_id
+        self._changed = threading.Condition()
+        self._callbacks: list[Callable[[Turn], None]] = []
+        self._listeners: list[Callable[[], None]] = []
+        self._finished = False
+        self._settling = False
+        self._unwatch: Callable[[], None] = lambda: None
+
+    def _attach(self) -> None:
+        """Follow the conversation; on the host's thread."""
+        self._unwatch = self._conversation.watch(self._on_change)
+        self._on_change()
+
+    # --- what it is ---
+
+    @property
+    def id(self) -> str:
+        """The turn's id, a UUID."""
+        return self._id
+
+    @property
+    def session(self) -> Session:
+        """The session that it belongs to."""
+        return self._session
+
+    @property
+    def snapshot(self) -> Snapshot | None:
+        """The turn's state as it is now; None while it waits in the queue."""
+        chat = self._conversation.chat.state
+        if chat.active_turn is not None and chat.active_turn.id == self._id:
+            return chat.active_turn
+        return next((turn for turn in reversed(chat.turns) if turn.id == self._id), None)
+
+    @property
+    def state(self) -> str:
+        """``"queued"``, ``"running"``, ``"complete"``, ``"cancelled"`` or ``"error"``."""
+        snapshot = self.snapshot
+        if isinstance(snapshot, FinishedTurn):
+            return str(snapshot.state)
+        if snapshot is not None:
+            return "running"
+        waiting = self._conversation.chat.state.queued_messages or ()
+        return "queued" if any(message.id == self._id for message in waiting) else "cancelled"
+
+    @property
+    def done(self) -> bool:
+        """Whether it has ended, one way or another."""
+        return self.state not in ("queued", "running")
+
+    @property
+    def text(self) -> str:
+        """The agent's message text, exactly as sent, joined."""
+        return "".join(part.content for part in self._parts(MarkdownResponsePart))
+
+    @property
+    def thoughts(self) -> str:
+        """The agent's thinking, joined."""
+        return "".join(part.content for part in self._parts(ReasoningResponsePart))
+
+    @property
+    def tool_calls(self) -> tuple[ToolCall, ...]:
+        """Every tool call, in order."""
+        return tuple(tool_call(part.tool_call) for part in self._parts(ToolCallResponsePart))
+
+    @property
+    def plan(self) -> tuple[PlanEntry, ...]:
+        """The entries of the latest plan; empty where there is none."""
+        plans = self._parts(PlanResponsePart)
+        return plans[-1].entries if plans else ()
+
+    @property
+    def usage(self) -> UsageInfo | None:
+        """Tokens used, where the agent says so."""
+        snapshot = self.snapshot
+        return snapshot.usage if snapshot is not None else None
+
+    @property
+    def stop_reason(self) -> str | None:
+        """Why it ended, in ACP's words (``"end_turn"``, ``"cancelled"``, …); None while it runs."""
+        snapshot = self.snapshot
+        if isinstance(snapshot, FinishedTurn):
+            return snapshot.stop_reason or str(snapshot.state)
+        return None if snapshot is not None or not self.done else "cancelled"
+
+    @property
+    def error(self) -> ErrorInfo | None:
+        """What went wrong, where something did."""
+        snapshot = self.snapshot
+        return snapshot.error if isinstance(snapshot, FinishedTurn) else None
+
+    # --- what can be done with it ---
+
+    def cancel(self) -> None:
+        """Stop it: the agent is told, open questions are answered with "cancelled". No effect once it has ended."""
+        self._conversation.host.loop.call(self._conversation.turns.cancel, self._id)
+
+    def raise_for_error(self) -> Turn:
+        """Raise if it failed or was cancelled.
+
+        Raises:
+            TurnFailed: If it ended with an error.
+            TurnCancelled: If it was cancelled.
+        """
+        if self.error is not None:
+            raise TurnFailed(self.error.message)
+        if self.state == "cancelled":
+            message = "The turn was cancelled."
+            raise TurnCancelled(message, hint="Prompt again to go on.")
+        return self
+
+    def add_done_callback(self, callback: Callable[[Turn], None]) -> None:
+        """Call *callback* with this turn once it has ended, on the host's thread; at once if it has."""
+        self._conversation.host.loop.call(self._add_callback, callback)
+
+    def wait(self, timeout: float | None = None) -> Turn:
+        """Block until it has ended.
+
+        Where an asyncio loop already runs on this thread, that loop goes on (by nest-asyncio), so that your own tasks
+        do. An interrupt (Ctrl-C, the kernel's stop button) cancels the turn.
+
+        Args:
+            timeout: Seconds; None waits for ever.
+
+        Returns:
+            This turn.
+
+        Raises:
+            TurnTimeout: If it has not ended by then; it goes on.
+        """
+        try:
+            if _running_loop() is not None and _nest():
+                asyncio.get_event_loop().run_until_complete(self._wait_async(timeout))
+            else:
+                self._wait_blocking(timeout)
+        except KeyboardInterrupt:
+            self.cancel()
+            raise
+        return self
+
+    def __await__(self) -> Generator[Any, None, Turn]:
+        return self._wait_async(None).__await__()
+
+    def __iter__(self) -> Iterator[str]:
+        reader = _TextReader(self)
+        while True:
+            with self._changed:
+                done = self._finished
+                piece = reader.read()
+                if not piece and not done:
+                    self._changed.wait(POLL_SECONDS)
+            if piece:
+                yield piece
+            elif done:
+                return
+
+    async def __aiter__(self) -> AsyncIterator[str]:
+        reader = _TextReader(self)
+        with self._listening() as changed:
+            while True:
+                done = self._finished
+                if piece := reader.read():
+                    yield piece
+                elif done:
+                    return
+                else:
+                    await changed.wait()
+                    changed.clear()
+
+    def __repr__(self) -> str:
+        return f"<Turn {self.state}: {self._session.agent}>"
+
+    # --- inside ---
+
+    def _parts(self, kind: type[Any]) -> list[Any]:
+        snapshot = self.snapshot
+        return [part for part in snapshot.response_parts if isinstance(part, kind)] if snapshot is not None else []
+
+    def _add_callback(self, callback: Callable[[Turn], None]) -> None:
+        if self._finished:
+            callback(self)
+        else:
+            self._callbacks.append(callback)
+
+    def _on_change(self) -> None:
+        if not self._finished and self.done:
+            self._finish_when_settled()
+        with self._changed:
+            self._changed.notify_all()
+        for listener in tuple(self._listeners):
+            listener()
+
+    def _finish_when_settled(self) -> None:
+        """A cancelled agent may still say a word or two: wait for its answer, but not for long."""
+        if self.state != "cancelled" or self._conversation.turns.settled:
+            self._finish()
+        elif not self._settling:
+            self._settling = True
+            self._conversation.host.loop.later(SETTLE_SECONDS, self._finish)
+
+    def _finish(self) -> None:
+        if self._finished:
+            return
+        self._unwatch()
+        with self._changed:
+            self._finished = True
+            self._changed.notify_all()
+        callbacks, self._callbacks = self._callbacks, []
+        for callback in callbacks:
+            callback(self)
+        for listener in tuple(self._listeners):
+            listener()
+
+    def _wait_blocking(self, timeout: float | None) -> None:
+        deadline = None if timeout is None else time.monotonic() + timeout
+        with self._changed:
+            while not self._finished:
+                left = POLL_SECONDS if deadline is None else min(POLL_SECONDS, deadline - time.monotonic())
+                if left <= 0:
+                    raise self._timeout(timeout)
+                self._changed.wait(left)
+
+    async def _wait_async(self, timeout: float | None) -> Turn:
+        with self._listening() as changed:
+            try:
+                await asyncio.wait_for(self._until_finished(changed), timeout)
+            except asyncio.TimeoutError:
+                raise self._timeout(timeout) from None
+        return self
+
+    async def _until_finished(self, changed: asyncio.Event) -> None:
+        while not self._finished:
+            await changed.wait()
+            changed.clear()
+
+    @contextlib.contextmanager
+    def _listening(self) -> Iterator[asyncio.Event]:
+        """An event of the caller's loop, set at every change of this turn."""
+        loop, changed = asyncio.get_running_loop(), asyncio.Event()
+
+        def listener() -> None:
+            with contextlib.suppress(RuntimeError):  # the caller's loop was closed meanwhile
+                loop.call_soon_threadsafe(changed.set)
+
+        self._listeners.append(listener)
+        changed.set()
+        try:
+            yield changed
+        finally:
+            self._listeners.remove(listener)
+
+    def _timeout(self, timeout: float | None) -> TurnTimeout:
+        message = f"The turn did not end in {timeout:g} s; it goes on."
+        return TurnTimeout(message, hint="Wait again with turn.wait(), or stop it with turn.cancel().")
+
+
+class _TextReader:
+    """Reads what a turn's text has grown by since the last look."""
+
+    def __init__(self, turn: Turn) -> None:
+        self._turn = turn
+        self._read = 0
+
+    def read(self) -> str:
+        text = self._turn.text
+        piece, self._read = text[self._read :], len(text)
+        return piece
+
+
+def _running_loop() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
+
+
+def _nest() -> bool:
+    """Make the running loop re-entrant; False where it is of a kind that cannot be."""
+    import nest_asyncio  # noqa: PLC0415 - only where a loop already runs
+
+    try:
+        nest_asyncio.apply()
+    except ValueError:
+        return False
+    return True

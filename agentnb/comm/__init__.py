@@ -1,0 +1,1 @@
+"""Between kernel and page: the widget models, the clients, and what each of them is sent."""

@@ -1,0 +1,114 @@
+"""Delivery: when each client is sent what.
+
+One message per flush carries everything of all channels, at most every :data:`FLUSH_SECONDS`, at once when nothing was
+sent lately; a client with two flushes to acknowledge waits, and what comes meanwhile is merged. A hidden client gets
+the root channel only. Runs on the host's thread.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from agentnb.comm.client import UNHEARD_SECONDS, Client
+from agentnb.comm.messages import notification
+from agentnb.host.host import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agentnb.host.channel import Channel
+    from agentnb.host.host import Host
+    from agentnb.state import Envelope
+
+FLUSH_SECONDS = 0.04
+RESEND_SECONDS = 2.0
+GONE_SECONDS = 600.0  # a client not heard of for so long is sent nothing more; it initializes again if it comes back
+
+
+class Delivery:
+    """Sends every client what it has not seen.
+
+    Args:
+        host: Whose channels.
+        send: Sends one message to one client: ``send(client_id, message)``.
+    """
+
+    def __init__(self, host: Host, send: Callable[[str, dict[str, Any]], None]) -> None:
+        self.clients: dict[str, Client] = {}
+        self._host = host
+        self._send = send
+        self._scheduled = False
+        self._resending = False
+        self._last_flush = 0.0
+        host.listen(self._on_envelope)
+
+    def attach(self, client_id: str, *, visible: bool) -> Client:
+        """A page is ready: from now on it is a client (again, from nothing, if it was one before)."""
+        client = Client(client_id, visible=visible, seen_at=self._host.loop.time())
+        self.clients[client_id] = client
+        return client
+
+    def heard(self, client_id: str) -> Client | None:
+        """The client, which just said something; None where it is not known (any more)."""
+        client = self.clients.get(client_id)
+        if client is not None:
+            client.seen_at = self._host.loop.time()
+        return client
+
+    def kick(self) -> None:
+        """Something may have become sendable: flush soon."""
+        if self._scheduled or not self.clients:
+            return
+        self._scheduled = True
+        wait = self._last_flush + FLUSH_SECONDS - self._host.loop.time()
+        self._host.loop.later(max(0.0, wait), self._flush)
+
+    def _on_envelope(self, channel: Channel[Any], envelope: Envelope) -> None:
+        if envelope.rejection_reason is not None and envelope.origin is not None:
+            client = self.clients.get(envelope.origin.client_id)
+            if client is not None:
+                client.rejections.append(envelope)
+        self.kick()
+
+    def _flush(self) -> None:
+        self._scheduled = False
+        now = self._last_flush = self._host.loop.time()
+        self._drop_gone(now)
+        for client in tuple(self.clients.values()):
+            if not client.blocked(now):
+                message = client.next_flush(self._channels(client), now)
+                if message is not None:
+                    self._send(client.client_id, notification("actions", message))
+        self._watch_for_silence()
+
+    def _channels(self, client: Client) -> list[Channel[Any]]:
+        uris = [uri for uri in client.cursors if client.visible or uri == ROOT]
+        return [channel for uri in uris if (channel := self._find(client, uri)) is not None]
+
+    def _find(self, client: Client, uri: str) -> Channel[Any] | None:
+        channel = self._host.channel_or_none(uri)
+        if channel is None:
+            client.unsubscribe(uri)
+        return channel
+
+    def _watch_for_silence(self) -> None:
+        if not self._resending and any(client.waiting_since() is not None for client in self.clients.values()):
+            self._resending = True
+            self._host.loop.later(UNHEARD_SECONDS, self._resend)
+
+    def _resend(self) -> None:
+        """Send again what was not acknowledged in time, to clients that are otherwise alive."""
+        self._resending = False
+        now = self._host.loop.time()
+        for client in self.clients.values():
+            since = client.waiting_since()
+            if since is not None and now - since > RESEND_SECONDS and client.seen_at > since:
+                client.rewind()
+        self._drop_gone(now)
+        self.kick()
+        self._watch_for_silence()
+
+    def _drop_gone(self, now: float) -> None:
+        for client in tuple(self.clients.values()):
+            if now - client.seen_at > GONE_SECONDS:
+                del self.clients[client.client_id]

@@ -1,0 +1,112 @@
+"""The front end, seen from the kernel: is anybody there, and what is shown to them.
+
+The one host model is made at first use. Its messages come in on whatever thread Jupyter chooses and are handed to the
+host's thread at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from typing import TYPE_CHECKING, Any
+
+from agentnb.comm.model import HostModel, PanelModel, reference, send_to
+from agentnb.comm.service import Service
+from agentnb.host import current_host
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agentnb.api.session import Session
+    from agentnb.api.turn import Turn
+    from agentnb.host import Host
+
+
+class Frontend:
+    """The host model of one kernel and the service behind it.
+
+    Args:
+        host: What the pages talk to.
+    """
+
+    def __init__(self, host: Host) -> None:
+        self.model = HostModel()
+        self._host = host
+        self._service = Service(host, lambda client_id, message: send_to(self.model, client_id, message))
+        self._arrivals: list[Callable[[], None]] = []
+        self._lock = threading.Lock()
+        self._attached = False
+        host.attached = self.attached
+        self.model.on_msg(self._on_message)
+
+    def attached(self) -> bool:
+        """Whether any page has said that it is ready."""
+        return self._attached
+
+    async def wait_attached(self, timeout: float) -> bool:
+        """Wait until a page is ready, *timeout* seconds at most; says whether one is."""
+        loop, arrived = asyncio.get_running_loop(), asyncio.Event()
+
+        def arrive() -> None:
+            with contextlib.suppress(RuntimeError):  # the caller's loop was closed meanwhile
+                loop.call_soon_threadsafe(arrived.set)
+
+        with self._lock:
+            if self._attached:
+                return True
+            self._arrivals.append(arrive)
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(arrived.wait(), timeout)
+        return self._attached
+
+    def panel(self, what: dict[str, Any]) -> PanelModel:
+        """A small model that shows *what*."""
+        return PanelModel(host=reference(self.model), what=what)
+
+    def _on_message(self, _model: HostModel, content: Any, _buffers: Any) -> None:
+        self._host.loop.post(self._receive, content)
+
+    def _receive(self, content: Any) -> None:
+        self._service.receive(content)
+        if not self._attached and self._service.delivery.clients:
+            with self._lock:
+                self._attached = True
+                arrivals, self._arrivals = self._arrivals, []
+            for arrive in arrivals:
+                arrive()
+
+
+_lock = threading.Lock()
+_frontends: dict[str, Frontend] = {}
+
+
+def current_frontend() -> Frontend:
+    """This kernel's front end, made at the first call."""
+    host = current_host()
+    with _lock:
+        if host.host_id not in _frontends:
+            _frontends[host.host_id] = Frontend(host)
+        return _frontends[host.host_id]
+
+
+def attached() -> bool:
+    """Whether any page shows, or has shown, something of ours."""
+    return any(frontend.attached() for frontend in _frontends.values())
+
+
+async def wait_attached(timeout: float) -> bool:
+    """Wait until a page is ready, *timeout* seconds at most; says whether one is."""
+    return await current_frontend().wait_attached(timeout)
+
+
+def turn_view(turn: Turn) -> PanelModel:
+    """A small widget that shows one turn, live."""
+    channel = turn.session.chat.resource
+    return current_frontend().panel({"kind": "turn", "channel": channel, "turnId": turn.id})
+
+
+def chat_view(session: Session | None = None) -> PanelModel:
+    """A small widget that shows the chat with every tab, on *session*'s tab where one is given."""
+    what: dict[str, Any] = {"kind": "chat"}
+    return current_frontend().panel({**what, "tab": session.tab_id} if session is not None else what)

@@ -1,0 +1,132 @@
+"""The messages between kernel and page, version 1: JSON-RPC 2.0 objects with ``"v": 1``.
+
+Everything that a page sends is decoded against these structs; what does not fit gets a JSON-RPC error (requests) or is
+dropped and logged (notifications), and never breaks the channel. Additive fields are allowed within a version.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+VERSION = 1
+
+PARSE_ERROR = -32700
+INVALID_REQUEST = -32600
+METHOD_NOT_FOUND = -32601
+INVALID_PARAMS = -32602
+UNSUPPORTED_VERSION = -32010
+UNKNOWN_CLIENT = -32011
+REFUSED = -32012
+
+
+class FromPage(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """The envelope of everything that a page sends.
+
+    Attributes:
+        v: The protocol's version.
+        client_id: Who speaks: one page's copy of the widget model (UUID).
+        method: What it wants.
+        params: The method's parameters.
+        id: Present in a request, absent in a notification.
+    """
+
+    v: int
+    client_id: str
+    method: str
+    params: msgspec.Raw = msgspec.Raw(b"{}")
+    id: int | str | None = None
+
+
+class InitializeParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """``initialize``: a page is ready and says what it has seen.
+
+    Attributes:
+        protocol_versions: The versions that the page speaks.
+        last_seen: The index that it has applied, by channel.
+        host_id: The host that it spoke to before, if any.
+        visible: Whether one of its views can be seen.
+    """
+
+    protocol_versions: tuple[int, ...]
+    last_seen: dict[str, int] = msgspec.field(default_factory=dict)
+    host_id: str | None = None
+    visible: bool = False
+
+
+class ChannelsParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """``subscribe`` and ``unsubscribe``: which channels."""
+
+    channels: tuple[str, ...]
+
+
+class CreateSessionParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """``createSession``: a new tab.
+
+    Attributes:
+        agent: The agent's name in the catalogue; the default one where absent.
+        tab_id: The tab's id (UUID v4), made by the view.
+    """
+
+    agent: str | None = None
+    tab_id: str | None = None
+
+
+class DisposeSessionParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """``disposeSession``: close a tab and free the agent's session."""
+
+    channel: str
+
+
+class DispatchParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """``dispatchAction``: a client's action, applied there already.
+
+    Attributes:
+        client_seq: The client's own number for it; comes back in the envelope's origin.
+        channel: Where to.
+        action: What (AHP action).
+    """
+
+    client_seq: int
+    channel: str
+    action: dict[str, Any]
+
+
+class AckParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """``ack``: a flush was applied.
+
+    Attributes:
+        flush: The flush's number.
+        seen: The index now applied, by channel.
+    """
+
+    flush: int
+    seen: dict[str, int] = msgspec.field(default_factory=dict)
+
+
+class ResyncParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """``resync``: something is missing after these indexes."""
+
+    seen: dict[str, int]
+
+
+class VisibilityParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """``visibility``: whether any view of this client can be seen."""
+
+    visible: bool
+
+
+def response(request_id: int | str, result: Any) -> dict[str, Any]:
+    """A JSON-RPC answer."""
+    return {"jsonrpc": "2.0", "v": VERSION, "id": request_id, "result": result}
+
+
+def failure(request_id: int | str | None, code: int, message: str) -> dict[str, Any]:
+    """A JSON-RPC error answer."""
+    return {"jsonrpc": "2.0", "v": VERSION, "id": request_id, "error": {"code": code, "message": message}}
+
+
+def notification(method: str, params: dict[str, Any]) -> dict[str, Any]:
+    """A JSON-RPC notification."""
+    return {"jsonrpc": "2.0", "v": VERSION, "method": method, "params": params}

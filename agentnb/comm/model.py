@@ -1,0 +1,54 @@
+"""The two widget models: the host's one, which carries every message, and the small panel that each display shows.
+
+There is one host model per kernel, with the whole front end as its module; a panel has a module of a few lines that
+mounts the host model's client in its own element (anywidget's ``host.getWidget``), so that showing something a hundred
+times costs a hundred small models and not a hundred copies of the front end.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import anywidget
+import traitlets as t
+
+from agentnb.errors import AgentnbError
+
+STATIC = Path(__file__).parent.parent / "static"
+
+if not (STATIC / "widget.js").exists():
+    MESSAGE = f"The front end is missing: {STATIC.name}/widget.js was not built."
+    raise AgentnbError(MESSAGE, hint="In a checkout run `make build`; otherwise install agentnb again.")
+
+
+class HostModel(anywidget.AnyWidget):  # type: ignore[misc]
+    """The one model that messages travel on. It has no synced state of its own: state travels as messages."""
+
+    _esm = STATIC / "widget.js"
+
+
+class PanelModel(anywidget.AnyWidget):  # type: ignore[misc]
+    """What one display shows.
+
+    Attributes:
+        host: The host model, as a widget reference.
+        what: ``{"kind": "chat", "tab"?: …}`` or ``{"kind": "turn", "channel": …, "turnId": …}``.
+    """
+
+    _esm = STATIC / "panel.js"
+    host = t.Unicode().tag(sync=True)
+    what = t.Dict().tag(sync=True)
+
+    def __repr__(self) -> str:
+        return "agentnb panel"
+
+
+def reference(model: HostModel) -> str:
+    """How one widget model names another (the ipywidgets convention)."""
+    return f"IPY_MODEL_{model.model_id}"
+
+
+def send_to(model: HostModel, client_id: str, message: dict[str, Any]) -> None:
+    """Send *message* to one client; every page gets it, the others pass it over."""
+    model.send({**message, "to": client_id})

@@ -1,0 +1,199 @@
+"""What a page can ask for: every method of the protocol, decoded, carried out and answered.
+
+Runs on the host's thread. A message that makes no sense is answered or dropped and logged once; it never breaks the
+channel.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from agentnb.agent.catalog import find, installed, known
+from agentnb.agent.process import find_program
+from agentnb.comm import messages as m
+from agentnb.comm.delivery import Delivery
+from agentnb.errors import AgentnbError
+from agentnb.host.host import ROOT
+from agentnb.host.intents import carry_out
+from agentnb.state import ActionOrigin, decode_action
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agentnb.host.host import Host
+
+log = logging.getLogger("agentnb.comm")
+
+DEFAULT_AGENT = "eliza"
+
+
+class Service:
+    """Answers what pages say.
+
+    Args:
+        host: What they talk about.
+        send: Sends one message to one client: ``send(client_id, message)``.
+    """
+
+    def __init__(self, host: Host, send: Callable[[str, dict[str, Any]], None]) -> None:
+        self.delivery = Delivery(host, send)
+        self._host = host
+        self._send = send
+        self._logged: set[str] = set()
+        self._requests: dict[str, Callable[[str, bytes], Any]] = {
+            "initialize": self._initialize,
+            "subscribe": self._subscribe,
+            "unsubscribe": self._unsubscribe,
+            "createSession": self._create_session,
+            "disposeSession": self._dispose_session,
+        }
+        self._notifications: dict[str, Callable[[str, bytes], None]] = {
+            "dispatchAction": self._dispatch,
+            "ack": self._ack,
+            "resync": self._resync,
+            "visibility": self._visibility,
+            "ping": self._ping,
+        }
+
+    def receive(self, content: object) -> None:
+        """Take one message from a page."""
+        try:
+            message = _decode(content)
+        except (msgspec.ValidationError, TypeError) as error:
+            self._complain(f"A page sent a message that is not of the protocol: {error}")
+            return
+        if message.v != m.VERSION:
+            self._fail(message, m.UNSUPPORTED_VERSION, f"This kernel speaks version {m.VERSION}, not {message.v}.")
+        elif message.id is not None:
+            self._answer(message)
+        else:
+            self._take(message)
+
+    def _answer(self, message: m.FromPage) -> None:
+        method = self._requests.get(message.method)
+        if method is None:
+            self._fail(message, m.METHOD_NOT_FOUND, f"There is no method {message.method!r}.")
+            return
+        try:
+            result = method(message.client_id, bytes(message.params))
+        except msgspec.ValidationError as error:
+            self._fail(message, m.INVALID_PARAMS, f"{message.method}: {error}")
+        except AgentnbError as error:
+            self._fail(message, m.REFUSED, str(error))
+        else:
+            self._send(message.client_id, m.response(message.id or 0, result))
+
+    def _take(self, message: m.FromPage) -> None:
+        method = self._notifications.get(message.method)
+        if method is None:
+            self._complain(f"A page sent the unknown notification {message.method!r}.")
+        elif self.delivery.heard(message.client_id) is None:
+            self._send(message.client_id, m.notification("unknownClient", {}))
+        else:
+            try:
+                method(message.client_id, bytes(message.params))
+            except (msgspec.ValidationError, AgentnbError) as error:
+                self._complain(f"{message.method}: {error}")
+
+    def _initialize(self, client_id: str, raw: bytes) -> dict[str, Any]:
+        params = msgspec.json.decode(raw, type=m.InitializeParams)
+        if m.VERSION not in params.protocol_versions:
+            message = f"This kernel speaks version {m.VERSION} of the protocol, the page {params.protocol_versions}."
+            raise AgentnbError(message, hint="Install the same agentnb in the kernel and in the page, and reload.")
+        client = self.delivery.attach(client_id, visible=params.visible)
+        same = params.host_id in (None, self._host.host_id)
+        wanted = [ROOT, *(uri for uri in params.last_seen if uri != ROOT)] if same else [ROOT]
+        channels = {
+            uri: client.subscribe(channel, params.last_seen.get(uri, 0) if same else 0)
+            for uri in wanted
+            if (channel := self._host.channel_or_none(uri)) is not None
+        }
+        return {
+            "protocolVersion": m.VERSION,
+            "hostId": self._host.host_id,
+            "capabilities": {"agents": _agents()},
+            "channels": channels,
+        }
+
+    def _subscribe(self, client_id: str, raw: bytes) -> dict[str, Any]:
+        params = msgspec.json.decode(raw, type=m.ChannelsParams)
+        client = self.delivery.heard(client_id)
+        if client is None:
+            message = "This client has not initialized."
+            raise AgentnbError(message, hint="Send initialize first.")
+        found = {uri: self._host.channel_or_none(uri) for uri in params.channels}
+        return {
+            "channels": {uri: client.subscribe(channel) for uri, channel in found.items() if channel is not None},
+            "missing": [uri for uri, channel in found.items() if channel is None],
+        }
+
+    def _unsubscribe(self, client_id: str, raw: bytes) -> dict[str, Any]:
+        params = msgspec.json.decode(raw, type=m.ChannelsParams)
+        client = self.delivery.heard(client_id)
+        for uri in params.channels if client is not None else ():
+            client.unsubscribe(uri)
+        return {}
+
+    def _create_session(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002 - same for every client
+        params = msgspec.json.decode(raw, type=m.CreateSessionParams)
+        spec = find(params.agent or DEFAULT_AGENT)
+        find_program(spec, Path.cwd(), os.environ.get("PATH"))
+        conversation = self._host.open(spec, cwd=Path.cwd(), tab_id=params.tab_id)
+        return {"channel": conversation.session.uri, "chat": conversation.chat.uri}
+
+    def _dispose_session(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
+        params = msgspec.json.decode(raw, type=m.DisposeSessionParams)
+        self._host.loop.spawn(self._host.find(params.channel).close())
+        return {}
+
+    def _dispatch(self, client_id: str, raw: bytes) -> None:
+        params = msgspec.json.decode(raw, type=m.DispatchParams)
+        origin = ActionOrigin(client_id=client_id, client_seq=params.client_seq)
+        action = decode_action(params.action)
+        channel = self._host.channel(params.channel)
+        try:
+            carry_out(self._host, params.channel, action, origin)
+        except AgentnbError as error:
+            self._host.reject(channel, action, origin, str(error))
+
+    def _ack(self, client_id: str, raw: bytes) -> None:
+        params = msgspec.json.decode(raw, type=m.AckParams)
+        self.delivery.clients[client_id].acknowledge(params.flush, params.seen)
+        self.delivery.kick()
+
+    def _resync(self, client_id: str, raw: bytes) -> None:
+        params = msgspec.json.decode(raw, type=m.ResyncParams)
+        self.delivery.clients[client_id].rewind(params.seen)
+        self.delivery.kick()
+
+    def _visibility(self, client_id: str, raw: bytes) -> None:
+        params = msgspec.json.decode(raw, type=m.VisibilityParams)
+        self.delivery.clients[client_id].visible = params.visible
+        self.delivery.kick()
+
+    def _ping(self, client_id: str, raw: bytes) -> None:  # noqa: ARG002 - being heard is all
+        self._send(client_id, m.notification("pong", {"hostId": self._host.host_id}))
+
+    def _fail(self, message: m.FromPage, code: int, text: str) -> None:
+        if message.id is None:
+            self._complain(text)
+        else:
+            self._send(message.client_id, m.failure(message.id, code, text))
+
+    def _complain(self, text: str) -> None:
+        if text not in self._logged:
+            self._logged.add(text)
+            log.warning("%s", text)
+
+
+def _decode(content: object) -> m.FromPage:
+    return msgspec.json.decode(msgspec.json.encode(content), type=m.FromPage)
+
+
+def _agents() -> list[dict[str, Any]]:
+    return [{"name": s.name, "title": s.title, "installed": installed(s) is not None} for s in known()]

@@ -1,0 +1,8 @@
+"""The built-in agent: deterministic, offline, on the official ACP SDK's agent side.
+
+``agentnb eliza`` talks over stdin and stdout like any other agent. Without a slash command it answers like a patient
+listener (`doctor`); with one (`/help` lists them) it does a thing that agents do: stream, think, plan, call tools, ask,
+read, write, run, fail, hang. It is the demo, the test double and the manual's example.
+
+This package imports nothing at its top: the SDK costs about a third of a second, and only the agent's own process pays.
+"""

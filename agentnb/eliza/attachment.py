@@ -1,0 +1,108 @@
+"""What a prompt carries besides its words: files, variables, images."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
+
+from acp.schema import (
+    AudioContentBlock,
+    EmbeddedResourceContentBlock,
+    ImageContentBlock,
+    ResourceContentBlock,
+    TextContentBlock,
+    TextResourceContents,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+ContentBlock = (
+    TextContentBlock | ImageContentBlock | AudioContentBlock | ResourceContentBlock | EmbeddedResourceContentBlock
+)
+
+EXCERPT_LINES = 6
+EXCERPT_WIDTH = 160
+
+
+@dataclass(frozen=True)
+class Attachment:
+    """One thing that came with a prompt.
+
+    Args:
+        name: What the user calls it: the end of its URI, or the name of the link.
+        kind: The media type, ``text`` if none was told; a link says that it is one.
+        size: In bytes, None if unknown.
+        text: What it says, None if it is no text or was not sent along.
+    """
+
+    name: str
+    kind: str
+    size: int | None
+    text: str | None = None
+
+    @property
+    def detail(self) -> str:
+        """Kind and size, as in ``text/csv, 312 B``."""
+        return f"{self.kind}, {'size unknown' if self.size is None else _human(self.size)}"
+
+    @property
+    def excerpt(self) -> str:
+        """The first lines of the text."""
+        lines = (self.text or "").splitlines()
+        kept = [line if len(line) <= EXCERPT_WIDTH else line[: EXCERPT_WIDTH - 1] + "…" for line in lines]
+        more = [f"… {len(lines) - EXCERPT_LINES} more lines"] if len(lines) > EXCERPT_LINES else []
+        return "\n".join([*kept[:EXCERPT_LINES], *more])
+
+
+def words(prompt: Sequence[ContentBlock]) -> str:
+    """The words of a prompt: its text blocks, a line each."""
+    return "\n".join(block.text for block in prompt if isinstance(block, TextContentBlock)).strip()
+
+
+def attachments(prompt: Sequence[ContentBlock]) -> list[Attachment]:
+    """Everything in a prompt that is not its words, in order."""
+    return [_attachment(block) for block in prompt if not isinstance(block, TextContentBlock)]
+
+
+def _attachment(
+    block: ImageContentBlock | AudioContentBlock | ResourceContentBlock | EmbeddedResourceContentBlock,
+) -> Attachment:
+    if isinstance(block, ResourceContentBlock):
+        return Attachment(block.title or block.name, f"link, {block.mime_type or 'type unknown'}", block.size)
+    if isinstance(block, EmbeddedResourceContentBlock):
+        return _embedded(block)
+    name = "image" if isinstance(block, ImageContentBlock) else "audio"
+    uri = getattr(block, "uri", None)
+    return Attachment(_name_of(uri) if uri else name, block.mime_type, _decoded_size(block.data))
+
+
+def _embedded(block: EmbeddedResourceContentBlock) -> Attachment:
+    resource = block.resource
+    name = _name_of(resource.uri)
+    if isinstance(resource, TextResourceContents):
+        size = len(resource.text.encode("utf-8", "replace"))
+        return Attachment(name, resource.mime_type or "text", size, resource.text)
+    return Attachment(name, resource.mime_type or "bytes", _decoded_size(resource.blob))
+
+
+def _name_of(uri: str) -> str:
+    parts = urlsplit(uri)
+    return unquote(parts.fragment or parts.path.rstrip("/").rpartition("/")[2] or parts.netloc) or uri
+
+
+def _decoded_size(data: str) -> int | None:
+    try:
+        return len(base64.b64decode(data, validate=True))
+    except (binascii.Error, ValueError):
+        return None
+
+
+def _human(size: int) -> str:
+    for unit, scale in (("MiB", 2**20), ("KiB", 2**10)):
+        if size >= scale:
+            return f"{size / scale:.1f} {unit}"
+    return f"{size} B"

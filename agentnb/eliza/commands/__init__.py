@@ -1,0 +1,21 @@
+"""Everything that eliza does on command, one small coroutine each.
+
+Importing this package registers them all.
+"""
+
+from agentnb.eliza.commands import actions, controls, faults, requests, speech
+from agentnb.eliza.commands.registry import COMMANDS, GROUPS, Command, Misuse, find, listed
+
+__all__ = [
+    "COMMANDS",
+    "GROUPS",
+    "Command",
+    "Misuse",
+    "actions",
+    "controls",
+    "faults",
+    "find",
+    "listed",
+    "requests",
+    "speech",
+]

@@ -1,0 +1,257 @@
+"""The listener: keywords with ranks, patterns to take a sentence apart, answers to put it together again.
+
+A script (`script.toml`) holds all the words; this module holds none. One `Doctor` listens to one session. It is
+deterministic: each pattern gives its answers in turn, and what was remembered comes back in the order it was said.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections import Counter, deque
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from importlib.resources import files
+from typing import Any
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+LONGEST_ECHO = 24
+"""How many words of the user's are given back at most."""
+
+LONGEST_CLAUSE = 80
+"""How many words of a clause are taken apart at most, so that no prompt takes long."""
+
+LONGEST_MEMORY = 12
+"""How many remembered answers wait at most; the oldest are forgotten."""
+
+_CLAUSE_END = re.compile(r"[.!?;:,]+(?=\s|$)|\s+but\s+|\n+", re.IGNORECASE)
+_WORD = re.compile(r"[\w'’]+")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One way to take a sentence apart, and the answers that can be made of the parts.
+
+    Args:
+        name: Unique in its script; counts and explanations go by it.
+        pattern: As written in the script: words, ``a|b`` for either, ``*`` for any words.
+        answers: Given in turn; ``{1}`` is what the first ``*`` caught, ``{0}`` the keyword as the user wrote it.
+        memory: Answers to keep for a time when the user says nothing that can be taken apart.
+    """
+
+    name: str
+    pattern: str
+    answers: tuple[str, ...]
+    memory: tuple[str, ...] = ()
+
+    def match(self, clause: str) -> tuple[str, ...] | None:
+        """What the stars caught, or None."""
+        found = _compiled(self.pattern).match(clause)
+        return tuple(part.strip() for part in found.groups()) if found else None
+
+
+@dataclass(frozen=True)
+class Keyword:
+    """Words that call for the same rules; the higher rank wins."""
+
+    words: tuple[str, ...]
+    rank: int
+    rules: tuple[Rule, ...]
+
+
+@dataclass(frozen=True)
+class Script:
+    """Everything the listener knows to say.
+
+    Args:
+        keywords: In the order of the file.
+        expansions: What is spelt out before the sentence is taken apart: ``"i'm"`` → ``"i am"``.
+        reflections: What changes when words are given back: ``"my"`` → ``"your"``.
+        last_reflections: The same, for the last word of what is given back: ``"you"`` → ``"me"``.
+        silence: Answers to an empty prompt.
+        otherwise: Answers when no keyword was found and nothing is remembered.
+    """
+
+    keywords: tuple[Keyword, ...]
+    expansions: dict[str, str]
+    reflections: dict[str, str]
+    last_reflections: dict[str, str]
+    silence: Rule
+    otherwise: Rule
+
+    def find(self, word: str) -> Keyword | None:
+        """The keyword that `word` is, or None."""
+        return self._index.get(word.lower())
+
+    @cached_property
+    def _index(self) -> dict[str, Keyword]:
+        return {word: keyword for keyword in self.keywords for word in keyword.words}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the listener says, and why: the reasoning shows how the answer was found."""
+
+    text: str
+    reason: str
+
+
+@dataclass
+class Doctor:
+    """One listener with its own counts and its own memory.
+
+    Args:
+        script: What it knows to say.
+        counts: How often each rule has answered, by the rule's name.
+        memory: Answers kept for later, oldest first.
+
+    Example:
+        >>> doctor = Doctor(load_script())
+        >>> doctor.answer("My loop is slow.").text
+        'Slow compared with what?'
+    """
+
+    script: Script
+    counts: Counter[str] = field(default_factory=Counter)
+    memory: deque[str] = field(default_factory=lambda: deque(maxlen=LONGEST_MEMORY))
+
+    def answer(self, text: str) -> Answer:
+        """Answer one prompt; the same prompts in the same order get the same answers."""
+        clauses = self._clauses(text)
+        if not clauses:
+            return Answer(self._next(self.script.silence), "Nothing was said.")
+        for keyword, word, clause in self._candidates(clauses):
+            for rule in keyword.rules:
+                parts = rule.match(clause)
+                if parts is not None:
+                    return self._assemble(keyword, rule, word, parts)
+        if self.memory:
+            return Answer(self.memory.popleft(), "No keyword; something said earlier came back.")
+        return Answer(self._next(self.script.otherwise), "No keyword, and nothing remembered.")
+
+    def state(self) -> dict[str, Any]:
+        """Counts and memory as JSON, for `restore`."""
+        return {"counts": dict(self.counts), "memory": list(self.memory)}
+
+    @classmethod
+    def restore(cls, script: Script, state: dict[str, Any]) -> Doctor:
+        """A listener that goes on where the one that gave `state` stopped."""
+        return cls(script, Counter(state["counts"]), deque(state["memory"], maxlen=LONGEST_MEMORY))
+
+    def _clauses(self, text: str) -> list[str]:
+        plain = text.replace("’", "'")
+        clauses = (" ".join(clause.split()[:LONGEST_CLAUSE]) for clause in _CLAUSE_END.split(plain))
+        return [_replace(self.script.expansions, clause) for clause in clauses if _WORD.search(clause)]
+
+    def _candidates(self, clauses: list[str]) -> list[tuple[Keyword, str, str]]:
+        found = [
+            (keyword, word, clause)
+            for clause in clauses
+            for word in _WORD.findall(clause)
+            if (keyword := self.script.find(word)) is not None
+        ]
+        return sorted(found, key=lambda candidate: -candidate[0].rank)
+
+    def _assemble(self, keyword: Keyword, rule: Rule, word: str, parts: tuple[str, ...]) -> Answer:
+        echoes = [word, *(self._reflect(part) for part in parts)]
+        if rule.memory:
+            kept = rule.memory[self.counts[rule.name] % len(rule.memory)]
+            self.memory.append(_capitalise(kept.format(*echoes)))
+        turn = self.counts[rule.name] % len(rule.answers) + 1
+        text = _capitalise(self._next(rule).format(*echoes))
+        heard = f"I heard “{word}” (rank {keyword.rank}), which fits “{rule.pattern}”"
+        return Answer(text, f"{heard}: answer {turn} of {len(rule.answers)}.")
+
+    def _next(self, rule: Rule) -> str:
+        index = self.counts[rule.name] % len(rule.answers)
+        self.counts[rule.name] += 1
+        return rule.answers[index]
+
+    def _reflect(self, part: str) -> str:
+        words = part.split(" ")
+        if len(words) > LONGEST_ECHO:
+            words = [*words[:LONGEST_ECHO], "…"]
+        last = self.script.last_reflections.get(words[-1].lower())
+        if last is None:
+            return _replace(self.script.reflections, " ".join(words))
+        return " ".join([_replace(self.script.reflections, " ".join(words[:-1])), last]).strip()
+
+
+@lru_cache(maxsize=1)
+def load_script() -> Script:
+    """The script that comes with the package."""
+    return parse_script(files(__package__).joinpath("script.toml").read_text(encoding="utf-8"))
+
+
+def parse_script(text: str) -> Script:
+    """Read a script from TOML.
+
+    Raises:
+        ValueError: A word belongs to two keywords, or an answer uses a part that its pattern does not catch.
+    """
+    data = tomllib.loads(text)
+    keywords = tuple(_parse_keyword(entry) for entry in data["keyword"])
+    _check(keywords)
+    return Script(
+        keywords=keywords,
+        expansions=data["expansions"],
+        reflections=data["reflections"],
+        last_reflections=data["last_reflections"],
+        silence=Rule("silence", "", tuple(data["silence"])),
+        otherwise=Rule("otherwise", "", tuple(data["otherwise"])),
+    )
+
+
+def _parse_keyword(entry: dict[str, Any]) -> Keyword:
+    words = tuple(entry["words"])
+    rules = tuple(
+        Rule(f"{words[0]}/{number}", rule["pattern"], tuple(rule["answers"]), tuple(rule.get("memory", ())))
+        for number, rule in enumerate(entry["rule"], 1)
+    )
+    return Keyword(words, entry["rank"], rules)
+
+
+def _check(keywords: tuple[Keyword, ...]) -> None:
+    counted = Counter(word for keyword in keywords for word in keyword.words)
+    twice = sorted(word for word, count in counted.items() if count > 1)
+    if twice:
+        msg = f"Words of more than one keyword: {', '.join(twice)}"
+        raise ValueError(msg)
+    for rule in (rule for keyword in keywords for rule in keyword.rules):
+        parts = [""] * (rule.pattern.split().count("*") + 1)
+        for answer in (*rule.answers, *rule.memory):
+            try:
+                answer.format(*parts)
+            except IndexError:
+                msg = f"Rule {rule.name}: {answer!r} uses a part that {rule.pattern!r} does not catch"
+                raise ValueError(msg) from None
+
+
+@lru_cache(maxsize=256)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    pieces = ["(.*?)" if word == "*" else _either(word.split("|")) for word in pattern.split()]
+    return re.compile(r"\s*".join(pieces) + "$", re.IGNORECASE | re.DOTALL)
+
+
+def _either(words: list[str]) -> str:
+    choice = "|".join(re.escape(word) for word in words)
+    return rf"(?<![\w'])(?:{choice})(?![\w'])"
+
+
+def _replace(table: dict[str, str], text: str) -> str:
+    if not table or not text:
+        return text
+    return _table_pattern(tuple(table)).sub(lambda found: table[found.group().lower()], text)
+
+
+@lru_cache(maxsize=8)
+def _table_pattern(phrases: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile(_either(sorted(phrases, key=len, reverse=True)), re.IGNORECASE)
+
+
+def _capitalise(text: str) -> str:
+    return text[:1].upper() + text[1:]

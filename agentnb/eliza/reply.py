@@ -1,0 +1,216 @@
+"""An answer in the making: what a command speaks, thinks and acts through."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from acp import RequestError, text_block, tool_content, update_agent_message, update_agent_thought_text
+from acp.helpers import update_agent_message_text
+from acp.schema import ToolCallLocation, ToolCallProgress, ToolCallStart, ToolCallUpdate
+from pydantic import ValidationError
+
+from agentnb.eliza.settings import NATURAL_PAUSE
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+
+    from acp import Client
+    from acp.schema import (
+        AgentMessageChunk,
+        AgentPlanUpdate,
+        AgentThoughtChunk,
+        ClientCapabilities,
+        ConfigOptionUpdate,
+        ContentToolCallContent,
+        CurrentModeUpdate,
+        FileEditToolCallContent,
+        SessionInfoUpdate,
+        StopReason,
+        TerminalToolCallContent,
+        ToolCallStatus,
+        ToolKind,
+        Usage,
+        UsageUpdate,
+    )
+
+    from agentnb.eliza.attachment import Attachment, ContentBlock
+    from agentnb.eliza.session import Exchange, Session
+
+    ToolContent = ContentToolCallContent | FileEditToolCallContent | TerminalToolCallContent
+    Chunk = AgentMessageChunk | AgentThoughtChunk
+    Part = Chunk | AgentPlanUpdate | ToolCallStart | ToolCallProgress
+    News = CurrentModeUpdate | ConfigOptionUpdate | SessionInfoUpdate | UsageUpdate
+
+
+class Trouble(Exception):
+    """A command can not do what was asked; the message is said to the user, in markdown."""
+
+
+@dataclass
+class Reply:
+    """One answer in the making.
+
+    Args:
+        client: The other side of the wire.
+        session: The conversation that the prompt belongs to.
+        exchange: Where everything sent is written down for a later replay.
+        attachments: What came with the prompt.
+        capabilities: What the client says it can do.
+        write: Puts raw bytes on the wire, between two messages.
+        stop_reason: How the turn ends, unless it is cancelled.
+        usage: Told with the end of the turn.
+    """
+
+    client: Client
+    session: Session
+    exchange: Exchange
+    attachments: Sequence[Attachment]
+    capabilities: ClientCapabilities
+    write: Callable[[bytes], None]
+    stop_reason: StopReason = "end_turn"
+    usage: Usage | None = None
+    _tools: int = 0
+    _leftovers: set[asyncio.Task[None]] = field(default_factory=set)
+
+    async def say(self, text: str) -> None:
+        """Stream a text as the answer, cut and paced as the session is set."""
+        async for piece in self._pieces(text):
+            await self.send_text(update_agent_message_text(piece), piece)
+
+    async def think(self, text: str) -> None:
+        """Stream a text as reasoning, cut and paced as the session is set."""
+        async for piece in self._pieces(text):
+            await self.send_text(update_agent_thought_text(piece), piece)
+
+    async def show(self, block: ContentBlock) -> None:
+        """Send a whole content block, an image for example, as a part of the answer."""
+        await self.send(update_agent_message(block))
+
+    async def send_text(self, chunk: Chunk, text: str) -> None:
+        """Send one chunk of text as it is."""
+        self.exchange.add_text(chunk.session_update, text)
+        await self.client.session_update(self.session.session_id, chunk)
+
+    async def send(self, part: Part) -> None:
+        """Send a part of the answer and write it down."""
+        self.exchange.add(part.model_dump(mode="json", by_alias=True, exclude_none=True))
+        await self.client.session_update(self.session.session_id, part)
+
+    async def tell(self, news: News) -> None:
+        """Send news about the session itself: nothing that a replay would repeat."""
+        await self.client.session_update(self.session.session_id, news)
+
+    async def start_tool(
+        self, title: str, kind: ToolKind, *, raw_input: object = None, path: Path | None = None, line: int | None = None
+    ) -> Tool:
+        """Announce a tool call, pending; its id is `t<turn>-<number>`."""
+        self._tools += 1
+        tool = Tool(self, f"t{len(self.session.exchanges)}-{self._tools}", title, kind)
+        await self.send(
+            ToolCallStart(
+                session_update="tool_call",
+                tool_call_id=tool.tool_id,
+                title=title,
+                kind=kind,
+                status="pending",
+                locations=[ToolCallLocation(path=str(path), line=line)] if path else None,
+                raw_input=raw_input,
+            )
+        )
+        return tool
+
+    @asynccontextmanager
+    async def asking(self, method: str, tool: Tool) -> AsyncIterator[None]:
+        """Ask the client for something inside; a refusal ends the tool call as failed.
+
+        Raises:
+            Trouble: The client answered with an error, or with something that is no answer.
+        """
+        try:
+            yield
+        except RequestError as refused:
+            said = _reason(refused)
+        except ValidationError:
+            said = "its answer is not what the protocol says"
+        else:
+            return
+        await tool.update("failed", content=[tool_content(text_block(said))])
+        raise Trouble(f"The client refused `{method}`: {said}.")
+
+    def path(self, name: str) -> Path:
+        """The absolute path that a user's `name` means."""
+        return self.session.cwd / Path(name).expanduser()
+
+    def leave(self, leftover: Coroutine[Any, Any, object]) -> None:
+        """Let a coroutine tidy up after a command that was cancelled, without holding up the answer."""
+        task = asyncio.ensure_future(_ignoring_refusal(leftover))
+        self._leftovers.add(task)
+        task.add_done_callback(self._leftovers.discard)
+
+    async def _pieces(self, text: str) -> AsyncIterator[str]:
+        natural = self.session.settings["pace"] == "natural"
+        for piece in self.session.settings.cut(text):
+            if natural:
+                await asyncio.sleep(NATURAL_PAUSE)
+            yield piece
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A tool call that has been announced."""
+
+    reply: Reply
+    tool_id: str
+    title: str
+    kind: ToolKind
+
+    async def update(
+        self,
+        status: ToolCallStatus,
+        *,
+        content: list[ToolContent] | None = None,
+        kept: list[ToolContent] | None = None,
+        raw_output: object = None,
+    ) -> None:
+        """Move on to another status.
+
+        Args:
+            status: The new one.
+            content: What to show from now on; it replaces what was shown.
+            kept: What a replay shows in its place, where `content` does not outlive the turn.
+            raw_output: What the tool gave back.
+        """
+
+        def progress(shown: list[ToolContent] | None) -> ToolCallProgress:
+            return ToolCallProgress(
+                session_update="tool_call_update",
+                tool_call_id=self.tool_id,
+                status=status,
+                content=shown,
+                raw_output=raw_output,
+            )
+
+        self.reply.exchange.add(progress(kept or content).model_dump(mode="json", by_alias=True, exclude_none=True))
+        await self.reply.client.session_update(self.reply.session.session_id, progress(content))
+
+    def described(self) -> ToolCallUpdate:
+        """The tool call as a permission request names it."""
+        return ToolCallUpdate(tool_call_id=self.tool_id, title=self.title, kind=self.kind, status="pending")
+
+
+def _reason(refused: RequestError) -> str:
+    data = refused.data
+    details = (
+        next((data[key] for key in ("details", "message") if key in data), None) if isinstance(data, dict) else data
+    )
+    said = f"{refused}: {details}" if isinstance(details, str) else str(refused)
+    return f"{said.rstrip('.')} ({refused.code})"
+
+
+async def _ignoring_refusal(leftover: Coroutine[Any, Any, object]) -> None:
+    with suppress(RequestError, ValidationError, ConnectionError):
+        await leftover

@@ -1,0 +1,115 @@
+"""Where sessions are kept: in the process, or as one JSON file each in a folder that processes can share.
+
+Session ids are `sess-1`, `sess-2` … In the process they are counted, so that a run is like the one before. In a folder
+the next free number is taken by creating the file exclusively: ids stay unique however many processes share the folder.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any, Protocol
+
+_SESSION_ID = re.compile(r"sess-([1-9]\d*)")
+
+Record = dict[str, Any]
+
+
+class Store(Protocol):
+    """A place for the records of sessions."""
+
+    def new_id(self) -> str:
+        """An id that no other session of this store has."""
+
+    def save(self, record: Record) -> None:
+        """Keep a record; it replaces the one with the same `session_id`."""
+
+    def load(self, session_id: str) -> Record | None:
+        """The record of a session, or None."""
+
+    def records(self) -> list[Record]:
+        """Every record, the oldest session first."""
+
+
+class MemoryStore:
+    """Keeps sessions as long as the process lives."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._records: dict[str, Record] = {}
+
+    def new_id(self) -> str:
+        """The next number."""
+        self._count += 1
+        return f"sess-{self._count}"
+
+    def save(self, record: Record) -> None:
+        """Keep a record."""
+        self._records[record["session_id"]] = record
+
+    def load(self, session_id: str) -> Record | None:
+        """The record of a session, or None."""
+        return self._records.get(session_id)
+
+    def records(self) -> list[Record]:
+        """Every record, the oldest session first."""
+        return list(self._records.values())
+
+
+class FolderStore:
+    """Keeps sessions as JSON files.
+
+    Args:
+        folder: Made when it is missing.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def new_id(self) -> str:
+        """The next free number, taken by making its file."""
+        number = max(self._numbers(), default=0) + 1
+        while True:
+            try:
+                self._path(f"sess-{number}").touch(exist_ok=False)
+            except FileExistsError:
+                number += 1
+            else:
+                return f"sess-{number}"
+
+    def save(self, record: Record) -> None:
+        """Write the file whole or not at all."""
+        path = self._path(record["session_id"])
+        draft = path.with_suffix(f".{os.getpid()}.tmp")
+        draft.write_text(json.dumps(record, ensure_ascii=False), encoding="utf-8")
+        draft.replace(path)
+
+    def load(self, session_id: str) -> Record | None:
+        """The record of a session; None if there is none, or if its file is empty or no JSON."""
+        if not _SESSION_ID.fullmatch(session_id):
+            return None
+        try:
+            record: Record = json.loads(self._path(session_id).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return None
+        return record
+
+    def records(self) -> list[Record]:
+        """Every record, the oldest session first."""
+        loaded = [self.load(f"sess-{number}") for number in sorted(self._numbers())]
+        return [record for record in loaded if record is not None]
+
+    def _path(self, session_id: str) -> Path:
+        return self._folder / f"{session_id}.json"
+
+    def _numbers(self) -> list[int]:
+        found = (_SESSION_ID.fullmatch(path.stem) for path in self._folder.glob("sess-*.json"))
+        return [int(match[1]) for match in found if match]
+
+
+def open_store(folder: str | None) -> Store:
+    """The store in `folder`, or in the process when there is none."""
+    return FolderStore(Path(folder).expanduser()) if folder else MemoryStore()

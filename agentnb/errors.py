@@ -1,0 +1,139 @@
+"""The exceptions that agentnb raises, one tree.
+
+::
+
+    AgentnbError
+    ├── AgentError                 something about an agent
+    │   ├── UnknownAgent           no agent of that name in the catalogue
+    │   ├── AgentNotFound          its command is not installed
+    │   ├── AgentStartFailed       it died, or never answered, while starting
+    │   ├── AgentDied              it went away while in use
+    │   ├── AuthenticationRequired it wants a login first
+    │   └── AgentRefused           it answered a request with an error
+    ├── SessionError
+    │   ├── SessionClosed          the session was closed before
+    │   └── UnknownSession         no session (tab) of that name
+    ├── TurnError
+    │   ├── TurnFailed             the turn ended with an error
+    │   ├── TurnCancelled          the turn was cancelled
+    │   └── TurnTimeout            it did not end in the time given
+    ├── PermissionDenied           the policy or the user said no
+    ├── OutsideWorkspace           a path leads out of the workspace
+    ├── ProtocolError              a message that is not what the protocol says
+    └── UsageError                 a call, magic or option that makes no sense
+        └── UnknownMention         ``@name`` that names nothing
+
+Every message says what happened, to what, and what to do next.
+"""
+
+from __future__ import annotations
+
+
+class AgentnbError(Exception):
+    """Base of every exception that agentnb raises on purpose.
+
+    Args:
+        message: What happened, and to what.
+        hint: What to do next, a sentence; it is added to the message.
+
+    Example:
+        >>> str(AgentnbError("The kettle is cold.", hint="Switch it on."))
+        'The kettle is cold. Switch it on.'
+    """
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(f"{message} {hint}" if hint else message)
+        self.message = message
+        self.hint = hint
+
+    def _render_traceback_(self) -> list[str]:
+        """One line in a notebook instead of a wall of frames (IPython's own hook)."""
+        return [f"{type(self).__name__}: {self}"]
+
+
+class AgentError(AgentnbError):
+    """Something about an agent or its process."""
+
+
+class UnknownAgent(AgentError):
+    """No agent of that name is in the catalogue."""
+
+
+class AgentNotFound(AgentError):
+    """The agent's command is not installed here."""
+
+
+class AgentStartFailed(AgentError):
+    """The agent died, or never answered, while it was being started."""
+
+
+class AgentDied(AgentError):
+    """The agent's process went away while it was in use."""
+
+
+class AuthenticationRequired(AgentError):
+    """The agent wants a login first (ACP error -32000)."""
+
+
+class AgentRefused(AgentError):
+    """The agent answered a request with an error.
+
+    Args:
+        message: What was asked and what the agent said.
+        code: The JSON-RPC error code.
+        data: The JSON-RPC error's ``data``, as sent.
+        hint: What to do next.
+    """
+
+    def __init__(self, message: str, *, code: int = 0, data: object = None, hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.code = code
+        self.data = data
+
+
+class SessionError(AgentnbError):
+    """Something about a session."""
+
+
+class SessionClosed(SessionError):
+    """The session was closed before."""
+
+
+class UnknownSession(SessionError):
+    """No session (tab) of that name is open."""
+
+
+class TurnError(AgentnbError):
+    """Something about a turn."""
+
+
+class TurnFailed(TurnError):
+    """The turn ended with an error."""
+
+
+class TurnCancelled(TurnError):
+    """The turn was cancelled."""
+
+
+class TurnTimeout(TurnError):
+    """The turn did not end in the time given; it goes on."""
+
+
+class PermissionDenied(AgentnbError):
+    """The policy or the user said no."""
+
+
+class OutsideWorkspace(AgentnbError):
+    """A path leads out of the workspace."""
+
+
+class ProtocolError(AgentnbError):
+    """A message that is not what the protocol says."""
+
+
+class UsageError(AgentnbError):
+    """A call, a magic or an option that makes no sense."""
+
+
+class UnknownMention(UsageError):
+    """``@name`` in a prompt names no variable, file or cell."""

@@ -1,0 +1,160 @@
+"""The host: one per kernel process; it owns the sessions, the root channel and the agents."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import threading
+import uuid
+from typing import TYPE_CHECKING, Any
+
+from agentnb.errors import UnknownSession
+from agentnb.host.channel import Channel
+from agentnb.host.clock import now_ms
+from agentnb.host.conversation import Conversation
+from agentnb.host.loop import HostLoop
+from agentnb.host.pool import AgentPool
+from agentnb.state import (
+    Envelope,
+    RootActiveSessionsChanged,
+    RootState,
+    XSessionRemoved,
+    XSessionSet,
+    reduce_root,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from agentnb.agent.catalog import AgentSpec
+    from agentnb.policy.decision import Mode
+    from agentnb.state import Action, ActionOrigin, SessionSummary
+
+ROOT = "ahp-root://"
+STOP_TIMEOUT = 5.0  # seconds that every agent together gets when the kernel ends
+
+
+class Host:
+    """Owns every session of this kernel. Except where said, call it on its own thread.
+
+    Args:
+        loop: The thread it lives on; a new one by default.
+    """
+
+    def __init__(self, loop: HostLoop | None = None) -> None:
+        self.host_id = str(uuid.uuid4())
+        self.loop = loop or HostLoop()
+        self.agents = AgentPool(self.loop)
+        self.conversations: dict[str, Conversation] = {}
+        self.attached: Callable[[], bool] = lambda: False
+        self._listeners: list[Callable[[Channel[Any], Envelope], None]] = []
+        self._published: dict[str, tuple[object, ...]] = {}
+        self.root: Channel[RootState] = Channel(ROOT, RootState(agents=()), reduce_root, self.emit)
+
+    def open(
+        self,
+        spec: AgentSpec,
+        *,
+        cwd: Path,
+        env: Mapping[str, str] | None = None,
+        mode: Mode = "ask",
+        title: str | None = None,
+        tab_id: str | None = None,
+    ) -> Conversation:
+        """Open a session with *spec*; its agent starts in the background."""
+        tab_id = tab_id or str(uuid.uuid4())
+        conversation = Conversation(self, spec, tab_id=tab_id, cwd=cwd, env=env or {}, mode=mode, title=title)
+        self.conversations[conversation.session.uri] = conversation
+        self.summarize(conversation)
+        self.root.accept(RootActiveSessionsChanged(active_sessions=len(self.conversations), time=now_ms()))
+        return conversation
+
+    def find(self, channel: str) -> Conversation:
+        """The conversation whose session or chat channel is *channel*.
+
+        Raises:
+            UnknownSession: If there is none.
+        """
+        uri = channel.removesuffix("/chat")
+        if uri not in self.conversations:
+            message = f"No session has the channel {channel!r}."
+            raise UnknownSession(message, hint="It may have been closed; %agents list shows the open ones.")
+        return self.conversations[uri]
+
+    def channel(self, uri: str) -> Channel[Any]:
+        """The channel with *uri*.
+
+        Raises:
+            UnknownSession: If there is none.
+        """
+        if uri == ROOT:
+            return self.root
+        conversation = self.find(uri)
+        return conversation.chat if uri == conversation.chat.uri else conversation.session
+
+    def channel_or_none(self, uri: str) -> Channel[Any] | None:
+        """The channel with *uri*, or None."""
+        try:
+            return self.channel(uri)
+        except UnknownSession:
+            return None
+
+    def forget(self, conversation: Conversation) -> None:
+        """Take a closed conversation out of the root channel."""
+        uri = conversation.session.uri
+        if self.conversations.pop(uri, None) is not None:
+            self._published.pop(uri, None)
+            self.root.accept(XSessionRemoved(resource=uri, time=now_ms()))
+            self.root.accept(RootActiveSessionsChanged(active_sessions=len(self.conversations), time=now_ms()))
+
+    def summarize(self, conversation: Conversation) -> None:
+        """Tell the root channel what changed about *conversation*'s title or status."""
+        uri = conversation.session.uri
+        if uri not in self.conversations:
+            return
+        state = (conversation.session.state.summary.title, conversation.chat.state.status)
+        if self._published.get(uri) != state:
+            self._published[uri] = state
+            summary: SessionSummary = conversation.summary
+            self.root.accept(XSessionSet(summary=summary, time=now_ms()))
+
+    def listen(self, listener: Callable[[Channel[Any], Envelope], None]) -> None:
+        """Call *listener* with every envelope that any channel accepts."""
+        self._listeners.append(listener)
+
+    def emit(self, channel: Channel[Any], envelope: Envelope) -> None:
+        """Hand an accepted envelope to the listeners."""
+        for listener in self._listeners:
+            listener(channel, envelope)
+
+    def reject(self, channel: Channel[Any], action: Action, origin: ActionOrigin, reason: str) -> None:
+        """Tell the client that dispatched *action* why it was not accepted; the channel does not move."""
+        self.emit(
+            channel,
+            Envelope(channel=channel.uri, index=channel.index, action=action, origin=origin, rejection_reason=reason),
+        )
+
+    def close(self, timeout: float = STOP_TIMEOUT) -> None:
+        """Stop every agent and the thread; from any thread but the host's own, at most *timeout* seconds."""
+        try:
+            self.loop.submit(self.agents.stop_all()).result(timeout)
+        except (TimeoutError, RuntimeError):
+            pass  # the watchdog ends what is left
+        finally:
+            self.loop.stop()
+
+
+_lock = threading.Lock()
+_current: Host | None = None
+_pid = 0
+
+
+def current_host() -> Host:
+    """This process's host, made at the first call; safe from any thread."""
+    global _current, _pid  # noqa: PLW0603 - one host per process is the point
+    with _lock:
+        if _current is None or _pid != os.getpid():
+            _current, _pid = Host(), os.getpid()
+            atexit.register(_current.close)
+        return _current

@@ -1,0 +1,116 @@
+"""What a client may do: the actions that it may dispatch, checked, and what each of them causes.
+
+Anything else is rejected with a reason. The host's clock and the host's own facts win over what the client claims:
+whether an answer means yes is read from the option, not from the client's word.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NoReturn
+
+from msgspec.structs import replace
+
+from agentnb.errors import AgentnbError
+from agentnb.host.clock import now_ms
+from agentnb.state import (
+    ChatPendingMessageRemoved,
+    ChatPendingMessageSet,
+    ChatQueuedMessagesReordered,
+    ChatToolCallConfirmed,
+    ChatTurnCancelled,
+    ChatTurnStarted,
+    SessionIsReadChanged,
+    SessionTitleChanged,
+    ToolCallPendingConfirmationState,
+    XConfigOptionChosen,
+    XModeChanged,
+)
+
+if TYPE_CHECKING:
+    from agentnb.host.conversation import Conversation
+    from agentnb.host.host import Host
+    from agentnb.state import Action, ActionOrigin, Message
+
+
+class Rejected(AgentnbError):
+    """The host does not accept a client's action."""
+
+
+def carry_out(host: Host, channel: str, action: Action, origin: ActionOrigin) -> None:
+    """Accept a client's *action* on *channel* and do what it asks.
+
+    Raises:
+        Rejected: If a client may not dispatch it, or it does not fit the state.
+        UnknownSession: If there is no such channel.
+    """
+    conversation = host.find(channel)
+    match action:
+        case ChatTurnStarted(turn_id=turn_id, message=message):
+            _prompt(conversation, turn_id, message, origin)
+        case ChatPendingMessageSet():
+            _set_pending(conversation, action, origin)
+        case ChatTurnCancelled(turn_id=turn_id) | ChatPendingMessageRemoved(id=turn_id):
+            if not conversation.turns.cancel(turn_id, origin):
+                _reject(f"No turn {turn_id!r} runs or waits.")
+        case ChatToolCallConfirmed():
+            _confirm(conversation, action, origin)
+        case XModeChanged() | XConfigOptionChosen():
+            host.loop.spawn(_choose(conversation, action, origin))
+        case ChatQueuedMessagesReordered() | SessionTitleChanged() | SessionIsReadChanged():
+            conversation.dispatch(replace(action, time=now_ms()), origin)
+        case _:
+            _reject("A client may not dispatch this action.")
+
+
+def _prompt(conversation: Conversation, turn_id: str, message: Message, origin: ActionOrigin) -> None:
+    if not conversation.prompt(turn_id, message, origin):
+        _reject(f"The turn {turn_id!r} was started before.")
+
+
+def _set_pending(conversation: Conversation, action: ChatPendingMessageSet, origin: ActionOrigin) -> None:
+    waiting = any(message.id == action.id for message in conversation.chat.state.queued_messages or ())
+    if waiting:
+        conversation.dispatch(replace(action, time=now_ms()), origin)
+    else:
+        _prompt(conversation, action.id, action.message, origin)
+
+
+def _confirm(conversation: Conversation, action: ChatToolCallConfirmed, origin: ActionOrigin) -> None:
+    call = conversation.tool_call(action.tool_call_id)
+    if not isinstance(call, ToolCallPendingConfirmationState):
+        _reject("That question was answered before, or is no longer open.")
+    option = next((option for option in call.options or () if option.id == action.selected_option_id), None)
+    if option is None:
+        _reject(f"{action.selected_option_id!r} is not among the options offered.")
+    approved = option.kind == "approve"
+    accepted = replace(
+        action,
+        approved=approved,
+        confirmed="user-action" if approved else None,
+        reason=None if approved else "denied",
+        edited_tool_input=None,
+        time=now_ms(),
+    )
+    conversation.dispatch(accepted, origin)
+    conversation.permissions.answer(action.tool_call_id, option)
+
+
+async def _choose(
+    conversation: Conversation, action: XModeChanged | XConfigOptionChosen, origin: ActionOrigin
+) -> None:
+    """Ask the agent for another mode or option; the state follows what the agent accepts."""
+    try:
+        agent = await conversation.ready()
+        session_id = conversation.session_id or ""
+        if isinstance(action, XModeChanged):
+            await agent.set_mode(session_id, action.mode_id)
+        else:
+            await agent.set_config_option(session_id, action.config_id, action.value)
+    except AgentnbError as error:
+        conversation.host.reject(conversation.session, action, origin, str(error))
+        return
+    conversation.dispatch(replace(action, time=now_ms()), origin)
+
+
+def _reject(reason: str) -> NoReturn:
+    raise Rejected(reason)

@@ -1,0 +1,91 @@
+"""The host's thread: one daemon thread that runs one asyncio loop.
+
+Everything stateful (agents, sessions, log, policy, delivery) is touched on this thread only. Jupyter's threads (main,
+subshells, IOPub) hand work over with :meth:`HostLoop.post` and wait, if they must, with :meth:`HostLoop.call`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+T = TypeVar("T")
+
+
+class HostLoop:
+    """A private asyncio loop on a daemon thread.
+
+    Example:
+        >>> loop = HostLoop()
+        >>> loop.call(lambda: 1 + 1)
+        2
+        >>> loop.stop()
+    """
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._thread = threading.Thread(target=self._run, name="agentnb-host", daemon=True)
+        self._thread.start()
+
+    @property
+    def inside(self) -> bool:
+        """Whether the caller is on the host's thread."""
+        return threading.current_thread() is self._thread
+
+    def time(self) -> float:
+        """The loop's clock, in seconds."""
+        return self._loop.time()
+
+    def post(self, function: Callable[..., object], *args: object) -> None:
+        """Run *function* soon on the host's thread; safe from any thread, never waits."""
+        self._loop.call_soon_threadsafe(function, *args)
+
+    def later(self, seconds: float, function: Callable[..., object], *args: object) -> asyncio.TimerHandle:
+        """Run *function* after *seconds*; on the host's thread only."""
+        return self._loop.call_later(seconds, function, *args)
+
+    def call(self, function: Callable[..., T], *args: object) -> T:
+        """Run *function* on the host's thread and wait for what it returns or raises."""
+        if self.inside:
+            return function(*args)
+        done: Future[T] = Future()
+        self._loop.call_soon_threadsafe(_settle, done, function, args)
+        return done.result()
+
+    def submit(self, coroutine: Coroutine[Any, Any, T]) -> Future[T]:
+        """Start *coroutine* on the host's thread; safe from any thread."""
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+
+    def spawn(self, coroutine: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        """Start *coroutine* as a task that is kept until it ends; on the host's thread only."""
+        task = self._loop.create_task(coroutine)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    def stop(self, timeout: float = 2.0) -> None:
+        """Stop the loop and join the thread, at most *timeout* seconds."""
+        if self._loop.is_closed() or self.inside:
+            return
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(timeout)
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        try:
+            self._loop.run_forever()
+        finally:
+            self._loop.close()
+
+
+def _settle(done: Future[T], function: Callable[..., T], args: tuple[object, ...]) -> None:
+    try:
+        done.set_result(function(*args))
+    except BaseException as error:  # noqa: BLE001 - handed to the caller's thread
+        done.set_exception(error)

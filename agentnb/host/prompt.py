@@ -1,0 +1,61 @@
+"""What the agent is sent for one message: ACP content blocks, by what the agent can take (ACP ``session/prompt``)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from agentnb.state import MessageEmbeddedResourceAttachment, MessageResourceAttachment, SimpleMessageAttachment
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from agentnb.state import Message
+
+Block = dict[str, Any]
+
+
+def prompt_blocks(message: Message, capabilities: Mapping[str, Any]) -> list[Block]:
+    """The content blocks for *message*.
+
+    Args:
+        message: The user's text and attachments.
+        capabilities: The agent's ``promptCapabilities`` (``image``, ``audio``, ``embeddedContext``).
+
+    Returns:
+        The text first, then one block per attachment; what the agent cannot take is sent as text instead.
+    """
+    blocks: list[Block] = [{"type": "text", "text": message.text}]
+    blocks += [_attachment(attachment, capabilities) for attachment in message.attachments or ()]
+    return blocks
+
+
+def _attachment(attachment: object, capabilities: Mapping[str, Any]) -> Block:
+    match attachment:
+        case SimpleMessageAttachment(label=label, model_representation=text):
+            return _context(label, text or "", capabilities)
+        case MessageResourceAttachment(label=label, uri=uri, content_type=mime):
+            link: Block = {"type": "resource_link", "name": label, "uri": uri}
+            return {**link, "mimeType": mime} if mime else link
+        case MessageEmbeddedResourceAttachment(label=label, data=data, content_type=mime):
+            return _embedded(label, data, mime, capabilities)
+        case _:
+            return {"type": "text", "text": f"[attachment: {getattr(attachment, 'label', 'unnamed')}]"}
+
+
+def _context(label: str, text: str, capabilities: Mapping[str, Any]) -> Block:
+    if capabilities.get("embeddedContext"):
+        resource = {"uri": f"agentnb://context/{label}", "mimeType": "text/plain", "text": text}
+        return {"type": "resource", "resource": resource}
+    return {"type": "text", "text": f"\n<context name={label!r}>\n{text}\n</context>\n"}
+
+
+def _embedded(label: str, data: str, mime: str, capabilities: Mapping[str, Any]) -> Block:
+    for kind in ("image", "audio"):
+        if mime.startswith(f"{kind}/") and capabilities.get(kind):
+            return {"type": kind, "data": data, "mimeType": mime}
+    if capabilities.get("embeddedContext"):
+        return {
+            "type": "resource",
+            "resource": {"uri": f"agentnb://context/{label}", "mimeType": mime, "blob": data},
+        }
+    return {"type": "text", "text": f"[{label}: {mime}, which this agent cannot take in a prompt]"}

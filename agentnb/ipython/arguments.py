@@ -1,0 +1,178 @@
+"""The words of ``%agent``: options first, then the prompt, which is taken as it is.
+
+A prompt is prose: it may hold quotes, apostrophes, ``?``, braces, dollars and dashes. So no shell rules apply to it;
+only the options before it are read word by word, and ``--`` ends them.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from agentnb.errors import UsageError
+
+PERMISSIONS = ("ask", "allow", "deny")
+_MANUAL = "%agent? lists the options."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arguments:
+    """What a ``%agent`` line asks for.
+
+    Args:
+        prompt: The text to send, stripped.
+        agent: The agent's name; None is the current tab's, else the configured one.
+        tab: The tab's name; None is the agent's current tab.
+        new: Whether to open a new tab.
+        background: Whether to return at once.
+        context: Names of variables, files and cells to attach.
+        output: The variable to bind the turn to.
+        timeout: Seconds to wait for the turn; None waits for ever.
+        permissions: ``"ask"``, ``"allow"`` or ``"deny"`` for a tab that this command opens.
+    """
+
+    prompt: str
+    agent: str | None = None
+    tab: str | None = None
+    new: bool = False
+    background: bool = False
+    context: tuple[str, ...] = field(default=())
+    output: str | None = None
+    timeout: float | None = None
+    permissions: Literal["ask", "allow", "deny"] | None = None
+
+
+_SPELLINGS = {
+    "-a": "agent",
+    "--agent": "agent",
+    "-t": "tab",
+    "--tab": "tab",
+    "-n": "new",
+    "--new": "new",
+    "-b": "background",
+    "--background": "background",
+    "-c": "context",
+    "--context": "context",
+    "-o": "output",
+    "--output": "output",
+    "--timeout": "timeout",
+    "--permissions": "permissions",
+}
+OPTIONS = tuple(sorted(_SPELLINGS))
+_FLAGS = frozenset({"new", "background"})
+_OPTION = re.compile(r"(?P<name>--?[A-Za-z][\w-]*)(?P<equals>=)?")
+_VALUE = re.compile(r"\s*(?:\"(?P<double>[^\"]*)\"|'(?P<single>[^']*)'|(?P<word>[^\s\"']\S*))(?=\s|$)")
+
+
+def parse(line: str, cell: str | None = None) -> Arguments:
+    """Read the text after ``%agent``.
+
+    Args:
+        line: What follows ``%agent`` or ``%%agent`` on its line.
+        cell: The rest of the cell under ``%%agent``; never searched for options.
+
+    Raises:
+        UsageError: For an unknown option, a missing or bad value, or an empty prompt.
+
+    Example:
+        >>> parsed = parse("-a claude Why doesn't @df have 'x'?")
+        >>> parsed.agent, parsed.prompt
+        ('claude', "Why doesn't @df have 'x'?")
+    """
+    given, rest = _options(line)
+    prompt = "\n".join(part.strip("\n") for part in (rest, cell or "") if part.strip()).strip()
+    if not prompt:
+        raise UsageError(
+            "%agent was given nothing to say.",
+            hint="Write the prompt after it, as in `%agent Why is df empty?`, or under %%agent. " + _MANUAL,
+        )
+    return replace(Arguments(prompt=prompt), **given)
+
+
+def _options(line: str) -> tuple[dict[str, Any], str]:
+    given: dict[str, Any] = {}
+    rest = line.strip()
+    while match := _OPTION.match(rest):
+        name = match["name"]
+        field_name = _SPELLINGS.get(name)
+        if field_name is None:
+            raise _unknown(name)
+        rest = rest[match.end("name") :]
+        if field_name in _FLAGS:
+            _no_value(name, rest)
+            given[field_name], rest = True, rest.lstrip()
+            continue
+        text, rest = _value(name, rest[1:] if match["equals"] else rest)
+        value = _READERS[field_name](name, text)
+        given[field_name] = (*given.get("context", ()), *value) if field_name == "context" else value
+    if rest == "--" or re.match(r"--\s", rest):
+        rest = rest[2:]
+    elif re.match(r"-\S", rest):
+        raise _unknown(rest.split()[0])
+    return given, rest.strip()
+
+
+def _unknown(word: str) -> UsageError:
+    name = word.partition("=")[0]
+    close = difflib.get_close_matches(name, OPTIONS, n=1, cutoff=0.5)
+    guess = f"Did you mean {close[0]}? " if close else ""
+    return UsageError(
+        f"%agent has no option {name}.", hint=f"{guess}{_MANUAL} A prompt that begins with a dash goes after ` -- `."
+    )
+
+
+def _no_value(name: str, rest: str) -> None:
+    if rest and not rest[0].isspace():
+        raise UsageError(f"{name} takes no value, but got {rest.split(maxsplit=1)[0]!r}.", hint=_MANUAL)
+
+
+def _value(name: str, rest: str) -> tuple[str, str]:
+    match = _VALUE.match(rest)
+    if match is None:
+        raise UsageError(f"{name} wants a value after it.", hint=_MANUAL)
+    text = next(value for value in match.group("double", "single", "word") if value is not None)
+    return text, rest[match.end() :].lstrip()
+
+
+def _name(option: str, text: str) -> str:
+    if not text.strip():
+        raise UsageError(f"{option} wants a name, but got nothing.", hint=_MANUAL)
+    return text.strip()
+
+
+def _variable(option: str, text: str) -> str:
+    if not text.isidentifier():
+        raise UsageError(f"{option} wants a variable's name, but got {text!r}.", hint="For example `-o turn`.")
+    return text
+
+
+def _seconds(option: str, text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if not 0 < seconds < float("inf"):
+        raise UsageError(f"{option} wants a number of seconds above zero, but got {text!r}.", hint=_MANUAL)
+    return seconds
+
+
+def _mode(option: str, text: str) -> str:
+    if text not in PERMISSIONS:
+        raise UsageError(f"{option} is one of {', '.join(PERMISSIONS)}, but got {text!r}.", hint=_MANUAL)
+    return text
+
+
+def _names(option: str, text: str) -> tuple[str, ...]:
+    return tuple(_name(option, name).removeprefix("@") for name in text.split(","))
+
+
+_READERS: dict[str, Any] = {
+    "agent": _name,
+    "tab": _name,
+    "context": _names,
+    "output": _variable,
+    "timeout": _seconds,
+    "permissions": _mode,
+}

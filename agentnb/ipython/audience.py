@@ -1,0 +1,44 @@
+"""Who sees a cell's output: a terminal, a page that can be clicked, or nobody."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Any
+
+
+class Audience(Enum):
+    """Who sees the output, and so what form it takes."""
+
+    TERMINAL = "terminal"
+    """Plain IPython: text, as it comes."""
+    PAGE = "page"
+    """A notebook in a browser: a live view, then the static record."""
+    NOBODY = "nobody"
+    """nbclient, nbconvert, papermill, nbval: one final output, and no question is asked."""
+
+
+def audience_of(shell: Any) -> Audience:
+    """Who sees the outputs of the cell that *shell* runs.
+
+    A client that runs notebooks by itself says so: it does not allow the kernel to ask for input
+    (``allow_stdin`` of the Jupyter protocol's ``execute_request``).
+    """
+    kernel = getattr(shell, "kernel", None)
+    if kernel is None:
+        return Audience.TERMINAL
+    content = (kernel.get_parent() or {}).get("content") or {}
+    return Audience.PAGE if content.get("allow_stdin", True) else Audience.NOBODY
+
+
+def can_await(shell: Any) -> bool:
+    """Whether a cell that *shell* is about to run may be rewritten to await.
+
+    Only in a kernel, where the cell's own code is what is transformed (not a cell inside a cell, as under ``%%time``),
+    and where IPython runs asynchronous cells on asyncio.
+    """
+    return (
+        getattr(shell, "kernel", None) is not None
+        and shell.autoawait
+        and str(shell.loop_runner) == "asyncio"
+        and not shell.display_trap.is_active
+    )

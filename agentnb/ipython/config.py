@@ -1,0 +1,38 @@
+"""The settings: ``%config Agentnb`` and ``c.Agentnb`` in ``ipython_config.py``."""
+
+from __future__ import annotations
+
+from traitlets import Enum, Float, Unicode
+from traitlets.config import Configurable
+
+from agentnb.ipython.arguments import PERMISSIONS
+
+
+class Agentnb(Configurable):
+    """Settings of the ``%agent`` magic.
+
+    Example:
+        ``%config Agentnb.agent = "claude"`` in a cell, or ``c.Agentnb.agent = "claude"`` in ``ipython_config.py``.
+    """
+
+    agent = Unicode(
+        "eliza", help="The agent that `%agent` talks to where no -a is given. `%agents known` lists them."
+    ).tag(config=True)
+    permissions = Enum(
+        PERMISSIONS,
+        default_value="ask",
+        help="What answers an agent's permission request in tabs opened from now on: 'ask' (you, in the notebook; "
+        "denied where no front end is attached), 'allow' or 'deny'.",
+    ).tag(config=True)
+    cwd = Unicode(
+        "", help="The workspace of tabs opened from now on: where the agent works. Empty: the kernel's current folder."
+    ).tag(config=True)
+    timeout = Float(
+        0.0, min=0.0, help="Seconds after which a cell's turn is cancelled. 0: it may take as long as it takes."
+    ).tag(config=True)
+    view = Enum(
+        ("auto", "live", "text"),
+        default_value="auto",
+        help="How a running turn is shown in a notebook: 'auto' (live where a page is there, else one final output), "
+        "'live' (always the live view), 'text' (Markdown that grows, no widget).",
+    ).tag(config=True)

@@ -1,0 +1,89 @@
+"""Loading: what ``%load_ext agentnb`` puts into a shell, and takes out again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agentnb.ipython.audience import can_await
+from agentnb.ipython.completion import completers
+from agentnb.ipython.config import Agentnb
+from agentnb.ipython.magics import AgentMagics
+from agentnb.ipython.rewrite import AWAITED_MAGIC, awaited
+from agentnb.ipython.tabs import Tabs
+from agentnb.ipython.tokens import AgentCommand
+
+_ATTRIBUTE = "_agentnb_extension"
+
+
+class Extension:
+    """Everything that is put into one shell.
+
+    Args:
+        shell: The IPython shell.
+    """
+
+    def __init__(self, shell: Any) -> None:
+        self.shell: Any = shell
+        self.settings = Agentnb(parent=shell)
+        self.tabs: Tabs = Tabs(self.settings)
+        self.magics = AgentMagics(shell, self.settings, self.tabs)
+        self.completers = completers(self)
+
+    def transform(self, lines: list[str]) -> list[str]:
+        """The lines of a cell with its ``%agent`` commands awaited, where that is possible."""
+        if not can_await(self.shell):
+            return lines
+        return awaited("".join(lines)).splitlines(keepends=True)
+
+    def load(self) -> None:
+        """Put everything in."""
+        shell = self.shell
+        shell.register_magics(self.magics)
+        shell.configurables.append(self.settings)
+        shell.input_transformer_manager.token_transformers.insert(0, AgentCommand)
+        shell.input_transformers_post.append(self.transform)
+        shell.events.register("pre_run_cell", self.magics.forget_shown)
+        shell.display_formatter.ipython_display_formatter.for_type_by_name("agentnb.api.turn", "Turn", self.magics.show)
+        if (completer := getattr(shell, "Completer", None)) is not None:
+            completer.custom_matchers.extend(self.completers)
+
+    def unload(self) -> None:
+        """Take everything out."""
+        shell = self.shell
+        for kind in ("line", "cell"):
+            for name in ("agent", "agents", AWAITED_MAGIC):
+                shell.magics_manager.magics[kind].pop(name, None)
+        shell.configurables.remove(self.settings)
+        shell.input_transformer_manager.token_transformers.remove(AgentCommand)
+        shell.input_transformers_post.remove(self.transform)
+        shell.events.unregister("pre_run_cell", self.magics.forget_shown)
+        _forget_display(shell)
+        if (completer := getattr(shell, "Completer", None)) is not None:
+            for matcher in self.completers:
+                completer.custom_matchers.remove(matcher)
+
+
+def load(shell: Any) -> None:
+    """Load the extension into *shell*; nothing happens where it is loaded already.
+
+    Args:
+        shell: The IPython shell (``get_ipython()``).
+    """
+    if not hasattr(shell, _ATTRIBUTE):
+        extension = Extension(shell)
+        extension.load()
+        setattr(shell, _ATTRIBUTE, extension)
+
+
+def unload(shell: Any) -> None:
+    """Take the extension out of *shell*; the sessions stay open."""
+    extension: Extension | None = shell.__dict__.pop(_ATTRIBUTE, None)
+    if extension is not None:
+        extension.unload()
+
+
+def _forget_display(shell: Any) -> None:
+    from agentnb.api.turn import Turn
+
+    shell.display_formatter.ipython_display_formatter.pop(Turn, None)
+    shell.display_formatter.ipython_display_formatter.pop("agentnb.api.turn.Turn", None)

@@ -1,0 +1,245 @@
+"""The magics: ``%agent``, ``%%agent`` and ``%agents``."""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING, Any
+
+from IPython.core.magic import Magics, line_cell_magic, line_magic, magics_class, no_var_expand
+from IPython.display import display
+
+from agentnb.api.agents import agents as known_agents
+from agentnb.errors import UsageError
+from agentnb.ipython.arguments import parse
+from agentnb.ipython.audience import Audience, audience_of
+from agentnb.ipython.mentions import Scope, attachments
+from agentnb.ipython.record import record, workspace
+from agentnb.ipython.rewrite import AWAITED_MAGIC
+from agentnb.ipython.stage import LiveStage, stage_for
+from agentnb.ipython.tab_table import Note, tab_table
+from agentnb.ipython.waiting import await_turn, block_on
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agentnb.api.session import Session
+    from agentnb.api.turn import Turn
+    from agentnb.ipython.arguments import Arguments
+    from agentnb.ipython.config import Agentnb
+    from agentnb.ipython.stage import Stage
+    from agentnb.ipython.tabs import Tabs
+
+
+@magics_class
+class AgentMagics(Magics):
+    """The magics of one shell.
+
+    Args:
+        shell: The IPython shell.
+        settings: What ``%config Agentnb`` sets.
+        tabs: The sessions.
+    """
+
+    shell: Any
+
+    def __init__(self, shell: Any, settings: Agentnb, tabs: Tabs) -> None:
+        super().__init__(shell)
+        self.settings = settings
+        self.tabs = tabs
+        self._shown: set[str] = set()
+
+    @no_var_expand
+    @line_cell_magic
+    def agent(self, line: str, cell: str | None = None) -> Turn:
+        """Prompt a coding agent and watch it answer.
+
+        ::
+
+            %agent [options] PROMPT         one line
+            turn = %agent [options] PROMPT  the same, and bind the turn
+
+            %%agent [options]               a whole cell of prompt
+            PROMPT ...
+
+        The cell shows the turn while it runs and ends when the turn ends. The kernel's interrupt (or Ctrl-C) cancels
+        the turn. What stays in the notebook is plain Markdown. With nobody there to click (nbconvert, papermill, nbval)
+        it is one output at the end, and permissions are denied unless you said otherwise.
+
+        Options, before the prompt only:
+
+        -a, --agent NAME        the agent to talk to; `%agents known` lists them
+        -t, --tab NAME          the tab (session) to talk in; opened where there is none of that name
+        -n, --new               open a new tab
+        -b, --background        return at once; the turn goes on
+        -c, --context NAMES     attach variables, files or cells: `-c df,model -c data/a.csv`
+        -o, --output NAME       bind the turn to the variable NAME
+        --timeout SECONDS       cancel the turn after that long
+        --permissions MODE      ask, allow or deny: what answers the agent's requests in a tab that this opens
+        --                      end of options; what follows is prompt, even if it begins with a dash
+
+        Without -a and -t it talks in the current tab; the first use opens one with the default agent
+        (`%config Agentnb.agent = "claude"` sets it).
+
+        Mentions in the prompt attach things for the agent to see:
+
+        @df                     a variable: type, shape, columns, head
+        @data/train.csv         a file or folder of the workspace; with spaces: @"my data.csv"
+        @cell:3, @cells         the cell with that number and its result; all of them
+
+        An @ inside a word (an address), in backticks or in a decorator is just an @. Quotes, braces, dollars and
+        question marks in a prompt are just text.
+
+        The result is the turn: `turn.text`, `turn.tool_calls`, `turn.plan`, `turn.usage`, `turn.stop_reason`.
+
+        Examples::
+
+            %agent Why does this fit not converge? Look at @model and @df.
+            %agent -a claude -t analysis -o turn Plot the residuals of @model.
+            %agent -b Write tests for @src/fit.py
+        """
+        return self._blocking(line, cell)
+
+    @no_var_expand
+    @line_cell_magic(AWAITED_MAGIC)  # type: ignore[arg-type] # typed for the form without a name
+    async def agent_awaited(self, line: str, cell: str | None = None) -> Turn:
+        """What `%agent` becomes in a cell that can await; see `%agent?`."""
+        arguments, turn = self._begin(line, cell)
+        if arguments.background:
+            return self._leave_running(turn)
+        stage = self._stage(turn, blocking=False)
+        await self._shown_while(turn, stage, arguments)
+        return turn.raise_for_error()
+
+    @line_magic
+    def agents(self, line: str) -> Any:
+        """Manage the agents' tabs.
+
+        ::
+
+            %agents                   the open tabs (the current one is marked)
+            %agents list              the same
+            %agents known             the agents that can be talked to, and what to type for those missing
+            %agents use NAME          make the tab NAME the one that %agent talks to
+            %agents new [AGENT] [NAME]  open a tab
+            %agents cancel [NAME]     stop the turn that runs in a tab
+            %agents close [NAME]      close a tab
+            %agents restart [NAME]    end a tab's agent and start it anew
+
+        Without NAME it is the current tab.
+        """
+        command, _, rest = line.strip().partition(" ")
+        if not command:
+            command = "list"
+        action = _COMMANDS.get(command)
+        if action is None:
+            close = difflib.get_close_matches(command, _COMMANDS, n=1)
+            guess = f"Did you mean `%agents {close[0]}`? " if close else ""
+            raise UsageError(f"%agents has no command {command!r}.", hint=f"{guess}It has {', '.join(_COMMANDS)}.")
+        return action(self.tabs, rest.strip().strip("\"'"))
+
+    def show(self, turn: Turn) -> None:
+        """Display *turn* where it is the value of a cell, unless that cell has shown it already."""
+        if turn.id not in self._shown:
+            display(record(turn), raw=True)
+
+    def forget_shown(self, *_: Any) -> None:
+        """A new cell begins: nothing has been shown in it."""
+        self._shown.clear()
+
+    def _blocking(self, line: str, cell: str | None) -> Turn:
+        arguments, turn = self._begin(line, cell)
+        if arguments.background:
+            return self._leave_running(turn)
+        stage = self._stage(turn, blocking=True)
+        stage.open()
+        try:
+            block_on(turn, stage.tick, timeout=self._timeout(arguments))
+        finally:
+            stage.close()
+        return turn.raise_for_error()
+
+    async def _shown_while(self, turn: Turn, stage: Stage, arguments: Arguments) -> None:
+        stage.open()
+        try:
+            await await_turn(
+                turn, stage.tick, timeout=self._timeout(arguments), kernel=getattr(self.shell, "kernel", None)
+            )
+        finally:
+            stage.close()
+
+    def _begin(self, line: str, cell: str | None) -> tuple[Arguments, Turn]:
+        arguments = parse(line, cell)
+        session = self.tabs.choose(arguments)
+        attached = attachments(arguments.prompt, arguments.context, self.scope(session))
+        turn = session.prompt(arguments.prompt, attachments=attached)
+        if arguments.output:
+            self.shell.user_ns[arguments.output] = turn
+        self._shown.add(turn.id)
+        return arguments, turn
+
+    def scope(self, session: Session) -> Scope:
+        """What the mentions of a prompt to *session* can name."""
+        history = self.shell.history_manager
+        return Scope(
+            variables=self.shell.user_ns,
+            cells=history.input_hist_raw[: self.shell.execution_count],
+            outputs=history.output_hist_reprs,
+            cwd=workspace(session),
+        )
+
+    def _stage(self, turn: Turn, *, blocking: bool) -> Stage:
+        return stage_for(turn, audience_of(self.shell), self.settings.view, blocking=blocking)
+
+    def _timeout(self, arguments: Arguments) -> float | None:
+        return arguments.timeout or self.settings.timeout or None
+
+    def _leave_running(self, turn: Turn) -> Turn:
+        """Show *turn* while it goes on behind the next cells: live where a page is there, else only a word."""
+        stage = self._stage(turn, blocking=False)
+        if isinstance(stage, LiveStage) and audience_of(self.shell) is Audience.PAGE:
+            stage.open()
+            turn.add_done_callback(lambda _: stage.close())
+        else:
+            name = self.tabs.name_of(turn.session)
+            words = f"Runs in the background, in the tab {name!r}. `%agents cancel` stops it, `await turn` waits."
+            display({"text/plain": words}, raw=True)
+        return turn
+
+
+def _use(tabs: Tabs, name: str) -> Note:
+    if not name:
+        raise UsageError("%agents use wants a tab's name.", hint=f"Open tabs: {', '.join(tabs.all()) or 'none'}.")
+    return Note(f"%agent talks to {tabs.use(name).agent} in the tab {name!r} now.")
+
+
+def _new(tabs: Tabs, words: str) -> Note:
+    agent, _, name = words.partition(" ")
+    session = tabs.open(agent or None, name.strip() or None)
+    return Note(f"Opened the tab {tabs.name_of(session)!r} with {session.agent}; %agent talks to it now.")
+
+
+def _cancel(tabs: Tabs, name: str) -> Note:
+    session = tabs.find(name or None)
+    running = session.chat.active_turn is not None
+    session.cancel()
+    what = "Cancelled the turn" if running else "No turn runs"
+    return Note(f"{what} in the tab {tabs.name_of(session)!r}.")
+
+
+def _restart(tabs: Tabs, name: str) -> Note:
+    session = tabs.find(name or None)
+    session.restart()
+    return Note(
+        f"Started {session.agent} anew in the tab {tabs.name_of(session)!r}; it has forgotten the conversation."
+    )
+
+
+_COMMANDS: dict[str, Callable[[Tabs, str], Any]] = {
+    "list": lambda tabs, _: tab_table(tabs),
+    "known": lambda *_: known_agents(),
+    "use": _use,
+    "new": _new,
+    "cancel": _cancel,
+    "close": lambda tabs, name: Note(f"Closed the tab {tabs.close(name or None)!r}."),
+    "restart": _restart,
+}

@@ -1,0 +1,234 @@
+r"""Markdown that an agent wrote, made harmless for trusted Markdown outputs.
+
+JupyterLab does not sanitise the Markdown of a cell that has just run, nor does nbconvert: a ``<script>`` there runs.
+Renderers also disagree on what is code, so no decision may hang on one parser. Hence two layers:
+
+1. **Safety is textual.** Outside of our own fences (see `fences`) no ``<`` that could begin a tag is left, no image
+   but a small raster one carried in the text, no link to anything but http, https, mail or a relative place, no
+   link definition to such, no run of three backticks or tildes. Link targets and bare addresses are
+   percent-encoded, because JupyterLab puts mathematics back *after* rendering: ``https://a/$" onclick=…$`` would
+   end an attribute.
+2. **Looks are parsed.** A CommonMark parser finds the code, so that ``<`` in code still reads ``<``: blocks get our
+   fences, and code that would trip rule 1 becomes ``<code>`` made of character references.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from functools import cache
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from agentnb.ipython.fences import Fences, html_block, html_code
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
+PICTURE_TYPES = ("png", "jpeg", "gif", "webp")
+_SCHEMES = frozenset({"http", "https", "mailto"})
+_UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
+_TAG = r"<(?![\s\d=]|$)"
+_ADDRESS = r"(?:https?://|ftp://|www\.)"
+_RISKY = re.compile(
+    rf"""
+      (?P<picture>!\[[\w\s.,-]*\]\(data:image/(?:{"|".join(PICTURE_TYPES)});base64,[A-Za-z0-9+/=]+\))
+    | (?P<definition>^[ ]{{0,3}}\[[\w .-]{{1,100}}\]:[ ]+https?://[\w./?=#%+~-]+[ ]*$)
+    | (?P<autolink><(?P<url>(?:https?://|mailto:)[^\s<>]+)>)
+    | (?P<formula>(?<![\\$])\$(?![\s$])[^$`\n]*?<[^$`\n]*(?<![\s\\])\$(?!\d))
+    | (?P<image>\\*!\[)
+    | (?P<tag>\\*{_TAG})
+    | (?P<link>\]\()
+    | (?P<colon>\]:)
+    | (?P<run>`{{3,}}|~{{3,}})
+    """,
+    re.VERBOSE | re.MULTILINE | re.IGNORECASE,
+)
+_BARE = re.compile(rf"{_ADDRESS}[^\s<]+", re.IGNORECASE)
+_MATHEMATICS = {"$": "%24", "\\": "%5C", "{": "%7B", "}": "%7D", "`": "%60"}
+_TARGET = re.compile(
+    r"""[ \t]*<?(?P<target>(?:[^\s()<>]|\([^\s()<>]*\))*)>?(?:[ \t]+(?:"[^"\n]*"|'[^'\n]*'))?[ \t]*\)"""
+)
+_RISKY_CODE = re.compile(
+    rf"""{_TAG}|!\[|\]\([^)]*[^\w\s).,+*/=\[\]-]|\]:\s*\S*[:&]|`{{3,}}|~{{3,}}|{_ADDRESS}\S*(?:[$\\{{]|@@)""",
+    re.MULTILINE | re.IGNORECASE,
+)
+_SPAN_EDGE = re.compile(r"(?<!`)(?P<slashes>\\*)(?P<ticks>`+)")
+_CONTAINER = re.compile(r"[\s>*+.)\d-]*")
+
+
+def harmless(text: str, fences: Fences | None = None) -> str:
+    """*text* with nothing in it that could run, load or swallow what follows.
+
+    Args:
+        text: Markdown from an agent.
+        fences: The fences of the document that it becomes part of; its own where None.
+
+    Returns:
+        Markdown that begins and ends outside of any block.
+
+    Example:
+        >>> harmless("See <script>alert(1)</script> and `a<b`.")
+        'See &lt;script>alert(1)&lt;/script> and <code>a&#60;b</code>.'
+    """
+    clean = printable(text)
+    fences = fences or Fences.around([clean])
+    lines = clean.split("\n")
+    pieces = [_piece(lines, start, end, code, fences) for start, end, code in _pieces(clean, len(lines))]
+    return "\n".join(pieces).strip("\n")
+
+
+def harmless_line(text: str) -> str:
+    r"""*text* as one line that is as harmless, for a list entry, a table cell or a sentence of ours.
+
+    Example:
+        >>> harmless_line("```\\n<b>")
+        '&#96;&#96;&#96; &lt;b>'
+    """
+    return _prose(" ".join(printable(text).split()))
+
+
+def printable(text: str) -> str:
+    """*text* with plain line ends and without control characters and halves of characters."""
+    lines = text.replace("\r\n", "\n").replace("\r", "\n")
+    return _UNPRINTABLE.sub("", lines).encode("utf-8", "replace").decode()
+
+
+@cache
+def _blocks() -> MarkdownIt:
+    from markdown_it import MarkdownIt
+
+    return MarkdownIt("commonmark").enable("table").disable(["inline", "text_join"])
+
+
+def _pieces(text: str, count: int) -> Iterator[tuple[int, int, Token | None]]:
+    """The text's lines in pieces, in order: code blocks, paragraphs, and single lines of anything else."""
+    at = 0
+    for token in _blocks().parse(text):
+        if token.map is None or token.type not in {"fence", "code_block", "inline"} or token.map[0] < at:
+            continue
+        start, end = token.map[0], min(token.map[1], count)
+        yield from ((line, line + 1, None) for line in range(at, start))
+        yield start, end, (None if token.type == "inline" else token)
+        at = end
+    yield from ((line, line + 1, None) for line in range(at, count))
+
+
+def _piece(lines: list[str], start: int, end: int, code: Token | None, fences: Fences) -> str:
+    if code is None:
+        return _prose("\n".join(lines[start:end]))
+    if code.level == 0:
+        return f"\n{fences.block(code.content, code.info.strip())}\n"
+    first = _before(lines[start], code)
+    if not _CONTAINER.fullmatch(first):
+        return _prose("\n".join(lines[start:end]))
+    if _RISKY_CODE.search(code.content):
+        return first + html_block(code.content)
+    rest = re.sub(r"[^\s>]", " ", first)
+    return fences.nested(code.content, code.info.strip(), first, rest)
+
+
+def _before(line: str, code: Token) -> str:
+    """What stands on *line* before the code: the marks of the list or quote that it is in."""
+    if code.type == "fence":
+        return line[: line.find(code.markup)]
+    first = code.content.split("\n", 1)[0]
+    return line.removesuffix(first).removesuffix("\t").removesuffix("    ")
+
+
+def _prose(text: str) -> str:
+    return "".join(_span(piece, ticks) if ticks else _text(piece) for piece, ticks in _spans(text))
+
+
+def _spans(text: str) -> Iterator[tuple[str, int]]:
+    """The text in pieces with the number of backticks round each (CommonMark, code spans); zero is no code."""
+    at = search = 0
+    while edge := _SPAN_EDGE.search(text, search):
+        escaped = len(edge["slashes"]) % 2
+        start, ticks = edge.start("ticks") + escaped, len(edge["ticks"]) - escaped
+        search = edge.end()
+        close = re.compile(rf"(?<!`)`{{{ticks}}}(?!`)").search(text, search) if ticks else None
+        if close is None:
+            continue
+        yield text[at:start], 0
+        yield text[start + ticks : close.start()], ticks
+        at = search = close.end()
+    yield text[at:], 0
+
+
+def _span(code: str, ticks: int) -> str:
+    if ticks < 3 and "\n" not in code and not _RISKY_CODE.search(code):  # noqa: PLR2004 - three would be a fence
+        return f"{'`' * ticks}{code}{'`' * ticks}"
+    inner = code.replace("\n", " ")
+    padded = len(inner) > 2 and inner[0] == inner[-1] == " " and inner.strip()  # noqa: PLR2004 - one space each side
+    return html_code(inner[1:-1] if padded else inner)
+
+
+def _text(text: str) -> str:
+    text = _BARE.sub(lambda address: _no_mathematics(address.group()), text)
+    done, at = [], 0
+    while match := _RISKY.search(text, at):
+        done.append(text[at : match.start()])
+        target = _TARGET.match(text, match.end()) if match["link"] else None
+        url = safe_url(target["target"]) if target else None
+        if target is not None and url is not None:
+            done.append(f"]({url})")
+            at = target.end()
+        else:
+            done.append(_replacement(match))
+            at = match.end()
+    return "".join([*done, text[at:]])
+
+
+def _replacement(match: re.Match[str]) -> str:
+    found = match.group()
+    match match.lastgroup:
+        case "url" | "autolink":
+            return safe_url(match["url"]) or found[1:-1]
+        case "formula":
+            return re.sub(_TAG, r"\\lt ", found)
+        case "image":
+            return "[" if found == "![" else _unescaped(found, "&#33;[")
+        case "tag":
+            return _unescaped(found, "&lt;")
+        case "link":
+            return "]&#40;"
+        case "colon":
+            return "]&#58;"
+        case "run":
+            return f"&#{ord(found[0])};" * len(found)
+    return found
+
+
+def _unescaped(found: str, sign: str) -> str:
+    """The backslashes before a sign, without the one that escaped it."""
+    slashes = len(found) - len(found.lstrip("\\"))
+    return "\\" * (slashes - slashes % 2) + sign
+
+
+def safe_url(target: str) -> str | None:
+    """*target* of a link, percent-encoded, or None if it leads anywhere but to http, https, mail or a relative place.
+
+    Example:
+        >>> safe_url("https://example.org/a$b"), safe_url("java&#115;cript:alert(1)")
+        ('https://example.org/a%24b', None)
+    """
+    url = re.sub(r"&#?\w+;", lambda reference: html.unescape(reference.group()), target)
+    url = re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", url)
+    head = re.match(r"[^/?#]*?:", url)
+    if head is not None and head.group()[:-1].lower() not in _SCHEMES:
+        return None
+    return _encoded(url).replace("&", "&amp;")
+
+
+def _no_mathematics(address: str) -> str:
+    for sign, code in _MATHEMATICS.items():
+        address = address.replace(sign, code)
+    return address.replace("@@", "%40%40")
+
+
+def _encoded(url: str) -> str:
+    return quote(url, safe="/:?#!&*+,;=%.~-_@").replace("@@", "%40%40")

@@ -1,0 +1,205 @@
+r"""Mentions: what ``@name`` in a prompt, or ``-c NAME``, attaches for the agent.
+
+A mention is an ``@`` at the start of a word, outside of code: not in an address (``ada@example.org``), not between
+backticks, not in a decorator above a ``def``, not after a backslash. It means, in this order: ``@cell:3`` and
+``@cells``; a path with a dot or slash that exists; a variable (of ``@df.columns`` the variable is ``df``); any other
+existing file. A mention that means nothing is an error and not sent on as prose: the agent would only guess.
+"""
+
+from __future__ import annotations
+
+import difflib
+import mimetypes
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agentnb.api.describe import describe
+from agentnb.errors import OutsideWorkspace, UnknownMention
+from agentnb.state import MessageResourceAttachment, SimpleMessageAttachment, TextPosition, TextRange
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from agentnb.state import MessageAttachment
+
+LONGEST_CELLS = 20_000
+"""Characters of notebook cells that one mention attaches; the oldest are left out first."""
+_END = r"""[^\s`"'()\[\]{}<>,;!?*]"""
+_MENTION = re.compile(
+    rf"""(?<![^\s(\[{{"'“‘,;:>*])@(?:"(?P<quoted>[^"\n]+)"|(?P<word>[^\W\d]{_END}*|[.~/]{_END}+))"""
+)
+_CODE = re.compile(
+    r"(?P<fence>```|~~~).*?(?:(?P=fence)|\Z)"
+    r"|(?P<ticks>`+)[^`].*?(?P=ticks)"
+    r"|^\s*@[\w.]+(?:\(.*?\))?[ \t]*(?=\n\s*(?:async |def |class |@))",
+    re.DOTALL | re.MULTILINE,
+)
+_SHELL_NAMES = frozenset({"In", "Out", "exit", "get_ipython", "open", "quit"})
+_CELL = re.compile(r"cells?:(?P<number>\d+)")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scope:
+    """What mentions can name.
+
+    Args:
+        variables: The user's variables.
+        cells: The cells run so far, by execution count; index 0 is unused.
+        outputs: What they gave, as text, by execution count.
+        cwd: The workspace.
+    """
+
+    variables: Mapping[str, Any]
+    cells: Sequence[str] = ()
+    outputs: Mapping[int, str] = field(default_factory=dict)
+    cwd: Path = field(default_factory=Path.cwd)
+
+
+def attachments(prompt: str, names: Iterable[str], scope: Scope) -> tuple[MessageAttachment, ...]:
+    """What *prompt* mentions and what *names* name, each once, in that order.
+
+    Args:
+        prompt: The prompt, as typed.
+        names: More names, without ``@`` (the ``-c`` option).
+        scope: What there is.
+
+    Returns:
+        Attachments; those of the prompt say where they are mentioned.
+
+    Raises:
+        UnknownMention: For a name that means nothing; it lists close matches.
+        OutsideWorkspace: For a file outside of the workspace.
+
+    Example:
+        >>> [found.label for found in attachments("Look at @df.", [], Scope(variables={"df": [1]}))]
+        ['df']
+    """
+    found: dict[str, MessageAttachment] = {}
+    for name, place in _mentions(prompt):
+        attachment = _resolve(name, place, scope)
+        found.setdefault(attachment.label, attachment)
+    for name in names:
+        attachment = _resolve(name, None, scope)
+        found.setdefault(attachment.label, attachment)
+    return tuple(found.values())
+
+
+def _mentions(prompt: str) -> Iterator[tuple[str, TextRange]]:
+    code = [match.span() for match in _CODE.finditer(prompt)]
+    for match in _MENTION.finditer(prompt):
+        if any(start <= match.start() < end for start, end in code):
+            continue
+        name = match["quoted"] or match["word"].rstrip(".:…")
+        if name:
+            end = match.end() - (0 if match["quoted"] else len(match["word"]) - len(name))
+            yield name, TextRange(start=_position(prompt, match.start()), end=_position(prompt, end))
+
+
+def _position(text: str, offset: int) -> TextPosition:
+    before = text[:offset]
+    return TextPosition(line=before.count("\n"), character=offset - (before.rfind("\n") + 1))
+
+
+def _resolve(name: str, place: TextRange | None, scope: Scope) -> MessageAttachment:
+    if name == "cells":
+        numbers = range(1, len(scope.cells))
+        return _text("cells", _cells_text(numbers, scope), place)
+    if match := _CELL.fullmatch(name):
+        return _cell(int(match["number"]), place, scope)
+    if ("." in name or "/" in name or "~" in name) and (path := _existing(name, scope)):
+        return _file(path, name, place, scope)
+    base = name.partition(".")[0]
+    if base in scope.variables:
+        return _variable(base, place, scope)
+    if path := _existing(name, scope):
+        return _file(path, name, place, scope)
+    raise _unknown(name, scope)
+
+
+def _text(label: str, text: str, place: TextRange | None) -> SimpleMessageAttachment:
+    return SimpleMessageAttachment(label=label, range=place, display_kind="document", model_representation=text)
+
+
+def _cell(number: int, place: TextRange | None, scope: Scope) -> SimpleMessageAttachment:
+    if not 0 < number < len(scope.cells):
+        last = len(scope.cells) - 1
+        there = f"Cells 1 to {last} have been run." if last > 0 else "No cell has been run before this one."
+        raise UnknownMention(f"@cell:{number} names no cell.", hint=there)
+    return _text(f"cell:{number}", _cells_text([number], scope), place)
+
+
+def _cells_text(numbers: Iterable[int], scope: Scope) -> str:
+    pieces: list[str] = []
+    left = LONGEST_CELLS
+    for number in reversed([*numbers]):
+        output = scope.outputs.get(number)
+        piece = f"In [{number}]:\n{scope.cells[number]}" + (f"\nOut[{number}]:\n{output}" if output else "")
+        if len(piece) > left:
+            pieces.append(piece[:left] + "\n… (cut)" if left > 0 else "… (earlier cells left out)")
+            break
+        pieces.append(piece)
+        left -= len(piece)
+    return "\n\n".join(reversed(pieces)) or "(no cell has been run)"
+
+
+def _variable(name: str, place: TextRange | None, scope: Scope) -> SimpleMessageAttachment:
+    described = describe(scope.variables[name], name)
+    return SimpleMessageAttachment(
+        label=name, range=place, display_kind="symbol", model_representation=described.model_representation
+    )
+
+
+def _existing(name: str, scope: Scope) -> Path | None:
+    try:
+        path = (scope.cwd / Path(name).expanduser()).resolve()
+        return path if path.exists() else None
+    except (OSError, RuntimeError, ValueError):  # a name that no path can have
+        return None
+
+
+def _file(path: Path, name: str, place: TextRange | None, scope: Scope) -> MessageResourceAttachment:
+    root = scope.cwd.resolve()
+    if not path.is_relative_to(root):
+        hint = "Only files in it can be mentioned; copy the file there, or set the workspace with %config Agentnb.cwd."
+        raise OutsideWorkspace(f"@{name} is outside of the workspace {root}.", hint=hint)
+    kind = mimetypes.guess_type(path.name)[0]
+    folder = path.is_dir()
+    shown = "directory" if folder else "image" if (kind or "").startswith("image/") else "document"
+    return MessageResourceAttachment(
+        label=path.relative_to(root).as_posix(),
+        range=place,
+        display_kind=shown,
+        uri=path.as_uri(),
+        size_hint=None if folder else path.stat().st_size,
+        content_type=None if folder else kind,
+    )
+
+
+def _unknown(name: str, scope: Scope) -> UnknownMention:
+    known = [*visible(scope.variables), *file_names(scope.cwd), "cells"]
+    close = difflib.get_close_matches(name, known, n=3, cutoff=0.6)
+    guess = f"Did you mean {' or '.join(f'@{match}' for match in close)}? " if close else ""
+    return UnknownMention(
+        f"@{name} names no variable, file or cell here.",
+        hint=f"{guess}To send the plain word write `@{name}` in backticks.",
+    )
+
+
+def visible(variables: Mapping[str, Any]) -> list[str]:
+    """The names of the user's own variables: not private, not IPython's."""
+    return [
+        name
+        for name in variables
+        if not name.startswith("_") and name not in {"In", "Out", "exit", "quit", "get_ipython"}
+    ]
+
+
+def file_names(folder: Path) -> list[str]:
+    """The names in *folder* that are not hidden; a folder's ends in a slash."""
+    try:
+        entries = sorted(folder.iterdir())
+    except OSError:
+        return []
+    return [entry.name + ("/" if entry.is_dir() else "") for entry in entries if not entry.name.startswith(".")]

@@ -1,0 +1,167 @@
+"""Stages: how a cell shows a turn while it runs, and what stays of it."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING, Any, Protocol
+
+from IPython.display import DisplayHandle, display
+
+from agentnb.ipython.audience import Audience
+from agentnb.ipython.plain import GrowingText, ending_text
+from agentnb.ipython.record import record
+from agentnb.state import ToolCallPendingConfirmationState
+
+if TYPE_CHECKING:
+    from agentnb.api.turn import Turn
+
+ATTACH_S = 3.0
+"""How long a page may take to show the live view before text stands in for it (0.2 s is the slowest seen)."""
+
+
+class Stage(Protocol):
+    """Where a turn is shown. `open` before waiting, `tick` while waiting, `close` once, at the end."""
+
+    def open(self) -> None:
+        """Begin to show the turn."""
+
+    def tick(self) -> None:
+        """Show what is new."""
+
+    def close(self) -> None:
+        """Leave what stays in the notebook."""
+
+
+def stage_for(turn: Turn, audience: Audience, view: str, *, blocking: bool) -> Stage:
+    """The stage for a turn.
+
+    Args:
+        turn: The turn.
+        audience: Who sees the cell's output.
+        view: The ``view`` setting.
+        blocking: Whether the cell blocks the kernel meanwhile, so that clicks may not come through.
+    """
+    if audience is Audience.TERMINAL:
+        return TerminalStage(turn)
+    if view == "live" or (view == "auto" and audience is Audience.PAGE):
+        return LiveStage(turn, blocking=blocking)
+    return FinalStage(turn) if audience is Audience.NOBODY else TextStage(turn)
+
+
+class TerminalStage:
+    """Plain text on stdout, as it comes."""
+
+    def __init__(self, turn: Turn) -> None:
+        self._turn = turn
+        self._text = GrowingText()
+
+    def open(self) -> None:
+        """Nothing to show yet."""
+
+    def tick(self) -> None:
+        """Print what is new."""
+        sys.stdout.write(self._text.read(self._turn.snapshot))
+        sys.stdout.flush()
+
+    def close(self) -> None:
+        """Print the rest and how it ended."""
+        self.tick()
+        snapshot = self._turn.snapshot
+        ending = ending_text(snapshot) if snapshot is not None else ""
+        sys.stdout.write("\n" + (f"\n{ending}\n" if ending else ""))
+        sys.stdout.flush()
+
+
+class FinalStage:
+    """Nobody watches: one output at the end, the same every time."""
+
+    def __init__(self, turn: Turn) -> None:
+        self._turn = turn
+
+    def open(self) -> None:
+        """Show nothing."""
+
+    def tick(self) -> None:
+        """Show nothing."""
+
+    def close(self) -> None:
+        """Show the record."""
+        display(record(self._turn), raw=True)
+
+
+class TextStage:
+    """Markdown that grows in place, without a widget."""
+
+    def __init__(self, turn: Turn) -> None:
+        self._turn = turn
+        self._handle = DisplayHandle()
+        self._shown: object = None
+
+    def open(self) -> None:
+        """Show that the turn has begun."""
+        self._handle.display({"text/markdown": "*Working …*", "text/plain": "Working …"}, raw=True)
+
+    def tick(self) -> None:
+        """Show the record so far, where there is more of it than before."""
+        snapshot = self._turn.snapshot
+        if snapshot is not self._shown and snapshot is not None and snapshot.response_parts:
+            self._shown = snapshot
+            self._handle.update(record(self._turn), raw=True)
+
+    def close(self) -> None:
+        """Show the whole record."""
+        self._handle.update(record(self._turn), raw=True)
+
+
+class LiveStage:
+    """The live view, replaced in place by the record when the turn has ended.
+
+    Args:
+        turn: The turn.
+        blocking: Whether the cell blocks the kernel meanwhile.
+    """
+
+    def __init__(self, turn: Turn, *, blocking: bool) -> None:
+        from agentnb.comm import frontend
+
+        self._turn = turn
+        self._frontend = frontend
+        self._view: Any = frontend.turn_view(turn)
+        self._handle = DisplayHandle()
+        self._text = TextStage(turn)
+        self._text._handle = self._handle  # noqa: SLF001 - both write to one place
+        self._blocking = blocking
+        self._live = True
+
+    def open(self) -> None:
+        """Show the live view."""
+        self._since = time.monotonic()
+        self._handle.display(self._view)
+
+    def tick(self) -> None:
+        """Let text stand in while no page has shown the view; and say so when a question cannot be answered."""
+        if self._frontend.attached():
+            if not self._live:
+                self._live = True
+                self._handle.update(self._view)
+        elif time.monotonic() - self._since > ATTACH_S:
+            self._live = False
+            self._text.tick()
+        if self._blocking and self._asks():
+            self._blocking = False
+            sys.stdout.write(_CANNOT_CLICK)
+
+    def close(self) -> None:
+        """Put the record in the view's place, then let the view go."""
+        self._text.close()
+        self._view.close()
+
+    def _asks(self) -> bool:
+        return any(isinstance(call, ToolCallPendingConfirmationState) for call in self._turn.tool_calls)
+
+
+_CANNOT_CLICK = (
+    "The agent asks for permission, but this cell blocks the kernel, so a click may not reach it. Interrupt the kernel "
+    "and run %agent in a cell of its own, or `await` the turn.\n"
+)

@@ -1,0 +1,134 @@
+"""The tabs: this kernel's sessions by the names that ``-t`` and ``%agents`` use."""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING, Any
+
+from agentnb.api.session import Session
+from agentnb.api.start import start
+from agentnb.errors import UnknownSession, UsageError
+from agentnb.host import current_host
+
+if TYPE_CHECKING:
+    from agentnb.ipython.arguments import Arguments
+    from agentnb.ipython.config import Agentnb
+
+
+class Tabs:
+    """Every open session, by name, and which one ``%agent`` talks to.
+
+    A tab opened here is called as its ``-t`` says, else after its agent; one opened elsewhere (from Python, in the
+    chat) after its agent too.
+
+    Args:
+        settings: The defaults.
+    """
+
+    def __init__(self, settings: Agentnb) -> None:
+        self._settings = settings
+        self._names: dict[str, str] = {}
+        self._modes: dict[str, str] = {}
+        self._current: str | None = None
+
+    def all(self) -> dict[str, Session]:
+        """The open sessions by name, oldest first."""
+        host = current_host()
+        sessions = [Session(conversation) for conversation in host.loop.call(lambda: [*host.conversations.values()])]
+        open_ids = {session.tab_id for session in sessions}
+        self._names = {tab_id: name for tab_id, name in self._names.items() if tab_id in open_ids}
+        for session in sessions:
+            if session.tab_id not in self._names:
+                self._names[session.tab_id] = self._free_name(session.agent)
+        return {self._names[session.tab_id]: session for session in sessions}
+
+    @property
+    def current(self) -> str | None:
+        """The name of the tab that ``%agent`` talks to; None before the first."""
+        name = self._names.get(self._current or "")
+        return name if name in self.all() else None
+
+    def find(self, name: str | None) -> Session:
+        """The session called *name*; the current one where None.
+
+        Raises:
+            UnknownSession: If there is none.
+        """
+        tabs = self.all()
+        wanted = name or self.current
+        if wanted is None:
+            raise UnknownSession("No tab is open yet.", hint="`%agent Hello` opens one.")
+        if wanted not in tabs:
+            close = difflib.get_close_matches(wanted, tabs, n=1)
+            guess = f"Did you mean {close[0]!r}? " if close else ""
+            hint = f"{guess}Open tabs: {', '.join(tabs) or 'none'}."
+            raise UnknownSession(f"No tab is called {wanted!r}.", hint=hint)
+        return tabs[wanted]
+
+    def use(self, name: str) -> Session:
+        """Make the tab called *name* the current one."""
+        session = self.find(name)
+        self._current = session.tab_id
+        return session
+
+    def open(self, agent: str | None = None, name: str | None = None, permissions: str | None = None) -> Session:
+        """Open a new tab and make it the current one.
+
+        Raises:
+            UsageError: If a tab has that name already.
+            UnknownAgent, AgentNotFound: If there is no such agent.
+        """
+        if name in self.all():
+            raise UsageError(f"A tab is called {name!r} already.", hint="Choose another name, or leave out -n.")
+        mode: Any = permissions or self._settings.permissions
+        session = start(agent or self._settings.agent, cwd=self._settings.cwd or None, permissions=mode, title=name)
+        self._names[session.tab_id] = name or self._free_name(session.agent)
+        self._modes[session.tab_id] = mode
+        self._current = session.tab_id
+        return session
+
+    def choose(self, arguments: Arguments) -> Session:
+        """The session that a ``%agent`` line means, opened where need be; it becomes the current one."""
+        tabs = {} if arguments.new else self.all()
+        name = arguments.tab or (self._latest(tabs, arguments.agent) if arguments.agent else self.current)
+        if name is None or name not in tabs:
+            return self.open(arguments.agent, arguments.tab, arguments.permissions)
+        session = tabs[name]
+        if arguments.agent not in (None, session.agent):
+            raise UsageError(
+                f"The tab {name!r} talks to {session.agent}, not to {arguments.agent}.",
+                hint="Give another -t, or no -a.",
+            )
+        if arguments.permissions not in (None, self._modes.get(session.tab_id)):
+            raise UsageError(
+                f"--permissions is for a tab that is opened, and the tab {name!r} is open already.",
+                hint="Add -n to open a new one.",
+            )
+        self._current = session.tab_id
+        return session
+
+    def close(self, name: str | None) -> str:
+        """Close a tab; returns its name."""
+        session = self.find(name)
+        closed = self._names[session.tab_id]
+        session.close()
+        return closed
+
+    def name_of(self, session: Session) -> str:
+        """What *session*'s tab is called."""
+        return self._names.get(session.tab_id, session.agent)
+
+    def _latest(self, tabs: dict[str, Session], agent: str | None) -> str | None:
+        current = self.current
+        if current in tabs and tabs[current].agent == agent:
+            return current
+        return next((name for name, session in reversed(tabs.items()) if session.agent == agent), None)
+
+    def _free_name(self, agent: str) -> str:
+        taken = set(self._names.values())
+        if agent not in taken:
+            return agent
+        number = 2
+        while f"{agent} {number}" in taken:
+            number += 1
+        return f"{agent} {number}"

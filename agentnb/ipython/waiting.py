@@ -1,0 +1,123 @@
+"""Waiting for a turn: awaiting in a notebook cell, blocking elsewhere. An interrupt cancels the turn in both."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+from agentnb.errors import TurnTimeout
+from agentnb.ipython.interrupt import AgentInterrupted, Interrupts
+from agentnb.ipython.pump import pumping
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agentnb.api.turn import Turn
+
+TICK_S = 0.2
+"""How often a waiting cell looks up: to show what came, and, while it blocks, to let Ctrl-C through."""
+GRACE_S = 3.0
+"""How long a cancelled turn may take to end before the cell goes on without it."""
+
+
+async def await_turn(turn: Turn, tick: Callable[[], None], *, timeout: float | None = None, kernel: Any = None) -> None:
+    """Wait until *turn* has ended while the loop, and so every click, goes on.
+
+    The first interrupt cancels the turn and gives it `GRACE_S` to end; the second leaves it.
+
+    Args:
+        turn: The turn.
+        tick: Called every `TICK_S` seconds.
+        timeout: Seconds after which the turn is cancelled; None waits for ever.
+        kernel: The shell's kernel, for the clicks of ipykernel 6.
+
+    Raises:
+        AgentInterrupted: After an interrupt.
+        TurnTimeout: After *timeout*.
+    """
+    loop = asyncio.get_running_loop()
+    ended = asyncio.Event()
+
+    def on_interrupt(count: int) -> None:
+        if count > 1:
+            ended.set()
+        else:
+            turn.cancel()
+            loop.call_later(GRACE_S, ended.set)
+
+    turn.add_done_callback(lambda _: _set_from_thread(loop, ended))
+    with Interrupts(on_interrupt) as interrupts:
+        try:
+            async with pumping(kernel):
+                timely = await _ticking(ended, tick, timeout)
+                if not timely and not interrupts.count:
+                    turn.cancel()
+                    await _ticking(ended, tick, GRACE_S)
+        except asyncio.CancelledError:
+            turn.cancel()
+            raise
+    _raise_if(turn, interrupted=interrupts.count > 0, timeout=None if timely else timeout)
+
+
+def block_on(turn: Turn, tick: Callable[[], None], *, timeout: float | None = None) -> None:
+    """Wait until *turn* has ended, blocking this thread; as `await_turn` otherwise."""
+    ended = threading.Event()
+    turn.add_done_callback(lambda _: ended.set())
+    interrupted = timely = False
+    try:
+        timely = _blocked(ended, tick, timeout)
+        if not timely:
+            turn.cancel()
+            _blocked(ended, tick, GRACE_S)
+    except KeyboardInterrupt:
+        interrupted = True
+        _cancelled(turn, ended, tick)
+    _raise_if(turn, interrupted=interrupted, timeout=None if timely else timeout)
+
+
+def _cancelled(turn: Turn, ended: threading.Event, tick: Callable[[], None]) -> None:
+    with contextlib.suppress(KeyboardInterrupt):  # the second one leaves the turn
+        turn.cancel()
+        _blocked(ended, tick, GRACE_S)
+
+
+def _raise_if(turn: Turn, *, interrupted: bool, timeout: float | None) -> None:
+    if interrupted:
+        raise AgentInterrupted(
+            "the turn was cancelled." if turn.done else "the turn was left; the agent has not said that it stopped."
+        )
+    if timeout is not None:
+        raise TurnTimeout(
+            f"The turn did not end in {timeout:g} s and was cancelled.", hint="Give it more with --timeout."
+        )
+
+
+async def _ticking(ended: asyncio.Event, tick: Callable[[], None], timeout: float | None) -> bool:
+    deadline = time.monotonic() + timeout if timeout is not None else None
+    while not ended.is_set():
+        left = TICK_S if deadline is None else min(TICK_S, deadline - time.monotonic())
+        if left <= 0:
+            return False
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(ended.wait(), left)
+        tick()
+    return True
+
+
+def _blocked(ended: threading.Event, tick: Callable[[], None], timeout: float | None) -> bool:
+    deadline = time.monotonic() + timeout if timeout is not None else None
+    while not ended.is_set():
+        left = TICK_S if deadline is None else min(TICK_S, deadline - time.monotonic())
+        if left <= 0:
+            return False
+        ended.wait(left)
+        tick()
+    return True
+
+
+def _set_from_thread(loop: asyncio.AbstractEventLoop, event: asyncio.Event) -> None:
+    with contextlib.suppress(RuntimeError):  # the kernel has ended meanwhile
+        loop.call_soon_threadsafe(event.set)

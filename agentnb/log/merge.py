@@ -1,0 +1,50 @@
+"""Merging of consecutive text deltas, so that bytes on the wire grow with the text and not with the chunks."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from agentnb.state import ChatDelta, ChatReasoning, Envelope
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+type_of_delta = (ChatDelta, ChatReasoning)
+
+
+def merge_envelopes(envelopes: Iterable[Envelope]) -> list[Envelope]:
+    """Join neighbouring deltas of one part into one envelope that spans ``first..index``.
+
+    Args:
+        envelopes: Envelopes of one channel, in order.
+
+    Returns:
+        Envelopes with the same effect on any state, deltas joined.
+    """
+    return [_join(list(group)) for _, group in groupby(_numbered(envelopes), key=lambda pair: pair[0])]
+
+
+def _numbered(envelopes: Iterable[Envelope]) -> Iterator[tuple[object, Envelope]]:
+    for envelope in envelopes:
+        action = envelope.action
+        if isinstance(action, type_of_delta) and envelope.origin is None and action.meta is None:
+            yield (type(action), action.turn_id, action.part_id), envelope
+        else:
+            yield envelope.index, envelope
+
+
+def _join(group: list[tuple[object, Envelope]]) -> Envelope:
+    envelopes = [envelope for _, envelope in group]
+    if len(envelopes) == 1:
+        return envelopes[0]
+    first, last = envelopes[0], envelopes[-1]
+    text = "".join(e.action.content for e in envelopes if isinstance(e.action, type_of_delta))
+    return Envelope(
+        channel=first.channel,
+        first=first.first if first.first is not None else first.index,
+        index=last.index,
+        action=replace(last.action, content=text),
+    )

@@ -1,0 +1,71 @@
+"""A door: one thing that an agent wants of us and that needs leave."""
+
+from __future__ import annotations
+
+import os.path
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import msgspec
+
+from agentnb.state import ToolContent
+
+if TYPE_CHECKING:
+    from agentnb.state import ToolCallState
+
+DoorKind: TypeAlias = Literal["permission", "read", "write", "terminal"]
+
+
+class Door(msgspec.Struct, frozen=True, kw_only=True):
+    """What the agent wants.
+
+    Args:
+        kind: ``permission``: it asks by itself (ACP ``session/request_permission``); else it knocks at one of our
+            services: ``read`` or ``write`` a file, run a command in a ``terminal``.
+        title: A short line for people.
+        path: The file, or the command's folder, resolved.
+        command: The command line, for a terminal.
+        preview: What would change, to be shown with the question.
+    """
+
+    kind: DoorKind
+    title: str
+    path: str | None = None
+    command: str | None = None
+    preview: tuple[ToolContent, ...] | None = None
+
+    def covered_by(self, call: ToolCallState) -> bool:
+        """Whether this door is plainly what tool call *call* is about: the same file, or the same command.
+
+        Example:
+            >>> from agentnb.state import ToolCallDetails, ToolCallLocation, ToolCallStreamingState
+            >>> details = ToolCallDetails(locations=(ToolCallLocation(path="/w/a.txt"),))
+            >>> call = ToolCallStreamingState(tool_call_id="1", tool_name="edit", display_name="", details=details)
+            >>> Door(kind="write", title="Write a.txt", path="/w/a.txt").covered_by(call)
+            True
+        """
+        if self.kind == "terminal":
+            return self.command is not None and self.command in _commands(call)
+        if self.path is None:
+            return False
+        wanted = os.path.realpath(self.path)
+        return any(os.path.realpath(path) == wanted for path in _paths(call))
+
+
+def _paths(call: ToolCallState) -> list[str]:
+    details = call.details
+    if details is None:
+        return []
+    places = [place.path for place in details.locations or ()]
+    diffs = [path for item in details.content or () if isinstance(path := getattr(item, "path", None), str)]
+    return [path for path in (*places, *diffs) if Path(path).is_absolute()]
+
+
+def _commands(call: ToolCallState) -> list[str]:
+    raw = call.details.raw_input if call.details is not None else None
+    command: Any = raw.get("command") if isinstance(raw, dict) else None
+    words = [command, " ".join(map(str, command)) if isinstance(command, list) else None]
+    shown = getattr(call, "tool_input", None)
+    if isinstance(command, list) and command:
+        words.append(command[-1])
+    return [word for word in (*words, shown) if isinstance(word, str) and word]

@@ -1,0 +1,72 @@
+"""What an action is: the only thing that changes state."""
+
+from __future__ import annotations
+
+import msgspec
+
+from agentnb.state.wire import JsonObject, Time, Wire
+
+
+class Action:
+    """Something that happened, or that someone wants to happen (AHP ``StateAction``).
+
+    Reducers never look at a clock: an action that marks a channel as modified carries the time itself.
+
+    Attributes:
+        time: Milliseconds since 1970, or ``None``: then ``modifiedAt`` stays as it is.
+        meta: Anything more (``_meta``).
+    """
+
+    __slots__ = ()
+
+    time: Time | None
+    meta: JsonObject | None
+
+
+class UnknownAction(Action):
+    """An action of a type that this version does not know. It changes nothing and is kept as it came.
+
+    Args:
+        raw: The action as it came.
+    """
+
+    __slots__ = ("meta", "raw", "time")
+
+    def __init__(self, raw: JsonObject) -> None:
+        self.raw = raw
+        self.time = None
+        self.meta = None
+
+    @property
+    def type(self) -> str:
+        """The type it says."""
+        return str(self.raw.get("type"))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, UnknownAction) and self.raw == other.raw
+
+    def __hash__(self) -> int:
+        return hash(self.type)
+
+    def __repr__(self) -> str:
+        return f"UnknownAction({self.raw!r})"
+
+
+class KnownAction(Wire, Action, frozen=True, kw_only=True, tag_field="type"):
+    """Base of the actions that this version knows; each says its ``type`` on the wire."""
+
+    time: Time | None = None
+    meta: JsonObject | None = msgspec.field(default=None, name="_meta")
+
+
+def action_type(action: Action) -> str:
+    """The action's ``type`` on the wire.
+
+    Example:
+        >>> from agentnb.state import SessionReady
+        >>> action_type(SessionReady())
+        'session/ready'
+    """
+    if isinstance(action, KnownAction):
+        return str(action.__struct_config__.tag)
+    return str(getattr(action, "type", None))

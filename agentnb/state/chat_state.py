@@ -1,0 +1,196 @@
+"""A chat: its finished turns, the running one, and what waits (channel ``<agent>:/<tab id>/chat``)."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from agentnb.state.chat_input_state import ChatInputRequest
+from agentnb.state.chat_message_state import Message, PendingMessage
+from agentnb.state.chat_part_state import ResponsePart, part_id
+from agentnb.state.wire import AgentSelection, ErrorInfo, JsonObject, ModelSelection, Wire
+
+TurnState: TypeAlias = Literal["complete", "cancelled", "error"]
+"""How a turn ended (AHP ``TurnState``)."""
+
+
+class UsageInfo(Wire, frozen=True, kw_only=True):
+    """Tokens that a turn has used (AHP ``UsageInfo``)."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    model: str | None = None
+    cache_read_tokens: int | None = None
+    meta: JsonObject | None = msgspec.field(default=None, name="_meta")
+
+
+class ActiveTurn(Wire, frozen=True, kw_only=True):
+    """The running turn (AHP ``ActiveTurn``).
+
+    Args:
+        id: UUID v4 made by whoever prompted.
+        message: What started it.
+        response_parts: The answer so far, in the order it came.
+        usage: Tokens so far.
+    """
+
+    id: str
+    message: Message
+    response_parts: tuple[ResponsePart, ...]
+    usage: UsageInfo | None = None
+
+
+class Turn(Wire, frozen=True, kw_only=True):
+    """A finished turn (AHP ``Turn``).
+
+    Args:
+        id: UUID v4 made by whoever prompted.
+        message: What started it.
+        response_parts: The answer, in the order it came.
+        usage: Tokens.
+        state: How it ended.
+        error: What went wrong, when ``state`` is ``"error"``.
+        stop_reason: Ours: ACP ``StopReason`` as sent (``"end_turn"``, ``"max_tokens"`` …).
+    """
+
+    id: str
+    message: Message
+    response_parts: tuple[ResponsePart, ...]
+    usage: UsageInfo | None = None
+    state: TurnState
+    error: ErrorInfo | None = None
+    stop_reason: str | None = None
+
+
+class TerminalView(Wire, frozen=True, kw_only=True):
+    """Ours: a terminal that the agent opened, as it is shown.
+
+    Args:
+        id: The terminal's id.
+        command: What runs, as one line.
+        cwd: Where.
+        output: The end of what it has printed, at most 65,536 characters.
+        exit_code: How it ended, when it ended by itself.
+        signal: The signal that ended it.
+        truncated: Whether ``output`` has lost its beginning.
+        exited: Whether it has ended.
+    """
+
+    id: str
+    command: str
+    cwd: str | None = None
+    output: str = ""
+    exit_code: int | None = None
+    signal: str | None = None
+    truncated: bool = False
+    exited: bool = False
+
+
+class ChatOrigin(Wire, frozen=True, kw_only=True):
+    """How a chat came to be (AHP ``ChatOrigin``).
+
+    Args:
+        kind: ``"user"``, ``"fork"`` or ``"tool"``.
+        chat: The chat it came from.
+        turn_id: The turn it was forked at.
+        tool_call_id: The tool call that started it.
+    """
+
+    kind: str
+    chat: str | None = None
+    turn_id: str | None = None
+    tool_call_id: str | None = None
+
+
+class ChatSummary(Wire, frozen=True, kw_only=True):
+    """A chat as its session lists it (AHP ``ChatSummary``).
+
+    Args:
+        resource: The chat's URI.
+        title: Its title.
+        status: `SessionStatus` bits.
+        activity: What it is doing, for people.
+        modified_at: ISO 8601 time of the last change.
+        model: A model of its own.
+        agent: A custom agent of its own.
+        origin: How it came to be.
+        interactivity: How the user may take part.
+        working_directory: A folder of its own, as URI.
+    """
+
+    resource: str
+    title: str
+    status: int
+    activity: str | None = None
+    modified_at: str
+    model: ModelSelection | None = None
+    agent: AgentSelection | None = None
+    origin: ChatOrigin | None = None
+    interactivity: str | None = None
+    working_directory: str | None = None
+
+
+class ChatState(Wire, frozen=True, kw_only=True):
+    """Everything about one chat (AHP ``ChatState``).
+
+    Args:
+        resource: The chat's URI.
+        title: Its title.
+        status: `SessionStatus` bits.
+        activity: What it is doing, for people.
+        modified_at: ISO 8601 time of the last change.
+        model: A model of its own.
+        agent: A custom agent of its own.
+        origin: How it came to be.
+        interactivity: How the user may take part.
+        working_directory: A folder of its own, as URI.
+        turns: The finished turns, oldest first.
+        active_turn: The running turn.
+        steering_message: A message to slip into the running turn.
+        queued_messages: Messages that will start turns of their own, in order.
+        input_requests: Questions that wait for the user.
+        meta: Anything more.
+        terminals: Ours: terminals that the agent opened, oldest first.
+
+    Example:
+        >>> chat = ChatState(resource="eliza:/1/chat", title="", status=1, modified_at="", turns=())
+        >>> chat.active_turn is None
+        True
+    """
+
+    resource: str
+    title: str
+    status: int
+    activity: str | None = None
+    modified_at: str
+    model: ModelSelection | None = None
+    agent: AgentSelection | None = None
+    origin: ChatOrigin | None = None
+    interactivity: str | None = None
+    working_directory: str | None = None
+    turns: tuple[Turn, ...]
+    active_turn: ActiveTurn | None = None
+    steering_message: PendingMessage | None = None
+    queued_messages: tuple[PendingMessage, ...] | None = None
+    input_requests: tuple[ChatInputRequest, ...] | None = None
+    meta: JsonObject | None = msgspec.field(default=None, name="_meta")
+    terminals: tuple[TerminalView, ...] | None = None
+
+
+def next_part_id(turn: ActiveTurn | Turn) -> str:
+    """The id that the next part of a turn gets: ``p`` and the number of parts so far plus one.
+
+    Where a part was taken back, that number may be in use; then the next free one.
+
+    Example:
+        >>> from agentnb.state import Message, MessageOrigin
+        >>> turn = ActiveTurn(id="t", message=Message(text="", origin=MessageOrigin(kind="user")), response_parts=())
+        >>> next_part_id(turn)
+        'p1'
+    """
+    used = {part_id(part) for part in turn.response_parts}
+    number = len(turn.response_parts) + 1
+    while f"p{number}" in used:
+        number += 1
+    return f"p{number}"

@@ -1,0 +1,229 @@
+"""Reduces the tool calls of the running turn: AHP's state machine, and our details carried through it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from msgspec.structs import asdict, replace
+
+from agentnb.state import chat_tool_actions as actions
+from agentnb.state.change import changed, put, same
+from agentnb.state.chat_part_reducer import find_part, running_turn, with_parts
+from agentnb.state.chat_part_state import ToolCallResponsePart
+from agentnb.state.chat_state import ChatState
+from agentnb.state.chat_status import with_derived_status
+from agentnb.state.chat_tool_state import (
+    ConfirmationOption,
+    ToolCallCancelledState,
+    ToolCallCompletedState,
+    ToolCallDetails,
+    ToolCallPendingConfirmationState,
+    ToolCallPendingResultConfirmationState,
+    ToolCallRunningState,
+    ToolCallState,
+    ToolCallStreamingState,
+)
+from agentnb.state.wire import JsonObject
+
+
+def _updated(
+    state: ChatState, action: actions.ToolCallAction, update: Callable[[ToolCallState], ToolCallState]
+) -> ChatState:
+    """The chat with one tool call put through ``update``."""
+    turn = running_turn(state, action.turn_id)
+    if turn is None:
+        return state
+    parts = turn.response_parts
+    at = find_part(parts, action.tool_call_id)
+    part = parts[at] if at >= 0 else None
+    if not isinstance(part, ToolCallResponsePart):
+        return state
+    call = update(part.tool_call)
+    if call is part.tool_call:
+        return state
+    state = with_parts(state, turn, put(parts, at, ToolCallResponsePart(tool_call=call)))
+    return state if type(call) is type(part.tool_call) else with_derived_status(state)
+
+
+def _base(call: ToolCallState, meta: JsonObject | None = None) -> dict[str, Any]:
+    """What every state carries on from the one before."""
+    return {
+        "tool_call_id": call.tool_call_id,
+        "tool_name": call.tool_name,
+        "display_name": call.display_name,
+        "contributor": call.contributor,
+        "meta": call.meta if meta is None else meta,
+        "details": call.details,
+    }
+
+
+def cancelled(
+    call: ToolCallState, *, reason: str, meta: JsonObject | None = None, **fields: Any
+) -> ToolCallCancelledState:
+    """The call, cancelled."""
+    return ToolCallCancelledState(
+        **_base(call, meta),
+        invocation_message="" if call.invocation_message is None else call.invocation_message,
+        tool_input=None if isinstance(call, ToolCallStreamingState) else call.tool_input,
+        reason=reason,
+        **fields,
+    )
+
+
+def start(state: ChatState, action: actions.ChatToolCallStart) -> ChatState:
+    """A tool call begins. One that has begun before is left alone."""
+    turn = running_turn(state, action.turn_id)
+    if turn is None or find_part(turn.response_parts, action.tool_call_id) >= 0:
+        return state
+    call = ToolCallStreamingState(
+        tool_call_id=action.tool_call_id,
+        tool_name=action.tool_name,
+        display_name=action.display_name,
+        contributor=action.contributor,
+        meta=action.meta,
+        details=action.details,
+    )
+    return with_parts(state, turn, (*turn.response_parts, ToolCallResponsePart(tool_call=call)))
+
+
+def delta(state: ChatState, action: actions.ChatToolCallDelta) -> ChatState:
+    """More of the input."""
+
+    def update(call: ToolCallState) -> ToolCallState:
+        if not isinstance(call, ToolCallStreamingState):
+            return call
+        return changed(
+            call,
+            meta=call.meta if action.meta is None else action.meta,
+            partial_input=(call.partial_input or "") + action.content,
+            invocation_message=action.invocation_message or call.invocation_message,
+        )
+
+    return _updated(state, action, update)
+
+
+def ready(state: ChatState, action: actions.ChatToolCallReady) -> ChatState:
+    """The input is whole: the tool runs, or waits to be allowed."""
+
+    def update(call: ToolCallState) -> ToolCallState:
+        if not isinstance(call, (ToolCallStreamingState, ToolCallRunningState)):
+            return call
+        if action.confirmed:
+            return _running(call, action, action.confirmed)
+        return ToolCallPendingConfirmationState(
+            **_base(call, action.meta),
+            invocation_message=action.invocation_message,
+            tool_input=action.tool_input,
+            confirmation_title=action.confirmation_title,
+            edits=action.edits,
+            editable=action.editable,
+            options=action.options,
+        )
+
+    return _updated(state, action, update)
+
+
+def _running(call: ToolCallState, action: actions.ChatToolCallReady, confirmed: str) -> ToolCallState:
+    running = ToolCallRunningState(
+        **_base(call, action.meta),
+        invocation_message=action.invocation_message,
+        tool_input=action.tool_input,
+        confirmed=confirmed,
+    )
+    return call if same(call, running) else running
+
+
+def confirmed(state: ChatState, action: actions.ChatToolCallConfirmed) -> ChatState:
+    """Someone has said whether it may run."""
+
+    def update(call: ToolCallState) -> ToolCallState:
+        if not isinstance(call, ToolCallPendingConfirmationState):
+            return call
+        option = _option(call, action.selected_option_id)
+        if not action.approved:
+            return cancelled(
+                call,
+                reason=action.reason or "denied",
+                meta=action.meta,
+                reason_message=action.reason_message,
+                user_suggestion=action.user_suggestion,
+                selected_option=option,
+            )
+        return ToolCallRunningState(
+            **_base(call, action.meta),
+            invocation_message=call.invocation_message,
+            tool_input=call.tool_input if action.edited_tool_input is None else action.edited_tool_input,
+            confirmed=action.confirmed or "user-action",
+            selected_option=option,
+        )
+
+    return _updated(state, action, update)
+
+
+def _option(call: ToolCallPendingConfirmationState, option_id: str | None) -> ConfirmationOption | None:
+    return next((option for option in call.options or () if option.id == option_id), None)
+
+
+def complete(state: ChatState, action: actions.ChatToolCallComplete) -> ChatState:
+    """The tool has ended; its result counts at once, or waits to be allowed."""
+
+    def update(call: ToolCallState) -> ToolCallState:
+        if not isinstance(call, (ToolCallRunningState, ToolCallPendingConfirmationState)):
+            return call
+        kind = ToolCallPendingResultConfirmationState if action.requires_result_confirmation else ToolCallCompletedState
+        return kind(
+            **_base(call, action.meta),
+            invocation_message=call.invocation_message,
+            tool_input=call.tool_input,
+            confirmed=call.confirmed if isinstance(call, ToolCallRunningState) else "not-needed",
+            selected_option=call.selected_option if isinstance(call, ToolCallRunningState) else None,
+            **asdict(action.result),
+        )
+
+    return _updated(state, action, update)
+
+
+def result_confirmed(state: ChatState, action: actions.ChatToolCallResultConfirmed) -> ChatState:
+    """Someone has said whether the result may be used."""
+
+    def update(call: ToolCallState) -> ToolCallState:
+        if not isinstance(call, ToolCallPendingResultConfirmationState):
+            return call
+        if not action.approved:
+            return cancelled(call, reason="result-denied", meta=action.meta, selected_option=call.selected_option)
+        return replace(ToolCallCompletedState(**asdict(call)), meta=call.meta if action.meta is None else action.meta)
+
+    return _updated(state, action, update)
+
+
+def content_changed(state: ChatState, action: actions.ChatToolCallContentChanged) -> ChatState:
+    """What a running tool shows so far."""
+
+    def update(call: ToolCallState) -> ToolCallState:
+        if not isinstance(call, ToolCallRunningState):
+            return call
+        meta = call.meta if action.meta is None else action.meta
+        return changed(call, meta=meta, content=action.content)
+
+    return _updated(state, action, update)
+
+
+def details_changed(state: ChatState, action: actions.XToolCallDetailsChanged) -> ChatState:
+    """More about a tool call, in whatever state it is."""
+
+    def update(call: ToolCallState) -> ToolCallState:
+        return changed(
+            call,
+            meta=call.meta if action.meta is None else action.meta,
+            display_name=call.display_name if action.display_name is None else action.display_name,
+            details=_merged(call.details, action.details),
+        )
+
+    return _updated(state, action, update)
+
+
+def _merged(old: ToolCallDetails | None, new: ToolCallDetails) -> ToolCallDetails:
+    if old is None:
+        return new
+    return changed(old, **{name: value for name, value in asdict(new).items() if value is not None})

@@ -1,0 +1,223 @@
+"""Tool calls: the states one goes through, and what is known about it in each.
+
+::
+
+    streaming ─ready→ pending-confirmation ─confirmed→ running ─complete→ completed
+        └──ready(confirmed)──────────────────────────────↑ │
+                              denied, result denied or turn over → cancelled
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+from agentnb.state.chat_message_state import Message
+from agentnb.state.chat_tool_content import ToolContent, ToolResultContent
+from agentnb.state.wire import JsonObject, StringOrMarkdown, Wire
+
+ToolCallStatus: TypeAlias = Literal[
+    "streaming", "pending-confirmation", "running", "pending-result-confirmation", "completed", "cancelled"
+]
+
+
+class ConfirmationOption(Wire, frozen=True, kw_only=True):
+    """One answer that the agent offers for a permission request (AHP ``ConfirmationOption``).
+
+    Args:
+        id: What is sent back.
+        label: What people read.
+        kind: ``"approve"`` or ``"deny"``.
+        group: Options of one group stand together.
+        option_kind: Ours: ACP ``PermissionOptionKind`` as the agent sent it (``"allow_once"`` …).
+    """
+
+    id: str
+    label: str
+    kind: str
+    group: int | None = None
+    option_kind: str | None = None
+
+
+class ToolCallContributor(Wire, frozen=True, kw_only=True):
+    """Where a tool comes from (AHP ``ToolCallContributor``).
+
+    Args:
+        kind: ``"client"`` or ``"mcp"``.
+        client_id: The client that offers it, when ``kind`` is ``"client"``.
+        customization_id: The MCP server's id, when ``kind`` is ``"mcp"``.
+    """
+
+    kind: str
+    client_id: str | None = None
+    customization_id: str | None = None
+
+
+class ToolCallLocation(Wire, frozen=True, kw_only=True):
+    """A file that a tool call works on (ACP ``ToolCallLocation``).
+
+    Args:
+        path: The file's path, as sent.
+        line: The line, counted from one.
+    """
+
+    path: str
+    line: int | None = None
+
+
+class ToolCallDetails(Wire, frozen=True, kw_only=True):
+    """Ours: what ACP says about a tool call and AHP has no field for.
+
+    Args:
+        kind: ACP ``ToolKind`` as sent: ``"read"``, ``"edit"``, ``"execute"`` …
+        locations: The files it works on.
+        raw_input: Its input, as sent.
+        raw_output: Its output, as sent.
+        content: What it shows, in order. An update's content *replaces* what was there.
+    """
+
+    kind: str | None = None
+    locations: tuple[ToolCallLocation, ...] | None = None
+    raw_input: Any = None
+    raw_output: Any = None
+    content: tuple[ToolContent, ...] | None = None
+
+
+class ToolCallError(Wire, frozen=True, kw_only=True):
+    """Why a tool failed (AHP ``ToolCallResult.error``)."""
+
+    message: str
+    code: str | None = None
+
+
+class ToolCallResult(Wire, frozen=True, kw_only=True):
+    """How a tool call ended (AHP ``ToolCallResult``).
+
+    Args:
+        success: Whether it did its job.
+        past_tense_message: What it did, such as "Ran the tests".
+        content: What it gave back.
+        structured_content: The same for machines.
+        error: Why not, when it failed.
+    """
+
+    success: bool
+    past_tense_message: StringOrMarkdown
+    content: tuple[ToolResultContent, ...] | None = None
+    structured_content: JsonObject | None = None
+    error: ToolCallError | None = None
+
+
+class ToolCallBase(Wire, frozen=True, kw_only=True, tag_field="status"):
+    """What is known of a tool call in every state (AHP ``ToolCallBase``).
+
+    Args:
+        tool_call_id: Its id, unique within the turn.
+        tool_name: The tool's own name.
+        display_name: The name people read.
+        contributor: Where the tool comes from.
+        meta: Anything more.
+        details: Ours: what ACP says beyond AHP.
+    """
+
+    tool_call_id: str
+    tool_name: str
+    display_name: str
+    contributor: ToolCallContributor | None = None
+    meta: JsonObject | None = msgspec.field(default=None, name="_meta")
+    details: ToolCallDetails | None = None
+
+
+class ToolCallStreamingState(ToolCallBase, frozen=True, kw_only=True, tag="streaming"):
+    """The model is still writing the input (AHP ``ToolCallStreamingState``)."""
+
+    partial_input: str | None = None
+    invocation_message: StringOrMarkdown | None = None
+
+
+class ToolCallPendingConfirmationState(ToolCallBase, frozen=True, kw_only=True, tag="pending-confirmation"):
+    """Someone must allow it (AHP ``ToolCallPendingConfirmationState``).
+
+    Args:
+        confirmation_title: A short title for the question.
+        edits: The edits it will make (``{"items": […]}``).
+        editable: Whether the input may be changed before it is allowed.
+        options: The answers on offer.
+    """
+
+    invocation_message: StringOrMarkdown
+    tool_input: str | None = None
+    confirmation_title: StringOrMarkdown | None = None
+    edits: JsonObject | None = None
+    editable: bool | None = None
+    options: tuple[ConfirmationOption, ...] | None = None
+
+
+class ToolCallRunningState(ToolCallBase, frozen=True, kw_only=True, tag="running"):
+    """It works (AHP ``ToolCallRunningState``).
+
+    Args:
+        confirmed: Why it may: ``"not-needed"``, ``"user-action"`` or ``"setting"``.
+        selected_option: The answer that allowed it.
+        content: What it has shown so far.
+    """
+
+    invocation_message: StringOrMarkdown
+    tool_input: str | None = None
+    confirmed: str
+    selected_option: ConfirmationOption | None = None
+    content: tuple[ToolResultContent, ...] | None = None
+
+
+class ToolCallFinishedBase(ToolCallBase, frozen=True, kw_only=True, tag_field="status"):
+    """What is known once a tool has given its result."""
+
+    invocation_message: StringOrMarkdown
+    tool_input: str | None = None
+    confirmed: str
+    selected_option: ConfirmationOption | None = None
+    success: bool
+    past_tense_message: StringOrMarkdown
+    content: tuple[ToolResultContent, ...] | None = None
+    structured_content: JsonObject | None = None
+    error: ToolCallError | None = None
+
+
+class ToolCallPendingResultConfirmationState(
+    ToolCallFinishedBase, frozen=True, kw_only=True, tag="pending-result-confirmation"
+):
+    """Someone must allow its result to be used (AHP ``ToolCallPendingResultConfirmationState``)."""
+
+
+class ToolCallCompletedState(ToolCallFinishedBase, frozen=True, kw_only=True, tag="completed"):
+    """It ended, well or not (AHP ``ToolCallCompletedState``)."""
+
+
+class ToolCallCancelledState(ToolCallBase, frozen=True, kw_only=True, tag="cancelled"):
+    """It was not run, or its result not used (AHP ``ToolCallCancelledState``).
+
+    Args:
+        reason: ``"denied"``, ``"skipped"`` or ``"result-denied"``.
+        reason_message: Why, for people.
+        user_suggestion: What to do instead.
+        selected_option: The answer that denied it.
+    """
+
+    invocation_message: StringOrMarkdown
+    tool_input: str | None = None
+    reason: str
+    reason_message: StringOrMarkdown | None = None
+    user_suggestion: Message | None = None
+    selected_option: ConfirmationOption | None = None
+
+
+ToolCallState: TypeAlias = (
+    ToolCallStreamingState
+    | ToolCallPendingConfirmationState
+    | ToolCallRunningState
+    | ToolCallPendingResultConfirmationState
+    | ToolCallCompletedState
+    | ToolCallCancelledState
+)
+"""A tool call, whatever its state (AHP ``ToolCallState``)."""

@@ -1,0 +1,132 @@
+"""Actions on a chat's turns and on the text of the running one."""
+
+from __future__ import annotations
+
+from agentnb.state.action import KnownAction
+from agentnb.state.chat_message_state import Message
+from agentnb.state.chat_part_state import PlanEntry, ResponsePart
+from agentnb.state.chat_state import UsageInfo
+from agentnb.state.wire import ErrorInfo
+
+
+class ChatTurnStarted(KnownAction, frozen=True, kw_only=True, tag="chat/turnStarted"):
+    """A turn begins (AHP ``chat/turnStarted``). Starting the same turn again changes nothing.
+
+    Args:
+        turn_id: UUID v4 made by whoever prompts.
+        message: The prompt.
+        queued_message_id: The waiting message that it was, which is taken out of its queue.
+    """
+
+    turn_id: str
+    message: Message
+    queued_message_id: str | None = None
+
+
+class ChatDelta(KnownAction, frozen=True, kw_only=True, tag="chat/delta"):
+    """More text for a Markdown part (AHP ``chat/delta``)."""
+
+    turn_id: str
+    part_id: str
+    content: str
+
+
+class ChatReasoning(KnownAction, frozen=True, kw_only=True, tag="chat/reasoning"):
+    """More text for a reasoning part (AHP ``chat/reasoning``)."""
+
+    turn_id: str
+    part_id: str
+    content: str
+
+
+class ChatResponsePart(KnownAction, frozen=True, kw_only=True, tag="chat/responsePart"):
+    """A new part of the answer (AHP ``chat/responsePart``)."""
+
+    turn_id: str
+    part: ResponsePart
+
+
+class ChatTurnComplete(KnownAction, frozen=True, kw_only=True, tag="chat/turnComplete"):
+    """The turn is over (AHP ``chat/turnComplete``).
+
+    Args:
+        turn_id: The running turn.
+        stop_reason: Ours: ACP ``StopReason`` as sent.
+    """
+
+    turn_id: str
+    stop_reason: str | None = None
+
+
+class ChatTurnCancelled(KnownAction, frozen=True, kw_only=True, tag="chat/turnCancelled"):
+    """The turn was broken off (AHP ``chat/turnCancelled``).
+
+    Args:
+        turn_id: The running turn.
+        stop_reason: Ours: ACP ``StopReason`` as sent.
+    """
+
+    turn_id: str
+    stop_reason: str | None = None
+
+
+class ChatError(KnownAction, frozen=True, kw_only=True, tag="chat/error"):
+    """The turn failed (AHP ``chat/error``).
+
+    Args:
+        turn_id: The running turn.
+        error: What went wrong.
+        stop_reason: Ours: ACP ``StopReason`` as sent.
+    """
+
+    turn_id: str
+    error: ErrorInfo
+    stop_reason: str | None = None
+
+
+class ChatUsage(KnownAction, frozen=True, kw_only=True, tag="chat/usage"):
+    """Tokens that the turn has used so far (AHP ``chat/usage``)."""
+
+    turn_id: str
+    usage: UsageInfo
+
+
+class ChatTruncated(KnownAction, frozen=True, kw_only=True, tag="chat/truncated"):
+    """The history is cut short; the running turn goes with it (AHP ``chat/truncated``).
+
+    Args:
+        turn_id: The last turn to keep; ``None`` keeps none.
+    """
+
+    turn_id: str | None = None
+
+
+class XPlanSet(KnownAction, frozen=True, kw_only=True, tag="x-agentnb/planSet"):
+    """Ours: the agent's plan, new or replaced whole (ACP ``plan``).
+
+    Args:
+        turn_id: The running turn.
+        part_id: The plan's part; made when it is not there.
+        plan_id: The agent's own id of the plan.
+        entries: All steps.
+    """
+
+    turn_id: str
+    part_id: str
+    plan_id: str | None = None
+    entries: tuple[PlanEntry, ...]
+
+
+class XPartRemoved(KnownAction, frozen=True, kw_only=True, tag="x-agentnb/partRemoved"):
+    """Ours: a part is taken back (ACP ``plan_removed``)."""
+
+    turn_id: str
+    part_id: str
+
+
+class XUserMessageDelta(KnownAction, frozen=True, kw_only=True, tag="x-agentnb/userMessageDelta"):
+    """Ours: more text for a user-message part (ACP ``user_message_chunk``)."""
+
+    turn_id: str
+    part_id: str
+    content: str

@@ -1,0 +1,126 @@
+"""Reduces what starts, ends and counts a turn."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from agentnb.state.change import changed, without
+from agentnb.state.chat_part_state import ResponsePart, ToolCallResponsePart
+from agentnb.state.chat_state import ActiveTurn, ChatState, Turn, TurnState
+from agentnb.state.chat_status import derived_status, modified_at, with_derived_status
+from agentnb.state.chat_tool_reducer import cancelled
+from agentnb.state.chat_tool_state import ToolCallCancelledState, ToolCallCompletedState
+from agentnb.state.chat_turn_actions import (
+    ChatError,
+    ChatTruncated,
+    ChatTurnCancelled,
+    ChatTurnComplete,
+    ChatTurnStarted,
+    ChatUsage,
+)
+from agentnb.state.status import SessionStatus, with_activity, with_flag
+
+
+def turn_started(state: ChatState, action: ChatTurnStarted) -> ChatState:
+    """A turn begins. One that has begun before is left alone."""
+    if _knows_turn(state, action.turn_id):
+        return state
+    turn = ActiveTurn(id=action.turn_id, message=action.message, response_parts=())
+    state = _without_pending(replace(state, active_turn=turn), action.queued_message_id)
+    status = with_flag(derived_status(state), SessionStatus.IS_READ, on=False)
+    return replace(state, status=status, modified_at=modified_at(state, action))
+
+
+def _knows_turn(state: ChatState, turn_id: str) -> bool:
+    if state.active_turn is not None and state.active_turn.id == turn_id:
+        return True
+    return any(turn.id == turn_id for turn in reversed(state.turns))
+
+
+def _without_pending(state: ChatState, message_id: str | None) -> ChatState:
+    if message_id is None:
+        return state
+    steering = state.steering_message
+    if steering is not None and steering.id == message_id:
+        steering = None
+    queued = without(state.queued_messages or (), "id", message_id) or None
+    return changed(state, steering_message=steering, queued_messages=queued)
+
+
+def turn_complete(state: ChatState, action: ChatTurnComplete) -> ChatState:
+    """The turn is over."""
+    return _end(state, action, "complete")
+
+
+def turn_cancelled(state: ChatState, action: ChatTurnCancelled) -> ChatState:
+    """The turn was broken off."""
+    return _end(state, action, "cancelled")
+
+
+def turn_failed(state: ChatState, action: ChatError) -> ChatState:
+    """The turn failed."""
+    return _end(state, action, "error")
+
+
+def _end(state: ChatState, action: ChatTurnComplete | ChatTurnCancelled | ChatError, how: TurnState) -> ChatState:
+    active = state.active_turn
+    if active is None or active.id != action.turn_id:
+        return state
+    turn = Turn(
+        id=active.id,
+        message=active.message,
+        response_parts=_settled(active.response_parts),
+        usage=active.usage,
+        state=how,
+        error=action.error if isinstance(action, ChatError) else None,
+        stop_reason=action.stop_reason,
+    )
+    state = replace(
+        state,
+        turns=(*state.turns, turn),
+        active_turn=None,
+        input_requests=None,
+        modified_at=modified_at(state, action),
+    )
+    if how == "error":
+        return replace(state, status=with_activity(state.status, SessionStatus.ERROR))
+    return with_derived_status(state)
+
+
+def _settled(parts: tuple[ResponsePart, ...]) -> tuple[ResponsePart, ...]:
+    """The parts with every tool call at an end: what still ran is cancelled."""
+    settled = tuple(_settled_part(part) for part in parts)
+    return parts if all(new is old for new, old in zip(settled, parts, strict=True)) else settled
+
+
+def _settled_part(part: ResponsePart) -> ResponsePart:
+    if not isinstance(part, ToolCallResponsePart):
+        return part
+    if isinstance(part.tool_call, (ToolCallCompletedState, ToolCallCancelledState)):
+        return part
+    return ToolCallResponsePart(tool_call=cancelled(part.tool_call, reason="skipped"))
+
+
+def usage(state: ChatState, action: ChatUsage) -> ChatState:
+    """Tokens that the running turn has used."""
+    active = state.active_turn
+    if active is None or active.id != action.turn_id:
+        return state
+    return changed(state, active_turn=changed(active, usage=action.usage))
+
+
+def truncated(state: ChatState, action: ChatTruncated) -> ChatState:
+    """The history ends with the turn that is named; with none, it is empty."""
+    keep = 0
+    if action.turn_id is not None:
+        keep = next((i for i, turn in enumerate(state.turns, 1) if turn.id == action.turn_id), 0)
+        if not keep:
+            return state
+    state = changed(
+        state,
+        turns=state.turns[:keep],
+        active_turn=None,
+        input_requests=None,
+        modified_at=modified_at(state, action),
+    )
+    return with_derived_status(state)

@@ -1,0 +1,126 @@
+"""To JSON and back, for every struct and action.
+
+Two unions are open: actions and response parts. One of a kind that we do not know decodes to an `UnknownAction`
+or `UnknownResponsePart` that holds what was sent, and encodes to just that again.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import msgspec
+
+from agentnb.errors import ProtocolError
+from agentnb.state.action import Action, UnknownAction
+from agentnb.state.chat_actions import ChatAction
+from agentnb.state.chat_part_state import KnownResponsePart, ResponsePart, UnknownResponsePart
+from agentnb.state.root_actions import RootAction
+from agentnb.state.session_actions import SessionAction
+
+T = TypeVar("T")
+
+ACTIONS: dict[str, type[Any]] = {
+    str(kind.__struct_config__.tag): kind
+    for union in (RootAction, SessionAction, ChatAction)
+    for kind in union.__args__
+}
+"""Every action that this version knows, by its ``type``."""
+
+PARTS: dict[str, type[Any]] = {str(kind.__struct_config__.tag): kind for kind in KnownResponsePart.__args__}
+"""Every response part that this version knows, by its ``kind``."""
+
+
+def _decode_hook(kind: type, value: Any) -> Any:
+    if kind is ResponsePart:
+        return _member(value, "kind", PARTS, UnknownResponsePart)
+    if kind is Action:
+        return _member(value, "type", ACTIONS, UnknownAction)
+    raise NotImplementedError(kind)
+
+
+def _member(value: Any, tag: str, kinds: dict[str, type[Any]], unknown: type[Any]) -> Any:
+    name = value.get(tag) if isinstance(value, dict) else None
+    if not isinstance(name, str):
+        raise msgspec.ValidationError(f"Expected an object with a text field `{tag}`")
+    kind = kinds.get(name)
+    return unknown(value) if kind is None else msgspec.convert(value, kind, dec_hook=_decode_hook)
+
+
+def _encode_hook(value: Any) -> Any:
+    if isinstance(value, (UnknownAction, UnknownResponsePart)):
+        return value.raw
+    raise NotImplementedError(f"{type(value).__name__} has no form on the wire")
+
+
+_ENCODER = msgspec.json.Encoder(enc_hook=_encode_hook)
+_DECODERS: dict[Any, msgspec.json.Decoder[Any]] = {}
+
+
+def encode(value: Any) -> bytes:
+    """Any struct or action of this package, or JSON with some inside, as UTF-8 JSON.
+
+    Example:
+        >>> from agentnb.state import SessionReady
+        >>> encode(SessionReady(time=1))
+        b'{"type":"session/ready","time":1}'
+    """
+    return _ENCODER.encode(value)
+
+
+def to_json(value: Any) -> Any:
+    """The same as `encode`, as Python's dicts and lists.
+
+    Example:
+        >>> from agentnb.state import SessionReady
+        >>> to_json(SessionReady(time=1))
+        {'type': 'session/ready', 'time': 1}
+    """
+    return msgspec.json.decode(_ENCODER.encode(value))
+
+
+def decode(kind: type[T], data: bytes | str | Any) -> T:
+    """Reads a struct from JSON, checked.
+
+    Args:
+        kind: The struct's class, such as `ChatState`, or `Action`.
+        data: UTF-8 JSON (``bytes`` or ``str``), or what JSON decodes to.
+
+    Raises:
+        ProtocolError: When the data is not that.
+
+    Example:
+        >>> from agentnb.state import UsageInfo
+        >>> decode(UsageInfo, b'{"inputTokens": 3}').input_tokens
+        3
+    """
+    try:
+        if isinstance(data, (bytes, bytearray, memoryview, str)):
+            return _decoder(kind).decode(data)
+        return msgspec.convert(data, kind, dec_hook=_decode_hook)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise ProtocolError(
+            f"This is not a {getattr(kind, '__name__', kind)}: {error}.", hint="See docs/reference/protocol.md."
+        ) from error
+
+
+def _decoder(kind: type[T]) -> msgspec.json.Decoder[T]:
+    decoder = _DECODERS.get(kind)
+    if decoder is None:
+        decoder = _DECODERS[kind] = msgspec.json.Decoder(kind, dec_hook=_decode_hook)
+    return decoder
+
+
+def decode_action(data: bytes | str | Any) -> Action:
+    """Reads an action, checked. One of an unknown type becomes an `UnknownAction`.
+
+    Args:
+        data: UTF-8 JSON (``bytes`` or ``str``), or what JSON decodes to.
+
+    Raises:
+        ProtocolError: When it is no action, or one of a known type with wrong fields.
+
+    Example:
+        >>> decode_action({"type": "session/ready"})
+        SessionReady(time=None, meta=None)
+    """
+    return decode(Action, data)

@@ -1,0 +1,169 @@
+"""Reduces a session channel: `SessionState` and an action to `SessionState`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from agentnb.state import session_actions as actions
+from agentnb.state.action import Action
+from agentnb.state.change import changed, put, upsert, without
+from agentnb.state.session_state import ContextUsage, SessionModes, SessionState
+from agentnb.state.status import SessionStatus, with_flag
+
+
+def _summary(state: SessionState, action: Action | None = None, **fields: Any) -> SessionState:
+    """With these fields of the summary; given an action with a time, modified then."""
+    if action is not None and action.time is not None:
+        fields["modified_at"] = action.time
+    return changed(state, summary=changed(state.summary, **fields))
+
+
+def _flag(state: SessionState, flag: SessionStatus, *, on: bool) -> SessionState:
+    return _summary(state, status=with_flag(state.summary.status, flag, on=on))
+
+
+def _ready(state: SessionState, _action: actions.SessionReady) -> SessionState:
+    return changed(state, lifecycle="ready")
+
+
+def _creation_failed(state: SessionState, action: actions.SessionCreationFailed) -> SessionState:
+    return changed(state, lifecycle="creationFailed", creation_error=action.error)
+
+
+def _title_changed(state: SessionState, action: actions.SessionTitleChanged) -> SessionState:
+    return _summary(state, action, title=action.title)
+
+
+def _model_changed(state: SessionState, action: actions.SessionModelChanged) -> SessionState:
+    return _summary(state, action, model=action.model)
+
+
+def _agent_changed(state: SessionState, action: actions.SessionAgentChanged) -> SessionState:
+    return _summary(state, action, agent=action.agent)
+
+
+def _is_read_changed(state: SessionState, action: actions.SessionIsReadChanged) -> SessionState:
+    return _flag(state, SessionStatus.IS_READ, on=action.is_read)
+
+
+def _is_archived_changed(state: SessionState, action: actions.SessionIsArchivedChanged) -> SessionState:
+    return _flag(state, SessionStatus.IS_ARCHIVED, on=action.is_archived)
+
+
+def _activity_changed(state: SessionState, action: actions.SessionActivityChanged) -> SessionState:
+    return _summary(state, activity=action.activity)
+
+
+def _config_changed(state: SessionState, action: actions.SessionConfigChanged) -> SessionState:
+    if state.config is None:
+        return state
+    values = action.config if action.replace else {**state.config.values, **action.config}
+    return _summary(changed(state, config=changed(state.config, values=values)), action)
+
+
+def _meta_changed(state: SessionState, action: actions.SessionMetaChanged) -> SessionState:
+    return changed(state, meta=action.meta)
+
+
+def _chat_added(state: SessionState, action: actions.SessionChatAdded) -> SessionState:
+    return changed(state, chats=upsert(state.chats, action.summary, "resource"))
+
+
+def _chat_removed(state: SessionState, action: actions.SessionChatRemoved) -> SessionState:
+    chats = without(state.chats, "resource", action.chat)
+    if chats is state.chats:
+        return state
+    default = None if state.default_chat == action.chat else state.default_chat
+    return changed(state, chats=chats, default_chat=default)
+
+
+def _chat_updated(state: SessionState, action: actions.SessionChatUpdated) -> SessionState:
+    at = next((i for i, chat in enumerate(state.chats) if chat.resource == action.chat), None)
+    if at is None:
+        return state
+    names = action.changes.__struct_fields__
+    fields = {name: value for name in names if (value := getattr(action.changes, name)) is not None}
+    chat = changed(state.chats[at], **fields)
+    return state if chat is state.chats[at] else changed(state, chats=put(state.chats, at, chat))
+
+
+def _default_chat_changed(state: SessionState, action: actions.SessionDefaultChatChanged) -> SessionState:
+    return changed(state, default_chat=action.default_chat)
+
+
+def _changesets_changed(state: SessionState, action: actions.SessionChangesetsChanged) -> SessionState:
+    return changed(state, changesets=action.changesets)
+
+
+def _commands_changed(state: SessionState, action: actions.XCommandsChanged) -> SessionState:
+    return changed(state, commands=action.commands)
+
+
+def _modes_changed(state: SessionState, action: actions.XModesChanged) -> SessionState:
+    return changed(state, modes=action.modes)
+
+
+def _mode_changed(state: SessionState, action: actions.XModeChanged) -> SessionState:
+    modes = state.modes or SessionModes(current_mode_id=action.mode_id, available_modes=())
+    return changed(state, modes=changed(modes, current_mode_id=action.mode_id))
+
+
+def _config_options_changed(state: SessionState, action: actions.XConfigOptionsChanged) -> SessionState:
+    return changed(state, config_options=action.config_options)
+
+
+def _config_option_chosen(state: SessionState, action: actions.XConfigOptionChosen) -> SessionState:
+    options = state.config_options or ()
+    at = next((i for i, option in enumerate(options) if option.get("id") == action.config_id), None)
+    if at is None:
+        return state
+    return changed(state, config_options=put(options, at, {**options[at], "currentValue": action.value}))
+
+
+def _context_usage_changed(state: SessionState, action: actions.XContextUsageChanged) -> SessionState:
+    return changed(state, context_usage=ContextUsage(used=action.used, size=action.size, cost=action.cost))
+
+
+def _agent_process_changed(state: SessionState, action: actions.XAgentChanged) -> SessionState:
+    return changed(state, agent_process=action.agent_process)
+
+
+REDUCERS: dict[type[Action], Callable[[SessionState, Any], SessionState]] = {
+    actions.SessionReady: _ready,
+    actions.SessionCreationFailed: _creation_failed,
+    actions.SessionTitleChanged: _title_changed,
+    actions.SessionModelChanged: _model_changed,
+    actions.SessionAgentChanged: _agent_changed,
+    actions.SessionIsReadChanged: _is_read_changed,
+    actions.SessionIsArchivedChanged: _is_archived_changed,
+    actions.SessionActivityChanged: _activity_changed,
+    actions.SessionConfigChanged: _config_changed,
+    actions.SessionMetaChanged: _meta_changed,
+    actions.SessionChatAdded: _chat_added,
+    actions.SessionChatRemoved: _chat_removed,
+    actions.SessionChatUpdated: _chat_updated,
+    actions.SessionDefaultChatChanged: _default_chat_changed,
+    actions.SessionChangesetsChanged: _changesets_changed,
+    actions.XCommandsChanged: _commands_changed,
+    actions.XModesChanged: _modes_changed,
+    actions.XModeChanged: _mode_changed,
+    actions.XConfigOptionsChanged: _config_options_changed,
+    actions.XConfigOptionChosen: _config_option_chosen,
+    actions.XContextUsageChanged: _context_usage_changed,
+    actions.XAgentChanged: _agent_process_changed,
+}
+
+
+def reduce_session(state: SessionState, action: Action) -> SessionState:
+    """A session after an action.
+
+    Args:
+        state: The session before.
+        action: What happened. One that is not for this channel, or unknown, changes nothing.
+
+    Returns:
+        The session after; the very same object when nothing has changed.
+    """
+    reducer = REDUCERS.get(type(action))
+    return state if reducer is None else reducer(state, action)

@@ -1,0 +1,196 @@
+"""A session: who serves it, which chats it has, what it offers (channel ``<agent>:/<tab id>``)."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+from agentnb.state.chat_state import ChatSummary
+from agentnb.state.wire import AgentSelection, ErrorInfo, JsonObject, ModelSelection, Number, Wire
+
+SessionLifecycle: TypeAlias = Literal["creating", "ready", "creationFailed"]
+"""How far a session has come up (AHP ``SessionLifecycle``)."""
+
+
+class ProjectInfo(Wire, frozen=True, kw_only=True):
+    """The project that a session works on (AHP ``ProjectInfo``)."""
+
+    uri: str
+    display_name: str
+
+
+class ChangesSummary(Wire, frozen=True, kw_only=True):
+    """How much a session has changed: lines and files (AHP ``ChangesSummary``)."""
+
+    additions: int | None = None
+    deletions: int | None = None
+    files: int | None = None
+
+
+class SessionSummary(Wire, frozen=True, kw_only=True):
+    """A session as lists show it (AHP ``SessionSummary``).
+
+    Args:
+        resource: The session's URI, ``<agent>:/<tab id>``.
+        provider: The agent's name.
+        title: Its title.
+        status: `SessionStatus` bits.
+        activity: What it is doing, for people.
+        created_at: Milliseconds since 1970.
+        modified_at: Milliseconds since 1970.
+        project: The project it works on.
+        model: The model it uses.
+        agent: The custom agent it uses.
+        working_directory: Its folder, as URI.
+        changes: What it has changed.
+        annotations: Counts of its annotations, as sent.
+        meta: Anything more.
+    """
+
+    resource: str
+    provider: str
+    title: str
+    status: int
+    activity: str | None = None
+    created_at: int
+    modified_at: int
+    project: ProjectInfo | None = None
+    model: ModelSelection | None = None
+    agent: AgentSelection | None = None
+    working_directory: str | None = None
+    changes: ChangesSummary | None = None
+    annotations: JsonObject | None = None
+    meta: JsonObject | None = msgspec.field(default=None, name="_meta")
+
+
+class SessionConfigState(Wire, frozen=True, kw_only=True):
+    """Settings of a session: what there is, and what is chosen (AHP ``SessionConfigState``).
+
+    Args:
+        schema: A JSON Schema.
+        values: The values, by property.
+    """
+
+    schema: JsonObject
+    values: JsonObject
+
+
+class Changeset(Wire, frozen=True, kw_only=True):
+    """A set of changes that can be looked at (AHP ``Changeset``)."""
+
+    label: str
+    uri_template: str
+    description: str | None = None
+    change_kind: str
+
+
+class AgentCommand(Wire, frozen=True, kw_only=True):
+    """Ours: a slash command (ACP ``AvailableCommand``).
+
+    Args:
+        name: Its name, without the slash.
+        description: What it does.
+        hint: What to type after it.
+    """
+
+    name: str
+    description: str
+    hint: str | None = None
+
+
+class SessionMode(Wire, frozen=True, kw_only=True):
+    """Ours: a way the agent can work in (ACP ``SessionMode``)."""
+
+    id: str
+    name: str
+    description: str | None = None
+
+
+class SessionModes(Wire, frozen=True, kw_only=True):
+    """Ours: the modes on offer and the one in force (ACP ``SessionModeState``)."""
+
+    current_mode_id: str
+    available_modes: tuple[SessionMode, ...]
+
+
+class Cost(Wire, frozen=True, kw_only=True):
+    """Ours: money spent (ACP ``Cost``).
+
+    Args:
+        amount: How much.
+        currency: ISO 4217 code.
+    """
+
+    amount: Number
+    currency: str
+
+
+class ContextUsage(Wire, frozen=True, kw_only=True):
+    """Ours: how full the model's context is (ACP ``usage_update``).
+
+    Args:
+        used: Tokens in it.
+        size: Tokens it can hold.
+        cost: Spent so far in this session.
+    """
+
+    used: int
+    size: int
+    cost: Cost | None = None
+
+
+class AgentProcess(Wire, frozen=True, kw_only=True):
+    """Ours: the process that serves the session.
+
+    Args:
+        name: The agent's name, as it says.
+        version: Its version.
+        state: Whether it lives.
+        message: What is to be said about it, such as why it failed.
+    """
+
+    name: str | None = None
+    version: str | None = None
+    state: Literal["starting", "running", "stopped", "failed"]
+    message: str | None = None
+
+
+class SessionState(Wire, frozen=True, kw_only=True):
+    """Everything about one session (AHP ``SessionState``).
+
+    Args:
+        summary: What lists show.
+        lifecycle: How far it has come up.
+        creation_error: Why it did not.
+        server_tools: AHP's, kept as sent.
+        active_clients: AHP's, kept as sent.
+        chats: Its chats.
+        default_chat: The chat that input goes to.
+        config: Its settings.
+        customizations: AHP's, kept as sent.
+        changesets: Sets of changes it offers.
+        meta: Anything more.
+        commands: Ours: slash commands.
+        modes: Ours: modes.
+        config_options: Ours: ACP config options as sent, ``currentValue`` kept up to date.
+        context_usage: Ours: how full the context is.
+        agent_process: Ours: the process that serves it.
+    """
+
+    summary: SessionSummary
+    lifecycle: SessionLifecycle
+    creation_error: ErrorInfo | None = None
+    server_tools: tuple[Any, ...] | None = None
+    active_clients: tuple[Any, ...] | None = None
+    chats: tuple[ChatSummary, ...]
+    default_chat: str | None = None
+    config: SessionConfigState | None = None
+    customizations: tuple[Any, ...] | None = None
+    changesets: tuple[Changeset, ...] | None = None
+    meta: JsonObject | None = msgspec.field(default=None, name="_meta")
+    commands: tuple[AgentCommand, ...] | None = None
+    modes: SessionModes | None = None
+    config_options: tuple[JsonObject, ...] | None = None
+    context_usage: ContextUsage | None = None
+    agent_process: AgentProcess | None = None

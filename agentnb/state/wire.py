@@ -1,0 +1,83 @@
+"""What every struct on the wire has in common: its form, and the few types it is made of.
+
+A struct is frozen, spelled in snake_case here and in camelCase on the wire. A field that is ``None`` is
+absent on the wire; unknown fields are ignored, so that a newer peer may add some (additive within a version).
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, TypeAlias
+
+import msgspec
+
+JsonObject: TypeAlias = dict[str, Any]
+"""A JSON object taken as it is. Never changed in place."""
+
+LATEST_TIME = 253_402_300_799_999
+"""The last millisecond of the year 9999, the largest time that ISO 8601 text can say."""
+
+Time: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=LATEST_TIME)]
+"""Milliseconds since 1970-01-01T00:00:00Z."""
+
+Index: TypeAlias = Annotated[int, msgspec.Meta(ge=1)]
+"""A place in a channel's sequence of actions: 1, 2, 3 … without holes."""
+
+
+Number: TypeAlias = int | float
+"""A number that keeps the form it came in: 1 stays 1."""
+
+
+class Wire(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """Base of all state and all actions."""
+
+
+class Markdown(Wire, frozen=True, kw_only=True):
+    """Text to be read as Markdown.
+
+    Args:
+        markdown: The source text.
+    """
+
+    markdown: str
+
+
+StringOrMarkdown: TypeAlias = str | Markdown
+"""Plain text, or text marked as Markdown (AHP ``StringOrMarkdown``)."""
+
+
+class ErrorInfo(Wire, frozen=True, kw_only=True):
+    """What went wrong (AHP ``ErrorInfo``).
+
+    Args:
+        error_type: A short machine-readable kind, such as ``"agent-died"``.
+        message: What happened, for people.
+        stack: Where, when that is known.
+        meta: Anything more.
+    """
+
+    error_type: str
+    message: str
+    stack: str | None = None
+    meta: JsonObject | None = msgspec.field(default=None, name="_meta")
+
+
+class ModelSelection(Wire, frozen=True, kw_only=True):
+    """The chosen language model (AHP ``ModelSelection``).
+
+    Args:
+        id: The model's id.
+        config: Settings of that model.
+    """
+
+    id: str
+    config: JsonObject | None = None
+
+
+class AgentSelection(Wire, frozen=True, kw_only=True):
+    """The chosen custom agent (AHP ``AgentSelection``).
+
+    Args:
+        uri: The file or resource that defines it.
+    """
+
+    uri: str

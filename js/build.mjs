@@ -1,0 +1,58 @@
+// Builds the two modules that the wheel carries: widget.js (the whole front end) and panel.js (a few lines).
+import { readFile, stat } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import { build, transform } from "esbuild";
+
+const here = (path) => fileURLToPath(new URL(path, import.meta.url));
+const LIMITS = { "widget.js": 200 * 1024, "panel.js": 2 * 1024 };
+
+/** Style sheets are imported as minified text: they go into shadow roots. */
+export const cssText = {
+  name: "css-text",
+  setup(context) {
+    context.onLoad({ filter: /\.css$/ }, async ({ path }) => {
+      const { code } = await transform(await readFile(path, "utf8"), { loader: "css", minify: true });
+      return { contents: code, loader: "text" };
+    });
+  },
+};
+
+/**
+ * Only marked's lexer is used, but its module makes a whole `Marked` when loaded, which keeps parser and renderers in
+ * the bundle. Without that tail they are dropped; when a new version looks different, everything stays in.
+ */
+export const lexerOnly = {
+  name: "lexer-only",
+  setup(context) {
+    context.onLoad({ filter: /marked\.esm\.js$/ }, async ({ path }) => {
+      const source = await readFile(path, "utf8");
+      const tail = /var (\w+)=new \w+;function (\w+)\(\w+,\w+\)\{return \1\.parse\(/.exec(source);
+      const lexer = /(\w+) as Lexer/.exec(source)?.[1];
+      if (!tail || !lexer) return { contents: source };
+      return { contents: `${source.slice(0, tail.index)}export{${lexer} as Lexer};` };
+    });
+  },
+};
+
+export const options = {
+  bundle: true,
+  format: "esm",
+  minify: true,
+  target: "es2022",
+  legalComments: "none",
+  charset: "utf8",
+  jsx: "automatic",
+  jsxImportSource: "preact",
+  plugins: [cssText, lexerOnly],
+};
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const outdir = here("../agentnb/static");
+  const entryPoints = [here("src/widget.ts"), here("src/panel.ts")];
+  await build({ ...options, entryPoints, outdir, logLevel: "warning" });
+  for (const [name, limit] of Object.entries(LIMITS)) {
+    const { size } = await stat(`${outdir}/${name}`);
+    console.log(`${name} ${(size / 1024).toFixed(1)} KB (limit ${limit / 1024} KB)`);
+    if (size > limit) throw new Error(`${name} is ${size} bytes, more than the ${limit} it may have.`);
+  }
+}

@@ -1,0 +1,42 @@
+/** A store whose states are set by hand: what the development page shows. */
+import { type Signal, signal } from "@preact/signals";
+import type { Action, ChatState, RootState, SessionState } from "../src/state/types.gen";
+import type { Connection, Store } from "../src/view/store";
+
+export class ScriptedStore implements Store {
+  readonly connection = signal<Connection>("live");
+  readonly hostId = signal<string | undefined>("dev");
+  readonly root = signal<RootState | undefined>(undefined);
+  readonly sent: [string, Action][] = [];
+  #sessions = new Map<string, Signal<SessionState | undefined>>();
+  #chats = new Map<string, Signal<ChatState | undefined>>();
+
+  session(channel: string): Signal<SessionState | undefined> {
+    return entry(this.#sessions, channel);
+  }
+
+  chat(channel: string): Signal<ChatState | undefined> {
+    return entry(this.#chats, channel);
+  }
+
+  dispatch(channel: string, action: Action): void {
+    this.sent.push([channel, action]);
+    console.log(channel, JSON.stringify(action));
+  }
+
+  request<T>(method: string, params: unknown): Promise<T> {
+    return Promise.reject(new Error(`${method} ${JSON.stringify(params)}: this page has no kernel`));
+  }
+
+  view() {
+    return { setVisible: () => {}, close: () => {} };
+  }
+}
+
+function entry<T>(map: Map<string, Signal<T | undefined>>, key: string): Signal<T | undefined> {
+  const known = map.get(key);
+  if (known) return known;
+  const made = signal<T | undefined>(undefined);
+  map.set(key, made);
+  return made;
+}

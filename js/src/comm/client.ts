@@ -1,0 +1,280 @@
+/**
+ * The client: this page's copy of the widget model, and the store that every view of it draws from.
+ *
+ * It is made once per page and model. What the kernel sends is applied by index (known ones are dropped, a hole is asked
+ * for), acknowledged, and shown; what a view does is applied at once and sent.
+ */
+import { batch, type ReadonlySignal, signal } from "@preact/signals";
+import { reduceChat, reduceRoot, reduceSession } from "../state/reduce.ts";
+import type { Action, ChatState, Envelope, RootState, SessionState } from "../state/types.gen.ts";
+import type { Connection, Store } from "../view/store.ts";
+import { ChannelStore } from "./channel.ts";
+import {
+  type Flush,
+  type Initialized,
+  isFlush,
+  isInitialized,
+  isObject,
+  isReplay,
+  isSnapshot,
+  type Outgoing,
+  read,
+  VERSION,
+} from "./messages.ts";
+import { uuid } from "./uuid.ts";
+
+export const ROOT = "ahp-root://";
+const PING_MS = 10_000;
+const RETRY_MS = 3_000;
+
+/** The little of anywidget's model that a client needs. */
+export interface Wire {
+  send(message: unknown): void;
+  on(event: "msg:custom", listener: (message: unknown) => void): void;
+  off(event: "msg:custom", listener: (message: unknown) => void): void;
+}
+
+export interface Client extends Store {
+  readonly clientId: string;
+  dispose(): void;
+}
+
+interface Waiting {
+  resolve(value: unknown): void;
+  reject(error: Error): void;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a map of channels of different states
+type AnyChannel = ChannelStore<any>;
+
+export function createClient(wire: Wire): Client {
+  return new PageClient(wire);
+}
+
+class PageClient implements Client {
+  readonly clientId = uuid();
+  readonly connection = signal<Connection>("connecting");
+  readonly hostId = signal<string | undefined>(undefined);
+  readonly agents = signal<Initialized["capabilities"]["agents"]>([]);
+  #wire: Wire;
+  #channels = new Map<string, AnyChannel>();
+  #subscribed = new Set<string>([ROOT]);
+  #views = new Map<string, boolean>();
+  #visible = false;
+  #waiting = new Map<number, Waiting>();
+  #nextId = 1;
+  #nextSeq = 1;
+  #timers: ReturnType<typeof setInterval>[] = [];
+  #logged = new Set<string>();
+  #listener = (message: unknown): void => this.#receive(message);
+
+  constructor(wire: Wire) {
+    this.#wire = wire;
+    wire.on("msg:custom", this.#listener);
+    this.#initialize();
+    this.#timers.push(setInterval(() => this.#beat(), PING_MS));
+    this.#timers.push(setInterval(() => this.#retry(), RETRY_MS));
+  }
+
+  get root(): ReadonlySignal<RootState | undefined> {
+    return this.#channel<RootState>(ROOT).shown;
+  }
+
+  session(channel: string): ReadonlySignal<SessionState | undefined> {
+    return this.#follow<SessionState>(channel);
+  }
+
+  chat(channel: string): ReadonlySignal<ChatState | undefined> {
+    return this.#follow<ChatState>(channel);
+  }
+
+  dispatch(uri: string, action: Action): void {
+    const clientSeq = this.#nextSeq++;
+    this.#channel(uri).push({ clientSeq, action });
+    this.#notify("dispatchAction", { clientSeq, channel: uri, action });
+  }
+
+  request<T>(method: string, params: unknown): Promise<T> {
+    const id = this.#nextId++;
+    return new Promise<T>((resolve, reject) => {
+      this.#waiting.set(id, { resolve: resolve as (value: unknown) => void, reject });
+      this.#send({ jsonrpc: "2.0", v: VERSION, clientId: this.clientId, id, method, params });
+    });
+  }
+
+  view(viewId: string): { setVisible(visible: boolean): void; close(): void } {
+    this.#views.set(viewId, false);
+    const report = (): void => {
+      const visible = [...this.#views.values()].some(Boolean);
+      if (visible === this.#visible) return;
+      this.#visible = visible;
+      this.#notify("visibility", { visible });
+    };
+    return {
+      setVisible: (visible) => {
+        this.#views.set(viewId, visible);
+        report();
+      },
+      close: () => {
+        this.#views.delete(viewId);
+        report();
+      },
+    };
+  }
+
+  dispose(): void {
+    this.#wire.off("msg:custom", this.#listener);
+    for (const timer of this.#timers) clearInterval(timer);
+    for (const { reject } of this.#waiting.values()) reject(new Error("The widget was closed."));
+    this.#waiting.clear();
+    this.connection.value = "gone";
+  }
+
+  // --- channels ---
+
+  #channel<S>(uri: string): ChannelStore<S> {
+    const known = this.#channels.get(uri);
+    if (known) return known;
+    const made: AnyChannel = new ChannelStore(uri, reducerOf(uri));
+    this.#channels.set(uri, made);
+    return made;
+  }
+
+  #follow<S>(uri: string): ReadonlySignal<S | undefined> {
+    if (!this.#subscribed.has(uri)) {
+      this.#subscribed.add(uri);
+      if (this.connection.peek() === "live") this.#subscribe([uri]);
+    }
+    return this.#channel<S>(uri).shown;
+  }
+
+  #subscribe(channels: string[]): void {
+    if (channels.length === 0) return;
+    this.request<{ channels: Record<string, unknown>; missing?: string[] }>("subscribe", { channels })
+      .then((result) => this.#take(result.channels))
+      .catch((error: Error) => this.#log(error.message));
+  }
+
+  /** Snapshots and replays, as `initialize` and `subscribe` answer them. */
+  #take(channels: Record<string, unknown>): void {
+    batch(() => {
+      for (const [uri, update] of Object.entries(channels)) {
+        const channel = this.#channel(uri);
+        if (isSnapshot(update)) channel.restore(update.snapshot, update.fromIndex);
+        else if (isReplay(update)) this.#apply(update.replay);
+        else this.#log(`The kernel sent neither snapshot nor replay for ${uri}.`);
+      }
+    });
+  }
+
+  #apply(envelopes: Envelope[]): void {
+    const touched = new Set<AnyChannel>();
+    const holes: Record<string, number> = {};
+    for (const envelope of envelopes) {
+      const channel = this.#channel(envelope.channel);
+      touched.add(channel);
+      if (channel.apply(envelope, this.clientId) === "hole") holes[envelope.channel] = channel.index;
+    }
+    for (const channel of touched) channel.show();
+    if (Object.keys(holes).length > 0) this.#notify("resync", { seen: holes });
+  }
+
+  #flush(flush: Flush): void {
+    batch(() => {
+      for (const [uri, { snapshot, fromIndex }] of Object.entries(flush.snapshots ?? {}))
+        this.#channel(uri).restore(snapshot, fromIndex);
+      this.#apply(flush.envelopes);
+    });
+    this.#notify("ack", { flush: flush.flush, seen: this.#seen() });
+  }
+
+  #seen(): Record<string, number> {
+    return Object.fromEntries([...this.#channels].filter(([, c]) => c.index > 0).map(([uri, c]) => [uri, c.index]));
+  }
+
+  // --- the wire ---
+
+  #initialize(): void {
+    const hostId = this.hostId.peek();
+    this.request<unknown>("initialize", {
+      protocolVersions: [VERSION],
+      lastSeen: this.#seen(),
+      visible: this.#visible,
+      ...(hostId === undefined ? {} : { hostId }),
+    })
+      .then((result) => this.#initialized(result))
+      .catch((error: Error) => this.#log(error.message));
+  }
+
+  #initialized(result: unknown): void {
+    if (!isInitialized(result)) return this.#log("The kernel's answer to initialize is not of the protocol.");
+    const before = this.hostId.peek();
+    if (before !== undefined && before !== result.hostId) for (const channel of this.#channels.values()) channel.clear();
+    batch(() => {
+      this.hostId.value = result.hostId;
+      this.agents.value = result.capabilities.agents ?? [];
+      this.connection.value = "live";
+      this.#take(result.channels);
+    });
+    this.#subscribe([...this.#subscribed].filter((uri) => !(uri in result.channels)));
+    if (before === result.hostId) this.#sendPendingAgain();
+  }
+
+  /** Actions that the kernel has not answered: it knows them by their ids, so twice is as good as once. */
+  #sendPendingAgain(): void {
+    for (const channel of this.#channels.values())
+      for (const { clientSeq, action } of channel.pending)
+        this.#notify("dispatchAction", { clientSeq, channel: channel.uri, action });
+  }
+
+  #receive(raw: unknown): void {
+    const message = read(raw, this.clientId);
+    if (message === undefined) return;
+    if (message.kind === "notification") return this.#notified(message.method, message.params);
+    const waiting = this.#waiting.get(message.id);
+    this.#waiting.delete(message.id);
+    if (message.kind === "result") waiting?.resolve(message.result);
+    else waiting?.reject(new Error(message.message));
+  }
+
+  #notified(method: string, params: unknown): void {
+    if (method === "actions" && isFlush(params)) this.#flush(params);
+    else if (method === "unknownClient") this.#initialize();
+    else if (method === "pong" && isObject(params)) this.#pong(params.hostId);
+    else this.#log(`The kernel sent ${JSON.stringify(method)}, which this page does not understand.`);
+  }
+
+  #pong(hostId: unknown): void {
+    if (hostId !== this.hostId.peek()) this.#initialize();
+  }
+
+  #beat(): void {
+    if (this.connection.peek() === "live") this.#notify("ping", {});
+  }
+
+  #retry(): void {
+    if (this.connection.peek() !== "connecting") return;
+    for (const { reject } of this.#waiting.values()) reject(new Error("The kernel has not answered yet."));
+    this.#waiting.clear();
+    this.#initialize();
+  }
+
+  #notify(method: string, params: unknown): void {
+    this.#send({ jsonrpc: "2.0", v: VERSION, clientId: this.clientId, method, params });
+  }
+
+  #send(message: Outgoing): void {
+    this.#wire.send(message);
+  }
+
+  #log(text: string): void {
+    if (this.#logged.has(text)) return;
+    this.#logged.add(text);
+    console.warn(`[agentnb] ${text}`);
+  }
+}
+
+function reducerOf(uri: string): (state: never, action: Action) => unknown {
+  if (uri === ROOT) return reduceRoot as never;
+  return (uri.endsWith("/chat") ? reduceChat : reduceSession) as never;
+}

@@ -1,0 +1,94 @@
+/**
+ * The messages between page and kernel, version 1: JSON-RPC 2.0 objects with `v: 1` (docs/reference/protocol.md).
+ * Whatever comes in is checked here; what does not fit is dropped and logged once, and never breaks the channel.
+ */
+import type { Envelope } from "../state/types.gen.ts";
+
+export const VERSION = 1;
+
+export interface Outgoing {
+  jsonrpc: "2.0";
+  v: number;
+  clientId: string;
+  method: string;
+  params: unknown;
+  id?: number;
+}
+
+export interface Snapshot {
+  snapshot: unknown;
+  fromIndex: number;
+}
+
+export interface Replay {
+  replay: Envelope[];
+}
+
+export interface Initialized {
+  protocolVersion: number;
+  hostId: string;
+  capabilities: { agents?: { name: string; title: string; installed: boolean }[] };
+  channels: Record<string, Snapshot | Replay>;
+}
+
+export interface Flush {
+  flush: number;
+  envelopes: Envelope[];
+  snapshots?: Record<string, Snapshot>;
+}
+
+export type Incoming =
+  | { kind: "result"; id: number; result: unknown }
+  | { kind: "error"; id: number; code: number; message: string }
+  | { kind: "notification"; method: string; params: unknown };
+
+type Json = Record<string, unknown>;
+
+export const isObject = (value: unknown): value is Json =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** Reads a custom message; undefined when it is for another client or not of the protocol. */
+export function read(message: unknown, clientId: string): Incoming | undefined {
+  if (!isObject(message) || message.v !== VERSION || message.to !== clientId) return undefined;
+  if (typeof message.method === "string")
+    return { kind: "notification", method: message.method, params: message.params };
+  if (typeof message.id !== "number") return undefined;
+  if (isObject(message.error)) return { kind: "error", id: message.id, ...readError(message.error) };
+  return { kind: "result", id: message.id, result: message.result };
+}
+
+function readError(error: Json): { code: number; message: string } {
+  return { code: Number(error.code) || 0, message: String(error.message ?? "The kernel refused.") };
+}
+
+const isIndex = (value: unknown): value is number => Number.isInteger(value) && (value as number) >= 0;
+
+export function isEnvelope(value: unknown): value is Envelope {
+  return (
+    isObject(value) &&
+    typeof value.channel === "string" &&
+    isIndex(value.index) &&
+    (value.first === undefined || isIndex(value.first)) &&
+    isObject(value.action) &&
+    typeof value.action.type === "string"
+  );
+}
+
+export const isSnapshot = (value: unknown): value is Snapshot =>
+  isObject(value) && isObject(value.snapshot) && isIndex(value.fromIndex);
+
+export const isReplay = (value: unknown): value is Replay =>
+  isObject(value) && Array.isArray(value.replay) && value.replay.every(isEnvelope);
+
+export function isFlush(value: unknown): value is Flush {
+  return (
+    isObject(value) &&
+    isIndex(value.flush) &&
+    Array.isArray(value.envelopes) &&
+    value.envelopes.every(isEnvelope) &&
+    (value.snapshots === undefined || (isObject(value.snapshots) && Object.values(value.snapshots).every(isSnapshot)))
+  );
+}
+
+export const isInitialized = (value: unknown): value is Initialized =>
+  isObject(value) && typeof value.hostId === "string" && isObject(value.channels);

@@ -1,0 +1,27 @@
+/** A display's own small model (anywidget): it shows a part of the host model's client in its own element. */
+import type { What } from "./view/store";
+import type { Exports } from "./widget";
+
+interface RenderContext {
+  model: { get(name: "host"): string; get(name: "what"): What };
+  el: HTMLElement;
+  signal?: AbortSignal;
+  host?: { getWidget(ref: string): Promise<{ exports: Exports }> };
+}
+
+const LOST = "This view has lost its kernel. Run the cell again to see it live.";
+
+export default {
+  async render({ model, el, signal, host }: RenderContext): Promise<(() => void) | undefined> {
+    const reference = `anywidget:${model.get("host").replace(/^(IPY_MODEL_|anywidget:)/, "")}`;
+    try {
+      if (!host) throw new Error("this front end cannot join widgets");
+      const { exports } = await host.getWidget(reference);
+      if (!signal?.aborted) return exports.mount(el, model.get("what"));
+    } catch (error) {
+      console.warn("[agentnb]", error);
+      el.append(Object.assign(document.createElement("p"), { textContent: LOST }));
+    }
+    return undefined;
+  },
+};

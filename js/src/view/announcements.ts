@@ -1,0 +1,37 @@
+/** What a screen reader hears of a chat: that a turn ended, that a permission is asked. Never the stream. */
+import { useEffect, useRef } from "preact/hooks";
+import type { ChatState, Turn } from "../state/types.gen";
+import { useView } from "./context";
+import { toolTitle } from "./parts/tool";
+import type { AnyTurn } from "./turn";
+
+const ENDED: Record<Turn["state"], string> = {
+  complete: "has finished",
+  cancelled: "was stopped",
+  error: "has failed",
+};
+
+export function useAnnouncements(chat: ChatState | undefined, agent: string): void {
+  const { announce } = useView();
+  const running = useRef<string>();
+  const asked = useRef(new Set<string>());
+  useEffect(() => {
+    const ended = chat?.turns.at(-1);
+    if (running.current && ended?.id === running.current) announce(`${agent} ${ENDED[ended.state]}.`);
+    running.current = chat?.activeTurn?.id;
+    for (const [id, title] of questions(chat?.activeTurn)) {
+      if (asked.current.has(id)) continue;
+      asked.current.add(id);
+      announce(`${agent} asks for permission: ${title}`);
+    }
+  }, [chat, agent, announce]);
+}
+
+export function questions(turn: AnyTurn | undefined | null): [id: string, title: string][] {
+  const found: [string, string][] = [];
+  for (const part of turn?.responseParts ?? []) {
+    if (part.kind !== "toolCall" || part.toolCall.status !== "pending-confirmation") continue;
+    found.push([`${turn?.id} ${part.toolCall.toolCallId}`, toolTitle(part.toolCall)]);
+  }
+  return found;
+}

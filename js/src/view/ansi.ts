@@ -1,0 +1,109 @@
+/** Terminal output to runs of coloured text: colours are kept, every other control sequence is dropped. */
+
+export interface Run {
+  text: string;
+  /** Class names: `fg-1`, `bg-4`, `bold`, `dim`, `italic`, `underline`. */
+  style: string;
+}
+
+interface Pen {
+  fg: number | undefined;
+  bg: number | undefined;
+  marks: Set<string>;
+}
+
+// CSI, OSC (with its text), other string sequences, two-byte sequences.
+const SEQUENCE =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences are what is looked for
+  /[\u001b\u009b]\[?([0-9;:?]*)([@-~])|\u001b[\]PX^_][^\u0007\u001b]*(?:\u0007|\u001b\\|$)|\u001b[ -/]*[0-~]?/g;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
+const CONTROL = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/g;
+
+export function ansiRuns(output: string): Run[] {
+  const text = overwritten(output);
+  const runs: Run[] = [];
+  const pen: Pen = { fg: undefined, bg: undefined, marks: new Set() };
+  let from = 0;
+  for (const match of text.matchAll(escapeSequences())) {
+    push(runs, text.slice(from, match.index), pen);
+    from = match.index + match[0].length;
+    if (match[2] === "m") paint(pen, match[1] ?? "");
+  }
+  push(runs, text.slice(from), pen);
+  return runs;
+}
+
+export function ansiText(output: string): string {
+  return ansiRuns(output)
+    .map((run) => run.text)
+    .join("");
+}
+
+function escapeSequences(): RegExp {
+  return new RegExp(SEQUENCE.source, "g");
+}
+
+/** What is left of each line after carriage returns and backspaces, as on a terminal. */
+function overwritten(output: string): string {
+  let text = output.replace(/\r+\n/g, "\n");
+  if (text.includes("\r")) text = text.replace(/[^\n]*\r(?=[^\r\n])/g, "").replace(/\r/g, "");
+  for (let pass = 0; pass < 200 && text.includes("\b"); pass += 1) text = text.replace(/[^\b\n]\b/g, "");
+  return text;
+}
+
+function push(runs: Run[], raw: string, pen: Pen): void {
+  const text = raw.replace(CONTROL, "");
+  if (text === "") return;
+  const style = styleOf(pen);
+  const last = runs.at(-1);
+  if (last && last.style === style) last.text += text;
+  else runs.push({ text, style });
+}
+
+function styleOf(pen: Pen): string {
+  const names = [...pen.marks];
+  if (pen.fg !== undefined) names.push(`fg-${pen.fg}`);
+  if (pen.bg !== undefined) names.push(`bg-${pen.bg}`);
+  return names.join(" ");
+}
+
+const MARKS: Record<number, string> = { 1: "bold", 2: "dim", 3: "italic", 4: "underline" };
+
+function paint(pen: Pen, parameters: string): void {
+  const codes = parameters.split(/[;:]/).map(Number);
+  for (let at = 0; at < codes.length; at += 1) {
+    const code = codes[at] as number;
+    if (code === 38 || code === 48) {
+      const indexed = codes[at + 1] === 5;
+      setColour(pen, code === 38, indexed ? basicColour(codes[at + 2]) : undefined);
+      at += indexed ? 2 : 4;
+    } else paintOne(pen, code);
+  }
+}
+
+function paintOne(pen: Pen, code: number): void {
+  const mark = MARKS[code];
+  if (code === 0) {
+    pen.fg = undefined;
+    pen.bg = undefined;
+    pen.marks.clear();
+  } else if (mark) pen.marks.add(mark);
+  else if (code === 22) ["bold", "dim"].map((name) => pen.marks.delete(name));
+  else if (code === 23) pen.marks.delete("italic");
+  else if (code === 24) pen.marks.delete("underline");
+  else if (code >= 30 && code <= 37) pen.fg = code - 30;
+  else if (code >= 90 && code <= 97) pen.fg = code - 82;
+  else if (code >= 40 && code <= 47) pen.bg = code - 40;
+  else if (code >= 100 && code <= 107) pen.bg = code - 92;
+  else if (code === 39) pen.fg = undefined;
+  else if (code === 49) pen.bg = undefined;
+}
+
+function setColour(pen: Pen, foreground: boolean, colour: number | undefined): void {
+  if (foreground) pen.fg = colour;
+  else pen.bg = colour;
+}
+
+function basicColour(index: number | undefined): number | undefined {
+  return index !== undefined && index >= 0 && index < 16 ? index : undefined;
+}

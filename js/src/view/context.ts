@@ -1,0 +1,47 @@
+/** What every component of one view shares. */
+import { createContext } from "preact";
+import { useContext, useState } from "preact/hooks";
+import type { Cadence } from "./cadence";
+import type { Store } from "./store";
+
+export interface View {
+  readonly store: Store;
+  readonly cadence: Cadence;
+  readonly root: ShadowRoot;
+  /** Folds, drafts and places that this view remembers, by what they belong to. */
+  readonly memory: Map<string, unknown>;
+  /** Calls back once when `element` comes near the screen; undefined where nothing can tell. */
+  readonly near: ((element: Element, then: () => void) => () => void) | undefined;
+  /** Says a sentence to screen readers, politely. */
+  announce(sentence: string): void;
+}
+
+export const ViewContext = createContext<View>(undefined as unknown as View);
+
+export function useView(): View {
+  return useContext(ViewContext);
+}
+
+/** State that survives a switch of tabs: kept by the view under `key`. */
+export function useMemory<T>(key: string, initial: T): [T, (value: T) => void] {
+  const { memory } = useView();
+  const [, redraw] = useState(0);
+  const value = memory.has(key) ? (memory.get(key) as T) : initial;
+  const set = (next: T) => {
+    memory.set(key, next);
+    redraw((count) => count + 1);
+  };
+  return [value, set];
+}
+
+/** Which chat the components below belong to. */
+export interface Place {
+  readonly session: string;
+  readonly chat: string;
+}
+
+export const PlaceContext = createContext<Place>({ session: "", chat: "" });
+
+export function usePlace(): Place {
+  return useContext(PlaceContext);
+}

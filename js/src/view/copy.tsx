@@ -1,0 +1,45 @@
+/** A button that copies text and says so. */
+import { useEffect, useState } from "preact/hooks";
+import { Icon } from "./icons";
+
+const SAID_FOR = 1600;
+
+export function CopyButton({ text, label }: { text: string; label: string }) {
+  const [said, say] = useState<"" | "Copied" | "Could not copy">("");
+  useEffect(() => {
+    if (!said) return;
+    const timer = setTimeout(() => say(""), SAID_FOR);
+    return () => clearTimeout(timer);
+  }, [said]);
+  const copy = () => copyText(text).then((done) => say(done ? "Copied" : "Could not copy"));
+  return (
+    <button type="button" class="icon-button copy" aria-label={said || label} title={said || label} onClick={copy}>
+      <Icon name={said === "Copied" ? "check" : "copy"} />
+    </button>
+  );
+}
+
+/** The clipboard API exists only in secure contexts; the old command works on a hub on plain http. */
+export async function copyText(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return copyBySelection(text);
+  }
+}
+
+function copyBySelection(text: string): boolean {
+  const area = document.createElement("textarea");
+  area.value = text;
+  area.style.cssText = "position:fixed;opacity:0";
+  document.body.append(area);
+  area.select();
+  try {
+    return document.execCommand("copy");
+  } catch {
+    return false;
+  } finally {
+    area.remove();
+  }
+}

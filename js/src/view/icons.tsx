@@ -1,0 +1,49 @@
+/** Small line drawings, 16 × 16, in the colour of the text they stand in. */
+
+const PATHS = {
+  read: "M3.5 2.5h6l3 3v8h-9zM9.5 2.5v3h3M5.5 8h5M5.5 10.5h5",
+  edit: "M11 2.5 13.5 5 6 12.5 3 13l.5-3zM9.5 4 12 6.5",
+  delete: "M3 4.5h10M6.5 4.5v-2h3v2M4.5 4.5l.6 9h5.8l.6-9M6.8 7v4M9.2 7v4",
+  move: "M2.5 8h11M10.5 5l3 3-3 3",
+  search: "M7 2.8a4.2 4.2 0 1 0 0 8.4 4.2 4.2 0 0 0 0-8.4zM10.2 10.2l3.3 3.3",
+  execute: "M2 3h12v10H2zM4.5 6l2 2-2 2M8.5 10.2h3",
+  think: "M8 2.2a4.3 4.3 0 0 0-2.3 7.9v1.7h4.6v-1.7A4.3 4.3 0 0 0 8 2.2zM6.3 13.8h3.4",
+  fetch: "M8 2.2a5.8 5.8 0 1 0 0 11.6A5.8 5.8 0 0 0 8 2.2zM2.2 8h11.6M8 2.2c-3.4 3.6-3.4 8 0 11.6M8 2.2c3.4 3.6 3.4 8 0 11.6",
+  switch_mode: "M2.5 5.5h9M9 3l2.5 2.5L9 8M13.5 10.5h-9M7 8l-2.5 2.5L7 13",
+  other: "M9.8 2.6a3.3 3.3 0 0 0-3.5 4.5l-4 4 2.1 2.3 4.2-4.2a3.3 3.3 0 0 0 4.4-4L11 7.2 9 6.8l-.3-2z",
+  chevron: "M6 4l4 4-4 4",
+  check: "M3 8.5l3.2 3.2L13 4.8",
+  cross: "M4 4l8 8M12 4l-8 8",
+  copy: "M5.5 5.5h8v8h-8zM10.5 5.5v-3h-8v8h3",
+  stop: "M4.5 4.5h7v7h-7z",
+  send: "M8 13V3.5M4 7.3l4-4 4 4",
+  plus: "M8 3v10M3 8h10",
+  down: "M8 3v9.5M4 8.7l4 4 4-4",
+  shield: "M8 2l5 1.8v4c0 3-2 5.200-5 6.2-3-1-5-3.200-5-6.2v-4z",
+  alert: "M8 2.5 14.2 13H1.8zM8 6.500v3M8 11.200v.2",
+  info: "M8 2.200a5.8 5.8 0 1 0 0 11.6A5.8 5.8 0 0 0 8 2.200zM8 7.200v3.600M8 5v.2",
+  clock: "M8 2.200a5.8 5.8 0 1 0 0 11.6A5.8 5.8 0 0 0 8 2.200zM8 4.800V8l2.200 1.500",
+  plan: "M6.500 4h7M6.500 8h7M6.500 12h7M2.500 4l.8.8L4.800 3.200M2.500 8l.8.8 1.500-1.600M2.500 12l.8.8 1.500-1.600",
+  file: "M4 2.500h5.500l2.500 2.500v8.500H4zM9.500 2.500V5H12",
+  link: "M6.800 9.200a2.600 2.600 0 0 0 3.700 0l2-2a2.600 2.600 0 0 0-3.700-3.700l-.9.9M9.200 6.800a2.600 2.600 0 0 0-3.700 0l-2 2a2.600 2.600 0 0 0 3.700 3.700l.9-.9",
+  chat: "M2.500 3h11v8H7l-3 2.500V11H2.500z",
+} as const;
+
+export type IconName = keyof typeof PATHS;
+
+export function isIcon(name: string): name is IconName {
+  return Object.hasOwn(PATHS, name);
+}
+
+export function Icon({ name, className }: { name: IconName; className?: string }) {
+  return (
+    <svg class={`icon ${className ?? ""}`} viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">
+      <path d={PATHS[name]} />
+    </svg>
+  );
+}
+
+/** A turning ring for what is under way. */
+export function Spinner() {
+  return <span class="spinner" aria-hidden="true" />;
+}

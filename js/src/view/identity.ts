@@ -1,0 +1,30 @@
+/** Names of things: fresh ids, and the channels that belong together. */
+
+const CHAT = "/chat";
+
+/** A UUID v4; `crypto.randomUUID` exists only in secure contexts, a hub on plain http is none. */
+export function uuid(): string {
+  if (typeof crypto.randomUUID === "function") return crypto.randomUUID();
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  bytes[6] = ((bytes[6] as number) & 0x0f) | 0x40;
+  bytes[8] = ((bytes[8] as number) & 0x3f) | 0x80;
+  const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+}
+
+export function sessionChannel(channel: string): string {
+  return channel.endsWith(CHAT) ? channel.slice(0, -CHAT.length) : channel;
+}
+
+export function chatChannel(channel: string): string {
+  return channel.endsWith(CHAT) ? channel : channel + CHAT;
+}
+
+/** Whether the session at `resource` is the tab called `tab` (a tab id, or its channel). */
+export function isTab(resource: string, tab: string): boolean {
+  return resource === sessionChannel(tab) || resource.endsWith(`:/${tab}`);
+}
+
+export function provider(channel: string): string {
+  return channel.slice(0, Math.max(0, channel.indexOf(":")));
+}

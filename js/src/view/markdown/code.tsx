@@ -1,0 +1,57 @@
+/** A code block: a bar with its language and a copy button, and the code, coloured once it is complete. */
+import { memo } from "../memo";
+import { useLayoutEffect, useRef } from "preact/hooks";
+import { CopyButton } from "../copy";
+import { line } from "../plain";
+import { highlight, type Scope, scopeClass } from "./highlight";
+
+interface Props {
+  text: string;
+  lang?: string | undefined;
+  live?: boolean | undefined;
+}
+
+export const CodeBlock = memo(({ text, lang, live }: Props) => {
+  const language = lang?.split(/[\s,{]/)[0]?.toLowerCase();
+  return (
+    <div class="code">
+      <div class="code-bar">
+        <span class="code-lang">{line(language || "text", 30)}</span>
+        <CopyButton text={text} label="Copy code" />
+      </div>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling block must be reachable by keyboard */}
+      <pre tabIndex={0}>{live ? <LiveCode text={text} /> : <Coloured text={text} language={language} />}</pre>
+    </div>
+  );
+});
+
+export const Coloured = memo(({ text, language }: { text: string; language?: string | undefined }) => {
+  const tree = highlight(text, language);
+  return <code key="done">{tree ? tree.children.map(scope) : text}</code>;
+});
+
+function scope(node: Scope | string, key: number) {
+  if (typeof node === "string") return node;
+  const children = node.children.map(scope);
+  return node.scope ? (
+    <span key={key} class={scopeClass(node.scope)}>
+      {children}
+    </span>
+  ) : (
+    children
+  );
+}
+
+/** Code that still grows: appended to one text node, so that a selection in it survives. */
+function LiveCode({ text }: { text: string }) {
+  const element = useRef<HTMLElement>(null);
+  const shown = useRef("");
+  useLayoutEffect(() => {
+    const code = element.current as HTMLElement;
+    const node = (code.firstChild ?? code.appendChild(document.createTextNode(""))) as Text;
+    if (text.startsWith(shown.current)) node.appendData(text.slice(shown.current.length));
+    else node.data = text;
+    shown.current = text;
+  }, [text]);
+  return <code key="live" ref={element} />;
+}

@@ -1,0 +1,199 @@
+/**
+ * Finishes half-written markdown for display, so that a stream never flashes raw marks.
+ *
+ * `**Wh` is drawn bold at once, half a link is drawn as its text, a table as a table from its first row, and a
+ * line that holds nothing but marks (`#`, `- `, `2.`, `|--`) waits until it says what it is. The guess is only
+ * drawn; the text itself is lexed as it is when the block closes.
+ */
+
+const ONLY_MARKS = /^[ \t>]*(?:[-*+]|\d{1,9}[.)]?)?[ \t]*(?:\[[ xX]?\]?)?[=\-*_~`#|:+>\s]*$/;
+const FENCE_LINE = /^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}|~{3,})/;
+const BOUNDARY = /^[ \t]*(?:[-*+][ \t]|\d{1,9}[.)][ \t]|#{1,6}[ \t]|\|)/;
+
+/** `raw` (the still open last block) with everything closed that it left open. */
+export function complete(raw: string): string {
+  const cut = raw.lastIndexOf("\n") + 1;
+  let head = raw.slice(0, cut);
+  let last = raw.slice(cut);
+  if (insideFence(head)) return /^[ \t>]*[`~]*$/.test(last) ? head : raw;
+  if (FENCE_LINE.test(last) || ONLY_MARKS.test(last)) last = "";
+  if (last === "") head = head.replace(/\n+$/, "");
+  const text = head + last;
+  const start = segmentStart(text);
+  const segment = text.slice(start);
+  const closed = closeInline(segment);
+  return text.slice(0, start) + (isTableHead(text, start) ? `${closed}\n${delimiterRow(closed)}` : closed);
+}
+
+function insideFence(head: string): boolean {
+  let fence: string | undefined;
+  for (const line of head.split("\n")) {
+    const mark = FENCE_LINE.exec(line)?.[1];
+    if (mark === undefined) continue;
+    if (fence === undefined) fence = mark;
+    else if (mark[0] === fence[0] && mark.length >= fence.length) fence = undefined;
+  }
+  return fence !== undefined;
+}
+
+function segmentStart(text: string): number {
+  const blank = /\n[ \t]*\n(?![\s\S]*\n[ \t]*\n)/.exec(text);
+  let start = blank ? blank.index + blank[0].length : 0;
+  for (let at = text.indexOf("\n", start); at >= 0; at = text.indexOf("\n", at + 1)) {
+    if (BOUNDARY.test(text.slice(at + 1, at + 80))) start = at + 1;
+  }
+  return start;
+}
+
+function isTableHead(text: string, start: number): boolean {
+  if (!/^ {0,3}\|[^\n]*\S[^\n]*$/.test(text.slice(start))) return false;
+  const before = text.slice(0, Math.max(0, start - 1));
+  return !/^ {0,3}\|/.test(before.slice(before.lastIndexOf("\n") + 1));
+}
+
+function delimiterRow(header: string): string {
+  const inner = header.trim().replace(/^\|/, "").replace(/(?<!\\)\|$/, "");
+  const cells = inner.split(/(?<!\\)\|/).length;
+  return `|${"---|".repeat(cells)}`;
+}
+
+interface Open {
+  mark: string;
+  length: number;
+}
+
+/** One paragraph's text with its open emphasis, code span and link closed. */
+export function closeInline(source: string): string {
+  const stack: Open[] = [];
+  let text = source.replace(/<(?:h|ht|htt|https?|https?:[^\s<>]*|mailto:[^\s<>]*)$/, "").replace(/&#?\w*$/, "");
+  let at = 0;
+  while (at < text.length) {
+    const mark = text[at] as string;
+    if (mark === "\\") {
+      if (at + 1 >= text.length) text = text.slice(0, at);
+      at += 2;
+    } else if (mark === "`") {
+      const length = runLength(text, at);
+      const end = closingTicks(text, at + length, length);
+      if (end < 0) {
+        const body = text.slice(at + length).replace(/`+$/, "");
+        if (body.trim() === "") return finish(text.slice(0, at), stack);
+        return text.slice(0, at + length) + body + "`".repeat(length) + closers(stack);
+      }
+      at = end;
+    } else if (mark === "[") {
+      const link = readLink(text, at);
+      if (link.whole) at = link.end;
+      else {
+        const image = text[at - 1] === "!";
+        const before = image ? text.slice(0, at - 1) : text.slice(0, at);
+        text = image ? before : before + link.label;
+        at = before.length;
+      }
+    } else if (mark === "*" || mark === "_" || mark === "~") {
+      at = readRun(text, at, stack);
+      if (at < 0) return finish(text.replace(/[*_~]+$/, ""), stack);
+    } else at += 1;
+  }
+  return finish(text, stack);
+}
+
+/** Closing marks count only right after a letter: what is open may not end in a space. */
+function finish(text: string, stack: Open[]): string {
+  return stack.length > 0 ? text.trimEnd() + closers(stack) : text;
+}
+
+function closers(stack: Open[]): string {
+  return [...stack]
+    .reverse()
+    .map((open) => open.mark.repeat(open.length))
+    .join("");
+}
+
+function runLength(text: string, at: number): number {
+  let end = at;
+  while (text[end] === text[at]) end += 1;
+  return end - at;
+}
+
+function closingTicks(text: string, from: number, length: number): number {
+  for (let at = text.indexOf("`", from); at >= 0; at = text.indexOf("`", at)) {
+    const run = runLength(text, at);
+    if (run === length) return at + run;
+    at += run;
+  }
+  return -1;
+}
+
+const SPACE = /\s/;
+const PUNCTUATION = /[\p{P}\p{S}]/u;
+
+/** Reads a run of `*`, `_` or `~`; returns where it ends, or -1 when it opens at the very end of the text. */
+function readRun(text: string, at: number, stack: Open[]): number {
+  const mark = text[at] as string;
+  let length = runLength(text, at);
+  const end = at + length;
+  const before = at === 0 ? " " : (text[at - 1] as string);
+  const after = end >= text.length ? " " : (text[end] as string);
+  const left = !SPACE.test(after) && (!PUNCTUATION.test(after) || SPACE.test(before) || PUNCTUATION.test(before));
+  const right = !SPACE.test(before) && (!PUNCTUATION.test(before) || SPACE.test(after) || PUNCTUATION.test(after));
+  const closes = mark === "_" ? right && (!left || PUNCTUATION.test(after)) : right;
+  const opens = left && (!right || PUNCTUATION.test(before));
+  if (closes) {
+    for (let top = stack.at(-1); length > 0 && top?.mark === mark; top = stack.at(-1)) {
+      const taken = Math.min(length, top.length);
+      top.length -= taken;
+      length -= taken;
+      if (top.length === 0) stack.pop();
+    }
+  }
+  if (length > 0 && end >= text.length) return -1;
+  if (length > 0 && opens && length <= 3) stack.push({ mark, length });
+  return end;
+}
+
+interface Link {
+  whole: boolean;
+  end: number;
+  label: string;
+}
+
+/** Reads from a `[`: a whole link (or plain brackets), or what there is of its label. */
+function readLink(text: string, at: number): Link {
+  const close = closingBracket(text, at);
+  if (close < 0) return { whole: false, end: text.length, label: text.slice(at + 1) };
+  const label = text.slice(at + 1, close);
+  const next = text[close + 1];
+  if (next === undefined) return { whole: false, end: text.length, label };
+  if (next === "(") {
+    const end = closingParenthesis(text, close + 1);
+    return end < 0 ? { whole: false, end: text.length, label } : { whole: true, end: end + 1, label };
+  }
+  if (next === "[") {
+    const end = text.indexOf("]", close + 2);
+    return end < 0 ? { whole: false, end: text.length, label } : { whole: true, end: end + 1, label };
+  }
+  return { whole: true, end: close + 1, label };
+}
+
+function closingBracket(text: string, at: number): number {
+  let depth = 0;
+  for (let i = at; i < text.length; i += 1) {
+    const mark = text[i];
+    if (mark === "\\") i += 1;
+    else if (mark === "[") depth += 1;
+    else if (mark === "]" && --depth === 0) return i;
+  }
+  return -1;
+}
+
+function closingParenthesis(text: string, at: number): number {
+  let depth = 0;
+  for (let i = at; i < text.length && text[i] !== "\n"; i += 1) {
+    const mark = text[i];
+    if (mark === "\\") i += 1;
+    else if (mark === "(") depth += 1;
+    else if (mark === ")" && --depth === 0) return i;
+  }
+  return -1;
+}

@@ -1,0 +1,64 @@
+/** A markdown text, streaming or finished, drawn block by block. */
+import { memo } from "../memo";
+import { useContext, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { ViewContext } from "../context";
+import type { Token } from "./lexer";
+import { MarkdownStream } from "./stream";
+import { drawToken } from "./tokens";
+
+const CHUNK = 50;
+
+interface Props {
+  text: string;
+  /** Whether more may come: then an unfinished end is drawn finished. */
+  live?: boolean;
+}
+
+export const Markdown = memo(({ text, live = false }: Props) => {
+  const { near } = useContext(ViewContext);
+  const [shown, show] = useState(live || near === undefined);
+  const element = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    if (!shown && element.current) return near?.(element.current, () => show(true));
+  }, [shown, near]);
+  if (shown) return <Drawn text={text} live={live} />;
+  // The raw text, unseen but findable, holds the place until it comes near the screen.
+  return (
+    <div ref={element} class="md waiting">
+      {text}
+    </div>
+  );
+});
+
+function Drawn({ text, live }: { text: string; live: boolean }) {
+  const kept = useRef<MarkdownStream>();
+  kept.current ??= new MarkdownStream();
+  const stream = kept.current;
+  stream.update(text);
+  const tokens = [...stream.frozen, ...stream.open(!live)];
+  const chunks: Token[][] = [];
+  for (let at = 0; at < tokens.length; at += CHUNK) chunks.push(tokens.slice(at, at + CHUNK));
+  return (
+    <div class="md">
+      {chunks.map((chunk, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: blocks only ever get appended
+        <Chunk key={index} tokens={chunk} />
+      ))}
+    </div>
+  );
+}
+
+const Chunk = memo(
+  ({ tokens }: { tokens: Token[] }) => (
+    <>
+      {tokens.map((token, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: blocks only ever get appended
+        <Block key={index} token={token} />
+      ))}
+    </>
+  ),
+  (before, after) =>
+    before.tokens.length === after.tokens.length && before.tokens.every((token, at) => token === after.tokens[at]),
+);
+
+const Block = memo(({ token }: { token: Token }) => <div class={`block ${token.type}`}>{drawToken(token)}</div>);

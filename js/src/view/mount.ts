@@ -1,0 +1,52 @@
+/** Puts a view into an element: a shadow root of its own, styles, the app, and what must end with it. */
+import { signal } from "@preact/signals";
+import { h, render } from "preact";
+import { App } from "./app";
+import { Cadence } from "./cadence";
+import type { View } from "./context";
+import { uuid } from "./identity";
+import { keepShortcutsAway } from "./keyboard";
+import { nearness } from "./nearness";
+import type { Store, What } from "./store";
+import { addStyles } from "./styles/sheet";
+import { watchVisibility } from "./visibility";
+
+/** Mounts into a fresh child of `el` (anywidget reuses `el`); the result takes it away again. */
+export function mount(el: HTMLElement, store: Store, what: What): () => void {
+  const host = el.appendChild(document.createElement("div"));
+  host.className = `agentnb-view agentnb-${what.kind}`;
+  const root = host.attachShadow({ mode: "open" });
+  addStyles(root);
+  const body = root.appendChild(document.createElement("div"));
+  body.className = `root ${what.kind}`;
+
+  const said = signal("");
+  const near = nearness();
+  const view: View = {
+    store,
+    cadence: new Cadence(),
+    root,
+    memory: new Map(),
+    near: near?.watch,
+    announce: (sentence) => {
+      said.value = sentence;
+    },
+  };
+  const link = store.view(uuid());
+  const stopWatching = watchVisibility(host, (visible) => {
+    view.cadence.setVisible(visible);
+    link.setVisible(visible);
+  });
+  const stopKeys = keepShortcutsAway(host);
+  render(h(App, { view, what, said }), body);
+
+  return () => {
+    stopWatching();
+    stopKeys();
+    render(null, body);
+    view.cadence.dispose();
+    near?.dispose();
+    link.close();
+    host.remove();
+  };
+}

@@ -1,0 +1,99 @@
+/** What is shown where there is no transcript to show, and what stands above it when something is wrong. */
+import type { AgentInfo, SessionState } from "../state/types.gen";
+import { Icon, Spinner } from "./icons";
+import { line, plain } from "./plain";
+import type { Connection } from "./store";
+import { ErrorCard } from "./turn";
+
+export function Waiting({ text }: { text: string }) {
+  return (
+    <div class="empty">
+      <Spinner />
+      <p class="dim">{text}</p>
+    </div>
+  );
+}
+
+export function Banner({ connection }: { connection: Connection }) {
+  if (connection !== "gone") return null;
+  return (
+    <div class="banner" role="status">
+      <Icon name="alert" />
+      <span>The kernel does not answer. What is shown is the last that came from it.</span>
+    </div>
+  );
+}
+
+interface StartProps {
+  agents: readonly AgentInfo[];
+  onNew: (agent: string) => void;
+  disabled: boolean;
+}
+
+export function Start({ agents, onNew, disabled }: StartProps) {
+  return (
+    <div class="empty">
+      <Icon name="chat" className="large" />
+      <h2>Start a conversation</h2>
+      {agents.length === 0 ? (
+        <p class="dim">
+          No agent is known. In a cell, <code>%agents list</code> says what can be installed.
+        </p>
+      ) : (
+        <div class="agent-list">
+          {agents.map((agent) => (
+            <button
+              type="button"
+              key={agent.provider}
+              class="agent-card"
+              disabled={disabled}
+              onClick={() => onNew(agent.provider)}
+            >
+              <strong>{line(agent.displayName || agent.provider, 60)}</strong>
+              {agent.description && <span class="dim small">{line(agent.description, 160)}</span>}
+            </button>
+          ))}
+        </div>
+      )}
+    </div>
+  );
+}
+
+export function EmptyChat({ agent, session }: { agent: string; session: SessionState }) {
+  const commands = (session.commands ?? []).slice(0, 6);
+  return (
+    <div class="empty">
+      <Icon name="chat" className="large" />
+      <h2>Ask {agent}</h2>
+      <p class="dim">
+        <kbd>Enter</kbd> sends, <kbd>Shift</kbd>+<kbd>Enter</kbd> breaks the line.
+      </p>
+      {commands.length > 0 && (
+        <ul class="command-list">
+          {commands.map((command) => (
+            <li key={command.name}>
+              <code>/{line(command.name, 40)}</code>
+              <span class="dim cut">{line(command.description, 100)}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+}
+
+/** Why a session cannot be used, or undefined when it can. */
+export function SessionTrouble({ agent, session }: { agent: string; session: SessionState }) {
+  if (session.lifecycle === "creationFailed") {
+    const error = session.creationError;
+    return <ErrorCard title={`${agent} could not be started`} message={error?.message ?? "No reason was given."} />;
+  }
+  const process = session.agentProcess;
+  if (process?.state === "failed") {
+    return <ErrorCard title={`${agent} has stopped working`} message={process.message ?? "No reason was given."} />;
+  }
+  if (process?.state === "stopped") {
+    return <p class="note centred">{plain(process.message) || `${agent} has stopped.`}</p>;
+  }
+  return null;
+}

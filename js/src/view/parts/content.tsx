@@ -1,0 +1,113 @@
+/** A content block of an agent's message or tool (ACP `ContentBlock`): picture, sound, file, link. */
+import { Fold } from "../fold";
+import { Icon } from "../icons";
+import { audioSource, imageSource, safeHref } from "../links";
+import { Markdown } from "../markdown/markdown";
+import { bytes, line, pretty } from "../plain";
+import { OutputBox } from "./terminal";
+
+type Block = Record<string, unknown>;
+
+export function Content({ id, block }: { id: string; block: Block }) {
+  switch (block.type) {
+    case "text":
+      return <Markdown text={String(block.text ?? "")} />;
+    case "image":
+      return <Picture block={block} />;
+    case "audio":
+      return <Sound block={block} />;
+    case "resource":
+      return <Resource id={id} resource={(block.resource ?? {}) as Block} />;
+    case "resource_link":
+      return <ResourceLink block={block} />;
+    default:
+      return <Raw id={id} name={line(block.type ?? "content", 60)} payload={block} />;
+  }
+}
+
+function Picture({ block }: { block: Block }) {
+  const source = imageSource(block.mimeType, block.data);
+  if (!source) return <Chip name={`Picture (${line(block.mimeType ?? "unknown type", 40)})`} note={safeText(block.uri)} />;
+  return <img class="picture" src={source} alt={safeText(block.uri) || "Picture from the agent"} />;
+}
+
+function Sound({ block }: { block: Block }) {
+  const source = audioSource(block.mimeType, block.data);
+  if (!source) return <Chip name="Sound" note={line(block.mimeType ?? "", 40)} />;
+  // biome-ignore lint/a11y/useMediaCaption: an agent sends no captions
+  return <audio class="sound" controls preload="none" src={source} />;
+}
+
+function Resource({ id, resource }: { id: string; resource: Block }) {
+  const name = line(resource.uri ?? "Resource", 200);
+  if (typeof resource.text === "string") {
+    return (
+      <Fold id={`${id} resource`} className="resource" head={<Name icon="file" text={name} />}>
+        <OutputBox text={resource.text} />
+      </Fold>
+    );
+  }
+  const picture = imageSource(resource.mimeType, resource.blob);
+  if (picture) return <img class="picture" src={picture} alt={name} />;
+  const size = typeof resource.blob === "string" ? bytes((resource.blob.length * 3) / 4) : "";
+  return <Chip name={name} note={[line(resource.mimeType ?? "", 60), size].filter(Boolean).join(" · ")} />;
+}
+
+function ResourceLink({ block }: { block: Block }) {
+  const href = safeHref(block.uri);
+  const name = safeText(block.title) || safeText(block.name) || safeText(block.uri) || "Resource";
+  const size = typeof block.size === "number" ? bytes(block.size) : "";
+  const note = [safeText(block.description), size].filter(Boolean).join(" · ");
+  return <Chip name={name} note={note} href={href} title={safeText(block.uri)} />;
+}
+
+interface ChipProps {
+  name: string;
+  note?: string;
+  href?: string | undefined;
+  title?: string;
+}
+
+function Chip({ name, note, href, title }: ChipProps) {
+  const inner = (
+    <>
+      <Icon name={href ? "link" : "file"} />
+      <span class="chip-name">{name}</span>
+      {note && <span class="chip-note">{note}</span>}
+    </>
+  );
+  if (!href) {
+    return (
+      <span class="content-chip" title={title}>
+        {inner}
+      </span>
+    );
+  }
+  return (
+    <a class="content-chip" href={href} title={title} target="_blank" rel="noopener noreferrer nofollow">
+      {inner}
+    </a>
+  );
+}
+
+/** Anything this version has no better picture for, as JSON. */
+export function Raw({ id, name, payload }: { id: string; name: string; payload: unknown }) {
+  return (
+    <Fold id={`${id} raw`} className="raw" head={<Name icon="info" text={name} />}>
+      <OutputBox text={pretty(payload)} />
+    </Fold>
+  );
+}
+
+function Name({ icon, text }: { icon: "file" | "info"; text: string }) {
+  return (
+    <>
+      <Icon name={icon} />
+      <span class="path">{text}</span>
+    </>
+  );
+}
+
+function safeText(value: unknown): string {
+  return typeof value === "string" ? line(value, 300) : "";
+}

@@ -1,0 +1,104 @@
+/** A change to a file, line by line. */
+import { structuredPatch } from "diff";
+import { memo } from "../memo";
+import { useMemo } from "preact/hooks";
+import { Fold } from "../fold";
+import { Icon } from "../icons";
+import { count, splitPath } from "../plain";
+
+const CONTEXT = 3;
+const FOLD_ABOVE = 2000;
+const LONGEST = 2_000_000;
+const PATIENCE = 200;
+
+interface Props {
+  id: string;
+  path: string;
+  oldText: string | null | undefined;
+  newText: string;
+}
+
+interface Change {
+  hunks: { oldStart: number; newStart: number; lines: string[] }[];
+  added: number;
+  removed: number;
+  lines: number;
+}
+
+/** The hunks between two texts, or undefined when they are too far apart to be compared in time. */
+export function compare(oldText: string, newText: string): Change | undefined {
+  if (oldText.length + newText.length > LONGEST) return undefined;
+  const patch = structuredPatch("", "", oldText, newText, undefined, undefined, { context: CONTEXT, timeout: PATIENCE });
+  if (!patch) return undefined;
+  const lines = patch.hunks.flatMap((hunk) => hunk.lines);
+  return {
+    hunks: patch.hunks,
+    added: lines.filter((line) => line.startsWith("+")).length,
+    removed: lines.filter((line) => line.startsWith("-")).length,
+    lines: lines.length,
+  };
+}
+
+export const Diff = memo(({ id, path, oldText, newText }: Props) => {
+  const change = useMemo(() => compare(oldText ?? "", newText), [oldText, newText]);
+  const { folder, name } = splitPath(path);
+  const head = (
+    <>
+      <Icon name="file" />
+      <span class="path">
+        <span class="folder">{folder}</span>
+        {name}
+      </span>
+      {oldText === null || oldText === undefined ? <span class="chip">new</span> : null}
+      <span class="spacer" />
+      {change && (
+        <span class="diff-count">
+          <span class="added">+{count(change.added)}</span> <span class="removed">−{count(change.removed)}</span>
+        </span>
+      )}
+    </>
+  );
+  return (
+    <Fold id={`${id} diff`} className="diff" open={change !== undefined && change.lines <= FOLD_ABOVE} head={head}>
+      {change ? <Hunks change={change} /> : <p class="note">Too large to compare here.</p>}
+    </Fold>
+  );
+});
+
+function Hunks({ change }: { change: Change }) {
+  if (change.hunks.length === 0) return <p class="note">No change.</p>;
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling block must be reachable by keyboard
+    <div class="hunks" tabIndex={0}>
+      {change.hunks.map((hunk) => (
+        <Lines key={`${hunk.oldStart} ${hunk.newStart}`} hunk={hunk} />
+      ))}
+    </div>
+  );
+}
+
+const NAMES: Record<string, string> = { "+": "added", "-": "removed", " ": "same", "\\": "note" };
+
+function Lines({ hunk }: { hunk: Change["hunks"][number] }) {
+  let before = hunk.oldStart;
+  let after = hunk.newStart;
+  return (
+    <div class="hunk">
+      {hunk.lines.map((text) => {
+        const mark = text[0] as string;
+        const number = mark === "-" ? before : after;
+        if (mark !== "+" && mark !== "\\") before += 1;
+        if (mark !== "-" && mark !== "\\") after += 1;
+        return (
+          <div class={`line ${NAMES[mark] ?? "same"}`}>
+            <span class="number" aria-hidden="true">
+              {mark === "\\" ? "" : number}
+            </span>
+            <span class="sign">{mark === " " ? "\u00a0" : mark === "-" ? "−" : mark}</span>
+            <span class="text">{text.slice(1)}</span>
+          </div>
+        );
+      })}
+    </div>
+  );
+}

@@ -1,0 +1,52 @@
+/** What the user said, as typed, with what was attached. */
+import { useState } from "preact/hooks";
+import type { Message, MessageAttachment } from "../../state/types.gen";
+import { Icon } from "../icons";
+import { imageSource } from "../links";
+import { line } from "../plain";
+
+const LONG = 1200;
+
+export function UserMessage({ message }: { message: Message }) {
+  return (
+    <div class="user-message">
+      <span class="sr-only">You said:</span>
+      <UserText text={message.text} />
+      {message.attachments && message.attachments.length > 0 && (
+        <div class="attachments">
+          {message.attachments.map((attachment, index) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: a sent message does not change
+            <Attachment key={index} attachment={attachment} />
+          ))}
+        </div>
+      )}
+    </div>
+  );
+}
+
+export function UserText({ text }: { text: string }) {
+  const [whole, show] = useState(false);
+  const long = text.length > LONG + 300;
+  return (
+    <>
+      <div class="user-text">{long && !whole ? `${text.slice(0, LONG)}…` : text}</div>
+      {long && (
+        <button type="button" class="text-button" aria-expanded={whole} onClick={() => show(!whole)}>
+          {whole ? "Show less" : "Show all"}
+        </button>
+      )}
+    </>
+  );
+}
+
+function Attachment({ attachment }: { attachment: MessageAttachment }) {
+  const { label, contentType, data } = attachment as { label?: string; contentType?: string; data?: string };
+  const source = imageSource(contentType, data);
+  if (source) return <img class="thumbnail" src={source} alt={line(label ?? "Picture", 200)} />;
+  return (
+    <span class="content-chip">
+      <Icon name="file" />
+      <span class="chip-name">{line(label ?? "Attachment", 120)}</span>
+    </span>
+  );
+}

@@ -1,0 +1,42 @@
+/** The agent's plan: its steps and how far it has come. */
+import type { PlanResponsePart } from "../../state/types.gen";
+import { Fold } from "../fold";
+import { Icon, Spinner } from "../icons";
+import { plain } from "../plain";
+
+const SAID: Record<string, string> = { completed: "done", in_progress: "under way", pending: "to do" };
+
+export function Plan({ id, part }: { id: string; part: PlanResponsePart }) {
+  const done = part.entries.filter((entry) => entry.status === "completed").length;
+  const head = (
+    <>
+      <Icon name="plan" />
+      <span class="label">Plan</span>
+      <progress class="bar" value={done} max={Math.max(part.entries.length, 1)} aria-label="Plan progress" />
+      <span class="dim">
+        {done} of {part.entries.length}
+      </span>
+    </>
+  );
+  return (
+    <Fold id={id} className="card plan" open head={head}>
+      <ol class="steps">
+        {part.entries.map((entry, index) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: a plan is sent whole; place is all a step has
+          <li key={index} class={`step ${entry.status}`}>
+            <StepMark status={entry.status} />
+            <span class="step-text">{plain(entry.content)}</span>
+            {entry.priority === "high" && <span class="chip">high</span>}
+            <span class="sr-only">{SAID[entry.status] ?? plain(entry.status)}</span>
+          </li>
+        ))}
+      </ol>
+    </Fold>
+  );
+}
+
+function StepMark({ status }: { status: string }) {
+  if (status === "completed") return <Icon name="check" className="good" />;
+  if (status === "in_progress") return <Spinner />;
+  return <span class="ring" aria-hidden="true" />;
+}

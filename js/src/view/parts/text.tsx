@@ -1,0 +1,13 @@
+/** A text that its sender marked as plain or as markdown (AHP `StringOrMarkdown`). */
+import type { StringOrMarkdown } from "../../state/types.gen";
+import { Markdown } from "../markdown/markdown";
+import { plain } from "../plain";
+
+export function textOf(text: StringOrMarkdown | undefined | null): string {
+  if (text === undefined || text === null) return "";
+  return typeof text === "string" ? text : String(text.markdown ?? "");
+}
+
+export function Text({ text }: { text: StringOrMarkdown }) {
+  return typeof text === "string" ? <span class="plain">{plain(text)}</span> : <Markdown text={textOf(text)} />;
+}

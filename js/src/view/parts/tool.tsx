@@ -1,0 +1,247 @@
+/** A tool call: one line saying what it does and how it stands; inside, its input, output and changes. */
+import { useComputed } from "@preact/signals";
+import { memo } from "../memo";
+import type { ToolCallState, ToolContent, ToolResultContent } from "../../state/types.gen";
+import { usePlace, useView } from "../context";
+import { Fold } from "../fold";
+import { Icon, type IconName, isIcon, Spinner } from "../icons";
+import { Coloured } from "../markdown/code";
+import { Markdown } from "../markdown/markdown";
+import { line, plain, pretty, splitPath } from "../plain";
+import { Content, Raw } from "./content";
+import { Diff } from "./diff";
+import { Permission } from "./permission";
+import { OutputBox, Terminal } from "./terminal";
+import { textOf } from "./text";
+
+interface Props {
+  turnId: string;
+  call: ToolCallState;
+}
+
+export const Tool = memo(({ turnId, call }: Props) => {
+  const id = `${turnId} ${call.toolCallId}`;
+  const waiting = call.status === "pending-confirmation";
+  const body = toolBody(call);
+  const head = (
+    <>
+      <Icon name={kindIcon(call)} />
+      <span class="label cut">{toolTitle(call)}</span>
+      <Places call={call} />
+      <span class="spacer" />
+      <ToolMark call={call} />
+    </>
+  );
+  return (
+    <div class={`card tool ${call.status}${failed(call) ? " failed" : ""}`} data-call={call.toolCallId} tabIndex={-1}>
+      {waiting && <Permission turnId={turnId} call={call} />}
+      {!waiting && body.some && (
+        <Fold id={id} open={body.open} head={head}>
+          <ToolBody id={id} call={call} />
+        </Fold>
+      )}
+      {!waiting && !body.some && <div class="fold-head bare">{head}</div>}
+      {!waiting && <Decision call={call} />}
+    </div>
+  );
+});
+
+export function toolTitle(call: ToolCallState): string {
+  return line(call.displayName) || line(textOf(call.invocationMessage)) || line(call.toolName) || "Tool";
+}
+
+export function kindIcon(call: ToolCallState): IconName {
+  const kind = call.details?.kind ?? call.toolName;
+  return isIcon(kind) ? kind : "other";
+}
+
+export function failed(call: ToolCallState): boolean {
+  return call.status === "completed" && !call.success;
+}
+
+function Places({ call }: { call: ToolCallState }) {
+  const place = call.details?.locations?.[0];
+  if (!place) return null;
+  const { name } = splitPath(place.path);
+  const more = (call.details?.locations?.length ?? 1) - 1;
+  const where = `${line(name, 60)}${typeof place.line === "number" ? `:${place.line}` : ""}`;
+  if (toolTitle(call).includes(where) && more === 0) return null;
+  return (
+    <span class="place" title={line(place.path, 500)}>
+      {where}
+      {more > 0 && ` +${more}`}
+    </span>
+  );
+}
+
+const CANCELLED: Record<string, string> = { denied: "Denied", skipped: "Stopped", "result-denied": "Not used" };
+
+function ToolMark({ call }: { call: ToolCallState }) {
+  switch (call.status) {
+    case "completed":
+      return call.success ? (
+        <State icon="check" kind="good" said="Done" />
+      ) : (
+        <State icon="cross" kind="bad" said="Failed" shown />
+      );
+    case "cancelled":
+      return <State icon="stop" kind="dim" said={CANCELLED[call.reason] ?? line(call.reason, 40)} shown />;
+    case "streaming":
+      return <Working said="Preparing" />;
+    default:
+      return <Working said="Running" />;
+  }
+}
+
+function State({ icon, kind, said, shown = false }: { icon: IconName; kind: string; said: string; shown?: boolean }) {
+  return (
+    <span class={`state ${kind}`}>
+      <Icon name={icon} />
+      <span class={shown ? "state-text" : "sr-only"}>{said}</span>
+    </span>
+  );
+}
+
+function Working({ said }: { said: string }) {
+  return (
+    <span class="state dim">
+      <Spinner />
+      <span class="sr-only">{said}</span>
+    </span>
+  );
+}
+
+/** What was answered when permission was asked, on one line. */
+function Decision({ call }: { call: ToolCallState }) {
+  const option = "selectedOption" in call ? call.selectedOption : undefined;
+  const denied = call.status === "cancelled" && call.reason === "denied";
+  const why = call.status === "cancelled" ? line(textOf(call.reasonMessage), 300) : "";
+  const asked = "confirmed" in call && call.confirmed === "user-action";
+  if (!option && !denied && !asked) return null;
+  const said = option ? line(option.label, 80) : denied ? "Denied" : "Allowed";
+  return (
+    <div class={`decision ${denied ? "denied" : "allowed"}`}>
+      <Icon name="shield" />
+      <span class="label">{said}</span>
+      {why && <span class="dim">{why}</span>}
+    </div>
+  );
+}
+
+interface Body {
+  some: boolean;
+  open: boolean;
+}
+
+function toolBody(call: ToolCallState): Body {
+  const content = call.details?.content ?? [];
+  const hasDiff = content.some((piece) => piece.type === "diff");
+  const hasTerminal = content.some((piece) => piece.type === "terminal");
+  const hasPicture = content.some((piece) => piece.type === "block");
+  const input = inputOf(call);
+  const output = call.details?.rawOutput !== undefined && call.details.rawOutput !== null;
+  return {
+    some: content.length > 0 || results(call).length > 0 || input !== "" || output || failed(call),
+    open: hasDiff || hasPicture || failed(call) || (hasTerminal && call.status === "running"),
+  };
+}
+
+function results(call: ToolCallState): readonly ToolResultContent[] {
+  return ("content" in call ? call.content : undefined) ?? [];
+}
+
+function inputOf(call: ToolCallState): string {
+  if (call.status === "streaming") return call.partialInput ?? "";
+  return call.toolInput ?? "";
+}
+
+export function ToolBody({ id, call }: { id: string; call: ToolCallState }) {
+  const content = call.details?.content ?? [];
+  const shown = results(call);
+  const hasTerminal = content.some((piece) => piece.type === "terminal");
+  const output = content.length === 0 && shown.length === 0 ? call.details?.rawOutput : undefined;
+  return (
+    <>
+      {!hasTerminal && <ToolInput call={call} />}
+      {content.map((piece, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: content is replaced as a whole
+        <Piece key={index} id={`${id} ${index}`} piece={piece} />
+      ))}
+      {content.length === 0 &&
+        shown.map((piece, index) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: content is replaced as a whole
+          <Result key={index} id={`${id} r${index}`} piece={piece} />
+        ))}
+      {output !== undefined && output !== null && <OutputBox text={pretty(output)} />}
+      {"error" in call && call.error && <p class="error-text">{line(call.error.message, 2000)}</p>}
+    </>
+  );
+}
+
+/** What the tool was given: a command as typed, anything else as JSON. */
+export function ToolInput({ call }: { call: ToolCallState }) {
+  const input = inputOf(call);
+  if (input.trim() === "" || input.trim() === "{}") return null;
+  if ((call.details?.kind ?? call.toolName) === "execute") {
+    return (
+      <pre class="command-box">
+        <span class="sign" aria-hidden="true">
+          ${" "}
+        </span>
+        <OutputText text={input} />
+      </pre>
+    );
+  }
+  const json = indented(input);
+  return (
+    <pre class="input">
+      {json ? <Coloured text={json} language="json" /> : <OutputText text={input} />}
+    </pre>
+  );
+}
+
+function OutputText({ text }: { text: string }) {
+  return <code>{plain(text)}</code>;
+}
+
+function indented(input: string): string | undefined {
+  try {
+    return JSON.stringify(JSON.parse(input), null, 2);
+  } catch {
+    return undefined;
+  }
+}
+
+const FENCED = /^ {0,3}(```|~~~)/m;
+
+function Piece({ id, piece }: { id: string; piece: ToolContent }) {
+  switch (piece.type) {
+    case "text":
+      return FENCED.test(piece.text) ? <Markdown text={piece.text} /> : <OutputBox text={piece.text} />;
+    case "diff":
+      return <Diff id={id} path={piece.path} oldText={piece.oldText} newText={piece.newText} />;
+    case "terminal":
+      return <TerminalOf id={piece.terminalId} />;
+    case "block":
+      return <Content id={id} block={piece.block} />;
+    default:
+      return <Raw id={id} name="Content" payload={"raw" in piece ? piece.raw : piece} />;
+  }
+}
+
+function TerminalOf({ id }: { id: string }) {
+  const { store, cadence } = useView();
+  const { chat } = usePlace();
+  const state = cadence.paced(store.chat(chat));
+  const terminal = useComputed(() => state.value?.terminals?.find((one) => one.id === id));
+  if (!terminal.value) return <p class="note">Its terminal is no longer kept.</p>;
+  return <Terminal terminal={terminal.value} />;
+}
+
+function Result({ id, piece }: { id: string; piece: ToolResultContent }) {
+  if (piece.type === "text") {
+    const text = String((piece as { text?: unknown }).text ?? "");
+    return FENCED.test(text) ? <Markdown text={text} /> : <OutputBox text={text} />;
+  }
+  return <Raw id={id} name={line(piece.type, 60)} payload={piece} />;
+}

@@ -1,0 +1,54 @@
+/**
+ * Text that someone must be able to trust at a glance: titles, commands, paths, names of options.
+ *
+ * Marks that reorder or hide what stands next to them (bidi overrides, zero-width characters, control
+ * characters) are written out, so that a command cannot look like another one.
+ */
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
+const HIDDEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]/gu;
+
+export function plain(text: unknown): string {
+  if (typeof text !== "string") return text === undefined || text === null ? "" : String(text);
+  return text.replace(HIDDEN, (mark) => `⟨U+${(mark.codePointAt(0) as number).toString(16).toUpperCase().padStart(4, "0")}⟩`);
+}
+
+/** `plain` on one line, cut to `limit` characters. */
+export function line(text: unknown, limit = 200): string {
+  const whole = plain(text).replace(/\s+/g, " ").trim();
+  return whole.length > limit ? `${whole.slice(0, limit - 1)}…` : whole;
+}
+
+/** The last name of a path and what stands before it. */
+export function splitPath(path: string): { folder: string; name: string } {
+  const clean = plain(path).replace(/^file:\/\//, "");
+  const cut = Math.max(clean.lastIndexOf("/"), clean.lastIndexOf("\\")) + 1;
+  return { folder: clean.slice(0, cut), name: clean.slice(cut) || clean };
+}
+
+export function pretty(value: unknown): string {
+  if (typeof value === "string") return value;
+  try {
+    return JSON.stringify(value, null, 2) ?? "";
+  } catch {
+    return String(value);
+  }
+}
+
+export function count(value: number): string {
+  return new Intl.NumberFormat("en").format(value);
+}
+
+export function bytes(size: number): string {
+  const units = ["B", "KB", "MB", "GB"];
+  const step = Math.min(units.length - 1, Math.max(0, Math.floor(Math.log(Math.max(size, 1)) / Math.log(1024))));
+  const amount = size / 1024 ** step;
+  return `${amount >= 10 || step === 0 ? Math.round(amount) : amount.toFixed(1)} ${units[step]}`;
+}
+
+export function duration(ms: number): string {
+  const seconds = Math.max(0, Math.floor(ms / 1000));
+  if (seconds < 60) return `${seconds} s`;
+  const minutes = Math.floor(seconds / 60);
+  return minutes < 60 ? `${minutes} min ${seconds % 60} s` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}

@@ -1,0 +1,32 @@
+/** What a session's status number says, as one word for its tab. */
+import type { SessionSummary } from "../state/types.gen";
+
+const ACTIVITY = 0b11111;
+const ERROR = 2;
+const IN_PROGRESS = 8;
+const INPUT_NEEDED = 24;
+const IS_READ = 32;
+const IS_ARCHIVED = 64;
+
+export type TabState = "needs you" | "working" | "error" | "unread" | "draft" | "idle";
+
+export function tabState(status: number, hasDraft: boolean): TabState {
+  const activity = status & ACTIVITY;
+  if (activity === INPUT_NEEDED) return "needs you";
+  if (activity & IN_PROGRESS) return "working";
+  if (activity === ERROR) return "error";
+  if (hasDraft) return "draft";
+  return "idle";
+}
+
+export function isIdle(status: number): boolean {
+  return (status & ACTIVITY) < IN_PROGRESS;
+}
+
+export function isRead(status: number): boolean {
+  return (status & IS_READ) !== 0;
+}
+
+export function isArchived(summary: SessionSummary): boolean {
+  return (summary.status & IS_ARCHIVED) !== 0;
+}

@@ -1,0 +1,123 @@
+/** The turns of one chat in a box that follows the newest, until the reader scrolls away. */
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import type { ChatState } from "../state/types.gen";
+import { useMemory, usePlace, useView } from "./context";
+import { Icon } from "./icons";
+import { count } from "./plain";
+import { type AnyTurn, TurnItem } from "./turn";
+
+const FIRST = 20;
+const MORE = 50;
+const NEAR_END = 8;
+
+export function Transcript({ chat }: { chat: ChatState }) {
+  const place = usePlace();
+  const [shown, show] = useMemory(`shown ${place.chat}`, FIRST);
+  const { box, content, pinned, toEnd, ...listeners } = usePinned(`scroll ${place.chat}`);
+  const turns: AnyTurn[] = chat.activeTurn ? [...chat.turns, chat.activeTurn] : [...chat.turns];
+  const hidden = Math.max(0, turns.length - shown);
+  return (
+    <div class="transcript-frame">
+      <div
+        class="transcript"
+        ref={box}
+        role="log"
+        aria-label="Conversation"
+        aria-live="off"
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling box must be reachable by keyboard
+        tabIndex={0}
+        {...listeners}
+      >
+        <div class="turns" ref={content}>
+          {hidden > 0 && (
+            <button type="button" class="button small earlier" onClick={() => show(shown + MORE)}>
+              Show {count(Math.min(hidden, MORE))} earlier {hidden === 1 ? "turn" : "turns"}
+              {hidden > MORE && ` of ${count(hidden)}`}
+            </button>
+          )}
+          {turns.slice(hidden).map((turn) => (
+            <TurnItem key={turn.id} turn={turn} />
+          ))}
+        </div>
+      </div>
+      {!pinned && (
+        <button type="button" class="round to-end" aria-label="Go to the newest" title="Go to the newest" onClick={toEnd}>
+          <Icon name="down" />
+        </button>
+      )}
+    </div>
+  );
+}
+
+/**
+ * Keeps a box at its end while it is pinned.
+ *
+ * Heights change by themselves (`content-visibility`), so being away from the end means nothing: only what the
+ * reader does with wheel, keys, touch or scrollbar unpins, and scrolling back to the end pins again.
+ */
+function usePinned(key: string) {
+  const { memory } = useView();
+  const box = useRef<HTMLDivElement>(null);
+  const content = useRef<HTMLDivElement>(null);
+  const byReader = useRef(false);
+  const [pinned, setPinned] = useState(!memory.has(key));
+
+  useLayoutEffect(() => {
+    const element = box.current as HTMLDivElement;
+    const kept = memory.get(key);
+    if (typeof kept === "number") element.scrollTop = kept;
+  }, [key, memory]);
+
+  useLayoutEffect(() => {
+    const element = box.current as HTMLDivElement;
+    if (!pinned) return;
+    const follow = () => {
+      element.scrollTop = element.scrollHeight;
+    };
+    follow();
+    if (typeof ResizeObserver !== "function") return;
+    const observer = new ResizeObserver(follow);
+    observer.observe(content.current as HTMLDivElement);
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [pinned]);
+
+  const unpin = () => {
+    byReader.current = true;
+    if (pinned && canScroll(box.current as HTMLDivElement)) setPinned(false);
+  };
+  const toEnd = () => {
+    memory.delete(key);
+    setPinned(true);
+  };
+  return {
+    box,
+    content,
+    pinned,
+    toEnd,
+    onWheel: (event: WheelEvent) => {
+      byReader.current = true;
+      if (event.deltaY < 0) unpin();
+    },
+    onTouchMove: unpin,
+    onKeyDown: (event: KeyboardEvent) => {
+      if (["PageUp", "ArrowUp", "Home"].includes(event.key)) unpin();
+      else byReader.current = true;
+    },
+    onPointerDown: (event: PointerEvent) => {
+      const element = box.current as HTMLDivElement;
+      if (event.target === element && event.offsetX >= element.clientWidth) unpin();
+    },
+    onScroll: () => {
+      const element = box.current as HTMLDivElement;
+      if (pinned || !byReader.current) return;
+      const left = element.scrollHeight - element.scrollTop - element.clientHeight;
+      if (left <= NEAR_END) toEnd();
+      else memory.set(key, element.scrollTop);
+    },
+  };
+}
+
+function canScroll(element: HTMLElement): boolean {
+  return element.scrollHeight > element.clientHeight && element.scrollTop > 0;
+}

@@ -1,0 +1,110 @@
+/** One turn below the cell that asked: the answer while it comes, and how it ended. The prompt is in the cell. */
+import { useMemo } from "preact/hooks";
+import type { ActiveTurn, ChatState, Turn } from "../state/types.gen";
+import { useAnnouncements } from "./announcements";
+import { PlaceContext, usePlace, useView } from "./context";
+import { Icon, Spinner } from "./icons";
+import { chatChannel, provider, sessionChannel } from "./identity";
+import { Banner, SessionTrouble } from "./notices";
+import { duration } from "./plain";
+import { StopButton } from "./prompt";
+import { agentName } from "./tabs";
+import { Answer, endNote, needsAnswer, TurnEnd, useElapsed } from "./turn";
+
+export function TurnView({ channel, turnId }: { channel: string; turnId: string }) {
+  const { store, cadence } = useView();
+  const place = useMemo(() => ({ session: sessionChannel(channel), chat: chatChannel(channel) }), [channel]);
+  const session = cadence.paced(store.session(place.session)).value;
+  const chat = cadence.paced(store.chat(place.chat)).value;
+  const agents = cadence.paced(store.root).value?.agents ?? [];
+  const agent = agentName(agents, session?.summary.provider ?? provider(channel));
+  const active = chat?.activeTurn?.id === turnId ? chat.activeTurn : undefined;
+  const ended = active ? undefined : chat?.turns.find((turn) => turn.id === turnId);
+  useAnnouncements(active || ended ? chat : undefined, agent);
+  return (
+    <PlaceContext.Provider value={place}>
+      <section class="turn-view" aria-label={`Answer of ${agent}`}>
+        <Banner connection={store.connection.value} />
+        {active && <Running turn={active} agent={agent} />}
+        {ended && <Ended turn={ended} agent={agent} />}
+        {!active && !ended && (
+          <Before chat={chat} turnId={turnId} agent={agent} starting={session?.lifecycle === "creating"} />
+        )}
+        {session && !ended && <SessionTrouble agent={agent} session={session} />}
+      </section>
+    </PlaceContext.Provider>
+  );
+}
+
+function Running({ turn, agent }: { turn: ActiveTurn; agent: string }) {
+  const elapsed = useElapsed(turn.id);
+  const asks = needsAnswer(turn);
+  return (
+    <>
+      <Answer turn={turn} />
+      <div class={`status-line ${asks ? "asks" : ""}`}>
+        {asks ? <Icon name="shield" /> : <Spinner />}
+        <span class="status-agent">{agent}</span>
+        <span class="dim">{asks ? "needs your answer" : "working…"}</span>
+        {elapsed >= 2000 && <span class="dim elapsed">{duration(elapsed)}</span>}
+        <span class="spacer" />
+        <StopButton turnId={turn.id} labelled />
+      </div>
+    </>
+  );
+}
+
+function Ended({ turn, agent }: { turn: Turn; agent: string }) {
+  const { memory } = useView();
+  const started = memory.get(`start ${turn.id}`);
+  const key = `took ${turn.id}`;
+  if (typeof started === "number" && !memory.has(key)) memory.set(key, Date.now() - started);
+  const took = memory.get(key);
+  const isBare = turn.responseParts.length === 0 && !turn.error && !endNote(turn);
+  return (
+    <>
+      <Answer turn={turn} />
+      {isBare && <p class="note">{agent} ended the turn without an answer.</p>}
+      <div class={`ended ${turn.state}`}>
+        <span class="status-agent dim">{agent}</span>
+        {typeof took === "number" && took >= 1000 && <span class="dim elapsed">{duration(took)}</span>}
+        <TurnEnd turn={turn} />
+      </div>
+    </>
+  );
+}
+
+interface BeforeProps {
+  chat: ChatState | undefined;
+  turnId: string;
+  agent: string;
+  starting: boolean;
+}
+
+function Before({ chat, turnId, agent, starting }: BeforeProps) {
+  const { store } = useView();
+  const place = usePlace();
+  const at = chat?.queuedMessages?.findIndex((pending) => pending.id === turnId) ?? -1;
+  if (at < 0) {
+    return (
+      <div class="status-line">
+        <Spinner />
+        <span class="status-agent">{agent}</span>
+        <span class="dim">{starting ? "is starting…" : "is getting ready…"}</span>
+      </div>
+    );
+  }
+  const remove = () =>
+    store.dispatch(place.chat, { type: "chat/pendingMessageRemoved", kind: "queued", id: turnId });
+  return (
+    <div class="status-line">
+      <Icon name="clock" />
+      <span class="status-agent">{agent}</span>
+      <span class="dim">{at === 0 ? "queued: next in line" : `queued: ${at} before it`}</span>
+      <span class="spacer" />
+      <button type="button" class="button small" onClick={remove}>
+        Remove
+      </button>
+    </div>
+  );
+}

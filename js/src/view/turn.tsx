@@ -1,0 +1,135 @@
+/** One turn: what was asked, and the answer with how it ended. */
+import { memo } from "./memo";
+import { useEffect, useState } from "preact/hooks";
+import type { ActiveTurn, Turn, UsageInfo } from "../state/types.gen";
+import { useView } from "./context";
+import { CopyButton } from "./copy";
+import { Icon } from "./icons";
+import { UserMessage } from "./parts/message";
+import { Part, partKey } from "./parts/part";
+import { count, duration, line, plain } from "./plain";
+
+export type AnyTurn = Turn | ActiveTurn;
+
+export function isActive(turn: AnyTurn): turn is ActiveTurn {
+  return !("state" in turn);
+}
+
+export const TurnItem = memo(({ turn }: { turn: AnyTurn }) => (
+  <article class="turn" data-turn={turn.id} aria-label={line(turn.message.text, 80) || "Turn"}>
+    <UserMessage message={turn.message} />
+    <Answer turn={turn} />
+    {isActive(turn) ? <Working turn={turn} /> : <TurnEnd turn={turn} />}
+  </article>
+));
+
+export const Answer = memo(({ turn }: { turn: AnyTurn }) => {
+  const last = turn.responseParts.length - 1;
+  const active = isActive(turn);
+  return (
+    <div class="answer">
+      {turn.responseParts.map((part, index) => (
+        <Part
+          key={partKey(part, index)}
+          turnId={turn.id}
+          part={part}
+          index={index}
+          live={active && index === last}
+        />
+      ))}
+    </div>
+  );
+});
+
+/** The line below a running answer; it keeps quiet while a question waits for the reader. */
+function Working({ turn }: { turn: ActiveTurn }) {
+  const elapsed = useElapsed(turn.id);
+  if (needsAnswer(turn)) return null;
+  return (
+    <div class="working">
+      <span class="dots" aria-hidden="true">
+        <i />
+        <i />
+        <i />
+      </span>
+      <span class="dim">{elapsed >= 3000 ? duration(elapsed) : "Working…"}</span>
+    </div>
+  );
+}
+
+export function needsAnswer(turn: ActiveTurn): boolean {
+  return turn.responseParts.some(
+    (part) => part.kind === "toolCall" && part.toolCall.status === "pending-confirmation",
+  );
+}
+
+/** How long this view has seen the turn run, in milliseconds. */
+export function useElapsed(turnId: string, running = true): number {
+  const { memory } = useView();
+  const key = `start ${turnId}`;
+  if (!memory.has(key)) memory.set(key, Date.now());
+  const [now, tick] = useState(Date.now);
+  useEffect(() => {
+    if (!running) return;
+    const timer = setInterval(() => tick(Date.now()), 1000);
+    return () => clearInterval(timer);
+  }, [running]);
+  return Math.max(0, now - (memory.get(key) as number));
+}
+
+export function TurnEnd({ turn }: { turn: Turn }) {
+  const said = endNote(turn);
+  const usage = usageText(turn.usage);
+  const text = answerText(turn);
+  return (
+    <>
+      {turn.error && <ErrorCard title="The turn failed" message={turn.error.message} kind={turn.error.errorType} />}
+      <div class="turn-end">
+        {text && <CopyButton text={text} label="Copy answer" />}
+        {said && <span class="dim">{said}</span>}
+        {usage && <span class="dim usage">{usage}</span>}
+      </div>
+    </>
+  );
+}
+
+const STOPPED: Record<string, string> = {
+  max_tokens: "Cut off: the model reached its token limit",
+  max_turn_requests: "Cut off: the agent reached its limit of requests",
+  refusal: "The agent refused to go on",
+};
+
+export function endNote(turn: Turn): string {
+  if (turn.state === "cancelled") return "Stopped";
+  const reason = turn.stopReason;
+  if (!reason || reason === "end_turn" || turn.state === "error") return "";
+  return STOPPED[reason] ?? `Ended: ${line(reason, 60)}`;
+}
+
+export function usageText(usage: UsageInfo | null | undefined): string {
+  if (!usage) return "";
+  const pieces = [];
+  if (typeof usage.inputTokens === "number") pieces.push(`${count(usage.inputTokens)} in`);
+  if (typeof usage.outputTokens === "number") pieces.push(`${count(usage.outputTokens)} out`);
+  return pieces.length > 0 ? `${pieces.join(" · ")} tokens` : "";
+}
+
+export function answerText(turn: AnyTurn): string {
+  return turn.responseParts
+    .map((part) => (part.kind === "markdown" ? part.content : ""))
+    .filter(Boolean)
+    .join("\n\n");
+}
+
+export function ErrorCard({ title, message, kind }: { title: string; message: string; kind?: string }) {
+  return (
+    <div class="error-card" role="note">
+      <Icon name="alert" />
+      <div>
+        <strong>{title}</strong>
+        <div class="error-message">{plain(message)}</div>
+        {kind && <div class="dim small">{line(kind, 80)}</div>}
+      </div>
+    </div>
+  );
+}

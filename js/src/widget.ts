@@ -1,0 +1,34 @@
+/** The host model's module (anywidget): one client per page and model, shared by every view of it. */
+import { type Client, createClient, type Wire } from "./comm/client";
+import { mount } from "./view/mount";
+import type { What } from "./view/store";
+
+interface InitializeContext {
+  model: Wire;
+  signal?: AbortSignal;
+}
+
+interface RenderContext {
+  el: HTMLElement;
+}
+
+/** What panels get of this widget (anywidget's `host.getWidget(ref).exports`). */
+export interface Exports {
+  mount(el: HTMLElement, what: What): () => void;
+}
+
+/** anywidget calls this once per model; Jupyter evaluates the module once per model too, others once per page. */
+export default () => {
+  let client: Client | undefined;
+  return {
+    initialize({ model, signal }: InitializeContext): Exports {
+      const made = createClient(model);
+      client = made;
+      signal?.addEventListener("abort", () => made.dispose());
+      return { mount: (el, what) => mount(el, made, what) };
+    },
+    render({ el }: RenderContext): (() => void) | undefined {
+      return client && mount(el, client, { kind: "chat" });
+    },
+  };
+};

@@ -1,0 +1,201 @@
+/** The client against a kernel played by the test: what it applies, drops, asks for, and says. */
+import { afterEach, describe, expect, test } from "vitest";
+import { type Client, createClient, ROOT, type Wire } from "../../src/comm/client.ts";
+import type { ChatState } from "../../src/state/types.gen.ts";
+
+const CHAT = "eliza:/1/chat";
+
+interface Said {
+  id?: number;
+  clientId: string;
+  method: string;
+  params: Record<string, unknown>;
+}
+
+/** The kernel's end of the wire: keeps what the page said, and says what the test wants. */
+class Kernel implements Wire {
+  said: Said[] = [];
+  #listeners = new Set<(message: unknown) => void>();
+
+  send(message: unknown): void {
+    this.said.push(structuredClone(message) as Said);
+  }
+
+  on(_event: "msg:custom", listener: (message: unknown) => void): void {
+    this.#listeners.add(listener);
+  }
+
+  off(_event: "msg:custom", listener: (message: unknown) => void): void {
+    this.#listeners.delete(listener);
+  }
+
+  tell(message: Record<string, unknown>, to = this.said[0]?.clientId): void {
+    for (const listener of this.#listeners) listener({ jsonrpc: "2.0", v: 1, to, ...message });
+  }
+
+  last(method: string): Said {
+    const found = this.said.findLast((said) => said.method === method);
+    if (!found) throw new Error(`The page never said ${method}.`);
+    return found;
+  }
+
+  async answer(method: string, result: unknown): Promise<void> {
+    this.tell({ id: this.last(method).id, result });
+    await Promise.resolve();
+    await Promise.resolve();
+  }
+
+  flush(flush: number, envelopes: unknown[]): void {
+    this.tell({ method: "actions", params: { flush, envelopes } });
+  }
+}
+
+const chatState = (text: string): ChatState => ({
+  resource: CHAT,
+  title: "",
+  status: 8,
+  modifiedAt: "",
+  turns: [],
+  activeTurn: {
+    id: "t",
+    message: { text: "hi", origin: { kind: "user" } },
+    responseParts: [{ kind: "markdown", id: "p1", content: text }],
+  },
+});
+
+const delta = (index: number, content: string, more: object = {}) => ({
+  channel: CHAT,
+  index,
+  action: { type: "chat/delta", turnId: "t", partId: "p1", content },
+  ...more,
+});
+
+const textOf = (client: Client): string => {
+  const part = client.chat(CHAT).value?.activeTurn?.responseParts[0];
+  return part?.kind === "markdown" ? part.content : "?";
+};
+
+let open: Client[] = [];
+afterEach(() => {
+  for (const client of open) client.dispose();
+  open = [];
+});
+
+async function live(): Promise<{ kernel: Kernel; client: Client }> {
+  const kernel = new Kernel();
+  const client = createClient(kernel);
+  open.push(client);
+  const root = { snapshot: { agents: [] }, fromIndex: 1 };
+  await kernel.answer("initialize", { protocolVersion: 1, hostId: "h1", capabilities: {}, channels: { [ROOT]: root } });
+  client.chat(CHAT);
+  await kernel.answer("subscribe", { channels: { [CHAT]: { snapshot: chatState("Hello"), fromIndex: 3 } } });
+  return { kernel, client };
+}
+
+describe("handshake", () => {
+  test("it says what it speaks and is live once the kernel answers", async () => {
+    const { kernel, client } = await live();
+    expect([kernel.said[0]?.method, kernel.said[0]?.params.protocolVersions, client.connection.value]).toEqual([
+      "initialize",
+      [1],
+      "live",
+    ]);
+  });
+
+  test("a snapshot is shown as it is", async () => {
+    const { client } = await live();
+    expect(textOf(client)).toBe("Hello");
+  });
+
+  test("another kernel's answer clears what was known", async () => {
+    const { kernel, client } = await live();
+    kernel.tell({ method: "pong", params: { hostId: "h2" } });
+    const root = { snapshot: { agents: [] }, fromIndex: 0 };
+    await kernel.answer("initialize", { protocolVersion: 1, hostId: "h2", capabilities: {}, channels: { [ROOT]: root } });
+    expect([client.hostId.value, client.chat(CHAT).value]).toEqual(["h2", undefined]);
+  });
+});
+
+describe("envelopes", () => {
+  test("each is applied once, however often it comes", async () => {
+    const { kernel, client } = await live();
+    kernel.flush(1, [delta(4, " you")]);
+    kernel.flush(2, [delta(4, " you"), delta(5, "!")]);
+    expect(textOf(client)).toBe("Hello you!");
+  });
+
+  test("a flush is acknowledged with the indexes reached", async () => {
+    const { kernel } = await live();
+    kernel.flush(7, [delta(6, "abc", { first: 4 })]);
+    expect(kernel.last("ack").params).toEqual({ flush: 7, seen: { [ROOT]: 1, [CHAT]: 6 } });
+  });
+
+  test("a hole is not applied but asked for", async () => {
+    const { kernel, client } = await live();
+    kernel.flush(1, [delta(9, "late")]);
+    expect([textOf(client), kernel.last("resync").params]).toEqual(["Hello", { seen: { [CHAT]: 3 } }]);
+  });
+
+  test("what is for another client is not for this one", async () => {
+    const { kernel, client } = await live();
+    kernel.tell({ method: "actions", params: { flush: 1, envelopes: [delta(4, "no")] } }, "somebody else");
+    expect(textOf(client)).toBe("Hello");
+  });
+
+  test.each([null, 7, "text", [], {}, { v: 2, method: "actions" }, { v: 1, method: "actions", params: { flush: "x" } }])(
+    "a message that makes no sense (%j) breaks nothing",
+    async (message) => {
+      const { kernel, client } = await live();
+      for (const odd of [message, { ...(message as object), to: kernel.said[0]?.clientId }]) kernel.tell(odd as never);
+      kernel.flush(1, [delta(4, " you")]);
+      expect(textOf(client)).toBe("Hello you");
+    },
+  );
+});
+
+describe("write-ahead", () => {
+  const cancel = { type: "chat/turnCancelled", turnId: "t" } as const;
+
+  test("an action shows at once and is sent", async () => {
+    const { kernel, client } = await live();
+    client.dispatch(CHAT, cancel);
+    expect([client.chat(CHAT).value?.activeTurn, kernel.last("dispatchAction").params.action]).toEqual([undefined, cancel]);
+  });
+
+  test("the kernel's echo replaces it", async () => {
+    const { kernel, client } = await live();
+    client.dispatch(CHAT, cancel);
+    const origin = { clientId: kernel.said[0]?.clientId, clientSeq: kernel.last("dispatchAction").params.clientSeq };
+    kernel.flush(1, [{ channel: CHAT, index: 4, action: cancel, origin }]);
+    expect(client.chat(CHAT).value?.turns.map((turn) => turn.state)).toEqual(["cancelled"]);
+  });
+
+  test("a rejected action is taken back", async () => {
+    const { kernel, client } = await live();
+    client.dispatch(CHAT, cancel);
+    const origin = { clientId: kernel.said[0]?.clientId, clientSeq: kernel.last("dispatchAction").params.clientSeq };
+    kernel.flush(1, [{ channel: CHAT, index: 3, action: cancel, origin, rejectionReason: "no" }]);
+    expect(client.chat(CHAT).value?.activeTurn?.id).toBe("t");
+  });
+
+  test("what the kernel never answered is sent again after it has forgotten this page", async () => {
+    const { kernel, client } = await live();
+    client.dispatch(CHAT, cancel);
+    kernel.tell({ method: "unknownClient", params: {} });
+    const chat = { replay: [] };
+    await kernel.answer("initialize", { protocolVersion: 1, hostId: "h1", capabilities: {}, channels: { [CHAT]: chat } });
+    expect(kernel.said.filter((said) => said.method === "dispatchAction").length).toBe(2);
+  });
+});
+
+describe("views", () => {
+  test("the client is visible while any view is", async () => {
+    const { kernel, client } = await live();
+    const [one, two] = [client.view("1"), client.view("2")];
+    one.setVisible(true);
+    two.setVisible(true);
+    one.close();
+    two.setVisible(false);
+    expect(kernel.said.filter((s) => s.method === "visibility").map((s) => s.params.visible)).toEqual([true, false]);
+  });
+});

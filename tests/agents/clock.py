@@ -1,0 +1,40 @@
+#!/usr/bin/env python3
+"""An ACP agent whose every chunk says when it was sent: ``⟨milliseconds since 1970⟩``. The prompt: ``COUNT PAUSE_MS``."""
+
+import json
+import sys
+import threading
+import time
+
+
+def send(**message):
+    sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+    sys.stdout.flush()
+
+
+def tell(session_id, text):
+    content = {"type": "text", "text": text}
+    update = {"sessionUpdate": "agent_message_chunk", "content": content}
+    send(method="session/update", params={"sessionId": session_id, "update": update})
+
+
+def tick(session_id, count, pause):
+    clock = threading.Event()
+    for _ in range(count):
+        clock.wait(pause / 1000)
+        tell(session_id, f"⟨{time.time() * 1000:.3f}⟩ ")
+
+
+for line in sys.stdin:
+    asked = json.loads(line)
+    method, params = asked.get("method"), asked.get("params") or {}
+    if method == "initialize":
+        send(id=asked["id"], result={"protocolVersion": 1, "agentCapabilities": {}, "authMethods": []})
+    elif method == "session/new":
+        send(id=asked["id"], result={"sessionId": "clock"})
+    elif method == "session/prompt":
+        words = "".join(block.get("text", "") for block in params["prompt"]).split()
+        tick(params["sessionId"], int(words[0]), float(words[1]))
+        send(id=asked["id"], result={"stopReason": "end_turn"})
+    elif "id" in asked and method:
+        send(id=asked["id"], error={"code": -32601, "message": f"no {method}"})

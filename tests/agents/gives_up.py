@@ -1,0 +1,16 @@
+"""Asks permission, takes the question back, and says what it was told then."""
+
+import wire
+
+OPTIONS = [{"optionId": "yes", "name": "Yes", "kind": "allow_once"}]
+
+
+def prompt(request):
+    params = {"sessionId": wire.SESSION, "toolCall": {"toolCallId": "call-1"}, "options": OPTIONS}
+    wire.send({"id": 5, "method": "session/request_permission", "params": params})
+    wire.send({"method": "$/cancel_request", "params": {"requestId": 5}})
+    wire.say(str(wire.receive()["error"]["code"]))
+    wire.answer(request, {"stopReason": "end_turn"})
+
+
+wire.run(prompt)

@@ -1,0 +1,14 @@
+"""Asks for a file outside the workspace, the one that the prompt names, and says what it was told."""
+
+import wire
+
+
+def prompt(request):
+    path = request["params"]["prompt"][0]["text"]
+    for number, (method, more) in enumerate((("fs/read_text_file", {}), ("fs/write_text_file", {"content": "x"}))):
+        reply = wire.ask(number, method, path=path, **more)
+        wire.say(reply["error"]["message"] + "\n" if "error" in reply else "it was let through\n")
+    wire.answer(request, {"stopReason": "end_turn"})
+
+
+wire.run(prompt)

@@ -1,0 +1,93 @@
+"""How long an agent's chunk takes to the screen: agent process → host → comm → page → the frame that shows it.
+
+The agent writes the time of sending into each chunk; the page looks at every animation frame which of them it shows.
+Both clocks are this machine's.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from playwright.sync_api import Page, sync_playwright
+
+from tests.benchmarks.row import Row
+from tests.browser import server as jupyter
+from tests.browser.conftest import FLAGS
+from tests.browser.lab import Lab, notebook
+
+ROOT = Path(__file__).parents[2]
+COUNT, PAUSE_MS = 200, 30
+LIMIT_P95_MS = 250.0
+WATCH = r"""
+() => {
+  const seen = window.agentnbSeen = new Map();
+  const read = (root) => {
+    for (const found of root.textContent.matchAll(/⟨(\d+\.\d+)⟩/g)) {
+      if (!seen.has(found[1])) seen.set(found[1], performance.timeOrigin + performance.now() - Number(found[1]));
+    }
+  };
+  const tick = () => {
+    for (const element of document.querySelectorAll('.jp-OutputArea-output *')) {
+      if (element.shadowRoot) read(element.shadowRoot);
+    }
+    requestAnimationFrame(tick);
+  };
+  requestAnimationFrame(tick);
+}
+"""
+
+
+def measure() -> list[Row]:
+    """Stream stamped chunks into the chat of a real JupyterLab."""
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        home = Path(folder)
+        for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR"):
+            os.environ[name] = str(home / name.lower())
+        (home / "notebooks").mkdir()
+        server = jupyter.start(home, home / "notebooks")
+        browser = playwright.chromium.launch(executable_path=_chromium(), args=FLAGS)
+        try:
+            delays = _stream(Lab(browser.new_page(), server, ROOT / "test-results"))
+        finally:
+            browser.close()
+            server.end_sessions()
+            server.stop()
+    return _rows(delays)
+
+
+def _stream(lab: Lab) -> list[float]:
+    command = [sys.executable, str(ROOT / "tests/agents/clock.py")]
+    start = f"import agentnb\nsession = agentnb.start(command={command!r})\nsession"
+    lab.open("pixels.ipynb", notebook(start, f"await session.prompt('{COUNT} {PAUSE_MS}')", kernel="python3"))
+    lab.cell(0).run()
+    lab.cell(0).expect_done(1)
+    lab.page.evaluate(WATCH)
+    lab.cell(1).run()
+    lab.cell(1).expect_done(2)
+    return _seen(lab.page)
+
+
+def _seen(page: Page) -> list[float]:
+    page.wait_for_function(f"window.agentnbSeen.size >= {COUNT}")
+    delays: list[float] = page.evaluate("[...window.agentnbSeen.values()]")
+    return delays
+
+
+def _rows(delays: list[float]) -> list[Row]:
+    cuts = statistics.quantiles(delays, n=20)
+    return [
+        Row(what="an agent's chunk to its pixels, p50", value=statistics.median(delays), unit="ms"),
+        Row(what="an agent's chunk to its pixels, p95", value=cuts[18], unit="ms", at_most=LIMIT_P95_MS),
+    ]
+
+
+def _chromium() -> str:
+    found = subprocess.run(
+        [sys.executable, ROOT / "scripts/chromium.py"], capture_output=True, text=True, check=True
+    )
+    return found.stdout.strip()

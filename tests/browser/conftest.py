@@ -1,0 +1,95 @@
+"""One JupyterLab and one Chromium for all browser tests; a page, a profile and kernels of its own for each."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, ConsoleMessage, sync_playwright
+
+from tests.browser import server as jupyter
+from tests.browser.lab import PATIENCE_MS, Lab
+from tests.browser.server import Server
+from tests.conftest import ROOT
+
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+]
+PICTURES = ROOT / "test-results"
+VIEWPORT = {"width": 1280, "height": 900}
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    """The path of the browser."""
+    found = subprocess.run([sys.executable, ROOT / "scripts/chromium.py"], capture_output=True, text=True, check=False)
+    assert found.returncode == 0, found.stderr
+    return found.stdout.strip()
+
+
+@pytest.fixture(scope="session")
+def browser(chromium: str) -> Iterator[Browser]:
+    """The one browser."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def server(home: Path, kernelspecs: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """The one JupyterLab."""
+    server = jupyter.start(home, tmp_path_factory.mktemp("notebooks"))
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def open_lab(browser: Browser, server: Server, request: pytest.FixtureRequest) -> Iterator[Callable[[], Lab]]:
+    """Make pages with a profile of their own; afterwards their kernels and agents are gone."""
+    contexts = []
+    name = re.sub(r"\W+", "-", request.node.name).strip("-")
+
+    def make() -> Lab:
+        context = browser.new_context(viewport=VIEWPORT)
+        context.set_default_timeout(PATIENCE_MS)
+        contexts.append(context)
+        return Lab(context.new_page(), server, PICTURES)
+
+    yield make
+    for number, context in enumerate(contexts):
+        for page in context.pages:
+            PICTURES.mkdir(exist_ok=True)
+            page.screenshot(path=PICTURES / f"end-{name}-{number}.png")
+        context.close()
+    server.end_sessions()
+
+
+@pytest.fixture
+def lab(open_lab: Callable[[], Lab]) -> Lab:
+    """A page with JupyterLab; what its console says about us is a failure."""
+    return open_lab()
+
+
+@pytest.fixture
+def console(lab: Lab) -> list[str]:
+    """What the page's console has said as an error so far."""
+    said: list[str] = []
+
+    def listen(message: ConsoleMessage) -> None:
+        if message.type == "error":
+            said.append(message.text)
+
+    lab.page.on("console", listen)
+    lab.page.on("pageerror", lambda error: said.append(str(error)))
+    return said

@@ -1,0 +1,148 @@
+"""JupyterLab in a browser, as its user meets it: a page object. Waits for what can be seen, never for time."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import nbformat
+from playwright.sync_api import Locator, Page, expect
+
+if TYPE_CHECKING:
+    from tests.browser.server import Server
+
+PATIENCE_MS = 30_000
+"""How long anything may take, in milliseconds; a kernel's start on a busy machine is the longest."""
+
+
+def notebook(*cells: str, kernel: str) -> nbformat.NotebookNode:
+    """Return a notebook of code cells for a kernel."""
+    document = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in cells])
+    document.metadata["kernelspec"] = {"name": kernel, "display_name": kernel, "language": "python"}
+    return document
+
+
+class Cell:
+    """One code cell.
+
+    Args:
+        locator: Its element.
+    """
+
+    def __init__(self, locator: Locator) -> None:
+        self.locator = locator
+        self.prompt = locator.locator(".jp-InputPrompt").first
+        self.output = locator.locator(".jp-Cell-outputWrapper")
+        self.markdown = self.output.locator(".jp-RenderedMarkdown")
+        self.widget = self.output.locator(".jupyter-widgets-view, .jupyter-widgets").first
+
+    def button(self, name: str) -> Locator:
+        """A button in its output, by its exact name."""
+        return self.output.get_by_role("button", name=name, exact=True)
+
+    def focus(self) -> None:
+        """Put the cursor into its editor."""
+        self.locator.locator(".jp-InputArea-editor .cm-content").click()
+
+    def run(self) -> None:
+        """Run it, as Ctrl+Enter does, and see it start."""
+        self.focus()
+        self.locator.page.keyboard.press("Control+Enter")
+
+    def write(self, source: str) -> None:
+        """Replace its source, as typing does."""
+        self.focus()
+        self.locator.page.keyboard.press("Control+a")
+        self.locator.page.keyboard.insert_text(source)
+
+    def expect_running(self) -> None:
+        """See its star."""
+        expect(self.prompt).to_have_text("[*]:", timeout=PATIENCE_MS)
+
+    def expect_done(self, count: int | None = None) -> None:
+        """See its execution count: any, or the one given."""
+        pattern = re.compile(r"^\[\d+\]:$") if count is None else re.compile(rf"^\[{count}\]:$")
+        expect(self.prompt).to_have_text(pattern, timeout=PATIENCE_MS)
+
+    def expect_text(self, text: str | re.Pattern[str]) -> None:
+        """See a text in its output, live view included."""
+        expect(self.output.get_by_text(text).first).to_be_visible(timeout=PATIENCE_MS)
+
+    def expect_static(self, text: str | re.Pattern[str]) -> None:
+        """See a text in a markdown output, and no live view left."""
+        expect(self.markdown.get_by_text(text).first).to_be_visible(timeout=PATIENCE_MS)
+        expect(self.output.locator(".jupyter-widgets")).to_have_count(0, timeout=PATIENCE_MS)
+
+
+class Lab:
+    """A page with JupyterLab in it.
+
+    Args:
+        page: The browser's page.
+        server: What it talks to.
+        pictures: Where screenshots go.
+    """
+
+    def __init__(self, page: Page, server: Server, pictures: Path) -> None:
+        self.page = page
+        self.server = server
+        self.pictures = pictures
+        self.panel = page.locator(".jp-NotebookPanel:not(.lm-mod-hidden)")
+
+    def open(self, name: str, document: nbformat.NotebookNode | None = None) -> None:
+        """Open a notebook and wait for its kernel.
+
+        Args:
+            name: Its file name.
+            document: Its content, if it is to be written first.
+        """
+        if document is not None:
+            nbformat.write(document, self.server.folder / name)
+        workspace = Path(name).stem
+        self.page.goto(f"{self.server.url}/lab/workspaces/{workspace}/tree/{name}?token=browser-tests&reset")
+        expect(self.panel.locator(".jp-CodeCell").first).to_be_visible(timeout=PATIENCE_MS)
+        self.expect_idle()
+
+    def expect_idle(self) -> None:
+        """See the kernel idle."""
+        indicator = self.panel.locator(".jp-Notebook-ExecutionIndicator")
+        expect(indicator).to_have_attribute("data-status", "idle", timeout=PATIENCE_MS)
+
+    def cell(self, index: int) -> Cell:
+        """The code cell at an index, from 0."""
+        return Cell(self.panel.locator(".jp-CodeCell").nth(index))
+
+    def command(self, name: str, **arguments: Any) -> None:
+        """Run a command of JupyterLab and wait until it has been done."""
+        script = "([name, args]) => window.jupyterapp.commands.execute(name, args).then(() => null)"
+        self.page.evaluate(script, [name, arguments])
+
+    def save(self) -> None:
+        """Save the notebook."""
+        self.command("docmanager:save")
+
+    def interrupt(self) -> None:
+        """Press the toolbar's stop button."""
+        self.panel.locator("[data-command='notebook:interrupt-kernel']").click()
+
+    def restart(self) -> None:
+        """Restart the kernel through the toolbar and its dialog."""
+        self.panel.locator("[data-command='notebook:restart-kernel']").click()
+        self.page.locator(".jp-Dialog").get_by_role("button", name=re.compile("Restart")).click()
+        self.expect_idle()
+
+    def theme(self, name: str) -> None:
+        """Change to a theme, and see it."""
+        light = "true" if "Light" in name else "false"
+        self.command("apputils:change-theme", theme=name)
+        expect(self.page.locator("body")).to_have_attribute("data-jp-theme-light", light, timeout=PATIENCE_MS)
+
+    def saved(self, name: str) -> nbformat.NotebookNode:
+        """Read a notebook's file."""
+        return nbformat.read(self.server.folder / name, as_version=4)
+
+    def picture(self, name: str) -> None:
+        """Take a screenshot."""
+        self.pictures.mkdir(parents=True, exist_ok=True)
+        self.page.screenshot(path=self.pictures / f"{name}.png")

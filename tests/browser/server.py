@@ -1,0 +1,158 @@
+"""A real JupyterLab server, as a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.request import Request, urlopen
+
+import psutil
+
+TOKEN = "browser-tests"
+READY = re.compile(rb"http://127\.0\.0\.1:(\d+)/lab\?token=")
+START_SECONDS = 90
+STOP_SECONDS = 20
+QUIET = {
+    "@jupyterlab/apputils-extension:notification": {
+        "fetchNews": "false",
+        "checkForUpdates": False,
+        "doNotDisturbMode": True,
+    },
+    "@jupyterlab/docmanager-extension:plugin": {"autosave": False},
+    "@jupyterlab/notebook-extension:tracker": {"windowingMode": "full"},
+    "@jupyterlab/application-extension:context-menu": {},
+}
+"""Settings that make the page do nothing by itself."""
+
+
+def free_port() -> int:
+    """Return a port that was free a moment ago; the server tries others if it no longer is."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@dataclass
+class Server:
+    """A running server.
+
+    Args:
+        process: Its process.
+        port: Where it listens, on 127.0.0.1.
+        folder: What it serves: the notebooks of the tests.
+        log: What it has written so far, by line.
+    """
+
+    process: subprocess.Popen[bytes]
+    port: int
+    folder: Path
+    log: list[bytes]
+
+    @property
+    def url(self) -> str:
+        """Its address, without the token."""
+        return f"http://127.0.0.1:{self.port}"
+
+    def api(self, path: str, method: str = "GET") -> object:
+        """Ask its REST interface.
+
+        Args:
+            path: After ``/api/``.
+            method: The HTTP method.
+        """
+        request = Request(f"{self.url}/api/{path}", method=method, headers={"Authorization": f"token {TOKEN}"})  # noqa: S310 - loopback
+        with urlopen(request, timeout=60) as answer:  # noqa: S310 - loopback
+            body = answer.read()
+        return json.loads(body) if body else None
+
+    def end_sessions(self) -> None:
+        """Shut every kernel down, and see their agents go with them."""
+        left = agents_below(self.process.pid)
+        sessions = self.api("sessions")
+        assert isinstance(sessions, list)
+        for session in sessions:
+            self.api(f"sessions/{session['id']}", "DELETE")
+        _, alive = psutil.wait_procs(left, timeout=STOP_SECONDS)
+        assert alive == [], "agents outlived their kernel"
+
+    def stop(self) -> None:
+        """End it and all below it."""
+        below = psutil.Process(self.process.pid).children(recursive=True)
+        self.process.terminate()
+        try:
+            self.process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        for process in psutil.wait_procs(below, timeout=STOP_SECONDS)[1]:
+            process.kill()
+
+
+def agents_below(pid: int) -> list[psutil.Process]:
+    """Return the processes of built-in agents that descend from a process."""
+    return [process for process in psutil.Process(pid).children(recursive=True) if _is_agent(process)]
+
+
+def _is_agent(process: psutil.Process) -> bool:
+    try:
+        return "eliza" in process.cmdline()
+    except psutil.Error:
+        return False
+
+
+def start(home: Path, folder: Path) -> Server:
+    """Start JupyterLab and wait until it answers.
+
+    Args:
+        home: The throw-away home; its settings are written here.
+        folder: What to serve.
+
+    Raises:
+        AssertionError: If it ends, or says nothing, before it is ready; with what it wrote.
+    """
+    _write_settings(home / "lab-settings")
+    command = [
+        sys.executable, "-m", "jupyterlab", "--no-browser", "--expose-app-in-browser", "--allow-root",
+        "--ServerApp.ip=127.0.0.1", f"--ServerApp.port={free_port()}", "--ServerApp.port_retries=50",
+        f"--IdentityProvider.token={TOKEN}", f"--ServerApp.root_dir={folder}",
+        "--ServerApp.allow_remote_access=False", "--LabApp.extension_manager=readonly",
+        f"--LabApp.user_settings_dir={home / 'lab-settings'}", f"--LabApp.workspaces_dir={home / 'lab-workspaces'}",
+        "--LabApp.collaborative=False", "--LabApp.news_url=",
+        "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
+    ]  # fmt: skip
+    environment = {name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"}
+    process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    log: list[bytes] = []
+    ready = threading.Event()
+    threading.Thread(target=_follow, args=(process, log, ready), daemon=True).start()
+    ready.wait(START_SECONDS)
+    port = next((int(found[1]) for line in log if (found := READY.search(line))), None)
+    if port is None:
+        process.kill()
+        message = b"".join(log).decode(errors="replace")
+        raise AssertionError(f"JupyterLab did not start:\n{message}")
+    return Server(process, port, folder, log)
+
+
+def _follow(process: subprocess.Popen[bytes], log: list[bytes], ready: threading.Event) -> None:
+    assert process.stderr is not None
+    for line in process.stderr:
+        log.append(line)
+        if READY.search(line):
+            ready.set()
+    ready.set()
+
+
+def _write_settings(folder: Path) -> None:
+    for plugin, values in QUIET.items():
+        package, _, name = plugin.partition(":")
+        path = folder / package / f"{name}.jupyterlab-settings"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(values), encoding="utf-8")

@@ -1,0 +1,68 @@
+"""What all tests share: a throw-away home, the kernels under test, the reference data beside the checkout."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+ROOT = Path(__file__).parents[1]
+IPYKERNEL6 = Path(os.environ.get("AGENTNB_IPYKERNEL6", ROOT / ".venv-ipykernel6/bin/python"))
+KERNELS = {"ipykernel7": Path(sys.executable), "ipykernel6": IPYKERNEL6}
+
+settings.register_profile("agentnb", deadline=None, derandomize=True)
+settings.load_profile("agentnb")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A home of our own: nothing of the user's is read, nothing is left behind."""
+    folder = tmp_path_factory.mktemp("home")
+    with pytest.MonkeyPatch.context() as environment:
+        for name in [name for name in os.environ if name.startswith(("JUPYTER", "IPYTHON", "AGENTNB_", "XDG_"))]:
+            if name not in ("AGENTNB_CASES", "AGENTNB_CHROMIUM", "AGENTNB_IPYKERNEL6", "AGENTNB_SHARED"):
+                environment.delenv(name)
+        environment.setenv("HOME", str(folder))
+        environment.setenv("IPYTHONDIR", str(folder / "ipython"))
+        environment.setenv("JUPYTER_CONFIG_DIR", str(folder / "jupyter/config"))
+        environment.setenv("JUPYTER_DATA_DIR", str(folder / "jupyter/data"))
+        environment.setenv("JUPYTER_RUNTIME_DIR", str(folder / "jupyter/runtime"))
+        environment.setenv("JUPYTER_PLATFORM_DIRS", "1")
+        yield folder
+
+
+@pytest.fixture(scope="session")
+def kernelspecs(home: Path) -> Path:
+    """The data folder where Jupyter finds the kernels ``ipykernel7`` and, if it was made, ``ipykernel6``."""
+    data = home / "jupyter/data"
+    for name, python in KERNELS.items():
+        if python.exists():
+            folder = data / "kernels" / name
+            folder.mkdir(parents=True)
+            argv = [str(python), "-Xfrozen_modules=off", "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+            spec = {"argv": argv, "display_name": name, "language": "python", "metadata": {"debugger": False}}
+            (folder / "kernel.json").write_text(json.dumps(spec), encoding="utf-8")
+    return data
+
+
+@pytest.fixture(params=list(KERNELS))
+def kernel_name(request: pytest.FixtureRequest, kernelspecs: Path) -> str:
+    """Each of the kernels in turn."""
+    name = str(request.param)
+    if not (kernelspecs / "kernels" / name).exists():
+        pytest.skip(f"no {name}: {KERNELS[name]} is missing; `make test-kernel` makes it")
+    return name
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The reference data beside the checkout (``AGENTNB_SHARED``)."""
+    folder = Path(os.environ.get("AGENTNB_SHARED", ROOT.parent / "shared"))
+    if not folder.is_dir():
+        pytest.skip(f"no reference data at {folder} (AGENTNB_SHARED)")
+    return folder

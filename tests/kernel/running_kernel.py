@@ -1,0 +1,143 @@
+"""A real kernel process and its messages, grouped by the request that caused them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import psutil
+from jupyter_client.manager import KernelManager
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from jupyter_client.blocking.client import BlockingKernelClient
+
+WAIT_S = 60.0
+
+
+@dataclass
+class Result:
+    """What one request caused.
+
+    Args:
+        reply: The ``execute_reply``'s content.
+        outputs: The messages on IOPub, as (type, content).
+    """
+
+    reply: dict[str, Any] = field(default_factory=dict)
+    outputs: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    idle: bool = False
+
+    @property
+    def status(self) -> str:
+        return str(self.reply.get("status"))
+
+    @property
+    def error(self) -> str:
+        return f"{self.reply.get('ename')}: {self.reply.get('evalue')}"
+
+    @property
+    def traceback(self) -> list[str]:
+        return [line for kind, content in self.outputs if kind == "error" for line in content["traceback"]]
+
+    @property
+    def stdout(self) -> str:
+        return "".join(content["text"] for kind, content in self.outputs if kind == "stream")
+
+    @property
+    def values(self) -> list[str]:
+        return [content["data"]["text/plain"] for kind, content in self.outputs if kind == "execute_result"]
+
+    def displayed(self, mime: str = "text/markdown") -> list[str]:
+        kinds = ("display_data", "update_display_data", "execute_result")
+        return [content["data"][mime] for kind, content in self.outputs if kind in kinds and mime in content["data"]]
+
+
+class RunningKernel:
+    """A kernel and a client of it."""
+
+    def __init__(self, manager: KernelManager, client: BlockingKernelClient) -> None:
+        self.manager = manager
+        self.client = client
+        self.results: dict[str, Result] = {}
+
+    @classmethod
+    @contextlib.contextmanager
+    def started(cls, folder: Path, paths: list[str]) -> Iterator[RunningKernel]:
+        """A kernel that runs in *folder* with *paths* before everything else on ``sys.path``."""
+        manager = KernelManager()
+        env = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "IPYTHONDIR": str(folder / ".ipython")}
+        manager.start_kernel(cwd=str(folder), env=env)
+        client = manager.blocking_client()
+        client.start_channels()
+        try:
+            client.wait_for_ready(timeout=WAIT_S)
+            yield cls(manager, client)
+        finally:
+            client.stop_channels()
+            if manager.has_kernel:
+                manager.shutdown_kernel(now=True)
+
+    @property
+    def pid(self) -> int:
+        return int(self.manager.provisioner.pid)  # type: ignore[union-attr]
+
+    def descendants(self) -> list[psutil.Process]:
+        """Every process below the kernel."""
+        return list(psutil.Process(self.pid).children(recursive=True))
+
+    def run(self, code: str, *, clickable: bool = False, timeout: float = WAIT_S) -> Result:
+        """Run *code* and wait for everything that it causes. *clickable*: as a notebook page does."""
+        return self.finish(self.send(code, clickable=clickable), timeout=timeout)
+
+    def send(self, code: str, *, clickable: bool = False) -> str:
+        """Ask for *code* to be run; returns the request's id."""
+        message_id = str(self.client.execute(code, allow_stdin=clickable))
+        self.results[message_id] = Result()
+        return message_id
+
+    def finish(self, message_id: str, *, timeout: float = WAIT_S) -> Result:
+        """Wait until the request has its reply and the kernel is idle again."""
+        result = self.results[message_id]
+        self.until(lambda: result.idle, timeout=timeout)
+        while not result.reply:
+            reply = self.client.get_shell_msg(timeout=timeout)
+            parent = reply["parent_header"].get("msg_id")
+            if parent in self.results:
+                self.results[parent].reply = reply["content"]
+        return result
+
+    def until(self, ready: Callable[[], bool], *, timeout: float = WAIT_S) -> None:
+        """Take messages until *ready*."""
+        deadline = time.monotonic() + timeout
+        while not ready():
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise TimeoutError(f"not ready after {timeout} s: {self.results}")
+            with contextlib.suppress(queue.Empty):
+                self._take(self.client.get_iopub_msg(timeout=min(left, 1.0)))
+
+    def until_shown(self, message_id: str, text: str) -> None:
+        """Take messages until *text* is in an output of the request."""
+        result = self.results[message_id]
+        self.until(lambda: text in repr(result.outputs))
+
+    def interrupt(self) -> None:
+        """As the interrupt button does."""
+        self.manager.interrupt_kernel()
+
+    def _take(self, message: dict[str, Any]) -> None:
+        result = self.results.get(message["parent_header"].get("msg_id", ""))
+        if result is None:
+            return
+        kind = message["header"]["msg_type"]
+        if kind == "status":
+            result.idle = result.idle or message["content"]["execution_state"] == "idle"
+        else:
+            result.outputs.append((kind, message["content"]))

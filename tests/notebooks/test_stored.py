@@ -1,0 +1,52 @@
+"""The notebooks as they are stored: fit for comparing, and readable without a kernel."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+
+from tests.conftest import ROOT
+
+NOTEBOOKS = sorted([*ROOT.glob("notebooks/*.ipynb"), *ROOT.glob("tests/notebooks/*.ipynb")])
+
+
+@pytest.fixture(params=NOTEBOOKS, ids=lambda path: path.stem)
+def cells(request: pytest.FixtureRequest) -> list[Any]:
+    """The code cells of each notebook in turn."""
+    path: Path = request.param
+    return [cell for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code"]
+
+
+def test_every_cell_has_been_run_in_order(cells: list[Any]) -> None:
+    """Nbval compares only cells with an execution count: a stripped notebook would pass for nothing."""
+    assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1))
+
+
+def test_every_prompt_has_exactly_one_final_output(cells: list[Any]) -> None:
+    """With no front end a turn is one markdown output; an error is one error output."""
+    kinds = [[_kind(output) for output in cell.outputs] for cell in cells if _is_prompt(cell)]
+    assert kinds == [["display_data text/markdown"]] * len(kinds)
+
+
+def test_nothing_needs_a_kernel_to_be_read(cells: list[Any]) -> None:
+    """No widget, no script."""
+    outputs = [output for cell in cells for output in cell.outputs]
+    kinds = {kind for output in outputs for kind in output.get("data", {})}
+    assert kinds <= {"text/plain", "text/markdown", "text/html", "image/png"}
+
+
+def test_errors_are_one_line(cells: list[Any]) -> None:
+    """What the user did wrong is no wall of frames."""
+    errors = [output for cell in cells for output in cell.outputs if output.output_type == "error"]
+    assert [len(error.traceback) for error in errors] == [1] * len(errors)
+
+
+def _is_prompt(cell: Any) -> bool:
+    return cell.source.lstrip("%").startswith("agent") and "raises-exception" not in cell.metadata.get("tags", ())
+
+
+def _kind(output: Any) -> str:
+    return f"{output.output_type} {'text/markdown' if 'text/markdown' in output.get('data', {}) else 'else'}"

@@ -1,0 +1,26 @@
+"""A host with no agent, and a page that speaks the protocol to it in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from agentnb.agent.catalog import find
+from agentnb.host import Host
+from agentnb.host.conversation import Conversation
+
+
+@pytest.fixture
+def host() -> Iterator[Host]:
+    """A host of its own, stopped afterwards."""
+    host = Host()
+    yield host
+    host.close()
+
+
+@pytest.fixture
+def conversation(host: Host, tmp_path: Path) -> Conversation:
+    """A session that no agent serves yet."""
+    return host.loop.call(lambda: host.open(find("eliza"), cwd=tmp_path))

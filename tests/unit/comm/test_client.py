@@ -1,0 +1,95 @@
+"""A client's cursors: what it is sent next, when it must acknowledge first, and what it is sent again."""
+
+from __future__ import annotations
+
+from agentnb.comm.client import UNHEARD_SECONDS, Client
+from agentnb.host.conversation import Conversation
+from agentnb.state import ChatDelta, ChatResponsePart, ChatTurnStarted, MarkdownResponsePart, Message, MessageOrigin
+
+TURN = ChatTurnStarted(turn_id="t", message=Message(text="hi", origin=MessageOrigin(kind="user")))
+PART = ChatResponsePart(turn_id="t", part=MarkdownResponsePart(id="p1", content=""))
+
+
+def stream(conversation: Conversation, *texts: str) -> None:
+    """Let the agent say *texts*."""
+    if conversation.chat.state.active_turn is None:
+        conversation.chat.accept(TURN)
+        conversation.chat.accept(PART)
+    for text in texts:
+        conversation.chat.accept(ChatDelta(turn_id="t", part_id="p1", content=text))
+
+
+def client_of(conversation: Conversation) -> Client:
+    """A client that follows the chat from its beginning."""
+    client = Client("page", visible=True, seen_at=0.0)
+    client.subscribe(conversation.chat)
+    return client
+
+
+def test_a_new_client_gets_a_snapshot(conversation: Conversation) -> None:
+    """It begins with the state as it is, at its index."""
+    stream(conversation, "Hello")
+    update = Client("page", visible=True, seen_at=0.0).subscribe(conversation.chat)
+    assert (update["fromIndex"], update["snapshot"]["activeTurn"]["responseParts"][0]["content"]) == (3, "Hello")
+
+
+def test_a_client_that_has_seen_a_part_gets_the_rest(conversation: Conversation) -> None:
+    """It is told what followed, merged."""
+    stream(conversation, "Hello", " ", "you")
+    update = Client("page", visible=True, seen_at=0.0).subscribe(conversation.chat, last_seen=3)
+    assert [(e["first"], e["index"], e["action"]["content"]) for e in update["replay"]] == [(4, 5, " you")]
+
+
+def test_a_flush_carries_what_is_new_once(conversation: Conversation) -> None:
+    """The second flush has nothing to say."""
+    client = client_of(conversation)
+    stream(conversation, "a", "b")
+    first = client.next_flush([conversation.chat], 1.0)
+    assert first is not None
+    assert ([e["index"] for e in first["envelopes"]], client.next_flush([conversation.chat], 1.1)) == ([1, 2, 4], None)
+
+
+def test_two_flushes_may_be_unacknowledged_and_no_more(conversation: Conversation) -> None:
+    """A client that speaks but does not acknowledge is waited for."""
+    client = client_of(conversation)
+    for moment, text in ((1.0, "a"), (1.1, "b")):
+        stream(conversation, text)
+        client.next_flush([conversation.chat], moment)
+    client.seen_at = 1.2
+    assert (client.blocked(9.0), client.acknowledge(1, {}), client.blocked(9.0)) == (True, None, False)
+
+
+def test_a_client_that_cannot_be_heard_is_sent_on_seldom(conversation: Conversation) -> None:
+    """A cell may block the kernel's ears; the page still reads."""
+    client = client_of(conversation)
+    for moment, text in ((1.0, "a"), (1.1, "b")):
+        stream(conversation, text)
+        client.next_flush([conversation.chat], moment)
+    assert [client.blocked(1.1 + UNHEARD_SECONDS * share) for share in (0.5, 1.5)] == [True, False]
+
+
+def test_what_was_not_acknowledged_is_sent_again(conversation: Conversation) -> None:
+    """After a rewind the flush begins behind the last acknowledged index."""
+    client = client_of(conversation)
+    stream(conversation, "a")
+    client.next_flush([conversation.chat], 1.0)
+    client.acknowledge(1, {conversation.chat.uri: 3})
+    stream(conversation, "b")
+    client.next_flush([conversation.chat], 2.0)
+    client.rewind()
+    again = client.next_flush([conversation.chat], 3.0)
+    assert again is not None
+    assert [e["index"] for e in again["envelopes"]] == [4]
+
+
+def test_a_snapshot_is_sent_where_it_is_smaller(conversation: Conversation) -> None:
+    """Many small changes of one thing weigh more than the thing."""
+    client = client_of(conversation)
+    stream(conversation)
+    for number in range(300):
+        conversation.chat.accept(
+            ChatResponsePart(turn_id="t", part=MarkdownResponsePart(id=f"q{number}", content=""))
+        )
+    flush = client.next_flush([conversation.chat], 1.0)
+    assert flush is not None
+    assert (flush["envelopes"], flush["snapshots"][conversation.chat.uri]["fromIndex"]) == ([], 302)

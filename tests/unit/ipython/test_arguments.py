@@ -1,0 +1,92 @@
+"""The words of ``%agent``: options, then prose."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from agentnb.errors import UsageError
+from agentnb.ipython.arguments import Arguments, parse
+from hypothesis import given
+from hypothesis import strategies as st
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("Why doesn't {x} cost $5?", {}),
+        ("-a claude Why?", {"agent": "claude"}),
+        ("--agent claude Why?", {"agent": "claude"}),
+        ("--agent=claude Why?", {"agent": "claude"}),
+        ("-t 'my tab' Why?", {"tab": "my tab"}),
+        ('--tab="my tab" Why?', {"tab": "my tab"}),
+        ("-n -b Why?", {"new": True, "background": True}),
+        ("-c df,model -c data/a.csv Why?", {"context": ("df", "model", "data/a.csv")}),
+        ("-c @df Why?", {"context": ("df",)}),
+        ("-o turn Why?", {"output": "turn"}),
+        ("--timeout 2.5 Why?", {"timeout": 2.5}),
+        ("--permissions deny Why?", {"permissions": "deny"}),
+        ("-a claude -- Why?", {"agent": "claude"}),
+    ],
+)
+def test_options_come_before_the_prompt(line: str, expected: dict[str, Any]) -> None:
+    prompt = "Why doesn't {x} cost $5?" if line.startswith("Why doesn't") else "Why?"
+    assert Arguments(prompt=prompt, **expected) == parse(line)
+
+
+@pytest.mark.parametrize(
+    ("line", "prompt"),
+    [
+        ("-- -a is an option", "-a is an option"),
+        ("- one\n- two", "- one\n- two"),
+        ("Explain -a and --new", "Explain -a and --new"),
+        ("-b -- --", "--"),
+        ("'quoted' \"words\"", "'quoted' \"words\""),
+    ],
+)
+def test_dashes_and_quotes_in_the_prompt_are_just_text(line: str, prompt: str) -> None:
+    assert prompt == parse(line).prompt
+
+
+def test_the_cell_follows_what_stands_on_its_first_line() -> None:
+    assert "Look:\nline 1\n  -a line 2" == parse("-n Look:", "line 1\n  -a line 2\n").prompt
+
+
+@pytest.mark.parametrize(
+    ("line", "parts"),
+    [
+        ("--ouput x Why?", ["--ouput", "--output", "%agent?"]),
+        ("-z Why?", ["-z", "%agent?"]),
+        ("-5 is what?", ["-5", " -- "]),
+        ("-nope", ["-nope"]),
+        ("-a", ["-a wants a value"]),
+        ("-a '' Why?", ["-a wants a name"]),
+        ("-o 2x Why?", ["-o", "'2x'"]),
+        ("--timeout soon Why?", ["--timeout", "'soon'"]),
+        ("--timeout -1 Why?", ["--timeout", "'-1'"]),
+        ("--timeout nan Why?", ["--timeout", "'nan'"]),
+        ("--permissions maybe Why?", ["ask, allow, deny", "'maybe'"]),
+        ("--new=yes Why?", ["--new takes no value"]),
+        ("", ["nothing to say", "%agent?"]),
+        ("-a claude", ["nothing to say"]),
+        ("--", ["nothing to say"]),
+    ],
+)
+def test_what_makes_no_sense_is_named_with_its_remedy(line: str, parts: list[str]) -> None:
+    with pytest.raises(UsageError) as raised:
+        parse(line)
+    assert [] == [part for part in parts if part not in str(raised.value)]
+
+
+@given(st.text())
+def test_after_two_dashes_any_text_is_the_prompt(text: str) -> None:
+    if text.strip():
+        assert text.strip() == parse(f"-- {text}").prompt
+
+
+@given(st.text())
+def test_any_line_is_understood_or_refused_in_words(text: str) -> None:
+    try:
+        assert parse(text).prompt
+    except UsageError as error:
+        assert error.hint

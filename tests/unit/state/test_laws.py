@@ -1,0 +1,137 @@
+"""Laws of the reducers, on any sequence of actions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agentnb.state import (
+    ActiveTurn,
+    ChatAction,
+    ChatDelta,
+    ChatReasoning,
+    ChatState,
+    MarkdownResponsePart,
+    Message,
+    MessageOrigin,
+    ReasoningResponsePart,
+    RootAction,
+    RootState,
+    SessionAction,
+    SessionState,
+    SessionSummary,
+    UserMessageResponsePart,
+    XTerminalData,
+    XTerminalOpened,
+    XUserMessageDelta,
+    decode,
+    decode_action,
+    encode,
+    reduce_chat,
+    reduce_root,
+    reduce_session,
+)
+from agentnb.state.change import same
+from agentnb.state.chat_state import TerminalView
+from agentnb.state.chat_terminal_reducer import OUTPUT_LIMIT
+from tests.unit.state.strategies import actions
+
+HELLO = Message(text="Hello", origin=MessageOrigin(kind="user"))
+EPOCH = "1970-01-01T00:00:00.000Z"
+CHAT = ChatState(resource="1", title="", status=1, modified_at=EPOCH, turns=())
+RUNNING = ChatState(
+    resource="1",
+    title="",
+    status=8,
+    modified_at=EPOCH,
+    turns=(),
+    active_turn=ActiveTurn(id="1", message=HELLO, response_parts=()),
+)
+SUMMARY = SessionSummary(resource="1", provider="eliza", title="", status=1, created_at=0, modified_at=0)
+CHANNELS: dict[str, tuple[Callable[[Any, Any], Any], Any, Any]] = {
+    "root": (reduce_root, RootState(agents=()), RootAction),
+    "session": (reduce_session, SessionState(summary=SUMMARY, lifecycle="creating", chats=()), SessionAction),
+    "chat": (reduce_chat, CHAT, ChatAction),
+    "running chat": (reduce_chat, RUNNING, ChatAction),
+}
+channels = pytest.mark.parametrize("channel", CHANNELS)
+
+
+@channels
+@given(data=st.data())
+def test_what_changes_nothing_is_the_very_same(channel: str, data: st.DataObject) -> None:
+    """After any action the state is either another value or the very same object."""
+    reducer, state, union = CHANNELS[channel]
+    for action in data.draw(st.lists(actions(union.__args__), max_size=25)):
+        after = reducer(state, action)
+        assert after is state or not same(after, state), action
+        state = after
+
+
+@channels
+@given(data=st.data())
+def test_untouched_fields_keep_their_identity(channel: str, data: st.DataObject) -> None:
+    """A field that an action does not change is the very same object after it."""
+    reducer, state, union = CHANNELS[channel]
+    for action in data.draw(st.lists(actions(union.__args__), max_size=25)):
+        after = reducer(state, action)
+        for name in state.__struct_fields__:
+            old, new = getattr(state, name), getattr(after, name)
+            assert new is old or not same(new, old) or type(new) in {int, str}, (name, action)
+        state = after
+
+
+@channels
+@given(data=st.data())
+def test_replay_equals_live(channel: str, data: st.DataObject) -> None:
+    """Actions that went over the wire, and a snapshot with its tail, give the state that was live."""
+    reducer, state, union = CHANNELS[channel]
+    sequence = data.draw(st.lists(actions(union.__args__), max_size=25))
+    cut = data.draw(st.integers(0, len(sequence)))
+    live = reduce(reducer, sequence, state)
+    wired = [decode_action(encode(action)) for action in sequence]
+    snapshot = decode(type(state), encode(reduce(reducer, wired[:cut], state)))
+    assert same(live, reduce(reducer, wired, state))
+    assert same(live, reduce(reducer, wired[cut:], snapshot))
+    assert encode(live) == encode(reduce(reducer, wired[cut:], snapshot))
+
+
+GROWING: dict[Any, Any] = {
+    MarkdownResponsePart: ChatDelta,
+    ReasoningResponsePart: ChatReasoning,
+    UserMessageResponsePart: XUserMessageDelta,
+}
+
+
+@pytest.mark.parametrize("part", GROWING, ids=lambda part: part.__name__)
+@given(chunks=st.lists(st.text(max_size=6)))
+def test_any_cutting_of_a_stream_gives_the_same_text(part: Any, chunks: list[str]) -> None:
+    """Text is the same however it was cut into deltas, and its neighbours are untouched."""
+    before, after = MarkdownResponsePart(id="a", content="<"), MarkdownResponsePart(id="z", content=">")
+    turn = ActiveTurn(id="1", message=HELLO, response_parts=(before, part(id="p", content=""), after))
+    state = ChatState(resource="1", title="", status=8, modified_at=EPOCH, turns=(), active_turn=turn)
+    for chunk in chunks:
+        state = reduce_chat(state, GROWING[part](turn_id="1", part_id="p", content=chunk))
+    assert state.active_turn is not None
+    parts = state.active_turn.response_parts
+    assert (before, part(id="p", content="".join(chunks)), after) == parts
+    assert parts[0] is before
+    assert parts[2] is after
+
+
+@settings(max_examples=40)
+@given(sizes=st.lists(st.integers(1, OUTPUT_LIMIT // 2), max_size=6))
+def test_terminal_keeps_the_end(sizes: list[int]) -> None:
+    """However the output comes, its last characters are kept, and cutting is told."""
+    chunks = [chr(0x1F600 + i) * size for i, size in enumerate(sizes)]
+    state = reduce_chat(CHAT, XTerminalOpened(terminal=TerminalView(id="1", command="yes")))
+    for chunk in chunks:
+        state = reduce_chat(state, XTerminalData(terminal_id="1", data=chunk))
+    assert state.terminals is not None
+    text = "".join(chunks)
+    assert (text[-OUTPUT_LIMIT:], len(text) > OUTPUT_LIMIT) == (state.terminals[0].output, state.terminals[0].truncated)

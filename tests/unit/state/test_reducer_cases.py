@@ -1,0 +1,61 @@
+"""The JSON cases, ours and those of a folder from outside, on the reducers in Python."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentnb.testing import case_states, load_cases, run_reducer_case, skip_reason, without_nulls
+
+ROOT = Path(__file__).parents[3]
+OURS = ROOT / "tests/cases/reducer"
+SHARED = Path(os.environ.get("AGENTNB_SHARED", ROOT.parent / "shared")) / "cases/ahp/reducers"
+OTHERS = Path(os.environ.get("AGENTNB_CASES", SHARED))
+
+
+def parameters(folder: Path) -> list[Any]:
+    """A test for each case, one that is skipped where there is no such folder."""
+    if not folder.is_dir():
+        return [pytest.param(None, id="none", marks=pytest.mark.skip(reason=f"no folder {folder}"))]
+    return [parameter(name, case) for name, case in load_cases(folder).items()]
+
+
+def parameter(name: str, case: dict[str, Any]) -> Any:
+    """The test of one case."""
+    reason = skip_reason(case)
+    marks = [pytest.mark.skip(reason=reason)] if reason else []
+    return pytest.param(case, id=name, marks=marks)
+
+
+def canonical(value: Any) -> str:
+    """JSON as text: there ``0`` is not ``false``."""
+    return json.dumps(without_nulls(value), sort_keys=True, ensure_ascii=False)
+
+
+def check(case: dict[str, Any]) -> None:
+    """Runs a case; where nothing is to change, the state must be the very same object."""
+    assert canonical(case["expected"]) == canonical(run_reducer_case(case)), case["description"]
+    if canonical(case["expected"]) == canonical(case["initial"]):
+        before, after = case_states(case)
+        assert before is after, f"not the very same object: {case['description']}"
+
+
+@pytest.mark.parametrize("case", parameters(OURS))
+def test_own_case(case: dict[str, Any]) -> None:
+    """Each of our cases ends in the state it says."""
+    check(case)
+
+
+@pytest.mark.parametrize("case", parameters(OTHERS))
+def test_case_from_outside(case: dict[str, Any]) -> None:
+    """Each case of the Agent Host Protocol, or of ``AGENTNB_CASES``, ends in the state it says."""
+    check(case)
+
+
+def test_own_cases_can_all_be_run() -> None:
+    """None of our cases is about something that we do not have."""
+    assert {} == {name: reason for name, case in load_cases(OURS).items() if (reason := skip_reason(case))}

@@ -1,0 +1,47 @@
+"""The shipped test tools: what they say when a case cannot be run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agentnb.errors import ProtocolError, UsageError
+from agentnb.testing import load_cases, run_reducer_case, skip_reason
+
+
+def test_case_of_a_channel_that_is_not_there() -> None:
+    """A case for another channel is refused with the reason that it would be skipped for."""
+    case = {"description": "data appends", "reducer": "terminal", "initial": {}, "actions": [], "expected": {}}
+    assert "agentnb has no terminal channel" == skip_reason(case)
+    with pytest.raises(UsageError, match="'data appends' cannot be run: agentnb has no terminal channel"):
+        run_reducer_case(case)
+
+
+def test_case_of_a_feature_that_is_not_there() -> None:
+    """A case for one of AHP's features that we do not have names the group and the reason."""
+    case = {"reducer": "session", "actions": [{"type": "session/customizationToggled"}]}
+    assert str(skip_reason(case)).startswith("no session/customization*: ")
+
+
+def test_malformed_state() -> None:
+    """A case with a malformed state is an error, not a failure."""
+    with pytest.raises(ProtocolError, match="agents"):
+        run_reducer_case({"reducer": "root", "initial": {}, "actions": []})
+
+
+@pytest.mark.parametrize(("text", "message"), [("{", "is not JSON"), ("[]", "is not a reducer case"), ("{}", "needs")])
+def test_file_that_is_no_case(tmp_path: Path, text: str, message: str) -> None:
+    """A file that is not a case is named."""
+    (tmp_path / "wrong.json").write_text(text, encoding="utf-8")
+    with pytest.raises(UsageError, match=message) as caught:
+        load_cases(tmp_path)
+    assert "wrong.json" in str(caught.value)
+
+
+def test_folder_without_cases(tmp_path: Path) -> None:
+    """A folder with no case is an error: nothing passes by being absent."""
+    with pytest.raises(UsageError, match="No reducer case"):
+        load_cases(tmp_path)
+    with pytest.raises(UsageError, match="No reducer case"):
+        load_cases(tmp_path / "missing")
