@@ -81,7 +81,7 @@ check-python: $(VENV)/.installed
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	PYTHONUTF8=1 $(BIN)/lint-imports --no-logo
-	$(BIN)/python scripts/types.py --check
+	$(BIN)/python scripts/gen_types.py --check
 
 check-js: js/node_modules/.installed
 	cd js && $(NPM) run --silent check
@@ -92,7 +92,7 @@ fix: $(VENV)/.installed js/node_modules/.installed ## let the formatters do what
 	cd js && $(NPM) run --silent fix
 
 types: $(VENV)/.installed js/node_modules/.installed ## JSON Schema and TypeScript types from the Python state
-	$(BIN)/python scripts/types.py
+	$(BIN)/python scripts/gen_types.py
 
 test-unit: $(VENV)/.installed ## Python, one process
 	$(PYTEST) tests/unit $(PYTEST_ARGS)

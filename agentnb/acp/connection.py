@@ -187,10 +187,12 @@ class Connection:
         task = asyncio.ensure_future(self._answer(message))
         self._tasks.add(task)
         self._serving[key] = task
-        task.add_done_callback(lambda _: self._served(key, task))
+        task.add_done_callback(lambda _: self._served(message.id, key, task))
 
-    def _served(self, key: str, task: asyncio.Task[None]) -> None:
+    def _served(self, request: Any, key: str, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
+        if task.cancelled():
+            self._send({"jsonrpc": "2.0", "id": request, "error": RpcError(CANCELLED, "Request cancelled").to_json()})
         if self._serving.get(key) is task:
             del self._serving[key]
 
@@ -205,8 +207,6 @@ class Connection:
         try:
             params = message.params if isinstance(message.params, dict) else {}
             answer["result"] = await self._on_request(message.method, params)
-        except asyncio.CancelledError:
-            answer["error"] = RpcError(CANCELLED, "Request cancelled").to_json()
         except Exception as error:
             if not isinstance(error, (RpcError, AgentnbError)):
                 log.exception("serving %s failed", message.method)

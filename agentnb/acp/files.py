@@ -113,13 +113,16 @@ def _bytes(path: Path) -> bytes:
         descriptor = os.open(path, flags)
     except OSError as error:
         raise _failure(path, error) from error
-    with open(descriptor, "rb") as file:  # noqa: PTH123 - a descriptor, opened so that no pipe can block us
+    try:
         state = os.fstat(descriptor)
         if not stat.S_ISREG(state.st_mode):
             raise RpcError(INVALID_PARAMS, f"{path} is not a file.")
         if state.st_size > LIMIT:
             raise RpcError(INVALID_PARAMS, f"{path} has {state.st_size} bytes, more than the {LIMIT} that are read.")
-        return file.read()
+        with open(descriptor, "rb", closefd=False) as file:  # noqa: PTH123 - opened so that no pipe can block us
+            return file.read(LIMIT)
+    finally:
+        os.close(descriptor)
 
 
 def _current(path: Path) -> str | None:

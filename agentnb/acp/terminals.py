@@ -53,6 +53,7 @@ class Terminal:
         self._flushing: asyncio.TimerHandle | None = None
         self._child: Child | None = None
         self._started = asyncio.Event()
+        self._ending: asyncio.Task[None] | None = None
 
     async def start(self, command: list[str], shown: str, cwd: Path, env: dict[str, str]) -> None:
         """Run *command*.
@@ -95,6 +96,9 @@ class Terminal:
         """End the command and everything it started."""
         if self._child is not None:
             await self._child.kill()
+            await self.ended.wait()
+            if self._ending is not None:
+                await asyncio.wait([self._ending])
 
     def _received(self, _: int, data: bytes) -> None:
         self._kept += data
@@ -121,8 +125,8 @@ class Terminal:
             self._listener.terminal(XTerminalData(terminal_id=self.id, data=text))
 
     def _stopped(self) -> None:
-        task = asyncio.ensure_future(self._end())
-        task.add_done_callback(lambda _: self.ended.set())
+        self._ending = asyncio.ensure_future(self._end())
+        self._ending.add_done_callback(lambda _: self.ended.set())
 
     async def _end(self) -> None:
         """A command that closed its output early is waited for; then what it left running is ended."""

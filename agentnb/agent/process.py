@@ -153,6 +153,17 @@ class AgentProcess:
 
 
 def find_program(spec: AgentSpec, cwd: Path, path: str | None) -> str:
+    """Where the agent's program is.
+
+    Args:
+        spec: The agent.
+        cwd: The folder it is to run in, which a relative command begins at.
+        path: The search path; None for the ``PATH`` of this process.
+
+    Raises:
+        AgentNotFound: If its command is not installed.
+        AgentStartFailed: If *cwd* does not exist, or the command cannot be executed.
+    """
     if not cwd.is_dir():
         raise AgentStartFailed(f"The folder {str(cwd)!r} does not exist.", hint=f"Give {spec.title} one that does.")
     name = spec.command[0]

@@ -44,8 +44,9 @@ from acp.schema import (
 )
 
 from agentnb.eliza import attachment
-from agentnb.eliza.commands import Misuse, find, listed
-from agentnb.eliza.reply import Reply, Trouble
+from agentnb.eliza.answer import answer
+from agentnb.eliza.commands import listed
+from agentnb.eliza.reply import Reply
 from agentnb.eliza.session import Session
 from agentnb.eliza.settings import UnknownSetting, knows_switches
 
@@ -190,7 +191,7 @@ class Eliza:
         if session.running:
             raise _refusal(-32600, f"A turn is running in `{session_id}`; wait for its end, or cancel it.")
         reply = self._reply(session, prompt)
-        session.start(_answer(reply, attachment.words(prompt)))
+        session.start(answer(reply, attachment.words(prompt)))
         try:
             await session.finished()
         finally:
@@ -268,35 +269,6 @@ class Eliza:
 
     def _options(self, session: Session) -> list[ConfigOption]:
         return session.settings.options(switches=knows_switches(self._capabilities))
-
-
-async def _answer(reply: Reply, text: str) -> None:
-    """Do what a prompt says: a command, or a conversation."""
-    try:
-        found = find(text)
-        if found is None:
-            await _converse(reply, text)
-            return
-        command, rest = found
-        try:
-            await command.run(reply, rest)
-        except Misuse as misuse:
-            raise Trouble(f"{misuse} Usage: `{command.usage}`, for example `{command.example}`.") from None
-    except Trouble as trouble:
-        await reply.say(str(trouble))
-
-
-async def _converse(reply: Reply, text: str) -> None:
-    if reply.attachments:
-        given = ", ".join(f"`{item.name}` ({item.detail})" for item in reply.attachments)
-        await reply.say(f"I was given: {given}.\n\n")
-    if reply.session.settings.mode_id == "plain":
-        await reply.say(text or "(nothing)")
-        return
-    answer = reply.session.doctor.answer(text)
-    if reply.session.settings["thoughts"]:
-        await reply.think(answer.reason)
-    await reply.say(answer.text)
 
 
 def _available(command: Command) -> AvailableCommand:

@@ -132,7 +132,7 @@ class Host:
         """Tell the client that dispatched *action* why it was not accepted; the channel does not move."""
         self.emit(
             channel,
-            Envelope(channel=channel.uri, index=channel.index, action=action, origin=origin, rejection_reason=reason),
+            Envelope(channel=channel.uri, index=max(1, channel.index), action=action, origin=origin, rejection_reason=reason),
         )
 
     def close(self, timeout: float = STOP_TIMEOUT) -> None:

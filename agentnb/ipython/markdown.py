@@ -49,11 +49,18 @@ _RISKY = re.compile(
 )
 _BARE = re.compile(rf"{_ADDRESS}[^\s<]+", re.IGNORECASE)
 _MATHEMATICS = {"$": "%24", "\\": "%5C", "{": "%7B", "}": "%7D", "`": "%60"}
+_FORMULA_SIGN = re.compile(r"(?<!\\)\$\$+|\\(?=begin\{)|\\(?=\\\[)")
+_DISPLAY = r"(?:\$\$[^$\n]+(?<!\\)\$\$|\\begin\{(?P<name>[a-z]+\*?)\}[^$\n\\]*\\end\{(?P=name)\}|\\\\\[[^$\n\\]*\\\\\])"
+_LINE_WITH_FORMULAS = re.compile(rf"[^$\\]*{_DISPLAY}[^$\\]*|(?:[^$\\]|\\(?!begin\{{|\\\[)|(?<!\$)\$(?!\$))*")
+_WHOLE_FORMULA = re.compile(
+    r"\s*(?:\$\$[^$]+(?<!\\)\$\$|\\begin\{(?P<name>[a-z]+\*?)\}(?:(?!\\end|\\begin)[^$])*\\end\{(?P=name)\})[.,;]?\s*"
+)
 _TARGET = re.compile(
     r"""[ \t]*<?(?P<target>(?:[^\s()<>]|\([^\s()<>]*\))*)>?(?:[ \t]+(?:"[^"\n]*"|'[^'\n]*'))?[ \t]*\)"""
 )
 _RISKY_CODE = re.compile(
-    rf"""{_TAG}|!\[|\]\([^)]*[^\w\s).,+*/=\[\]-]|\]:\s*\S*[:&]|`{{3,}}|~{{3,}}|{_ADDRESS}\S*(?:[$\\{{]|@@)""",
+    rf"""{_TAG}|!\[|\]\([^)]*[^\w\s).,+*/=\[\]-]|\]:\s*\S*[:&]|`{{3,}}|~{{3,}}|{_ADDRESS}\S*(?:[$\\{{]|@@)"""
+    r"|\$\$|\\begin\{|\\\\\[",
     re.MULTILINE | re.IGNORECASE,
 )
 _SPAN_EDGE = re.compile(r"(?<!`)(?P<slashes>\\*)(?P<ticks>`+)")
@@ -168,7 +175,7 @@ def _span(code: str, ticks: int) -> str:
 
 
 def _text(text: str) -> str:
-    text = _BARE.sub(lambda address: _no_mathematics(address.group()), text)
+    text = _BARE.sub(lambda address: _no_mathematics(address.group()), _closed_formulas(text))
     done, at = [], 0
     while match := _RISKY.search(text, at):
         done.append(text[at : match.start()])
@@ -181,6 +188,24 @@ def _text(text: str) -> str:
             done.append(_replacement(match))
             at = match.end()
     return "".join([*done, text[at:]])
+
+
+def _closed_formulas(text: str) -> str:
+    """*text* with the signs of display formulas kept only where no renderer can misread them.
+
+    nbconvert lets such a formula run on over blank lines, and would swallow what follows a lone sign. So a formula is
+    the whole paragraph, or ends on its line.
+    """
+    if _WHOLE_FORMULA.fullmatch(text):
+        return text
+    return "\n".join(
+        line if _LINE_WITH_FORMULAS.fullmatch(line) else _FORMULA_SIGN.sub(lambda sign: _signs(sign.group()), line)
+        for line in text.split("\n")
+    )
+
+
+def _signs(text: str) -> str:
+    return "".join(f"&#{ord(sign)};" for sign in text)
 
 
 def _replacement(match: re.Match[str]) -> str:
@@ -199,7 +224,7 @@ def _replacement(match: re.Match[str]) -> str:
         case "colon":
             return "]&#58;"
         case "run":
-            return f"&#{ord(found[0])};" * len(found)
+            return _signs(found)
     return found
 
 

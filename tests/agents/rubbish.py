@@ -6,10 +6,11 @@ import wire
 
 
 def prompt(request):
-    wire.raw(b"Loading...\n\nnull\n[1, 2]\n42\n\"text\"\n{\n{}\n\xff\xfe\xfd\n")
+    wire.raw(b'Loading...\n\nnull\n[1, 2]\n42\n"text"\n{\n{}\n\xff\xfe\xfd\n')
     wire.raw(b'{"jsonrpc": "2.0", "id": 999, "result": 1}\n{"jsonrpc": "2.0", "method": 5}\n')
-    chunk = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "caf\N{LATIN SMALL LETTER E WITH ACUTE}"}}
-    line = json.dumps({"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": wire.SESSION, "update": chunk}})
+    content = {"type": "text", "text": "caf\N{LATIN SMALL LETTER E WITH ACUTE}"}
+    params = {"sessionId": wire.SESSION, "update": {"sessionUpdate": "agent_message_chunk", "content": content}}
+    line = json.dumps({"jsonrpc": "2.0", "method": "session/update", "params": params})
     wire.raw(b"progress 10%" + line.encode() + b"\r\n")
     wire.raw(line.encode().replace(b"caf\\u00e9", b"\xff") + b"\n")
     wire.raw(line.encode().replace(b"caf\\u00e9", b"\\ud83d") + b"\n")

@@ -1,6 +1,7 @@
 """What the scripted agents share: reading and writing lines, and the usual answers.
 
-Each agent beside this file is a program that speaks ACP on stdio and has one behaviour. No SDK: they must be able to misbehave.
+Each agent beside this file is a program that speaks ACP on stdio and has one behaviour. No SDK: they must be able to
+misbehave.
 """
 
 import json

@@ -80,8 +80,8 @@ export class ChannelStore<S> {
   }
 
   show(): void {
-    const confirmed = this.#confirmed;
-    this.#shown.value =
-      confirmed === undefined ? undefined : this.#pending.reduce((state, { action }) => this.#reduce(state, action), confirmed);
+    let shown = this.#confirmed;
+    for (const { action } of this.#pending) if (shown !== undefined) shown = this.#reduce(shown, action);
+    this.#shown.value = shown;
   }
 }

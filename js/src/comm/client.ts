@@ -5,23 +5,23 @@
  * for), acknowledged, and shown; what a view does is applied at once and sent.
  */
 import { batch, type ReadonlySignal, signal } from "@preact/signals";
+import { isObject } from "../state/guard.ts";
 import { reduceChat, reduceRoot, reduceSession } from "../state/reduce.ts";
 import type { Action, ChatState, Envelope, RootState, SessionState } from "../state/types.gen.ts";
+import { uuid } from "../uuid.ts";
 import type { Connection, Store } from "../view/store.ts";
-import { ChannelStore } from "./channel.ts";
+import { ChannelStore, type Reduce } from "./channel.ts";
 import {
   type Flush,
   type Initialized,
   isFlush,
   isInitialized,
-  isObject,
   isReplay,
   isSnapshot,
   type Outgoing,
   read,
   VERSION,
 } from "./messages.ts";
-import { uuid } from "./uuid.ts";
 
 export const ROOT = "ahp-root://";
 const PING_MS = 10_000;
@@ -209,7 +209,8 @@ class PageClient implements Client {
   #initialized(result: unknown): void {
     if (!isInitialized(result)) return this.#log("The kernel's answer to initialize is not of the protocol.");
     const before = this.hostId.peek();
-    if (before !== undefined && before !== result.hostId) for (const channel of this.#channels.values()) channel.clear();
+    if (before !== undefined && before !== result.hostId)
+      for (const channel of this.#channels.values()) channel.clear();
     batch(() => {
       this.hostId.value = result.hostId;
       this.agents.value = result.capabilities.agents ?? [];
@@ -274,7 +275,8 @@ class PageClient implements Client {
   }
 }
 
-function reducerOf(uri: string): (state: never, action: Action) => unknown {
-  if (uri === ROOT) return reduceRoot as never;
-  return (uri.endsWith("/chat") ? reduceChat : reduceSession) as never;
+// biome-ignore lint/suspicious/noExplicitAny: as above
+function reducerOf(uri: string): Reduce<any> {
+  if (uri === ROOT) return reduceRoot;
+  return uri.endsWith("/chat") ? reduceChat : reduceSession;
 }

@@ -2,6 +2,7 @@
  * The messages between page and kernel, version 1: JSON-RPC 2.0 objects with `v: 1` (docs/reference/protocol.md).
  * Whatever comes in is checked here; what does not fit is dropped and logged once, and never breaks the channel.
  */
+import { isEnvelope, isObject } from "../state/guard.ts";
 import type { Envelope } from "../state/types.gen.ts";
 
 export const VERSION = 1;
@@ -44,9 +45,6 @@ export type Incoming =
 
 type Json = Record<string, unknown>;
 
-export const isObject = (value: unknown): value is Json =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
 /** Reads a custom message; undefined when it is for another client or not of the protocol. */
 export function read(message: unknown, clientId: string): Incoming | undefined {
   if (!isObject(message) || message.v !== VERSION || message.to !== clientId) return undefined;
@@ -61,21 +59,10 @@ function readError(error: Json): { code: number; message: string } {
   return { code: Number(error.code) || 0, message: String(error.message ?? "The kernel refused.") };
 }
 
-const isIndex = (value: unknown): value is number => Number.isInteger(value) && (value as number) >= 0;
-
-export function isEnvelope(value: unknown): value is Envelope {
-  return (
-    isObject(value) &&
-    typeof value.channel === "string" &&
-    isIndex(value.index) &&
-    (value.first === undefined || isIndex(value.first)) &&
-    isObject(value.action) &&
-    typeof value.action.type === "string"
-  );
-}
+const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
 
 export const isSnapshot = (value: unknown): value is Snapshot =>
-  isObject(value) && isObject(value.snapshot) && isIndex(value.fromIndex);
+  isObject(value) && isObject(value.snapshot) && isCount(value.fromIndex);
 
 export const isReplay = (value: unknown): value is Replay =>
   isObject(value) && Array.isArray(value.replay) && value.replay.every(isEnvelope);
@@ -83,7 +70,7 @@ export const isReplay = (value: unknown): value is Replay =>
 export function isFlush(value: unknown): value is Flush {
   return (
     isObject(value) &&
-    isIndex(value.flush) &&
+    isCount(value.flush) &&
     Array.isArray(value.envelopes) &&
     value.envelopes.every(isEnvelope) &&
     (value.snapshots === undefined || (isObject(value.snapshots) && Object.values(value.snapshots).every(isSnapshot)))

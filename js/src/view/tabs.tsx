@@ -1,6 +1,6 @@
 /** The strip of tabs: one session each, with its agent, its title and how it stands. */
 import type { JSX } from "preact";
-import { useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { AgentInfo, SessionSummary } from "../state/types.gen";
 import { useView } from "./context";
 import { Icon, Spinner } from "./icons";
@@ -34,6 +34,10 @@ export function Tabs({ id, sessions, agents, active, onSelect, onNew, disabled }
     onSelect(next.resource);
     (strip.current?.children[to] as HTMLElement | undefined)?.focus();
   };
+  useLayoutEffect(() => {
+    const tab = strip.current?.querySelector<HTMLElement>("[aria-selected=true]");
+    if (tab && strip.current) keepInside(strip.current, tab);
+  }, [active, sessions.length]);
   return (
     <div class="tabs">
       <div class="tab-strip" role="tablist" aria-label="Conversations" ref={strip} onKeyDown={onKeyDown}>
@@ -53,6 +57,13 @@ export function Tabs({ id, sessions, agents, active, onSelect, onNew, disabled }
   );
 }
 
+/** Scrolls the strip alone: `scrollIntoView` would move the notebook too. */
+function keepInside(box: HTMLElement, tab: HTMLElement): void {
+  const before = tab.offsetLeft - box.offsetLeft;
+  if (before < box.scrollLeft) box.scrollLeft = before;
+  else box.scrollLeft = Math.max(box.scrollLeft, before + tab.offsetWidth - box.clientWidth);
+}
+
 interface TabProps {
   id: string;
   session: SessionSummary;
@@ -70,7 +81,7 @@ function Tab({ id, session, agent, active, onSelect }: TabProps) {
     <button
       type="button"
       role="tab"
-      class={`tab ${state.replace(" ", "-")}`}
+      class={`tab is-${state.replace(" ", "-")}`}
       id={`${id} ${session.resource}`}
       aria-selected={active}
       aria-controls={`${id} panel`}

@@ -42,7 +42,7 @@ function Running({ turn, agent }: { turn: ActiveTurn; agent: string }) {
   return (
     <>
       <Answer turn={turn} />
-      <div class={`status-line ${asks ? "asks" : ""}`}>
+      <div class={`status-line${asks ? " asks" : ""}`}>
         {asks ? <Icon name="shield" /> : <Spinner />}
         <span class="status-agent">{agent}</span>
         <span class="dim">{asks ? "needs your answer" : "working…"}</span>
@@ -65,7 +65,7 @@ function Ended({ turn, agent }: { turn: Turn; agent: string }) {
     <>
       <Answer turn={turn} />
       {isBare && <p class="note">{agent} ended the turn without an answer.</p>}
-      <div class={`ended ${turn.state}`}>
+      <div class={`ended is-${turn.state}`}>
         <span class="status-agent dim">{agent}</span>
         {typeof took === "number" && took >= 1000 && <span class="dim elapsed">{duration(took)}</span>}
         <TurnEnd turn={turn} />

@@ -111,7 +111,12 @@ describe("handshake", () => {
     const { kernel, client } = await live();
     kernel.tell({ method: "pong", params: { hostId: "h2" } });
     const root = { snapshot: { agents: [] }, fromIndex: 0 };
-    await kernel.answer("initialize", { protocolVersion: 1, hostId: "h2", capabilities: {}, channels: { [ROOT]: root } });
+    await kernel.answer("initialize", {
+      protocolVersion: 1,
+      hostId: "h2",
+      capabilities: {},
+      channels: { [ROOT]: root },
+    });
     expect([client.hostId.value, client.chat(CHAT).value]).toEqual(["h2", undefined]);
   });
 });
@@ -142,15 +147,20 @@ describe("envelopes", () => {
     expect(textOf(client)).toBe("Hello");
   });
 
-  test.each([null, 7, "text", [], {}, { v: 2, method: "actions" }, { v: 1, method: "actions", params: { flush: "x" } }])(
-    "a message that makes no sense (%j) breaks nothing",
-    async (message) => {
-      const { kernel, client } = await live();
-      for (const odd of [message, { ...(message as object), to: kernel.said[0]?.clientId }]) kernel.tell(odd as never);
-      kernel.flush(1, [delta(4, " you")]);
-      expect(textOf(client)).toBe("Hello you");
-    },
-  );
+  test.each([
+    null,
+    7,
+    "text",
+    [],
+    {},
+    { v: 2, method: "actions" },
+    { v: 1, method: "actions", params: { flush: "x" } },
+  ])("a message that makes no sense (%j) breaks nothing", async (message) => {
+    const { kernel, client } = await live();
+    for (const odd of [message, { ...(message as object), to: kernel.said[0]?.clientId }]) kernel.tell(odd as never);
+    kernel.flush(1, [delta(4, " you")]);
+    expect(textOf(client)).toBe("Hello you");
+  });
 });
 
 describe("write-ahead", () => {
@@ -159,7 +169,10 @@ describe("write-ahead", () => {
   test("an action shows at once and is sent", async () => {
     const { kernel, client } = await live();
     client.dispatch(CHAT, cancel);
-    expect([client.chat(CHAT).value?.activeTurn, kernel.last("dispatchAction").params.action]).toEqual([undefined, cancel]);
+    expect([client.chat(CHAT).value?.activeTurn, kernel.last("dispatchAction").params.action]).toEqual([
+      undefined,
+      cancel,
+    ]);
   });
 
   test("the kernel's echo replaces it", async () => {
@@ -183,7 +196,12 @@ describe("write-ahead", () => {
     client.dispatch(CHAT, cancel);
     kernel.tell({ method: "unknownClient", params: {} });
     const chat = { replay: [] };
-    await kernel.answer("initialize", { protocolVersion: 1, hostId: "h1", capabilities: {}, channels: { [CHAT]: chat } });
+    await kernel.answer("initialize", {
+      protocolVersion: 1,
+      hostId: "h1",
+      capabilities: {},
+      channels: { [CHAT]: chat },
+    });
     expect(kernel.said.filter((said) => said.method === "dispatchAction").length).toBe(2);
   });
 });

@@ -70,7 +70,7 @@ SNIPPETS = st.sampled_from(
     [
         *ATTACKS, "```", "~~~", "`", "``", "\n", "\n\n", "    ", "- ", "1. ", "> ", "\t", "<", ">", "&lt;", "&", "$", "$$", "\\", "]",
         "](", "[a]", "[a]:", "![", "(", ")", "|", "---", "<details>", "<summary>", "</details>", "<pre>", "<!--", "-->", "#", "*", "_",
-        "https://a.org/", "www.a.org", "javascript:", "@@0@@", "\"", "'", "onclick=x", "{", "}", "a", " ", "def f():\n    pass", "  ",
+        "https://a.org/", "www.a.org", "javascript:", "@@0@@", "\"", "'", "onclick=x", "{", "}", "a", "\\begin{x}", "\\end{x}", "\\\\[", "\\\\]", "`$$`", " ", "def f():\n    pass", "  ",
     ]
 )  # fmt: skip
 TEXTS = st.one_of(st.text(), st.lists(SNIPPETS, max_size=14).map("".join))

@@ -45,12 +45,17 @@ OBJECTS = _objects(JSON)
 TIMES = st.integers(0, 253_402_300_799_999)
 
 
+_STRUCTS: dict[Any, st.SearchStrategy[Any]] = {}
+
+
 def structs(kind: Any) -> st.SearchStrategy[Any]:
     """Instances of a struct class, all fields filled or not."""
-    info = inspect.type_info(kind)
-    assert isinstance(info, inspect.StructType)
-    fields = {field.name: _field(field) for field in info.fields}
-    return st.fixed_dictionaries(fields).map(lambda values: kind(**values))
+    if kind not in _STRUCTS:
+        info = inspect.type_info(kind)
+        assert isinstance(info, inspect.StructType)
+        fields = {field.name: _field(field) for field in info.fields}
+        _STRUCTS[kind] = st.fixed_dictionaries(fields).map(lambda values: kind(**values))
+    return _STRUCTS[kind]
 
 
 def _field(field: inspect.Field) -> st.SearchStrategy[Any]:

@@ -14,7 +14,7 @@ from agentnb.testing import case_states, load_cases, run_reducer_case, skip_reas
 ROOT = Path(__file__).parents[3]
 OURS = ROOT / "tests/cases/reducer"
 SHARED = Path(os.environ.get("AGENTNB_SHARED", ROOT.parent / "shared")) / "cases/ahp/reducers"
-OTHERS = Path(os.environ.get("AGENTNB_CASES", SHARED))
+GIVEN = os.environ.get("AGENTNB_CASES")
 
 
 def parameters(folder: Path) -> list[Any]:
@@ -50,9 +50,15 @@ def test_own_case(case: dict[str, Any]) -> None:
     check(case)
 
 
-@pytest.mark.parametrize("case", parameters(OTHERS))
+@pytest.mark.parametrize("case", parameters(SHARED))
+def test_case_of_the_agent_host_protocol(case: dict[str, Any]) -> None:
+    """Each case of the Agent Host Protocol, beside the checkout, ends in the state it says."""
+    check(case)
+
+
+@pytest.mark.parametrize("case", [parameter(name, case) for name, case in load_cases(GIVEN).items()] if GIVEN else [])
 def test_case_from_outside(case: dict[str, Any]) -> None:
-    """Each case of the Agent Host Protocol, or of ``AGENTNB_CASES``, ends in the state it says."""
+    """Each case of the folder in ``AGENTNB_CASES`` ends in the state it says."""
     check(case)
 
 

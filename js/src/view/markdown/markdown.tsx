@@ -61,4 +61,4 @@ const Chunk = memo(
     before.tokens.length === after.tokens.length && before.tokens.every((token, at) => token === after.tokens[at]),
 );
 
-const Block = memo(({ token }: { token: Token }) => <div class={`block ${token.type}`}>{drawToken(token)}</div>);
+const Block = memo(({ token }: { token: Token }) => <div class={`block of-${token.type}`}>{drawToken(token)}</div>);

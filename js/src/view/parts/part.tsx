@@ -25,7 +25,7 @@ export function partKey(part: ResponsePart, index: number): string {
 }
 
 export const Part = memo(({ turnId, part, index, live }: Props) => (
-  <div class={`part ${KNOWN.has(part.kind) ? part.kind.replace("x-agentnb/", "") : "unknown"}`}>
+  <div class={`part part-${KNOWN.has(part.kind) ? part.kind.replace("x-agentnb/", "") : "unknown"}`}>
     <PartBody turnId={turnId} part={part} index={index} live={live} />
   </div>
 ));

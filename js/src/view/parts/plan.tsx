@@ -23,7 +23,7 @@ export function Plan({ id, part }: { id: string; part: PlanResponsePart }) {
       <ol class="steps">
         {part.entries.map((entry, index) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: a plan is sent whole; place is all a step has
-          <li key={index} class={`step ${entry.status}`}>
+          <li key={index} class={`step${STEPS.has(entry.status) ? ` is-${entry.status}` : ""}`}>
             <StepMark status={entry.status} />
             <span class="step-text">{plain(entry.content)}</span>
             {entry.priority === "high" && <span class="chip">high</span>}
@@ -34,6 +34,8 @@ export function Plan({ id, part }: { id: string; part: PlanResponsePart }) {
     </Fold>
   );
 }
+
+const STEPS = new Set(["completed", "in_progress", "pending"]);
 
 function StepMark({ status }: { status: string }) {
   if (status === "completed") return <Icon name="check" className="good" />;

@@ -33,7 +33,7 @@ export const Tool = memo(({ turnId, call }: Props) => {
     </>
   );
   return (
-    <div class={`card tool ${call.status}${failed(call) ? " failed" : ""}`} data-call={call.toolCallId} tabIndex={-1}>
+    <div class={`card tool is-${call.status}${failed(call) ? " is-failed" : ""}`} data-call={call.toolCallId} tabIndex={-1}>
       {waiting && <Permission turnId={turnId} call={call} />}
       {!waiting && body.some && (
         <Fold id={id} open={body.open} head={head}>

@@ -1,0 +1,40 @@
+"""What a prompt is answered with: a command does its thing, anything else is a conversation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agentnb.eliza.commands import Misuse, find
+from agentnb.eliza.reply import Trouble
+
+if TYPE_CHECKING:
+    from agentnb.eliza.reply import Reply
+
+
+async def answer(reply: Reply, text: str) -> None:
+    """Do what a prompt says: a command, or a conversation."""
+    try:
+        found = find(text)
+        if found is None:
+            await _converse(reply, text)
+            return
+        command, rest = found
+        try:
+            await command.run(reply, rest)
+        except Misuse as misuse:
+            raise Trouble(f"{misuse} Usage: `{command.usage}`, for example `{command.example}`.") from None
+    except Trouble as trouble:
+        await reply.say(str(trouble))
+
+
+async def _converse(reply: Reply, text: str) -> None:
+    if reply.attachments:
+        given = ", ".join(f"`{item.name}` ({item.detail})" for item in reply.attachments)
+        await reply.say(f"I was given: {given}.\n\n")
+    if reply.session.settings.mode_id == "plain":
+        await reply.say(text or "(nothing)")
+        return
+    heard = reply.session.doctor.answer(text)
+    if reply.session.settings["thoughts"]:
+        await reply.think(heard.reason)
+    await reply.say(heard.text)

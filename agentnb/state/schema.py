@@ -1,0 +1,99 @@
+"""The JSON Schema of everything on the wire, made from the structs; the TypeScript types are made from it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+
+from agentnb.state import chat_input_state, chat_message_state, chat_tool_content, chat_tool_state, wire
+from agentnb.state.action import Action
+from agentnb.state.chat_actions import ChatAction
+from agentnb.state.chat_part_state import KnownResponsePart, ResponsePart
+from agentnb.state.chat_state import ChatState
+from agentnb.state.codec import ACTIONS, PARTS
+from agentnb.state.envelope import Envelope
+from agentnb.state.root_actions import RootAction
+from agentnb.state.root_state import RootState
+from agentnb.state.session_actions import SessionAction
+from agentnb.state.session_state import SessionState
+
+UNIONS: dict[str, Any] = {
+    "ChatInputAnswer": chat_input_state.ChatInputAnswer,
+    "ChatInputAnswerValue": chat_input_state.ChatInputAnswerValue,
+    "ChatInputQuestion": chat_input_state.ChatInputQuestion,
+    "MessageAttachment": chat_message_state.MessageAttachment,
+    "ResponsePart": KnownResponsePart,
+    "StringOrMarkdown": wire.StringOrMarkdown,
+    "ToolCallState": chat_tool_state.ToolCallState,
+    "ToolContent": chat_tool_content.ToolContent,
+    "ToolResultContent": chat_tool_content.ToolResultContent,
+    "RootAction": RootAction,
+    "SessionAction": SessionAction,
+    "ChatAction": ChatAction,
+}
+"""Unions that have a name of their own in the schema."""
+
+
+def json_schema() -> dict[str, Any]:
+    """The schema of all states, actions and envelopes, each under ``$defs``.
+
+    ``Action`` and ``ResponsePart`` list what this version knows; on the wire both are open.
+
+    Example:
+        >>> sorted(json_schema()["$defs"]["ActionOrigin"]["properties"])
+        ['clientId', 'clientSeq']
+    """
+    kinds = [RootState, SessionState, ChatState, Envelope, *ACTIONS.values(), *PARTS.values()]
+    unions, components = msgspec.json.schema_components(
+        (*UNIONS.values(), *kinds), schema_hook=_reference, ref_template="#/$defs/{name}"
+    )
+    named = {name: union["anyOf"] for name, union in zip(UNIONS, unions, strict=False)}
+    names = {_key(members): name for name, members in named.items()}
+    definitions = {name: _folded(schema, names) for name, schema in components.items()}
+    for name, members in named.items():
+        definitions[name] = {"anyOf": members}
+    definitions["Action"] = {
+        "anyOf": [{"$ref": f"#/$defs/{name}"} for name in ("RootAction", "SessionAction", "ChatAction")]
+    }
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "agentnb state, actions and envelopes",
+        "$defs": dict(sorted(definitions.items())),
+    }
+
+
+def _reference(kind: type) -> dict[str, Any]:
+    """The schema of an open union, which msgspec does not know: its name."""
+    if kind in {Action, ResponsePart}:
+        return {"$ref": f"#/$defs/{kind.__name__}"}
+    raise NotImplementedError(kind)
+
+
+def _key(members: list[Any]) -> frozenset[str]:
+    return frozenset(json.dumps(member, sort_keys=True) for member in members)
+
+
+def _folded(schema: Any, names: dict[frozenset[str], str]) -> Any:
+    """The schema with every spelled-out union that has a name replaced by that name."""
+    if isinstance(schema, list):
+        return [_folded(item, names) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if "anyOf" in schema:
+        return _folded_union(schema, names)
+    return {key: _folded(value, names) for key, value in schema.items()}
+
+
+def _folded_union(schema: dict[str, Any], names: dict[frozenset[str], str]) -> dict[str, Any]:
+    null = {"type": "null"}
+    members = [item for item in schema["anyOf"] if item != null]
+    name = names.get(_key(members))
+    if name is None:
+        return {**schema, "anyOf": _folded(schema["anyOf"], names)}
+    reference = {"$ref": f"#/$defs/{name}"}
+    if null not in schema["anyOf"]:
+        return reference
+    rest = {key: value for key, value in schema.items() if key not in {"anyOf", "discriminator"}}
+    return {"anyOf": [reference, null], **rest}

@@ -1,0 +1,90 @@
+/** Reduces what starts, ends and counts a turn. */
+import { changed, defined, filled, without } from "./change.ts";
+import { derivedStatus, modifiedAt, unread, withActivity, withDerivedStatus } from "./chat-status.ts";
+import { cancelled } from "./chat-tools.ts";
+import { SessionStatus } from "./tables.gen.ts";
+import type {
+  ChatError,
+  ChatState,
+  ChatTruncated,
+  ChatTurnCancelled,
+  ChatTurnComplete,
+  ChatTurnStarted,
+  ChatUsage,
+  ResponsePart,
+  Turn,
+} from "./types.gen.ts";
+
+/** A turn begins. One that has begun before is left alone. */
+export function turnStarted(state: ChatState, action: ChatTurnStarted): ChatState {
+  const { turnId, message, queuedMessageId } = action;
+  if (state.activeTurn?.id === turnId || state.turns.some((turn) => turn.id === turnId)) return state;
+  const started = { ...state, activeTurn: { id: turnId, message, responseParts: [] } };
+  const next = queuedMessageId === undefined ? started : withoutPending(started, queuedMessageId);
+  return changed(next, { status: unread(derivedStatus(next)), modifiedAt: modifiedAt(state, action) });
+}
+
+function withoutPending(state: ChatState, id: string): ChatState {
+  return changed(state, {
+    steeringMessage: state.steeringMessage?.id === id ? undefined : state.steeringMessage,
+    queuedMessages: filled(without(state.queuedMessages ?? [], "id", id)),
+  });
+}
+
+/** A reducer that ends the running turn in one way. */
+export function ends(how: Turn["state"]) {
+  return (state: ChatState, action: ChatTurnComplete | ChatTurnCancelled | ChatError): ChatState => {
+    const active = state.activeTurn;
+    if (active === undefined || active.id !== action.turnId) return state;
+    const turn: Turn = defined({
+      ...active,
+      responseParts: settled(active.responseParts),
+      state: how,
+      error: action.type === "chat/error" ? action.error : undefined,
+      stopReason: action.stopReason,
+    });
+    const next = defined<ChatState>({
+      ...state,
+      turns: [...state.turns, turn],
+      activeTurn: undefined,
+      inputRequests: undefined,
+      modifiedAt: modifiedAt(state, action),
+    });
+    return how === "error"
+      ? changed(next, { status: withActivity(state.status, SessionStatus.ERROR) })
+      : withDerivedStatus(next);
+  };
+}
+
+/** The parts with every tool call at an end: what still ran is cancelled. */
+function settled(parts: readonly ResponsePart[]): readonly ResponsePart[] {
+  const next = parts.map(settledPart);
+  return next.every((part, i) => part === parts[i]) ? parts : next;
+}
+
+function settledPart(part: ResponsePart): ResponsePart {
+  if (part.kind !== "toolCall") return part;
+  const { status } = part.toolCall;
+  if (status === "completed" || status === "cancelled") return part;
+  return { kind: "toolCall", toolCall: cancelled(part.toolCall, { reason: "skipped" }) };
+}
+
+export function usage(state: ChatState, action: ChatUsage): ChatState {
+  const active = state.activeTurn;
+  if (active === undefined || active.id !== action.turnId) return state;
+  return changed(state, { activeTurn: changed(active, { usage: action.usage }) });
+}
+
+/** The history ends with the turn that is named; with none, it is empty. */
+export function truncated(state: ChatState, action: ChatTruncated): ChatState {
+  const keep = action.turnId === undefined ? 0 : state.turns.findIndex((turn) => turn.id === action.turnId) + 1;
+  if (keep === 0 && action.turnId !== undefined) return state;
+  return withDerivedStatus(
+    changed(state, {
+      turns: state.turns.slice(0, keep),
+      activeTurn: undefined,
+      inputRequests: undefined,
+      modifiedAt: modifiedAt(state, action),
+    }),
+  );
+}

@@ -1,0 +1,85 @@
+/**
+ * Checks of what comes in from the wire, before a reducer sees it: the form of an envelope, and of each action that we
+ * know the fields that it must have. An action of a type that we do not know is well-formed: it changes nothing.
+ */
+import { REQUIRED } from "./tables.gen.ts";
+import type { Action, ChatState, Envelope, RootState, SessionState } from "./types.gen.ts";
+
+type Json = Record<string, unknown>;
+
+const FIELDS = new Map(Object.entries(REQUIRED));
+
+export function isObject(value: unknown): value is Json {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Whether this is an index of a channel: 1, 2, 3 … */
+export function isIndex(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 1;
+}
+
+/** Whether this is an action. */
+export function isAction(value: unknown): value is Action {
+  if (!isObject(value) || typeof value.type !== "string") return false;
+  if (value.time !== undefined && !isTime(value.time)) return false;
+  if (value.type === "chat/responsePart" && !isPart(value.part)) return false;
+  if (value.type === "x-agentnb/late" && !isAction(value.action)) return false;
+  const fields = FIELDS.get(value.type) ?? {};
+  return Object.entries(fields).every(([name, kind]) => kindOf(value[name]) === kind);
+}
+
+/** The last millisecond that ISO 8601 text and every calendar can say. */
+const LATEST_TIME = 253_402_300_799_999;
+
+function isTime(value: unknown): boolean {
+  return Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= LATEST_TIME;
+}
+
+function isPart(value: unknown): boolean {
+  if (!isObject(value) || typeof value.kind !== "string") return false;
+  if (value.kind === "toolCall") return isObject(value.toolCall) && typeof value.toolCall.status === "string";
+  return value.kind !== "markdown" || (typeof value.id === "string" && typeof value.content === "string");
+}
+
+function kindOf(value: unknown): string {
+  if (Array.isArray(value)) return "array";
+  return value === null ? "null" : typeof value;
+}
+
+/** Whether this is an envelope with an action in it. */
+export function isEnvelope(value: unknown): value is Envelope {
+  return (
+    isObject(value) &&
+    typeof value.channel === "string" &&
+    isIndex(value.index) &&
+    (value.first === undefined || (isIndex(value.first) && value.first <= value.index)) &&
+    (value.origin === undefined || isOrigin(value.origin)) &&
+    (value.rejectionReason === undefined || typeof value.rejectionReason === "string") &&
+    isAction(value.action)
+  );
+}
+
+function isOrigin(value: unknown): boolean {
+  return isObject(value) && typeof value.clientId === "string" && Number.isSafeInteger(value.clientSeq);
+}
+
+/** Whether this has the form of the root's state. */
+export function isRootState(value: unknown): value is RootState {
+  return isObject(value) && Array.isArray(value.agents);
+}
+
+/** Whether this has the form of a session's state. */
+export function isSessionState(value: unknown): value is SessionState {
+  return isObject(value) && isObject(value.summary) && Array.isArray(value.chats);
+}
+
+/** Whether this has the form of a chat's state. */
+export function isChatState(value: unknown): value is ChatState {
+  return (
+    isObject(value) &&
+    Array.isArray(value.turns) &&
+    typeof value.status === "number" &&
+    typeof value.modifiedAt === "string" &&
+    (value.activeTurn === undefined || (isObject(value.activeTurn) && Array.isArray(value.activeTurn.responseParts)))
+  );
+}

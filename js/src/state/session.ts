@@ -1,0 +1,81 @@
+/** Reduces a session channel. */
+import { changed, defined, put, upsert, without } from "./change.ts";
+import { byType } from "./reducers.ts";
+import { SessionStatus } from "./tables.gen.ts";
+import type {
+  SessionAction,
+  SessionChatRemoved,
+  SessionChatUpdated,
+  SessionConfigChanged,
+  SessionState,
+  SessionSummary,
+  XConfigOptionChosen,
+} from "./types.gen.ts";
+
+/** With these fields of the summary; given an action with a time, modified then. */
+function summary(state: SessionState, fields: Partial<SessionSummary>, action?: SessionAction): SessionState {
+  const modified = action?.time === undefined ? fields : { ...fields, modifiedAt: action.time };
+  return changed(state, { summary: changed(state.summary, modified) });
+}
+
+function flag(state: SessionState, bit: number, on: boolean): SessionState {
+  const { status } = state.summary;
+  return summary(state, { status: on ? status | bit : status & ~bit });
+}
+
+function configChanged(state: SessionState, action: SessionConfigChanged): SessionState {
+  if (state.config === undefined) return state;
+  const values = action.replace ? action.config : { ...state.config.values, ...action.config };
+  return summary(changed(state, { config: changed(state.config, { values }) }), {}, action);
+}
+
+function chatRemoved(state: SessionState, { chat }: SessionChatRemoved): SessionState {
+  const chats = without(state.chats, "resource", chat);
+  if (chats === state.chats) return state;
+  return changed(state, { chats, defaultChat: state.defaultChat === chat ? undefined : state.defaultChat });
+}
+
+function chatUpdated(state: SessionState, action: SessionChatUpdated): SessionState {
+  const at = state.chats.findIndex((chat) => chat.resource === action.chat);
+  const old = state.chats[at];
+  if (old === undefined) return state;
+  const chat = changed(old, { ...defined({ ...action.changes }), resource: old.resource });
+  return chat === old ? state : changed(state, { chats: put(state.chats, at, chat) });
+}
+
+function configOptionChosen(state: SessionState, action: XConfigOptionChosen): SessionState {
+  const options = state.configOptions ?? [];
+  const at = options.findIndex((option) => option.id === action.configId);
+  if (at < 0) return state;
+  return changed(state, { configOptions: put(options, at, { ...options[at], currentValue: action.value }) });
+}
+
+/** A session after an action; the very same object when nothing has changed. */
+export const reduceSession = byType<SessionState, SessionAction>({
+  "session/ready": (state) => changed(state, { lifecycle: "ready" }),
+  "session/creationFailed": (state, { error }) => changed(state, { lifecycle: "creationFailed", creationError: error }),
+  "session/titleChanged": (state, action) => summary(state, { title: action.title }, action),
+  "session/modelChanged": (state, action) => summary(state, { model: action.model }, action),
+  "session/agentChanged": (state, action) => summary(state, { agent: action.agent }, action),
+  "session/isReadChanged": (state, { isRead }) => flag(state, SessionStatus.IS_READ, isRead),
+  "session/isArchivedChanged": (state, { isArchived }) => flag(state, SessionStatus.IS_ARCHIVED, isArchived),
+  "session/activityChanged": (state, { activity }) => summary(state, { activity }),
+  "session/configChanged": configChanged,
+  "session/metaChanged": (state, { _meta }) => changed(state, { _meta }),
+  "session/chatAdded": (state, action) => changed(state, { chats: upsert(state.chats, action.summary, "resource") }),
+  "session/chatRemoved": chatRemoved,
+  "session/chatUpdated": chatUpdated,
+  "session/defaultChatChanged": (state, { defaultChat }) => changed(state, { defaultChat }),
+  "session/changesetsChanged": (state, { changesets }) => changed(state, { changesets }),
+  "x-agentnb/commandsChanged": (state, { commands }) => changed(state, { commands }),
+  "x-agentnb/modesChanged": (state, { modes }) => changed(state, { modes }),
+  "x-agentnb/modeChanged": (state, { modeId }) => {
+    const modes = state.modes ?? { currentModeId: modeId, availableModes: [] };
+    return changed(state, { modes: changed(modes, { currentModeId: modeId }) });
+  },
+  "x-agentnb/configOptionsChanged": (state, { configOptions }) => changed(state, { configOptions }),
+  "x-agentnb/configOptionChosen": configOptionChosen,
+  "x-agentnb/contextUsageChanged": (state, { used, size, cost }) =>
+    changed(state, { contextUsage: defined({ used, size, cost }) }),
+  "x-agentnb/agentChanged": (state, { agentProcess }) => changed(state, { agentProcess }),
+});

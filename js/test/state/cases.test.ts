@@ -1,0 +1,94 @@
+/**
+ * The reducer cases that pytest runs too: our own, those of the folder in AGENTNB_CASES, and AHP's where `shared` is there.
+ * `null` means absent; an action without a time gets 9,999 ms.
+ */
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join, relative, resolve } from "node:path";
+import { isDeepStrictEqual } from "node:util";
+import { describe, expect, test } from "vitest";
+import { reduceChat, reduceRoot, reduceSession } from "../../src/state/reduce.ts";
+
+interface Case {
+  description: string;
+  reducer: string;
+  initial: unknown;
+  actions: { type: string; time?: number }[];
+  expected: unknown;
+}
+
+type Reduce = (state: never, action: { type: string }) => unknown;
+
+const REPOSITORY = resolve(import.meta.dirname, "../../..");
+const SHARED = process.env.AGENTNB_SHARED ?? join(REPOSITORY, "../shared");
+const AHP = join(SHARED, "cases/ahp/reducers");
+const CASE_TIME = 9999;
+const REDUCERS: Record<string, Reduce> = { root: reduceRoot, session: reduceSession, chat: reduceChat } as never;
+
+/** Groups of AHP's session actions that agentnb does not have; the reasons are those of agentnb/testing.py. */
+const EXCEPTIONS: Record<string, string> = {
+  "session/activeClient": "clients do not bring tools of their own: the agent's tools are its own",
+  "session/customization": "customizations are the agent's own affair: ACP does not tell of them",
+  "session/mcpServer": "MCP servers run inside the agent: ACP does not tell of their state",
+  "session/serverTools": "the agent's tools are its own: ACP does not list them",
+};
+
+function skipReason(one: Case): string | undefined {
+  if (!(one.reducer in REDUCERS)) return `agentnb has no ${one.reducer} channel`;
+  const types = one.actions.map((action) => action.type);
+  const group = Object.keys(EXCEPTIONS).find((start) => types.some((type) => type.startsWith(start)));
+  return group && `no ${group}*: ${EXCEPTIONS[group]}`;
+}
+
+function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNulls);
+  if (typeof value !== "object" || value === null) return value;
+  const kept = Object.entries(value).filter(([, field]) => field !== null && field !== undefined);
+  return Object.fromEntries(kept.map(([name, field]) => [name, withoutNulls(field)]));
+}
+
+function freeze<T>(value: T): T {
+  if (typeof value === "object" && value !== null)
+    for (const field of Object.values(Object.freeze(value))) freeze(field);
+  return value;
+}
+
+function run(one: Case): { before: unknown; after: unknown } {
+  const reduce = REDUCERS[one.reducer] as Reduce;
+  const before = freeze(withoutNulls(one.initial));
+  const actions = one.actions.map((action) => freeze({ time: CASE_TIME, ...(withoutNulls(action) as object) }));
+  return { before, after: actions.reduce((state, action) => reduce(state as never, action as never), before) };
+}
+
+function load(folder: string): [string, Case][] {
+  const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".json"));
+  return files
+    .sort()
+    .map((file) => [file.replace(/\.json$/, ""), JSON.parse(readFileSync(join(folder, file), "utf8")) as Case]);
+}
+
+const folders: [string, string][] = [
+  ["our cases", join(REPOSITORY, "tests/cases/reducer")],
+  ...(process.env.AGENTNB_CASES ? [["AGENTNB_CASES", process.env.AGENTNB_CASES] as [string, string]] : []),
+  ["AHP's cases", AHP],
+];
+
+for (const [title, folder] of folders) {
+  if (!existsSync(folder)) {
+    test.skip(`${title}: there is no folder ${relative(REPOSITORY, folder)}`, () => {});
+    continue;
+  }
+  describe(title, () => {
+    for (const [name, one] of load(folder)) {
+      const reason = skipReason(one);
+      if (reason) test.skip(`${name}: ${reason}`, () => {});
+      else
+        test(`${name}: ${one.description}`, () => {
+          const { before, after } = run(one);
+          const expected = withoutNulls(one.expected);
+          expect(withoutNulls(after)).toEqual(expected);
+          expect(Object.values(after as object)).not.toContain(undefined);
+          if (isDeepStrictEqual(before, expected)) expect(after).toBe(before);
+        });
+    }
+  });
+}

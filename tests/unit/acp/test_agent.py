@@ -1,0 +1,231 @@
+"""A launched agent: turns, routing, permissions, the end. Real processes over real pipes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from agentnb.acp import Agent
+from agentnb.errors import (
+    AgentDied,
+    AgentError,
+    AgentNotFound,
+    AgentRefused,
+    AgentStartFailed,
+    AuthenticationRequired,
+)
+from tests.unit.acp.ear import Ear, scripted, talking
+
+
+async def test_a_turn(tmp_path: Path) -> None:
+    """What is said arrives before the answer does; the agent says who it is."""
+    async with talking("echo", tmp_path) as talk:
+        answer = await talk.prompt("Hello \N{SMILING FACE WITH SMILING EYES}")
+        assert (answer, talk.ear.text) == ({"stopReason": "end_turn"}, "Hello \N{SMILING FACE WITH SMILING EYES}")
+        assert (talk.agent.name, talk.agent.version) == ("Scripted", "1.0")
+        assert talk.agent.prompt_capabilities == {"image": True}
+
+
+async def test_an_agent_that_is_not_installed_is_named_with_what_to_type(tmp_path: Path) -> None:
+    """The install line is in the message."""
+    spec = scripted("echo", install="npm install -g no-such-agent")
+    missing = type(spec)(name="x", title="X", command=("no-such-agent",), install=spec.install)
+    with pytest.raises(AgentNotFound, match=r"X is not installed.*'no-such-agent'.*npm install -g no-such-agent"):
+        await Agent.launch(missing, cwd=tmp_path)
+
+
+async def test_a_folder_that_does_not_exist_is_named(tmp_path: Path) -> None:
+    """Before anything is started."""
+    with pytest.raises(AgentStartFailed, match="nowhere.* does not exist"):
+        await Agent.launch(scripted("echo"), cwd=tmp_path / "nowhere")
+
+
+async def test_dying_at_start_is_told_with_the_last_words_but_no_secret(tmp_path: Path) -> None:
+    """Exit status, the tail of stderr without colours, and no key."""
+    with pytest.raises(AgentStartFailed) as failure:
+        await Agent.launch(scripted("dies_at_start"), cwd=tmp_path, env={"SCRIPTED_API_KEY": "sk-12345678"})
+    said = str(failure.value)
+    assert "dies_at_start ended with status 3 while it was being started." in said
+    assert said.endswith("Its last words:\nfatal: no configuration found, key ***")
+
+
+async def test_never_answering_initialize_ends_the_process_in_time(tmp_path: Path) -> None:
+    """A bounded wait, then a message with the last words."""
+    with pytest.raises(AgentStartFailed, match=r"silent did not answer within 1 s of being started.*(\n.*)*licence"):
+        await Agent.launch(scripted("silent"), cwd=tmp_path, initialize_timeout=1)
+
+
+async def test_another_protocol_version_is_refused(tmp_path: Path) -> None:
+    """It is named."""
+    with pytest.raises(AgentStartFailed, match="speaks version 7"):
+        await Agent.launch(scripted("old_protocol"), cwd=tmp_path)
+
+
+async def test_dying_in_a_turn_fails_the_turn_and_tells_the_listener(tmp_path: Path) -> None:
+    """What it said before stays."""
+    async with talking("dies_mid_turn", tmp_path) as talk:
+        with pytest.raises(AgentDied, match=r"ended with status 7 unexpectedly.*\nout of memory"):
+            await talk.prompt()
+        await asyncio.wait_for(talk.ear.gone.wait(), 5)
+        assert talk.ear.text == "I was about to"
+        assert isinstance(talk.ear.error, AgentDied)
+        with pytest.raises(AgentDied):
+            await talk.prompt()
+
+
+async def test_rubbish_is_survived_and_nothing_readable_is_lost(tmp_path: Path) -> None:
+    """Three chunks among stray lines, each repaired, and an answer with a text id and NaN in it."""
+    async with talking("rubbish", tmp_path) as talk:
+        answer = await talk.prompt()
+        assert (answer["stopReason"], talk.ear.text) == ("end_turn", "caf\N{LATIN SMALL LETTER E WITH ACUTE}\ufffd\ufffd")
+        assert talk.agent.stray == 10
+
+
+async def test_updates_before_the_session_is_known_are_delivered_after_it(tmp_path: Path) -> None:
+    """None is lost, the order stays, and the host has the answer first."""
+    async with talking("update_before_session", tmp_path) as talk:
+        await talk.prompt()
+        kinds = [update["sessionUpdate"] for update in talk.ear.heard]
+        assert kinds == ["available_commands_update", "current_mode_update"]
+
+
+async def test_updates_after_the_answer_are_delivered(tmp_path: Path) -> None:
+    """Some agents go on talking."""
+    async with talking("update_after_answer", tmp_path) as talk:
+        said_before: list[str] = []
+        answer = talk.begin("")
+        answer.add_done_callback(lambda _: None)
+
+        def done(*_: object) -> None:
+            said_before.append(talk.ear.text)
+
+        talk.agent.prompt(talk.session_id, [], done)
+        await answer
+        while talk.ear.text.count("after") < 2:
+            talk.ear.spoken.clear()
+            await asyncio.wait_for(talk.ear.spoken.wait(), 5)
+        assert said_before == ["before after" + "before "]
+
+
+async def test_a_permission_request_is_answered_with_the_option_chosen(tmp_path: Path) -> None:
+    """Its id is text, its tool call was never announced."""
+    async with talking("asks_unknown_call", tmp_path, option="no") as talk:
+        assert await talk.prompt() == {"stopReason": "end_turn"}
+        assert (talk.ear.text, talk.ear.asked[0]["toolCall"]) == ("no", {"toolCallId": "call-9"})
+
+
+async def test_cancel_reaches_the_agent_before_the_answers_to_what_it_asked(tmp_path: Path) -> None:
+    """`session/cancel` first, then `cancelled` for the open question."""
+    async with talking("asks_unknown_call", tmp_path, option="later") as talk:
+        answer = talk.begin("")
+        await asyncio.wait_for(talk.ear.question.wait(), 5)
+        talk.agent.cancel(talk.session_id)
+        talk.ear.answer.set_result(None)
+        assert (await answer, talk.ear.text) == ({"stopReason": "cancelled"}, "cancelled")
+
+
+async def test_a_question_taken_back_is_given_up(tmp_path: Path) -> None:
+    """The agent hears -32800, the turn goes on."""
+    async with talking("gives_up", tmp_path, option="later") as talk:
+        assert (await talk.prompt(), talk.ear.text) == ({"stopReason": "end_turn"}, "-32800")
+
+
+async def test_cancelling_a_slow_turn(tmp_path: Path) -> None:
+    """The agent answers with `cancelled`."""
+    async with talking("slow", tmp_path) as talk:
+        answer = talk.begin("")
+        await asyncio.wait_for(talk.ear.spoken.wait(), 5)
+        talk.agent.cancel(talk.session_id)
+        assert await answer == {"stopReason": "cancelled"}
+
+
+async def test_stopping_an_agent_fails_what_waits_and_tells_the_listener(tmp_path: Path) -> None:
+    """Even one that does not listen."""
+    async with talking("deaf", tmp_path) as talk:
+        answer = talk.begin("")
+        await asyncio.wait_for(talk.ear.spoken.wait(), 5)
+        await talk.agent.stop(patience=0.1)
+        with pytest.raises(AgentDied, match="deaf was stopped"):
+            await answer
+        assert (talk.agent.closed, str(talk.ear.error)) == (True, str(AgentDied("deaf was stopped. The next prompt starts it again.")))
+
+
+async def test_a_login_is_asked_for_with_the_ways_to_do_it(tmp_path: Path) -> None:
+    """ACP error -32000: the agent's methods by name, and the line to type."""
+    agent = await Agent.launch(scripted("needs_login", login="scripted login"), cwd=tmp_path)
+    try:
+        with pytest.raises(AuthenticationRequired) as failure:
+            await agent.new_session(str(tmp_path), (), Ear())
+    finally:
+        await agent.stop(patience=0.5)
+    assert str(failure.value) == (
+        "needs_login wants a login first. It offers: Log in with a browser; API key (set SCRIPTED_KEY). "
+        "Type `scripted login` in a terminal, then try again."
+    )
+
+
+async def test_a_refused_prompt_says_why_without_secrets(tmp_path: Path) -> None:
+    """Code and data are kept, the key in the message is not."""
+    async with talking("refuses", tmp_path, env={"SCRIPTED_API_KEY": "sk-12345678"}) as talk:
+        with pytest.raises(AgentRefused) as failure:
+            await talk.prompt()
+        said = "refuses refused session/prompt: Internal error (the model does not like key ***)."
+        assert (str(failure.value), failure.value.code) == (said, -32603)
+
+
+async def test_a_method_we_do_not_have_is_refused(tmp_path: Path) -> None:
+    """-32601, and so is one that was not offered."""
+    requests = [["elicitation/create", {}], ["fs/read_text_file", {"path": "a"}], ["terminal/create", {"command": "ls"}]]
+    from agentnb.agent import Capabilities
+
+    capabilities = Capabilities(read_text_file=False)
+    async with talking("works", tmp_path, capabilities=capabilities) as talk:
+        await talk.prompt(json.dumps(requests))
+        codes = [json.loads(line).get("code") for line in talk.ear.text.splitlines()]
+        assert codes == [-32601, -32601, None]
+
+
+async def test_a_megabyte_of_stderr_stalls_nothing(tmp_path: Path) -> None:
+    """It is drained; the last line is known."""
+    async with talking("noisy", tmp_path) as talk:
+        await talk.prompt()
+        await talk.agent.stop(patience=0.5)
+        assert talk.agent.stderr_tail.endswith("the last line")
+        assert len(talk.agent.stderr_tail) <= 800
+
+
+async def test_a_line_of_64_mib(tmp_path: Path) -> None:
+    """Long lines are lines."""
+    async with talking("long_line", tmp_path) as talk:
+        await talk.prompt("64")
+        assert len(talk.ear.text) == 64 * 1024 * 1024
+
+
+async def test_a_flood_arrives_whole_in_few_pieces(tmp_path: Path) -> None:
+    """Chunks of one read are merged."""
+    async with talking("flood", tmp_path) as talk:
+        await talk.prompt("20000")
+        assert talk.ear.text == "word " * 20000
+        assert talk.ear.calls < 1000
+
+
+async def test_a_session_that_never_opens_is_given_up_in_time(tmp_path: Path) -> None:
+    """A bounded wait here too."""
+    agent = await Agent.launch(scripted("deaf"), cwd=tmp_path)
+    try:
+        with pytest.raises(AgentError, match="did not answer session/new within 0 s"):
+            await agent.new_session(str(tmp_path), (), Ear(), timeout=0)
+        agent.cancel("nothing")
+    finally:
+        await agent.stop(patience=0.5)
+
+
+async def test_closing_a_session_ends_its_terminals_and_its_deliveries(tmp_path: Path) -> None:
+    """Nothing is heard after it."""
+    async with talking("echo", tmp_path) as talk:
+        await talk.agent.close_session(talk.session_id)
+        await talk.prompt("Hello")
+        assert talk.ear.heard == []

@@ -1,0 +1,118 @@
+"""The files service, asked by a real agent and by itself."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentnb.acp.failure import RpcError
+from agentnb.acp.files import Files
+from agentnb.errors import OutsideWorkspace, PermissionDenied
+from agentnb.policy import Workspace
+from agentnb.state import ToolDiffContent
+from tests.unit.acp.ear import Ear, talking
+
+
+@pytest.fixture
+async def files(tmp_path: Path) -> Files:
+    return Files(Workspace(tmp_path), Ear())
+
+
+async def test_an_agent_that_asks_for_a_file_outside_the_workspace_is_told_so(tmp_path: Path) -> None:
+    """Reading and writing: the path and the workspace are named, nothing happens, the turn goes on."""
+    outside, inside = tmp_path / "outside.txt", tmp_path / "inside"
+    outside.write_text("secret")
+    inside.mkdir()
+    async with talking("reads_outside", inside) as talk:
+        for path in (str(outside), "../outside.txt"):
+            await talk.prompt(path)
+        assert talk.ear.text.count(f"is outside the workspace '{inside.resolve()}'") == 4
+        assert (outside.read_text(), talk.ear.doors) == ("secret", [])
+
+
+async def test_an_agent_reads_and_writes(tmp_path: Path) -> None:
+    """Through the doors, with a preview of the change."""
+    path = tmp_path / "new" / "a.txt"
+    requests: list[Any] = [
+        ["fs/write_text_file", {"path": str(path), "content": "one\ntwo\n"}],
+        ["fs/read_text_file", {"path": str(path)}],
+        ["fs/read_text_file", {"path": str(tmp_path / "b.txt")}],
+    ]
+    async with talking("works", tmp_path) as talk:
+        await talk.prompt(json.dumps(requests))
+        answers = [json.loads(line) for line in talk.ear.text.splitlines()]
+        doors = talk.ear.doors
+    assert answers[:2] == [{}, {"content": "one\ntwo\n"}]
+    assert (answers[2]["code"], answers[2]["data"]) == (-32002, {"uri": str(tmp_path / "b.txt")})
+    assert [(door.kind, door.path) for door in doors[:2]] == [("write", str(path)), ("read", str(path))]
+    assert doors[0].preview == (ToolDiffContent(path=str(path), old_text=None, new_text="one\ntwo\n"),)
+
+
+@pytest.mark.parametrize(
+    ("line", "limit", "content"),
+    [
+        (None, None, "a\nb\nc\n"),
+        (1, None, "a\nb\nc\n"),
+        (2, None, "b\nc\n"),
+        (2, 1, "b\n"),
+        (3, 9, "c\n"),
+        (9, None, ""),
+        (1, 0, ""),
+        ("x", True, "a\nb\nc\n"),
+    ],
+)
+async def test_lines_are_counted_from_one(tmp_path: Path, files: Files, line: Any, limit: Any, content: str) -> None:
+    """ACP `line` and `limit`; what is no number is as if it were not there."""
+    (tmp_path / "f").write_text("a\nb\nc\n")
+    assert await files.read({"path": str(tmp_path / "f"), "line": line, "limit": limit}) == {"content": content}
+
+
+async def test_links_out_of_the_workspace_are_followed_and_refused(tmp_path: Path) -> None:
+    """A link is where it leads to."""
+    inside = tmp_path / "inside"
+    inside.mkdir()
+    (inside / "link").symlink_to(tmp_path)
+    with pytest.raises(OutsideWorkspace, match="it leads to"):
+        await Files(Workspace(inside), Ear()).write({"path": str(inside / "link" / "x"), "content": ""})
+    assert not (tmp_path / "x").exists()
+
+
+async def test_a_denied_write_changes_nothing(tmp_path: Path) -> None:
+    """The reason is the listener's."""
+    (tmp_path / "f").write_text("old")
+    with pytest.raises(PermissionDenied, match="not today"):
+        await Files(Workspace(tmp_path), Ear(deny="not today")).write({"path": str(tmp_path / "f"), "content": "new"})
+    assert ((tmp_path / "f").read_text(), os.listdir(tmp_path)) == ("old", ["f"])
+
+
+async def test_writing_keeps_the_mode_the_newlines_and_links_inside(tmp_path: Path, files: Files) -> None:
+    """Only the words change."""
+    script, link = tmp_path / "run.sh", tmp_path / "link"
+    script.write_bytes(b"a\r\nb\r\n")
+    script.chmod(0o750)
+    link.symlink_to(script)
+    await files.write({"path": str(link), "content": "c\nd\n"})
+    assert (script.read_bytes(), script.stat().st_mode & 0o777, link.is_symlink()) == (b"c\r\nd\r\n", 0o750, True)
+    assert sorted(os.listdir(tmp_path)) == ["link", "run.sh"]
+
+
+async def test_what_is_no_text_file_is_refused_by_name(tmp_path: Path, files: Files) -> None:
+    """Folders, pipes, other encodings, parameters of the wrong type: an error, never a wait."""
+    (tmp_path / "bytes").write_bytes(b"\xff\xfe")
+    os.mkfifo(tmp_path / "pipe")
+    for params, says in (
+        ({"path": str(tmp_path / "bytes")}, "is not UTF-8 text"),
+        ({"path": str(tmp_path / "pipe")}, "is not a file"),
+        ({"path": str(tmp_path)}, "is not a file"),
+        ({"path": 5}, "`path` must be text"),
+    ):
+        with pytest.raises(RpcError, match=says):
+            await files.read(params)
+    with pytest.raises(RpcError, match="is a folder"):
+        await files.write({"path": str(tmp_path), "content": ""})
+    with pytest.raises(OutsideWorkspace, match="not a path"):
+        await files.read({"path": "a\0b"})

@@ -1,0 +1,461 @@
+"""The mapper: every update kind, every block, and everything that can be wrong with them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentnb.acp import channel_of, map_permission, map_session, map_update, permission_outcome
+from agentnb.state import (
+    AgentCommand,
+    ChatState,
+    ChatTurnComplete,
+    ContentResponsePart,
+    Cost,
+    MarkdownResponsePart,
+    PlanEntry,
+    PlanResponsePart,
+    RawResponsePart,
+    ReasoningResponsePart,
+    SessionMode,
+    SessionModes,
+    SessionTitleChanged,
+    TerminalView,
+    ToolBlockContent,
+    ToolCallCancelledState,
+    ToolCallCompletedState,
+    ToolCallLocation,
+    ToolCallPendingConfirmationState,
+    ToolCallResponsePart,
+    ToolCallRunningState,
+    ToolCallStreamingState,
+    ToolDiffContent,
+    ToolRawContent,
+    ToolTerminalContent,
+    ToolTextContent,
+    UserMessageResponsePart,
+    XCommandsChanged,
+    XConfigOptionsChanged,
+    XContextUsageChanged,
+    XModeChanged,
+    XModesChanged,
+    decode,
+    encode,
+    reduce_chat,
+)
+from tests.unit.acp.ear import applied, empty_chat, text_of
+
+IMAGE = {"type": "image", "data": "aGk=", "mimeType": "image/png"}
+
+
+def chunk(text: Any, kind: str = "agent_message_chunk", **more: Any) -> dict[str, Any]:
+    return {"sessionUpdate": kind, "content": {"type": "text", "text": text}, **more}
+
+
+def call(status: str | None = None, update: str = "tool_call_update", **more: Any) -> dict[str, Any]:
+    return {"sessionUpdate": update, "toolCallId": "c1", **({} if status is None else {"status": status}), **more}
+
+
+def after(*updates: dict[str, Any], prompt: str = "Hello there", turn_id: str | None = "t1") -> ChatState:
+    chat = empty_chat(prompt)
+    for update in updates:
+        chat = applied(chat, update, turn_id)
+    return chat
+
+
+def parts(*updates: dict[str, Any], prompt: str = "Hello there") -> list[Any]:
+    turn = after(*updates, prompt=prompt).active_turn
+    assert turn is not None
+    return list(turn.response_parts)
+
+
+def only_call(*updates: dict[str, Any]) -> Any:
+    (part,) = parts(*updates)
+    assert isinstance(part, ToolCallResponsePart)
+    return part.tool_call
+
+
+def finished() -> ChatState:
+    return reduce_chat(after(chunk("Hi")), ChatTurnComplete(turn_id="t1", time=2))
+
+
+def test_text_and_thoughts_grow_in_parts_of_their_own() -> None:
+    """Part ids count up; a change of kind begins a part."""
+    thought = "agent_thought_chunk"
+    assert parts(chunk("a", thought), chunk("b", thought), chunk("c"), chunk(""), chunk("d")) == [
+        ReasoningResponsePart(id="p1", content="ab"),
+        MarkdownResponsePart(id="p2", content="cd"),
+    ]
+
+
+def test_another_message_is_another_part() -> None:
+    """ACP `messageId`."""
+    assert parts(chunk("a"), chunk("b", messageId="1"), chunk("c", messageId="1"), chunk("d", messageId="2")) == [
+        MarkdownResponsePart(id="p1", content="a"),
+        MarkdownResponsePart(id="p2", content="bc", message_id="1"),
+        MarkdownResponsePart(id="p3", content="d", message_id="2"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        IMAGE,
+        {"type": "audio", "data": "", "mimeType": "audio/wav"},
+        {"type": "resource_link", "uri": "file:///a", "name": "a"},
+        {"type": "resource", "resource": {"uri": "file:///a", "text": "x"}},
+        {"type": "hologram", "depth": 3},
+    ],
+)
+def test_other_blocks_of_a_message_are_kept_as_sent(block: dict[str, Any]) -> None:
+    """Known or not."""
+    assert parts({"sessionUpdate": "agent_message_chunk", "content": block}) == [
+        ContentResponsePart(id="p1", block=block)
+    ]
+
+
+def test_an_echo_of_the_prompt_is_not_shown_again() -> None:
+    """Whole, or piece by piece before the answer begins."""
+    user = "user_message_chunk"
+    assert parts(chunk("Hello ", user), chunk("there", user), chunk("Hi"), chunk("Hello there", user)) == [
+        MarkdownResponsePart(id="p1", content="Hi")
+    ]
+
+
+def test_other_words_of_the_user_are_shown() -> None:
+    """Someone slipped them in."""
+    user = "user_message_chunk"
+    assert parts(chunk("Hi"), chunk("Wait, ", user), chunk("there", user)) == [
+        MarkdownResponsePart(id="p1", content="Hi"),
+        UserMessageResponsePart(id="p2", content="Wait, there"),
+    ]
+
+
+def test_a_tool_call_from_beginning_to_end() -> None:
+    """Status drives the lifecycle, everything else goes to the details, content replaces."""
+    begun = call("pending", "tool_call", title="Run", kind="execute", rawInput={"command": ["bash", "-lc", "ls"]})
+    running = call("in_progress", title="Run ls", content=[{"type": "content", "content": {"type": "text", "text": "a"}}])
+    ended = call("completed", rawOutput={"code": 0}, content=[{"type": "terminal", "terminalId": "t"}])
+    assert isinstance(only_call(begun), ToolCallStreamingState)
+    state = only_call(begun, running)
+    assert isinstance(state, ToolCallRunningState)
+    assert (state.tool_name, state.display_name, state.tool_input, state.confirmed) == (
+        "execute", "Run ls", "ls", "not-needed",
+    )
+    assert state.details.content == (ToolTextContent(text="a"),)
+    state = only_call(begun, running, ended)
+    assert isinstance(state, ToolCallCompletedState)
+    assert (state.success, state.details.content, state.details.raw_output) == (
+        True, (ToolTerminalContent(terminal_id="t"),), {"code": 0},
+    )
+
+
+def test_an_update_for_a_call_never_announced_announces_it() -> None:
+    """Nothing is lost, whatever its status."""
+    state = only_call(call("failed", content=[{"type": "content", "content": {"type": "text", "text": "no disk"}}]))
+    assert isinstance(state, ToolCallCompletedState)
+    assert (state.success, state.error and state.error.message, state.display_name) == (False, "no disk", "other")
+
+
+def test_every_kind_of_tool_content() -> None:
+    """Text, other blocks, diffs, terminals, and what we do not know."""
+    odd: list[Any] = [{"type": "content"}, {"type": "diff", "path": 1}, {"type": "chart"}, "text", None]
+    items = [
+        {"type": "content", "content": {"type": "text", "text": "a"}},
+        {"type": "content", "content": IMAGE},
+        {"type": "diff", "path": "/a", "newText": "n"},
+        {"type": "diff", "path": "/a", "oldText": "o", "newText": "n"},
+        {"type": "terminal", "terminalId": "t"},
+        *odd,
+    ]
+    assert only_call(call(title="x", content=items)).details.content == (
+        ToolTextContent(text="a"),
+        ToolBlockContent(block=IMAGE),
+        ToolDiffContent(path="/a", new_text="n"),
+        ToolDiffContent(path="/a", old_text="o", new_text="n"),
+        ToolTerminalContent(terminal_id="t"),
+        *(ToolRawContent(raw=item) for item in odd),
+    )
+
+
+def test_the_tool_is_named_as_the_agent_names_it() -> None:
+    """`name`, else a `toolName` in `_meta`, else the kind."""
+    meta = {"claudeCode": {"toolName": "Write"}}
+    ways: list[dict[str, Any]] = [{"name": "write_file", "kind": "edit"}, {"_meta": meta, "kind": "edit"}, {"kind": "edit"}, {}]
+    names = [only_call(call(None, "tool_call", title="x", **way)).tool_name for way in ways]
+    assert names == ["write_file", "Write", "edit", "other"]
+
+
+def test_locations_survive_what_is_wrong_with_them() -> None:
+    """Lines that are no numbers are left out, places without a path too."""
+    locations = [{"path": "/a", "line": 3}, {"path": "/b", "line": "x"}, {"line": 1}, None]
+    assert only_call(call(title="x", locations=locations)).details.locations == (
+        ToolCallLocation(path="/a", line=3),
+        ToolCallLocation(path="/b"),
+    )
+
+
+def test_plans_replace_each_other_and_go() -> None:
+    """One part per plan, by the agent's own id."""
+    step = {"content": "Look", "priority": "high", "status": "pending"}
+    done = {**step, "status": "completed"}
+    named = {"type": "items", "planId": "b", "entries": [step]}
+    assert parts(
+        {"sessionUpdate": "plan", "entries": [step]},
+        {"sessionUpdate": "plan_update", "plan": named},
+        {"sessionUpdate": "plan", "entries": [done, {}, "x"]},
+    ) == [
+        PlanResponsePart(
+            id="p1",
+            entries=(
+                PlanEntry(content="Look", priority="high", status="completed"),
+                PlanEntry(content="", status="pending"),
+            ),
+        ),
+        PlanResponsePart(id="p2", plan_id="b", entries=(PlanEntry(content="Look", priority="high", status="pending"),)),
+    ]
+    removed = {"sessionUpdate": "plan_removed", "planId": "b"}
+    assert parts({"sessionUpdate": "plan_update", "plan": named}, removed, removed) == []
+
+
+def test_a_part_id_is_never_used_twice() -> None:
+    """Though a part before was taken back."""
+    plan = {"type": "items", "planId": "b", "entries": []}
+    ids = [
+        part.id
+        for part in parts(
+            {"sessionUpdate": "plan_update", "plan": plan},
+            chunk("a"),
+            {"sessionUpdate": "plan_removed", "planId": "b"},
+            chunk("b", "agent_thought_chunk"),
+        )
+    ]
+    assert ids == ["p2", "p3"]
+
+
+@pytest.mark.parametrize(
+    "update",
+    [
+        {"sessionUpdate": "notice", "severity": "warning"},
+        {"sessionUpdate": "plan_update", "plan": {"type": "markdown", "planId": "p", "content": "## Steps"}},
+        {"sessionUpdate": "agent_message_chunk"},
+        {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": 5}},
+        {"sessionUpdate": "user_message_chunk", "content": [1]},
+        {"sessionUpdate": "tool_call", "toolCallId": 7},
+        {"sessionUpdate": "plan", "entries": "none"},
+        {"sessionUpdate": "usage_update", "used": "many"},
+        {"sessionUpdate": "current_mode_update"},
+        {"sessionUpdate": "available_commands_update", "availableCommands": None},
+        {"sessionUpdate": "config_option_update", "configOptions": {}},
+        {"sessionUpdate": None},
+        {},
+    ],
+)
+def test_what_is_not_understood_is_kept_raw(update: dict[str, Any]) -> None:
+    """Unknown kinds, and known ones that cannot be read."""
+    name = update.get("sessionUpdate") or "update"
+    assert parts(update) == [RawResponsePart(id="p1", name=name, payload=update)]
+
+
+@pytest.mark.parametrize(
+    ("update", "action"),
+    [
+        (
+            {
+                "sessionUpdate": "available_commands_update",
+                "availableCommands": [{"name": "web", "description": "Search", "input": {"hint": "words"}}, {"name": "x"}, 1],
+            },
+            XCommandsChanged(
+                commands=(AgentCommand(name="web", description="Search", hint="words"), AgentCommand(name="x", description="")),
+                time=1,
+            ),
+        ),
+        ({"sessionUpdate": "current_mode_update", "currentModeId": "ask"}, XModeChanged(mode_id="ask", time=1)),
+        ({"sessionUpdate": "current_mode_update", "modeId": "ask"}, XModeChanged(mode_id="ask", time=1)),
+        (
+            {"sessionUpdate": "config_option_update", "configOptions": [{"id": "a"}, 3]},
+            XConfigOptionsChanged(config_options=({"id": "a"},), time=1),
+        ),
+        ({"sessionUpdate": "session_info_update", "title": "T"}, SessionTitleChanged(title="T", time=1)),
+        (
+            {"sessionUpdate": "usage_update", "used": 5.0, "size": 9, "cost": {"amount": 1, "currency": "USD"}},
+            XContextUsageChanged(used=5, size=9, cost=Cost(amount=1.0, currency="USD"), time=1),
+        ),
+        (
+            {"sessionUpdate": "usage_update", "used": 5, "size": 9, "cost": {"amount": "much"}},
+            XContextUsageChanged(used=5, size=9, time=1),
+        ),
+    ],
+)
+def test_what_concerns_the_session_is_for_its_channel(update: dict[str, Any], action: Any) -> None:
+    """And needs no turn."""
+    assert map_update(update, empty_chat(), None, 1) == (action,)
+    assert channel_of(action) == "session"
+
+
+def test_late_words_go_to_the_turn_they_belong_to() -> None:
+    """Wrapped, so that the running turn and its status stay."""
+    chat = applied(applied(finished(), chunk(" again")), call("completed", title="x"))
+    (turn,) = chat.turns
+    assert (text_of(chat), len(turn.response_parts), chat.active_turn) == ("Hi again", 2, None)
+
+
+def test_a_late_update_of_a_tool_call_finds_the_turn_that_made_it() -> None:
+    """Even while another turn runs."""
+    from agentnb.state import ChatTurnStarted, Message, MessageOrigin
+
+    chat = reduce_chat(after(call("in_progress", title="x")), ChatTurnComplete(turn_id="t1", time=2))
+    message = Message(text="next", origin=MessageOrigin(kind="user"))
+    chat = reduce_chat(chat, ChatTurnStarted(turn_id="t2", message=message, time=3))
+    chat = applied(chat, call(rawOutput="done"), "t2")
+    (part,) = chat.turns[0].response_parts
+    assert isinstance(part, ToolCallResponsePart)
+    assert part.tool_call.details is not None
+    assert part.tool_call.details.raw_output == "done"
+    assert chat.active_turn is not None
+    assert chat.active_turn.response_parts == ()
+
+
+def test_words_before_any_turn_open_a_finished_one_of_their_own() -> None:
+    """Some agents greet."""
+    chat = applied(applied(empty_chat(), chunk("Welcome"), None), chunk("!"), None)
+    assert ([turn.id for turn in chat.turns], text_of(chat), chat.active_turn) == (["agent-1"], "Welcome!", None)
+    assert chat.turns[0].message.origin.kind == "agent"
+
+
+def test_an_old_conversation_that_is_replayed_becomes_turns() -> None:
+    """ACP `session/load`: the user's words begin each."""
+    user = "user_message_chunk"
+    chat = empty_chat()
+    for update in (chunk("One", user), chunk("Ein"), chunk("One", user), call("completed", "tool_call", title="x")):
+        chat = applied(chat, update, None)
+    assert [(turn.message.text, len(turn.response_parts)) for turn in chat.turns] == [("One", 1), ("One", 1)]
+
+
+OPTIONS = [
+    {"optionId": "a", "name": "Always", "kind": "allow_always"},
+    {"optionId": "n", "name": "No", "kind": "reject_once"},
+    {"optionId": "odd", "kind": "explode"},
+    {"name": "no id"},
+    None,
+]
+
+
+def asked(chat: ChatState, tool_call: Any) -> tuple[str, Any]:
+    call_id, actions = map_permission({"toolCall": tool_call, "options": OPTIONS}, chat, "t1", 1)
+    for action in actions:
+        chat = reduce_chat(chat, action)
+    assert chat.active_turn is not None
+    states = [part.tool_call for part in chat.active_turn.response_parts if isinstance(part, ToolCallResponsePart)]
+    return call_id, next(state for state in states if state.tool_call_id == call_id)
+
+
+def test_a_permission_request_for_an_unknown_call_announces_it() -> None:
+    """With every option by its name, odd kinds as a denial."""
+    call_id, state = asked(empty_chat("x"), {"toolCallId": "c9", "title": "Write a.txt", "kind": "edit"})
+    assert isinstance(state, ToolCallPendingConfirmationState)
+    assert (call_id, state.confirmation_title, state.tool_name) == ("c9", "Write a.txt", "edit")
+    assert [(each.id, each.label, each.kind, each.option_kind) for each in state.options or ()] == [
+        ("a", "Always", "approve", "allow_always"),
+        ("n", "No", "deny", "reject_once"),
+        ("odd", "odd", "deny", "explode"),
+    ]
+
+
+@pytest.mark.parametrize("status", ["pending", "in_progress"])
+def test_a_permission_request_with_an_id_only_is_merged_with_what_is_known(status: str) -> None:
+    """The title, the input and the details stay."""
+    chat = after(call(status, "tool_call", title="Run ls", rawInput={"a": 1}))
+    call_id, state = asked(chat, {"toolCallId": "c1"})
+    assert isinstance(state, ToolCallPendingConfirmationState)
+    assert (call_id, state.confirmation_title, state.tool_input) == ("c1", "Run ls", '{"a":1}')
+
+
+@pytest.mark.parametrize("tool_call", [{"toolCallId": "c1"}, None, {}, [1]])
+def test_there_is_always_something_to_answer(tool_call: Any) -> None:
+    """A call that has ended, or no call at all: the question gets a place of its own."""
+    _, state = asked(after(call("completed", "tool_call", title="x")), tool_call)
+    assert isinstance(state, ToolCallPendingConfirmationState)
+
+
+def test_an_agent_that_does_not_wait_for_the_answer() -> None:
+    """Its call ends all the same: done, or skipped."""
+    for status, kind in (("completed", ToolCallCompletedState), ("failed", ToolCallCancelledState)):
+        chat = empty_chat("x")
+        for action in map_permission({"toolCall": {"toolCallId": "c1"}, "options": OPTIONS}, chat, "t1", 1)[1]:
+            chat = reduce_chat(chat, action)
+        chat = applied(applied(chat, call("in_progress")), call(status))
+        assert chat.active_turn is not None
+        (part,) = chat.active_turn.response_parts
+        assert isinstance(part, ToolCallResponsePart)
+        assert type(part.tool_call) is kind
+
+
+def test_the_answer_to_a_permission_request() -> None:
+    """ACP `RequestPermissionResponse`."""
+    assert permission_outcome("a") == {"outcome": {"outcome": "selected", "optionId": "a"}}
+    assert permission_outcome(None) == {"outcome": {"outcome": "cancelled"}}
+
+
+def test_a_new_session_brings_modes_and_config_options() -> None:
+    """The `models` of older agents become a config option."""
+    models = {"currentModelId": "m", "availableModels": [{"modelId": "m", "name": "M"}, {"name": "no id"}]}
+    modes = {"currentModeId": "ask", "availableModes": [{"id": "ask", "name": "Ask"}, {}]}
+    option = {
+        "id": "model", "name": "Model", "category": "model", "type": "select", "currentValue": "m",
+        "options": [{"value": "m", "name": "M", "description": ""}],
+    }
+    assert map_session({"sessionId": "s", "modes": modes, "models": models}) == (
+        XModesChanged(modes=SessionModes(current_mode_id="ask", available_modes=(SessionMode(id="ask", name="Ask"),))),
+        XConfigOptionsChanged(config_options=(option,)),
+    )
+    assert map_session({"sessionId": "s", "modes": None, "configOptions": None, "models": 3}) == ()
+
+
+def test_terminals_of_the_agents_own_are_shown() -> None:
+    """What comes in `_meta`, under ids that we never made."""
+    opened = call("in_progress", "tool_call", title="ls", _meta={"terminal_info": {"terminal_id": "z", "cwd": "/w"}})
+    printed = call(_meta={"terminal_output": {"terminal_id": "z", "data": "a\n"}})
+    ended = call("completed", _meta={"terminal_exit": {"terminal_id": "z", "exit_code": 0, "signal": None}})
+    view = TerminalView(id="z", command="ls", cwd="/w", output="a\n", exit_code=0, exited=True)
+    assert after(opened, printed, ended).terminals == (view,)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+KINDS = [
+    "user_message_chunk", "agent_message_chunk", "agent_thought_chunk", "tool_call", "tool_call_update", "plan",
+    "plan_update", "plan_removed", "available_commands_update", "current_mode_update", "config_option_update",
+    "session_info_update", "usage_update", "unheard_of",
+]
+FIELDS = [
+    "content", "messageId", "toolCallId", "title", "name", "kind", "status", "locations", "rawInput", "rawOutput",
+    "entries", "plan", "planId", "availableCommands", "currentModeId", "configOptions", "used", "size", "cost", "_meta",
+]
+STATUS = st.sampled_from(["pending", "in_progress", "completed", "failed"])
+ITEMS = st.sampled_from([[{"type": "content", "content": {"type": "text", "text": "x"}}], [{"type": "diff"}], "x"])
+VALUES = JSON | STATUS | ITEMS | st.sampled_from(["c1", {"type": "text", "text": "x"}, {"type": "text", "text": None}])
+UPDATES = st.builds(
+    lambda kind, fields: {**fields, "sessionUpdate": kind},
+    st.sampled_from(KINDS),
+    st.dictionaries(st.sampled_from(FIELDS), VALUES, max_size=6),
+)
+
+
+@given(st.lists(UPDATES, max_size=6), st.sampled_from(["t1", "gone", None]), st.booleans())
+def test_nothing_an_agent_sends_raises_or_cannot_be_written(
+    updates: list[dict[str, Any]], turn_id: str | None, running: bool
+) -> None:
+    """Whatever is wrong with it, and the state that comes of it survives the wire."""
+    chat = empty_chat("Hello") if running else empty_chat()
+    for update in updates:
+        chat = applied(chat, update, turn_id)
+        map_permission({"toolCall": update, "options": [update]}, chat, turn_id, 1)
+        map_session(update)
+    assert encode(decode(ChatState, encode(chat))) == encode(chat)

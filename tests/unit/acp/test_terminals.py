@@ -1,0 +1,137 @@
+"""The terminals service, asked by a real agent and by itself."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shlex
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentnb.acp.failure import RpcError
+from agentnb.acp.terminals import Terminals
+from agentnb.agent.watchdog import group_alive
+from agentnb.errors import OutsideWorkspace, PermissionDenied
+from agentnb.policy import Workspace
+from agentnb.state import XTerminalData, XTerminalExited, XTerminalOpened
+from tests.unit.acp.ear import Ear, talking
+
+SCRIPT = "echo $WORD; pwd; exit 3"
+PAUSE = "import signal, os; print(os.getpid(), flush=True); signal.pause()"
+
+
+def shown(ear: Ear) -> str:
+    return "".join(action.data for action in ear.terminals if isinstance(action, XTerminalData))
+
+
+async def test_an_agent_runs_a_command(tmp_path: Path) -> None:
+    """Create, wait, read, release; the listener sees it open, print and end."""
+    requests: list[Any] = [
+        ["terminal/create", {"command": "sh", "args": ["-c", SCRIPT], "env": [{"name": "WORD", "value": "hi"}]}],
+        ["terminal/wait_for_exit", {"terminalId": "$terminal"}],
+        ["terminal/output", {"terminalId": "$terminal"}],
+        ["terminal/release", {"terminalId": "$terminal"}],
+        ["terminal/output", {"terminalId": "$terminal"}],
+    ]
+    async with talking("works", tmp_path) as talk:
+        await talk.prompt(json.dumps(requests))
+        answers = [json.loads(line) for line in talk.ear.text.splitlines()]
+        ear = talk.ear
+    output = f"hi\n{tmp_path.resolve()}\n"
+    ended = {"exitCode": 3, "signal": None}
+    assert answers[1:4] == [ended, {"output": output, "truncated": False, "exitStatus": ended}, {}]
+    assert answers[4]["code"] == -32002
+    assert (ear.doors[0].kind, ear.doors[0].command) == ("terminal", "sh -c 'echo $WORD; pwd; exit 3'")
+    assert (type(ear.terminals[0]), shown(ear), type(ear.terminals[-1])) == (XTerminalOpened, output, XTerminalExited)
+    assert ear.terminals[-1].exit_code == 3
+
+
+@pytest.fixture
+async def ear() -> Ear:
+    return Ear()
+
+
+@pytest.fixture
+async def terminals(tmp_path: Path, ear: Ear) -> AsyncIterator[Terminals]:
+    terminals = Terminals(Workspace(tmp_path), ear)
+    yield terminals
+    await terminals.close()
+
+
+async def test_a_whole_line_in_command_goes_to_the_shell(terminals: Terminals, ear: Ear) -> None:
+    """Some agents do not split it."""
+    created = await terminals.create({"command": "echo one && echo two"})
+    assert await terminals.wait_for_exit(created) == {"exitCode": 0, "signal": None}
+    assert (shown(ear), ear.doors[0].command) == ("one\ntwo\n", "echo one && echo two")
+
+
+async def test_the_oldest_output_goes_at_the_limit_at_a_character(terminals: Terminals, ear: Ear) -> None:
+    """The agent gets the last bytes; the listener got all of it."""
+    created = await terminals.create({"command": "printf '%s' 'a€€'", "outputByteLimit": 4})
+    await terminals.wait_for_exit(created)
+    answer = await terminals.output(created)
+    assert (answer["output"], answer["truncated"], shown(ear)) == ("€", True, "a€€")
+
+
+async def test_killing_ends_the_command_and_its_children_and_keeps_the_output(terminals: Terminals, ear: Ear) -> None:
+    """The process group is gone, the terminal is not."""
+    line = f"{shlex.quote(sys.executable)} -c {shlex.quote(PAUSE)} & wait"
+    created = await terminals.create({"command": line})
+    while not shown(ear).strip():
+        await asyncio.sleep(0.01)
+    group = terminals._terminals[created["terminalId"]]._child.pid  # type: ignore[union-attr]
+    await terminals.kill(created)
+    assert await terminals.wait_for_exit(created) == {"exitCode": None, "signal": "SIGKILL"}
+    assert (group_alive(group), (await terminals.output(created))["output"]) == (False, shown(ear))
+
+
+async def test_closing_ends_every_command(terminals: Terminals, ear: Ear) -> None:
+    """Nothing outlives its session."""
+    for _ in range(3):
+        await terminals.create({"command": sys.executable, "args": ["-c", PAUSE]})
+    groups = [terminal._child.pid for terminal in terminals._terminals.values()]  # type: ignore[union-attr]
+    await terminals.close()
+    assert [group_alive(group) for group in groups] == [False] * 3
+
+
+async def test_endless_output_does_not_starve_the_loop(terminals: Terminals, ear: Ear) -> None:
+    """It is read no faster than it is shown."""
+    created = await terminals.create({"command": "yes", "outputByteLimit": 1000})
+    loop = asyncio.get_running_loop()
+    worst, before = 0.0, loop.time()
+    for _ in range(30):
+        await asyncio.sleep(0.01)
+        worst, before = max(worst, loop.time() - before), loop.time()
+    await terminals.release(created)
+    assert worst < 0.5
+    assert len(shown(ear)) < 20 * 1024 * 1024
+
+
+@pytest.mark.parametrize(
+    ("params", "error", "says"),
+    [
+        ({"command": "no-such-program"}, RpcError, "no program 'no-such-program'"),
+        ({"command": ""}, RpcError, "must name a program"),
+        ({"command": "ls", "cwd": "/"}, OutsideWorkspace, "outside the workspace"),
+        ({"command": "ls", "cwd": "nowhere"}, RpcError, "could not be run"),
+        ({"command": "l\0s", "args": ["x"]}, RpcError, "no program"),
+    ],
+)
+async def test_what_cannot_be_run_is_refused_by_name(
+    terminals: Terminals, params: dict[str, Any], error: type[Exception], says: str
+) -> None:
+    """A clear error each."""
+    with pytest.raises(error, match=says):
+        await terminals.create(params)
+
+
+async def test_a_denied_command_is_not_run(tmp_path: Path) -> None:
+    """The reason is the listener's."""
+    terminals = Terminals(Workspace(tmp_path), Ear(deny="not today"))
+    with pytest.raises(PermissionDenied, match="not today"):
+        await terminals.create({"command": "touch", "args": ["made"]})
+    assert list(tmp_path.iterdir()) == []
