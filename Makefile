@@ -82,6 +82,8 @@ check-python: $(VENV)/.installed
 	$(BIN)/mypy
 	PYTHONUTF8=1 $(BIN)/lint-imports --no-logo
 	$(BIN)/python scripts/gen_types.py --check
+	$(BIN)/python scripts/gen_eliza_docs.py --check
+	$(BIN)/python scripts/gen_cli_docs.py --check
 
 check-js: js/node_modules/.installed
 	cd js && $(NPM) run --silent check
@@ -91,8 +93,10 @@ fix: $(VENV)/.installed js/node_modules/.installed ## let the formatters do what
 	$(BIN)/ruff format .
 	cd js && $(NPM) run --silent fix
 
-types: $(VENV)/.installed js/node_modules/.installed ## JSON Schema and TypeScript types from the Python state
+types: $(VENV)/.installed ## what is generated: TypeScript types, reference pages
 	$(BIN)/python scripts/gen_types.py
+	$(BIN)/python scripts/gen_eliza_docs.py
+	$(BIN)/python scripts/gen_cli_docs.py
 
 test-unit: $(VENV)/.installed ## Python, one process
 	$(PYTEST) tests/unit $(PYTEST_ARGS)

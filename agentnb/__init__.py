@@ -6,7 +6,7 @@ Example:
     >>> import agentnb
     >>> turn = agentnb.start("eliza").prompt("Hello")  # doctest: +SKIP
     >>> turn.wait().text  # doctest: +SKIP
-    'How do you do. Please tell me your problem.'
+    'Hello. I am eliza. What are you working on?'
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _PUBLIC = {
     "start": "agentnb.api.start",
 }
 
-__all__ = ["AgentnbError", "Session", "Turn", "__version__", "agents", "chat", "start"]  # noqa: F822 - lazy
+__all__ = ["AgentnbError", "Session", "Turn", "__version__", "agents", "chat", "start"]
 
 
 def __getattr__(name: str) -> Any:

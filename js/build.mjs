@@ -19,7 +19,8 @@ export const cssText = {
 
 /**
  * Only marked's lexer is used, but its module makes a whole `Marked` when loaded, which keeps parser and renderers in
- * the bundle. Without that tail they are dropped; when a new version looks different, everything stays in.
+ * the bundle. Without that tail they are dropped, and with them two options that we do not use. When a new version
+ * looks different, everything stays in.
  */
 export const lexerOnly = {
   name: "lexer-only",
@@ -29,7 +30,8 @@ export const lexerOnly = {
       const tail = /var (\w+)=new \w+;function (\w+)\(\w+,\w+\)\{return \1\.parse\(/.exec(source);
       const lexer = /(\w+) as Lexer/.exec(source)?.[1];
       if (!tail || !lexer) return { contents: source };
-      return { contents: `${source.slice(0, tail.index)}export{${lexer} as Lexer};` };
+      const used = source.slice(0, tail.index).replaceAll("this.options.pedantic", "false");
+      return { contents: `${used.replaceAll("this.options.extensions", "undefined")}export{${lexer} as Lexer};` };
     });
   },
 };

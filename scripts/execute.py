@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import nbformat
 from nbclient import NotebookClient
@@ -17,7 +18,7 @@ CELL_SECONDS = 120
 
 def execute(path: Path) -> None:
     """Run every cell in the notebook's own folder and write the outputs back."""
-    document = nbformat.read(path, as_version=4)
+    document: Any = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
     client = NotebookClient(
         document,
         timeout=CELL_SECONDS,
@@ -33,7 +34,7 @@ def execute(path: Path) -> None:
         for output in cell.get("outputs", ()):
             output.pop("transient", None)
     nbformat.validate(document)
-    nbformat.write(document, path)
+    nbformat.write(document, path)  # type: ignore[no-untyped-call]
 
 
 def main() -> None:

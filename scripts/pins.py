@@ -7,13 +7,18 @@ Packages that no longer support the oldest Python of ours are pinned for the new
 from __future__ import annotations
 
 import re
+import sys
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 
-import tomllib  # the one who makes pins has a newer Python
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 PYPROJECT = Path(__file__).parents[1] / "pyproject.toml"
 OLDEST = "3.10.99"

@@ -8,15 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 from typing import TYPE_CHECKING, Any
-
-import msgspec
 
 from agentnb.acp.fields import mapping, objects, text
 from agentnb.acp.peer import Peer
 from agentnb.acp.services import client_capabilities, own_info, serve
-from agentnb.acp.sessions import Sessions
+from agentnb.acp.sessions import NewSession, Sessions
 from agentnb.errors import AgentnbError, AgentStartFailed, ProtocolError
 
 if TYPE_CHECKING:
@@ -27,24 +24,12 @@ if TYPE_CHECKING:
     from agentnb.acp.peer import Done
     from agentnb.agent.catalog import AgentSpec
 
-log = logging.getLogger("agentnb.acp")
-
 PROTOCOL = 1
 """The version of the Agent Client Protocol that is spoken here."""
 
 _CLOSE_TIMEOUT = 5.0
 
-
-class NewSession(msgspec.Struct, frozen=True, kw_only=True):
-    """The agent's answer to ``session/new`` or ``session/load``.
-
-    Args:
-        session_id: The agent's id of the session.
-        raw: The whole answer; :func:`agentnb.acp.mapper.map_session` reads it.
-    """
-
-    session_id: str
-    raw: dict[str, Any]
+__all__ = ["Agent", "NewSession"]
 
 
 class Agent:
@@ -310,10 +295,4 @@ class Agent:
         return await serve(method, params, self._sessions, self.spec.capabilities)
 
     async def _lost(self, reason: AgentnbError) -> None:
-        routes = self._sessions.forget_all()
-        for route in routes:
-            try:
-                route.listener.lost(reason)
-            except Exception:
-                log.exception("a listener failed")
-        await asyncio.gather(*(route.terminals.close() for route in routes))
+        await self._sessions.lose(reason)

@@ -119,7 +119,7 @@ def _bytes(path: Path) -> bytes:
             raise RpcError(INVALID_PARAMS, f"{path} is not a file.")
         if state.st_size > LIMIT:
             raise RpcError(INVALID_PARAMS, f"{path} has {state.st_size} bytes, more than the {LIMIT} that are read.")
-        with open(descriptor, "rb", closefd=False) as file:  # noqa: PTH123 - opened so that no pipe can block us
+        with open(descriptor, "rb", closefd=False) as file:
             return file.read(LIMIT)
     finally:
         os.close(descriptor)

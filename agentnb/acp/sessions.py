@@ -10,6 +10,8 @@ import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from agentnb.acp.failure import INVALID_PARAMS, RpcError
 from agentnb.acp.files import Files
 from agentnb.acp.merge import merge
@@ -18,11 +20,24 @@ from agentnb.policy.workspace import Workspace
 
 if TYPE_CHECKING:
     from agentnb.acp.listener import Listener
+    from agentnb.errors import AgentnbError
 
 log = logging.getLogger("agentnb.acp")
 
 EARLY = 10_000
 """How many updates for sessions not known yet are kept."""
+
+
+class NewSession(msgspec.Struct, frozen=True, kw_only=True):
+    """The agent's answer to ``session/new`` or ``session/load``.
+
+    Args:
+        session_id: The agent's id of the session.
+        raw: The whole answer; :func:`agentnb.acp.mapper.map_session` reads it.
+    """
+
+    session_id: str
+    raw: dict[str, Any]
 
 
 class Route:
@@ -104,11 +119,16 @@ class Sessions:
         """The session is closed: nothing more is delivered."""
         return self._routes.pop(session, None)
 
-    def forget_all(self) -> list[Route]:
-        """The agent is gone."""
+    async def lose(self, reason: AgentnbError) -> None:
+        """The agent is gone: tell every listener, end every terminal."""
         routes, self._routes = list(self._routes.values()), {}
         self._change()
-        return routes
+        for route in routes:
+            try:
+                route.listener.lost(reason)
+            except Exception:
+                log.exception("a listener failed")
+        await asyncio.gather(*(route.terminals.close() for route in routes))
 
     async def route(self, params: dict[str, Any]) -> Route:
         """Where the request with *params* leads; one that is early waits for its session.

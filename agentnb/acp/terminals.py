@@ -30,6 +30,7 @@ DEFAULT_LIMIT = 1024 * 1024
 
 _FLUSH = 0.04
 _BURST = 256 * 1024
+_SHELLS = {"sh", "bash", "zsh", "dash", "ksh", "fish"}
 
 
 class Terminal:
@@ -172,7 +173,7 @@ class Terminals:
         cwd = self._workspace.resolve(str(params.get("cwd") or self._workspace.root))
         env = inherited(_variables(params.get("env")))
         command = _command(words, cwd, env)
-        shown = words[0] if len(words) == 1 else shlex.join(words)
+        shown = _shown(words)
         await self._listener.authorize(Door(kind="terminal", title=f"Run {shown}", command=shown, path=str(cwd)))
         terminal = Terminal(_limit(params.get("outputByteLimit")), self._listener)
         self._terminals[terminal.id] = terminal
@@ -225,6 +226,17 @@ def _words(params: dict[str, Any]) -> list[str]:
     if not isinstance(command, str) or not command.strip():
         raise RpcError(INVALID_PARAMS, "`command` must name a program.")
     return [command, *(word for word in args if isinstance(word, str))] if isinstance(args, list) else [command]
+
+
+def _shown(words: list[str]) -> str:
+    """The line that people see: what a shell is told, rather than that it is one."""
+    match words:
+        case [line]:
+            return line
+        case [shell, "-c" | "-lc", line] if Path(shell).name in _SHELLS:
+            return line
+        case _:
+            return shlex.join(words)
 
 
 def _command(words: list[str], cwd: Path, env: dict[str, str]) -> list[str]:

@@ -13,7 +13,7 @@ import sys
 from typing import TYPE_CHECKING, Any, cast
 
 from agentnb.agent.guard import GUARD
-from agentnb.agent.watchdog import MARK, group_alive, marked, signal_group, signal_marked
+from agentnb.agent.watchdog import MARK, ROUNDS, STEP, group_alive, marked, signal_group, signal_marked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 DRAIN = 0.25
 """Seconds that output may still come after the program ended (a child of its own can hold the pipe open for ever)."""
-
-_STEP = 0.02
 
 
 class Child(asyncio.SubprocessProtocol):
@@ -143,8 +141,10 @@ class Child(asyncio.SubprocessProtocol):
             await self._until_gone(0.7)
         if await self._left():
             signal_group(self.pid, signal.SIGKILL)
-        while await asyncio.to_thread(signal_marked, self._mark, signal.SIGKILL):  # noqa: ASYNC110 - as in _left
-            await asyncio.sleep(_STEP)
+        for _ in range(ROUNDS):  # some fork while they are killed
+            if not await asyncio.to_thread(signal_marked, self._mark, signal.SIGKILL):
+                break
+            await asyncio.sleep(STEP)
         await self._until_gone(1.0)
         GUARD.discard(self.pid)
 
@@ -152,7 +152,7 @@ class Child(asyncio.SubprocessProtocol):
         loop = asyncio.get_running_loop()
         deadline = loop.time() + seconds
         while loop.time() < deadline and await self._left():  # noqa: ASYNC110 - as in _left
-            await asyncio.sleep(_STEP)
+            await asyncio.sleep(STEP)
 
     async def _left(self) -> bool:
         """Whether anything of the child still runs: no system tells when a group ends, so one has to look."""

@@ -24,6 +24,7 @@ GRACE = 0.7
 """Seconds between the request to end and the kill."""
 
 STEP = 0.02
+ROUNDS = 50
 
 
 def marked(owner: str) -> list[int]:
@@ -96,7 +97,9 @@ def end(groups: set[int], owner: str) -> None:
         select.select([], [], [], STEP)
     for group in groups:
         signal_group(group, signal.SIGKILL)
-    while signal_marked(owner, signal.SIGKILL):  # those that fork while they are killed
+    for _ in range(ROUNDS):  # some fork while they are killed
+        if not signal_marked(owner, signal.SIGKILL):
+            break
         select.select([], [], [], STEP)
 
 

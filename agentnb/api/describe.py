@@ -18,7 +18,7 @@ HEAD_ITEMS = 20
 
 
 def describe(value: Any, name: str | None = None) -> SimpleMessageAttachment:
-    """An attachment that shows *value* to the agent.
+    r"""An attachment that shows *value* to the agent.
 
     Args:
         value: Any object. A frame is shown by shape, columns and head; an array by shape, dtype and a summary; a
@@ -30,7 +30,7 @@ def describe(value: Any, name: str | None = None) -> SimpleMessageAttachment:
 
     Example:
         >>> describe([1, 2, 3], "xs").model_representation
-        'xs: list, length 3\\n[1, 2, 3]'
+        'xs: list, length 3\n[1, 2, 3]'
     """
     label = name or getattr(value, "__name__", None) or type(value).__name__
     head, body = _describe(value)

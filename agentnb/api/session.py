@@ -25,7 +25,7 @@ class Session:
     Example:
         >>> session = agentnb.start("eliza")  # doctest: +SKIP
         >>> session.prompt("Hello").wait().text  # doctest: +SKIP
-        'How do you do. Please tell me your problem.'
+        'Hello. I am eliza. What are you working on?'
     """
 
     def __init__(self, conversation: Conversation) -> None:
@@ -73,9 +73,7 @@ class Session:
         """The texts of the prompts that wait, first in line first."""
         return tuple(waiting.message.text for waiting in self.chat.queued_messages or ())
 
-    def prompt(
-        self, text: str, context: Iterable[Any] = (), *, attachments: Iterable[MessageAttachment] = ()
-    ) -> Turn:
+    def prompt(self, text: str, context: Iterable[Any] = (), *, attachments: Iterable[MessageAttachment] = ()) -> Turn:
         """Send *text* to the agent; returns at once. While a turn runs the prompt waits in the queue.
 
         Args:
@@ -126,7 +124,7 @@ class Session:
         self._conversation.host.loop.submit(self._conversation.restart()).result(timeout)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        from agentnb.comm import frontend  # noqa: PLC0415 - ipywidgets only where something is shown
+        from agentnb.comm import frontend
 
         return frontend.chat_view(self)._repr_mimebundle_(**kwargs)
 

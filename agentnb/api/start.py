@@ -63,9 +63,7 @@ def start(
         raise UsageError(message, hint="Give the folder that the agent shall work in.")
     find_program(spec, folder, {**os.environ, **spec.env, **(env or {})}.get("PATH"))
     host = current_host()
-    conversation = host.loop.call(
-        lambda: host.open(spec, cwd=folder, env=env, mode=permissions, title=title)
-    )
+    conversation = host.loop.call(lambda: host.open(spec, cwd=folder, env=env, mode=permissions, title=title))
     return Session(conversation)
 
 
@@ -75,7 +73,7 @@ def chat(session: Session | None = None) -> Any:
     Example:
         >>> agentnb.chat()  # doctest: +SKIP
     """
-    from agentnb.comm import frontend  # noqa: PLC0415 - ipywidgets only where something is shown
+    from agentnb.comm import frontend
 
     return frontend.chat_view(session)
 

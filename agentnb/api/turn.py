@@ -323,7 +323,7 @@ def _running_loop() -> asyncio.AbstractEventLoop | None:
 
 def _nest() -> bool:
     """Make the running loop re-entrant; False where it is of a kind that cannot be."""
-    import nest_asyncio  # noqa: PLC0415 - only where a loop already runs
+    import nest_asyncio
 
     try:
         nest_asyncio.apply()

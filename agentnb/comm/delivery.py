@@ -63,7 +63,7 @@ class Delivery:
         wait = self._last_flush + FLUSH_SECONDS - self._host.loop.time()
         self._host.loop.later(max(0.0, wait), self._flush)
 
-    def _on_envelope(self, channel: Channel[Any], envelope: Envelope) -> None:
+    def _on_envelope(self, _channel: Channel[Any], envelope: Envelope) -> None:
         if envelope.rejection_reason is not None and envelope.origin is not None:
             client = self.clients.get(envelope.origin.client_id)
             if client is not None:

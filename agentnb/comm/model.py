@@ -22,13 +22,13 @@ if not (STATIC / "widget.js").exists():
     raise AgentnbError(MESSAGE, hint="In a checkout run `make build`; otherwise install agentnb again.")
 
 
-class HostModel(anywidget.AnyWidget):  # type: ignore[misc]
+class HostModel(anywidget.AnyWidget):
     """The one model that messages travel on. It has no synced state of its own: state travels as messages."""
 
     _esm = STATIC / "widget.js"
 
 
-class PanelModel(anywidget.AnyWidget):  # type: ignore[misc]
+class PanelModel(anywidget.AnyWidget):
     """What one display shows.
 
     Attributes:

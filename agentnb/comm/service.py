@@ -135,8 +135,9 @@ class Service:
     def _unsubscribe(self, client_id: str, raw: bytes) -> dict[str, Any]:
         params = msgspec.json.decode(raw, type=m.ChannelsParams)
         client = self.delivery.heard(client_id)
-        for uri in params.channels if client is not None else ():
-            client.unsubscribe(uri)
+        if client is not None:
+            for uri in params.channels:
+                client.unsubscribe(uri)
         return {}
 
     def _create_session(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002 - same for every client

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentnb.acp.mapper import channel_of, map_session, map_update
@@ -32,6 +31,7 @@ from agentnb.state import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from pathlib import Path
 
     from agentnb.acp.agent import Agent
     from agentnb.agent.catalog import AgentSpec
@@ -168,9 +168,7 @@ class Conversation:
     def updates(self, updates: list[dict[str, Any]]) -> None:
         """Take the agent's updates, in order (ACP ``session/update``)."""
         for update in updates:
-            chat = self.chat.state
-            turn_id = chat.active_turn.id if chat.active_turn else (chat.turns[-1].id if chat.turns else None)
-            for action in map_update(update, chat, turn_id, now_ms()):
+            for action in map_update(update, self.chat.state, self.turns.speaking, now_ms()):
                 if isinstance(action, SessionTitleChanged):
                     self._named = True
                 self.dispatch(action)
@@ -235,6 +233,11 @@ class Conversation:
         self.dispatch(XAgentChanged(agent_process=failed, time=now_ms()))
         self.dispatch(SessionCreationFailed(error=info, time=now_ms()))
 
+    def learn(self, answer: dict[str, Any]) -> None:
+        """Take what the agent says of its modes and options when it answers (ACP ``configOptions``)."""
+        for action in map_session(answer, now_ms()):
+            self.dispatch(action)
+
     async def _leave(self) -> None:
         agent, session_id = self.agent, self.session_id
         self.agent = self.session_id = None
@@ -272,4 +275,5 @@ def _new_session(uri: str, spec: AgentSpec, cwd: Path, title: str | None) -> Ses
 
 
 def _new_chat(uri: str, title: str) -> ChatState:
-    return ChatState(resource=uri, title=title, status=SessionStatus.IDLE, modified_at="1970-01-01T00:00:00.000Z", turns=())
+    epoch = "1970-01-01T00:00:00.000Z"
+    return ChatState(resource=uri, title=title, status=SessionStatus.IDLE, modified_at=epoch, turns=())

@@ -132,7 +132,9 @@ class Host:
         """Tell the client that dispatched *action* why it was not accepted; the channel does not move."""
         self.emit(
             channel,
-            Envelope(channel=channel.uri, index=max(1, channel.index), action=action, origin=origin, rejection_reason=reason),
+            Envelope(
+                channel=channel.uri, index=max(1, channel.index), action=action, origin=origin, rejection_reason=reason
+            ),
         )
 
     def close(self, timeout: float = STOP_TIMEOUT) -> None:
@@ -152,7 +154,7 @@ _pid = 0
 
 def current_host() -> Host:
     """This process's host, made at the first call; safe from any thread."""
-    global _current, _pid  # noqa: PLW0603 - one host per process is the point
+    global _current, _pid
     with _lock:
         if _current is None or _pid != os.getpid():
             _current, _pid = Host(), os.getpid()

@@ -95,9 +95,7 @@ def _confirm(conversation: Conversation, action: ChatToolCallConfirmed, origin: 
     conversation.permissions.answer(action.tool_call_id, option)
 
 
-async def _choose(
-    conversation: Conversation, action: XModeChanged | XConfigOptionChosen, origin: ActionOrigin
-) -> None:
+async def _choose(conversation: Conversation, action: XModeChanged | XConfigOptionChosen, origin: ActionOrigin) -> None:
     """Ask the agent for another mode or option; the state follows what the agent accepts."""
     try:
         agent = await conversation.ready()
@@ -105,7 +103,8 @@ async def _choose(
         if isinstance(action, XModeChanged):
             await agent.set_mode(session_id, action.mode_id)
         else:
-            await agent.set_config_option(session_id, action.config_id, action.value)
+            answer = await agent.set_config_option(session_id, action.config_id, action.value)
+            conversation.learn(answer)
     except AgentnbError as error:
         conversation.host.reject(conversation.session, action, origin, str(error))
         return

@@ -52,7 +52,7 @@ class Permissions:
 
     async def request(self, params: dict[str, Any]) -> dict[str, Any]:
         """Answer the agent's request (ACP ``session/request_permission``)."""
-        turn = self._conversation.chat.state.active_turn
+        turn = self._speaking_turn()
         if turn is None:
             return CANCELLED
         await self._until_free(str(params.get("toolCall", {}).get("toolCallId", "")))
@@ -70,7 +70,7 @@ class Permissions:
         Raises:
             PermissionDenied: If the policy or the user says no, or the turn is over.
         """
-        turn = self._conversation.chat.state.active_turn
+        turn = self._speaking_turn()
         if turn is None:
             message = f"{door.title}: refused, no turn is running."
             raise PermissionDenied(message, hint="Ask again within a turn.")
@@ -97,6 +97,11 @@ class Permissions:
     def forget_grants(self) -> None:
         """A new turn begins: what was allowed once is allowed no more."""
         self._granted.clear()
+
+    def _speaking_turn(self) -> ActiveTurn | None:
+        """The running turn, if it is the one that the agent works on: after a cancel it may still be at the old one."""
+        turn = self._conversation.chat.state.active_turn
+        return turn if turn is not None and turn.id == self._conversation.turns.speaking else None
 
     async def _decide(
         self, turn_id: str, call_id: str, door: Door, options: tuple[ConfirmationOption, ...]
@@ -193,9 +198,7 @@ def _choose(options: tuple[ConfirmationOption, ...], *, allow: bool) -> Confirma
     return choose_option(options, allow=False) if chosen is None and allow else chosen
 
 
-def _confirmed(
-    turn_id: str, call_id: str, chosen: ConfirmationOption | None, reason: str
-) -> ChatToolCallConfirmed:
+def _confirmed(turn_id: str, call_id: str, chosen: ConfirmationOption | None, reason: str) -> ChatToolCallConfirmed:
     approved = chosen is not None and chosen.kind == "approve"
     return ChatToolCallConfirmed(
         turn_id=turn_id,

@@ -35,9 +35,7 @@ class AgentPool:
         key = _key(conversation)
         launch = self._launches.get(key)
         if launch is None or _is_over(launch):
-            launch = self._loop.spawn(
-                Agent.launch(conversation.spec, cwd=conversation.cwd, env=conversation.env)
-            )
+            launch = self._loop.spawn(Agent.launch(conversation.spec, cwd=conversation.cwd, env=conversation.env))
             self._launches[key] = launch
         self._users.setdefault(key, set()).add(conversation.tab_id)
         return await asyncio.shield(launch)

@@ -22,6 +22,7 @@ from agentnb.state import (
     ChatTurnStarted,
     ChatUsage,
     ErrorInfo,
+    PendingMessageKind,
     UsageInfo,
     XLate,
 )
@@ -47,6 +48,17 @@ class Turns:
         self._cancel_grace = cancel_grace
         self._answer: asyncio.Future[None] | None = None
         self._replacing = False
+        self._prompted: str | None = None
+
+    @property
+    def speaking(self) -> str | None:
+        """The turn that what the agent says now belongs to: the one whose prompt it answers, else the latest."""
+        chat = self._conversation.chat.state
+        if not self.settled:
+            return self._prompted
+        if chat.active_turn is not None:
+            return chat.active_turn.id
+        return chat.turns[-1].id if chat.turns else None
 
     @property
     def settled(self) -> bool:
@@ -59,7 +71,7 @@ class Turns:
         if chat.active_turn is None and not chat.queued_messages:
             self._begin(turn_id, message, origin=origin)
         else:
-            queued = ChatPendingMessageSet(kind="queued", id=turn_id, message=message, time=now_ms())
+            queued = ChatPendingMessageSet(kind=PendingMessageKind.QUEUED, id=turn_id, message=message, time=now_ms())
             self._conversation.dispatch(queued, origin)
 
     def pump(self) -> None:
@@ -79,7 +91,7 @@ class Turns:
             self.pump()
             return True
         if any(waiting.id == turn_id for waiting in chat.queued_messages or ()):
-            removed = ChatPendingMessageRemoved(kind="queued", id=turn_id, time=now_ms())
+            removed = ChatPendingMessageRemoved(kind=PendingMessageKind.QUEUED, id=turn_id, time=now_ms())
             self._conversation.dispatch(removed, origin)
             return True
         return False
@@ -117,7 +129,7 @@ class Turns:
         session_id = self._conversation.session_id
         if not self._is_active(turn_id) or session_id is None:
             return
-        self._answer = asyncio.get_running_loop().create_future()
+        self._answer, self._prompted = asyncio.get_running_loop().create_future(), turn_id
         blocks = prompt_blocks(message, agent.prompt_capabilities)
         agent.prompt(session_id, blocks, partial(self._answered, turn_id))
 

@@ -27,9 +27,7 @@ if TYPE_CHECKING:
 LONGEST_CELLS = 20_000
 """Characters of notebook cells that one mention attaches; the oldest are left out first."""
 _END = r"""[^\s`"'()\[\]{}<>,;!?*]"""
-_MENTION = re.compile(
-    rf"""(?<![^\s(\[{{"'“‘,;:>*])@(?:"(?P<quoted>[^"\n]+)"|(?P<word>[^\W\d]{_END}*|[.~/]{_END}+))"""
-)
+_MENTION = re.compile(rf"""(?<![^\s(\[{{"'“‘,;:>*])@(?:"(?P<quoted>[^"\n]+)"|(?P<word>[^\W\d]{_END}*|[.~/]{_END}+))""")
 _CODE = re.compile(
     r"(?P<fence>```|~~~).*?(?:(?P=fence)|\Z)"
     r"|(?P<ticks>`+)[^`].*?(?P=ticks)"

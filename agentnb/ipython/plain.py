@@ -74,26 +74,29 @@ class GrowingText:
 
     def __init__(self) -> None:
         self._part = 0
-        self._length = 0
+        self._read = 0
+        self._begun = False
 
     def read(self, turn: Turn | ActiveTurn | None) -> str:
         """What is new in *turn* since the last call."""
-        if turn is None:
-            return ""
         pieces: list[str] = []
-        while self._part < len(turn.response_parts):
-            part = turn.response_parts[self._part]
-            last = self._part == len(turn.response_parts) - 1 and not isinstance(turn, Turn)
-            if last and not _grows(part) and not _is_settled(part):
+        parts = turn.response_parts if turn is not None else ()
+        while self._part < len(parts):
+            part = parts[self._part]
+            growing = self._part == len(parts) - 1 and not isinstance(turn, Turn)
+            if growing and not (_grows(part) or _is_settled(part)):
                 break
-            text = part_text(part)
-            pieces.append(text[self._length :])
-            self._length = len(text)
-            if last:
+            pieces.append(self._new(part_text(part)))
+            if growing:
                 break
-            pieces.append("\n\n" if text else "")
-            self._part, self._length = self._part + 1, 0
+            self._part, self._read = self._part + 1, 0
         return "".join(pieces)
+
+    def _new(self, text: str) -> str:
+        gap = "\n\n" if text and not self._read and self._begun else ""
+        new, self._read = text[self._read :], len(text)
+        self._begun = self._begun or bool(text)
+        return gap + new
 
 
 def _grows(part: ResponsePart) -> bool:

@@ -12,8 +12,6 @@ from agentnb.state import ChatDelta, ChatReasoning, Envelope
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-type_of_delta = (ChatDelta, ChatReasoning)
-
 
 def merge_envelopes(envelopes: Iterable[Envelope]) -> list[Envelope]:
     """Join neighbouring deltas of one part into one envelope that spans ``first..index``.
@@ -30,7 +28,7 @@ def merge_envelopes(envelopes: Iterable[Envelope]) -> list[Envelope]:
 def _numbered(envelopes: Iterable[Envelope]) -> Iterator[tuple[object, Envelope]]:
     for envelope in envelopes:
         action = envelope.action
-        if isinstance(action, type_of_delta) and envelope.origin is None and action.meta is None:
+        if isinstance(action, ChatDelta | ChatReasoning) and envelope.origin is None and action.meta is None:
             yield (type(action), action.turn_id, action.part_id), envelope
         else:
             yield envelope.index, envelope
@@ -41,10 +39,11 @@ def _join(group: list[tuple[object, Envelope]]) -> Envelope:
     if len(envelopes) == 1:
         return envelopes[0]
     first, last = envelopes[0], envelopes[-1]
-    text = "".join(e.action.content for e in envelopes if isinstance(e.action, type_of_delta))
+    deltas = [envelope.action for envelope in envelopes if isinstance(envelope.action, ChatDelta | ChatReasoning)]
+    text = "".join(delta.content for delta in deltas)
     return Envelope(
         channel=first.channel,
         first=first.first if first.first is not None else first.index,
         index=last.index,
-        action=replace(last.action, content=text),
+        action=replace(deltas[-1], content=text),
     )

@@ -30,6 +30,8 @@ class Workspace:
         """
         try:
             real = (self.root / path).resolve()
+            if any(each.is_symlink() for each in (real, *real.parents)):  # a loop, from Python 3.13 on
+                raise RuntimeError("a loop of links")
         except (OSError, RuntimeError, ValueError) as error:  # a loop of links, a NUL
             raise OutsideWorkspace(f"{path!r} is not a path that can be followed: {error}.") from error
         if real != self.root and self.root not in real.parents:

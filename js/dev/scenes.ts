@@ -1,8 +1,8 @@
 /** The states that the development page can show, by name. */
 import type { ActiveTurn, ChatState, ResponsePart, SessionState, ToolCallState, Turn } from "../src/state/types.gen";
 import type { What } from "../src/view/store";
-import { ANSWER, DIFF_NEW, DIFF_OLD, PICTURE } from "./texts";
 import { ScriptedStore } from "./store";
+import { ANSWER, DIFF_NEW, DIFF_OLD, PICTURE } from "./texts";
 
 const SESSION = "claude:/analysis";
 const CHAT = `${SESSION}/chat`;
@@ -26,63 +26,182 @@ const THOUGHT = {
     "**Looking at the fit**\n\nThe residuals grow with `x`, so the noise is not constant. I should look at how the weights are made before I blame the optimiser.",
 } as ResponsePart;
 
-const READ = tool({ toolCallId: "t1", displayName: "Read fit.py", ...done, toolInput: '{"path":"src/fit.py","limit":120}',
-  details: { kind: "read", locations: [{ path: "src/fit.py", line: 42 }], content: [{ type: "text", text: "def fit(x, y):\n    # weights are missing\n    return curve_fit(model, x, y)\n" }] } });
-const SEARCH = tool({ toolCallId: "t2", displayName: "Search for “weights”", ...done, details: { kind: "search", locations: [{ path: "src/fit.py" }, { path: "tests/test_fit.py" }], rawOutput: { matches: 7 } } });
-const EDIT = tool({ toolCallId: "t3", displayName: "Edit src/model.py", ...done, confirmed: "user-action",
+const READ = tool({
+  toolCallId: "t1",
+  displayName: "Read fit.py",
+  ...done,
+  toolInput: '{"path":"src/fit.py","limit":120}',
+  details: {
+    kind: "read",
+    locations: [{ path: "src/fit.py", line: 42 }],
+    content: [{ type: "text", text: "def fit(x, y):\n    # weights are missing\n    return curve_fit(model, x, y)\n" }],
+  },
+});
+const SEARCH = tool({
+  toolCallId: "t2",
+  displayName: "Search for “weights”",
+  ...done,
+  details: {
+    kind: "search",
+    locations: [{ path: "src/fit.py" }, { path: "tests/test_fit.py" }],
+    rawOutput: { matches: 7 },
+  },
+});
+const EDIT = tool({
+  toolCallId: "t3",
+  displayName: "Edit src/model.py",
+  ...done,
+  confirmed: "user-action",
   selectedOption: { id: "a", label: "Yes, allow once", kind: "approve" },
-  details: { kind: "edit", locations: [{ path: "src/model.py", line: 3 }], content: [{ type: "diff", path: "/home/ada/project/src/model.py", oldText: DIFF_OLD, newText: DIFF_NEW }] } });
-const RUN = tool({ toolCallId: "t4", displayName: "Run the tests", status: "running", confirmed: "not-needed", toolInput: "pytest -q tests/test_fit.py",
-  details: { kind: "execute", content: [{ type: "terminal", terminalId: "term-1" }] } });
-const RAN = tool({ toolCallId: "t4", displayName: "Run the tests", ...done, toolInput: "pytest -q tests/test_fit.py",
-  details: { kind: "execute", content: [{ type: "terminal", terminalId: "term-1" }] } });
-const FAILED = tool({ toolCallId: "t5", displayName: "Fetch https://example.org/data.csv", ...done, success: false, error: { message: "404 Not Found" }, toolInput: '{"url":"https://example.org/data.csv"}', details: { kind: "fetch" } });
-const DENIED = tool({ toolCallId: "t6", displayName: "Delete old results", status: "cancelled", reason: "denied",
-  selectedOption: { id: "d", label: "No, keep them", kind: "deny" }, details: { kind: "delete", locations: [{ path: "results/2023" }] } });
-const ASK = tool({ toolCallId: "t7", displayName: "pip install lmfit", status: "pending-confirmation", toolInput: "pip install lmfit==1.3.2 --quiet",
+  details: {
+    kind: "edit",
+    locations: [{ path: "src/model.py", line: 3 }],
+    content: [{ type: "diff", path: "/home/ada/project/src/model.py", oldText: DIFF_OLD, newText: DIFF_NEW }],
+  },
+});
+const RUN = tool({
+  toolCallId: "t4",
+  displayName: "Run the tests",
+  status: "running",
+  confirmed: "not-needed",
+  toolInput: "pytest -q tests/test_fit.py",
+  details: { kind: "execute", content: [{ type: "terminal", terminalId: "term-1" }] },
+});
+const RAN = tool({
+  toolCallId: "t4",
+  displayName: "Run the tests",
+  ...done,
+  toolInput: "pytest -q tests/test_fit.py",
+  details: { kind: "execute", content: [{ type: "terminal", terminalId: "term-1" }] },
+});
+const FAILED = tool({
+  toolCallId: "t5",
+  displayName: "Fetch https://example.org/data.csv",
+  ...done,
+  success: false,
+  error: { message: "404 Not Found" },
+  toolInput: '{"url":"https://example.org/data.csv"}',
+  details: { kind: "fetch" },
+});
+const DENIED = tool({
+  toolCallId: "t6",
+  displayName: "Delete old results",
+  status: "cancelled",
+  reason: "denied",
+  selectedOption: { id: "d", label: "No, keep them", kind: "deny" },
+  details: { kind: "delete", locations: [{ path: "results/2023" }] },
+});
+const ASK = tool({
+  toolCallId: "t7",
+  displayName: "pip install lmfit",
+  status: "pending-confirmation",
+  toolInput: "pip install lmfit==1.3.2 --quiet",
   options: [
     { id: "1", label: "Yes", kind: "approve", optionKind: "allow_once" },
     { id: "2", label: "Yes, and don't ask again for pip", kind: "approve", optionKind: "allow_always" },
     { id: "3", label: "No", kind: "deny", optionKind: "reject_once" },
     { id: "4", label: "No, never", kind: "deny", optionKind: "reject_always" },
-  ], details: { kind: "execute", locations: [{ path: "/home/ada/project" }] } });
-const ASK_EDIT = tool({ toolCallId: "t8", displayName: "Write src/model.py", status: "pending-confirmation", confirmationTitle: "Allow this edit?",
-  options: [{ id: "1", label: "Allow once", kind: "approve" }, { id: "3", label: "Reject", kind: "deny" }],
-  details: { kind: "edit", content: [{ type: "diff", path: "src/model.py", oldText: DIFF_OLD, newText: DIFF_NEW }] } });
-const PLAN = { kind: "x-agentnb/plan", id: "p9", entries: [
-  { content: "Read how the weights are made", status: "completed", priority: "medium" },
-  { content: "Fit again with weights, compare the residuals", status: "in_progress", priority: "high" },
-  { content: "Plot both and save the figure to report/residuals.png", status: "pending", priority: "low" } ] } as unknown as ResponsePart;
-const IMAGE = { kind: "x-agentnb/content", id: "p10", block: { type: "image", mimeType: "image/png", data: PICTURE } } as unknown as ResponsePart;
-const LINK = { kind: "x-agentnb/content", id: "p11", block: { type: "resource_link", name: "residuals.png", uri: "report/residuals.png", size: 48213 } } as unknown as ResponsePart;
-const RAW = { kind: "x-agentnb/raw", id: "p12", name: "future_update", payload: { sessionUpdate: "future_update", value: 3 } } as unknown as ResponsePart;
+  ],
+  details: { kind: "execute", locations: [{ path: "/home/ada/project" }] },
+});
+const ASK_EDIT = tool({
+  toolCallId: "t8",
+  displayName: "Write src/model.py",
+  status: "pending-confirmation",
+  confirmationTitle: "Allow this edit?",
+  options: [
+    { id: "1", label: "Allow once", kind: "approve" },
+    { id: "3", label: "Reject", kind: "deny" },
+  ],
+  details: { kind: "edit", content: [{ type: "diff", path: "src/model.py", oldText: DIFF_OLD, newText: DIFF_NEW }] },
+});
+const PLAN = {
+  kind: "x-agentnb/plan",
+  id: "p9",
+  entries: [
+    { content: "Read how the weights are made", status: "completed", priority: "medium" },
+    { content: "Fit again with weights, compare the residuals", status: "in_progress", priority: "high" },
+    { content: "Plot both and save the figure to report/residuals.png", status: "pending", priority: "low" },
+  ],
+} as unknown as ResponsePart;
+const IMAGE = {
+  kind: "x-agentnb/content",
+  id: "p10",
+  block: { type: "image", mimeType: "image/png", data: PICTURE },
+} as unknown as ResponsePart;
+const LINK = {
+  kind: "x-agentnb/content",
+  id: "p11",
+  block: { type: "resource_link", name: "residuals.png", uri: "report/residuals.png", size: 48213 },
+} as unknown as ResponsePart;
+const RAW = {
+  kind: "x-agentnb/raw",
+  id: "p12",
+  name: "future_update",
+  payload: { sessionUpdate: "future_update", value: 3 },
+} as unknown as ResponsePart;
 const NOTICE = { kind: "systemNotification", content: "The conversation was compacted to make room." } as ResponsePart;
 
-const TERMINAL = { id: "term-1", command: "pytest -q tests/test_fit.py", cwd: "/home/ada/project", exited: true, exitCode: 0, truncated: false,
-  output: "\u001b[32m.\u001b[0m\u001b[32m.\u001b[0m\u001b[33ms\u001b[0m\u001b[32m.\u001b[0m\n\u001b[32m\u001b[1m3 passed\u001b[0m, \u001b[33m1 skipped\u001b[0m in 0.42s\n" };
+const TERMINAL = {
+  id: "term-1",
+  command: "pytest -q tests/test_fit.py",
+  cwd: "/home/ada/project",
+  exited: true,
+  exitCode: 0,
+  truncated: false,
+  output:
+    "\u001b[32m.\u001b[0m\u001b[32m.\u001b[0m\u001b[33ms\u001b[0m\u001b[32m.\u001b[0m\n\u001b[32m\u001b[1m3 passed\u001b[0m, \u001b[33m1 skipped\u001b[0m in 0.42s\n",
+};
 
 function chat(parts: { turns?: Turn[]; activeTurn?: ActiveTurn; queued?: string[]; terminals?: unknown[] }): ChatState {
   return {
-    resource: CHAT, title: "Residuals", status: parts.activeTurn ? 8 : 1, modifiedAt: "2026-01-01T00:00:00.000Z",
-    turns: parts.turns ?? [], activeTurn: parts.activeTurn,
+    resource: CHAT,
+    title: "Residuals",
+    status: parts.activeTurn ? 8 : 1,
+    modifiedAt: "2026-01-01T00:00:00.000Z",
+    turns: parts.turns ?? [],
+    activeTurn: parts.activeTurn,
     queuedMessages: parts.queued?.map((text, index) => ({ id: `q${index}`, message: { text, origin: user } })),
     terminals: parts.terminals ?? [TERMINAL],
   } as unknown as ChatState;
 }
 
 const turn = (id: string, text: string, responseParts: ResponsePart[], more: Loose = {}) =>
-  ({ id, message: { text, origin: user }, responseParts, state: "complete", stopReason: "end_turn", ...more }) as unknown as Turn;
+  ({
+    id,
+    message: { text, origin: user },
+    responseParts,
+    state: "complete",
+    stopReason: "end_turn",
+    ...more,
+  }) as unknown as Turn;
 const active = (id: string, text: string, responseParts: ResponsePart[]) =>
   ({ id, message: { text, origin: user }, responseParts }) as unknown as ActiveTurn;
 
-const summary = (resource: string, title: string, status: number) => ({ resource, provider: resource.split(":")[0], title, status, createdAt: 1, modifiedAt: 1 });
+const summary = (resource: string, title: string, status: number) => ({
+  resource,
+  provider: resource.split(":")[0],
+  title,
+  status,
+  createdAt: 1,
+  modifiedAt: 1,
+});
 
 function session(more: Loose = {}): SessionState {
-  return { summary: summary(SESSION, "Residuals", 33), lifecycle: "ready", activeClients: [], chats: [], defaultChat: CHAT,
+  return {
+    summary: summary(SESSION, "Residuals", 33),
+    lifecycle: "ready",
+    activeClients: [],
+    chats: [],
+    defaultChat: CHAT,
     contextUsage: { used: 48_200, size: 200_000, cost: { amount: 0.1834, currency: "USD" } },
     modes: { currentModeId: "ask", availableModes: [{ id: "ask", name: "Ask before edits" }] },
-    commands: [{ name: "plan", description: "Make a plan first" }, { name: "compact", description: "Make the conversation shorter" }],
-    ...more } as unknown as SessionState;
+    commands: [
+      { name: "plan", description: "Make a plan first" },
+      { name: "compact", description: "Make the conversation shorter" },
+    ],
+    ...more,
+  } as unknown as SessionState;
 }
 
 function store(state: ChatState | undefined, more: Loose = {}): ScriptedStore {
@@ -93,7 +212,12 @@ function store(state: ChatState | undefined, more: Loose = {}): ScriptedStore {
       { provider: "gemini", displayName: "Gemini CLI", description: "Google's coding agent", models: [] },
       { provider: "eliza", displayName: "Eliza", description: "Built in: no key, no network", models: [] },
     ],
-    sessions: [summary("eliza:/1", "", 33), summary("gemini:/2", "Clean the data set", 24), summary("codex:/4", "Port to polars", 8), summary(SESSION, "Residuals", 33)],
+    sessions: [
+      summary("eliza:/1", "", 33),
+      summary("gemini:/2", "Clean the data set", 24),
+      summary("codex:/4", "Port to polars", 8),
+      summary(SESSION, "Residuals", 33),
+    ],
   } as never;
   made.session(SESSION).value = session(more);
   made.chat(CHAT).value = state;
@@ -112,23 +236,127 @@ const inChat = (state: ChatState, more?: Loose): Scene => ({ store: store(state,
 const inTurn = (state: ChatState, more?: Loose): Scene => ({ store: store(state, more), what: turnView });
 
 export const SCENES: Record<string, () => Scene> = {
-  answer: () => inChat(chat({ turns: [turn("u1", ASKED, [THOUGHT, READ, SEARCH, markdown("p5", ANSWER)], { usage: { inputTokens: 12_408, outputTokens: 933 } })] })),
-  tools: () => inChat(chat({ turns: [turn("u1", ASKED, [PLAN, THOUGHT, READ, SEARCH, EDIT, RAN, FAILED, DENIED, NOTICE, RAW, IMAGE, LINK])] })),
-  permission: () => inChat(chat({ activeTurn: active("u1", ASKED, [THOUGHT, READ, markdown("p5", "`lmfit` makes this a one-liner, but it is not installed."), ASK]), queued: ["Then plot the residuals", "And write a short report for Charles, please, with the figure and the table of parameters"] })),
+  answer: () =>
+    inChat(
+      chat({
+        turns: [
+          turn("u1", ASKED, [THOUGHT, READ, SEARCH, markdown("p5", ANSWER)], {
+            usage: { inputTokens: 12_408, outputTokens: 933 },
+          }),
+        ],
+      }),
+    ),
+  tools: () =>
+    inChat(
+      chat({
+        turns: [turn("u1", ASKED, [PLAN, THOUGHT, READ, SEARCH, EDIT, RAN, FAILED, DENIED, NOTICE, RAW, IMAGE, LINK])],
+      }),
+    ),
+  permission: () =>
+    inChat(
+      chat({
+        activeTurn: active("u1", ASKED, [
+          THOUGHT,
+          READ,
+          markdown("p5", "`lmfit` makes this a one-liner, but it is not installed."),
+          ASK,
+        ]),
+        queued: [
+          "Then plot the residuals",
+          "And write a short report for Charles, please, with the figure and the table of parameters",
+        ],
+      }),
+    ),
   "permission-edit": () => inChat(chat({ activeTurn: active("u1", ASKED, [ASK_EDIT]) })),
   working: () => inChat(chat({ activeTurn: active("u1", ASKED, [{ ...THOUGHT } as ResponsePart]) })),
-  failed: () => inChat(chat({ turns: [turn("u0", "Hello", [markdown("p1", "Hi! What shall we look at?")]), turn("u1", ASKED, [markdown("p1", "Let me have a look at")], { state: "error", error: { errorType: "AgentDied", message: "Claude Code ended unexpectedly (exit code 137).\nIts last words: Killed\nType  %agents restart  to start it again." } })] }), { agentProcess: { state: "failed", message: "exit code 137" } }),
+  failed: () =>
+    inChat(
+      chat({
+        turns: [
+          turn("u0", "Hello", [markdown("p1", "Hi! What shall we look at?")]),
+          turn("u1", ASKED, [markdown("p1", "Let me have a look at")], {
+            state: "error",
+            error: {
+              errorType: "AgentDied",
+              message:
+                "Claude Code ended unexpectedly (exit code 137).\nIts last words: Killed\nType  %agents restart  to start it again.",
+            },
+          }),
+        ],
+      }),
+      { agentProcess: { state: "failed", message: "exit code 137" } },
+    ),
   empty: () => inChat(chat({})),
   starting: () => inChat(chat({}), { lifecycle: "creating" }),
-  "not-started": () => inChat(chat({}), { lifecycle: "creationFailed", creationError: { errorType: "CommandNotFound", message: "The command  claude-code-acp  was not found.\nInstall it with:  npm install -g @zed-industries/claude-code-acp" } }),
-  gone: () => { const scene = inChat(chat({ turns: [turn("u1", ASKED, [markdown("p1", ANSWER.slice(0, 300))])] })); scene.store.connection.value = "gone"; return scene; },
-  connecting: () => { const scene = inChat(chat({})); scene.store.connection.value = "connecting"; scene.store.root.value = undefined; return scene; },
-  start: () => { const scene = inChat(chat({})); scene.store.root.value = { ...scene.store.root.value, sessions: [] } as never; return scene; },
-  "turn-working": () => inTurn(chat({ activeTurn: active("u1", ASKED, [THOUGHT, READ, EDIT, RUN]), terminals: [{ ...TERMINAL, exited: false, exitCode: undefined }] })),
+  "not-started": () =>
+    inChat(chat({}), {
+      lifecycle: "creationFailed",
+      creationError: {
+        errorType: "CommandNotFound",
+        message:
+          "The command  claude-code-acp  was not found.\nInstall it with:  npm install -g @zed-industries/claude-code-acp",
+      },
+    }),
+  gone: () => {
+    const scene = inChat(chat({ turns: [turn("u1", ASKED, [markdown("p1", ANSWER.slice(0, 300))])] }));
+    scene.store.connection.value = "gone";
+    return scene;
+  },
+  connecting: () => {
+    const scene = inChat(chat({}));
+    scene.store.connection.value = "connecting";
+    scene.store.root.value = undefined;
+    return scene;
+  },
+  start: () => {
+    const scene = inChat(chat({}));
+    scene.store.root.value = { ...scene.store.root.value, sessions: [] } as never;
+    return scene;
+  },
+  "turn-working": () =>
+    inTurn(
+      chat({
+        activeTurn: active("u1", ASKED, [THOUGHT, READ, EDIT, RUN]),
+        terminals: [{ ...TERMINAL, exited: false, exitCode: undefined }],
+      }),
+    ),
   "turn-permission": () => inTurn(chat({ activeTurn: active("u1", ASKED, [THOUGHT, ASK]) })),
-  "turn-done": () => inTurn(chat({ turns: [turn("u1", ASKED, [THOUGHT, READ, RAN, markdown("p5", ANSWER)], { usage: { inputTokens: 12_408, outputTokens: 933 } })] })),
-  "turn-cancelled": () => inTurn(chat({ turns: [turn("u1", ASKED, [THOUGHT, markdown("p5", "The residuals grow with")], { state: "cancelled", stopReason: "cancelled" })] })),
-  "turn-failed": () => inTurn(chat({ turns: [turn("u1", ASKED, [], { state: "error", error: { errorType: "AgentDied", message: "Claude Code ended unexpectedly (exit code 137)." } })] })),
-  "turn-queued": () => inTurn({ ...chat({ activeTurn: active("u0", "x", []) }), queuedMessages: [{ id: "u1", message: { text: ASKED, origin: user } }] } as never),
+  "turn-done": () =>
+    inTurn(
+      chat({
+        turns: [
+          turn("u1", ASKED, [THOUGHT, READ, RAN, markdown("p5", ANSWER)], {
+            usage: { inputTokens: 12_408, outputTokens: 933 },
+          }),
+        ],
+      }),
+    ),
+  "turn-cancelled": () =>
+    inTurn(
+      chat({
+        turns: [
+          turn("u1", ASKED, [THOUGHT, markdown("p5", "The residuals grow with")], {
+            state: "cancelled",
+            stopReason: "cancelled",
+          }),
+        ],
+      }),
+    ),
+  "turn-failed": () =>
+    inTurn(
+      chat({
+        turns: [
+          turn("u1", ASKED, [], {
+            state: "error",
+            error: { errorType: "AgentDied", message: "Claude Code ended unexpectedly (exit code 137)." },
+          }),
+        ],
+      }),
+    ),
+  "turn-queued": () =>
+    inTurn({
+      ...chat({ activeTurn: active("u0", "x", []) }),
+      queuedMessages: [{ id: "u1", message: { text: ASKED, origin: user } }],
+    } as never),
   "turn-starting": () => inTurn(chat({}), { lifecycle: "creating" }),
 };

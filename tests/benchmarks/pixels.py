@@ -87,7 +87,5 @@ def _rows(delays: list[float]) -> list[Row]:
 
 
 def _chromium() -> str:
-    found = subprocess.run(
-        [sys.executable, ROOT / "scripts/chromium.py"], capture_output=True, text=True, check=True
-    )
+    found = subprocess.run([sys.executable, ROOT / "scripts/chromium.py"], capture_output=True, text=True, check=True)
     return found.stdout.strip()

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, ViewportSize, sync_playwright
 
 from tests.browser import server as jupyter
 from tests.browser.lab import PATIENCE_MS, Lab
@@ -26,7 +26,7 @@ FLAGS = [
     "--no-first-run",
 ]
 PICTURES = ROOT / "test-results"
-VIEWPORT = {"width": 1280, "height": 900}
+VIEWPORT: ViewportSize = {"width": 1280, "height": 900}
 
 
 @pytest.fixture(scope="session")

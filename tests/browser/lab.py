@@ -15,8 +15,15 @@ if TYPE_CHECKING:
 PATIENCE_MS = 30_000
 """How long anything may take, in milliseconds; a kernel's start on a busy machine is the longest."""
 
+CONNECTED = """async () => {
+  const context = window.jupyterapp.shell.currentWidget.sessionContext;
+  await context.ready;
+  await context.session.kernel.info;
+}"""
+"""Resolves once the notebook's kernel has answered: the indicator says idle before that, and a run is then lost."""
 
-def notebook(*cells: str, kernel: str) -> nbformat.NotebookNode:
+
+def notebook(*cells: str, kernel: str) -> Any:
     """Return a notebook of code cells for a kernel."""
     document = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in cells])
     document.metadata["kernelspec"] = {"name": kernel, "display_name": kernel, "language": "python"}
@@ -90,7 +97,7 @@ class Lab:
         self.pictures = pictures
         self.panel = page.locator(".jp-NotebookPanel:not(.lm-mod-hidden)")
 
-    def open(self, name: str, document: nbformat.NotebookNode | None = None) -> None:
+    def open(self, name: str, document: Any = None) -> None:
         """Open a notebook and wait for its kernel.
 
         Args:
@@ -102,6 +109,7 @@ class Lab:
         workspace = Path(name).stem
         self.page.goto(f"{self.server.url}/lab/workspaces/{workspace}/tree/{name}?token=browser-tests&reset")
         expect(self.panel.locator(".jp-CodeCell").first).to_be_visible(timeout=PATIENCE_MS)
+        self.page.evaluate(CONNECTED)
         self.expect_idle()
 
     def expect_idle(self) -> None:
@@ -129,7 +137,7 @@ class Lab:
     def restart(self) -> None:
         """Restart the kernel through the toolbar and its dialog."""
         self.panel.locator("[data-command='notebook:restart-kernel']").click()
-        self.page.locator(".jp-Dialog").get_by_role("button", name=re.compile("Restart")).click()
+        self.page.locator(".jp-Dialog .jp-mod-accept").click()
         self.expect_idle()
 
     def theme(self, name: str) -> None:
@@ -138,7 +146,7 @@ class Lab:
         self.command("apputils:change-theme", theme=name)
         expect(self.page.locator("body")).to_have_attribute("data-jp-theme-light", light, timeout=PATIENCE_MS)
 
-    def saved(self, name: str) -> nbformat.NotebookNode:
+    def saved(self, name: str) -> Any:
         """Read a notebook's file."""
         return nbformat.read(self.server.folder / name, as_version=4)
 

@@ -6,7 +6,9 @@ import contextlib
 import os
 import queue
 import time
+import uuid
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import psutil
@@ -14,11 +16,18 @@ from jupyter_client.manager import KernelManager
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from jupyter_client.blocking.client import BlockingKernelClient
 
+ROOT = Path(__file__).parents[2]
 WAIT_S = 60.0
+_TELL = """
+def _tell(channel, envelope, told=[]):
+    if not told and type(envelope.action).__name__ == "ChatDelta":
+        told.append(open("words", "w").close())
+import agentnb.host
+agentnb.host.current_host().listen(_tell)
+"""
 
 
 @dataclass
@@ -62,23 +71,23 @@ class Result:
 class RunningKernel:
     """A kernel and a client of it."""
 
-    def __init__(self, manager: KernelManager, client: BlockingKernelClient) -> None:
+    def __init__(self, manager: KernelManager, client: BlockingKernelClient, folder: Path) -> None:
+        self.folder = folder
         self.manager = manager
         self.client = client
         self.results: dict[str, Result] = {}
 
     @classmethod
     @contextlib.contextmanager
-    def started(cls, folder: Path, paths: list[str]) -> Iterator[RunningKernel]:
-        """A kernel that runs in *folder* with *paths* before everything else on ``sys.path``."""
-        manager = KernelManager()
-        env = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "IPYTHONDIR": str(folder / ".ipython")}
-        manager.start_kernel(cwd=str(folder), env=env)
+    def started(cls, kernel_name: str, folder: Path) -> Iterator[RunningKernel]:
+        """A kernel of the kind *kernel_name* that runs in *folder*."""
+        manager = KernelManager(kernel_name=kernel_name)
+        manager.start_kernel(cwd=str(folder), env={**os.environ, "PYTHONPATH": str(ROOT)})
         client = manager.blocking_client()
         client.start_channels()
         try:
             client.wait_for_ready(timeout=WAIT_S)
-            yield cls(manager, client)
+            yield cls(manager, client, folder)
         finally:
             client.stop_channels()
             if manager.has_kernel:
@@ -127,6 +136,25 @@ class RunningKernel:
         """Take messages until *text* is in an output of the request."""
         result = self.results[message_id]
         self.until(lambda: text in repr(result.outputs))
+
+    def until_busy(self, message_id: str) -> None:
+        """Take messages until the request's code runs."""
+        self.until(lambda: bool(self.results[message_id].outputs))
+
+    def notice_words(self) -> None:
+        """From the next cell on, let `until_words` know when an agent says its next words."""
+        os.mkfifo(self.folder / "words")
+        assert self.run(_TELL).status == "ok"
+
+    def until_words(self) -> None:
+        """Wait until an agent has said something; once for each `notice_words`."""
+        (self.folder / "words").read_bytes()
+        (self.folder / "words").unlink()
+
+    def comm(self, target: str, data: dict[str, Any]) -> None:
+        """Open a comm, as a page does."""
+        content = {"comm_id": uuid.uuid4().hex, "target_name": target, "data": data}
+        self.client.shell_channel.send(self.client.session.msg("comm_open", content))
 
     def interrupt(self) -> None:
         """As the interrupt button does."""

@@ -1,29 +1,71 @@
-"""What is public is written down here; a change of it is a decision."""
+"""What is public is written down here, as text; a change of it is a decision (and a line in CHANGELOG.md)."""
 
 from __future__ import annotations
 
 import inspect
 import subprocess
 import sys
-import tomllib
 from importlib.metadata import version
-
-import pytest
+from typing import Any
 
 import agentnb
 
 PUBLIC = """
-AgentnbError(message: 'str', *, hint: 'str | None' = None)
+AgentnbError(message, *, hint=None)
 Session
-  agent cancel chat close prompt queue restart state tab_id title turns
+    agent
+    cancel()
+    chat
+    close(timeout=10.0)
+    closed
+    prompt(text, context=(), *, attachments=())
+    queue
+    restart(timeout=60.0)
+    state
+    tab_id
+    title
+    turns
 Turn
-  add_done_callback cancel done error id plan raise_for_error session snapshot state stop_reason text thoughts
-  tool_calls usage wait
+    add_done_callback(callback)
+    cancel()
+    done
+    error
+    id
+    plan
+    raise_for_error()
+    session
+    snapshot
+    state
+    stop_reason
+    text
+    thoughts
+    tool_calls
+    usage
+    wait(timeout=None)
 agents()
-chat(session)
-start(agent, *, command, env, cwd, permissions, title)
+chat(session=None)
+start(agent=None, *, command=None, env=None, cwd=None, permissions='ask', title=None)
 """
 HEAVY = ["acp", "anywidget", "asyncio", "IPython", "ipywidgets", "msgspec", "pydantic", "traitlets"]
+
+
+def test_the_public_names_are_those_written_here() -> None:
+    """Names, arguments and defaults, of everything in ``agentnb.__all__``."""
+    names = sorted(set(agentnb.__all__) - {"__version__"}, key=str.casefold)
+    assert sorted(_lines(names)) == sorted(PUBLIC.strip().splitlines())
+
+
+def test_every_public_name_tells_what_it_is() -> None:
+    """A docstring each, members included."""
+    silent = [name for name in agentnb.__all__ if name != "__version__" and not getattr(agentnb, name).__doc__]
+    for kind in (agentnb.Session, agentnb.Turn):
+        silent += [f"{kind.__name__}.{name}" for name in _members(kind) if not getattr(kind, name).__doc__]
+    assert silent == []
+
+
+def test_the_version_is_the_distributions() -> None:
+    """``agentnb.__version__`` says what pip installed."""
+    assert agentnb.__version__ == version("agentnb")
 
 
 def test_importing_loads_nothing_heavy() -> None:
@@ -31,3 +73,44 @@ def test_importing_loads_nothing_heavy() -> None:
     program = f"import sys, agentnb; print(*[name for name in {HEAVY!r} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.split() == []
+
+
+def test_using_it_loads_no_sdk() -> None:
+    """A whole turn in a plain process needs neither the official SDK nor a widget: only the agent loads the SDK."""
+    program = (
+        "import sys, agentnb\n"
+        "session = agentnb.start()\n"
+        "session.prompt('Hello').wait(timeout=60)\n"
+        "session.close()\n"
+        "print(*[name for name in ('acp', 'anywidget', 'ipywidgets', 'pydantic') if name in sys.modules])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
+
+
+def _lines(names: list[str]) -> list[str]:
+    lines = []
+    for name in names:
+        value = getattr(agentnb, name)
+        if name in ("Session", "Turn"):
+            lines += [name, *(f"    {member}{_signature(getattr(value, member))}" for member in _members(value))]
+        else:
+            lines.append(f"{name}{_signature(value)}")
+    return lines
+
+
+def _members(kind: type) -> list[str]:
+    return [name for name in dir(kind) if not name.startswith("_")]
+
+
+def _signature(value: Any) -> str:
+    """The arguments without annotations; nothing for a property."""
+    if isinstance(value, property):
+        return ""
+    found = inspect.signature(value)
+    bare = [
+        parameter.replace(annotation=parameter.empty)
+        for parameter in found.parameters.values()
+        if parameter.name != "self"
+    ]
+    return str(found.replace(parameters=bare, return_annotation=found.empty))

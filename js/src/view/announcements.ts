@@ -13,7 +13,7 @@ const ENDED: Record<Turn["state"], string> = {
 
 export function useAnnouncements(chat: ChatState | undefined, agent: string): void {
   const { announce } = useView();
-  const running = useRef<string>();
+  const running = useRef<string | undefined>(undefined);
   const asked = useRef(new Set<string>());
   useEffect(() => {
     const ended = chat?.turns.at(-1);

@@ -14,9 +14,7 @@ interface Pen {
 
 // CSI, OSC (with its text), other string sequences, two-byte sequences.
 const SEQUENCE =
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences are what is looked for
   /[\u001b\u009b]\[?([0-9;:?]*)([@-~])|\u001b[\]PX^_][^\u0007\u001b]*(?:\u0007|\u001b\\|$)|\u001b[ -/]*[0-~]?/g;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
 const CONTROL = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/g;
 
 export function ansiRuns(output: string): Run[] {

@@ -98,7 +98,7 @@ function useActive(sessions: readonly SessionSummary[], tab: string | undefined)
 function useCreate(sessions: readonly SessionSummary[], select: (resource: string) => void) {
   const { store } = useView();
   const [trouble, setTrouble] = useState("");
-  const before = useRef<Set<string>>();
+  const before = useRef<Set<string> | undefined>(undefined);
   useEffect(() => {
     const fresh = sessions.find((session) => before.current && !before.current.has(session.resource));
     if (!fresh) return;
@@ -119,7 +119,7 @@ function useCreate(sessions: readonly SessionSummary[], select: (resource: strin
 /** Who has a conversation on screen has read it. */
 function useMarkRead(resource: string, session: SessionState | undefined): void {
   const { store } = useView();
-  const told = useRef<number>();
+  const told = useRef<number | undefined>(undefined);
   const summary = session?.summary;
   useEffect(() => {
     if (!summary || isRead(summary.status) || !isIdle(summary.status)) return;

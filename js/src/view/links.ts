@@ -1,7 +1,6 @@
 /** Which addresses an agent may offer for a click, and which data the page may show. */
 
 const SCHEMES = new Set(["http:", "https:", "mailto:"]);
-// biome-ignore lint/suspicious/noControlCharactersInRegex: browsers drop these inside a scheme
 const IGNORED = /[\u0000-\u0020\u007f-\u00a0\u00ad\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff]/g;
 
 /** `href` as it may stand in a link, or undefined when it must stay text. */

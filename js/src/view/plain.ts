@@ -5,12 +5,15 @@
  * characters) are written out, so that a command cannot look like another one.
  */
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
-const HIDDEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]/gu;
+const HIDDEN =
+  /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]/gu;
 
 export function plain(text: unknown): string {
   if (typeof text !== "string") return text === undefined || text === null ? "" : String(text);
-  return text.replace(HIDDEN, (mark) => `⟨U+${(mark.codePointAt(0) as number).toString(16).toUpperCase().padStart(4, "0")}⟩`);
+  return text.replace(
+    HIDDEN,
+    (mark) => `⟨U+${(mark.codePointAt(0) as number).toString(16).toUpperCase().padStart(4, "0")}⟩`,
+  );
 }
 
 /** `plain` on one line, cut to `limit` characters. */

@@ -1,5 +1,5 @@
 /** The box to write in: Enter sends, Shift+Enter breaks the line; what is sent while a turn runs waits its turn. */
-import type { JSX } from "preact";
+import type { TargetedKeyboardEvent } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { ChatState } from "../state/types.gen";
 import { useMemory, usePlace, useView } from "./context";
@@ -21,7 +21,7 @@ export function Prompt({ chat, agent, disabled }: Props) {
   const [draft, setDraft] = useMemory(`draft ${place.chat}`, "");
   const box = useRef<HTMLTextAreaElement>(null);
   const running = chat?.activeTurn;
-  useLayoutEffect(() => fit(box.current as HTMLTextAreaElement), [draft]);
+  useLayoutEffect(() => grow(box.current as HTMLTextAreaElement), [draft]);
 
   const send = () => {
     if (disabled || draft.trim() === "") return;
@@ -33,7 +33,7 @@ export function Prompt({ chat, agent, disabled }: Props) {
     box.current?.focus();
   };
 
-  const onKeyDown = (event: JSX.TargetedKeyboardEvent<HTMLTextAreaElement>) => {
+  const onKeyDown = (event: TargetedKeyboardEvent<HTMLTextAreaElement>) => {
     event.stopPropagation();
     if (event.key !== "Enter" || event.shiftKey || isComposing(event)) return;
     event.preventDefault();
@@ -84,7 +84,7 @@ export function StopButton({ turnId, labelled = false }: { turnId: string; label
     <button
       type="button"
       class={labelled ? "button small stop" : "round stop"}
-      aria-label="Stop this turn"
+      aria-label="Stop"
       title="Stop this turn"
       onClick={stopTurn}
     >
@@ -104,7 +104,7 @@ function isComposing(event: KeyboardEvent): boolean {
   return event.isComposing || event.keyCode === 229;
 }
 
-function fit(box: HTMLTextAreaElement): void {
+function grow(box: HTMLTextAreaElement): void {
   box.style.height = "auto";
   box.style.height = `${Math.min(box.scrollHeight, TALLEST)}px`;
 }

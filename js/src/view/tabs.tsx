@@ -1,5 +1,5 @@
 /** The strip of tabs: one session each, with its agent, its title and how it stands. */
-import type { JSX } from "preact";
+import type { TargetedKeyboardEvent } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { AgentInfo, SessionSummary } from "../state/types.gen";
 import { useView } from "./context";
@@ -22,10 +22,10 @@ const STEP: Record<string, number> = { ArrowRight: 1, ArrowLeft: -1 };
 
 export function Tabs({ id, sessions, agents, active, onSelect, onNew, disabled }: Props) {
   const strip = useRef<HTMLDivElement>(null);
-  const onKeyDown = (event: JSX.TargetedKeyboardEvent<HTMLDivElement>) => {
+  const onKeyDown = (event: TargetedKeyboardEvent<HTMLDivElement>) => {
     const at = sessions.findIndex((session) => session.resource === active);
     const step = STEP[event.key];
-    const end = { Home: 0, End: sessions.length - 1 }[event.key];
+    const end = event.key === "Home" ? 0 : event.key === "End" ? sessions.length - 1 : undefined;
     const to = step === undefined ? end : (at + step + sessions.length) % sessions.length;
     const next = to === undefined ? undefined : sessions[to];
     if (!next || to === undefined) return;
@@ -131,6 +131,7 @@ function NewTab({ agents, onNew, disabled }: NewTabProps) {
   };
   if (agents.length === 0) return null;
   return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: it only hears that the keyboard leaves its buttons
     <div class="new-tab" ref={holder} onKeyDown={onKeyDown} onFocusOut={onFocusOut}>
       <button
         type="button"

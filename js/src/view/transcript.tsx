@@ -41,7 +41,13 @@ export function Transcript({ chat }: { chat: ChatState }) {
         </div>
       </div>
       {!pinned && (
-        <button type="button" class="round to-end" aria-label="Go to the newest" title="Go to the newest" onClick={toEnd}>
+        <button
+          type="button"
+          class="round to-end"
+          aria-label="Go to the newest"
+          title="Go to the newest"
+          onClick={toEnd}
+        >
           <Icon name="down" />
         </button>
       )}

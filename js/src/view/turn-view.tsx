@@ -94,8 +94,7 @@ function Before({ chat, turnId, agent, starting }: BeforeProps) {
       </div>
     );
   }
-  const remove = () =>
-    store.dispatch(place.chat, { type: "chat/pendingMessageRemoved", kind: "queued", id: turnId });
+  const remove = () => store.dispatch(place.chat, { type: "chat/pendingMessageRemoved", kind: "queued", id: turnId });
   return (
     <div class="status-line">
       <Icon name="clock" />

@@ -1,10 +1,11 @@
 /** One turn: what was asked, and the answer with how it ended. */
-import { memo } from "./memo";
+
 import { useEffect, useState } from "preact/hooks";
 import type { ActiveTurn, Turn, UsageInfo } from "../state/types.gen";
 import { useView } from "./context";
 import { CopyButton } from "./copy";
 import { Icon } from "./icons";
+import { memo } from "./memo";
 import { UserMessage } from "./parts/message";
 import { Part, partKey } from "./parts/part";
 import { count, duration, line, plain } from "./plain";
@@ -29,13 +30,7 @@ export const Answer = memo(({ turn }: { turn: AnyTurn }) => {
   return (
     <div class="answer">
       {turn.responseParts.map((part, index) => (
-        <Part
-          key={partKey(part, index)}
-          turnId={turn.id}
-          part={part}
-          index={index}
-          live={active && index === last}
-        />
+        <Part key={partKey(part, index)} turnId={turn.id} part={part} index={index} live={active && index === last} />
       ))}
     </div>
   );
@@ -58,9 +53,7 @@ function Working({ turn }: { turn: ActiveTurn }) {
 }
 
 export function needsAnswer(turn: ActiveTurn): boolean {
-  return turn.responseParts.some(
-    (part) => part.kind === "toolCall" && part.toolCall.status === "pending-confirmation",
-  );
+  return turn.responseParts.some((part) => part.kind === "toolCall" && part.toolCall.status === "pending-confirmation");
 }
 
 /** How long this view has seen the turn run, in milliseconds. */

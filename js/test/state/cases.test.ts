@@ -73,7 +73,7 @@ const folders: [string, string][] = [
 ];
 
 for (const [title, folder] of folders) {
-  if (!existsSync(folder)) {
+  if (folder === AHP && !existsSync(folder)) {
     test.skip(`${title}: there is no folder ${relative(REPOSITORY, folder)}`, () => {});
     continue;
   }
@@ -86,7 +86,7 @@ for (const [title, folder] of folders) {
           const { before, after } = run(one);
           const expected = withoutNulls(one.expected);
           expect(withoutNulls(after)).toEqual(expected);
-          expect(Object.values(after as object)).not.toContain(undefined);
+          expect(after).toStrictEqual(JSON.parse(JSON.stringify(after)));
           if (isDeepStrictEqual(before, expected)) expect(after).toBe(before);
         });
     }

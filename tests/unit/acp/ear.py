@@ -14,11 +14,14 @@ from agentnb.agent import AgentSpec
 from agentnb.errors import AgentnbError, PermissionDenied
 from agentnb.policy import Door
 from agentnb.state import (
+    ActiveTurn,
     ChatState,
     ChatTurnStarted,
     MarkdownResponsePart,
     Message,
     MessageOrigin,
+    Turn,
+    XTerminalData,
     reduce_chat,
 )
 
@@ -40,10 +43,14 @@ def empty_chat(prompt: str | None = None) -> ChatState:
     return reduce_chat(chat, ChatTurnStarted(turn_id="t1", message=message, time=0))
 
 
+def turns_of(chat: ChatState) -> list[Turn | ActiveTurn]:
+    """All turns of *chat*, the running one last."""
+    return [*chat.turns, *filter(None, [chat.active_turn])]
+
+
 def text_of(chat: ChatState) -> str:
     """Everything the agent has said in *chat*, joined."""
-    turns = [*chat.turns, *([chat.active_turn] if chat.active_turn is not None else [])]
-    parts = [part for turn in turns for part in turn.response_parts]
+    parts = [part for turn in turns_of(chat) for part in turn.response_parts]
     return "".join(part.content for part in parts if isinstance(part, MarkdownResponsePart))
 
 
@@ -68,6 +75,7 @@ class Ear:
         self.gone = asyncio.Event()
         self.spoken = asyncio.Event()
         self.question = asyncio.Event()
+        self.printed = asyncio.Event()
         self.answer: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
         self._deny = deny
         if option != "later":
@@ -90,6 +98,8 @@ class Ear:
 
     def terminal(self, action: Any) -> None:
         self.terminals.append(action)
+        if isinstance(action, XTerminalData):
+            self.printed.set()
 
     def lost(self, error: AgentnbError) -> None:
         self.error = error
@@ -130,7 +140,13 @@ class Talk:
 
 @contextlib.asynccontextmanager
 async def talking(
-    name: str, cwd: Path, *, option: str | None = "yes", deny: str = "", env: dict[str, str] | None = None, **fields: Any
+    name: str,
+    cwd: Path,
+    *,
+    option: str | None = "yes",
+    deny: str = "",
+    env: dict[str, str] | None = None,
+    **fields: Any,
 ) -> AsyncIterator[Talk]:
     """A session with the scripted agent *name*; the agent is stopped at the end."""
     agent = await Agent.launch(scripted(name, **fields), cwd=cwd, env=env)

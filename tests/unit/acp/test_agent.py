@@ -39,7 +39,7 @@ async def test_an_agent_that_is_not_installed_is_named_with_what_to_type(tmp_pat
 
 async def test_a_folder_that_does_not_exist_is_named(tmp_path: Path) -> None:
     """Before anything is started."""
-    with pytest.raises(AgentStartFailed, match="nowhere.* does not exist"):
+    with pytest.raises(AgentStartFailed, match=r"nowhere.* does not exist"):
         await Agent.launch(scripted("echo"), cwd=tmp_path / "nowhere")
 
 
@@ -80,7 +80,10 @@ async def test_rubbish_is_survived_and_nothing_readable_is_lost(tmp_path: Path) 
     """Three chunks among stray lines, each repaired, and an answer with a text id and NaN in it."""
     async with talking("rubbish", tmp_path) as talk:
         answer = await talk.prompt()
-        assert (answer["stopReason"], talk.ear.text) == ("end_turn", "caf\N{LATIN SMALL LETTER E WITH ACUTE}\ufffd\ufffd")
+        assert (answer["stopReason"], talk.ear.text) == (
+            "end_turn",
+            "caf\N{LATIN SMALL LETTER E WITH ACUTE}\ufffd\ufffd",
+        )
         assert talk.agent.stray == 10
 
 
@@ -150,7 +153,10 @@ async def test_stopping_an_agent_fails_what_waits_and_tells_the_listener(tmp_pat
         await talk.agent.stop(patience=0.1)
         with pytest.raises(AgentDied, match="deaf was stopped"):
             await answer
-        assert (talk.agent.closed, str(talk.ear.error)) == (True, str(AgentDied("deaf was stopped. The next prompt starts it again.")))
+        assert (talk.agent.closed, str(talk.ear.error)) == (
+            True,
+            str(AgentDied("deaf was stopped. The next prompt starts it again.")),
+        )
 
 
 async def test_a_login_is_asked_for_with_the_ways_to_do_it(tmp_path: Path) -> None:
@@ -178,7 +184,11 @@ async def test_a_refused_prompt_says_why_without_secrets(tmp_path: Path) -> None
 
 async def test_a_method_we_do_not_have_is_refused(tmp_path: Path) -> None:
     """-32601, and so is one that was not offered."""
-    requests = [["elicitation/create", {}], ["fs/read_text_file", {"path": "a"}], ["terminal/create", {"command": "ls"}]]
+    requests = [
+        ["elicitation/create", {}],
+        ["fs/read_text_file", {"path": "a"}],
+        ["terminal/create", {"command": "ls"}],
+    ]
     from agentnb.agent import Capabilities
 
     capabilities = Capabilities(read_text_file=False)

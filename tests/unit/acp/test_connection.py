@@ -60,6 +60,7 @@ class End:
 
 
 def lines(*messages: dict[str, Any]) -> bytes:
+    """Messages as they stand on the wire."""
     return b"".join(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n" for message in messages)
 
 
@@ -83,7 +84,9 @@ async def test_what_is_no_message_is_counted_and_survived() -> None:
     """Stray text, null, arrays, numbers, half JSON, bad UTF-8, unknown answers: none of them stops the reader."""
     end = End()
     end.connection.feed(b'Hello\n\n \nnull\n[1]\n42\n"x"\n{"a":\n\xff\xfe\n{}\n' + lines({"id": 9, "result": 1}))
-    end.connection.feed(b'{"jsonrpc":"2.0","method":5}\n{"jsonrpc":"2.0","id":{"a":1},"result":1}\n' + lines({"method": "a"}))
+    end.connection.feed(
+        b'{"jsonrpc":"2.0","method":5}\n{"jsonrpc":"2.0","id":{"a":1},"result":1}\n' + lines({"method": "a"})
+    )
     assert end.events == [["a"]]
     assert end.connection.stray == 11
 

@@ -17,8 +17,14 @@ from agentnb.state import ToolDiffContent
 from tests.unit.acp.ear import Ear, talking
 
 
+def names(folder: Path) -> list[str]:
+    """What is in *folder*."""
+    return sorted(path.name for path in folder.iterdir())
+
+
 @pytest.fixture
 async def files(tmp_path: Path) -> Files:
+    """The service, with a listener that lets everything through."""
     return Files(Workspace(tmp_path), Ear())
 
 
@@ -86,7 +92,7 @@ async def test_a_denied_write_changes_nothing(tmp_path: Path) -> None:
     (tmp_path / "f").write_text("old")
     with pytest.raises(PermissionDenied, match="not today"):
         await Files(Workspace(tmp_path), Ear(deny="not today")).write({"path": str(tmp_path / "f"), "content": "new"})
-    assert ((tmp_path / "f").read_text(), os.listdir(tmp_path)) == ("old", ["f"])
+    assert ((tmp_path / "f").read_text(), names(tmp_path)) == ("old", ["f"])
 
 
 async def test_writing_keeps_the_mode_the_newlines_and_links_inside(tmp_path: Path, files: Files) -> None:
@@ -97,7 +103,7 @@ async def test_writing_keeps_the_mode_the_newlines_and_links_inside(tmp_path: Pa
     link.symlink_to(script)
     await files.write({"path": str(link), "content": "c\nd\n"})
     assert (script.read_bytes(), script.stat().st_mode & 0o777, link.is_symlink()) == (b"c\r\nd\r\n", 0o750, True)
-    assert sorted(os.listdir(tmp_path)) == ["link", "run.sh"]
+    assert names(tmp_path) == ["link", "run.sh"]
 
 
 async def test_what_is_no_text_file_is_refused_by_name(tmp_path: Path, files: Files) -> None:

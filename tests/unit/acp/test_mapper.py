@@ -52,14 +52,17 @@ IMAGE = {"type": "image", "data": "aGk=", "mimeType": "image/png"}
 
 
 def chunk(text: Any, kind: str = "agent_message_chunk", **more: Any) -> dict[str, Any]:
+    """An update with text."""
     return {"sessionUpdate": kind, "content": {"type": "text", "text": text}, **more}
 
 
 def call(status: str | None = None, update: str = "tool_call_update", **more: Any) -> dict[str, Any]:
+    """An update of tool call `c1`."""
     return {"sessionUpdate": update, "toolCallId": "c1", **({} if status is None else {"status": status}), **more}
 
 
 def after(*updates: dict[str, Any], prompt: str = "Hello there", turn_id: str | None = "t1") -> ChatState:
+    """A chat in which the agent has sent *updates*."""
     chat = empty_chat(prompt)
     for update in updates:
         chat = applied(chat, update, turn_id)
@@ -67,18 +70,21 @@ def after(*updates: dict[str, Any], prompt: str = "Hello there", turn_id: str | 
 
 
 def parts(*updates: dict[str, Any], prompt: str = "Hello there") -> list[Any]:
+    """The parts of the turn in which the agent has sent *updates*."""
     turn = after(*updates, prompt=prompt).active_turn
     assert turn is not None
     return list(turn.response_parts)
 
 
 def only_call(*updates: dict[str, Any]) -> Any:
+    """The one tool call that *updates* make."""
     (part,) = parts(*updates)
     assert isinstance(part, ToolCallResponsePart)
     return part.tool_call
 
 
 def finished() -> ChatState:
+    """A chat whose only turn is over."""
     return reduce_chat(after(chunk("Hi")), ChatTurnComplete(turn_id="t1", time=2))
 
 
@@ -137,19 +143,28 @@ def test_other_words_of_the_user_are_shown() -> None:
 def test_a_tool_call_from_beginning_to_end() -> None:
     """Status drives the lifecycle, everything else goes to the details, content replaces."""
     begun = call("pending", "tool_call", title="Run", kind="execute", rawInput={"command": ["bash", "-lc", "ls"]})
-    running = call("in_progress", title="Run ls", content=[{"type": "content", "content": {"type": "text", "text": "a"}}])
+    running = call(
+        "in_progress", title="Run ls", content=[{"type": "content", "content": {"type": "text", "text": "a"}}]
+    )
     ended = call("completed", rawOutput={"code": 0}, content=[{"type": "terminal", "terminalId": "t"}])
     assert isinstance(only_call(begun), ToolCallStreamingState)
     state = only_call(begun, running)
     assert isinstance(state, ToolCallRunningState)
     assert (state.tool_name, state.display_name, state.tool_input, state.confirmed) == (
-        "execute", "Run ls", "ls", "not-needed",
+        "execute",
+        "Run ls",
+        "ls",
+        "not-needed",
     )
+    assert state.details is not None
     assert state.details.content == (ToolTextContent(text="a"),)
     state = only_call(begun, running, ended)
     assert isinstance(state, ToolCallCompletedState)
+    assert state.details is not None
     assert (state.success, state.details.content, state.details.raw_output) == (
-        True, (ToolTerminalContent(terminal_id="t"),), {"code": 0},
+        True,
+        (ToolTerminalContent(terminal_id="t"),),
+        {"code": 0},
     )
 
 
@@ -184,7 +199,12 @@ def test_every_kind_of_tool_content() -> None:
 def test_the_tool_is_named_as_the_agent_names_it() -> None:
     """`name`, else a `toolName` in `_meta`, else the kind."""
     meta = {"claudeCode": {"toolName": "Write"}}
-    ways: list[dict[str, Any]] = [{"name": "write_file", "kind": "edit"}, {"_meta": meta, "kind": "edit"}, {"kind": "edit"}, {}]
+    ways: list[dict[str, Any]] = [
+        {"name": "write_file", "kind": "edit"},
+        {"_meta": meta, "kind": "edit"},
+        {"kind": "edit"},
+        {},
+    ]
     names = [only_call(call(None, "tool_call", title="x", **way)).tool_name for way in ways]
     assert names == ["write_file", "Write", "edit", "other"]
 
@@ -266,10 +286,17 @@ def test_what_is_not_understood_is_kept_raw(update: dict[str, Any]) -> None:
         (
             {
                 "sessionUpdate": "available_commands_update",
-                "availableCommands": [{"name": "web", "description": "Search", "input": {"hint": "words"}}, {"name": "x"}, 1],
+                "availableCommands": [
+                    {"name": "web", "description": "Search", "input": {"hint": "words"}},
+                    {"name": "x"},
+                    1,
+                ],
             },
             XCommandsChanged(
-                commands=(AgentCommand(name="web", description="Search", hint="words"), AgentCommand(name="x", description="")),
+                commands=(
+                    AgentCommand(name="web", description="Search", hint="words"),
+                    AgentCommand(name="x", description=""),
+                ),
                 time=1,
             ),
         ),
@@ -345,6 +372,7 @@ OPTIONS = [
 
 
 def asked(chat: ChatState, tool_call: Any) -> tuple[str, Any]:
+    """The tool call that a permission request leads to, in its state."""
     call_id, actions = map_permission({"toolCall": tool_call, "options": OPTIONS}, chat, "t1", 1)
     for action in actions:
         chat = reduce_chat(chat, action)
@@ -405,7 +433,11 @@ def test_a_new_session_brings_modes_and_config_options() -> None:
     models = {"currentModelId": "m", "availableModels": [{"modelId": "m", "name": "M"}, {"name": "no id"}]}
     modes = {"currentModeId": "ask", "availableModes": [{"id": "ask", "name": "Ask"}, {}]}
     option = {
-        "id": "model", "name": "Model", "category": "model", "type": "select", "currentValue": "m",
+        "id": "model",
+        "name": "Model",
+        "category": "model",
+        "type": "select",
+        "currentValue": "m",
         "options": [{"value": "m", "name": "M", "description": ""}],
     }
     assert map_session({"sessionId": "s", "modes": modes, "models": models}) == (
@@ -430,13 +462,42 @@ JSON = st.recursive(
     max_leaves=8,
 )
 KINDS = [
-    "user_message_chunk", "agent_message_chunk", "agent_thought_chunk", "tool_call", "tool_call_update", "plan",
-    "plan_update", "plan_removed", "available_commands_update", "current_mode_update", "config_option_update",
-    "session_info_update", "usage_update", "unheard_of",
+    "user_message_chunk",
+    "agent_message_chunk",
+    "agent_thought_chunk",
+    "tool_call",
+    "tool_call_update",
+    "plan",
+    "plan_update",
+    "plan_removed",
+    "available_commands_update",
+    "current_mode_update",
+    "config_option_update",
+    "session_info_update",
+    "usage_update",
+    "unheard_of",
 ]
 FIELDS = [
-    "content", "messageId", "toolCallId", "title", "name", "kind", "status", "locations", "rawInput", "rawOutput",
-    "entries", "plan", "planId", "availableCommands", "currentModeId", "configOptions", "used", "size", "cost", "_meta",
+    "content",
+    "messageId",
+    "toolCallId",
+    "title",
+    "name",
+    "kind",
+    "status",
+    "locations",
+    "rawInput",
+    "rawOutput",
+    "entries",
+    "plan",
+    "planId",
+    "availableCommands",
+    "currentModeId",
+    "configOptions",
+    "used",
+    "size",
+    "cost",
+    "_meta",
 ]
 STATUS = st.sampled_from(["pending", "in_progress", "completed", "failed"])
 ITEMS = st.sampled_from([[{"type": "content", "content": {"type": "text", "text": "x"}}], [{"type": "diff"}], "x"])

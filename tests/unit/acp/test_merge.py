@@ -12,6 +12,7 @@ from tests.unit.acp.ear import applied, empty_chat, text_of
 
 
 def chunk(text: str, kind: str = "agent_message_chunk", **more: Any) -> dict[str, Any]:
+    """An update with text."""
     return {"sessionUpdate": kind, "content": {"type": "text", "text": text}, **more}
 
 

@@ -13,6 +13,7 @@ from agentnb.acp.merge import merge
 from agentnb.state import (
     ChatState,
     ChatToolCallConfirmed,
+    ChatTurnCancelled,
     ChatTurnComplete,
     ChatTurnStarted,
     Message,
@@ -26,7 +27,7 @@ from agentnb.state import (
     reduce_chat,
     reduce_session,
 )
-from tests.unit.acp.ear import applied, empty_chat, text_of
+from tests.unit.acp.ear import applied, empty_chat, text_of, turns_of
 
 SILENT = {"session_info_update"}
 """Kinds that need not change anything: only `_meta` in them."""
@@ -68,6 +69,8 @@ class Replay:
             self._dispatch(map_session(message.get("result") or {}))
 
     def _begin(self, request: Any, params: dict[str, Any]) -> None:
+        if self.chat.active_turn is not None:  # cancelled, and never answered
+            self._dispatch((ChatTurnCancelled(turn_id=self.chat.active_turn.id, time=1),))
         self._turn = self._prompts[request] = f"turn-{request}"
         text = "".join(block.get("text", "") for block in params["prompt"])
         message = Message(text=text, origin=MessageOrigin(kind="user"))
@@ -76,7 +79,11 @@ class Replay:
     def _answer(self, call_id: str, message: dict[str, Any]) -> None:
         chosen = message["result"]["outcome"].get("optionId")
         confirmed = ChatToolCallConfirmed(
-            turn_id=self._turn or "", tool_call_id=call_id, approved=chosen is not None, selected_option_id=chosen, time=1
+            turn_id=self._turn or "",
+            tool_call_id=call_id,
+            approved=chosen is not None,
+            selected_option_id=chosen,
+            time=1,
         )
         self._dispatch((confirmed,))
 
@@ -106,19 +113,13 @@ def _repeats(update: dict[str, Any], before: tuple[ChatState, SessionState]) -> 
     """Whether *update* says nothing new: no words, the prompt again, the state again."""
     content = update.get("content")
     text = content.get("text") if isinstance(content, dict) else None
-    chat = before[0]
-    prompts = [turn.message.text for turn in (*chat.turns, *([chat.active_turn] if chat.active_turn else []))]
-    return text == "" or (update["sessionUpdate"] == "user_message_chunk" and text in "\n".join(prompts)) or _same(update)
-
-
-def _same(update: dict[str, Any]) -> bool:
-    return update["sessionUpdate"] in {
-        "usage_update", "available_commands_update", "config_option_update", "current_mode_update", "tool_call_update",
-        "tool_call", "plan",
-    }
+    prompts = [turn.message.text for turn in turns_of(before[0])]
+    echo = update["sessionUpdate"] == "user_message_chunk" and str(text) in "\n".join(prompts)
+    return text == "" or echo or bool(map_update(update, empty_chat("Something else"), "t1", 1))
 
 
 def replayed(path: Path) -> Replay:
+    """What comes of the recording at *path*."""
     replay = Replay()
     for line in path.read_text(encoding="utf-8").splitlines():
         entry = json.loads(line)
@@ -137,8 +138,7 @@ def test_every_recording_replays_with_nothing_lost(shared: Path, subtests: pytes
     for recording in recordings:
         with subtests.test(recording.name):
             replay = replayed(recording)
-            turns = replay.chat.turns + ((replay.chat.active_turn,) if replay.chat.active_turn is not None else ())
-            parts = [part for turn in turns for part in turn.response_parts]
+            parts = [part for turn in turns_of(replay.chat) for part in turn.response_parts]
             calls = {part.tool_call.tool_call_id for part in parts if isinstance(part, ToolCallResponsePart)}
             assert replay.dropped == []
             assert text_of(replay.chat) == replay.said

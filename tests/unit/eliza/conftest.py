@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 
 import pytest_asyncio
+
 from tests.unit.eliza.patient import Patient, visit
 
 

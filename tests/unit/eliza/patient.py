@@ -140,9 +140,7 @@ class Patient:
         self.calls.append(("create", command, *(args or [])))
         return CreateTerminalResponse(terminal_id="term-1")
 
-    async def wait_for_terminal_exit(
-        self, session_id: str, terminal_id: str, **_: Any
-    ) -> WaitForTerminalExitResponse:
+    async def wait_for_terminal_exit(self, session_id: str, terminal_id: str, **_: Any) -> WaitForTerminalExitResponse:
         self.calls.append(("wait", terminal_id))
         await self._note()
         if self.exit_code is None:

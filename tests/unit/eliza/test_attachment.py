@@ -14,6 +14,7 @@ TABLE = "\n".join(f"line {number}" for number in range(1, 9))
 
 
 def embedded(uri: str, text: str, mime_type: str | None = None) -> Any:
+    """A resource that was sent along."""
     return acp.resource_block(TextResourceContents(uri=uri, text=text, mime_type=mime_type))
 
 
@@ -31,21 +32,25 @@ def embedded(uri: str, text: str, mime_type: str | None = None) -> Any:
         (acp.audio_block("AAEC", "audio/wav"), "audio", "audio/wav, 3 B"),
     ],
 )
-def test_each_kind_of_block_has_a_name_a_kind_and_a_size(block: Any, name: str, detail: str) -> None:
+def test_kinds_of_block(block: Any, name: str, detail: str) -> None:
+    """Each kind of block has a name a kind and a size."""
     (found,) = attachments([block])
     assert (found.name, found.detail) == (name, detail)
 
 
-def test_the_excerpt_is_the_first_lines_and_says_how_many_follow() -> None:
+def test_excerpt() -> None:
+    """The excerpt is the first lines and says how many follow."""
     (found,) = attachments([embedded("x:/t", TABLE)])
     assert found.excerpt.splitlines() == [*(f"line {number}" for number in range(1, 7)), "… 2 more lines"]
 
 
-def test_a_long_line_of_an_excerpt_is_cut() -> None:
+def test_long_line() -> None:
+    """A long line of an excerpt is cut."""
     (found,) = attachments([embedded("x:/t", "y" * 500)])
     assert found.excerpt == "y" * 159 + "…"
 
 
-def test_the_words_are_the_text_blocks_and_nothing_else() -> None:
+def test_words() -> None:
+    """The words are the text blocks and nothing else."""
     prompt = [acp.text_block(" /say a"), embedded("x:/t", "no"), acp.text_block("b ")]
     assert words(prompt) == "/say a\nb"

@@ -59,64 +59,83 @@ answers = ["Dogs: {1}."]
 
 
 def doctor() -> Doctor:
+    """A listener with the small script."""
     return Doctor(parse_script(SCRIPT))
 
 
 def said(*prompts: str) -> list[str]:
+    """What a new listener answers to these prompts."""
     listener = doctor()
     return [listener.answer(prompt).text for prompt in prompts]
 
 
-def test_a_conversation_is_answered_from_the_script_that_comes_with_the_package() -> None:
+def test_conversation() -> None:
+    """A conversation is answered from the script that comes with the package."""
     listener = Doctor(load_script())
     assert {prompt: listener.answer(prompt).text for prompt in TALK} == TALK
 
 
-def test_the_keyword_of_the_higher_rank_wins_wherever_it_stands() -> None:
+def test_rank() -> None:
+    """The keyword of the higher rank wins wherever it stands."""
     assert said("My cat sleeps, dog days are here.") == ["Dogs: days are here."]
 
 
-def test_a_keyword_whose_patterns_do_not_fit_leaves_the_word_to_the_next() -> None:
+def test_keyword_that_does_not_fit() -> None:
+    """A keyword whose patterns do not fit leaves the word to the next."""
     assert said("The dog chases cats") == ["Cats."]
 
 
-def test_what_is_given_back_is_turned_round() -> None:
+def test_reflection() -> None:
+    """What is given back is turned round."""
     assert said("cats like my shoes") == ["Why cats, and why your shoes?"]
     assert said("Cats like what I'm called") == ["Why Cats, and why what you are called?"]
     assert said("cats like you") == ["Why cats, and why me?"]
 
 
-def test_answers_come_in_turn_and_start_again() -> None:
+def test_turns() -> None:
+    """Answers come in turn and start again."""
     assert said("a", "b", "c") == ["One.", "Two.", "One."]
 
 
-def test_what_was_remembered_comes_back_once_and_in_the_order_it_was_said() -> None:
-    assert said("my cat", "a cat", "hm", "hm", "hm") == ["Cats.", "Cats.", "You said your cat.", "You said a cat.", "One."]
+def test_memory() -> None:
+    """What was remembered comes back once and in the order it was said."""
+    assert said("my cat", "a cat", "hm", "hm", "hm") == [
+        "Cats.",
+        "Cats.",
+        "You said your cat.",
+        "You said a cat.",
+        "One.",
+    ]
 
 
-def test_memory_forgets_the_oldest() -> None:
+def test_full_memory() -> None:
+    """Memory forgets the oldest."""
     listener = doctor()
     for number in range(LONGEST_MEMORY + 1):
         listener.answer(f"cat {number}")
     assert listener.answer("hm").text == "You said cat 1."
 
 
-def test_a_long_echo_is_cut() -> None:
+def test_long_echo() -> None:
+    """A long echo is cut."""
     words = [f"w{number}" for number in range(LONGEST_ECHO + 5)]
     assert said("dog " + " ".join(words)) == [f"Dogs: {' '.join(words[:LONGEST_ECHO])} …."]
 
 
-def test_only_the_beginning_of_a_long_clause_is_heard() -> None:
+def test_long_clause() -> None:
+    """Only the beginning of a long clause is heard."""
     assert said("word " * LONGEST_CLAUSE + "cat") == ["One."]
 
 
-def test_the_reason_names_the_word_the_pattern_and_the_turn() -> None:
+def test_reason() -> None:
+    """The reason names the word the pattern and the turn."""
     assert doctor().answer("Cats like milk").reason == (
         "I heard “Cats” (rank 1), which fits “* cat|cats like|likes *”: answer 1 of 1."
     )
 
 
-def test_a_listener_goes_on_where_the_one_before_it_stopped() -> None:
+def test_restore() -> None:
+    """A listener goes on where the one before it stopped."""
     first = doctor()
     first.answer("my cat")
     first.answer("dog x")
@@ -131,21 +150,24 @@ def test_a_listener_goes_on_where_the_one_before_it_stopped() -> None:
         (SCRIPT.replace("Dogs: {1}", "Dogs: {2}"), "Rule dog/1: 'Dogs: {2}.' uses a part that 'dog *' does not catch"),
     ],
 )
-def test_a_script_that_can_not_work_is_refused(wrong: str, message: str) -> None:
-    with pytest.raises(ValueError, match=".*") as refused:
+def test_wrong_script(wrong: str, message: str) -> None:
+    """A script that cannot work is refused."""
+    with pytest.raises(ValueError, match=r"keyword|Rule") as refused:
         parse_script(wrong)
     assert str(refused.value) == message
 
 
 @given(st.lists(st.text(max_size=200), max_size=8))
-def test_any_prompts_get_answers_and_the_same_prompts_get_the_same(prompts: list[str]) -> None:
+def test_determinism(prompts: list[str]) -> None:
+    """Any prompts get answers and the same prompts get the same."""
     first, second = Doctor(load_script()), Doctor(load_script())
     answers = [first.answer(prompt) for prompt in prompts]
     assert all(answer.text for answer in answers)
     assert [second.answer(prompt) for prompt in prompts] == answers
 
 
-def test_every_rule_of_the_script_can_be_reached_by_some_words_of_its_own() -> None:
+def test_every_rule_fits_something() -> None:
+    """Every rule of the script can be reached by some words of its own."""
     script = load_script()
     for keyword in script.keywords:
         for rule in keyword.rules:

@@ -10,6 +10,7 @@ from agentnb.eliza.picture import BARS, HEIGHT, WIDTH, bar_chart
 
 
 def chunks(png: bytes) -> dict[bytes, bytes]:
+    """The parts of a PNG, their checksums verified."""
     found, place = {}, 8
     while place < len(png):
         (length,) = struct.unpack_from(">I", png, place)
@@ -20,7 +21,8 @@ def chunks(png: bytes) -> dict[bytes, bytes]:
     return found
 
 
-def test_it_is_a_png_whose_checksums_and_size_are_right() -> None:
+def test_png() -> None:
+    """It is a PNG whose checksums and size are right."""
     png = base64.b64decode(bar_chart())
     found = chunks(png)
     assert png[:8] == b"\x89PNG\r\n\x1a\n"
@@ -29,7 +31,8 @@ def test_it_is_a_png_whose_checksums_and_size_are_right() -> None:
     assert len(zlib.decompress(found[b"IDAT"])) == HEIGHT * (WIDTH // 4 + 1)
 
 
-def test_it_shows_as_many_bars_as_there_are_numbers() -> None:
+def test_bars() -> None:
+    """It shows as many bars as there are numbers."""
     rows = zlib.decompress(chunks(base64.b64decode(bar_chart()))[b"IDAT"])
     above_the_axis = (HEIGHT - 8) * (WIDTH // 4 + 1)
     quads = rows[above_the_axis + 1 : above_the_axis + 1 + WIDTH // 4]

@@ -18,16 +18,19 @@ TEXT = "One  two\n three.\n\nFour"
         ("whole", [TEXT]),
     ],
 )
-def test_a_text_is_cut_as_the_option_says_and_nothing_is_lost(pieces: str, expected: list[str]) -> None:
+def test_cut(pieces: str, expected: list[str]) -> None:
+    """A text is cut as the option says and nothing is lost."""
     assert list(Settings(values={"pieces": pieces}).cut(TEXT)) == expected
 
 
-def test_every_option_begins_with_its_default() -> None:
+def test_defaults() -> None:
+    """Every option begins with its default."""
     assert [Settings()[option.id] for option in OPTIONS] == ["instant", "word", False]
 
 
 @pytest.mark.parametrize(("value", "expected"), [("on", True), (True, True), ("False", False), ("off", False)])
-def test_a_switch_takes_words_and_booleans(value: object, expected: bool) -> None:
+def test_switch(value: object, expected: bool) -> None:
+    """A switch takes words and booleans."""
     settings = Settings()
     settings.set_option("thoughts", value)
     assert settings["thoughts"] is expected
@@ -42,17 +45,20 @@ def test_a_switch_takes_words_and_booleans(value: object, expected: bool) -> Non
         ("thoughts", "perhaps", "`thoughts` has no value `perhaps`; it can be `on`, `off`."),
     ],
 )
-def test_what_is_not_offered_is_refused_with_what_is(option_id: str, value: object, message: str) -> None:
+def test_unknown_options(option_id: str, value: object, message: str) -> None:
+    """What is not offered is refused with what is."""
     with pytest.raises(UnknownSetting) as refused:
         Settings().set_option(option_id, value)
     assert str(refused.value) == message
 
 
-def test_an_unknown_mode_is_refused() -> None:
+def test_unknown_mode() -> None:
+    """An unknown mode is refused."""
     with pytest.raises(UnknownSetting, match="There is no mode `x`; it can be `doctor`, `plain`"):
         Settings().set_mode("x")
 
 
-def test_clients_that_know_no_switches_are_offered_a_choice() -> None:
+def test_clients_without_switches() -> None:
+    """Clients that know no switches are offered a choice."""
     assert [option.type for option in Settings().options(switches=True)] == ["select", "select", "boolean"]
     assert [option.type for option in Settings().options(switches=False)] == ["select", "select", "select"]

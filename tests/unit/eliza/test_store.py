@@ -14,15 +14,18 @@ from agentnb.eliza.store import FolderStore, MemoryStore, Store, open_store
 
 @pytest.fixture(params=["memory", "folder"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
+    """Each kind of store."""
     return open_store(str(tmp_path / "sessions") if request.param == "folder" else None)
 
 
-def test_without_a_folder_sessions_stay_in_the_process() -> None:
+def test_open_without_a_folder() -> None:
+    """Without a folder sessions stay in the process."""
     assert isinstance(open_store(None), MemoryStore)
     assert isinstance(open_store(""), MemoryStore)
 
 
-def test_a_record_comes_back_and_the_records_are_in_order(store: Store) -> None:
+def test_records(store: Store) -> None:
+    """A record comes back and the records are in order."""
     records = [{"session_id": store.new_id(), "n": number} for number in range(11)]
     for record in records:
         store.save(record)
@@ -31,27 +34,37 @@ def test_a_record_comes_back_and_the_records_are_in_order(store: Store) -> None:
     assert [record["session_id"] for record in store.records()] == [f"sess-{number}" for number in range(1, 12)]
 
 
-def test_a_session_that_is_not_there_is_none(store: Store) -> None:
+def test_missing_session(store: Store) -> None:
+    """A session that is not there is none."""
     assert store.load("sess-7") is None
 
 
-def test_two_processes_that_share_a_folder_never_get_the_same_id(tmp_path: Path) -> None:
+def test_shared_folder(tmp_path: Path) -> None:
+    """Two processes that share a folder never get the same id."""
     first, second = FolderStore(tmp_path), FolderStore(tmp_path)
-    assert [first.new_id(), second.new_id(), first.new_id(), second.new_id()] == ["sess-1", "sess-2", "sess-3", "sess-4"]
+    assert [first.new_id(), second.new_id(), first.new_id(), second.new_id()] == [
+        "sess-1",
+        "sess-2",
+        "sess-3",
+        "sess-4",
+    ]
 
 
-def test_an_id_can_not_lead_out_of_the_folder(tmp_path: Path) -> None:
+def test_id_with_a_path(tmp_path: Path) -> None:
+    """An id cannot lead out of the folder."""
     (tmp_path / "secret.json").write_text("{}")
     assert FolderStore(tmp_path / "sessions").load("../secret") is None
 
 
-def test_a_file_that_is_taken_but_not_written_is_no_session(tmp_path: Path) -> None:
+def test_empty_file(tmp_path: Path) -> None:
+    """A file that is taken but not written is no session."""
     store = FolderStore(tmp_path)
     assert store.load(store.new_id()) is None
     assert store.records() == []
 
 
-def test_a_session_comes_back_as_it_was() -> None:
+def test_session_record() -> None:
+    """A session comes back as it was."""
     doctor = Doctor(load_script())
     doctor.answer("my cat is ill")
     exchange = Exchange([{"type": "text", "text": "my cat is ill"}])
@@ -65,7 +78,8 @@ def test_a_session_comes_back_as_it_was() -> None:
     ]
 
 
-def test_a_session_without_a_title_is_named_by_its_first_prompt() -> None:
+def test_session_name() -> None:
+    """A session without a title is named by its first prompt."""
     session = Session("sess-1", Path("/work"))
     assert session.name is None
     session.begin([{"type": "text", "text": "word " * 20}])

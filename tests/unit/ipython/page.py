@@ -11,7 +11,10 @@ from markdown_it import MarkdownIt
 from nbconvert.filters.markdown_mistune import markdown2html_mistune
 
 _MATHEMATICS = re.compile(r"(?<!\\)\$(?:[^$\n]|\n(?!\n))+?\$|\\begin\{(\w+)\}.*?\\end\{\1\}", re.DOTALL)
-_CODE = re.compile(r"^(?P<fence>`{3,}|~{3,})[^`\n]*\n.*?^(?P=fence)[`~]*$|(?<!`)(?P<ticks>`+)[^\n]*?[^`\n](?P=ticks)(?!`)", re.S | re.M)
+_CODE = re.compile(
+    r"^(?P<fence>`{3,}|~{3,})[^`\n]*\n.*?^(?P=fence)[`~]*$|(?<!`)(?P<ticks>`+)[^\n]*?[^`\n](?P=ticks)(?!`)",
+    re.DOTALL | re.MULTILINE,
+)
 
 
 def pages(markdown: str) -> dict[str, str]:

@@ -5,17 +5,54 @@ from __future__ import annotations
 import re
 
 import pytest
-from agentnb.ipython.fences import Fences, html_text
-from agentnb.ipython.markdown import harmless, harmless_line, safe_url
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from agentnb.ipython.fences import Fences, html_text
+from agentnb.ipython.markdown import harmless, harmless_line, safe_url
 from tests.unit.ipython.page import Page, pages
 
 HARMLESS = frozenset(
-    "a blockquote br code del details div em h1 h2 h3 h4 h5 h6 hr img input li ol p pre s section span strong summary sup "
-    "table tbody td th thead tr ul".split()
+    [
+        "a",
+        "blockquote",
+        "br",
+        "code",
+        "del",
+        "details",
+        "div",
+        "em",
+        "h1",
+        "h2",
+        "h3",
+        "h4",
+        "h5",
+        "h6",
+        "hr",
+        "img",
+        "input",
+        "li",
+        "ol",
+        "p",
+        "pre",
+        "s",
+        "section",
+        "span",
+        "strong",
+        "summary",
+        "sup",
+        "table",
+        "tbody",
+        "td",
+        "th",
+        "thead",
+        "tr",
+        "ul",
+    ]
 )
-ATTRIBUTES = frozenset("align checked class colspan disabled href id src start style title type alt".split())
+ATTRIBUTES = frozenset(
+    ["align", "checked", "class", "colspan", "disabled", "href", "id", "src", "start", "style", "title", "type", "alt"]
+)
 ATTACKS = [
     "<script>alert(1)</script>",
     "<img src=x onerror=alert(1)>",
@@ -32,7 +69,7 @@ ATTACKS = [
     "[a](\tjavascript:alert(1))",
     "[a](\\javascript:alert(1))",
     "[a](vbscript:x) [b](data:text/html,<script>x</script>)",
-    "[a]( https://x.org \"t\" onclick=y )",
+    '[a]( https://x.org "t" onclick=y )',
     "<javascript:alert(1)>",
     "[a]\n\n[a]: javascript:alert(1)",
     "[a][b]\n\n[b]:\n   javascript:alert(1)",
@@ -47,8 +84,8 @@ ATTACKS = [
     '[x](https://a.org "$" onmouseover=alert(1) x="$")',
     '[x](https://a.org/$"onmouseover=alert(1)$)',
     'www.a.org/\\begin{x}"onmouseover=alert(1)\\end{x}',
-    'https://a.org](javascript:alert(1)) [https://b.org](javascript:alert(1))',
-    "```\"><script>alert(1)</script>\ncode\n```",
+    "https://a.org](javascript:alert(1)) [https://b.org](javascript:alert(1))",
+    '```"><script>alert(1)</script>\ncode\n```',
     "```html onload=x\n<script>\n```\n<script>alert(1)</script>",
     "~~~\n```\n~~~\n<script>alert(1)</script>",
     "````\n```\n<script>\n````\n<script>",
@@ -66,18 +103,18 @@ ATTACKS = [
     "<\x01script>alert(1)</script>",
     "\ud800<script>",
 ]
-SNIPPETS = st.sampled_from(
-    [
-        *ATTACKS, "```", "~~~", "`", "``", "\n", "\n\n", "    ", "- ", "1. ", "> ", "\t", "<", ">", "&lt;", "&", "$", "$$", "\\", "]",
-        "](", "[a]", "[a]:", "![", "(", ")", "|", "---", "<details>", "<summary>", "</details>", "<pre>", "<!--", "-->", "#", "*", "_",
-        "https://a.org/", "www.a.org", "javascript:", "@@0@@", "\"", "'", "onclick=x", "{", "}", "a", "\\begin{x}", "\\end{x}", "\\\\[", "\\\\]", "`$$`", " ", "def f():\n    pass", "  ",
-    ]
-)  # fmt: skip
+SIGNS = (
+    "``` ~~~ ` `` - > < &lt; & $ $$ \\ ] ]( [a] [a]: ![ ( ) | --- <details> <summary> </details> <pre> <!-- --> # * _ @@0@@ { } a "
+    "https://a.org/ www.a.org javascript: onclick=x \\begin{x} \\end{x} \\\\[ \\\\] `$$`"
+)
+SPACES = ["\n", "\n\n", "    ", "- ", "1. ", "> ", "\t", " ", "  ", '"', "'", "def f():\n    pass"]
+SNIPPETS = st.sampled_from([*ATTACKS, *SPACES, *SIGNS.split()])
 TEXTS = st.one_of(st.text(), st.lists(SNIPPETS, max_size=14).map("".join))
 ORDINARY = st.text(alphabet=st.characters(codec="utf-8", exclude_categories=["Cc", "Cs", "Zl", "Zp", "Zs"]))
 
 
 def check(markdown: str) -> None:
+    """Fail if *markdown* holds anything that could run or load, in any renderer."""
     for renderer, source in pages(markdown).items():
         page = Page(source)
         assert (renderer, set()) == (renderer, page.elements - HARMLESS), source
@@ -90,6 +127,7 @@ def check(markdown: str) -> None:
 
 
 def is_harmless_place(element: str, value: str) -> bool:
+    """Whether a link or picture leads nowhere bad."""
     if element == "img":
         return re.match(r"data:image/(png|jpeg|gif|webp);base64,", value) is not None
     scheme = re.match(r"\s*([^/?#]*?):", value)
@@ -98,6 +136,7 @@ def is_harmless_place(element: str, value: str) -> bool:
 
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_no_known_attack_survives_any_renderer(attack: str) -> None:
+    """No known attack survives any renderer."""
     check(harmless(attack))
     check(harmless_line(attack))
     check(f"<details><summary>{html_text(attack)}</summary>\n\n{harmless(attack)}\n\n</details>")
@@ -106,12 +145,14 @@ def test_no_known_attack_survives_any_renderer(attack: str) -> None:
 @given(TEXTS)
 @settings(max_examples=400, deadline=None)
 def test_no_text_makes_anything_that_runs_or_loads(text: str) -> None:
+    """No text makes anything that runs or loads."""
     check(harmless(text))
 
 
 @given(TEXTS, TEXTS)
 @settings(max_examples=200, deadline=None)
 def test_no_text_swallows_what_follows_it(first: str, second: str) -> None:
+    """No text swallows what follows it."""
     fences = Fences.around([first, second])
     document = f"{harmless(first, fences)}\n\n<div>mark</div>\n\n{harmless(second, fences)}\n\n<div>end</div>"
     check(document)
@@ -122,6 +163,7 @@ def test_no_text_swallows_what_follows_it(first: str, second: str) -> None:
 @given(ORDINARY, st.sampled_from(["", "python", "html"]))
 @settings(deadline=None)
 def test_code_in_a_fence_reads_as_it_was_written(code: str, language: str) -> None:
+    """Code in a fence reads as it was written."""
     marks = "`" * (max(map(len, re.findall("`+", code)), default=2) + 3)
     markdown = harmless(f"before\n\n{marks}{language}\n{code}\n{marks}\n\nafter")
     for renderer in ("commonmark", "mistune"):
@@ -131,6 +173,7 @@ def test_code_in_a_fence_reads_as_it_was_written(code: str, language: str) -> No
 @pytest.mark.parametrize("inside", ["- {}", "1. {}", "> {}", "- > {}"])
 @pytest.mark.parametrize("code", ["x = 1", "if a < b:", "<script>alert(1)</script>", "a[1](x) ![y](z)", "`b`"])
 def test_code_inside_lists_and_quotes_reads_as_it_was_written(inside: str, code: str) -> None:
+    """Code inside lists and quotes reads as it was written."""
     first = inside.format("```python")
     rest = re.sub(r"[^\s>]", " ", inside.format(""))
     markdown = harmless(f"{first}\n{rest}{code}\n{rest}```")
@@ -138,8 +181,11 @@ def test_code_inside_lists_and_quotes_reads_as_it_was_written(inside: str, code:
         assert (renderer, [code]) == (renderer, [block.rstrip("\n") for block in Page(pages(markdown)[renderer]).code])
 
 
-@pytest.mark.parametrize("code", ["a < b", "<b>", "x[1](y)", "List[int]", "a*b_c*d", "$HOME", "`` ` ``".strip("` ") or "`"])
+@pytest.mark.parametrize(
+    "code", ["a < b", "<b>", "x[1](y)", "List[int]", "a*b_c*d", "$HOME", "`` ` ``".strip("` ") or "`"]
+)
 def test_code_in_a_line_reads_as_it_was_written(code: str) -> None:
+    """Code in a line reads as it was written."""
     markdown = harmless(f"see `` {code} `` there")
     for renderer, source in pages(markdown).items():
         assert (renderer, f"see {code} there") == (renderer, "".join(Page(source).text).strip())
@@ -162,6 +208,7 @@ def test_code_in_a_line_reads_as_it_was_written(code: str) -> None:
     ],
 )
 def test_ordinary_markdown_stays_as_it_is(text: str, expected: str) -> None:
+    """Ordinary markdown stays as it is."""
     assert expected == harmless(text)
 
 
@@ -181,4 +228,5 @@ def test_ordinary_markdown_stays_as_it_is(text: str, expected: str) -> None:
     ],
 )
 def test_a_link_leads_to_the_web_to_mail_or_to_a_relative_place(target: str, expected: str | None) -> None:
+    """A link leads to the web to mail or to a relative place."""
     assert expected == safe_url(target)

@@ -1,7 +1,8 @@
 /** A code block: a bar with its language and a copy button, and the code, coloured once it is complete. */
-import { memo } from "../memo";
+import { type ComponentChild, Fragment } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { CopyButton } from "../copy";
+import { memo } from "../memo";
 import { line } from "../plain";
 import { highlight, type Scope, scopeClass } from "./highlight";
 
@@ -30,7 +31,7 @@ export const Coloured = memo(({ text, language }: { text: string; language?: str
   return <code key="done">{tree ? tree.children.map(scope) : text}</code>;
 });
 
-function scope(node: Scope | string, key: number) {
+function scope(node: Scope | string, key: number): ComponentChild {
   if (typeof node === "string") return node;
   const children = node.children.map(scope);
   return node.scope ? (
@@ -38,7 +39,7 @@ function scope(node: Scope | string, key: number) {
       {children}
     </span>
   ) : (
-    children
+    <Fragment key={key}>{children}</Fragment>
   );
 }
 

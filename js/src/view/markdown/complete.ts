@@ -52,7 +52,10 @@ function isTableHead(text: string, start: number): boolean {
 }
 
 function delimiterRow(header: string): string {
-  const inner = header.trim().replace(/^\|/, "").replace(/(?<!\\)\|$/, "");
+  const inner = header
+    .trim()
+    .replace(/^\|/, "")
+    .replace(/(?<!\\)\|$/, "");
   const cells = inner.split(/(?<!\\)\|/).length;
   return `|${"---|".repeat(cells)}`;
 }

@@ -1,36 +1,17 @@
 /** Syntax colours: source text to a tree of scopes, never to an HTML string. */
 import hljs from "highlight.js/lib/core";
-import bash from "highlight.js/lib/languages/bash";
 import diff from "highlight.js/lib/languages/diff";
 import ini from "highlight.js/lib/languages/ini";
 import json from "highlight.js/lib/languages/json";
-import markdown from "highlight.js/lib/languages/markdown";
 import python from "highlight.js/lib/languages/python";
-import r from "highlight.js/lib/languages/r";
-import rust from "highlight.js/lib/languages/rust";
-
-import typescript from "highlight.js/lib/languages/typescript";
 import xml from "highlight.js/lib/languages/xml";
 import yaml from "highlight.js/lib/languages/yaml";
+import { curly } from "./curly";
+import { hash } from "./hash";
 import sql from "./sql";
 
-const LANGUAGES = {
-  bash,
-  diff,
-  ini,
-  json,
-  markdown,
-  python,
-  r,
-  rust,
-  sql,
-  typescript,
-  xml,
-  yaml,
-};
+const LANGUAGES = { diff, ini, json, python, sql, xml, yaml, ...curly, ...hash };
 for (const [name, language] of Object.entries(LANGUAGES)) hljs.registerLanguage(name, language);
-// TypeScript's grammar holds JavaScript's: one of them is enough for the bundle.
-hljs.registerAliases(["javascript", "js", "jsx", "mjs", "cjs"], { languageName: "typescript" });
 hljs.registerAliases(["ipython", "ipython3"], { languageName: "python" });
 
 const LONGEST = 60_000;

@@ -34,6 +34,7 @@ function inlined(lexer: Lexer, tokens: TokensList): Token[] {
   const queue = lexer.inlineQueue;
   for (let at = 0; at < queue.length; at += 1) {
     const { src, tokens: into } = queue[at] as { src: string; tokens: Token[] };
+    lexer.state.inRawBlock = false;
     if (src.length > LONGEST_INLINE || NESTED.test(src)) into.push({ type: "text", raw: src, text: src } as Token);
     else lexer.inlineTokens(src, into);
   }

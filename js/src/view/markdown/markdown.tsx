@@ -1,7 +1,8 @@
 /** A markdown text, streaming or finished, drawn block by block. */
-import { memo } from "../memo";
+
 import { useContext, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { ViewContext } from "../context";
+import { memo } from "../memo";
 import type { Token } from "./lexer";
 import { MarkdownStream } from "./stream";
 import { drawToken } from "./tokens";
@@ -31,7 +32,7 @@ export const Markdown = memo(({ text, live = false }: Props) => {
 });
 
 function Drawn({ text, live }: { text: string; live: boolean }) {
-  const kept = useRef<MarkdownStream>();
+  const kept = useRef<MarkdownStream | undefined>(undefined);
   kept.current ??= new MarkdownStream();
   const stream = kept.current;
   stream.update(text);
@@ -41,7 +42,6 @@ function Drawn({ text, live }: { text: string; live: boolean }) {
   return (
     <div class="md">
       {chunks.map((chunk, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: blocks only ever get appended
         <Chunk key={index} tokens={chunk} />
       ))}
     </div>
@@ -52,7 +52,6 @@ const Chunk = memo(
   ({ tokens }: { tokens: Token[] }) => (
     <>
       {tokens.map((token, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: blocks only ever get appended
         <Block key={index} token={token} />
       ))}
     </>

@@ -81,7 +81,10 @@ export class MarkdownStream {
   /** Whether frozen text names a definition that came after it. */
   #refersTo(names: string[]): boolean {
     if (this.frozen.length === 0) return false;
-    const before = this.#text.slice(0, this.#text.length - this.#tail.length).toLowerCase().replace(/\s+/g, " ");
+    const before = this.#text
+      .slice(0, this.#text.length - this.#tail.length)
+      .toLowerCase()
+      .replace(/\s+/g, " ");
     return names.some((name) => before.includes(`[${name}]`));
   }
 
@@ -109,6 +112,18 @@ function blocks(tokens: Token[]): Token[] {
 /** The code block of an unfinished fence; a last line that may be its end waits. */
 function openFence(tail: string): Token {
   const head = (FENCE.exec(tail) as RegExpExecArray)[0];
-  const text = tail.slice(head.length).replace(/(?:^|\n) {0,3}(?:`+|~+)$/, "").replace(/\n$/, "");
-  return { type: "code", raw: tail, text, lang: head.trim().replace(/^[`~]+/, "").trim(), live: true } as Token;
+  const text = tail
+    .slice(head.length)
+    .replace(/(?:^|\n) {0,3}(?:`+|~+)$/, "")
+    .replace(/\n$/, "");
+  return {
+    type: "code",
+    raw: tail,
+    text,
+    lang: head
+      .trim()
+      .replace(/^[`~]+/, "")
+      .trim(),
+    live: true,
+  } as Token;
 }

@@ -51,12 +51,15 @@ const DRAW: Record<string, Draw | undefined> = {
 
 function drawList(token: Tokens.List, depth: number) {
   const items = token.items.map((item, index) => (
-    // biome-ignore lint/suspicious/noArrayIndexKey: items of a list only ever get appended
     <li key={index} class={item.task ? "task" : undefined}>
       {drawTokens(item.tokens, depth)}
     </li>
   ));
-  return token.ordered ? <ol start={token.start === 1 ? undefined : Number(token.start)}>{items}</ol> : <ul>{items}</ul>;
+  return token.ordered ? (
+    <ol start={token.start === 1 ? undefined : Number(token.start)}>{items}</ol>
+  ) : (
+    <ul>{items}</ul>
+  );
 }
 
 function drawTable(token: Tokens.Table, depth: number) {

@@ -27,7 +27,8 @@ export function Content({ id, block }: { id: string; block: Block }) {
 
 function Picture({ block }: { block: Block }) {
   const source = imageSource(block.mimeType, block.data);
-  if (!source) return <Chip name={`Picture (${line(block.mimeType ?? "unknown type", 40)})`} note={safeText(block.uri)} />;
+  if (!source)
+    return <Chip name={`Picture (${line(block.mimeType ?? "unknown type", 40)})`} note={safeText(block.uri)} />;
   return <img class="picture" src={source} alt={safeText(block.uri) || "Picture from the agent"} />;
 }
 

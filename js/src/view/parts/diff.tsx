@@ -1,9 +1,9 @@
 /** A change to a file, line by line. */
 import { structuredPatch } from "diff";
-import { memo } from "../memo";
 import { useMemo } from "preact/hooks";
 import { Fold } from "../fold";
 import { Icon } from "../icons";
+import { memo } from "../memo";
 import { count, splitPath } from "../plain";
 
 const CONTEXT = 3;
@@ -28,7 +28,10 @@ interface Change {
 /** The hunks between two texts, or undefined when they are too far apart to be compared in time. */
 export function compare(oldText: string, newText: string): Change | undefined {
   if (oldText.length + newText.length > LONGEST) return undefined;
-  const patch = structuredPatch("", "", oldText, newText, undefined, undefined, { context: CONTEXT, timeout: PATIENCE });
+  const patch = structuredPatch("", "", oldText, newText, undefined, undefined, {
+    context: CONTEXT,
+    timeout: PATIENCE,
+  });
   if (!patch) return undefined;
   const lines = patch.hunks.flatMap((hunk) => hunk.lines);
   return {

@@ -15,7 +15,6 @@ export function UserMessage({ message }: { message: Message }) {
       {message.attachments && message.attachments.length > 0 && (
         <div class="attachments">
           {message.attachments.map((attachment, index) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: a sent message does not change
             <Attachment key={index} attachment={attachment} />
           ))}
         </div>

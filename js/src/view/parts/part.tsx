@@ -1,8 +1,9 @@
 /** One part of an answer, by its kind. */
-import { memo } from "../memo";
+
 import type { ResponsePart } from "../../state/types.gen";
 import { Icon } from "../icons";
 import { Markdown } from "../markdown/markdown";
+import { memo } from "../memo";
 import { line } from "../plain";
 import { Content, Raw } from "./content";
 import { UserMessage } from "./message";

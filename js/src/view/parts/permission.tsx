@@ -47,7 +47,7 @@ export function Permission({ turnId, call }: Props) {
       approved,
       ...(approved ? { confirmed: "user-action" } : { reason: "denied" }),
       ...(option.id === "" ? {} : { selectedOptionId: option.id }),
-    } as never);
+    });
     if (hadFocus) holder?.focus({ preventScroll: true });
   };
 

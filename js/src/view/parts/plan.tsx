@@ -22,7 +22,6 @@ export function Plan({ id, part }: { id: string; part: PlanResponsePart }) {
     <Fold id={id} className="card plan" open head={head}>
       <ol class="steps">
         {part.entries.map((entry, index) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: a plan is sent whole; place is all a step has
           <li key={index} class={`step${STEPS.has(entry.status) ? ` is-${entry.status}` : ""}`}>
             <StepMark status={entry.status} />
             <span class="step-text">{plain(entry.content)}</span>

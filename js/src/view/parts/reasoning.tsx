@@ -28,6 +28,10 @@ export function Reasoning({ id, content, live }: Props) {
 
 /** The first words, without their marks: many agents begin with a bold headline. */
 export function gist(content: string): string {
-  const first = content.slice(0, 2000).split("\n").find((text) => text.trim() !== "") ?? "";
+  const first =
+    content
+      .slice(0, 2000)
+      .split("\n")
+      .find((text) => text.trim() !== "") ?? "";
   return line(first.replace(/^[#>\s*-]+|[*_`]+/g, ""), 120);
 }

@@ -1,18 +1,15 @@
 /** What a command has printed, live while it runs. */
-import { memo } from "../memo";
+
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { TerminalView } from "../../state/types.gen";
 import { ansiRuns } from "../ansi";
 import { Spinner } from "../icons";
+import { memo } from "../memo";
 import { line } from "../plain";
 
 export const Output = memo(({ text }: { text: string }) => {
   const runs = useMemo(() => ansiRuns(text), [text]);
-  return (
-    <>
-      {runs.map((run) => (run.style ? <span class={run.style}>{run.text}</span> : run.text))}
-    </>
-  );
+  return <>{runs.map((run) => (run.style ? <span class={run.style}>{run.text}</span> : run.text))}</>;
 });
 
 /** Plain text of any length in a box that scrolls by itself. */

@@ -1,12 +1,12 @@
 /** A tool call: one line saying what it does and how it stands; inside, its input, output and changes. */
 import { useComputed } from "@preact/signals";
-import { memo } from "../memo";
 import type { ToolCallState, ToolContent, ToolResultContent } from "../../state/types.gen";
 import { usePlace, useView } from "../context";
 import { Fold } from "../fold";
 import { Icon, type IconName, isIcon, Spinner } from "../icons";
 import { Coloured } from "../markdown/code";
 import { Markdown } from "../markdown/markdown";
+import { memo } from "../memo";
 import { line, plain, pretty, splitPath } from "../plain";
 import { Content, Raw } from "./content";
 import { Diff } from "./diff";
@@ -33,7 +33,11 @@ export const Tool = memo(({ turnId, call }: Props) => {
     </>
   );
   return (
-    <div class={`card tool is-${call.status}${failed(call) ? " is-failed" : ""}`} data-call={call.toolCallId} tabIndex={-1}>
+    <div
+      class={`card tool is-${call.status}${failed(call) ? " is-failed" : ""}`}
+      data-call={call.toolCallId}
+      tabIndex={-1}
+    >
       {waiting && <Permission turnId={turnId} call={call} />}
       {!waiting && body.some && (
         <Fold id={id} open={body.open} head={head}>
@@ -164,14 +168,9 @@ export function ToolBody({ id, call }: { id: string; call: ToolCallState }) {
     <>
       {!hasTerminal && <ToolInput call={call} />}
       {content.map((piece, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: content is replaced as a whole
         <Piece key={index} id={`${id} ${index}`} piece={piece} />
       ))}
-      {content.length === 0 &&
-        shown.map((piece, index) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: content is replaced as a whole
-          <Result key={index} id={`${id} r${index}`} piece={piece} />
-        ))}
+      {content.length === 0 && shown.map((piece, index) => <Result key={index} id={`${id} r${index}`} piece={piece} />)}
       {output !== undefined && output !== null && <OutputBox text={pretty(output)} />}
       {"error" in call && call.error && <p class="error-text">{line(call.error.message, 2000)}</p>}
     </>
@@ -193,11 +192,7 @@ export function ToolInput({ call }: { call: ToolCallState }) {
     );
   }
   const json = indented(input);
-  return (
-    <pre class="input">
-      {json ? <Coloured text={json} language="json" /> : <OutputText text={input} />}
-    </pre>
-  );
+  return <pre class="input">{json ? <Coloured text={json} language="json" /> : <OutputText text={input} />}</pre>;
 }
 
 function OutputText({ text }: { text: string }) {

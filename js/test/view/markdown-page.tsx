@@ -1,0 +1,40 @@
+/** Markdown drawn into an element, as a stream of growing texts. */
+import { render } from "preact";
+import { Cadence } from "../../src/view/cadence";
+import { type View, ViewContext } from "../../src/view/context";
+import { Markdown } from "../../src/view/markdown/markdown";
+import type { Store } from "../../src/view/store";
+
+export class MarkdownPage {
+  readonly element = document.createElement("div");
+  #view: View = {
+    store: undefined as unknown as Store,
+    cadence: new Cadence(),
+    root: undefined as unknown as ShadowRoot,
+    memory: new Map(),
+    near: undefined,
+    announce: () => {},
+  };
+
+  draw(text: string, live: boolean): this {
+    const drawn = (
+      <ViewContext.Provider value={this.#view}>
+        <Markdown text={text} live={live} />
+      </ViewContext.Provider>
+    );
+    render(drawn, this.element);
+    return this;
+  }
+
+  get html(): string {
+    return this.element.innerHTML;
+  }
+
+  get text(): string {
+    return this.element.textContent ?? "";
+  }
+}
+
+export function drawn(text: string): MarkdownPage {
+  return new MarkdownPage().draw(text, false);
+}

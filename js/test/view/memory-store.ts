@@ -1,0 +1,95 @@
+/** A store in memory on the real reducers: what the host would confirm is applied by the test itself. */
+import { type Signal, signal } from "@preact/signals";
+import { reduceChat, reduceRoot, reduceSession } from "../../src/state/reduce";
+import type { Action, ChatState, RootState, SessionState, SessionSummary } from "../../src/state/types.gen";
+import type { Connection, Store, ViewLink } from "../../src/view/store";
+
+export const SESSION = "eliza:/one";
+export const CHAT = `${SESSION}/chat`;
+export const AGENT = { provider: "eliza", displayName: "Eliza", description: "Built in", models: [] };
+
+export class MemoryStore implements Store {
+  readonly connection = signal<Connection>("live");
+  readonly hostId = signal<string | undefined>("host");
+  readonly root = signal<RootState | undefined>(undefined);
+  readonly dispatched: { channel: string; action: Action }[] = [];
+  readonly requested: { method: string; params: unknown }[] = [];
+  readonly visible = new Map<string, boolean>();
+  answer: (method: string, params: unknown) => Promise<unknown> = () => Promise.resolve({});
+  #sessions = new Map<string, Signal<SessionState | undefined>>();
+  #chats = new Map<string, Signal<ChatState | undefined>>();
+
+  session(channel: string): Signal<SessionState | undefined> {
+    return entry(this.#sessions, channel);
+  }
+
+  chat(channel: string): Signal<ChatState | undefined> {
+    return entry(this.#chats, channel);
+  }
+
+  dispatch(channel: string, action: Action): void {
+    this.dispatched.push({ channel, action });
+    this.apply(channel, action);
+  }
+
+  /** What the host says. */
+  apply(channel: string, action: Action): void {
+    if (channel.endsWith("/chat")) update(this.chat(channel), (state) => reduceChat(state, action));
+    else if (channel.startsWith("ahp-root:")) update(this.root, (state) => reduceRoot(state, action));
+    else update(this.session(channel), (state) => reduceSession(state, action));
+  }
+
+  request<T>(method: string, params: unknown): Promise<T> {
+    this.requested.push({ method, params });
+    return this.answer(method, params) as Promise<T>;
+  }
+
+  view(viewId: string): ViewLink {
+    this.visible.set(viewId, false);
+    return {
+      setVisible: (visible) => this.visible.set(viewId, visible),
+      close: () => this.visible.delete(viewId),
+    };
+  }
+}
+
+function entry<T>(map: Map<string, Signal<T | undefined>>, key: string): Signal<T | undefined> {
+  const known = map.get(key);
+  if (known) return known;
+  const made = signal<T | undefined>(undefined);
+  map.set(key, made);
+  return made;
+}
+
+function update<T>(state: Signal<T | undefined>, reduce: (state: T) => T): void {
+  if (state.peek() !== undefined) state.value = reduce(state.peek() as T);
+}
+
+export function summary(resource: string, title = "", status = 33): SessionSummary {
+  const provider = resource.split(":")[0] as string;
+  return { resource, provider, title, status, createdAt: 1, modifiedAt: 1 };
+}
+
+/** A store with one ready session of Eliza and its empty chat. */
+export function readyStore(): MemoryStore {
+  const store = new MemoryStore();
+  store.root.value = { agents: [AGENT], sessions: [summary(SESSION)] };
+  addSession(store, SESSION);
+  return store;
+}
+
+export function addSession(store: MemoryStore, resource: string): void {
+  store.session(resource).value = { summary: summary(resource), lifecycle: "ready", activeClients: [], chats: [] };
+  store.chat(`${resource}/chat`).value = {
+    resource: `${resource}/chat`,
+    title: "",
+    status: 1,
+    modifiedAt: "1970-01-01T00:00:00.000Z",
+    turns: [],
+  };
+}
+
+/** Starts a turn as the host would say it. */
+export function startTurn(store: MemoryStore, turnId: string, text: string, channel = CHAT): void {
+  store.apply(channel, { type: "chat/turnStarted", turnId, message: { text, origin: { kind: "user" } } });
+}

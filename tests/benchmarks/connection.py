@@ -1,0 +1,150 @@
+"""Chunks per second: our connection against the official SDK's client, same run, same agent, same messages.
+
+    python tests/benchmarks/connection.py [CHUNKS]
+
+An agent process floods a pipe with `session/update` lines and then answers the prompt; the time runs from the prompt to
+its answer. Ours is measured twice: decoded, ordered and routed; and on top of that merged, mapped and reduced.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import statistics
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT))
+
+from agentnb.acp import Agent, map_update  # noqa: E402 - runs as a script too
+from agentnb.acp.peer import Peer  # noqa: E402
+from agentnb.agent import AgentSpec  # noqa: E402
+from agentnb.state import ChatState, ChatTurnStarted, Message, MessageOrigin, reduce_chat  # noqa: E402
+
+FLOOD = (sys.executable, str(ROOT / "tests/agents/flood.py"))
+SPEC = AgentSpec(name="flood", title="flood", command=FLOOD)
+GOAL = 3.0
+ROUNDS = 3
+
+
+class Reducing:
+    """A listener that keeps a chat."""
+
+    def __init__(self) -> None:
+        message = Message(text="", origin=MessageOrigin(kind="user"))
+        chat = ChatState(resource="x", title="", status=1, modified_at="1970-01-01T00:00:00.000Z", turns=())
+        self.chat = reduce_chat(chat, ChatTurnStarted(turn_id="t", message=message, time=0))
+
+    def updates(self, updates: list[dict[str, Any]]) -> None:
+        for update in updates:
+            for action in map_update(update, self.chat, "t", 0):
+                self.chat = reduce_chat(self.chat, action)
+
+    async def permission(self, params: dict[str, Any]) -> dict[str, Any]:
+        raise NotImplementedError
+
+    async def authorize(self, door: object) -> None:
+        raise NotImplementedError
+
+    def terminal(self, action: object) -> None:
+        raise NotImplementedError
+
+    def lost(self, error: Exception) -> None:
+        pass
+
+
+async def routed(chunks: int) -> float:
+    """Seconds for *chunks*: each decoded, in order, its session found."""
+    seen = 0
+
+    def route(batch: list[tuple[str, Any]]) -> None:
+        nonlocal seen
+        for method, params in batch:
+            if method == "session/update" and params["sessionId"] and params["update"]:
+                seen += 1
+
+    async def nothing(*_: object) -> None:
+        return None
+
+    peer = Peer(SPEC, on_notifications=route, on_request=nothing, on_lost=nothing)
+    await peer.spawn(Path.cwd(), None)
+    await peer.request("initialize", {"protocolVersion": 1})
+    new = await peer.request("session/new", {"cwd": "/", "mcpServers": []})
+    began = time.perf_counter()
+    await peer.request("session/prompt", {"sessionId": new["sessionId"], "prompt": text(chunks)}, 600)
+    took = time.perf_counter() - began
+    await peer.stop(patience=1)
+    assert seen == chunks
+    return took
+
+
+async def reduced(chunks: int) -> float:
+    """Seconds for *chunks* to be in the state."""
+    agent = await Agent.launch(SPEC, cwd=Path.cwd())
+    listener = Reducing()
+    new = await agent.new_session(str(Path.cwd()), (), listener)
+    answered = asyncio.Event()
+    began = time.perf_counter()
+    agent.prompt(new.session_id, text(chunks), lambda *_: answered.set())
+    await answered.wait()
+    took = time.perf_counter() - began
+    await agent.stop(patience=1)
+    assert listener.chat.active_turn is not None
+    (part,) = listener.chat.active_turn.response_parts
+    assert getattr(part, "content", "") == "word " * chunks
+    return took
+
+
+async def official(chunks: int) -> float:
+    """Seconds for the official SDK's client to hand over *chunks*."""
+    import acp
+
+    class Client:
+        def __init__(self) -> None:
+            self.seen = 0
+            self.all = asyncio.Event()
+
+        async def session_update(self, session_id: str, update: Any, **_: Any) -> None:
+            self.seen += 1
+            if self.seen == chunks:
+                self.all.set()
+
+    client: Any = Client()
+    async with acp.spawn_agent_process(client, *FLOOD) as (connection, _):
+        await connection.initialize(protocol_version=1)
+        new = await connection.new_session(cwd=str(Path.cwd()), mcp_servers=[])
+        began = time.perf_counter()
+        await connection.prompt(session_id=new.session_id, prompt=[acp.text_block(str(chunks))])
+        await client.all.wait()
+        return time.perf_counter() - began
+
+
+def text(chunks: int) -> list[dict[str, Any]]:
+    """A prompt that says how many."""
+    return [{"type": "text", "text": str(chunks)}]
+
+
+async def rate(measure: Callable[[int], Awaitable[float]], chunks: int) -> float:
+    """The median of chunks per second."""
+    rates = [chunks / await measure(chunks) for _ in range(ROUNDS)]
+    return float(statistics.median(rates))
+
+
+async def main() -> int:
+    """Measure, print, and fail below the goal."""
+    chunks = int(sys.argv[1]) // 500 * 500 if len(sys.argv) > 1 else 50_000
+    theirs = await rate(official, chunks)
+    ours = await rate(routed, chunks)
+    whole = await rate(reduced, chunks)
+    print(f"{chunks:,} chunks, median of {ROUNDS} rounds")
+    print(f"  official SDK client         {theirs:>10,.0f} chunks/s")
+    print(f"  ours, decoded and routed    {ours:>10,.0f} chunks/s   {ours / theirs:.1f} x (goal {GOAL:g} x)")
+    print(f"  ours, mapped and reduced    {whole:>10,.0f} chunks/s   {whole / theirs:.1f} x")
+    return 0 if ours >= GOAL * theirs else 1
+
+
+if __name__ == "__main__":
+    sys.exit(asyncio.run(main()))

@@ -1,0 +1,233 @@
+"""``%agent`` in real kernels, from the request to the reply, with the built-in agent as a real process."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.kernel.running_kernel import RunningKernel
+
+NOTICE = "from comm import get_comm_manager as m; m().register_target('probe', lambda comm, _: seen.append(busy()))"
+
+
+def test_a_prompt_gives_one_markdown_output_and_the_turn(kernel: RunningKernel) -> None:
+    """A prompt gives one markdown output and the turn."""
+    result = kernel.run("turn = %agent /say **Hello** <b>\nturn.text, turn.stop_reason")
+    assert ["**Hello** &lt;b>"] == result.displayed()
+    assert ["('**Hello** <b>', 'end_turn')"] == result.values
+
+
+def test_a_prompt_may_end_in_a_question_mark_and_hold_any_sign(kernel: RunningKernel) -> None:
+    """A prompt may end in a question mark and hold any sign."""
+    result = kernel.run("x = 5\n%agent /say it's {x} \"or $x\" 'or so?")
+    assert ["it's {x} \"or $x\" 'or so?"] == result.displayed()
+
+
+def test_the_turn_is_the_value_of_the_cell_and_is_shown_once(kernel: RunningKernel) -> None:
+    """The turn is the value of the cell and is shown once."""
+    first = kernel.run("%agent /say Hi")
+    assert (["Hi"], []) == (first.displayed(), first.values)
+    assert ["'Hi'"] == kernel.run("_.text").values
+    assert ["Hi"] == kernel.run("__").displayed()
+
+
+def test_a_whole_cell_is_a_prompt_and_the_turn_is_bound_to_a_name(kernel: RunningKernel) -> None:
+    """A whole cell is a prompt and the turn is bound to a name."""
+    result = kernel.run("%%agent -o turn\n/say one\ntwo")
+    assert ["one\ntwo"] == result.displayed()
+    assert ["'one\\ntwo'"] == kernel.run("turn.text").values
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "%%time\n%agent /say Hi",
+        "%time x = get_ipython().run_line_magic('agent', '/say Hi')",
+        "get_ipython().run_cell('%agent /say Hi');",
+        "def f():\n    %agent /say Hi\nf()",
+        "[get_ipython().run_line_magic('agent', '/say Hi') for _ in range(1)];",
+        "for _ in range(1):\n    %agent /say Hi",
+        "async def f():\n    %agent /say Hi\nawait f()",
+        "await get_ipython().run_line_magic('_agent_awaited', '/say Hi');",
+    ],
+)
+def test_it_works_wherever_code_can_stand(cell: str, kernel: RunningKernel) -> None:
+    """It works wherever code can stand."""
+    result = kernel.run(cell)
+    assert ("ok", ["Hi"]) == (result.status, result.displayed()), result.error
+
+
+def test_its_output_can_be_captured(kernel: RunningKernel) -> None:
+    """Its output can be captured."""
+    assert [] == kernel.run("%%capture out\n%agent /say Hi").displayed()
+    assert ["'Hi'"] == kernel.run("out.outputs[0].data['text/markdown']").values
+
+
+def test_a_variable_that_is_mentioned_goes_to_the_agent(kernel: RunningKernel) -> None:
+    """A variable that is mentioned goes to the agent."""
+    kernel.run("numbers = [1, 2, 3]\n%agent What is in @numbers?")
+    found = kernel.run("a = _.snapshot.message.attachments[0]\na.label, a.model_representation").values
+    assert ["('numbers', 'numbers: list, length 3\\n[1, 2, 3]')"] == found
+
+
+def test_permission_is_denied_where_nobody_can_be_asked_and_the_output_says_so(kernel: RunningKernel) -> None:
+    """Permission is denied where nobody can be asked and the output says so."""
+    (shown,) = kernel.run("%agent /ask edit").displayed()
+    assert "**Permission denied.** No front end is attached to ask" in shown
+    assert 'permissions="allow"' in shown
+
+
+def test_permission_can_be_given_beforehand(kernel: RunningKernel) -> None:
+    """Permission can be given beforehand."""
+    (shown,) = kernel.run("%agent --permissions allow /ask edit").displayed()
+    assert "Permission denied" not in shown
+    assert "completed · allowed: " in shown
+
+
+def test_the_same_turn_gives_the_same_output(kernel: RunningKernel) -> None:
+    """The same turn gives the same output."""
+    cell = "%agent -n /tool execute"
+    assert kernel.run(cell).outputs[1:] == kernel.run(cell).outputs[1:]
+
+
+@pytest.mark.parametrize("cell", ["%agent /slow 500 20", "%%time\n%agent /slow 500 20"])
+def test_an_interrupt_cancels_the_turn_at_once_and_aborts_what_is_queued(cell: str, kernel: RunningKernel) -> None:
+    """An interrupt cancels the turn at once and aborts what is queued."""
+    kernel.notice_words()
+    running, queued = kernel.send(cell), kernel.send("print('never')")
+    kernel.until_words()
+    began = time.monotonic()
+    kernel.interrupt()
+    result = kernel.finish(running)
+    assert time.monotonic() - began < 0.5
+    assert ["AgentInterrupted: the turn was cancelled."] == result.traceback
+    assert result.displayed()[-1].endswith("**The turn was cancelled.**")
+    assert ("aborted", "") == (kernel.finish(queued).status, kernel.results[queued].stdout)
+    assert ["2"] == kernel.run("1 + 1").values
+
+
+def test_a_message_of_the_page_arrives_while_a_cell_awaits_and_queued_cells_follow_in_order(
+    kernel: RunningKernel,
+) -> None:
+    """A message of the page arrives while a cell awaits and queued cells follow in order."""
+    kernel.run("seen, order = [], []\nbusy = lambda: turn.state\n" + NOTICE)
+    running = kernel.send("%agent -o turn /slow 20 50")
+    queued = [kernel.send(f"order.append({number})") for number in range(3)]
+    kernel.until_busy(running)
+    kernel.comm("probe", {})
+    assert ["ok"] * 4 == [kernel.finish(request).status for request in (running, *queued)]
+    assert ["(['running'], [0, 1, 2], 'complete')"] == kernel.run("seen, order, turn.state").values
+
+
+def test_what_a_cell_prints_after_a_click_is_still_its_own(kernel: RunningKernel) -> None:
+    """What a cell prints after a click is still its own."""
+    kernel.run("seen = []\nbusy = lambda: turn.state\n" + NOTICE)
+    running = kernel.send("%agent -o turn /slow 20 20\nprint('after', len(seen))")
+    kernel.until_busy(running)
+    kernel.comm("probe", {})
+    assert "after 1\n" == kernel.finish(running).stdout
+
+
+def test_a_turn_in_the_background_leaves_the_kernel_free(kernel: RunningKernel) -> None:
+    """A turn in the background leaves the kernel free."""
+    result = kernel.run("turn = %agent -b /slow 20 20")
+    assert "in the background" in result.displayed("text/plain")[0]
+    assert ["'complete'"] == kernel.run("(await turn).state").values
+
+
+def test_a_turn_that_takes_too_long_is_cancelled(kernel: RunningKernel) -> None:
+    """A turn that takes too long is cancelled."""
+    result = kernel.run("%agent --timeout 0.3 -o turn /slow 500 50")
+    assert [
+        "TurnTimeout: The turn did not end in 0.3 s and was cancelled. Give it more with --timeout."
+    ] == result.traceback
+    assert ["'cancelled'"] == kernel.run("turn.state").values
+
+
+@pytest.mark.parametrize(
+    ("cell", "parts"),
+    [
+        ("%agent", ["UsageError", "nothing to say", "%agent?"]),
+        ("%%agent\n  \n", ["UsageError", "nothing to say"]),
+        ("%agent --ouput x Hi", ["UsageError", "--ouput", "--output"]),
+        ("%agent -a elisa Hi", ["UnknownAgent", "'elisa'", "'eliza'"]),
+        ("numbers = 1\n%agent Look at @nubmers", ["UnknownMention", "@nubmers", "@numbers"]),
+        ("%agents use nowhere", ["UnknownSession", "'nowhere'"]),
+        ("%agents lst", ["UsageError", "'lst'", "list"]),
+        ("%agent /crash", ["TurnFailed", "ELIZA", "The next prompt starts it again"]),
+        ("%agent /fail", ["TurnFailed", "ELIZA"]),
+    ],
+)
+def test_what_goes_wrong_is_one_clear_line_and_the_kernel_goes_on(
+    cell: str, parts: list[str], kernel: RunningKernel
+) -> None:
+    """What goes wrong is one clear line and the kernel goes on."""
+    result = kernel.run(cell)
+    assert "error" == result.status
+    assert 1 == len(result.traceback)
+    assert [] == [part for part in parts if part not in result.traceback[0]]
+    assert ["Hi"] == kernel.run("%agent -n /say Hi").displayed()
+
+
+def test_tabs_are_opened_listed_used_and_closed(kernel: RunningKernel) -> None:
+    """Tabs are opened listed used and closed."""
+    kernel.run("%agent /say one")
+    kernel.run("%agent -t other /say two")
+    rows = kernel.run(
+        "[(row.current, row.name, row.agent, row.turns) for row in get_ipython().run_line_magic('agents', '')]"
+    )
+    assert ["[(False, 'eliza', 'eliza', 1), (True, 'other', 'eliza', 1)]"] == rows.values
+    assert ["%agent talks to eliza in the tab 'eliza' now."] == kernel.run("%agents use eliza").values
+    assert ["Opened the tab 'third' with eliza; %agent talks to it now."] == kernel.run(
+        "%agents new eliza third"
+    ).values
+    assert ["No turn runs in the tab 'third'."] == kernel.run("%agents cancel").values
+    assert ["Closed the tab 'third'."] == kernel.run("%agents close").values
+    assert "eliza" in kernel.run("%agents").displayed()[0]
+
+
+def test_the_manual_and_the_settings_are_there(kernel: RunningKernel) -> None:
+    """The manual and the settings are there."""
+    manual = kernel.send("%agent?")
+    kernel.finish(manual)
+    page = kernel.results[manual].reply["payload"][0]["data"]["text/plain"]
+    assert "--background" in page
+    assert "Agentnb.permissions" in kernel.run("%config Agentnb").stdout
+    assert "error" == kernel.run("%config Agentnb.permissions = 'maybe'\nraise SystemError").status
+
+
+def test_loading_twice_and_unloading_leave_the_shell_as_it_was(kernel: RunningKernel) -> None:
+    """Loading twice and unloading leave the shell as it was."""
+    state = "ip = get_ipython(); t = ip.input_transformer_manager.token_transformers; x = ip.input_transformers_post"
+    kernel.run("import agentnb\n" + state)
+    assert ["(5, 1)"] == kernel.run("agentnb.load_ipython_extension(ip)\nlen(t), len(x)").values
+    assert ["(4, 0)"] == kernel.run("agentnb.unload_ipython_extension(ip)\nlen(t), len(x)").values
+    gone = kernel.run("%agent Hi")
+    assert "not found" in gone.stdout + "".join(gone.traceback)
+    assert ["(5, 1)"] == kernel.run("agentnb.load_ipython_extension(ip)\nlen(t), len(x)").values
+    assert ["Hi"] == kernel.run("%agent /say Hi").displayed()
+
+
+@pytest.mark.parametrize(
+    ("code", "wanted"),
+    [
+        ("%agent -a el", "eliza"),
+        ("%agent --permissions a", "allow"),
+        ("%agent --ba", "--background"),
+        ("%agent Look at @numb", "numbers"),
+        ("%%agent\nLook at @numb", "numbers"),
+        ("%agents us", "use"),
+    ],
+)
+def test_completion_knows_agents_options_and_mentions(code: str, wanted: str, kernel: RunningKernel) -> None:
+    """Completion knows agents options and mentions."""
+    kernel.run("numbers = [1]")
+    reply = kernel.client.complete(code, reply=True, timeout=30)["content"]
+    assert wanted in reply["matches"]
+    start = code[: reply["cursor_start"]]
+    assert f"{start}{wanted}".startswith(code[: len(start)])
+    assert code.startswith(start)
+    assert wanted.startswith(code[reply["cursor_start"] : reply["cursor_end"]])

@@ -1,0 +1,32 @@
+"""Nothing outlives the kernel, however it ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import TYPE_CHECKING
+
+import psutil
+import pytest
+
+if TYPE_CHECKING:
+    from tests.kernel.running_kernel import RunningKernel
+
+GONE_S = 15.0
+
+
+@pytest.mark.parametrize("prompt", ["/say Hi", "-b /hang", "-b /slow 500 100"])
+@pytest.mark.parametrize("end", ["shutdown", "restart", "kill"])
+def test_no_process_is_left_when_the_kernel_ends(end: str, prompt: str, kernel: RunningKernel) -> None:
+    """No process is left when the kernel ends."""
+    assert "ok" == kernel.run(f"%agent /say Hello\n%agent {prompt}").status
+    below = kernel.descendants()
+    assert below
+    if end == "shutdown":
+        kernel.manager.shutdown_kernel()
+    elif end == "restart":
+        kernel.manager.restart_kernel(now=False)
+    else:
+        os.kill(kernel.pid, signal.SIGKILL)
+    _, alive = psutil.wait_procs(below, timeout=GONE_S)
+    assert [] == [process for process in alive if process.status() != psutil.STATUS_ZOMBIE]

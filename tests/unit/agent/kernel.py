@@ -1,0 +1,40 @@
+"""A stand-in for a kernel: starts the scripted agents named, says what runs, and waits to be killed."""
+
+import asyncio
+import json
+import os
+import sys
+from pathlib import Path
+
+from agentnb.acp import Agent
+from agentnb.agent.guard import GUARD
+from tests.unit.acp.ear import Ear, Talk, scripted
+
+
+def say(line: str) -> None:
+    """Tell the test."""
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+async def main() -> None:
+    """Start them, say so, wait."""
+    pids = []
+    for name in sys.argv[2:]:
+        agent = await Agent.launch(scripted(name), cwd=Path.cwd())
+        pids.append(agent.pid)
+        if name == "leaves_children":
+            ear = Ear()
+            new = await agent.new_session(str(Path.cwd()), (), ear)
+            await Talk(agent, new.session_id, ear).prompt()
+            pids += map(int, ear.text.split())
+    watchdog = GUARD._process
+    assert watchdog is not None
+    say(json.dumps({"agents": pids, "watchdog": watchdog.pid}))
+    if sys.argv[1] == "fork" and os.fork() == 0:
+        say("forked")
+    if sys.argv[1] != "exit":
+        await asyncio.Event().wait()
+
+
+asyncio.run(main())

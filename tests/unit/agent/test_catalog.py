@@ -1,0 +1,77 @@
+"""The catalogue of agents."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+
+import pytest
+
+from agentnb.agent import AgentSpec, custom, find, installed, known
+from agentnb.agent.catalog import read
+from agentnb.errors import UnknownAgent, UsageError
+
+NAMES = [
+    "auggie",
+    "claude",
+    "codex",
+    "copilot",
+    "cursor",
+    "eliza",
+    "gemini",
+    "goose",
+    "kimi",
+    "opencode",
+    "qwen",
+    "vibe",
+]
+
+
+def test_the_agents_we_know() -> None:
+    """In order; each but the built-in one says how to install it and how to log in."""
+    assert [spec.name for spec in known()] == NAMES
+    assert [spec.name for spec in known() if spec.install is None or spec.login is None] == ["eliza"]
+
+
+def test_the_built_in_agent_runs_with_this_python() -> None:
+    """Whatever is on the PATH."""
+    assert find("eliza").command == (sys.executable, "-m", "agentnb", "eliza")
+    assert installed(find("eliza")) == shutil.which(sys.executable)
+
+
+def test_an_agent_known_to_behave_worse_with_a_capability_is_not_offered_it() -> None:
+    """Gemini CLI cannot create files when it may read them through us."""
+    assert (find("gemini").capabilities.read_text_file, find("claude").capabilities.read_text_file) == (False, True)
+
+
+def test_an_unknown_name_is_answered_with_close_ones_and_all() -> None:
+    """So that a slip costs nothing."""
+    with pytest.raises(UnknownAgent) as failure:
+        find("Cluade")
+    said = str(failure.value)
+    assert said.startswith("There is no agent called 'Cluade'. Did you mean 'claude'? Known agents: auggie, claude,")
+
+
+def test_a_program_that_is_not_there() -> None:
+    """Is not installed."""
+    assert installed(AgentSpec(name="x", title="X", command=("no-such-program",))) is None
+
+
+def test_an_agent_of_ones_own() -> None:
+    """A command is enough; its program's name is its name."""
+    spec = custom(["/opt/bin/My-Agent", "--acp"], {"A": "b"})
+    assert (spec.name, spec.command, spec.env) == ("my-agent", ("/opt/bin/My-Agent", "--acp"), {"A": "b"})
+
+
+@pytest.mark.parametrize("command", ["opencode acp", [], ["", "x"]])
+def test_a_command_is_a_list_of_words(command: object) -> None:
+    """Anything else is refused."""
+    with pytest.raises(UsageError, match="list of words"):
+        custom(command)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("text", ["name = ", 'name = "x"', 'name = "x"\ntitle = "X"\ncommand = ["x"]\ncolour = "red"'])
+def test_a_broken_description_is_refused(text: str) -> None:
+    """No TOML, something missing, something unknown."""
+    with pytest.raises(UsageError, match="not an agent's description"):
+        read(text)

@@ -1,0 +1,230 @@
+"""Processes: started in a group of their own, stopped with all they started, never left behind."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentnb.agent import AgentProcess
+from agentnb.agent.guard import GUARD, Guard
+from agentnb.agent.process import Ring
+from agentnb.agent.watchdog import group_alive
+from agentnb.errors import AgentNotFound, AgentStartFailed
+from tests.unit.acp.ear import scripted, talking
+
+KERNEL = Path(__file__).with_name("kernel.py")
+ROOT = Path(__file__).parents[3]
+
+
+def alive(pid: int) -> bool:
+    """Whether process *pid* runs; one that is only not yet waited for does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+async def until_dead(*pids: int) -> None:
+    """Wait until none of *pids* runs."""
+    deadline = asyncio.get_running_loop().time() + 10
+    while any(map(alive, pids)):  # no system tells when a process that is not ours ends
+        assert asyncio.get_running_loop().time() < deadline, f"still there: {list(filter(alive, pids))}"
+        await asyncio.sleep(0.01)
+
+
+async def test_a_group_of_its_own(tmp_path: Path) -> None:
+    """An interrupt meant for the kernel does not reach it."""
+    async with talking("echo", tmp_path) as talk:
+        assert (os.getpgid(talk.agent.pid), os.getsid(talk.agent.pid)) == (talk.agent.pid, talk.agent.pid)
+
+
+async def test_an_agent_that_listens_leaves_when_its_stdin_closes(tmp_path: Path) -> None:
+    """By itself, with status 0."""
+    process = await AgentProcess.spawn(scripted("silent"), tmp_path)
+    await process.stop()
+    assert (process.returncode, group_alive(process.pid)) == (0, False)
+
+
+async def test_an_agent_that_ignores_everything_is_killed_in_time(tmp_path: Path) -> None:
+    """Stdin closed, terminated, killed: bounded."""
+    async with talking("stubborn", tmp_path) as talk:
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        await talk.agent.stop(patience=0.2)
+        assert (alive(talk.agent.pid), group_alive(talk.agent.pid)) == (False, False)
+        assert loop.time() - began < 4
+
+
+async def test_children_go_with_the_agent_even_from_a_session_of_their_own(tmp_path: Path) -> None:
+    """Nothing that it started outlives it."""
+    async with talking("leaves_children", tmp_path) as talk:
+        await talk.prompt()
+        children = [int(pid) for pid in talk.ear.text.split()]
+        assert list(map(alive, children)) == [True, True]
+        await talk.agent.stop(patience=1)
+        assert list(map(alive, children)) == [False, False]
+
+
+async def test_children_go_when_the_agent_dies_by_itself(tmp_path: Path) -> None:
+    """A crash is no way out."""
+    async with talking("leaves_children", tmp_path) as talk:
+        await talk.prompt()
+        children = [int(pid) for pid in talk.ear.text.split()]
+        os.kill(talk.agent.pid, signal.SIGKILL)
+        await asyncio.wait_for(talk.agent.wait_closed(), 10)
+        assert list(map(alive, children)) == [False, False]
+        assert "was killed by signal 9 unexpectedly" in str(talk.ear.error)
+
+
+async def test_stopping_twice_is_stopping_once(tmp_path: Path) -> None:
+    """From two sides at the same time, and after."""
+    process = await AgentProcess.spawn(scripted("silent"), tmp_path)
+    await asyncio.gather(process.stop(), process.stop())
+    await process.stop()
+    assert process.returncode == 0
+
+
+async def test_the_environment_is_the_users_with_ours_on_top(tmp_path: Path) -> None:
+    """Keys and proxies reach the agent."""
+    output: list[bytes] = []
+    code = "import os; print(os.environ['PATH'] != '', os.environ['MINE'], os.environ['SPEC'])"
+    spec = type(scripted("echo"))(
+        name="x", title="x", command=(sys.executable, "-c", code), env={"SPEC": "s", "MINE": "no"}
+    )
+    process = await AgentProcess.spawn(spec, tmp_path, {"MINE": "yes"}, on_output=output.append)
+    await process.exited.wait()
+    await process.stop()
+    assert b"".join(output) == b"True yes s\n"
+
+
+async def test_what_cannot_be_executed_is_told(tmp_path: Path) -> None:
+    """Not found, not executable, not a program."""
+    spec = type(scripted("echo"))
+    (tmp_path / "plain").write_text("x")
+    (tmp_path / "broken").write_text("#!/no/such/interpreter\n")
+    (tmp_path / "broken").chmod(0o755)
+    for command, error, says in (
+        ("no-such-program", AgentNotFound, "no command 'no-such-program'"),
+        ("./plain", AgentStartFailed, "chmod"),
+        (str(tmp_path / "broken"), AgentStartFailed, "could not be started"),
+    ):
+        with pytest.raises(error, match=says):
+            await AgentProcess.spawn(spec(name="x", title="x", command=(command,)), tmp_path)
+
+
+def test_the_ring_keeps_the_end() -> None:
+    """However it comes."""
+    ring = Ring(5)
+    for data in (b"abc", b"def", b"", b"g"):
+        ring.append(data)
+    assert ring.text() == "cdefg"
+    ring.append(b"0123456789")
+    assert ring.text() == "56789"
+
+
+class Kernel:
+    """A process that has agents, see `kernel.py`."""
+
+    def __init__(self, way: str, *agents: str, cwd: Path) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, str(KERNEL), way, *agents],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            cwd=cwd,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            start_new_session=True,
+        )
+        told = json.loads(self.line())
+        self.agents: list[int] = told["agents"]
+        self.watchdog: int = told["watchdog"]
+
+    def line(self) -> str:
+        assert self.process.stdout is not None
+        return self.process.stdout.readline().decode()
+
+    def kill(self, *, group: bool) -> None:
+        if group:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        else:
+            self.process.kill()
+        self.process.wait()
+
+    def close(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+
+
+@pytest.fixture
+def kernels(tmp_path: Path) -> Any:
+    """Starts kernels; what is left of them is killed."""
+    started: list[Kernel] = []
+
+    def start(way: str, *agents: str) -> Kernel:
+        started.append(Kernel(way, *agents, cwd=tmp_path))
+        return started[-1]
+
+    yield start
+    for kernel in started:
+        kernel.close()
+
+
+@pytest.mark.parametrize("group", [False, True], ids=["process", "group"])
+async def test_a_kernel_that_is_killed_leaves_nothing_behind(kernels: Any, group: bool) -> None:
+    """SIGKILL, alone or with its group: agents, stubborn ones, children in sessions of their own, the watchdog."""
+    kernel = kernels("wait", "echo", "stubborn", "leaves_children")
+    assert list(map(alive, [*kernel.agents, kernel.watchdog])) == [True] * 6
+    kernel.kill(group=group)
+    await until_dead(*kernel.agents, kernel.watchdog)
+
+
+async def test_a_kernel_that_ends_without_stopping_its_agents_leaves_nothing_behind(kernels: Any) -> None:
+    """When it is gone, so are they."""
+    kernel = kernels("exit", "stubborn", "leaves_children")
+    await asyncio.to_thread(kernel.process.wait, 20)
+    await until_dead(*kernel.agents, kernel.watchdog)
+
+
+async def test_a_forked_copy_of_the_kernel_keeps_nothing_alive(kernels: Any) -> None:
+    """`multiprocessing` forks; the copy does not hold the watchdog's pipe."""
+    kernel = kernels("fork", "stubborn")
+    assert kernel.line() == "forked\n"
+    kernel.kill(group=False)
+    await until_dead(*kernel.agents, kernel.watchdog)
+
+
+async def test_a_watchdog_that_was_killed_is_replaced(tmp_path: Path) -> None:
+    """With the next group, and told of all."""
+    guard = Guard()
+    guard.add(2**22 + 1)
+    first = guard._process
+    assert first is not None
+    first.kill()
+    first.wait()
+    assert first.stdin is not None
+    guard.add(2**22 + 2)
+    second = guard._process
+    assert second is not None
+    assert (second.pid != first.pid, second.poll()) == (True, None)
+    first.stdin.close()
+    guard.close()
+    assert second.returncode == 0
+
+
+async def test_a_stopped_agent_is_guarded_no_more(tmp_path: Path) -> None:
+    """Its group's number may be given to others."""
+    process = await AgentProcess.spawn(scripted("silent"), tmp_path)
+    assert process.pid in GUARD._groups
+    await process.stop()
+    assert process.pid not in GUARD._groups

@@ -1,0 +1,98 @@
+"""The command line: what it prints, and where; exit codes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from agentnb import __version__
+from agentnb.agent.catalog import known
+from agentnb.cli import COMMANDS
+
+ROOT = Path(__file__).parents[3]
+
+
+def run(*words: str, stdin: int = subprocess.DEVNULL) -> subprocess.CompletedProcess[str]:
+    """What `agentnb` with these words prints."""
+    return subprocess.run(
+        [sys.executable, "-m", "agentnb", *words], cwd=ROOT, stdin=stdin, capture_output=True, text=True, check=False
+    )
+
+
+def test_version() -> None:
+    """Version prints the version."""
+    done = run("--version")
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"agentnb {__version__}\n", "")
+
+
+def test_no_command() -> None:
+    """Without a command the help goes to stderr."""
+    done = run()
+    assert (done.returncode, done.stdout) == (2, "")
+    assert all(name in done.stderr for name in COMMANDS)
+
+
+def test_unknown_command() -> None:
+    """An unknown command is refused with what there is."""
+    done = run("frob")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "'frob'" in done.stderr
+    assert "eliza" in done.stderr
+
+
+@pytest.mark.parametrize("name", list(COMMANDS))
+def test_help(name: str) -> None:
+    """Each command explains itself."""
+    done = run(name, "--help")
+    assert done.returncode == 0
+    assert COMMANDS[name].summary.split(".")[0] in " ".join(done.stdout.split())
+
+
+def test_agents() -> None:
+    """Agents lists every known agent with what to type."""
+    done = run("agents")
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = {line.split()[0]: line for line in done.stdout.splitlines()[1:]}
+    assert list(lines) == [spec.name for spec in known()]
+    assert lines["eliza"].split() == ["eliza", "ELIZA", "installed", "%agent", "-a", "eliza"]
+
+
+def test_agents_as_json() -> None:
+    """Agents as JSON tells everything."""
+    rows = {row["name"]: row for row in json.loads(run("agents", "--json").stdout)}
+    assert rows["eliza"]["command"] == [sys.executable, "-m", "agentnb", "eliza"]
+    assert rows["eliza"]["installed"] is True
+    assert set(rows["eliza"]) == {"name", "title", "installed", "path", "command", "install", "login"}
+
+
+def test_eliza_without_pipes() -> None:
+    """Eliza without pipes says who starts it."""
+    done = run("eliza")
+    assert done.returncode == 1
+    assert done.stderr == (
+        "agentnb: eliza can not start: stdin is no pipe. An ACP client starts it with pipes for stdin and stdout.\n"
+    )
+
+
+def test_eliza_with_closed_stdin() -> None:
+    """Eliza ends quietly when its stdin is closed."""
+    with subprocess.Popen(["true"], stdout=subprocess.PIPE) as closed:
+        assert closed.stdout is not None
+        done = run("eliza", stdin=closed.stdout.fileno())
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+@pytest.mark.parametrize("words", [("--version",), ("agents",)])
+def test_light_imports(words: tuple[str, ...]) -> None:
+    """Only eliza pays for the SDK."""
+    code = (
+        "import sys; from agentnb.cli import main\n"
+        "try: main(sys.argv[1:])\nexcept SystemExit: pass\n"
+        "print([name for name in ('acp', 'pydantic', 'anywidget', 'IPython') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code, *words], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"

@@ -1,0 +1,126 @@
+"""Mentions: what is one, what it means, and what it attaches."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentnb.errors import OutsideWorkspace, UnknownMention
+from agentnb.ipython.mentions import LONGEST_CELLS, Scope, attachments
+from agentnb.state import MessageResourceAttachment, SimpleMessageAttachment
+
+NAMES = {"df": [1, 2], "model": "m", "größe": 3, "_x": 1}
+
+
+@pytest.fixture
+def scope(tmp_path: Path) -> Scope:
+    """A workspace with three files, four variables and two cells."""
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "train.csv").write_text("a,b\n1,2\n", encoding="utf-8")
+    (tmp_path / "my notes.md").write_text("notes", encoding="utf-8")
+    (tmp_path / "README").write_text("read me", encoding="utf-8")
+    return Scope(variables=NAMES, cells=("", "x = 1", "x"), outputs={2: "1"}, cwd=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "labels"),
+    [
+        ("Look at @df.", ["df"]),
+        ("Look at @df, @model; (@df) '@model'", ["df", "model"]),
+        ("@df's shape and @df.columns", ["df"]),
+        ("@größe?", ["größe"]),
+        ("See @data/train.csv.", ["data/train.csv"]),
+        ("See @./data/train.csv", ["data/train.csv"]),
+        ("See @data and @data/", ["data"]),
+        ('See @"my notes.md"', ["my notes.md"]),
+        ("See @README", ["README"]),
+        ("Fix @cell:2 and @cells", ["cell:2", "cells"]),
+        ("Write to ada@example.org", []),
+        ("a@b @ home, 5 @ 3, @3pm", []),
+        ("What does `@property` do? ``@x``", []),
+        ("```python\n@cache\ndef f(): ...\n```", []),
+        ("@cache\ndef f(): ...", []),
+        ("@app.route('/x')\nasync def f(): ...", []),
+        (r"A plain \@name", []),
+    ],
+)
+def test_a_mention_is_an_at_sign_at_the_start_of_a_word_outside_of_code(
+    prompt: str, labels: list[str], scope: Scope
+) -> None:
+    """A mention is an at sign at the start of a word outside of code."""
+    assert labels == [found.label for found in attachments(prompt, [], scope)]
+
+
+@pytest.mark.parametrize(
+    ("prompt", "parts"),
+    [
+        ("@dff", ["@dff", "Did you mean @df?", "backticks"]),
+        ("@data/tran.csv", ["@data/tran.csv"]),
+        ("@nothing.here", ["@nothing.here"]),
+        ("@cell:9", ["@cell:9", "Cells 1 to 2"]),
+        ("@READMI", ["@README"]),
+    ],
+)
+def test_what_does_not_exist_is_named_with_what_comes_close(prompt: str, parts: list[str], scope: Scope) -> None:
+    """What does not exist is named with what comes close."""
+    with pytest.raises(UnknownMention) as raised:
+        attachments(f"See {prompt}", [], scope)
+    assert [] == [part for part in parts if part not in str(raised.value)]
+
+
+def test_a_file_outside_of_the_workspace_is_refused(scope: Scope) -> None:
+    """A file outside of the workspace is refused."""
+    with pytest.raises(OutsideWorkspace, match="outside of the workspace"):
+        attachments("@../", [], scope)
+
+
+def test_names_given_by_option_are_attached_once(scope: Scope) -> None:
+    """Names given by option are attached once."""
+    found = attachments("@df", ["df", "model", "data/train.csv"], scope)
+    assert ["df", "model", "data/train.csv"] == [attachment.label for attachment in found]
+
+
+def test_a_variable_is_shown_by_type_and_head_and_says_where_it_is_mentioned(scope: Scope) -> None:
+    """A variable is shown by type and head and says where it is mentioned."""
+    (found,) = attachments("One\ntwo @df.", [], scope)
+    assert isinstance(found, SimpleMessageAttachment)
+    assert found.range is not None
+    assert (1, 4, 1, 7) == (
+        found.range.start.line,
+        found.range.start.character,
+        found.range.end.line,
+        found.range.end.character,
+    )
+    assert "df: list, length 2\n[1, 2]" == found.model_representation
+
+
+def test_a_file_goes_by_its_address(scope: Scope) -> None:
+    """A file goes by its address."""
+    (found,) = attachments("@data/train.csv", [], scope)
+    assert isinstance(found, MessageResourceAttachment)
+    expected = ((scope.cwd / "data/train.csv").as_uri(), 8, "text/csv")
+    assert expected == (found.uri, found.size_hint, found.content_type)
+
+
+def test_cells_come_with_their_results_and_the_oldest_are_left_out_first(scope: Scope) -> None:
+    """Cells come with their results and the oldest are left out first."""
+    (found,) = attachments("@cells", [], scope)
+    assert isinstance(found, SimpleMessageAttachment)
+    assert "In [1]:\nx = 1\n\nIn [2]:\nx\nOut[2]:\n1" == found.model_representation
+    long = Scope(variables={}, cells=("", "old" * 10, "y" * LONGEST_CELLS), cwd=scope.cwd)
+    (cut,) = attachments("@cells", [], long)
+    assert isinstance(cut, SimpleMessageAttachment)
+    assert "old" not in (cut.model_representation or "")
+
+
+@given(st.text(alphabet="@ab.:/\\`\"'~ \n()"))
+def test_any_prompt_is_understood_or_refused_in_words(prompt: str) -> None:
+    """Any prompt is understood or refused in words."""
+    try:
+        understood = attachments(prompt, [], Scope(variables={"a": 1}, cwd=Path(__file__).parent)) is not None
+    except (UnknownMention, OutsideWorkspace) as error:
+        understood = bool(error.hint)
+    assert understood

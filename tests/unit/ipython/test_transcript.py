@@ -1,0 +1,244 @@
+"""The lasting record of a turn: everything is in it, in order, the same each time, and harmless."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentnb.ipython.pictures import LARGEST, picture
+from agentnb.ipython.plain import GrowingText, plain_text
+from agentnb.ipython.transcript import transcript
+from agentnb.state import (
+    ActiveTurn,
+    ConfirmationOption,
+    ContentResponsePart,
+    ErrorInfo,
+    MarkdownResponsePart,
+    Message,
+    MessageOrigin,
+    PlanEntry,
+    PlanResponsePart,
+    RawResponsePart,
+    ReasoningResponsePart,
+    TerminalView,
+    ToolBlockContent,
+    ToolCallCancelledState,
+    ToolCallCompletedState,
+    ToolCallDetails,
+    ToolCallLocation,
+    ToolCallResponsePart,
+    ToolCallRunningState,
+    ToolDiffContent,
+    ToolTerminalContent,
+    ToolTextContent,
+    Turn,
+    UsageInfo,
+)
+from tests.unit.ipython.test_markdown import TEXTS, check
+
+MESSAGE = Message(text="Hi", origin=MessageOrigin(kind="user"))
+ONCE = ConfirmationOption(id="o", label="Allow once", kind="approve")
+NEVER = ConfirmationOption(id="n", label="Reject", kind="deny")
+PIXEL = "iVBORw0KGgo="
+
+
+def turn(*parts: Any, **more: Any) -> Turn:
+    """A finished turn of *parts*."""
+    return Turn(
+        id="t", message=MESSAGE, response_parts=parts, **{"state": "complete", "stop_reason": "end_turn", **more}
+    )
+
+
+def text(content: str) -> MarkdownResponsePart:
+    """A part with text."""
+    return MarkdownResponsePart(id="p1", content=content)
+
+
+def tool(**more: Any) -> ToolCallResponsePart:
+    """A tool call that went well."""
+    given_: dict[str, Any] = {
+        "tool_call_id": "c1",
+        "tool_name": "edit",
+        "display_name": "Edit `fit.py`",
+        "invocation_message": "Edit",
+        "confirmed": "not-needed",
+        "success": True,
+        "past_tense_message": "Edited",
+    }
+    return ToolCallResponsePart(tool_call=ToolCallCompletedState(**{**given_, **more}))
+
+
+def denied(**more: Any) -> ToolCallResponsePart:
+    """A tool call that was denied."""
+    call = ToolCallCancelledState(
+        tool_call_id="c1", tool_name="edit", display_name="Edit", invocation_message="Edit", reason="denied", **more
+    )
+    return ToolCallResponsePart(tool_call=call)
+
+
+def test_parts_stand_in_the_order_they_came() -> None:
+    """Parts stand in the order they came."""
+    made = turn(ReasoningResponsePart(id="p1", content="Hm."), text("One."), tool(), text("Two."))
+    places = [transcript(made).index(word) for word in ("Hm.", "One.", "Edit", "Two.")]
+    assert sorted(places) == places
+
+
+def test_thinking_is_folded() -> None:
+    """Thinking is folded."""
+    expected = "<details><summary>Thinking</summary>\n\nHm.\n\n</details>"
+    assert expected == transcript(turn(ReasoningResponsePart(id="p1", content="Hm.")))
+
+
+def test_a_tool_call_is_folded_with_its_places_input_and_output() -> None:
+    """A tool call is folded with its places input and output."""
+    details = ToolCallDetails(
+        kind="edit",
+        locations=(ToolCallLocation(path="/work/src/fit.py", line=3),),
+        raw_input={"a": 1},
+        content=(
+            ToolTextContent(text="Done *well*."),
+            ToolDiffContent(path="/work/src/fit.py", old_text="a\nb", new_text="a\nc"),
+        ),
+    )
+    expected = (
+        "<details><summary>Edit <code>fit.py</code> · edit · completed</summary>\n\n"
+        '<code>src/fit.py:3</code>\n\nInput\n\n```json\n{\n  "a": 1\n}\n```\n\nDone *well*.\n\n'
+        "```diff\n--- a/src/fit.py\n+++ b/src/fit.py\n@@ -1,2 +1,2 @@\n a\n-b\n+c\n```\n\n</details>"
+    )
+    assert expected == transcript(turn(tool(details=details)), cwd="/work")
+
+
+def test_a_terminal_shows_its_command_output_and_exit_code_without_escape_sequences() -> None:
+    """A terminal shows its command output and exit code without escape sequences."""
+    terminal = TerminalView(id="x", command="make", output="\x1b[31mred\x1b[0m\n", exit_code=2, exited=True)
+    made = turn(tool(details=ToolCallDetails(content=(ToolTerminalContent(terminal_id="x"),))))
+    assert "```console\n$ make\nred\n[exit code 2]\n```" in transcript(made, terminals=[terminal])
+
+
+def test_who_allowed_and_who_denied_is_told() -> None:
+    """Who allowed and who denied is told."""
+    assert "completed · allowed: Allow once" in transcript(turn(tool(selected_option=ONCE)))
+    made = transcript(turn(denied(selected_option=NEVER, reason_message="denied: no front end is attached to ask")))
+    assert "denied: Reject" in made
+    assert "**Permission denied.** No front end is attached to ask" in made
+
+
+def test_a_plan_is_a_list_of_boxes() -> None:
+    """A plan is a list of boxes."""
+    entries = (
+        PlanEntry(content="Read", status="completed"),
+        PlanEntry(content="Write\n# now", status="in_progress"),
+        PlanEntry(content="Rest", status="pending"),
+    )
+    expected = "**Plan**\n\n- [x] Read\n- [ ] Write # now (in progress)\n- [ ] Rest"
+    assert expected == transcript(turn(PlanResponsePart(id="p1", entries=entries)))
+
+
+def test_a_picture_is_kept_and_a_drawing_that_can_hold_script_is_not() -> None:
+    """A picture is kept and a drawing that can hold script is not."""
+    png = {"type": "image", "mimeType": "image/png", "data": PIXEL}
+    assert f"![picture](data:image/png;base64,{PIXEL})" == transcript(turn(ContentResponsePart(id="p", block=png)))
+    assert "not shown" in picture({"type": "image", "mimeType": "image/svg+xml", "data": PIXEL})
+    assert "broken" in picture({"type": "image", "mimeType": "image/png", "data": ") <script>"})
+    assert "too large" in picture({"type": "image", "mimeType": "image/png", "data": "A" * (LARGEST * 4 // 3 + 8)})
+
+
+@pytest.mark.parametrize(
+    ("ending", "expected"),
+    [
+        ({"state": "cancelled", "stop_reason": "cancelled"}, "**The turn was cancelled.**"),
+        ({"stop_reason": "max_tokens"}, "**The answer stops here: the model's token limit was reached.**"),
+        ({"stop_reason": "refusal"}, "**The agent refused to go on.**"),
+        ({"stop_reason": "new<b>"}, "**The turn ended: newb.**"),
+        (
+            {"state": "error", "error": ErrorInfo(error_type="x", message="It <b>died</b>.")},
+            "**Error.** It &lt;b>died&lt;/b>.",
+        ),
+        ({"usage": UsageInfo(input_tokens=1200, output_tokens=3)}, "*Tokens: 1,200 in, 3 out*"),
+        ({}, "*The agent said nothing.*"),
+    ],
+)
+def test_how_a_turn_ended_is_told_unless_it_ended_as_it_should(ending: dict[str, Any], expected: str) -> None:
+    """How a turn ended is told unless it ended as it should."""
+    assert expected == transcript(turn(**ending))
+
+
+def test_a_turn_that_waits_or_runs_has_a_record_too() -> None:
+    """A turn that waits or runs has a record too."""
+    assert "*Waiting in the queue.*" == transcript(None)
+    assert "So far" == transcript(ActiveTurn(id="t", message=MESSAGE, response_parts=(text("So far"),)))
+
+
+def test_an_unknown_update_is_shown_and_not_dropped() -> None:
+    """An unknown update is shown and not dropped."""
+    made = transcript(turn(RawResponsePart(id="p", name="new_<b>", payload={"x": "```</details>"})))
+    assert '"x": "```&lt;' not in made
+    assert '````json\n{\n  "x": "```</details>"\n}\n````' in made
+    check(made)
+
+
+@given(TEXTS, TEXTS)
+def test_whatever_an_agent_writes_anywhere_its_record_is_harmless(one: str, two: str) -> None:
+    """Whatever an agent writes anywhere its record is harmless."""
+    details = ToolCallDetails(
+        kind=one,
+        locations=(ToolCallLocation(path=two),),
+        raw_input={"command": one, two: one},
+        content=(
+            ToolTextContent(text=two),
+            ToolDiffContent(path=one, old_text=two, new_text=one),
+            ToolBlockContent(block={"type": one, "uri": two}),
+            ToolBlockContent(block={"type": "resource_link", "name": two, "uri": one}),
+            ToolBlockContent(block={"type": "resource", "resource": {"uri": one, "text": two}}),
+            ToolTerminalContent(terminal_id="x"),
+        ),
+    )
+    made = turn(
+        text(one),
+        ReasoningResponsePart(id="p2", content=two),
+        tool(display_name=one, tool_name=two, details=details),
+        denied(reason_message=two),
+        PlanResponsePart(id="p3", entries=(PlanEntry(content=one, status=two),)),
+        RawResponsePart(id="p4", name=two, payload={one: two}),
+        text(two),
+        state="error",
+        stop_reason=one,
+        error=ErrorInfo(error_type="x", message=two),
+    )
+    terminal = TerminalView(id="x", command=one, output=two, signal=one)
+    check(transcript(made, terminals=[terminal]))
+
+
+def test_plain_text_has_no_markup_of_ours() -> None:
+    """Plain text has no markup of ours."""
+    made = turn(ReasoningResponsePart(id="p", content="Hm."), tool(), text("*Done*"), usage=UsageInfo(output_tokens=3))
+    assert "(thinking) Hm.\n\n[Edit `fit.py` · tool · completed]\n\n*Done*\n\nTokens: 3 out" == plain_text(made)
+
+
+@given(st.lists(st.text(alphabet="ab\n", min_size=1), min_size=1, max_size=6), st.lists(st.integers(0, 20), max_size=8))
+def test_text_read_while_it_grows_is_the_text_read_at_the_end(parts: list[str], stops: list[int]) -> None:
+    """Text read while it grows is the text read at the end."""
+    reader, read = GrowingText(), ""
+    for stop in sorted(stops):
+        shown, left = [], stop
+        for part in parts:
+            shown.append(text(part[:left]))
+            left -= len(part)
+            if left <= 0:
+                break
+        read += reader.read(ActiveTurn(id="t", message=MESSAGE, response_parts=tuple(shown)))
+    read += reader.read(turn(*map(text, parts)))
+    assert "\n\n".join(parts) == read
+
+
+def test_a_running_tool_call_is_read_once_it_has_settled() -> None:
+    """A running tool call is read once it has settled."""
+    running = ToolCallRunningState(
+        tool_call_id="c1", tool_name="t", display_name="T", invocation_message="", confirmed="not-needed"
+    )
+    reader = GrowingText()
+    before = ActiveTurn(id="t", message=MESSAGE, response_parts=(ToolCallResponsePart(tool_call=running),))
+    assert ["", "[Edit `fit.py` · tool · completed]"] == [reader.read(before), reader.read(turn(tool()))]

@@ -1,0 +1,123 @@
+"""Decisions at the doors, and the option that carries one to the agent."""
+
+from __future__ import annotations
+
+import pytest
+
+from agentnb.policy import Decision, Door, Mode, choose_option, decide
+from agentnb.policy.door import DoorKind
+from agentnb.state import (
+    ConfirmationOption,
+    ToolCallDetails,
+    ToolCallLocation,
+    ToolCallRunningState,
+    ToolCallState,
+    ToolDiffContent,
+)
+
+WRITE = Door(kind="write", title="Write a.txt", path="/w/a.txt")
+
+
+@pytest.mark.parametrize(
+    ("mode", "attached", "kind", "outcome"),
+    [
+        ("ask", True, "permission", "ask"),
+        ("ask", True, "write", "ask"),
+        ("ask", True, "terminal", "ask"),
+        ("ask", True, "read", "allow"),
+        ("ask", False, "permission", "deny"),
+        ("ask", False, "write", "deny"),
+        ("ask", False, "terminal", "deny"),
+        ("ask", False, "read", "allow"),
+        ("allow", False, "permission", "allow"),
+        ("allow", True, "terminal", "allow"),
+        ("deny", True, "permission", "deny"),
+        ("deny", False, "write", "deny"),
+        ("deny", True, "read", "allow"),
+    ],
+)
+def test_every_mode_at_every_door(mode: Mode, attached: bool, kind: DoorKind, outcome: str) -> None:
+    """Reading is free, nobody to ask means no."""
+    assert decide(mode, attached=attached, door=Door(kind=kind, title="x")).outcome == outcome
+
+
+def test_a_denial_for_want_of_a_front_end_says_what_to_type() -> None:
+    """The remedy is in the reason."""
+    assert decide("ask", attached=False, door=WRITE) == Decision(
+        "deny",
+        'denied: no front end is attached to ask; start the session with permissions="allow" to let the agent act',
+    )
+
+
+def test_what_was_granted_is_not_asked_again_but_can_be_denied() -> None:
+    """A grant answers a question; a session that denies asks none."""
+    assert decide("ask", attached=True, door=WRITE, granted=[WRITE]).outcome == "allow"
+    assert decide("ask", attached=False, door=WRITE, granted=[WRITE]).outcome == "allow"
+    assert decide("deny", attached=True, door=WRITE, granted=[WRITE]).outcome == "deny"
+
+
+def option(kind: str | None, side: str = "approve") -> ConfirmationOption:
+    """An option of the agent's."""
+    return ConfirmationOption(id=str(kind), label="x", kind=side, option_kind=kind)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "allow", "chosen"),
+    [
+        (["allow_always", "allow_once", "reject_once"], True, "allow_once"),
+        (["allow_always", "reject_once"], True, "allow_always"),
+        (["allow_once", "reject_always", "reject_once"], False, "reject_once"),
+        (["allow_once", "reject_always"], False, "reject_always"),
+        (["allow_once"], False, None),
+        (["reject_once"], True, None),
+        ([], True, None),
+    ],
+)
+def test_the_option_with_the_least_reach_is_chosen(kinds: list[str], allow: bool, chosen: str | None) -> None:
+    """One of the agent's own; none when none fits."""
+    options = [option(kind, "approve" if kind.startswith("allow") else "deny") for kind in kinds]
+    found = choose_option(options, allow=allow)
+    assert (found and found.id) == chosen
+
+
+def test_an_odd_option_counts_by_its_side() -> None:
+    """Where the agent's kinds are not ACP's."""
+    options = [option("explode", "deny"), option(None, "approve")]
+    found = [choose_option(options, allow=allow) for allow in (True, False)]
+    assert [each and each.id for each in found] == ["None", "explode"]
+
+
+def call(tool_input: str | None = None, **details: object) -> ToolCallState:
+    """A running tool call."""
+    return ToolCallRunningState(
+        tool_call_id="c",
+        tool_name="x",
+        display_name="x",
+        invocation_message="x",
+        confirmed="not-needed",
+        tool_input=tool_input,
+        details=ToolCallDetails(**details),  # type: ignore[arg-type]
+    )
+
+
+def test_a_door_belongs_to_the_call_that_names_its_file() -> None:
+    """In its places or its diff; not a call without any."""
+    here, there = (
+        (ToolCallLocation(path="/w/a.txt"),),
+        (ToolCallLocation(path="/w/b.txt"), ToolCallLocation(path="a.txt")),
+    )
+    diff = (ToolDiffContent(path="/w/x/../a.txt", new_text=""),)
+    calls = [call(locations=here), call(content=diff), call(locations=there), call()]
+    assert [WRITE.covered_by(each) for each in calls] == [True, True, False, False]
+
+
+def test_a_terminal_belongs_to_the_call_that_shows_its_command() -> None:
+    """In its input, as line or as words."""
+    door = Door(kind="terminal", title="Run ls", command="ls -l", path="/w")
+    calls = [
+        call("ls -l"),
+        call(raw_input={"command": ["ls", "-l"]}),
+        call("rm -r"),
+        call(locations=(ToolCallLocation(path="/w"),)),
+    ]
+    assert [door.covered_by(each) for each in calls] == [True, True, False, False]

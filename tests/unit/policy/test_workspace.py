@@ -1,0 +1,51 @@
+"""The wall round the workspace."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agentnb.errors import OutsideWorkspace
+from agentnb.policy import Workspace
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A workspace with links that stay in it, leave it, and lead nowhere."""
+    root = tmp_path / "work"
+    (root / "in").mkdir(parents=True)
+    (tmp_path / "workshop").mkdir()
+    (root / "out").symlink_to(tmp_path / "workshop")
+    (root / "loop").symlink_to(root / "loop")
+    (root / "back").symlink_to(root / "in")
+    return root.resolve()
+
+
+@pytest.mark.parametrize("path", ["", ".", "in", "in/new/file", "in/../in", "back/x", "out/../work/in", "..a", "~"])
+def test_inside(root: Path, path: str) -> None:
+    """The root, what is below it, what is not there yet, links that stay inside."""
+    for named in (path, str(root / path)):
+        real = Workspace(root).resolve(named)
+        assert real == (root / path).resolve()
+        assert real.is_relative_to(root)
+
+
+@pytest.mark.parametrize(
+    "path", ["..", "../workshop", "out", "out/x", "in/../../x", "/", "/etc/passwd", "loop", "a\0b"]
+)
+def test_outside(root: Path, path: str) -> None:
+    """Up, through links, absolute, a neighbour whose name begins the same, no path at all: refused by name."""
+    with pytest.raises(OutsideWorkspace) as failure:
+        Workspace(root).resolve(path)
+    assert repr(path) in str(failure.value)
+
+
+def test_the_message_names_the_path_where_it_leads_and_the_workspace(root: Path) -> None:
+    """And what to do."""
+    with pytest.raises(OutsideWorkspace) as failure:
+        Workspace(root).resolve("out/x")
+    assert str(failure.value) == (
+        f"'out/x' (it leads to '{root.parent}/workshop/x') is outside the workspace '{root}'. "
+        "Start the session with a cwd that holds it, to let the agent reach it."
+    )

@@ -1,0 +1,66 @@
+"""The reducers in Python and in TypeScript agree, on cases that nobody wrote."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from agentnb.state import decode_action, to_json
+from agentnb.testing import CASE_TIME
+from tests.unit.state.strategies import actions
+from tests.unit.state.test_laws import CHANNELS
+
+JS = Path(__file__).parents[3] / "js"
+EXAMPLES = 150
+
+
+def write_cases(folder: Path, channel: str) -> None:
+    """Any actions on a channel, with the state that Python's reducers come to."""
+    reducer, initial, union = CHANNELS[channel]
+
+    @settings(max_examples=EXAMPLES, database=None, suppress_health_check=list(HealthCheck))
+    @given(st.lists(actions(union.__args__), min_size=1, max_size=30))
+    def write(drawn: list[Any]) -> None:
+        sequence = [{"time": CASE_TIME, **to_json(action)} for action in drawn]
+        expected = reduce(reducer, map(decode_action, sequence), initial)
+        if expected != initial:  # there and back again is not the very same object
+            case = {
+                "description": "whatever",
+                "reducer": channel.rsplit(" ", maxsplit=1)[-1],
+                "initial": to_json(initial),
+                "actions": sequence,
+                "expected": to_json(expected),
+            }
+            name = f"{channel.replace(' ', '-')}-{len(list(folder.iterdir()))}.json"
+            (folder / name).write_text(json.dumps(case), encoding="utf-8")
+
+    write()
+
+
+@pytest.mark.skipif(not (JS / "node_modules/vitest").is_dir(), reason="js/node_modules is not installed")
+def test_typescript_comes_to_the_same_states(tmp_path: Path) -> None:
+    """Whatever actions come, the page's reducers come to the kernel's state, value for value."""
+    for channel in CHANNELS:
+        write_cases(tmp_path, channel)
+    assert len(list(tmp_path.iterdir())) > EXAMPLES
+    npx = shutil.which("npx")
+    assert npx is not None
+    run = subprocess.run(
+        [npx, "vitest", "run", "--reporter=dot", "test/state/cases.test.ts"],
+        cwd=JS,
+        env={**os.environ, "AGENTNB_CASES": str(tmp_path), "NO_COLOR": "1"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert run.returncode == 0, run.stdout[-6000:] + run.stderr[-2000:]

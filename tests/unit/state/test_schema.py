@@ -1,0 +1,57 @@
+"""The JSON Schema of the wire, and the TypeScript made from it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from agentnb.state.codec import ACTIONS
+from agentnb.state.schema import json_schema
+from agentnb.testing import load_cases, without_nulls
+
+ROOT = Path(__file__).parents[3]
+SCHEMA = json_schema()
+CASES = load_cases(ROOT / "tests/cases/reducer")
+STATES = {"root": "RootState", "session": "SessionState", "chat": "ChatState"}
+OPEN = {"someFutureKind", "chat/notYetKnown", "x-agentnb/notYetKnown"}
+
+
+def validator(name: str) -> Draft202012Validator:
+    """A validator of one of the schema's definitions."""
+    return Draft202012Validator({**SCHEMA, "$ref": f"#/$defs/{name}"})
+
+
+def test_schema_is_valid() -> None:
+    """The schema itself is a valid schema, and every reference in it leads somewhere."""
+    Draft202012Validator.check_schema(SCHEMA)
+    references = {part.split('"')[0] for part in json.dumps(SCHEMA).split('"#/$defs/')[1:]}
+    assert set() == references - SCHEMA["$defs"].keys()
+
+
+def test_every_action_is_in_the_schema() -> None:
+    """Every action has a definition of the class's name that asks for its type."""
+    types = {name: SCHEMA["$defs"][kind.__name__]["properties"]["type"]["enum"] for name, kind in ACTIONS.items()}
+    assert {name: [name] for name in ACTIONS} == types
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_cases_fit_the_schema(name: str) -> None:
+    """The states and actions of our cases are what the schema says, but for kinds that nobody knows."""
+    case = without_nulls(CASES[name])
+    state = validator(STATES[case["reducer"]])
+    action = validator("Action")
+    if not any(word in json.dumps(case) for word in OPEN):
+        assert [] == [error.message for side in ("initial", "expected") for error in state.iter_errors(case[side])]
+        assert [] == [error.message for one in case["actions"] for error in action.iter_errors(one)]
+
+
+def test_typescript_is_fresh() -> None:
+    """What `make types` would write is what is there."""
+    command = [sys.executable, str(ROOT / "scripts/gen_types.py"), "--check"]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
+    assert (0, "") == (run.returncode, run.stderr)
