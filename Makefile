@@ -9,6 +9,8 @@ RESULTS := test-results
 LAB_ARGS ?=
 PYTEST_ARGS ?=
 PYTEST := $(BIN)/python -m pytest
+# Kernels that no fixture starts: nothing of the user's profile is read.
+AT_HOME := IPYTHONDIR=$(CURDIR)/.cache/ipython JUPYTER_CONFIG_DIR=$(CURDIR)/.cache/jupyter JUPYTER_DATA_DIR=$(CURDIR)/.cache/jupyter
 
 STATIC := agentnb/static/widget.js
 JS_SOURCES := $(shell find js/src -name '*.ts' -o -name '*.tsx' -o -name '*.css' 2>/dev/null) $(wildcard js/*.mjs js/package.json js/tsconfig.json)
@@ -84,6 +86,7 @@ check-python: $(VENV)/.installed
 	$(BIN)/python scripts/gen_types.py --check
 	$(BIN)/python scripts/gen_eliza_docs.py --check
 	$(BIN)/python scripts/gen_cli_docs.py --check
+	$(BIN)/python scripts/gen_api_docs.py --check
 
 check-js: js/node_modules/.installed
 	cd js && $(NPM) run --silent check
@@ -97,6 +100,7 @@ types: $(VENV)/.installed ## what is generated: TypeScript types, reference page
 	$(BIN)/python scripts/gen_types.py
 	$(BIN)/python scripts/gen_eliza_docs.py
 	$(BIN)/python scripts/gen_cli_docs.py
+	$(BIN)/python scripts/gen_api_docs.py
 
 test-unit: $(VENV)/.installed ## Python, one process
 	$(PYTEST) tests/unit $(PYTEST_ARGS)
@@ -105,7 +109,7 @@ test-kernel: $(VENV)/.installed $(VENV6)/.installed ## real kernels (ipykernel 7
 	$(PYTEST) tests/kernel $(PYTEST_ARGS)
 
 test-notebooks: $(VENV)/.installed ## every notebook against its stored outputs
-	$(PYTEST) --nbval --nbval-sanitize-with tests/notebooks/sanitize.cfg -p no:cacheprovider $(NOTEBOOKS) tests/notebooks $(PYTEST_ARGS)
+	$(AT_HOME) $(PYTEST) --nbval --nbval-sanitize-with tests/notebooks/sanitize.cfg -p no:cacheprovider $(NOTEBOOKS) tests/notebooks $(PYTEST_ARGS)
 
 test-js: js/node_modules/.installed ## TypeScript
 	cd js && $(NPM) test --silent
@@ -117,7 +121,7 @@ test-peers: $(VENV)/.installed ## a real agent from npm against a scripted model
 	$(PYTEST) tests/peers -m peers $(PYTEST_ARGS)
 
 notebooks: $(VENV)/.installed ## execute the notebooks and store their outputs
-	$(BIN)/python scripts/execute.py $(NOTEBOOKS)
+	$(AT_HOME) $(BIN)/python scripts/execute.py $(NOTEBOOKS)
 
 bench: $(VENV)/.installed $(STATIC) chromium ## measure, print a table with ratios
 	$(BIN)/python -m tests.benchmarks

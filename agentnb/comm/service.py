@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from agentnb.agent.catalog import find, installed, known
+from agentnb.agent.catalog import find
 from agentnb.agent.process import find_program
 from agentnb.comm import messages as m
 from agentnb.comm.delivery import Delivery
@@ -116,7 +116,7 @@ class Service:
         return {
             "protocolVersion": m.VERSION,
             "hostId": self._host.host_id,
-            "capabilities": {"agents": _agents()},
+            "capabilities": {},
             "channels": channels,
         }
 
@@ -195,6 +195,3 @@ class Service:
 def _decode(content: object) -> m.FromPage:
     return msgspec.json.decode(msgspec.json.encode(content), type=m.FromPage)
 
-
-def _agents() -> list[dict[str, Any]]:
-    return [{"name": s.name, "title": s.title, "installed": installed(s) is not None} for s in known()]

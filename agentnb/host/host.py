@@ -8,6 +8,7 @@ import threading
 import uuid
 from typing import TYPE_CHECKING, Any
 
+from agentnb.agent.catalog import installed, known
 from agentnb.errors import UnknownSession
 from agentnb.host.channel import Channel
 from agentnb.host.clock import now_ms
@@ -15,6 +16,7 @@ from agentnb.host.conversation import Conversation
 from agentnb.host.loop import HostLoop
 from agentnb.host.pool import AgentPool
 from agentnb.state import (
+    AgentInfo,
     Envelope,
     RootActiveSessionsChanged,
     RootState,
@@ -50,7 +52,7 @@ class Host:
         self.attached: Callable[[], bool] = lambda: False
         self._listeners: list[Callable[[Channel[Any], Envelope], None]] = []
         self._published: dict[str, tuple[object, ...]] = {}
-        self.root: Channel[RootState] = Channel(ROOT, RootState(agents=()), reduce_root, self.emit)
+        self.root: Channel[RootState] = Channel(ROOT, RootState(agents=agent_infos()), reduce_root, self.emit)
 
     def open(
         self,
@@ -145,6 +147,20 @@ class Host:
             pass  # the watchdog ends what is left
         finally:
             self.loop.stop()
+
+
+def agent_infos() -> tuple[AgentInfo, ...]:
+    """The agents of the catalogue, as the root channel lists them: what can be started first."""
+    infos = [
+        AgentInfo(
+            provider=spec.name,
+            display_name=spec.title,
+            description="" if installed(spec) else f"Not installed. {spec.install or ''}".strip(),
+            models=(),
+        )
+        for spec in known()
+    ]
+    return tuple(sorted(infos, key=lambda info: bool(info.description)))
 
 
 _lock = threading.Lock()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import sys
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.magic import Magics, line_cell_magic, line_magic, magics_class, no_var_expand
@@ -141,6 +142,8 @@ class AgentMagics(Magics):
         """Display *turn* where it is the value of a cell, unless that cell has shown it already."""
         if turn.id not in self._shown:
             display(record(turn), raw=True)
+        elif audience_of(self.shell) is Audience.TERMINAL:
+            sys.stdout.write(f"{turn!r}\n")  # the terminal has printed its "Out[3]: " already
 
     def forget_shown(self, *_: Any) -> None:
         """A new cell begins: nothing has been shown in it."""

@@ -38,7 +38,7 @@ _RISKY = re.compile(
       (?P<picture>!\[[\w\s.,-]*\]\(data:image/(?:{"|".join(PICTURE_TYPES)});base64,[A-Za-z0-9+/=]+\))
     | (?P<definition>^[ ]{{0,3}}\[[\w .-]{{1,100}}\]:[ ]+https?://[\w./?=#%+~-]+[ ]*$)
     | (?P<autolink><(?P<url>(?:https?://|mailto:)[^\s<>]+)>)
-    | (?P<formula>(?<![\\$])\$(?![\s$])[^$`\n]*?<[^$`\n]*(?<![\s\\])\$(?!\d))
+    | (?P<formula>(?<![\\$])\$(?![\s$])[^][$`\n]*?<[^][$`\n]*(?<![\s\\])\$(?!\d))
     | (?P<image>\\*!\[)
     | (?P<tag>\\*{_TAG})
     | (?P<link>\]\()
@@ -47,7 +47,7 @@ _RISKY = re.compile(
     """,
     re.VERBOSE | re.MULTILINE | re.IGNORECASE,
 )
-_BARE = re.compile(rf"{_ADDRESS}[^\s<]+", re.IGNORECASE)
+_BARE = re.compile(rf"{_ADDRESS}\S+", re.IGNORECASE)
 _MATHEMATICS = {"$": "%24", "\\": "%5C", "{": "%7B", "}": "%7D", "`": "%60"}
 _FORMULA_SIGN = re.compile(r"(?<!\\)\$\$+|\\(?=begin\{)|\\(?=\\\[)")
 _DISPLAY = r"(?:\$\$[^$\n]+(?<!\\)\$\$|\\begin\{(?P<name>[a-z]+\*?)\}[^$\n\\]*\\end\{(?P=name)\}|\\\\\[[^$\n\\]*\\\\\])"
@@ -92,7 +92,7 @@ def harmless_line(text: str) -> str:
     r"""*text* as one line that is as harmless, for a list entry, a table cell or a sentence of ours.
 
     Example:
-        >>> harmless_line("```\\n<b>")
+        >>> harmless_line("```\n<b>")
         '&#96;&#96;&#96; &lt;b>'
     """
     return _prose(" ".join(printable(text).split()))

@@ -10,6 +10,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from agentnb.ipython.fences import Fences
 from agentnb.ipython.markdown import harmless, harmless_line, printable
 from agentnb.ipython.tool_record import block_markdown, folded, plain, shortened, tool_markdown, without_escapes
@@ -25,7 +27,6 @@ from agentnb.state import (
     Turn,
     UnknownResponsePart,
     UserMessageResponsePart,
-    to_json,
 )
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def transcript(turn: Turn | ActiveTurn | None, *, terminals: Iterable[TerminalVi
         return "*Waiting in the queue.*"
     # One length for all fences: longer than any run of backticks in anything that the agent sent.
     by_id = {terminal.id: terminal for terminal in terminals}
-    fences = Fences.around(_strings([to_json(turn), [to_json(terminal) for terminal in by_id.values()]]))
+    fences = Fences.around(_strings([turn, *by_id.values()]))
     where = Path(cwd).resolve()
     blocks = [_part(part, fences, by_id, where) for part in turn.response_parts]
     blocks += _ending(turn)
@@ -143,7 +144,7 @@ def _compact(value: Any) -> str:
 
 
 def _strings(value: Any) -> Iterator[str]:
-    """Every string in a JSON value, as it may be shown."""
+    """Every string in state or in JSON, as it may be shown."""
     if isinstance(value, str):
         yield printable(value)
         yield printable(without_escapes(value))
@@ -151,6 +152,10 @@ def _strings(value: Any) -> Iterator[str]:
         for key, inner in value.items():
             yield str(key)
             yield from _strings(inner)
-    elif isinstance(value, list):
+    elif isinstance(value, msgspec.Struct):
+        yield from _strings(msgspec.structs.asdict(value))
+    elif isinstance(value, UnknownResponsePart):
+        yield from _strings(value.raw)
+    elif isinstance(value, list | tuple):
         for inner in value:
             yield from _strings(inner)

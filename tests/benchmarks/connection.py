@@ -23,10 +23,12 @@ from agentnb.acp import Agent, map_update  # noqa: E402 - runs as a script too
 from agentnb.acp.peer import Peer  # noqa: E402
 from agentnb.agent import AgentSpec  # noqa: E402
 from agentnb.state import ChatState, ChatTurnStarted, Message, MessageOrigin, reduce_chat  # noqa: E402
+from tests.benchmarks.row import Row  # noqa: E402
 
 FLOOD = (sys.executable, str(ROOT / "tests/agents/flood.py"))
 SPEC = AgentSpec(name="flood", title="flood", command=FLOOD)
 GOAL = 3.0
+CHUNKS = 50_000
 ROUNDS = 3
 
 
@@ -133,9 +135,24 @@ async def rate(measure: Callable[[int], Awaitable[float]], chunks: int) -> float
     return float(statistics.median(rates))
 
 
+def measure() -> list[Row]:
+    """The rows of ``make bench``."""
+    return asyncio.run(_rows(CHUNKS))
+
+
+async def _rows(chunks: int) -> list[Row]:
+    theirs = await rate(official, chunks)
+    beside: dict[str, Any] = {"unit": "chunks/s", "beside": theirs, "beside_name": "official SDK"}
+    routed_rate, reduced_rate = await rate(routed, chunks), await rate(reduced, chunks)
+    return [
+        Row(what="our connection, decoded and routed", value=routed_rate, at_least=GOAL, **beside),
+        Row(what="the same, mapped and reduced", value=reduced_rate, **beside),
+    ]
+
+
 async def main() -> int:
     """Measure, print, and fail below the goal."""
-    chunks = int(sys.argv[1]) // 500 * 500 if len(sys.argv) > 1 else 50_000
+    chunks = int(sys.argv[1]) // 500 * 500 if len(sys.argv) > 1 else CHUNKS
     theirs = await rate(official, chunks)
     ours = await rate(routed, chunks)
     whole = await rate(reduced, chunks)

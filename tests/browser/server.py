@@ -48,12 +48,14 @@ class Server:
         port: Where it listens, on 127.0.0.1.
         folder: What it serves: the notebooks of the tests.
         log: What it has written so far, by line.
+        reader: The thread that reads its stderr to the end, and then closes it.
     """
 
     process: subprocess.Popen[bytes]
     port: int
     folder: Path
     log: list[bytes]
+    reader: threading.Thread
 
     @property
     def url(self) -> str:
@@ -93,6 +95,10 @@ class Server:
             self.process.wait()
         for process in psutil.wait_procs(below, timeout=STOP_SECONDS)[1]:
             process.kill()
+        self.reader.join(STOP_SECONDS)
+        if self.process.stderr is not None:
+            self.process.stderr.close()
+        self.reader.join(STOP_SECONDS)
 
 
 def agents_below(pid: int) -> list[psutil.Process]:
@@ -131,22 +137,24 @@ def start(home: Path, folder: Path) -> Server:
     process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     log: list[bytes] = []
     ready = threading.Event()
-    threading.Thread(target=_follow, args=(process, log, ready), daemon=True).start()
+    reader = threading.Thread(target=_follow, args=(process, log, ready), daemon=True)
+    reader.start()
     ready.wait(START_SECONDS)
     port = next((int(found[1]) for line in log if (found := READY.search(line))), None)
     if port is None:
         process.kill()
         message = b"".join(log).decode(errors="replace")
         raise AssertionError(f"JupyterLab did not start:\n{message}")
-    return Server(process, port, folder, log)
+    return Server(process, port, folder, log, reader)
 
 
 def _follow(process: subprocess.Popen[bytes], log: list[bytes], ready: threading.Event) -> None:
     assert process.stderr is not None
-    for line in process.stderr:
-        log.append(line)
-        if READY.search(line):
-            ready.set()
+    with process.stderr as stderr:
+        for line in stderr:
+            log.append(line)
+            if READY.search(line):
+                ready.set()
     ready.set()
 
 

@@ -40,7 +40,7 @@ def test_a_hostile_answer_runs_nothing(open_lab: Callable[[], Lab], kernel: str)
     cell.expect_static(re.compile("end of it"))
     expect(cell.output.locator("script, img[onerror], [ontoggle], svg[onload]")).to_have_count(0)
     expect(cell.output.locator("a[href^='javascript:']")).to_have_count(0)
-    assert lab.page.evaluate("window.pwned") is None
+    assert lab.page.evaluate("[window.pwned, window.elizaWasHere]") == [None, None]
     lab.save()
     lab.page.close()
     lab.server.end_sessions()
@@ -48,7 +48,7 @@ def test_a_hostile_answer_runs_nothing(open_lab: Callable[[], Lab], kernel: str)
     again = open_lab()
     again.open(name)
     again.cell(1).expect_static(re.compile("end of it"))
-    assert again.page.evaluate("window.pwned") is None
+    assert again.page.evaluate("[window.pwned, window.elizaWasHere]") == [None, None]
 
 
 def test_a_hostile_answer_runs_nothing_in_the_chat(lab: Lab, kernel: str) -> None:

@@ -76,6 +76,7 @@ class RunningKernel:
         self.manager = manager
         self.client = client
         self.results: dict[str, Result] = {}
+        self.updated: set[str] = set()
 
     @classmethod
     @contextlib.contextmanager
@@ -141,6 +142,10 @@ class RunningKernel:
         """Take messages until the request's code runs."""
         self.until(lambda: bool(self.results[message_id].outputs))
 
+    def until_update(self, display_id: str) -> None:
+        """Take messages until the display *display_id* has been replaced, by whatever cell or thread."""
+        self.until(lambda: display_id in self.updated)
+
     def notice_words(self) -> None:
         """From the next cell on, let `until_words` know when an agent says its next words."""
         os.mkfifo(self.folder / "words")
@@ -161,10 +166,12 @@ class RunningKernel:
         self.manager.interrupt_kernel()
 
     def _take(self, message: dict[str, Any]) -> None:
+        kind = message["header"]["msg_type"]
+        if kind == "update_display_data":
+            self.updated.add(message["content"]["transient"]["display_id"])
         result = self.results.get(message["parent_header"].get("msg_id", ""))
         if result is None:
             return
-        kind = message["header"]["msg_type"]
         if kind == "status":
             result.idle = result.idle or message["content"]["execution_state"] == "idle"
         else:

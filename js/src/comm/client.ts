@@ -11,17 +11,7 @@ import type { Action, ChatState, Envelope, RootState, SessionState } from "../st
 import { uuid } from "../uuid.ts";
 import type { Connection, Store } from "../view/store.ts";
 import { ChannelStore, type Reduce } from "./channel.ts";
-import {
-  type Flush,
-  type Initialized,
-  isFlush,
-  isInitialized,
-  isReplay,
-  isSnapshot,
-  type Outgoing,
-  read,
-  VERSION,
-} from "./messages.ts";
+import { type Flush, isFlush, isInitialized, isReplay, isSnapshot, type Outgoing, read, VERSION } from "./messages.ts";
 
 export const ROOT = "ahp-root://";
 const PING_MS = 10_000;
@@ -55,7 +45,6 @@ class PageClient implements Client {
   readonly clientId = uuid();
   readonly connection = signal<Connection>("connecting");
   readonly hostId = signal<string | undefined>(undefined);
-  readonly agents = signal<Initialized["capabilities"]["agents"]>([]);
   #wire: Wire;
   #channels = new Map<string, AnyChannel>();
   #subscribed = new Set<string>([ROOT]);
@@ -213,7 +202,6 @@ class PageClient implements Client {
       for (const channel of this.#channels.values()) channel.clear();
     batch(() => {
       this.hostId.value = result.hostId;
-      this.agents.value = result.capabilities.agents ?? [];
       this.connection.value = "live";
       this.#take(result.channels);
     });

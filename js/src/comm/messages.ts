@@ -28,7 +28,7 @@ export interface Replay {
 export interface Initialized {
   protocolVersion: number;
   hostId: string;
-  capabilities: { agents?: { name: string; title: string; installed: boolean }[] };
+  capabilities: Record<string, unknown>;
   channels: Record<string, Snapshot | Replay>;
 }
 

@@ -12,17 +12,18 @@ interface Pen {
   marks: Set<string>;
 }
 
-// CSI, OSC (with its text), other string sequences, two-byte sequences.
+// CSI with its parameters and final letter; OSC and other strings with their text; everything shorter.
 const SEQUENCE =
-  /[\u001b\u009b]\[?([0-9;:?]*)([@-~])|\u001b[\]PX^_][^\u0007\u001b]*(?:\u0007|\u001b\\|$)|\u001b[ -/]*[0-~]?/g;
+  /(?:\u001b\[|\u009b)([0-9;:<=>?]*)[ -/]*([@-~]|$)|\u001b[\]PX^_][^\u0007\u001b]*(?:\u0007|\u001b\\|$)|\u001b[ -/]*[0-~]?/g;
 const CONTROL = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/g;
+const BACKSPACE = "\u0008";
 
 export function ansiRuns(output: string): Run[] {
   const text = overwritten(output);
   const runs: Run[] = [];
   const pen: Pen = { fg: undefined, bg: undefined, marks: new Set() };
   let from = 0;
-  for (const match of text.matchAll(escapeSequences())) {
+  for (const match of text.matchAll(SEQUENCE)) {
     push(runs, text.slice(from, match.index), pen);
     from = match.index + match[0].length;
     if (match[2] === "m") paint(pen, match[1] ?? "");
@@ -37,15 +38,11 @@ export function ansiText(output: string): string {
     .join("");
 }
 
-function escapeSequences(): RegExp {
-  return new RegExp(SEQUENCE.source, "g");
-}
-
 /** What is left of each line after carriage returns and backspaces, as on a terminal. */
 function overwritten(output: string): string {
   let text = output.replace(/\r+\n/g, "\n");
   if (text.includes("\r")) text = text.replace(/[^\n]*\r(?=[^\r\n])/g, "").replace(/\r/g, "");
-  for (let pass = 0; pass < 200 && text.includes("\b"); pass += 1) text = text.replace(/[^\b\n]\b/g, "");
+  for (let pass = 0; pass < 200 && text.includes(BACKSPACE); pass += 1) text = text.replace(/[^\u0008\n]\u0008/g, "");
   return text;
 }
 

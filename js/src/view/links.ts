@@ -6,11 +6,11 @@ const IGNORED = /[\u0000-\u0020\u007f-\u00a0\u00ad\u200b-\u200f\u2028-\u202f\u20
 /** `href` as it may stand in a link, or undefined when it must stay text. */
 export function safeHref(href: unknown): string | undefined {
   if (typeof href !== "string" || href.length > 4096) return undefined;
-  const address = href.trim();
+  const address = href.trim().replaceAll(" ", "%20");
   const bare = address.replace(IGNORED, "");
   if (bare === "" || bare.includes("\\") || bare.startsWith("//")) return undefined;
   const scheme = /^[^/?#]*?:/.exec(bare)?.[0].toLowerCase();
-  if (scheme === undefined) return bare === address ? address : encodeURI(address);
+  if (scheme === undefined) return bare === address ? address : undefined;
   return SCHEMES.has(scheme) ? address : undefined;
 }
 

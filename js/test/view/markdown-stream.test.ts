@@ -136,7 +136,8 @@ test("an open fence grows in one text node and is coloured when it closes", () =
 });
 
 test("100 KB of markdown in 2,000 pieces is read in time that grows with its length", () => {
-  const unit = "## Title\n\nSome **bold** text with `code` in it.\n\n- one\n- two\n\n```python\nx = [i for i in y]\n```\n\n";
+  const unit =
+    "## Title\n\nSome **bold** text with `code` in it.\n\n- one\n- two\n\n```python\nx = [i for i in y]\n```\n\n";
   const time = (text: string) => {
     const stream = new MarkdownStream();
     const start = performance.now();

@@ -102,9 +102,12 @@ ATTACKS = [
     "a\r<script>\rb\x00<scr\x00ipt>",
     "<\x01script>alert(1)</script>",
     "\ud800<script>",
+    '$0$<[a]($"onclick=x$)',
+    'http://<$" onclick=x $',
 ]
 SIGNS = (
-    "``` ~~~ ` `` - > < &lt; & $ $$ \\ ] ]( [a] [a]: ![ ( ) | --- <details> <summary> </details> <pre> <!-- --> # * _ @@0@@ { } a "
+    "``` ~~~ ` `` - > < &lt; & $ $$ \\ ] ]( [a] [a]: ![ ( ) | --- <details> <summary> </details> <pre> <!-- --> # * _ "
+    "@@0@@ { } a "
     "https://a.org/ www.a.org javascript: onclick=x \\begin{x} \\end{x} \\\\[ \\\\] `$$`"
 )
 SPACES = ["\n", "\n\n", "    ", "- ", "1. ", "> ", "\t", " ", "  ", '"', "'", "def f():\n    pass"]

@@ -6,6 +6,8 @@
  * drawn; the text itself is lexed as it is when the block closes.
  */
 
+import { hasInline } from "./lexer";
+
 const ONLY_MARKS = /^[ \t>]*(?:[-*+]|\d{1,9}[.)]?)?[ \t]*(?:\[[ xX]?\]?)?[=\-*_~`#|:+>\s]*$/;
 const FENCE_LINE = /^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}|~{3,})/;
 const BOUNDARY = /^[ \t]*(?:[-*+][ \t]|\d{1,9}[.)][ \t]|#{1,6}[ \t]|\|)/;
@@ -67,8 +69,9 @@ interface Open {
 
 /** One paragraph's text with its open emphasis, code span and link closed. */
 export function closeInline(source: string): string {
+  if (!hasInline(source)) return source;
   const stack: Open[] = [];
-  let text = source.replace(/<(?:h|ht|htt|https?|https?:[^\s<>]*|mailto:[^\s<>]*)$/, "").replace(/&#?\w*$/, "");
+  let text = source.replace(/<(?:|h|ht|htt|https?|https?:[^\s<>]*|mailto:[^\s<>]*)$/, "").replace(/&#?\w*$/, "");
   let at = 0;
   while (at < text.length) {
     const mark = text[at] as string;

@@ -30,12 +30,17 @@ export function lex(text: string, links: Links = noLinks()): Token[] {
   }
 }
 
+/** Whether inline markup is looked for in a paragraph's `text` at all. */
+export function hasInline(text: string): boolean {
+  return text.length <= LONGEST_INLINE && !NESTED.test(text);
+}
+
 function inlined(lexer: Lexer, tokens: TokensList): Token[] {
   const queue = lexer.inlineQueue;
   for (let at = 0; at < queue.length; at += 1) {
     const { src, tokens: into } = queue[at] as { src: string; tokens: Token[] };
     lexer.state.inRawBlock = false;
-    if (src.length > LONGEST_INLINE || NESTED.test(src)) into.push({ type: "text", raw: src, text: src } as Token);
+    if (!hasInline(src)) into.push({ type: "text", raw: src, text: src } as Token);
     else lexer.inlineTokens(src, into);
   }
   lexer.inlineQueue = [];

@@ -59,10 +59,12 @@ export function Permission({ turnId, call }: Props) {
           <strong>{line(textOf(call.confirmationTitle)) || "Permission needed"}</strong>
         </span>
       </div>
-      <div class="permission-what">
-        <Icon name={kindIcon(call)} />
-        <span>{toolTitle(call)}</span>
-      </div>
+      {textOf(call.confirmationTitle) !== call.displayName && (
+        <div class="permission-what">
+          <Icon name={kindIcon(call)} />
+          <span>{toolTitle(call)}</span>
+        </div>
+      )}
       <Places call={call} />
       {textOf(call.invocationMessage) !== "" && textOf(call.invocationMessage) !== call.displayName && (
         <div class="permission-why">

@@ -1,0 +1,141 @@
+import { describe, expect, test } from "vitest";
+import type { Action, ResponsePart } from "../../src/state/types.gen";
+import { compare } from "../../src/view/parts/diff";
+import { CHAT, type MemoryStore, readyStore, startTurn } from "./memory-store";
+import { open } from "./page";
+
+const IDS = { turnId: "t1", toolCallId: "c1" };
+
+function started(details: object = {}, displayName = "Read fit.py"): MemoryStore {
+  const store = readyStore();
+  startTurn(store, "t1", "Hi");
+  store.apply(CHAT, { type: "chat/toolCallStart", ...IDS, toolName: "tool", displayName, details } as Action);
+  return store;
+}
+
+function ready(store: MemoryStore, more: object = {}): void {
+  const action = { type: "chat/toolCallReady", ...IDS, invocationMessage: "", confirmed: "not-needed", ...more };
+  store.apply(CHAT, action as Action);
+}
+
+function complete(store: MemoryStore, more: object = {}): void {
+  const result = { success: true, pastTenseMessage: "", ...more };
+  store.apply(CHAT, { type: "chat/toolCallComplete", ...IDS, result });
+}
+
+const show = (store: MemoryStore) => open(store, { kind: "turn", channel: CHAT, turnId: "t1" });
+const part = (store: MemoryStore, one: unknown) =>
+  store.apply(CHAT, { type: "chat/responsePart", turnId: "t1", part: one as ResponsePart });
+
+describe("a tool call", () => {
+  test("says on one line what it does, where, and how it stands", async () => {
+    const store = started({ kind: "read", locations: [{ path: "/a/b/data.py", line: 42 }] });
+    ready(store);
+    const page = show(store);
+    expect(page.find(".tool").textContent).toContain("Read fit.py");
+    expect(page.find(".place").textContent).toEqual("data.py:42");
+    expect(page.find(".tool .state").textContent).toEqual("Running");
+    complete(store);
+    await page.until(() => expect(page.find(".tool .state").textContent).toEqual("Done"));
+  });
+
+  test("keeps its input and output folded until they are asked for", async () => {
+    const store = started({ kind: "read", content: [{ type: "text", text: "the file's text" }] });
+    ready(store, { toolInput: '{"path":"x"}' });
+    complete(store);
+    const page = show(store);
+    expect(page.text()).not.toContain("the file's text");
+    page.find(".tool .fold-head").click();
+    await page.until(() => expect(page.find(".output").textContent).toEqual("the file's text"));
+    expect(page.find(".input").textContent).toEqual('{\n  "path": "x"\n}');
+  });
+
+  test("a failed one is open and says why", () => {
+    const store = started();
+    ready(store);
+    complete(store, { success: false, error: { message: "No such file" } });
+    const page = show(store);
+    expect(page.find(".tool .state").textContent).toEqual("Failed");
+    expect(page.text()).toContain("No such file");
+  });
+
+  test("shows a change line by line with its counts", () => {
+    const content = [{ type: "diff", path: "/a/fit.py", oldText: "a\nb\nc\n", newText: "a\nB\nc\nd\n" }];
+    const store = started({ kind: "edit", content });
+    ready(store);
+    const page = show(store);
+    expect(page.all(".line.added .text").map((text) => text.textContent)).toEqual(["B", "d"]);
+    expect(page.all(".line.removed .text").map((text) => text.textContent)).toEqual(["b"]);
+    expect(page.find(".diff-count").textContent).toEqual("+2 −1");
+  });
+
+  test("a change of more than 2,000 lines is folded", () => {
+    const content = [{ type: "diff", path: "x", newText: "line\n".repeat(2001) }];
+    const store = started({ kind: "edit", content });
+    ready(store);
+    const page = show(store);
+    expect(page.find(".diff").dataset.open).toEqual("false");
+    expect(page.find(".diff").textContent).toContain("+2,001");
+  });
+
+  test("texts too long to be compared are not compared", () => {
+    expect(compare("a".repeat(1_500_000), "b".repeat(1_500_000))).toEqual(undefined);
+  });
+
+  test("shows its terminal live", async () => {
+    const store = started({ kind: "execute", content: [{ type: "terminal", terminalId: "x" }] });
+    const terminal = { id: "x", command: "make test", output: "", truncated: false, exited: false };
+    store.apply(CHAT, { type: "x-agentnb/terminalOpened", terminal });
+    ready(store);
+    const page = show(store);
+    expect(page.find(".terminal .command").textContent).toEqual("make test");
+    store.apply(CHAT, { type: "x-agentnb/terminalData", terminalId: "x", data: "\u001b[32mok\u001b[0m\n" });
+    await page.until(() => expect(page.find(".terminal .fg-2").textContent).toEqual("ok"));
+    store.apply(CHAT, { type: "x-agentnb/terminalExited", terminalId: "x", exitCode: 2 });
+    await page.until(() => expect(page.find(".terminal .chip").textContent).toEqual("exit 2"));
+  });
+});
+
+describe("other parts", () => {
+  test("a plan shows its steps and how far it has come", () => {
+    const store = readyStore();
+    startTurn(store, "t1", "Hi");
+    const entries = [
+      { content: "one", status: "completed" },
+      { content: "two", status: "in_progress" },
+      { content: "three", status: "pending" },
+    ];
+    store.apply(CHAT, { type: "x-agentnb/planSet", turnId: "t1", partId: "p1", entries });
+    const page = show(store);
+    expect(page.text()).toContain("1 of 3");
+    expect(page.all(".step").map((step) => step.textContent)).toEqual(["onedone", "twounder way", "threeto do"]);
+  });
+
+  test("a picture is shown from its bytes", () => {
+    const store = readyStore();
+    startTurn(store, "t1", "Hi");
+    part(store, {
+      kind: "x-agentnb/content",
+      id: "p1",
+      block: { type: "image", mimeType: "image/png", data: "iVBORw0=" },
+    });
+    expect(show(store).find<HTMLImageElement>("img").src).toEqual("data:image/png;base64,iVBORw0=");
+  });
+
+  test("an update of a kind not known yet is shown by its name, with its JSON inside", async () => {
+    const store = readyStore();
+    startTurn(store, "t1", "Hi");
+    part(store, { kind: "x-agentnb/raw", id: "p1", name: "future_update", payload: { answer: 42 } });
+    const page = show(store);
+    expect(page.text()).toContain("future_update");
+    page.find(".raw .fold-head").click();
+    await page.until(() => expect(page.find(".output").textContent).toContain('"answer": 42'));
+  });
+
+  test("a part of a kind not known yet is shown by its kind", () => {
+    const store = readyStore();
+    startTurn(store, "t1", "Hi");
+    part(store, { kind: "futurePart", value: 1 });
+    expect(show(store).text()).toContain("futurePart");
+  });
+});

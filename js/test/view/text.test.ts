@@ -1,0 +1,155 @@
+import { describe, expect, test } from "vitest";
+import { ansiRuns, ansiText } from "../../src/view/ansi";
+import { uuid } from "../../src/view/identity";
+import { audioSource, imageSource, safeHref } from "../../src/view/links";
+import { bytes, duration, line, plain, splitPath } from "../../src/view/plain";
+import { drawn } from "./markdown-page";
+
+describe("links", () => {
+  test.each([
+    ["https://example.org/a?b=c#d", "https://example.org/a?b=c#d"],
+    ["http://localhost:8888/tree", "http://localhost:8888/tree"],
+    ["mailto:ada@example.org", "mailto:ada@example.org"],
+    ["notebooks/quickstart.ipynb", "notebooks/quickstart.ipynb"],
+    ["../data/my file.csv", "../data/my%20file.csv"],
+    ["#section", "#section"],
+    ["a/b:c", "a/b:c"],
+  ])("%s is a link", (href, expected) => {
+    expect(safeHref(href)).toEqual(expected);
+  });
+
+  test.each([
+    "javascript:alert(1)",
+    "JAVASCRIPT:x",
+    " java\nscript:x",
+    "data:text/html,x",
+    "file:///etc/passwd",
+    "vbscript:x",
+    "//evil.example",
+    "\\\\evil",
+    "/\\evil",
+    "",
+    "blob:x",
+    "a\u0000b:c",
+  ])("%j stays text", (href) => {
+    expect(safeHref(href)).toEqual(undefined);
+  });
+
+  test("pictures and sounds are shown from bytes that the host sent, of plain types only", () => {
+    expect(imageSource("image/png", "AAAA")).toEqual("data:image/png;base64,AAAA");
+    expect(imageSource("image/svg+xml", "AAAA")).toEqual(undefined);
+    expect(imageSource("image/png", '"><x')).toEqual(undefined);
+    expect(imageSource("text/html", "AAAA")).toEqual(undefined);
+    expect(audioSource("audio/wav", "AAAA")).toEqual("data:audio/wav;base64,AAAA");
+  });
+});
+
+describe("terminal output", () => {
+  test("keeps colours and drops every other sequence", () => {
+    const output =
+      "\u001b[1;31mred\u001b[0m \u001b]0;title\u0007plain\u001b[2K\u001b[3A \u001b[38;5;2mgreen\u001b[39m!";
+    expect(ansiRuns(output)).toEqual([
+      { text: "red", style: "bold fg-1" },
+      { text: " plain ", style: "" },
+      { text: "green", style: "fg-2" },
+      { text: "!", style: "" },
+    ]);
+  });
+
+  test("a line that was overwritten shows its last state", () => {
+    expect(ansiText("10%\r50%\r100%\ndone\r\nabc\b\bX")).toEqual("100%\ndone\naX");
+  });
+
+  test("colours given by number of red, green and blue are left out, what follows is read", () => {
+    expect(ansiRuns("\u001b[38;2;1;2;3mx\u001b[4my")).toEqual([
+      { text: "x", style: "" },
+      { text: "y", style: "underline" },
+    ]);
+  });
+
+  test("unfinished sequences at the end are not shown", () => {
+    expect(ansiText("a\u001b[3")).toEqual("a");
+    expect(ansiText("a\u001b]8;;https://x")).toEqual("a");
+  });
+});
+
+describe("plain text", () => {
+  test("writes out what hides or reorders", () => {
+    expect(plain("a\u202eb\u200bc\u0007")).toEqual("a⟨U+202E⟩b⟨U+200B⟩c⟨U+0007⟩");
+  });
+
+  test("one line is one line, and not too long", () => {
+    expect(line(" a\n b\tc ")).toEqual("a b c");
+    expect(line("x".repeat(300), 10)).toEqual(`${"x".repeat(9)}…`);
+  });
+
+  test("paths, sizes and times are read at a glance", () => {
+    expect(splitPath("/home/ada/fit.py")).toEqual({ folder: "/home/ada/", name: "fit.py" });
+    expect(bytes(48_213)).toEqual("47 KB");
+    expect(duration(65_000)).toEqual("1 min 5 s");
+  });
+
+  test("ids are UUIDs of version 4, also where crypto.randomUUID is missing", () => {
+    const uuid4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+    expect(uuid()).toMatch(uuid4);
+  });
+});
+
+describe("markdown", () => {
+  test("code is coloured as elements, with its language and a copy button", () => {
+    const page = drawn("```python\ndef f(): return 'x'\n```");
+    expect(page.element.querySelector(".hljs-keyword")?.textContent).toEqual("def");
+    expect(page.element.querySelector(".code-lang")?.textContent).toEqual("python");
+    expect(page.element.querySelector("button")?.getAttribute("aria-label")).toEqual("Copy code");
+    expect(page.element.querySelector("code")?.textContent).toEqual("def f(): return 'x'");
+  });
+
+  test.each([
+    "python",
+    "js",
+    "ts",
+    "tsx",
+    "bash",
+    "sql",
+    "r",
+    "rust",
+    "json",
+    "yaml",
+    "toml",
+    "xml",
+    "html",
+    "diff",
+    "c",
+    "cpp",
+    "java",
+    "go",
+    "julia",
+    "dockerfile",
+  ])("%s keeps every letter of the code", (language) => {
+    const code =
+      "class A:\n  x = \"a${b}'\" # c -- // /* d */ `e` 1.5e3\n<f g='h'>@i</f>\n+ - function j(k) { return 'l' }";
+    const page = drawn(`\`\`\`${language}\n${code}\n\`\`\``);
+    expect(page.element.querySelector("code")?.textContent).toEqual(code);
+    expect(page.element.querySelector("code span")).not.toEqual(null);
+  });
+
+  test("links open elsewhere and tell nothing of where they were", () => {
+    const link = drawn("[a](https://example.org)").element.querySelector("a");
+    expect([link?.target, link?.rel]).toEqual(["_blank", "noopener noreferrer nofollow"]);
+  });
+
+  test("a picture from elsewhere is a link with its name, never loaded", () => {
+    const page = drawn("![a plot](https://example.org/x.png)");
+    expect(page.element.querySelector("img")).toEqual(null);
+    expect(page.text).toContain("a plot");
+  });
+
+  test("character references are the characters they stand for", () => {
+    expect(drawn("a &amp; b &lt;c&gt; &#8594; &hellip; `&amp;`").text).toEqual("a & b <c> → … &amp;");
+  });
+
+  test("tables keep their alignment", () => {
+    const cells = drawn("| a | b |\n|:--|--:|\n| 1 | 2 |").element.querySelectorAll<HTMLElement>("td");
+    expect([...cells].map((cell) => cell.style.textAlign)).toEqual(["left", "right"]);
+  });
+});

@@ -1,0 +1,87 @@
+import { describe, expect, test } from "vitest";
+import { CHAT, readyStore, SESSION, startTurn } from "./memory-store";
+import { open } from "./page";
+
+const WHAT = { kind: "turn", channel: CHAT, turnId: "t1" } as const;
+
+describe("one turn below its cell", () => {
+  test("says that the agent gets ready before the turn is there", () => {
+    expect(open(readyStore(), WHAT).text()).toContain("Eliza");
+  });
+
+  test("takes the session's channel as well as the chat's", async () => {
+    const store = readyStore();
+    startTurn(store, "t1", "Why?");
+    const page = open(store, { ...WHAT, channel: SESSION });
+    expect(page.text()).toContain("working…");
+  });
+
+  test("says how many turns are before it while it waits, and can be removed", async () => {
+    const store = readyStore();
+    startTurn(store, "t0", "First");
+    for (const id of ["q1", "t1"]) {
+      const message = { text: id, origin: { kind: "user" } };
+      store.apply(CHAT, { type: "chat/pendingMessageSet", kind: "queued", id, message });
+    }
+    const page = open(store, WHAT);
+    expect(page.text()).toContain("queued: 1 before it");
+    page.button("Remove").click();
+    expect(store.dispatched[0]?.action).toEqual({ type: "chat/pendingMessageRemoved", kind: "queued", id: "t1" });
+  });
+
+  test("streams the answer without repeating the question, and can be stopped", async () => {
+    const store = readyStore();
+    const page = open(store, WHAT);
+    startTurn(store, "t1", "Why does it not converge?");
+    store.apply(CHAT, {
+      type: "chat/responsePart",
+      turnId: "t1",
+      part: { kind: "markdown", id: "p1", content: "Because **of" },
+    });
+    await page.until(() => expect(page.find(".answer").textContent).toEqual("Because of"));
+    expect(page.text()).not.toContain("Why does it not converge?");
+    page.button("Stop").click();
+    expect(store.dispatched).toEqual([{ channel: CHAT, action: { type: "chat/turnCancelled", turnId: "t1" } }]);
+    await page.until(() => expect(page.find(".ended").textContent).toContain("Stopped"));
+  });
+
+  test("draws its end from state alone, as after a reload", () => {
+    const store = readyStore();
+    startTurn(store, "t1", "Hi");
+    store.apply(CHAT, {
+      type: "chat/responsePart",
+      turnId: "t1",
+      part: { kind: "markdown", id: "p1", content: "Hello *you*" },
+    });
+    store.apply(CHAT, { type: "chat/usage", turnId: "t1", usage: { inputTokens: 1200, outputTokens: 34 } });
+    store.apply(CHAT, { type: "chat/turnComplete", turnId: "t1" });
+    startTurn(store, "t2", "Next");
+    const page = open(store, WHAT);
+    expect(page.find(".answer em").textContent).toEqual("you");
+    expect(page.text()).toContain("1,200 in · 34 out tokens");
+    expect(page.all("button").some((button) => button.textContent === "Stop")).toEqual(false);
+  });
+
+  test("shows what went wrong", () => {
+    const store = readyStore();
+    startTurn(store, "t1", "Hi");
+    const error = { errorType: "AgentDied", message: "Eliza ended (exit code 3).\nType %agents restart" };
+    store.apply(CHAT, { type: "chat/error", turnId: "t1", error });
+    const page = open(store, WHAT);
+    expect(page.find(".error-card").textContent).toContain("Type %agents restart");
+  });
+
+  test("says so when a turn ended without an answer", () => {
+    const store = readyStore();
+    startTurn(store, "t1", "Hi");
+    store.apply(CHAT, { type: "chat/turnComplete", turnId: "t1" });
+    expect(open(store, WHAT).text()).toContain("without an answer");
+  });
+
+  test("says so when the model was cut off", () => {
+    const store = readyStore();
+    startTurn(store, "t1", "Hi");
+    store.apply(CHAT, { type: "chat/turnComplete", turnId: "t1", stopReason: "max_tokens" });
+    expect(open(store, WHAT).text()).toContain("token limit");
+  });
+});

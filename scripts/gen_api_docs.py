@@ -1,0 +1,111 @@
+"""Writes the pages on magics, Python and settings in `docs/reference` from the docstrings.
+
+With `--check`, only says whether they are stale.
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import sys
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).resolve().parent.parent / "docs" / "reference"
+NOTE = "<!-- Written by scripts/gen_api_docs.py from the docstrings: change those, then run `make types`. -->"
+VARIABLES = """\
+## Environment variables
+
+| variable | read by | meaning |
+|---|---|---|
+| `AGENTNB_CASES` | tests | one more folder of reducer cases |
+| `AGENTNB_CHROMIUM` | `make test-browser` | the browser to use |
+| `AGENTNB_IPYKERNEL6` | tests | a Python that has ipykernel 6.30 |
+| `AGENTNB_PEERS` | `make test-peers` | where the agent from npm is installed; else `.cache/peers` |
+| `AGENTNB_SHARED` | tests | where the reference data is; else `../shared` |
+"""
+
+
+def magics() -> str:
+    """The page of the magics: their manual pages, as ``%agent?`` shows them."""
+    from agentnb.ipython.magics import AgentMagics
+
+    sections = [
+        f"## `{title}`\n\n```text\n{inspect.getdoc(getattr(AgentMagics, name))}\n```\n"
+        for title, name in (("%agent, %%agent", "agent"), ("%agents", "agents"))
+    ]
+    return "\n".join(["# Magics\n", NOTE, "", "After `%load_ext agentnb`.\n", *sections])
+
+
+def python() -> str:
+    """The page of the public names."""
+    import agentnb
+    from agentnb.api.tool_call import ToolCall
+
+    lines = ["# Python\n", NOTE, "", "`import agentnb` starts nothing; a name is loaded at its first use.\n"]
+    for name in ("start", "chat", "agents"):
+        lines += [_entry(f"agentnb.{name}{_signature(getattr(agentnb, name))}", getattr(agentnb, name), "##")]
+    for kind in (agentnb.Session, agentnb.Turn):
+        lines += [_entry(kind.__name__, kind, "##")]
+        for member in (name for name in vars(kind) if not name.startswith("_")):
+            value = getattr(kind, member)
+            lines += [_entry(f"{kind.__name__}.{member}{_signature(value)}", value, "###")]
+    lines += [_entry("ToolCall", ToolCall, "##"), _tree()]
+    return "\n".join(lines)
+
+
+def settings() -> str:
+    """The page of the settings."""
+    from agentnb.ipython.config import Agentnb
+
+    rows = [
+        f"| `{name}` | `{trait.default()!r}` | {trait.help} |"
+        for name, trait in sorted(Agentnb.class_own_traits(config=True).items())
+    ]
+    how = (
+        '`%config Agentnb` shows them, `%config Agentnb.agent = "claude"` sets one, `c.Agentnb.agent = "claude"` in\n'
+        "`ipython_config.py` sets it for good.\n"
+    )
+    head = ["# Settings\n", NOTE, "", how, "| setting | default | meaning |", "|---|---|---|"]
+    return "\n".join([*head, *rows, "", VARIABLES])
+
+
+def _entry(title: str, value: Any, mark: str) -> str:
+    return f"{mark} `{title}`\n\n```text\n{inspect.getdoc(value)}\n```\n"
+
+
+def _signature(value: Any) -> str:
+    """Names and defaults; the docstring tells the rest. Nothing for a property."""
+    if isinstance(value, property):
+        return ""
+    found = inspect.signature(value)
+    bare = [one.replace(annotation=one.empty) for one in found.parameters.values() if one.name != "self"]
+    return str(found.replace(parameters=bare, return_annotation=found.empty))
+
+
+def _tree() -> str:
+    from agentnb import errors
+
+    return f"## Errors\n\n```text\n{inspect.getdoc(errors)}\n```\n"
+
+
+PAGES = {"magics.md": magics, "python.md": python, "settings.md": settings}
+
+
+def main() -> int:
+    """Write the pages; with ``--check`` only name those that are stale."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="write nothing; fail if a page is stale")
+    check = parser.parse_args().check
+    texts = {FOLDER / name: make() for name, make in PAGES.items()}
+    stale = [path for path, text in texts.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
+    for path in stale:
+        if check:
+            print(f"{path.name} is stale: run `make types`", file=sys.stderr)
+        else:
+            path.write_text(texts[path], encoding="utf-8")
+    return 1 if check and stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,60 @@
+"""A cell that a page has sent, with the live view; here nobody draws it, as with a page that cannot show widgets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agentnb.comm import __file__ as comm_package
+
+if TYPE_CHECKING:
+    from tests.kernel.running_kernel import RunningKernel
+
+WIDGET = "application/vnd.jupyter.widget-view+json"
+pytestmark = pytest.mark.skipif(
+    not (Path(comm_package).parents[1] / "static/widget.js").exists(),
+    reason="the front end is not built (`make build`)",
+)
+
+
+def test_the_live_view_is_replaced_in_place_by_the_record_at_the_end(kernel: RunningKernel) -> None:
+    """The live view is replaced in place by the record at the end."""
+    outputs = [output for output in kernel.run("%agent /say **Hi**", clickable=True).outputs if "display" in output[0]]
+    assert ["display_data", "update_display_data"] == [kind for kind, _ in outputs]
+    (_, shown), (_, kept) = outputs
+    assert WIDGET in shown["data"]
+    assert shown["transient"]["display_id"] == kept["transient"]["display_id"]
+    assert {"text/markdown": "**Hi**", "text/plain": "**Hi**"} == kept["data"]
+
+
+def test_text_stands_in_for_a_view_that_nobody_draws(kernel: RunningKernel) -> None:
+    """Text stands in for a view that nobody draws, and the turn goes on."""
+    result = kernel.run("%agent /slow 20 200", clickable=True)
+    assert "ok" == result.status
+    shown = result.displayed()
+    assert len(shown) > 2
+    assert [] == [text for text in shown if not shown[-1].startswith(text.strip())]
+
+
+def test_a_background_turn_leaves_its_record_where_its_view_was(kernel: RunningKernel) -> None:
+    """A background turn leaves its record where its view was, while other cells run."""
+    begun = kernel.send("turn = %agent -b /slow 5 20", clickable=True)
+    kernel.finish(begun)
+    (_, shown) = next(output for output in kernel.results[begun].outputs if output[0] == "display_data")
+    kernel.run("await turn")
+    kernel.until_update(shown["transient"]["display_id"])
+
+
+def test_a_cell_that_blocks_does_not_hang_on_a_question(kernel: RunningKernel) -> None:
+    """A turn that asks while its cell blocks is denied where no page is there, and never hangs."""
+    result = kernel.run("%%time\n%agent /ask edit", clickable=True)
+    assert "**Permission denied.**" in result.displayed()[-1]
+
+
+def test_text_only_is_a_setting(kernel: RunningKernel) -> None:
+    """With ``view = "text"`` no widget is made."""
+    kernel.run("%config Agentnb.view = 'text'")
+    assert [] == kernel.run("%agent /say Hi", clickable=True).displayed(WIDGET)
+    assert "Hi" == kernel.run("%agent /say Hi", clickable=True).displayed()[-1]

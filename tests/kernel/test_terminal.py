@@ -1,0 +1,53 @@
+"""Plain IPython in a real terminal: text as it comes, and Ctrl-C."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pexpect as pexpect_types
+
+pexpect = pytest.importorskip("pexpect")
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def terminal(tmp_path: Path) -> Iterator[pexpect_types.spawn]:
+    """IPython with agentnb loaded."""
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "dumb"}
+    arguments = ["-m", "IPython", "--simple-prompt", "--no-banner", "--colors=NoColor", "--no-confirm-exit"]
+    child = pexpect.spawn(
+        sys.executable, arguments, cwd=str(tmp_path), env=env, encoding="utf-8", timeout=60, echo=False
+    )
+    child.expect(r"In \[1\]: ")
+    child.sendline("%load_ext agentnb")
+    child.expect(r"In \[2\]: ")
+    yield child
+    child.close(force=True)
+
+
+def test_the_answer_is_printed_as_text(terminal: pexpect_types.spawn) -> None:
+    """The answer is printed as text, once, and the turn is the value."""
+    terminal.sendline("%agent /say Isn't it?")
+    terminal.expect(r"In \[3\]: ")
+    assert ["Isn't it?", "Out[2]: <Turn complete: eliza>"] == [line for line in terminal.before.splitlines() if line]
+    terminal.sendline("_.stop_reason")
+    terminal.expect("end_turn")
+
+
+def test_control_c_cancels_the_turn_and_leaves_the_prompt(terminal: pexpect_types.spawn) -> None:
+    """Words stream while the turn runs; Ctrl-C ends it with one line."""
+    terminal.sendline("%agent /slow 500 20")
+    terminal.expect("3 4 5")
+    terminal.sendintr()
+    terminal.expect("AgentInterrupted: the turn was cancelled.")
+    terminal.expect(r"In \[3\]: ")
+    terminal.sendline("1 + 1")
+    terminal.expect(r"Out\[3\]: 2")
