@@ -52,7 +52,7 @@ $(VENV6)/.installed: pyproject.toml constraints.txt constraints-ipykernel6.txt |
 	@touch $@
 
 js/node_modules/.installed: js/package.json js/package-lock.json
-	cd js && $(NPM) ci --no-fund --no-audit --loglevel=error
+	cd js && $(NPM) ci --no-fund --no-audit --no-update-notifier --loglevel=error
 	@touch $@
 
 static: $(STATIC) ## build the front end

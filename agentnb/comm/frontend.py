@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from agentnb.host import Host
 
 
+ARRIVAL_SECONDS = 3.0  # from showing a view to the page's first word; 0.22 s was the worst seen
+
+
 class Frontend:
     """The host model of one kernel and the service behind it.
 
@@ -37,7 +40,8 @@ class Frontend:
         self._arrivals: list[Callable[[], None]] = []
         self._lock = threading.Lock()
         self._attached = False
-        host.attached = self.attached
+        self._shown_at: float | None = None
+        host.attached, host.arrival = self.attached, self._arrival
         self.model.on_msg(self._on_message)
 
     def attached(self) -> bool:
@@ -62,7 +66,13 @@ class Frontend:
 
     def panel(self, what: dict[str, Any]) -> PanelModel:
         """A small model that shows *what*."""
+        self._shown_at = self._host.loop.time()
         return PanelModel(host=reference(self.model), what=what)
+
+    async def _arrival(self) -> bool:
+        """Where something was just shown, give the page the time to say that it is ready."""
+        left = 0.0 if self._shown_at is None else self._shown_at + ARRIVAL_SECONDS - self._host.loop.time()
+        return self._attached if left <= 0 else await self.wait_attached(left)
 
     def _on_message(self, _model: HostModel, content: Any, _buffers: Any) -> None:
         self._host.loop.post(self._receive, content)

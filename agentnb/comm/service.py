@@ -194,4 +194,3 @@ class Service:
 
 def _decode(content: object) -> m.FromPage:
     return msgspec.json.decode(msgspec.json.encode(content), type=m.FromPage)
-

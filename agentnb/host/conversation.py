@@ -85,10 +85,9 @@ class Conversation:
         self.permissions = Permissions(self)
         self.turns = Turns(self)
 
-    @property
-    def attached(self) -> bool:
-        """Whether somebody is there to answer a question."""
-        return self.host.attached()
+    async def attended(self) -> bool:
+        """Whether somebody is there to answer a question, or comes within a moment: a view was just shown."""
+        return self.host.attached() or await self.host.arrival()
 
     @property
     def summary(self) -> SessionSummary:
@@ -186,11 +185,14 @@ class Conversation:
         self.dispatch(action)
 
     def lost(self, error: AgentnbError) -> None:
-        """The agent's process is gone: say so, keep the transcript, start anew at the next prompt."""
+        """The agent's process is gone: say so, keep the transcript, start anew at the next prompt.
+
+        A prompt that it had not answered has failed already (its answer was the error).
+        """
         self.agent = None
         self.session_id = None
         self.dispatch(XAgentChanged(agent_process=AgentProcess(state="stopped", message=str(error)), time=now_ms()))
-        self.turns.lost(error)
+        self.permissions.cancel_all()
 
     # --- inside ---
 

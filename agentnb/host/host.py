@@ -26,7 +26,7 @@ from agentnb.state import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping
     from pathlib import Path
 
     from agentnb.agent.catalog import AgentSpec
@@ -50,6 +50,7 @@ class Host:
         self.agents = AgentPool(self.loop)
         self.conversations: dict[str, Conversation] = {}
         self.attached: Callable[[], bool] = lambda: False
+        self.arrival: Callable[[], Awaitable[bool]] = _nobody
         self._listeners: list[Callable[[Channel[Any], Envelope], None]] = []
         self._published: dict[str, tuple[object, ...]] = {}
         self.root: Channel[RootState] = Channel(ROOT, RootState(agents=agent_infos()), reduce_root, self.emit)
@@ -147,6 +148,11 @@ class Host:
             pass  # the watchdog ends what is left
         finally:
             self.loop.stop()
+
+
+async def _nobody() -> bool:
+    """No front end is on its way."""
+    return False
 
 
 def agent_infos() -> tuple[AgentInfo, ...]:

@@ -106,7 +106,11 @@ class Permissions:
     async def _decide(
         self, turn_id: str, call_id: str, door: Door, options: tuple[ConfirmationOption, ...]
     ) -> ConfirmationOption | None:
-        decision = decide(self._conversation.mode, attached=self._conversation.attached, door=door)
+        mode = self._conversation.mode
+        attended = mode == "ask" and await self._conversation.attended()
+        decision = decide(mode, attached=attended, door=door)
+        if self._speaking_turn() is None:
+            return None
         if decision.outcome == "ask":
             chosen = await self._ask(call_id)
         else:

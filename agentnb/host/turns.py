@@ -45,9 +45,8 @@ class Turns:
 
     def __init__(self, conversation: Conversation, *, cancel_grace: float = CANCEL_GRACE) -> None:
         self._conversation = conversation
-        self._cancel_grace = cancel_grace
+        self.cancel_grace = cancel_grace
         self._answer: asyncio.Future[None] | None = None
-        self._replacing = False
         self._prompted: str | None = None
 
     @property
@@ -104,13 +103,6 @@ class Turns:
             self._conversation.permissions.cancel_all()
         self.pump()
 
-    def lost(self, error: AgentnbError) -> None:
-        """The agent is gone: the running turn fails, nothing waits for an answer any more."""
-        self._answered_now()
-        active = self._conversation.chat.state.active_turn
-        if active is not None and not self._replacing:
-            self.fail(active.id, error)
-
     def _begin(
         self, turn_id: str, message: Message, *, queued_id: str | None = None, origin: ActionOrigin | None = None
     ) -> None:
@@ -138,13 +130,9 @@ class Turns:
         agent = self._conversation.agent
         if self._answer is None or agent is None:
             return
-        await asyncio.wait([self._answer], timeout=self._cancel_grace)
+        await asyncio.wait([self._answer], timeout=self.cancel_grace)
         if not self.settled:
-            self._replacing = True
-            try:
-                await agent.stop()
-            finally:
-                self._replacing = False
+            await agent.stop()
 
     def _answered(self, turn_id: str, result: Any, error: AgentnbError | None) -> None:
         self._answered_now()

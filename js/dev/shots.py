@@ -15,7 +15,11 @@ from playwright.sync_api import Page, sync_playwright
 
 HERE = Path(__file__).parent
 THEMES = Path(sys.prefix) / "share/jupyter/lab/themes/@jupyterlab"
-LOOKS = {"light": "theme-light-extension", "dark": "theme-dark-extension", "contrast": "theme-dark-high-contrast-extension"}
+LOOKS = {
+    "light": "theme-light-extension",
+    "dark": "theme-dark-extension",
+    "contrast": "theme-dark-high-contrast-extension",
+}
 WIDTHS = (300, 1200)
 FLAGS = [
     "--no-sandbox",
@@ -26,17 +30,22 @@ FLAGS = [
     "--disable-sync",
 ]
 PAGE = """<!doctype html><meta charset="utf-8"><title>agentnb</title><style>{theme}
-html, body {{ margin: 0 }} body {{ background: var(--jp-layout-color1); padding: 12px; width: {width}px; box-sizing: border-box }}
+html, body {{ margin: 0 }}
+body {{ background: var(--jp-layout-color1); padding: 12px; width: {width}px; box-sizing: border-box }}
+:root {{ --md-blue-100: #bbdefb; --md-blue-300: #64b5f6; --md-blue-400: #42a5f5; --md-blue-600: #1e88e5 }}
+:root {{ --md-green-400: #66bb6a; --md-green-600: #43a047; --md-grey-300: #e0e0e0 }}
 main {{ --agentnb-height: {height} }}</style>
 <main></main><script type="module">{script}</script>"""
 
 
 def bundle() -> str:
     """The development page's script, built as the product is."""
-    code = "import {build} from 'esbuild';import {options} from './build.mjs';" + (
-        "const r = await build({...options, entryPoints: ['dev/page.ts'], write: false});"
-        "process.stdout.write(r.outputFiles[0].text)"
-    )
+    code = """
+        import {build} from 'esbuild';
+        import {options} from './build.mjs';
+        const r = await build({...options, entryPoints: ['dev/page.ts'], write: false});
+        process.stdout.write(r.outputFiles[0].text)
+    """
     command = ["node", "--input-type=module", "-e", code]
     return subprocess.run(command, cwd=HERE.parent, check=True, capture_output=True, text=True).stdout
 
@@ -51,12 +60,13 @@ def main(folder: Path, wanted: list[str]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     script = bundle().replace("</script", "<\\/script")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=os.environ.get("CHROMIUM", "/usr/bin/chromium"), args=FLAGS)
+        path = os.environ.get("CHROMIUM", "/usr/bin/chromium")
+        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
         for look, theme in LOOKS.items():
             css = (THEMES / theme / "index.css").read_text()
             for width in WIDTHS:
                 page = browser.new_page(viewport={"width": width, "height": 900})
-                page.on("pageerror", lambda error: print("page error:", error, file=sys.stderr))
+                page.on("pageerror", lambda error: sys.stderr.write(f"page error: {error}\n"))
                 serve(page, PAGE.format(theme=css, width=width, script=script, height="720px"))
                 page.goto("http://dev/")
                 for scene in wanted or page.evaluate("scenes"):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""An ACP agent whose every chunk says when it was sent: ``⟨milliseconds since 1970⟩``. The prompt: ``COUNT PAUSE_MS``."""
+"""An ACP agent whose every chunk says when it was sent: ``⟨ms since 1970⟩``. The prompt: ``COUNT PAUSE_MS``."""
 
 import json
 import sys

@@ -127,6 +127,7 @@ describe("markdown", () => {
     "dockerfile",
   ])("%s keeps every letter of the code", (language) => {
     const code =
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: it is a piece of shell
       "class A:\n  x = \"a${b}'\" # c -- // /* d */ `e` 1.5e3\n<f g='h'>@i</f>\n+ - function j(k) { return 'l' }";
     const page = drawn(`\`\`\`${language}\n${code}\n\`\`\``);
     expect(page.element.querySelector("code")?.textContent).toEqual(code);

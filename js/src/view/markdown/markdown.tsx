@@ -7,7 +7,8 @@ import type { Token } from "./lexer";
 import { MarkdownStream } from "./stream";
 import { drawToken } from "./tokens";
 
-const CHUNK = 50;
+/** Blocks that the browser skips together when they are off screen: watching each of them costs more than it saves. */
+const CHUNK = 20;
 
 interface Props {
   text: string;
@@ -50,11 +51,11 @@ function Drawn({ text, live }: { text: string; live: boolean }) {
 
 const Chunk = memo(
   ({ tokens }: { tokens: Token[] }) => (
-    <>
+    <div class="chunk">
       {tokens.map((token, index) => (
         <Block key={index} token={token} />
       ))}
-    </>
+    </div>
   ),
   (before, after) =>
     before.tokens.length === after.tokens.length && before.tokens.every((token, at) => token === after.tokens[at]),

@@ -68,8 +68,9 @@ function Places({ call }: { call: ToolCallState }) {
   if (!place) return null;
   const { name } = splitPath(place.path);
   const more = (call.details?.locations?.length ?? 1) - 1;
-  const where = `${line(name, 60)}${typeof place.line === "number" ? `:${place.line}` : ""}`;
-  if (toolTitle(call).includes(where) && more === 0) return null;
+  const row = typeof place.line === "number" ? `:${place.line}` : "";
+  const where = toolTitle(call).includes(name) ? row : line(name, 60) + row;
+  if (where === "" && more === 0) return null;
   return (
     <span class="place" title={line(place.path, 500)}>
       {where}

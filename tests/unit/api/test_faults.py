@@ -1,0 +1,136 @@
+"""What goes wrong with an agent: each a clear message with the remedy; the session and the transcript survive."""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import agentnb
+from agentnb import Session
+from agentnb.errors import AgentNotFound, UnknownAgent, UsageError
+from tests.unit.api.conftest import PATIENCE
+
+Start = Callable[..., Session]
+
+
+def test_an_unknown_agent_is_named_with_those_that_are_known() -> None:
+    """A near miss is guessed."""
+    with pytest.raises(UnknownAgent, match=r"no agent called 'elisa'\. Did you mean 'eliza'"):
+        agentnb.start("elisa")
+
+
+def test_a_command_that_is_not_there_is_named() -> None:
+    """At once, before anything is started."""
+    with pytest.raises(AgentNotFound, match=r"there is no command 'no-such-agent'"):
+        agentnb.start(command=["no-such-agent"])
+
+
+def test_a_command_must_be_a_list_of_words() -> None:
+    """A string would be split by guesswork."""
+    with pytest.raises(UsageError, match="list of words"):
+        agentnb.start(command="opencode acp")
+
+
+def test_permissions_must_be_one_of_three() -> None:
+    """The message lists them."""
+    with pytest.raises(UsageError, match=r"permissions='maybe' is none of 'ask', 'allow', 'deny'"):
+        agentnb.start(permissions="maybe")  # type: ignore[arg-type]
+
+
+def test_the_workspace_must_be_a_folder(tmp_path: Path) -> None:
+    """The message names it."""
+    with pytest.raises(UsageError, match=r"nowhere' is not a folder"):
+        agentnb.start(cwd=tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        ("dies_at_start", r"ended with status 3 while it was being started.*Its last words"),
+        ("needs_login", r"(?i)log in"),
+        ("refuses", r"(?i)refused"),
+        ("dies_mid_turn", r"(?i)unexpectedly\. The next prompt starts it again"),
+        ("old_protocol", r"version .* of the Agent Client Protocol"),
+    ],
+)
+def test_an_agent_that_fails_ends_the_turn_with_what_happened(start: Start, script: str, said: str) -> None:
+    """The turn ends in an error that names the thing; nothing hangs."""
+    turn = start(script).prompt("hello").wait(PATIENCE)
+    assert turn.error is not None
+    assert turn.state == "error"
+    assert re.search(said, turn.error.message, re.DOTALL)
+
+
+def test_rubbish_on_stdout_is_survived(start: Start) -> None:
+    """The turn ends as if nothing had been there."""
+    turn = start("rubbish").prompt("hello").wait(PATIENCE)
+    assert (turn.state, turn.error) == ("complete", None)
+
+
+def test_a_file_outside_the_workspace_is_refused(start: Start) -> None:
+    """Even with every permission given; path and workspace are named."""
+    turn = start(permissions="allow").prompt("/read /etc/hostname").wait(PATIENCE)
+    assert re.search(r"'/etc/hostname' is outside the workspace", turn.text)
+
+
+def test_after_a_crash_the_next_prompt_starts_the_agent_again(start: Start) -> None:
+    """The transcript stays, the turn says that the agent has forgotten, other sessions go on."""
+    session, other = start(), start(env={"AGENTNB_TEST": "another process"})
+    before = session.prompt("/say before").wait(PATIENCE).text
+    other.prompt("/say other").wait(PATIENCE)
+    crashed = session.prompt("/crash").wait(PATIENCE)
+    after = session.prompt("/say after").wait(PATIENCE)
+    notice = after.snapshot.response_parts[0] if after.snapshot else None
+    assert (before, crashed.state, after.text) == ("before", "error", "after")
+    assert "does not remember" in str(getattr(notice, "content", ""))
+    assert [turn.text for turn in session.turns] == ["before", crashed.text, "after"]
+    assert other.prompt("/say alive").wait(PATIENCE).text == "alive"
+
+
+def test_prompts_that_wait_survive_a_crash(start: Start) -> None:
+    """The queue goes on with a new process."""
+    session = start()
+    crash, waiting = session.prompt("/crash"), session.prompt("/say still here")
+    assert (crash.wait(PATIENCE).state, waiting.wait(PATIENCE).text) == ("error", "still here")
+
+
+def test_an_agent_that_ignores_cancel_does_not_hold_up_the_turn(start: Start) -> None:
+    """The turn is over at once for its user."""
+    turn = start("deaf").prompt("hello")
+    turn.cancel()
+    assert turn.wait(PATIENCE).state == "cancelled"
+
+
+def test_a_late_word_is_kept_in_its_turn(start: Start) -> None:
+    """What comes behind the prompt's answer belongs to that turn."""
+    session = start("update_after_answer")
+    turn = session.prompt("hello")
+    heard = threading.Event()
+    session._conversation.watch(lambda: heard.set() if turn.text == "before after" else None)
+    assert (turn.wait(PATIENCE).state, heard.wait(PATIENCE)) == ("complete", True)
+
+
+def test_closing_the_last_session_ends_the_process(start: Start) -> None:
+    """No process is left behind."""
+    session = start()
+    session.prompt("/say x").wait(PATIENCE)
+    agent = session._conversation.agent
+    assert agent is not None
+    group = agent.pid
+    session.close()
+    with pytest.raises(ProcessLookupError):
+        os.killpg(group, 0)
+
+
+def test_restart_gives_a_new_process_and_keeps_the_transcript(start: Start) -> None:
+    """``session.restart()`` is what the restart button does."""
+    session = start()
+    session.prompt("/say before").wait(PATIENCE)
+    session.restart()
+    assert session.prompt("/say after").wait(PATIENCE).text == "after"
+    assert [turn.text for turn in session.turns] == ["before", "after"]

@@ -1,0 +1,180 @@
+"""Turns from Python: waiting, awaiting, streaming, queueing, cancelling."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from agentnb import Session
+from agentnb.errors import SessionClosed, TurnCancelled, TurnFailed, TurnTimeout, UsageError
+from tests.unit.api.conftest import PATIENCE
+
+Start = Callable[..., Session]
+
+
+def test_a_turn_has_text_and_an_end(start: Start) -> None:
+    """What the agent said, exactly, and why it stopped."""
+    turn = start().prompt("/say one two").wait(PATIENCE)
+    assert (turn.text, turn.state, turn.stop_reason, turn.done) == ("one two", "complete", "end_turn", True)
+
+
+def test_everything_a_turn_is_made_of_can_be_read(start: Start) -> None:
+    """Thoughts, plan, tool calls and tokens each have their property."""
+    session = start(permissions="allow")
+    thought = session.prompt("/think why").wait(PATIENCE)
+    plan = session.prompt("/plan 3").wait(PATIENCE)
+    tool = session.prompt("/tool read").wait(PATIENCE)
+    usage = session.prompt("/usage").wait(PATIENCE)
+    call = tool.tool_calls[0]
+    assert ("why" in thought.thoughts, [entry.status for entry in plan.plan]) == (True, ["completed"] * 3)
+    assert (call.kind, call.status) == ("read", "completed")
+    assert usage.usage is not None
+    assert usage.usage.input_tokens
+
+
+def test_a_turn_streams(start: Start) -> None:
+    """Iterating gives the text in pieces that join to the whole."""
+    turn = start().prompt("/slow 5 1")
+    pieces = list(turn)
+    assert ("".join(pieces), turn.done) == (turn.text, True)
+
+
+def test_a_turn_can_be_awaited_and_streamed_in_async_code(start: Start) -> None:
+    """``await turn`` and ``async for`` both work on the caller's own loop."""
+    session = start()
+
+    async def both() -> tuple[str, str]:
+        said = await session.prompt("/say a")
+        pieces = [piece async for piece in session.prompt("/say b c")]
+        return said.text, "".join(pieces)
+
+    assert asyncio.run(both()) == ("a", "b c")
+
+
+def test_waiting_inside_a_running_loop_lets_the_loop_go_on(start: Start) -> None:
+    """``turn.wait()`` where a loop already runs: the user's own tasks are not stopped."""
+    session = start()
+
+    async def cell() -> list[str]:
+        seen: list[str] = []
+        asyncio.get_running_loop().call_soon(seen.append, "my own task")
+        seen.append(session.prompt("/say done").wait(PATIENCE).text)
+        return seen
+
+    assert asyncio.run(cell()) == ["my own task", "done"]
+
+
+def test_a_second_prompt_waits_for_the_first(start: Start) -> None:
+    """It is queued, can be seen there, and runs by itself."""
+    session = start()
+    first, second = session.prompt("/hang"), session.prompt("/say second")
+    queued = (second.state, session.queue, second.stop_reason)
+    first.cancel()
+    assert (queued, second.wait(PATIENCE).text) == (("queued", ("/say second",), None), "second")
+
+
+def test_a_waiting_prompt_can_be_taken_back(start: Start) -> None:
+    """Cancelling it empties the queue; the running turn goes on."""
+    session = start()
+    first, second = session.prompt("/hang"), session.prompt("/say second")
+    second.cancel()
+    assert (second.wait(PATIENCE).state, session.queue, first.done) == ("cancelled", (), False)
+    first.cancel()
+
+
+def test_cancelling_ends_a_silent_turn_at_once(start: Start) -> None:
+    """The agent is told; the session can be used again."""
+    session = start()
+    turn = session.prompt("/hang")
+    next(iter(turn))
+    turn.cancel()
+    assert (turn.wait(PATIENCE).stop_reason, session.prompt("/say on").wait(PATIENCE).text) == ("cancelled", "on")
+    with pytest.raises(TurnCancelled):
+        turn.raise_for_error()
+
+
+def test_a_failed_turn_says_what_the_agent_said(start: Start) -> None:
+    """The error is in the turn, and is raised only where it is asked for."""
+    turn = start().prompt("/fail").wait(PATIENCE)
+    assert turn.state == "error"
+    with pytest.raises(TurnFailed, match="eliza failed on purpose"):
+        turn.raise_for_error()
+
+
+def test_a_wait_can_be_bounded(start: Start) -> None:
+    """The turn goes on; the message says how to wait again or stop it."""
+    turn = start().prompt("/hang")
+    with pytest.raises(TurnTimeout, match=r"did not end in 0\.1 s; it goes on.*turn\.cancel\(\)"):
+        turn.wait(0.1)
+    assert not turn.done
+
+
+def test_a_callback_is_called_once_whenever_it_is_added(start: Start) -> None:
+    """Before or after the end makes no difference."""
+    turn, called = start().prompt("/say x"), threading.Semaphore(0)
+    turn.add_done_callback(lambda _: called.release())
+    turn.wait(PATIENCE)
+    turn.add_done_callback(lambda _: called.release())
+    assert (called.acquire(timeout=PATIENCE), called.acquire(timeout=PATIENCE)) == (True, True)
+
+
+def test_an_empty_prompt_is_refused(start: Start) -> None:
+    """Before anything is sent."""
+    with pytest.raises(UsageError, match=r"The prompt is empty\. Say something"):
+        start().prompt("  \n")
+
+
+def test_a_closed_session_is_refused(start: Start) -> None:
+    """The message says how to get another."""
+    session = start()
+    session.close()
+    with pytest.raises(SessionClosed, match=r"is closed\. Start another with agentnb\.start\(\)"):
+        session.prompt("hello")
+
+
+def test_context_goes_to_the_agent(start: Start) -> None:
+    """An object is described; the agent says what it was given."""
+    turn = start().prompt("Look", context=[{"a": 1}]).wait(PATIENCE)
+    assert "`dict`" in turn.text
+
+
+def test_two_sessions_stream_at_once(start: Start) -> None:
+    """Neither waits for the other; both share one process."""
+    one, two = start(), start()
+    silent = one.prompt("/hang")
+    next(iter(silent))
+    assert (two.prompt("/say free").wait(PATIENCE).text, silent.done) == ("free", False)
+
+
+def test_a_session_is_named_after_its_first_prompt(start: Start) -> None:
+    """Long words are cut; later prompts do not rename it."""
+    session = start()
+    session.prompt("/say " + "long " * 40).wait(PATIENCE)
+    title = session.title
+    session.prompt("/say short").wait(PATIENCE)
+    assert (len(title) <= 48, title.endswith("…"), session.title == title) == (True, True, True)
+
+
+def test_a_file_is_written_where_permission_is_given(start: Start, tmp_path: Path) -> None:
+    """The agent's write goes through our door into the workspace."""
+    turn = start(permissions="allow").prompt("/write notes.txt hello").wait(PATIENCE)
+    assert ((tmp_path / "notes.txt").read_text("utf-8"), turn.tool_calls[0].status) == ("hello\n", "completed")
+
+
+def test_nothing_is_written_where_nobody_can_be_asked(start: Start, tmp_path: Path) -> None:
+    """With no front end attached the answer is no, and says how to change that."""
+    turn = start().prompt("/write notes.txt hello").wait(PATIENCE)
+    assert not (tmp_path / "notes.txt").exists()
+    assert 'permissions="allow"' in turn.text
+
+
+def test_a_command_runs_only_where_permission_is_given(start: Start) -> None:
+    """Denied, it never starts; allowed, its output is the agent's."""
+    denied = start(permissions="deny").prompt("/run echo hi").wait(PATIENCE)
+    allowed = start(permissions="allow").prompt("/run echo hi").wait(PATIENCE)
+    assert ("refused" in denied.text, "exit code 0" in allowed.text) == (True, True)
+    assert [terminal.output for terminal in allowed.session.chat.terminals or ()] == ["hi\n"]

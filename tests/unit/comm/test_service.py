@@ -1,0 +1,214 @@
+"""What a page says to the kernel: every message answered, or dropped, and the channel never broken."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from queue import Queue
+from typing import Any
+
+import pytest
+
+from agentnb.agent.catalog import find
+from agentnb.comm.service import Service
+from agentnb.host import Host
+from agentnb.host.conversation import Conversation
+from agentnb.host.host import ROOT
+
+PATIENCE = 30.0
+USER = {"kind": "user"}
+
+
+class Page:
+    """A page in memory: says things to a service and keeps what it is told."""
+
+    def __init__(self, host: Host, client_id: str = "page-1") -> None:
+        self.host = host
+        self.client_id = client_id
+        self.told: Queue[dict[str, Any]] = Queue()
+        self.service = Service(host, self._tell)
+        self._id = 0
+
+    def _tell(self, client_id: str, message: dict[str, Any]) -> None:
+        if client_id == self.client_id:
+            self.told.put(message)
+
+    def say(self, method: str, params: object, **more: object) -> None:
+        message = {"jsonrpc": "2.0", "v": 1, "clientId": self.client_id, "method": method, "params": params, **more}
+        self.host.loop.call(self.service.receive, message)
+
+    def ask(self, method: str, params: object, **more: object) -> dict[str, Any]:
+        self._id += 1
+        self.say(method, params, id=self._id, **more)
+        return self.hear("id")
+
+    def hear(self, key: str) -> dict[str, Any]:
+        while True:
+            message = self.told.get(timeout=PATIENCE)
+            if key in message or message.get("method") == key:
+                return message
+
+    def ready(self, *channels: str) -> dict[str, Any]:
+        params = {"protocolVersions": [1], "lastSeen": {}, "visible": True}
+        answer = self.ask("initialize", params)
+        if channels:
+            self.ask("subscribe", {"channels": list(channels)})
+        return answer
+
+    def dispatch(self, channel: str, action: dict[str, Any], seq: int = 1) -> None:
+        self.say("dispatchAction", {"clientSeq": seq, "channel": channel, "action": action})
+
+    def envelope(self, seq: int = 1) -> dict[str, Any]:
+        """The envelope that answers this page's action."""
+        while True:
+            flush = self.hear("actions")["params"]
+            self.say("ack", {"flush": flush["flush"], "seen": {}})
+            for envelope in flush["envelopes"]:
+                if envelope.get("origin", {}).get("clientSeq") == seq:
+                    return dict(envelope)
+
+
+@pytest.fixture
+def page(host: Host) -> Page:
+    """A page that has said nothing yet."""
+    return Page(host)
+
+
+def test_the_handshake_gives_the_host_and_the_root(page: Page, conversation: Conversation) -> None:
+    """Version, host id and the root's state with its sessions."""
+    result = page.ready()["result"]
+    sessions = result["channels"][ROOT]["snapshot"]["sessions"]
+    assert (result["protocolVersion"], result["hostId"]) == (1, page.host.host_id)
+    assert [session["resource"] for session in sessions] == [conversation.session.uri]
+
+
+def test_another_version_is_refused_with_what_to_do(page: Page) -> None:
+    """In the message's own version, and in the versions offered."""
+    assert "version 1" in page.ask("initialize", {"protocolVersions": [9]})["error"]["message"]
+    assert page.ask("initialize", {"protocolVersions": [1]}, v=2)["error"]["code"] == -32010
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "code"),
+    [
+        ("noSuchMethod", {}, -32601),
+        ("initialize", {"protocolVersions": "one"}, -32602),
+        ("subscribe", {"channels": 7}, -32602),
+        ("subscribe", {}, -32602),
+        ("createSession", {"agent": "nobody"}, -32012),
+        ("disposeSession", {"channel": "eliza:/none"}, -32012),
+    ],
+)
+def test_a_request_that_makes_no_sense_is_answered_with_an_error(
+    page: Page, method: str, params: object, code: int
+) -> None:
+    """A code and a message; the next request is answered as ever."""
+    page.ready()
+    error = page.ask(method, params)["error"]
+    assert (error["code"], bool(error["message"])) == (code, True)
+    assert "result" in page.ready()
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        None,
+        7,
+        "text",
+        [],
+        {},
+        {"v": 1},
+        {"v": 1, "clientId": "x", "method": 7},
+        {"v": "1", "clientId": "x", "method": "ack"},
+    ],
+)
+def test_what_is_no_message_is_dropped_and_logged_once(
+    page: Page, message: object, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Never fatal."""
+    with caplog.at_level(logging.WARNING, "agentnb.comm"):
+        for _ in range(2):
+            page.host.loop.call(page.service.receive, message)
+    assert (len(caplog.records), "result" in page.ready()) == (1, True)
+
+
+def test_a_page_that_is_not_known_is_told_to_introduce_itself(page: Page) -> None:
+    """After a kernel restart, or a long sleep."""
+    page.say("ping", {})
+    assert page.hear("method")["method"] == "unknownClient"
+
+
+def test_an_accepted_action_comes_back_to_its_page(page: Page, conversation: Conversation) -> None:
+    """With the page's own number, and the host's time."""
+    page.ready(conversation.session.uri)
+    page.dispatch(conversation.session.uri, {"type": "session/titleChanged", "title": "Residuals", "time": 1}, seq=5)
+    envelope = page.envelope(5)
+    assert (envelope["action"]["title"], envelope["action"]["time"] > 1) == ("Residuals", True)
+    assert "rejectionReason" not in envelope
+
+
+@pytest.mark.parametrize(
+    ("action", "reason"),
+    [
+        ({"type": "chat/delta", "turnId": "t", "partId": "p", "content": "forged"}, "may not dispatch"),
+        ({"type": "chat/turnComplete", "turnId": "t"}, "may not dispatch"),
+        ({"type": "chat/nobodyKnows"}, "may not dispatch"),
+        ({"type": "chat/turnCancelled", "turnId": "none"}, "No turn 'none'"),
+        (
+            {
+                "type": "chat/toolCallConfirmed",
+                "turnId": "t",
+                "toolCallId": "c",
+                "approved": True,
+                "confirmed": "user-action",
+            },
+            "no longer open",
+        ),
+    ],
+)
+def test_what_a_client_may_not_do_is_rejected_with_the_reason(
+    page: Page, conversation: Conversation, action: dict[str, Any], reason: str
+) -> None:
+    """The state stays as it was."""
+    page.ready(conversation.chat.uri)
+    before = conversation.chat.state
+    page.dispatch(conversation.chat.uri, action)
+    assert reason in page.envelope()["rejectionReason"]
+    assert conversation.chat.state is before
+
+
+def test_a_hidden_page_gets_the_root_only_and_the_rest_when_it_is_seen(host: Host, tmp_path: Path) -> None:
+    """Nothing is lost, nothing comes twice."""
+    conversation = host.loop.call(lambda: host.open(find("eliza"), cwd=tmp_path))
+    page = Page(host)
+    page.ready(conversation.session.uri)
+    page.say("visibility", {"visible": False})
+    page.dispatch(conversation.session.uri, {"type": "session/titleChanged", "title": "Hidden"})
+    hidden = page.hear("actions")["params"]
+    page.say("ack", {"flush": hidden["flush"], "seen": {}})
+    page.say("visibility", {"visible": True})
+    shown = page.hear("actions")["params"]
+    assert {envelope["channel"] for envelope in hidden["envelopes"]} == {ROOT}
+    assert [envelope["action"]["title"] for envelope in shown["envelopes"]] == ["Hidden"]
+
+
+def test_a_prompt_sent_twice_is_one_turn(host: Host, tmp_path: Path) -> None:
+    """Turn ids are made by the page: the second is rejected, and the turn goes on."""
+    conversation = host.loop.call(lambda: host.open(find("eliza"), cwd=tmp_path))
+    page = Page(host)
+    page.ready(conversation.chat.uri)
+    started = {"type": "chat/turnStarted", "turnId": "t1", "message": {"text": "/say once", "origin": USER}}
+    page.dispatch(conversation.chat.uri, started, seq=1)
+    page.dispatch(conversation.chat.uri, started, seq=2)
+    assert "started before" in page.envelope(2)["rejectionReason"]
+
+
+def test_a_prompt_while_one_runs_is_queued(host: Host, tmp_path: Path) -> None:
+    """Whatever the page believed: the second becomes a waiting message, and its echo says so."""
+    conversation = host.loop.call(lambda: host.open(find("eliza"), cwd=tmp_path))
+    page = Page(host)
+    page.ready(conversation.chat.uri)
+    for seq, turn in ((1, "t1"), (2, "t2")):
+        message = {"text": "/hang", "origin": USER}
+        page.dispatch(conversation.chat.uri, {"type": "chat/turnStarted", "turnId": turn, "message": message}, seq=seq)
+    assert page.envelope(2)["action"]["type"] == "chat/pendingMessageSet"

@@ -1,0 +1,62 @@
+"""Turns on the host: the agent that does not stop, and the one that answers a cancelled prompt late."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from agentnb.agent.catalog import custom, find
+from agentnb.api.session import Session
+from agentnb.host import Host
+from agentnb.policy.decision import Mode
+from tests.unit.api.conftest import AGENTS, PATIENCE
+
+
+@pytest.fixture
+def host() -> Iterator[Host]:
+    """A host of its own, stopped afterwards with its agents."""
+    host = Host()
+    yield host
+    host.close()
+
+
+def open_session(host: Host, script: str, cwd: Path, mode: Mode = "ask") -> Session:
+    spec = custom([sys.executable, str(AGENTS / f"{script}.py")])
+    return Session(host.loop.call(lambda: host.open(spec, cwd=cwd, mode=mode)))
+
+
+def test_an_agent_that_never_stops_is_replaced_for_the_next_prompt(host: Host, tmp_path: Path) -> None:
+    """After the grace its process is ended; the waiting turn goes on in a new one and says so."""
+    session = open_session(host, "deaf", tmp_path)
+    session._conversation.turns.cancel_grace = 0.2
+    first = session.prompt("hello")
+    next(iter(first))
+    first.cancel()
+    second = session.prompt("again")
+    said = next(iter(second))
+    assert second.snapshot is not None
+    notice = second.snapshot.response_parts[0]
+    assert (first.state, said, second.state) == ("cancelled", "hm", "running")
+    assert "does not remember" in str(getattr(notice, "content", ""))
+
+
+def test_two_sessions_of_equal_configuration_share_one_process(host: Host, tmp_path: Path) -> None:
+    """And one of another folder does not."""
+    (tmp_path / "other").mkdir()
+    sessions = [open_session(host, "echo", folder) for folder in (tmp_path, tmp_path, tmp_path / "other")]
+    for session in sessions:
+        session.prompt("x").wait(PATIENCE)
+    agents = [session._conversation.agent for session in sessions]
+    assert (agents[0] is agents[1], agents[0] is agents[2]) == (True, False)
+
+
+def test_the_shared_process_ends_with_its_last_session(host: Host, tmp_path: Path) -> None:
+    """Closing one of two leaves the other talking."""
+    one, two = (Session(host.loop.call(lambda: host.open(find("eliza"), cwd=tmp_path))) for _ in range(2))
+    one.prompt("/say x").wait(PATIENCE)
+    two.prompt("/say x").wait(PATIENCE)
+    one.close()
+    assert two.prompt("/say still here").wait(PATIENCE).text == "still here"
