@@ -28,6 +28,7 @@ from agentnb.state import (
     reduce_chat,
     reduce_session,
 )
+from agentnb.state.status import ACTIVITY_MASK, with_activity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -97,7 +98,7 @@ class Conversation:
             resource=summary.resource,
             provider=summary.provider,
             title=summary.title,
-            status=self.chat.state.status,
+            status=with_activity(summary.status, self.chat.state.status & ACTIVITY_MASK),
             created_at=summary.created_at,
             modified_at=summary.modified_at,
             working_directory=summary.working_directory,

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from agentnb.agent.catalog import AgentSpec
     from agentnb.policy.decision import Mode
-    from agentnb.state import Action, ActionOrigin, SessionSummary
+    from agentnb.state import Action, ActionOrigin
 
 ROOT = "ahp-root://"
 STOP_TIMEOUT = 5.0  # seconds that every agent together gets when the kernel ends
@@ -116,10 +116,10 @@ class Host:
         uri = conversation.session.uri
         if uri not in self.conversations:
             return
-        state = (conversation.session.state.summary.title, conversation.chat.state.status)
-        if self._published.get(uri) != state:
-            self._published[uri] = state
-            summary: SessionSummary = conversation.summary
+        summary = conversation.summary
+        said = (summary.title, summary.status)
+        if self._published.get(uri) != said:
+            self._published[uri] = said
             self.root.accept(XSessionSet(summary=summary, time=now_ms()))
 
     def listen(self, listener: Callable[[Channel[Any], Envelope], None]) -> None:

@@ -23,6 +23,8 @@ from agentnb.state import (
     ChatUsage,
     ErrorInfo,
     PendingMessageKind,
+    SessionIsReadChanged,
+    SessionStatus,
     UsageInfo,
     XLate,
 )
@@ -109,6 +111,8 @@ class Turns:
         self._conversation.permissions.forget_grants()
         started = ChatTurnStarted(turn_id=turn_id, message=message, queued_message_id=queued_id, time=now_ms())
         self._conversation.dispatch(started, origin)
+        if self._conversation.session.state.summary.status & SessionStatus.IS_READ:
+            self._conversation.dispatch(SessionIsReadChanged(is_read=False, time=now_ms()))
         self._conversation.host.loop.spawn(self._run(turn_id, message))
 
     async def _run(self, turn_id: str, message: Message) -> None:
