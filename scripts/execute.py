@@ -24,6 +24,7 @@ def execute(path: Path) -> None:
         timeout=CELL_SECONDS,
         record_timing=False,
         store_widget_state=False,
+        coalesce_streams=True,
         resources={"metadata": {"path": str(path.parent)}},
     )
     client.execute()

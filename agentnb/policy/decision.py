@@ -61,7 +61,7 @@ def decide(mode: Mode, *, attached: bool, door: Door, granted: Collection[Door] 
         return Decision("allow", "allowed before")
     if attached:
         return Decision("ask", "the user decides")
-    hint = 'start the session with permissions="allow" to let the agent act'
+    hint = 'to let the agent act, start with permissions="allow" (`%agent -n --permissions allow`)'
     return Decision("deny", f"denied: no front end is attached to ask; {hint}")
 
 

@@ -45,7 +45,8 @@ def test_a_denial_for_want_of_a_front_end_says_what_to_type() -> None:
     """The remedy is in the reason."""
     assert decide("ask", attached=False, door=WRITE) == Decision(
         "deny",
-        'denied: no front end is attached to ask; start the session with permissions="allow" to let the agent act',
+        'denied: no front end is attached to ask; to let the agent act, start with permissions="allow" '
+        "(`%agent -n --permissions allow`)",
     )
 
 
