@@ -26,6 +26,7 @@ from agentnb.state import (
     ToolCallResponsePart,
     ToolCallResult,
     ToolCallRunningState,
+    ToolCallStreamingState,
 )
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 CANCELLED: dict[str, Any] = {"outcome": {"outcome": "cancelled"}}
 ALLOW = ConfirmationOption(id="allow", label="Allow", kind="approve", option_kind="allow_once")
+OWN = "agentnb-"  # how the ids of our own cards begin
 REJECT = ConfirmationOption(id="reject", label="Reject", kind="deny", option_kind="reject_once")
 
 
@@ -80,6 +82,7 @@ class Permissions:
         chosen = await self._decide(turn.id, call_id, door, (ALLOW, REJECT))
         if chosen is None or chosen.kind != "approve":
             raise PermissionDenied(f"{door.title}: {self._why_not(call_id)}")
+        self._close_card(turn.id, call_id)
 
     def answer(self, call_id: str, option: ConfirmationOption) -> None:
         """Settle the open question of tool call *call_id* with *option*."""
@@ -143,13 +146,10 @@ class Permissions:
         return any(("call", call.tool_call_id) in self._granted and door.covered_by(call) for call in calls)
 
     def _card(self, turn: ActiveTurn, door: Door) -> str:
-        """Put the question on the running tool call that it belongs to, else on one of our own."""
-        running = [
-            part.tool_call
-            for part in turn.response_parts
-            if isinstance(part, ToolCallResponsePart) and isinstance(part.tool_call, ToolCallRunningState)
-        ]
-        call_id = next((call.tool_call_id for call in running if door.covered_by(call)), None)
+        """Put the question on the tool call that it belongs to, else on one of our own."""
+        calls = (part.tool_call for part in reversed(turn.response_parts) if isinstance(part, ToolCallResponsePart))
+        begun = (call for call in calls if isinstance(call, ToolCallStreamingState | ToolCallRunningState))
+        call_id = next((call.tool_call_id for call in begun if door.covered_by(call)), None)
         if call_id is None:
             call_id = self._own_call(turn.id, door)
         self._conversation.dispatch(
@@ -165,9 +165,17 @@ class Permissions:
         )
         return call_id
 
+    def _close_card(self, turn_id: str, call_id: str) -> None:
+        """A card of our own has no more to say once it is answered; the agent's own tool call goes on."""
+        if call_id.startswith(OWN):
+            result = ToolCallResult(success=True, past_tense_message="Allowed")
+            self._conversation.dispatch(
+                ChatToolCallComplete(turn_id=turn_id, tool_call_id=call_id, result=result, time=now_ms())
+            )
+
     def _own_call(self, turn_id: str, door: Door) -> str:
         self._asked += 1
-        call_id = f"agentnb-{door.kind}-{self._asked}"
+        call_id = f"{OWN}{door.kind}-{self._asked}"
         locations = (ToolCallLocation(path=door.path),) if door.path else None
         kind = "execute" if door.kind == "terminal" else "edit"
         self._conversation.dispatch(
@@ -181,14 +189,6 @@ class Permissions:
             )
         )
         return call_id
-
-    def done(self, call_id: str, turn_id: str, *, success: bool) -> None:
-        """End a question of our own once what it asked for has happened."""
-        if call_id.startswith("agentnb-"):
-            result = ToolCallResult(success=success, past_tense_message="Done" if success else "Failed")
-            self._conversation.dispatch(
-                ChatToolCallComplete(turn_id=turn_id, tool_call_id=call_id, result=result, time=now_ms())
-            )
 
 
 def _title(params: dict[str, Any]) -> str:

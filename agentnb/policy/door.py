@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os.path
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -12,6 +13,9 @@ from agentnb.state import ToolContent
 
 if TYPE_CHECKING:
     from agentnb.state import ToolCallState
+
+_SHELLS = frozenset({"sh", "bash", "dash", "zsh"})
+_WRAPPED = 3
 
 DoorKind: TypeAlias = Literal["permission", "read", "write", "terminal"]
 
@@ -45,11 +49,21 @@ class Door(msgspec.Struct, frozen=True, kw_only=True):
             True
         """
         if self.kind == "terminal":
-            return self.command is not None and self.command in _commands(call)
+            return self.command is not None and not _scripts(self.command).isdisjoint(_commands(call))
         if self.path is None:
             return False
         wanted = os.path.realpath(self.path)
         return any(os.path.realpath(path) == wanted for path in _paths(call))
+
+
+def _scripts(command: str) -> set[str]:
+    """The command line, and where a shell is only there to run it (``sh -c SCRIPT``) the script alone."""
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return {command}
+    wrapped = len(words) == _WRAPPED and Path(words[0]).name in _SHELLS and words[1] == "-c"
+    return {command, words[2]} if wrapped else {command}
 
 
 def _paths(call: ToolCallState) -> list[str]:

@@ -177,4 +177,5 @@ def test_a_command_runs_only_where_permission_is_given(start: Start) -> None:
     denied = start(permissions="deny").prompt("/run echo hi").wait(PATIENCE)
     allowed = start(permissions="allow").prompt("/run echo hi").wait(PATIENCE)
     assert ("refused" in denied.text, "exit code 0" in allowed.text) == (True, True)
+    assert [call.status for call in allowed.tool_calls] == ["completed"]
     assert [terminal.output for terminal in allowed.session.chat.terminals or ()] == ["hi\n"]
