@@ -10,7 +10,7 @@ LAB_ARGS ?=
 PYTEST_ARGS ?=
 PYTEST := $(BIN)/python -m pytest
 # Kernels that no fixture starts: nothing of the user's profile is read.
-AT_HOME := IPYTHONDIR=$(CURDIR)/.cache/ipython JUPYTER_CONFIG_DIR=$(CURDIR)/.cache/jupyter JUPYTER_DATA_DIR=$(CURDIR)/.cache/jupyter
+AT_HOME = mkdir -p .cache/ipython .cache/jupyter && IPYTHONDIR=$(CURDIR)/.cache/ipython JUPYTER_CONFIG_DIR=$(CURDIR)/.cache/jupyter JUPYTER_DATA_DIR=$(CURDIR)/.cache/jupyter
 
 STATIC := agentnb/static/widget.js
 JS_SOURCES := $(shell find js/src -name '*.ts' -o -name '*.tsx' -o -name '*.css' 2>/dev/null) $(wildcard js/*.mjs js/package.json js/tsconfig.json)
