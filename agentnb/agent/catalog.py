@@ -50,6 +50,7 @@ class AgentSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     Args:
         name: What the user types, lower case.
         title: What the user reads.
+        about: What it is, in a line, where its name does not say it.
         command: Program and arguments that speak ACP on stdio.
         env: Environment variables added to the user's own.
         install: The line to type to install it, if there is one.
@@ -66,6 +67,7 @@ class AgentSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
     name: str
     title: str
+    about: str | None = None
     command: tuple[str, ...]
     env: dict[str, str] = msgspec.field(default_factory=dict)
     install: str | None = None

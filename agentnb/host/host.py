@@ -157,16 +157,16 @@ async def _nobody() -> bool:
 
 def agent_infos() -> tuple[AgentInfo, ...]:
     """The agents of the catalogue, as the root channel lists them: what can be started first."""
-    infos = [
-        AgentInfo(
-            provider=spec.name,
-            display_name=spec.title,
-            description="" if installed(spec) else f"Not installed. {spec.install or ''}".strip(),
-            models=(),
-        )
-        for spec in known()
-    ]
-    return tuple(sorted(infos, key=lambda info: bool(info.description)))
+    specs = sorted(known(), key=lambda spec: installed(spec) is None)
+    return tuple(
+        AgentInfo(provider=spec.name, display_name=spec.title, description=_state_of(spec), models=()) for spec in specs
+    )
+
+
+def _state_of(spec: AgentSpec) -> str:
+    if installed(spec) is not None:
+        return spec.about or "Installed."
+    return f"Not installed. In a terminal: {spec.install}" if spec.install else "Not installed."
 
 
 _lock = threading.Lock()

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, ViewportSize, sync_playwright
+from playwright.sync_api import Browser, ViewportSize, sync_playwright
 
 from tests.browser import server as jupyter
 from tests.browser.lab import PATIENCE_MS, Lab
@@ -26,6 +26,8 @@ FLAGS = [
     "--no-first-run",
 ]
 PICTURES = ROOT / "test-results"
+LOUD = ("error", "warning")
+OURS = re.compile("agentnb|anywidget", re.IGNORECASE)
 VIEWPORT: ViewportSize = {"width": 1280, "height": 900}
 
 
@@ -76,20 +78,11 @@ def open_lab(browser: Browser, server: Server, request: pytest.FixtureRequest) -
 
 
 @pytest.fixture
-def lab(open_lab: Callable[[], Lab]) -> Lab:
+def lab(open_lab: Callable[[], Lab]) -> Iterator[Lab]:
     """A page with JupyterLab; what its console says about us is a failure."""
-    return open_lab()
-
-
-@pytest.fixture
-def console(lab: Lab) -> list[str]:
-    """What the page's console has said as an error so far."""
+    lab = open_lab()
     said: list[str] = []
-
-    def listen(message: ConsoleMessage) -> None:
-        if message.type == "error":
-            said.append(message.text)
-
-    lab.page.on("console", listen)
-    lab.page.on("pageerror", lambda error: said.append(str(error)))
-    return said
+    lab.page.on("console", lambda message: said.append(message.text) if message.type in LOUD else None)
+    lab.page.on("pageerror", lambda error: said.append(f"{error}\n{error.stack}"))
+    yield lab
+    assert [text for text in said if OURS.search(text)] == []

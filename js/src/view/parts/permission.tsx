@@ -10,7 +10,7 @@ import { usePlace, useView } from "../context";
 import { Icon } from "../icons";
 import { line } from "../plain";
 import { Text, textOf } from "./text";
-import { kindIcon, ToolBody, toolTitle } from "./tool";
+import { coded, kindIcon, ToolBody, toolTitle } from "./tool";
 
 export const INERT_FOR = 500;
 
@@ -56,13 +56,13 @@ export function Permission({ turnId, call }: Props) {
       <div class="permission-head">
         <Icon name="shield" />
         <span id={title}>
-          <strong>{line(textOf(call.confirmationTitle)) || "Permission needed"}</strong>
+          <strong>{coded(line(textOf(call.confirmationTitle)) || "Permission needed")}</strong>
         </span>
       </div>
       {textOf(call.confirmationTitle) !== call.displayName && (
         <div class="permission-what">
           <Icon name={kindIcon(call)} />
-          <span>{toolTitle(call)}</span>
+          <span>{coded(toolTitle(call))}</span>
         </div>
       )}
       <Places call={call} />

@@ -26,7 +26,7 @@ export const Tool = memo(({ turnId, call }: Props) => {
   const head = (
     <>
       <Icon name={kindIcon(call)} />
-      <span class="label cut">{toolTitle(call)}</span>
+      <span class="label cut">{coded(toolTitle(call))}</span>
       <Places call={call} />
       <span class="spacer" />
       <ToolMark call={call} />
@@ -49,6 +49,11 @@ export const Tool = memo(({ turnId, call }: Props) => {
     </div>
   );
 });
+
+/** A title with its `code` set as code; a lone backtick stays what it is. */
+export function coded(title: string) {
+  return title.split(/`([^`]+)`/).map((piece, i) => (i % 2 === 1 ? <code key={i}>{piece}</code> : piece));
+}
 
 export function toolTitle(call: ToolCallState): string {
   return line(call.displayName) || line(textOf(call.invocationMessage)) || line(call.toolName) || "Tool";
