@@ -21,7 +21,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help env static lab test check check-python check-js fix types test-unit test-kernel test-notebooks test-js \
-	test-browser test-peers notebooks chromium build bench pins clean distclean
+	test-browser test-peers soak notebooks chromium build bench pins clean distclean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | expand -t 18
@@ -108,7 +108,10 @@ test-unit: $(VENV)/.installed ## Python, one process
 test-kernel: $(VENV)/.installed $(VENV6)/.installed ## real kernels (ipykernel 7 and 6), no front end
 	$(PYTEST) tests/kernel $(PYTEST_ARGS)
 
-test-notebooks: $(VENV)/.installed ## every notebook against its stored outputs
+test-soak: $(VENV)/.installed ## the delivery schedules, 50,000 of them (opt-in, some minutes)
+	AGENTNB_SCHEDULES=50000 $(PYTEST) tests/unit/comm/test_schedules.py $(PYTEST_ARGS)
+
+notebooks: $(VENV)/.installed ## every notebook against its stored outputs
 	$(AT_HOME) $(PYTEST) --nbval --nbval-sanitize-with tests/notebooks/sanitize.cfg -p no:cacheprovider $(NOTEBOOKS) tests/notebooks $(PYTEST_ARGS)
 
 test-js: js/node_modules/.installed ## TypeScript

@@ -54,6 +54,11 @@ class Client:
         self._flush = 0
         self._unacknowledged: dict[int, float] = {}
 
+    @property
+    def unacknowledged(self) -> int:
+        """How many flushes it has still to acknowledge."""
+        return len(self._unacknowledged)
+
     def blocked(self, now: float) -> bool:
         """Whether it must first acknowledge what it was sent.
 

@@ -26,6 +26,7 @@ class ChannelLog:
     Args:
         max_entries: Envelopes kept, at most.
         max_bytes: Encoded bytes kept, at most (the newest envelope is always kept).
+        begins_after: The index of the last envelope that is not in it.
 
     Example:
         >>> log = ChannelLog()
@@ -33,12 +34,12 @@ class ChannelLog:
         True
     """
 
-    def __init__(self, *, max_entries: int = MAX_ENTRIES, max_bytes: int = MAX_BYTES) -> None:
+    def __init__(self, *, max_entries: int = MAX_ENTRIES, max_bytes: int = MAX_BYTES, begins_after: int = 0) -> None:
         self._max_entries = max_entries
         self._max_bytes = max_bytes
         self._entries: deque[tuple[Envelope, int]] = deque()
         self._bytes = 0
-        self._dropped_to = 0
+        self._dropped_to = begins_after
 
     def __len__(self) -> int:
         return len(self._entries)

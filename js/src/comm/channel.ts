@@ -13,7 +13,7 @@ export interface Pending {
   readonly action: Action;
 }
 
-/** What came of an envelope: applied, known before, or something before it is missing. */
+/** What came of an envelope: applied, known before, or it does not begin right behind what is known. */
 export type Outcome = "applied" | "known" | "hole";
 
 export class ChannelStore<S> {
@@ -54,7 +54,8 @@ export class ChannelStore<S> {
     if (envelope.origin?.clientId === clientId) this.settle(envelope.origin.clientSeq);
     if (envelope.rejectionReason != null) return "known";
     if (envelope.index <= this.index) return "known";
-    if ((envelope.first ?? envelope.index) > this.index + 1 || this.#confirmed === undefined) return "hole";
+    // Merged deltas that begin before what is known cannot be taken apart: they are asked for again from here.
+    if ((envelope.first ?? envelope.index) !== this.index + 1 || this.#confirmed === undefined) return "hole";
     this.#confirmed = this.#reduce(this.#confirmed, envelope.action);
     this.index = envelope.index;
     return "applied";

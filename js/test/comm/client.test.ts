@@ -141,6 +141,13 @@ describe("envelopes", () => {
     expect([textOf(client), kernel.last("resync").params]).toEqual(["Hello", { seen: { [CHAT]: 3 } }]);
   });
 
+  test("merged deltas that overlap what is known are asked for again, not applied twice", async () => {
+    const { kernel, client } = await live();
+    kernel.flush(1, [delta(4, " you")]);
+    kernel.flush(2, [delta(6, " you, too", { first: 4 })]);
+    expect([textOf(client), kernel.last("resync").params]).toEqual(["Hello you", { seen: { [CHAT]: 4 } }]);
+  });
+
   test("what is for another client is not for this one", async () => {
     const { kernel, client } = await live();
     kernel.tell({ method: "actions", params: { flush: 1, envelopes: [delta(4, "no")] } }, "somebody else");
