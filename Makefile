@@ -108,10 +108,7 @@ test-unit: $(VENV)/.installed ## Python, one process
 test-kernel: $(VENV)/.installed $(VENV6)/.installed ## real kernels (ipykernel 7 and 6), no front end
 	$(PYTEST) tests/kernel $(PYTEST_ARGS)
 
-test-soak: $(VENV)/.installed ## the delivery schedules, 50,000 of them (opt-in, some minutes)
-	AGENTNB_SCHEDULES=50000 $(PYTEST) tests/unit/comm/test_schedules.py $(PYTEST_ARGS)
-
-notebooks: $(VENV)/.installed ## every notebook against its stored outputs
+test-notebooks: $(VENV)/.installed ## every notebook against its stored outputs
 	$(AT_HOME) $(PYTEST) --nbval --nbval-sanitize-with tests/notebooks/sanitize.cfg -p no:cacheprovider $(NOTEBOOKS) tests/notebooks $(PYTEST_ARGS)
 
 test-js: js/node_modules/.installed ## TypeScript
@@ -125,6 +122,9 @@ test-peers: $(VENV)/.installed ## a real agent from npm against a scripted model
 
 notebooks: $(VENV)/.installed ## execute the notebooks and store their outputs
 	$(AT_HOME) $(BIN)/python scripts/execute.py $(NOTEBOOKS)
+
+soak: $(VENV)/.installed ## the delivery schedules, 50,000 of them (opt-in, some minutes)
+	AGENTNB_SCHEDULES=50000 $(PYTEST) tests/unit/comm/test_schedules.py $(PYTEST_ARGS)
 
 bench: $(VENV)/.installed $(STATIC) chromium ## measure, print a table with ratios
 	$(BIN)/python -m tests.benchmarks
