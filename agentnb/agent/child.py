@@ -10,7 +10,7 @@ import contextlib
 import os
 import signal
 import sys
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from agentnb.agent.guard import GUARD
 from agentnb.agent.watchdog import MARK, ROUNDS, STEP, group_alive, marked, signal_group, signal_marked
@@ -18,6 +18,8 @@ from agentnb.agent.watchdog import MARK, ROUNDS, STEP, group_alive, marked, sign
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
+
+T = TypeVar("T")
 
 DRAIN = 0.25
 """Seconds that output may still come after the program ended (a child of its own can hold the pipe open for ever)."""
@@ -137,12 +139,12 @@ class Child(asyncio.SubprocessProtocol):
     async def _end_group(self) -> None:
         if await self._left():
             signal_group(self.pid, signal.SIGTERM)
-            await asyncio.to_thread(signal_marked, self._mark, signal.SIGTERM)
+            await _aside(signal_marked, self._mark, signal.SIGTERM)
             await self._until_gone(0.7)
         if await self._left():
             signal_group(self.pid, signal.SIGKILL)
         for _ in range(ROUNDS):  # some fork while they are killed
-            if not await asyncio.to_thread(signal_marked, self._mark, signal.SIGKILL):
+            if not await _aside(signal_marked, self._mark, signal.SIGKILL):
                 break
             await asyncio.sleep(STEP)
         await self._until_gone(1.0)
@@ -158,7 +160,7 @@ class Child(asyncio.SubprocessProtocol):
         """Whether anything of the child still runs: no system tells when a group ends, so one has to look."""
         if self.returncode is None:
             return True
-        return await asyncio.to_thread(group_alive, self.pid) or bool(await asyncio.to_thread(marked, self._mark))
+        return await _aside(group_alive, self.pid) or bool(await _aside(marked, self._mark))
 
     async def _wait(self, seconds: float) -> None:
         if seconds > 0:
@@ -200,3 +202,11 @@ class Child(asyncio.SubprocessProtocol):
 def inherited(extra: Mapping[str, str]) -> dict[str, str]:
     """The user's environment (keys and proxies are in it) with *extra* on top."""
     return {**os.environ, **extra}
+
+
+async def _aside(function: Callable[..., T], *args: Any) -> T:
+    """What *function* returns, run on another thread; on this one where an ending interpreter makes no more threads."""
+    try:
+        return await asyncio.to_thread(function, *args)
+    except RuntimeError:
+        return function(*args)
