@@ -113,10 +113,12 @@ def test_two_cells_keep_their_own_turns(lab: Lab, kernel_name: str) -> None:
 
 
 def test_the_answer_outlives_the_kernel(open_lab: Callable[[], Lab], kernel_name: str) -> None:
-    """A prompt, a permission, save; reopened in a new page with a new kernel the answer still reads."""
+    """Prompts typed, a permission, save; reopened in a new page with a new kernel the answer still reads."""
     lab = open_lab()
-    opened(lab, "reopen", kernel_name, "%agent /ask edit", "%agent Hello, my fit does not converge.")
+    opened(lab, "reopen", kernel_name, "", "")
     asked, talked = lab.cell(1), lab.cell(2)
+    asked.write("%agent /ask edit")
+    talked.write("%agent Hello, my fit does not converge. Why?")
     asked.run()
     asked.button("Allow once").click()
     asked.expect_done(2)
