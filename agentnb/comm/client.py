@@ -36,6 +36,18 @@ class Cursor(msgspec.Struct):
     acked: int = 0
 
 
+class Flight(msgspec.Struct, frozen=True):
+    """One flush on its way.
+
+    Attributes:
+        at: When it was sent, on the host loop's clock, in seconds.
+        reaches: The index that a client has, by channel, once it has applied it and all before it.
+    """
+
+    at: float
+    reaches: dict[str, int]
+
+
 class Client:
     """One page's copy of the widget model.
 
@@ -52,7 +64,7 @@ class Client:
         self.cursors: dict[str, Cursor] = {}
         self.rejections: list[Envelope] = []
         self._flush = 0
-        self._unacknowledged: dict[int, float] = {}
+        self._unacknowledged: dict[int, Flight] = {}
 
     @property
     def unacknowledged(self) -> int:
@@ -67,12 +79,12 @@ class Client:
         """
         if len(self._unacknowledged) < MAX_UNACKNOWLEDGED:
             return False
-        heard = self.seen_at > min(self._unacknowledged.values())
-        return heard or now - max(self._unacknowledged.values()) < UNHEARD_SECONDS
+        sent = [flight.at for flight in self._unacknowledged.values()]
+        return self.seen_at > min(sent) or now - max(sent) < UNHEARD_SECONDS
 
     def waiting_since(self) -> float | None:
         """When the oldest flush that it has not acknowledged was sent."""
-        return min(self._unacknowledged.values(), default=None)
+        return min((flight.at for flight in self._unacknowledged.values()), default=None)
 
     def subscribe(self, channel: Channel[Any], last_seen: int = 0) -> dict[str, Any]:
         """Begin to follow *channel*; returns what brings the client up to date from *last_seen*."""
@@ -87,12 +99,19 @@ class Client:
         self.cursors.pop(uri, None)
 
     def acknowledge(self, flush: int, seen: dict[str, int]) -> None:
-        """The client has applied *flush* and everything before it."""
+        """The client has applied *flush*, and has got as far as *seen*.
+
+        Where that is less far than the flush should have brought it, one before it was lost: that channel is sent again
+        from where the client is.
+        """
+        flight = self._unacknowledged.get(flush)
         for number in [number for number in self._unacknowledged if number <= flush]:
             del self._unacknowledged[number]
-        for uri, index in seen.items():
-            if (cursor := self.cursors.get(uri)) is not None:
-                cursor.acked = max(cursor.acked, min(index, cursor.sent))
+        for uri, cursor in self.cursors.items():
+            index = seen.get(uri, 0)
+            cursor.acked = max(cursor.acked, min(index, cursor.sent))
+            if flight is not None and index < flight.reaches.get(uri, 0):
+                cursor.sent = min(cursor.sent, cursor.acked)
 
     def rewind(self, seen: dict[str, int] | None = None) -> None:
         """Send again from where the client says it is (*seen*), or from its last acknowledgement."""
@@ -105,8 +124,10 @@ class Client:
         """What to send now, over all of *channels*: one message, or None where nothing is new."""
         envelopes: list[Envelope] = []
         snapshots: dict[str, Any] = {}
+        reaches: dict[str, int] = {}
         for channel in channels:
             cursor = self.cursors[channel.uri]
+            reaches[channel.uri] = channel.index
             if cursor.sent >= channel.index:
                 continue
             fresh = merge_envelopes(channel.log.after(cursor.sent)) if channel.log.reaches(cursor.sent) else None
@@ -120,7 +141,7 @@ class Client:
         if not envelopes and not snapshots:
             return None
         self._flush += 1
-        self._unacknowledged[self._flush] = now
+        self._unacknowledged[self._flush] = Flight(at=now, reaches=reaches)
         flush: dict[str, Any] = {"flush": self._flush, "envelopes": [to_json(envelope) for envelope in envelopes]}
         return {**flush, "snapshots": snapshots} if snapshots else flush
 

@@ -6,6 +6,7 @@ import atexit
 import os
 import threading
 import uuid
+from concurrent import futures
 from typing import TYPE_CHECKING, Any
 
 from agentnb.agent.catalog import installed, known
@@ -144,7 +145,7 @@ class Host:
         """Stop every agent and the thread; from any thread but the host's own, at most *timeout* seconds."""
         try:
             self.loop.submit(self.agents.stop_all()).result(timeout)
-        except (TimeoutError, RuntimeError):
+        except (futures.TimeoutError, RuntimeError):
             pass  # the watchdog ends what is left
         finally:
             self.loop.stop()

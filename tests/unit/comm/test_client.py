@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from agentnb.comm.client import UNHEARD_SECONDS, Client
+from agentnb.host.channel import Channel
 from agentnb.host.conversation import Conversation
-from agentnb.state import ChatDelta, ChatResponsePart, ChatTurnStarted, MarkdownResponsePart, Message, MessageOrigin
+from agentnb.state import (
+    ChatDelta,
+    ChatResponsePart,
+    ChatTurnStarted,
+    MarkdownResponsePart,
+    Message,
+    MessageOrigin,
+    SessionTitleChanged,
+)
 
 TURN = ChatTurnStarted(turn_id="t", message=Message(text="hi", origin=MessageOrigin(kind="user")))
 PART = ChatResponsePart(turn_id="t", part=MarkdownResponsePart(id="p1", content=""))
@@ -93,3 +104,18 @@ def test_a_snapshot_is_sent_where_it_is_smaller(conversation: Conversation) -> N
     flush = client.next_flush([conversation.chat], 1.0)
     assert flush is not None
     assert (flush["envelopes"], flush["snapshots"][conversation.chat.uri]["fromIndex"]) == ([], 302)
+
+
+def test_a_flush_lost_before_an_acknowledged_one_is_noticed(conversation: Conversation) -> None:
+    """The page says how far it is: less far than it should be means that something was lost on the way."""
+    client = client_of(conversation)
+    client.subscribe(conversation.session)
+    both: list[Channel[Any]] = [conversation.chat, conversation.session]
+    stream(conversation, "a")
+    client.next_flush(both, 1.0)
+    conversation.session.accept(SessionTitleChanged(title="x"))
+    client.next_flush(both, 1.1)
+    client.acknowledge(2, {conversation.session.uri: conversation.session.index})
+    again = client.next_flush(both, 1.2)
+    assert again is not None
+    assert {(e["channel"], e["index"]) for e in again["envelopes"]} == {(conversation.chat.uri, i) for i in (1, 2, 3)}
