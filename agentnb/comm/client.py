@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from agentnb.log import merge_envelopes
-from agentnb.state import encode, to_json
+from agentnb.state import Envelope, encode, to_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from agentnb.host.channel import Channel
-    from agentnb.state import Envelope
 
 MAX_UNACKNOWLEDGED = 2
 UNHEARD_SECONDS = 0.3  # between flushes to a client whose words cannot come through (a cell blocks the kernel)
+UNSEEN = -1  # below every index: only a snapshot helps
 SNAPSHOT_FROM = 64  # merged envelopes from which on a snapshot may be the smaller thing to send
 
 
@@ -32,20 +32,32 @@ class Cursor(msgspec.Struct):
         acked: The last index that the client says it has applied.
     """
 
-    sent: int = 0
-    acked: int = 0
+    sent: int = UNSEEN
+    acked: int = UNSEEN
 
 
 class Flight(msgspec.Struct, frozen=True):
-    """One flush on its way.
+    """A flush on its way.
 
     Attributes:
-        at: When it was sent, on the host loop's clock, in seconds.
-        reaches: The index that a client has, by channel, once it has applied it and all before it.
+        at: When it was sent, in seconds.
+        reaches: The index that a client has once it has applied it and all before it, by channel.
     """
 
     at: float
     reaches: dict[str, int]
+
+
+class Rejection(msgspec.Struct):
+    """A "no" to one of the client's actions; it moves no index, so it is kept until the flush with it is acknowledged.
+
+    Attributes:
+        envelope: The rejected action, with the reason.
+        flush: The flush that carries it; 0 where it is still to be sent.
+    """
+
+    envelope: Envelope
+    flush: int = 0
 
 
 class Client:
@@ -55,70 +67,90 @@ class Client:
         client_id: Its id, a UUID.
         visible: Whether one of its views can be seen.
         seen_at: When it was last heard of, on the host loop's clock, in seconds.
+        flush: The number of the last flush that it was sent before it introduced itself (again).
     """
 
-    def __init__(self, client_id: str, *, visible: bool, seen_at: float) -> None:
+    def __init__(self, client_id: str, *, visible: bool, seen_at: float, flush: int = 0) -> None:
         self.client_id = client_id
         self.visible = visible
         self.seen_at = seen_at
+        self.flush = flush
         self.cursors: dict[str, Cursor] = {}
-        self.rejections: list[Envelope] = []
-        self._flush = 0
-        self._unacknowledged: dict[int, Flight] = {}
+        self._rejections: list[Rejection] = []
+        self._accepted: dict[str, dict[int, int]] = {}
+        self._flights: dict[int, Flight] = {}
 
     @property
     def unacknowledged(self) -> int:
         """How many flushes it has still to acknowledge."""
-        return len(self._unacknowledged)
+        return len(self._flights)
 
-    def blocked(self, now: float) -> bool:
+    def blocked(self, now: float, heard_at: float) -> bool:
         """Whether it must first acknowledge what it was sent.
 
-        A client that speaks but does not acknowledge is slow: it is waited for. One that cannot be heard at all may
-        well be reading while a cell blocks the kernel: it is sent on, seldom.
+        Args:
+            now: On the host loop's clock, in seconds.
+            heard_at: When any page was last heard of. Where the kernel hears, a client that does not acknowledge is
+                slow, or gone: it is waited for. Where it hears nobody, a cell may well block it while the page reads
+                on: the client is sent on, seldom.
         """
-        if len(self._unacknowledged) < MAX_UNACKNOWLEDGED:
+        if len(self._flights) < MAX_UNACKNOWLEDGED:
             return False
-        sent = [flight.at for flight in self._unacknowledged.values()]
-        return self.seen_at > min(sent) or now - max(sent) < UNHEARD_SECONDS
+        moments = [flight.at for flight in self._flights.values()]
+        return heard_at > min(moments) or now - max(moments) < UNHEARD_SECONDS
 
     def waiting_since(self) -> float | None:
         """When the oldest flush that it has not acknowledged was sent."""
-        return min((flight.at for flight in self._unacknowledged.values()), default=None)
+        return min((flight.at for flight in self._flights.values()), default=None)
+
+    def answered(self, envelope: Envelope, client_seq: int) -> None:
+        """One of its own actions was accepted or rejected: it must hear so, even where a snapshot replaces the echo."""
+        if envelope.rejection_reason is not None:
+            self._rejections.append(Rejection(envelope))
+        else:
+            self._accepted.setdefault(envelope.channel, {})[envelope.index] = client_seq
 
     def subscribe(self, channel: Channel[Any], last_seen: int = 0) -> dict[str, Any]:
         """Begin to follow *channel*; returns what brings the client up to date from *last_seen*."""
-        cursor = self.cursors[channel.uri] = Cursor(sent=channel.index, acked=last_seen)
-        if 0 < last_seen <= channel.index and channel.log.reaches(last_seen):
-            cursor.acked = channel.index
-            return {"replay": [to_json(envelope) for envelope in merge_envelopes(channel.log.after(last_seen))]}
-        return snapshot(channel)
+        known = 0 < last_seen <= channel.index and channel.log.reaches(last_seen)
+        self.cursors[channel.uri] = Cursor(sent=channel.index, acked=last_seen if known else UNSEEN)
+        replay = merge_envelopes(channel.log.after(last_seen)) if known else []
+        if not known or _outweighs(replay, channel):
+            return self._snapshot(channel)
+        return {"replay": [to_json(envelope) for envelope in replay]}
 
     def unsubscribe(self, uri: str) -> None:
         """Follow the channel no more."""
         self.cursors.pop(uri, None)
+        self._accepted.pop(uri, None)
 
-    def acknowledge(self, flush: int, seen: dict[str, int]) -> None:
-        """The client has applied *flush*, and has got as far as *seen*.
+    def acknowledge(self, flush: int, seen: dict[str, int]) -> bool:
+        """The client has taken *flush* and is at *seen*; says whether something before it was lost on the way."""
+        due: dict[str, int] = {}
+        for number in [number for number in self._flights if number <= flush]:
+            due |= self._flights.pop(number).reaches
+        for uri, index in seen.items():
+            self._advance(uri, index)
+        behind = {uri: seen.get(uri, 0) for uri, index in due.items() if seen.get(uri, 0) < index}
+        self.resync(behind)
+        return self._forget_rejections(flush) or bool(behind)
 
-        Where that is less far than the flush should have brought it, one before it was lost: that channel is sent again
-        from where the client is.
-        """
-        flight = self._unacknowledged.get(flush)
-        for number in [number for number in self._unacknowledged if number <= flush]:
-            del self._unacknowledged[number]
-        for uri, cursor in self.cursors.items():
-            index = seen.get(uri, 0)
-            cursor.acked = max(cursor.acked, min(index, cursor.sent))
-            if flight is not None and index < flight.reaches.get(uri, 0):
-                cursor.sent = min(cursor.sent, cursor.acked)
+    def resync(self, seen: dict[str, int]) -> None:
+        """Send again what follows *seen*, on these channels."""
+        for uri, index in seen.items():
+            if (cursor := self.cursors.get(uri)) is not None:
+                cursor.sent = min(cursor.sent, index or UNSEEN)
+                cursor.acked = min(cursor.acked, cursor.sent)
+            for flight in self._flights.values():
+                flight.reaches.pop(uri, None)
 
-    def rewind(self, seen: dict[str, int] | None = None) -> None:
-        """Send again from where the client says it is (*seen*), or from its last acknowledgement."""
-        self._unacknowledged.clear()
-        for uri, cursor in self.cursors.items():
-            cursor.sent = min(cursor.sent, (seen or {}).get(uri, cursor.acked))
-            cursor.acked = min(cursor.acked, cursor.sent)
+    def rewind(self) -> None:
+        """Send again all that it has not acknowledged."""
+        self._flights.clear()
+        for cursor in self.cursors.values():
+            cursor.sent = min(cursor.sent, cursor.acked)
+        for rejection in self._rejections:
+            rejection.flush = 0
 
     def next_flush(self, channels: Iterable[Channel[Any]], now: float) -> dict[str, Any] | None:
         """What to send now, over all of *channels*: one message, or None where nothing is new."""
@@ -127,28 +159,47 @@ class Client:
         reaches: dict[str, int] = {}
         for channel in channels:
             cursor = self.cursors[channel.uri]
-            reaches[channel.uri] = channel.index
-            if cursor.sent >= channel.index:
-                continue
-            fresh = merge_envelopes(channel.log.after(cursor.sent)) if channel.log.reaches(cursor.sent) else None
-            if fresh is None or _outweighs(fresh, channel):
-                snapshots[channel.uri] = snapshot(channel)
-            else:
-                envelopes += fresh
-            cursor.sent = channel.index
-        envelopes += self.rejections
-        self.rejections = []
+            if cursor.sent < channel.index:
+                fresh = merge_envelopes(channel.log.after(cursor.sent)) if channel.log.reaches(cursor.sent) else None
+                if fresh is None or _outweighs(fresh, channel):
+                    snapshots[channel.uri] = self._snapshot(channel)
+                else:
+                    envelopes += fresh
+                cursor.sent = channel.index
+            reaches[channel.uri] = cursor.sent
+        envelopes += self._unsent_rejections()
         if not envelopes and not snapshots:
             return None
-        self._flush += 1
-        self._unacknowledged[self._flush] = Flight(at=now, reaches=reaches)
-        flush: dict[str, Any] = {"flush": self._flush, "envelopes": [to_json(envelope) for envelope in envelopes]}
+        self.flush += 1
+        self._flights[self.flush] = Flight(now, reaches)
+        flush: dict[str, Any] = {"flush": self.flush, "envelopes": [to_json(envelope) for envelope in envelopes]}
         return {**flush, "snapshots": snapshots} if snapshots else flush
 
+    def _advance(self, uri: str, index: int) -> None:
+        if (cursor := self.cursors.get(uri)) is not None:
+            cursor.acked = max(cursor.acked, min(index, cursor.sent))
+            accepted = self._accepted.get(uri, {})
+            self._accepted[uri] = {at: seq for at, seq in accepted.items() if at > cursor.acked}
 
-def snapshot(channel: Channel[Any]) -> dict[str, Any]:
-    """The channel's whole state at its index (AHP ``Snapshot``)."""
-    return {"snapshot": to_json(channel.state), "fromIndex": channel.index}
+    def _unsent_rejections(self) -> list[Envelope]:
+        unsent = [rejection for rejection in self._rejections if rejection.flush == 0]
+        for rejection in unsent:
+            rejection.flush = self.flush + 1
+        return [rejection.envelope for rejection in unsent]
+
+    def _forget_rejections(self, flush: int) -> bool:
+        """Those in *flush* have arrived; those in an earlier one, whose acknowledgement never came, may not have."""
+        self._rejections = [rejection for rejection in self._rejections if rejection.flush != flush]
+        lost = [rejection for rejection in self._rejections if 0 < rejection.flush < flush]
+        for rejection in lost:
+            rejection.flush = 0
+        return bool(lost)
+
+    def _snapshot(self, channel: Channel[Any]) -> dict[str, Any]:
+        """The channel's whole state at its index (AHP ``Snapshot``), and which of the client's actions are in it."""
+        snapshot = {"snapshot": to_json(channel.state), "fromIndex": channel.index}
+        answered = list(self._accepted.get(channel.uri, {}).values())
+        return {**snapshot, "answered": answered} if answered else snapshot
 
 
 def _outweighs(fresh: list[Envelope], channel: Channel[Any]) -> bool:

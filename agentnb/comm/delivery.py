@@ -1,17 +1,19 @@
 """Delivery: when each client is sent what.
 
 One message per flush carries everything of all channels, at most every :data:`FLUSH_SECONDS`, at once when nothing was
-sent lately; a client with two flushes to acknowledge waits, and what comes meanwhile is merged. A hidden client gets
-the root channel only. Runs on the host's thread.
+sent lately; a few characters of text wait a little longer for more, so that what goes over the wire stays in
+proportion. A client with two flushes to acknowledge waits, and what comes meanwhile is merged. A hidden client gets the
+root channel only. Runs on the host's thread.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from agentnb.comm.client import UNHEARD_SECONDS, Client
+from agentnb.comm.client import MAX_UNACKNOWLEDGED, UNHEARD_SECONDS, Client
 from agentnb.comm.messages import notification
 from agentnb.host.host import ROOT
+from agentnb.state import ChatDelta, ChatReasoning
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from agentnb.state import Envelope
 
 FLUSH_SECONDS = 0.04
+TEXT_SECONDS = 0.25  # that a few characters of text wait at most, from the last flush on
+TEXT_CHARACTERS = 120  # that are worth a flush; about a quarter of what an envelope and its message weigh
 RESEND_SECONDS = 2.0
 GONE_SECONDS = 600.0  # a client not heard of for so long is sent nothing more; it initializes again if it comes back
 
@@ -40,11 +44,17 @@ class Delivery:
         self._scheduled = False
         self._resending = False
         self._last_flush = 0.0
+        self.heard_at = 0.0
+        self._text = 0
+        self._urgent = False
         host.listen(self._on_envelope)
 
     def attach(self, client_id: str, *, visible: bool) -> Client:
         """A page is ready: from now on it is a client (again, from nothing, if it was one before)."""
-        client = Client(client_id, visible=visible, seen_at=self._host.loop.time())
+        before = self.clients.get(client_id)
+        self.heard_at = self._host.loop.time()
+        flush = before.flush if before is not None else 0
+        client = Client(client_id, visible=visible, seen_at=self.heard_at, flush=flush)
         self.clients[client_id] = client
         return client
 
@@ -52,30 +62,46 @@ class Delivery:
         """The client, which just said something; None where it is not known (any more)."""
         client = self.clients.get(client_id)
         if client is not None:
-            client.seen_at = self._host.loop.time()
+            client.seen_at = self.heard_at = self._host.loop.time()
         return client
 
-    def kick(self) -> None:
-        """Something may have become sendable: flush soon."""
-        if self._scheduled or not self.clients:
-            return
+    def acknowledged(self, client: Client, flush: int, seen: dict[str, int]) -> None:
+        """*client* has taken *flush*: it may have waited for that, or lack something."""
+        waited = client.unacknowledged >= MAX_UNACKNOWLEDGED
+        lost = client.acknowledge(flush, seen)
+        self.kick(urgent=waited or lost)
+
+    def kick(self, *, urgent: bool = True) -> None:
+        """Something may have become sendable: flush soon, and what is *urgent* without waiting for more text."""
+        self._urgent = self._urgent or urgent
+        if not self._scheduled and self.clients:
+            self._schedule(self._last_flush + FLUSH_SECONDS - self._host.loop.time())
+
+    def _schedule(self, seconds: float) -> None:
         self._scheduled = True
-        wait = self._last_flush + FLUSH_SECONDS - self._host.loop.time()
-        self._host.loop.later(max(0.0, wait), self._flush)
+        self._host.loop.later(max(0.0, seconds), self._flush)
 
     def _on_envelope(self, _channel: Channel[Any], envelope: Envelope) -> None:
-        if envelope.rejection_reason is not None and envelope.origin is not None:
-            client = self.clients.get(envelope.origin.client_id)
-            if client is not None:
-                client.rejections.append(envelope)
-        self.kick()
+        if envelope.origin is not None and (client := self.clients.get(envelope.origin.client_id)) is not None:
+            client.answered(envelope, envelope.origin.client_seq)
+        action = envelope.action
+        characters = len(action.content) if isinstance(action, ChatDelta | ChatReasoning) else 0
+        self._text += characters
+        self.kick(urgent=characters == 0)
 
     def _flush(self) -> None:
         self._scheduled = False
-        now = self._last_flush = self._host.loop.time()
+        now = self._host.loop.time()
+        if self._urgent or self._text >= TEXT_CHARACTERS or now - self._last_flush >= TEXT_SECONDS:
+            self._flush_all(now)
+        else:
+            self._schedule(FLUSH_SECONDS)
+
+    def _flush_all(self, now: float) -> None:
+        self._last_flush, self._text, self._urgent = now, 0, False
         self._drop_gone(now)
         for client in tuple(self.clients.values()):
-            if not client.blocked(now):
+            if not client.blocked(now, self.heard_at):
                 message = client.next_flush(self._channels(client), now)
                 if message is not None:
                     self._send(client.client_id, notification("actions", message))
@@ -104,8 +130,9 @@ class Delivery:
             since = client.waiting_since()
             if since is not None and now - since > RESEND_SECONDS and client.seen_at > since:
                 client.rewind()
+                self._urgent = True
         self._drop_gone(now)
-        self.kick()
+        self.kick(urgent=False)
         self._watch_for_silence()
 
     def _drop_gone(self, now: float) -> None:

@@ -106,7 +106,7 @@ class Service:
             message = f"This kernel speaks version {m.VERSION} of the protocol, the page {params.protocol_versions}."
             raise AgentnbError(message, hint="Install the same agentnb in the kernel and in the page, and reload.")
         client = self.delivery.attach(client_id, visible=params.visible)
-        same = params.host_id in (None, self._host.host_id)
+        same = params.host_id == self._host.host_id
         wanted = [ROOT, *(uri for uri in params.last_seen if uri != ROOT)] if same else [ROOT]
         channels = {
             uri: client.subscribe(channel, params.last_seen.get(uri, 0) if same else 0)
@@ -164,12 +164,11 @@ class Service:
 
     def _ack(self, client_id: str, raw: bytes) -> None:
         params = msgspec.json.decode(raw, type=m.AckParams)
-        self.delivery.clients[client_id].acknowledge(params.flush, params.seen)
-        self.delivery.kick()
+        self.delivery.acknowledged(self.delivery.clients[client_id], params.flush, params.seen)
 
     def _resync(self, client_id: str, raw: bytes) -> None:
         params = msgspec.json.decode(raw, type=m.ResyncParams)
-        self.delivery.clients[client_id].rewind(params.seen)
+        self.delivery.clients[client_id].resync(params.seen)
         self.delivery.kick()
 
     def _visibility(self, client_id: str, raw: bytes) -> None:

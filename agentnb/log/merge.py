@@ -29,7 +29,7 @@ def _numbered(envelopes: Iterable[Envelope]) -> Iterator[tuple[object, Envelope]
     for envelope in envelopes:
         action = envelope.action
         if isinstance(action, ChatDelta | ChatReasoning) and envelope.origin is None and action.meta is None:
-            yield (type(action), action.turn_id, action.part_id), envelope
+            yield (type(action), action.turn_id, action.part_id, action.time is None), envelope
         else:
             yield envelope.index, envelope
 

@@ -41,11 +41,13 @@ export class ChannelStore<S> {
     return this.#pending;
   }
 
-  /** Replaces everything by the kernel's word. An older one than what is known is passed over. */
-  restore(state: S, index: number): void {
-    if (this.#confirmed !== undefined && index < this.index) return;
-    this.#confirmed = state;
-    this.index = index;
+  /** Replaces everything by the kernel's word, which has `answered` in it. An older one than what is known is passed over. */
+  restore(state: S, index: number, answered: readonly number[] = []): void {
+    for (const clientSeq of answered) this.settle(clientSeq);
+    if (this.#confirmed === undefined || index >= this.index) {
+      this.#confirmed = state;
+      this.index = index;
+    }
     this.show();
   }
 

@@ -48,6 +48,8 @@ class PageClient implements Client {
   #wire: Wire;
   #channels = new Map<string, AnyChannel>();
   #subscribed = new Set<string>([ROOT]);
+  #unanswered = new Set<string>();
+  #initializing: number | undefined;
   #views = new Map<string, boolean>();
   #visible = false;
   #waiting = new Map<number, Waiting>();
@@ -139,8 +141,12 @@ class PageClient implements Client {
 
   #subscribe(channels: string[]): void {
     if (channels.length === 0) return;
+    for (const uri of channels) this.#unanswered.add(uri);
     this.request<{ channels: Record<string, unknown>; missing?: string[] }>("subscribe", { channels })
-      .then((result) => this.#take(result.channels))
+      .then((result) => {
+        for (const uri of channels) this.#unanswered.delete(uri);
+        this.#take(result.channels);
+      })
       .catch((error: Error) => this.#log(error.message));
   }
 
@@ -149,7 +155,7 @@ class PageClient implements Client {
     batch(() => {
       for (const [uri, update] of Object.entries(channels)) {
         const channel = this.#channel(uri);
-        if (isSnapshot(update)) channel.restore(update.snapshot, update.fromIndex);
+        if (isSnapshot(update)) channel.restore(update.snapshot, update.fromIndex, update.answered);
         else if (isReplay(update)) this.#apply(update.replay);
         else this.#log(`The kernel sent neither snapshot nor replay for ${uri}.`);
       }
@@ -169,9 +175,10 @@ class PageClient implements Client {
   }
 
   #flush(flush: Flush): void {
+    if (this.#initializing !== undefined) return; // it may be of a kernel that we do not know yet; it comes again
     batch(() => {
-      for (const [uri, { snapshot, fromIndex }] of Object.entries(flush.snapshots ?? {}))
-        this.#channel(uri).restore(snapshot, fromIndex);
+      for (const [uri, { snapshot, fromIndex, answered }] of Object.entries(flush.snapshots ?? {}))
+        this.#channel(uri).restore(snapshot, fromIndex, answered);
       this.#apply(flush.envelopes);
     });
     this.#notify("ack", { flush: flush.flush, seen: this.#seen() });
@@ -183,7 +190,10 @@ class PageClient implements Client {
 
   // --- the wire ---
 
+  /** Introduces the page; once, until the kernel answers or the next try is due. */
   #initialize(): void {
+    if (this.#initializing !== undefined) return;
+    this.#initializing = this.#nextId;
     const hostId = this.hostId.peek();
     this.request<unknown>("initialize", {
       protocolVersions: [VERSION],
@@ -192,11 +202,12 @@ class PageClient implements Client {
       ...(hostId === undefined ? {} : { hostId }),
     })
       .then((result) => this.#initialized(result))
-      .catch((error: Error) => this.#log(error.message));
+      .catch((error: Error) => this.#log(error.message)); // and is tried again
   }
 
   #initialized(result: unknown): void {
     if (!isInitialized(result)) return this.#log("The kernel's answer to initialize is not of the protocol.");
+    this.#initializing = undefined;
     const before = this.hostId.peek();
     if (before !== undefined && before !== result.hostId)
       for (const channel of this.#channels.values()) channel.clear();
@@ -206,7 +217,7 @@ class PageClient implements Client {
       this.#take(result.channels);
     });
     this.#subscribe([...this.#subscribed].filter((uri) => !(uri in result.channels)));
-    if (before === result.hostId) this.#sendPendingAgain();
+    if (before === undefined || before === result.hostId) this.#sendPendingAgain();
   }
 
   /** Actions that the kernel has not answered: it knows them by their ids, so twice is as good as once. */
@@ -241,10 +252,12 @@ class PageClient implements Client {
     if (this.connection.peek() === "live") this.#notify("ping", {});
   }
 
+  /** Asks again what the kernel has not answered: it may not have been there, or the answer was lost. */
   #retry(): void {
-    if (this.connection.peek() !== "connecting") return;
-    for (const { reject } of this.#waiting.values()) reject(new Error("The kernel has not answered yet."));
-    this.#waiting.clear();
+    if (this.#initializing === undefined) return this.#subscribe([...this.#unanswered]);
+    this.#waiting.get(this.#initializing)?.reject(new Error("The kernel has not answered yet."));
+    this.#waiting.delete(this.#initializing);
+    this.#initializing = undefined;
     this.#initialize();
   }
 

@@ -19,6 +19,8 @@ export interface Outgoing {
 export interface Snapshot {
   snapshot: unknown;
   fromIndex: number;
+  /** This page's own actions that are in it: no echo of them will come. */
+  answered?: number[];
 }
 
 export interface Replay {
@@ -62,7 +64,10 @@ function readError(error: Json): { code: number; message: string } {
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
 
 export const isSnapshot = (value: unknown): value is Snapshot =>
-  isObject(value) && isObject(value.snapshot) && isCount(value.fromIndex);
+  isObject(value) &&
+  isObject(value.snapshot) &&
+  isCount(value.fromIndex) &&
+  (value.answered === undefined || (Array.isArray(value.answered) && value.answered.every(isCount)));
 
 export const isReplay = (value: unknown): value is Replay =>
   isObject(value) && Array.isArray(value.replay) && value.replay.every(isEnvelope);

@@ -1,9 +1,14 @@
-"""A page in memory that applies what it is sent just as the front end's client does, over a wire that can be upset."""
+"""A page in memory: line for line what the front end's client does (``js/src/comm``), and its wire in both directions.
+
+All that happens to a page is recorded, so that the real client can be taken through the same
+(``js/test/comm/schedules.test.ts``).
+"""
 
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from agentnb.host.host import ROOT
 from agentnb.state import (
@@ -12,161 +17,238 @@ from agentnb.state import (
     RootState,
     SessionState,
     decode,
-    encode,
+    decode_action,
     reduce_chat,
     reduce_root,
     reduce_session,
+    to_json,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from tests.unit.comm.manual_loop import ManualLoop
 
 Message = dict[str, Any]
 
+PING_SECONDS = 10
+RETRY_SECONDS = 3
 
-class ManualLoop:
-    """A host's loop without a thread: its clock moves when the test says so, its timers fire in their order."""
 
-    inside = True
+class PageChannel:
+    """One channel on the page (``ChannelStore``)."""
 
-    def __init__(self) -> None:
-        self.now = 100.0
-        self._timers: list[tuple[float, int, Callable[[], object]]] = []
-        self._made = 0
+    def __init__(self, uri: str) -> None:
+        self.index = 0
+        self.confirmed: Any = None
+        self.pending: list[tuple[int, dict[str, Any]]] = []
+        self._kind, self._reduce = _kind_of(uri)
 
-    def time(self) -> float:
-        return self.now
+    @property
+    def shown(self) -> Any:
+        state = self.confirmed
+        for _, action in self.pending:
+            state = None if state is None else self._reduce(state, decode_action(action))
+        return state
 
-    def later(self, seconds: float, function: Callable[..., object], *args: object) -> None:
-        self._made += 1
-        self._timers.append((self.now + seconds, self._made, lambda: function(*args)))
+    def restore(self, update: dict[str, Any]) -> None:
+        for seq in update.get("answered", ()):
+            self.settle(seq)
+        if self.confirmed is None or update["fromIndex"] >= self.index:
+            self.confirmed, self.index = decode(self._kind, update["snapshot"]), update["fromIndex"]
 
-    def call(self, function: Callable[..., Any], *args: object) -> Any:
-        return function(*args)
+    def apply(self, envelope: Envelope, client_id: str) -> bool:
+        """Take an envelope; False where something before it is missing."""
+        if envelope.origin is not None and envelope.origin.client_id == client_id:
+            self.settle(envelope.origin.client_seq)
+        if envelope.rejection_reason is not None or envelope.index <= self.index:
+            return True
+        first = envelope.index if envelope.first is None else envelope.first
+        if self.confirmed is None or first != self.index + 1:
+            return False
+        self.confirmed, self.index = self._reduce(self.confirmed, envelope.action), envelope.index
+        return True
 
-    def advance(self, seconds: float) -> None:
-        """Let time pass; what is due is done when it is due."""
-        end = self.now + seconds
-        while due := [timer for timer in self._timers if timer[0] <= end]:
-            first = min(due)
-            self._timers.remove(first)
-            self.now = max(self.now, first[0])
-            first[2]()
-        self.now = end
+    def settle(self, seq: int) -> None:
+        self.pending = [pending for pending in self.pending if pending[0] != seq]
 
 
 class Page:
-    """One page's client: what it has confirmed, by channel, and the wire in both directions.
+    """One page's client, its timers, and what is on the wire to it and from it."""
 
-    Args:
-        client_id: Its id.
-        receive: The kernel's ear.
-    """
-
-    def __init__(self, client_id: str, receive: Callable[[Message], None]) -> None:
+    def __init__(self, client_id: str, loop: ManualLoop) -> None:
         self.client_id = client_id
-        self.channels: dict[str, tuple[Any, int]] = {}
-        self.subscribed: list[str] = []
-        self.visible = True
+        self.channels: dict[str, PageChannel] = {}
+        self.host_id: str | None = None
+        self.visible = False
         self.incoming: deque[Message] = deque()
         self.outgoing: deque[Message] = deque()
-        self.flushed_bytes = 0
-        self._receive = receive
+        self.events: list[dict[str, Any]] = []
+        self.said: list[dict[str, Any]] = []
+        self._loop = loop
+        self._born = loop.now
+        self._subscribed = [ROOT]
+        self._unanswered: dict[str, None] = {}
         self._answers: dict[int, Callable[[Any], None]] = {}
-        self._id = 0
+        self._initializing: int | None = None
+        self._live = self._closed = False
+        self._ended: int | None = None
+        self._id = self._seq = 0
+        self._initialize()
+        self._every(PING_SECONDS, self._beat)
+        self._every(RETRY_SECONDS, self._retry)
 
-    # --- what it says ---
+    # --- what its views and its reader do ---
 
-    def initialize(self, *, remember: bool) -> None:
-        """Introduce itself, with or without what it has seen."""
-        if not remember:
-            self.channels.clear()
-        self.incoming.clear()
-        seen = {uri: index for uri, (_, index) in self.channels.items()}
-        params = {"protocolVersions": [1], "lastSeen": seen, "visible": self.visible}
-        self._ask("initialize", params, self._initialized)
-
-    def say(self, method: str, params: object, **more: object) -> None:
-        message = {"jsonrpc": "2.0", "v": 1, "clientId": self.client_id, "method": method, "params": params, **more}
-        self.outgoing.append(message)
+    def follow(self, uri: str) -> None:
+        self._happened(follow=uri)
+        self._subscribed.append(uri)
+        self._channel(uri)
+        if self._live:
+            self._subscribe([uri])
 
     def show(self, *, visible: bool) -> None:
-        self.visible = visible
-        self.say("visibility", {"visible": visible})
+        self._happened(show=visible)
+        if visible != self.visible:
+            self.visible = visible
+            self._notify("visibility", {"visible": visible})
 
-    def _ask(self, method: str, params: object, answer: Callable[[Any], None]) -> None:
-        self._id += 1
-        self._answers[self._id] = answer
-        self.say(method, params, id=self._id)
+    def dispatch(self, uri: str, action: dict[str, Any]) -> None:
+        self._happened(dispatch=action, channel=uri)
+        self._seq += 1
+        self._channel(uri).pending.append((self._seq, action))
+        self._notify("dispatchAction", {"clientSeq": self._seq, "channel": uri, "action": action})
 
-    def _initialized(self, result: Any) -> None:
-        self._take(result["channels"])
-        missing = [uri for uri in self.subscribed if uri not in result["channels"]]
-        if missing:
-            self._ask("subscribe", {"channels": missing}, lambda answer: self._take(answer["channels"]))
+    def close(self) -> None:
+        self._closed = True
+        self._ended = self._loop.now - self._born
 
     # --- what it hears ---
 
-    def tell(self, message: Message) -> None:
-        """The kernel sends something; it is heard when the wire is pumped."""
-        self.incoming.append(message)
-
     def hear(self, message: Message) -> None:
-        """Take one message from the kernel."""
+        self._happened(hear={**message, "to": self.client_id})
         if "id" in message:
             answer = self._answers.pop(message["id"], None)
             if answer is not None and "result" in message:
                 answer(message["result"])
         elif message["method"] == "actions":
             self._flush(message["params"])
-        elif message["method"] == "unknownClient":
-            self.initialize(remember=True)
-
-    def speak(self) -> None:
-        """Let the kernel hear the oldest thing said."""
-        self._receive(self.outgoing.popleft())
+        elif message["method"] == "unknownClient" or message["params"]["hostId"] != self.host_id:
+            self._initialize()
 
     def _flush(self, flush: dict[str, Any]) -> None:
+        if self._initializing is not None:
+            return
         self._take(flush.get("snapshots", {}))
         self._apply(flush["envelopes"])
-        seen = {uri: index for uri, (_, index) in self.channels.items()}
-        self.say("ack", {"flush": flush["flush"], "seen": seen})
+        self._notify("ack", {"flush": flush["flush"], "seen": self._seen()})
 
     def _take(self, channels: dict[str, Any]) -> None:
         for uri, update in channels.items():
             if "replay" in update:
                 self._apply(update["replay"])
-            elif uri not in self.channels or update["fromIndex"] >= self.channels[uri][1]:
-                self.channels[uri] = (decode(_kind(uri), update["snapshot"]), update["fromIndex"])
+            else:
+                self._channel(uri).restore(update)
 
     def _apply(self, envelopes: list[dict[str, Any]]) -> None:
         holes: dict[str, int] = {}
         for raw in envelopes:
-            envelope = decode(Envelope, raw)
-            state, index = self.channels.get(envelope.channel, (None, 0))
-            if envelope.rejection_reason is not None or envelope.index <= index:
-                continue
-            first = envelope.index if envelope.first is None else envelope.first
-            if state is None or first != index + 1:
-                holes[envelope.channel] = index
-            else:
-                reduce: Any = _reducer(envelope.channel)
-                self.channels[envelope.channel] = (reduce(state, envelope.action), envelope.index)
+            channel = self._channel(raw["channel"])
+            if not channel.apply(decode(Envelope, raw), self.client_id):
+                holes[raw["channel"]] = channel.index
         if holes:
-            self.say("resync", {"seen": holes})
+            self._notify("resync", {"seen": holes})
 
-    def picture(self, uri: str) -> bytes:
-        """The channel's state as it stands on this page, byte for byte."""
-        return encode(self.channels[uri][0])
+    # --- what it says ---
+
+    def _initialize(self) -> None:
+        if self._initializing is not None:
+            return
+        self._initializing = self._id + 1
+        params = {"protocolVersions": [1], "lastSeen": self._seen(), "visible": self.visible}
+        if self.host_id is not None:
+            params["hostId"] = self.host_id
+        self._request("initialize", params, self._initialized)
+
+    def _initialized(self, result: Any) -> None:
+        self._initializing = None
+        before, self.host_id = self.host_id, result["hostId"]
+        if before not in {None, self.host_id}:
+            self.channels = {uri: PageChannel(uri) for uri in self.channels}
+        self._live = True
+        self._take(result["channels"])
+        self._subscribe([uri for uri in self._subscribed if uri not in result["channels"]])
+        if before in {None, self.host_id}:
+            self._send_pending_again()
+
+    def _subscribe(self, uris: list[str]) -> None:
+        def answered(result: Any) -> None:
+            for uri in uris:
+                self._unanswered.pop(uri, None)
+            self._take(result["channels"])
+
+        if uris:
+            self._unanswered.update(dict.fromkeys(uris))
+            self._request("subscribe", {"channels": uris}, answered)
+
+    def _send_pending_again(self) -> None:
+        for uri, channel in self.channels.items():
+            for seq, action in channel.pending:
+                self._notify("dispatchAction", {"clientSeq": seq, "channel": uri, "action": action})
+
+    def _beat(self) -> None:
+        if self._live:
+            self._notify("ping", {})
+
+    def _retry(self) -> None:
+        if self._initializing is None:
+            self._subscribe(list(self._unanswered))
+        else:
+            self._answers.pop(self._initializing, None)
+            self._initializing = None
+            self._initialize()
+
+    def _request(self, method: str, params: object, answer: Callable[[Any], None]) -> None:
+        self._id += 1
+        self._answers[self._id] = answer
+        self._notify(method, params, id=self._id)
+
+    def _notify(self, method: str, params: object, **more: object) -> None:
+        message = {"jsonrpc": "2.0", "v": 1, "clientId": self.client_id, **more, "method": method, "params": params}
+        self.said.append(message)
+        self.outgoing.append(message)
+
+    # --- inside ---
+
+    def record(self) -> dict[str, Any]:
+        """What happened to it, what it said, and what it shows: for the real client to do the same."""
+        shown = {uri: to_json(channel.shown) for uri, channel in self.channels.items()}
+        until = self._loop.now - self._born if self._ended is None else self._ended
+        return {
+            "clientId": self.client_id,
+            "until": until,
+            "events": self.events,
+            "said": self.said,
+            "shown": shown,
+        }
+
+    def _happened(self, **event: object) -> None:
+        self.events.append({"at": self._loop.now - self._born, **event})
+
+    def _channel(self, uri: str) -> PageChannel:
+        if uri not in self.channels:
+            self.channels[uri] = PageChannel(uri)
+        return self.channels[uri]
+
+    def _seen(self) -> dict[str, int]:
+        return {uri: channel.index for uri, channel in self.channels.items() if channel.index > 0}
+
+    def _every(self, seconds: int, do: Callable[[], None]) -> None:
+        def again() -> None:
+            if not self._closed:
+                do()
+                self._every(seconds, do)
+
+        self._loop.later(seconds, again)
 
 
-def _kind(uri: str) -> type[Any]:
+def _kind_of(uri: str) -> tuple[Any, Callable[[Any, Any], Any]]:
     if uri == ROOT:
-        return RootState
-    return ChatState if uri.endswith("/chat") else SessionState
-
-
-def _reducer(uri: str) -> Callable[[Any, Any], Any]:
-    if uri == ROOT:
-        return reduce_root
-    return reduce_chat if uri.endswith("/chat") else reduce_session
+        return RootState, reduce_root
+    return (ChatState, reduce_chat) if uri.endswith("/chat") else (SessionState, reduce_session)

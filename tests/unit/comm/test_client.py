@@ -8,9 +8,11 @@ from agentnb.comm.client import UNHEARD_SECONDS, Client
 from agentnb.host.channel import Channel
 from agentnb.host.conversation import Conversation
 from agentnb.state import (
+    ActionOrigin,
     ChatDelta,
     ChatResponsePart,
     ChatTurnStarted,
+    Envelope,
     MarkdownResponsePart,
     Message,
     MessageOrigin,
@@ -66,10 +68,9 @@ def test_two_flushes_may_be_unacknowledged_and_no_more(conversation: Conversatio
     for moment, text in ((1.0, "a"), (1.1, "b")):
         stream(conversation, text)
         client.next_flush([conversation.chat], moment)
-    client.seen_at = 1.2
-    before = client.blocked(9.0)
+    before = client.blocked(9.0, 1.2)
     client.acknowledge(1, {})
-    assert (before, client.blocked(9.0)) == (True, False)
+    assert (before, client.blocked(9.0, 1.2)) == (True, False)
 
 
 def test_a_client_that_cannot_be_heard_is_sent_on_seldom(conversation: Conversation) -> None:
@@ -78,7 +79,7 @@ def test_a_client_that_cannot_be_heard_is_sent_on_seldom(conversation: Conversat
     for moment, text in ((1.0, "a"), (1.1, "b")):
         stream(conversation, text)
         client.next_flush([conversation.chat], moment)
-    assert [client.blocked(1.1 + UNHEARD_SECONDS * share) for share in (0.5, 1.5)] == [True, False]
+    assert [client.blocked(1.1 + UNHEARD_SECONDS * share, 0.0) for share in (0.5, 1.5)] == [True, False]
 
 
 def test_what_was_not_acknowledged_is_sent_again(conversation: Conversation) -> None:
@@ -113,9 +114,52 @@ def test_a_flush_lost_before_an_acknowledged_one_is_noticed(conversation: Conver
     both: list[Channel[Any]] = [conversation.chat, conversation.session]
     stream(conversation, "a")
     client.next_flush(both, 1.0)
-    conversation.session.accept(SessionTitleChanged(title="x"))
+    client.acknowledge(1, {conversation.chat.uri: 3})
+    conversation.chat.accept(ChatDelta(turn_id="t", part_id="p1", content="b"))
     client.next_flush(both, 1.1)
-    client.acknowledge(2, {conversation.session.uri: conversation.session.index})
-    again = client.next_flush(both, 1.2)
+    conversation.session.accept(SessionTitleChanged(title="x"))
+    client.next_flush(both, 1.2)
+    assert client.acknowledge(3, {conversation.chat.uri: 3, conversation.session.uri: conversation.session.index})
+    again = client.next_flush(both, 1.3)
     assert again is not None
-    assert {(e["channel"], e["index"]) for e in again["envelopes"]} == {(conversation.chat.uri, i) for i in (1, 2, 3)}
+    assert [(e["channel"], e["index"]) for e in again["envelopes"]] == [(conversation.chat.uri, 4)]
+
+
+def test_a_rejection_in_a_lost_flush_is_sent_again(conversation: Conversation) -> None:
+    """It moves no index: that a later flush was acknowledged does not say that it has arrived."""
+    client = client_of(conversation)
+    chat, origin = conversation.chat, ActionOrigin(client_id="page", client_seq=7)
+    no = Envelope(channel=chat.uri, index=1, action=TURN, origin=origin, rejection_reason="no")
+    client.answered(no, 7)
+    client.next_flush([chat], 1.0)
+    stream(conversation, "a")
+    client.next_flush([chat], 1.1)
+    lost = client.acknowledge(2, {chat.uri: 3})
+    again = client.next_flush([chat], 1.2)
+    assert lost
+    assert again is not None
+    assert [envelope["rejectionReason"] for envelope in again["envelopes"]] == ["no"]
+    assert not client.acknowledge(3, {chat.uri: 3})
+    assert client.next_flush([chat], 1.3) is None
+
+
+def test_a_snapshot_says_which_of_the_pages_actions_are_in_it(conversation: Conversation) -> None:
+    """No echo of them will come."""
+    client = client_of(conversation)
+    envelope = conversation.chat.accept(TURN, ActionOrigin(client_id="page", client_seq=7))
+    client.answered(envelope, 7)
+    client.resync({conversation.chat.uri: 0})
+    flush = client.next_flush([conversation.chat], 1.0)
+    assert flush is not None
+    assert flush["snapshots"][conversation.chat.uri]["answered"] == [7]
+
+
+def test_flushes_are_counted_on_when_a_page_introduces_itself_again(conversation: Conversation) -> None:
+    """What it still acknowledges of before is not taken for what it got since."""
+    client = Client("page", visible=True, seen_at=0.0, flush=4)
+    client.subscribe(conversation.chat)
+    stream(conversation, "a")
+    flush = client.next_flush([conversation.chat], 1.0)
+    client.acknowledge(4, {})
+    assert flush is not None
+    assert (flush["flush"], client.unacknowledged) == (5, 1)

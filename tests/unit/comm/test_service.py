@@ -62,7 +62,8 @@ class Page:
         """The envelope that answers this page's action."""
         while True:
             flush = self.hear("actions")["params"]
-            self.say("ack", {"flush": flush["flush"], "seen": {}})
+            seen = {envelope["channel"]: envelope["index"] for envelope in flush["envelopes"]}
+            self.say("ack", {"flush": flush["flush"], "seen": seen})
             for envelope in flush["envelopes"]:
                 if envelope.get("origin", {}).get("clientSeq") == seq:
                     return dict(envelope)

@@ -72,6 +72,14 @@ def test_deltas_of_one_part_merge_and_say_what_they_span() -> None:
     assert said == [(4, 5, "ab"), (6, 7, "cd")]
 
 
+def test_a_delta_with_a_time_does_not_merge_with_one_without() -> None:
+    """The time would be lost, and with it when the chat was last modified."""
+    timed = Envelope(
+        channel=CHANNEL, index=4, action=ChatDelta(turn_id="t", part_id="p1", content="a", time=1_700_000_000_000)
+    )
+    assert [e.index for e in merge_envelopes([timed, delta(5, "b")])] == [4, 5]
+
+
 texts = st.lists(st.tuples(st.sampled_from(["text", "thought"]), st.text(max_size=5)), max_size=30)
 
 

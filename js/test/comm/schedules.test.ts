@@ -1,0 +1,88 @@
+/**
+ * The client taken through schedules that Python made (`tests/unit/comm/test_schedules.py`, `AGENTNB_SCHEDULE_FILE`):
+ * what the wire brought to a page, in which order and when. It must say what the page in Python said, and show the same.
+ */
+import { readFileSync } from "node:fs";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { type Client, createClient, ROOT, type Wire } from "../../src/comm/client.ts";
+import type { Action } from "../../src/state/types.gen.ts";
+
+interface Event {
+  at: number;
+  hear?: unknown;
+  follow?: string;
+  show?: boolean;
+  dispatch?: Action;
+  channel?: string;
+}
+
+interface Schedule {
+  clientId: string;
+  until: number;
+  events: Event[];
+  said: unknown[];
+  shown: Record<string, unknown>;
+}
+
+const file = process.env.AGENTNB_SCHEDULE_FILE;
+const lines = file === undefined ? [] : readFileSync(file, "utf8").trim().split("\n");
+
+class Paper implements Wire {
+  said: unknown[] = [];
+  #listeners = new Set<(message: unknown) => void>();
+
+  send(message: unknown): void {
+    this.said.push(structuredClone(message));
+  }
+
+  on(_event: "msg:custom", listener: (message: unknown) => void): void {
+    this.#listeners.add(listener);
+  }
+
+  off(_event: "msg:custom", listener: (message: unknown) => void): void {
+    this.#listeners.delete(listener);
+  }
+
+  tell(message: unknown): void {
+    for (const listener of this.#listeners) listener(message);
+  }
+}
+
+/** What `client` shows on a channel; undefined where it has nothing, or never looked. */
+function shown(client: Client, uri: string): unknown {
+  if (uri === ROOT) return client.root.value;
+  return uri.endsWith("/chat") ? client.chat(uri).value : client.session(uri).value;
+}
+
+async function follow(schedule: Schedule, wire: Paper, client: Client): Promise<void> {
+  const view = client.view("view");
+  let now = 0;
+  for (const { at, hear, follow, show, dispatch, channel } of schedule.events) {
+    await vi.advanceTimersByTimeAsync(at - now);
+    now = at;
+    if (hear !== undefined) wire.tell(hear);
+    if (follow !== undefined) shown(client, follow);
+    if (show !== undefined) view.setVisible(show);
+    if (dispatch !== undefined && channel !== undefined) client.dispatch(channel, dispatch);
+    await vi.advanceTimersByTimeAsync(0);
+  }
+  await vi.advanceTimersByTimeAsync(schedule.until - now);
+}
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+describe.skipIf(lines.length === 0)("schedules", () => {
+  test.each(lines.map((line, number) => [number, line] as const))("number %i", async (_number, line) => {
+    const wire = new Paper();
+    const client = createClient(wire);
+    const { clientId } = JSON.parse(line) as Schedule;
+    const schedule = JSON.parse(line.replaceAll(`"${clientId}"`, `"${client.clientId}"`)) as Schedule;
+    await follow(schedule, wire, client);
+    const states = Object.fromEntries(Object.keys(schedule.shown).map((uri) => [uri, shown(client, uri) ?? null]));
+    const said = JSON.parse(JSON.stringify(wire.said));
+    client.dispose();
+    expect(said).toEqual(schedule.said);
+    expect(JSON.parse(JSON.stringify(states))).toEqual(schedule.shown);
+  });
+});
