@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from agentnb.api.agents import agents as agents
+    from agentnb.api.history import resume as resume
+    from agentnb.api.history import sessions as sessions
     from agentnb.api.session import Session as Session
     from agentnb.api.start import chat as chat
     from agentnb.api.start import start as start
@@ -30,10 +32,12 @@ _PUBLIC = {
     "Turn": "agentnb.api.turn",
     "agents": "agentnb.api.agents",
     "chat": "agentnb.api.start",
+    "resume": "agentnb.api.history",
+    "sessions": "agentnb.api.history",
     "start": "agentnb.api.start",
 }
 
-__all__ = ["AgentnbError", "Session", "Turn", "__version__", "agents", "chat", "start"]
+__all__ = ["AgentnbError", "Session", "Turn", "__version__", "agents", "chat", "resume", "sessions", "start"]
 
 
 def __getattr__(name: str) -> Any:

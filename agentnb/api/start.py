@@ -53,9 +53,7 @@ def start(
         >>> session = agentnb.start("eliza")  # doctest: +SKIP
         >>> session = agentnb.start(command=["opencode", "acp"], permissions="deny")  # doctest: +SKIP
     """
-    if permissions not in MODES:
-        message = f"permissions={permissions!r} is none of {', '.join(map(repr, MODES))}."
-        raise UsageError(message, hint='Use permissions="ask" if in doubt.')
+    check_permissions(permissions)
     spec = _spec(agent, command)
     folder = Path(cwd if cwd is not None else os.getcwd()).expanduser().resolve()  # noqa: PTH109 - kept as the kernel has it
     if not folder.is_dir():
@@ -76,6 +74,17 @@ def chat(session: Session | None = None) -> Any:
     from agentnb.comm import frontend
 
     return frontend.chat_view(session)
+
+
+def check_permissions(permissions: str) -> None:
+    """See that *permissions* is one of the modes.
+
+    Raises:
+        UsageError: If not.
+    """
+    if permissions not in MODES:
+        message = f"permissions={permissions!r} is none of {', '.join(map(repr, MODES))}."
+        raise UsageError(message, hint='Use permissions="ask" if in doubt.')
 
 
 def _spec(agent: str | None, command: Sequence[str] | None) -> AgentSpec:

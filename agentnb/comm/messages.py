@@ -79,6 +79,32 @@ class DisposeSessionParams(msgspec.Struct, frozen=True, rename="camel", kw_only=
     channel: str
 
 
+class ListSessionsParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """``listSessions``: the sessions that the log has kept, the latest first.
+
+    Attributes:
+        search: What is to be found in titles, prompts, answers, agents or folders.
+        here: Only those that were begun in this notebook.
+        limit: How many, at most; 200 are the most that are given at once.
+        offset: How many to pass over.
+    """
+
+    search: str = ""
+    here: bool = False
+    limit: int = 50
+    offset: int = 0
+
+
+class ResumeSessionParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """``resumeSession``: open a session of the log again.
+
+    Attributes:
+        channel: The session's channel.
+    """
+
+    channel: str
+
+
 class DispatchParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """``dispatchAction``: a client's action, applied there already.
 

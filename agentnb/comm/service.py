@@ -6,6 +6,9 @@ channel.
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import inspect
 import logging
 import os
 from pathlib import Path
@@ -20,16 +23,18 @@ from agentnb.comm.delivery import Delivery
 from agentnb.errors import AgentnbError
 from agentnb.host.host import ROOT
 from agentnb.host.intents import carry_out
-from agentnb.state import ActionOrigin, decode_action
+from agentnb.host.restore import LOG_OFF, read_back, recorder_of, restore, spec_of
+from agentnb.state import ActionOrigin, decode_action, to_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Coroutine, Iterator
 
     from agentnb.host.host import Host
 
 log = logging.getLogger("agentnb.comm")
 
 DEFAULT_AGENT = "eliza"
+MAX_LISTED = 200
 
 
 class Service:
@@ -51,6 +56,8 @@ class Service:
             "unsubscribe": self._unsubscribe,
             "createSession": self._create_session,
             "disposeSession": self._dispose_session,
+            "listSessions": self._list_sessions,
+            "resumeSession": self._resume_session,
         }
         self._notifications: dict[str, Callable[[str, bytes], None]] = {
             "dispatchAction": self._dispatch,
@@ -79,14 +86,26 @@ class Service:
         if method is None:
             self._fail(message, m.METHOD_NOT_FOUND, f"There is no method {message.method!r}.")
             return
-        try:
+        with self._answering(message):
             result = method(message.client_id, bytes(message.params))
+            if inspect.iscoroutine(result):
+                self._host.loop.spawn(self._answer_later(message, result))
+            else:
+                self._send(message.client_id, m.response(message.id or 0, result))
+
+    async def _answer_later(self, message: m.FromPage, result: Coroutine[Any, Any, Any]) -> None:
+        with self._answering(message):
+            self._send(message.client_id, m.response(message.id or 0, await result))
+
+    @contextlib.contextmanager
+    def _answering(self, message: m.FromPage) -> Iterator[None]:
+        """What is raised inside is the answer."""
+        try:
+            yield
         except msgspec.ValidationError as error:
             self._fail(message, m.INVALID_PARAMS, f"{message.method}: {error}")
         except AgentnbError as error:
             self._fail(message, m.REFUSED, str(error))
-        else:
-            self._send(message.client_id, m.response(message.id or 0, result))
 
     def _take(self, message: m.FromPage) -> None:
         method = self._notifications.get(message.method)
@@ -152,6 +171,18 @@ class Service:
         self._host.loop.spawn(self._host.find(params.channel).close())
         return {}
 
+    async def _list_sessions(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
+        params = msgspec.json.decode(raw, type=m.ListSessionsParams)
+        if self._host.recorder is None:
+            return {"sessions": [], "note": LOG_OFF}
+        return await asyncio.to_thread(_listed, self._host, params)
+
+    async def _resume_session(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
+        params = msgspec.json.decode(raw, type=m.ResumeSessionParams)
+        stored = await asyncio.to_thread(lambda: read_back(recorder_of(self._host), params.channel))
+        conversation = restore(self._host, stored, spec_of(stored.record))
+        return {"channel": conversation.session.uri, "chat": conversation.chat.uri}
+
     def _dispatch(self, client_id: str, raw: bytes) -> None:
         params = msgspec.json.decode(raw, type=m.DispatchParams)
         origin = ActionOrigin(client_id=client_id, client_seq=params.client_seq)
@@ -189,6 +220,19 @@ class Service:
         if text not in self._logged:
             self._logged.add(text)
             log.warning("%s", text)
+
+
+def _listed(host: Host, params: m.ListSessionsParams) -> dict[str, Any]:
+    recorder = recorder_of(host)
+    records = recorder.store.sessions(
+        params.search,
+        place=recorder.place if params.here else None,
+        limit=min(params.limit, MAX_LISTED),
+        offset=params.offset,
+    )
+    elsewhere = [record.uri for record in records if recorder.store.held(record)]
+    note = {} if recorder.trouble is None else {"note": str(recorder.trouble)}
+    return {"sessions": [to_json(record) for record in records], "elsewhere": elsewhere, **note}
 
 
 def _decode(content: object) -> m.FromPage:

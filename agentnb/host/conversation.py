@@ -75,6 +75,7 @@ class Conversation:
         self.mode = mode
         self.agent: Agent | None = None
         self.session_id: str | None = None
+        self.previous_session: str | None = None
         self.closed = False
         self._was_ready = False
         self._named = title is not None
@@ -132,6 +133,11 @@ class Conversation:
         self._name_after(message.text)
         self.turns.prompt(turn_id, message, origin)
         return True
+
+    def restored(self, agent_session: str | None) -> None:
+        """This session was had in an earlier kernel; the agent knew it as *agent_session*."""
+        self.previous_session = agent_session
+        self._named = self._was_ready = True
 
     async def ready(self) -> Agent:
         """The agent, launched and with a session of ours; launches it where there is none.

@@ -16,6 +16,8 @@ from agentnb.host.clock import now_ms
 from agentnb.host.conversation import Conversation
 from agentnb.host.loop import HostLoop
 from agentnb.host.pool import AgentPool
+from agentnb.host.recorder import Recorder
+from agentnb.log.location import log_location, log_place
 from agentnb.state import (
     AgentInfo,
     Envelope,
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
 
 ROOT = "ahp-root://"
 STOP_TIMEOUT = 5.0  # seconds that every agent together gets when the kernel ends
+LOG_TIMEOUT = 2.0  # seconds that the log gets then to write what is left
 
 
 class Host:
@@ -43,9 +46,11 @@ class Host:
 
     Args:
         loop: The thread it lives on; a new one by default.
+        log: The file of the durable log; None where sessions are not kept.
+        place: What this kernel runs, such as a notebook's path; empty where that is not known.
     """
 
-    def __init__(self, loop: HostLoop | None = None) -> None:
+    def __init__(self, loop: HostLoop | None = None, *, log: Path | None = None, place: str = "") -> None:
         self.host_id = str(uuid.uuid4())
         self.loop = loop or HostLoop()
         self.agents = AgentPool(self.loop)
@@ -53,8 +58,10 @@ class Host:
         self.attached: Callable[[], bool] = lambda: False
         self.arrival: Callable[[], Awaitable[bool]] = _nobody
         self._listeners: list[Callable[[Channel[Any], Envelope], None]] = []
+        self._closed = False
         self._published: dict[str, tuple[object, ...]] = {}
         self.root: Channel[RootState] = Channel(ROOT, RootState(agents=agent_infos()), reduce_root, self.emit)
+        self.recorder = Recorder(self, log, place) if log is not None else None
 
     def open(
         self,
@@ -69,10 +76,16 @@ class Host:
         """Open a session with *spec*; its agent starts in the background."""
         tab_id = tab_id or str(uuid.uuid4())
         conversation = Conversation(self, spec, tab_id=tab_id, cwd=cwd, env=env or {}, mode=mode, title=title)
+        self.add(conversation)
+        return conversation
+
+    def add(self, conversation: Conversation) -> None:
+        """Take a conversation, new or restored, among the open ones."""
         self.conversations[conversation.session.uri] = conversation
+        if self.recorder is not None:
+            self.recorder.add(conversation)
         self.summarize(conversation)
         self.root.accept(RootActiveSessionsChanged(active_sessions=len(self.conversations), time=now_ms()))
-        return conversation
 
     def find(self, channel: str) -> Conversation:
         """The conversation whose session or chat channel is *channel*.
@@ -142,12 +155,17 @@ class Host:
         )
 
     def close(self, timeout: float = STOP_TIMEOUT) -> None:
-        """Stop every agent and the thread; from any thread but the host's own, at most *timeout* seconds."""
+        """Stop every agent, the log and the thread; from any thread but the host's own, at most *timeout* seconds."""
+        if self._closed:
+            return
+        self._closed = True
         try:
             self.loop.submit(self.agents.stop_all()).result(timeout)
         except (futures.TimeoutError, RuntimeError):
             pass  # the watchdog ends what is left
         finally:
+            if self.recorder is not None:
+                self.recorder.close(LOG_TIMEOUT)
             self.loop.stop()
 
 
@@ -180,6 +198,6 @@ def current_host() -> Host:
     global _current, _pid
     with _lock:
         if _current is None or _pid != os.getpid():
-            _current, _pid = Host(), os.getpid()
+            _current, _pid = Host(log=log_location(), place=log_place()), os.getpid()
             atexit.register(_current.close)
         return _current

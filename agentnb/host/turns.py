@@ -74,6 +74,7 @@ class Turns:
         else:
             queued = ChatPendingMessageSet(kind=PendingMessageKind.QUEUED, id=turn_id, message=message, time=now_ms())
             self._conversation.dispatch(queued, origin)
+            self.pump()  # what a restored session has waiting runs first
 
     def pump(self) -> None:
         """Start the first waiting prompt where nothing runs."""

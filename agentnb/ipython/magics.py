@@ -10,6 +10,7 @@ from IPython.core.magic import Magics, line_cell_magic, line_magic, magics_class
 from IPython.display import display
 
 from agentnb.api.agents import agents as known_agents
+from agentnb.api.history import resume, sessions
 from agentnb.errors import UsageError
 from agentnb.ipython.arguments import parse
 from agentnb.ipython.audience import Audience, audience_of
@@ -125,6 +126,8 @@ class AgentMagics(Magics):
             %agents cancel [NAME]     stop the turn that runs in a tab
             %agents close [NAME]      close a tab
             %agents restart [NAME]    end a tab's agent and start it anew
+            %agents history [WORDS]   the sessions that the log has kept; WORDS are searched for
+            %agents resume ID         open one of them again; the beginning of its id is enough
 
         Without NAME it is the current tab.
         """
@@ -237,6 +240,13 @@ def _restart(tabs: Tabs, name: str) -> Note:
     )
 
 
+def _resume(tabs: Tabs, tab_id: str) -> Note:
+    if not tab_id:
+        raise UsageError("%agents resume wants a session's id.", hint="`%agents history` lists them.")
+    session = tabs.adopt(resume(tab_id))
+    return Note(f"Opened {session.title!r} again in the tab {tabs.name_of(session)!r}; %agent talks to it now.")
+
+
 _COMMANDS: dict[str, Callable[[Tabs, str], Any]] = {
     "list": lambda tabs, _: tab_table(tabs),
     "known": lambda *_: known_agents(),
@@ -245,4 +255,6 @@ _COMMANDS: dict[str, Callable[[Tabs, str], Any]] = {
     "cancel": _cancel,
     "close": lambda tabs, name: Note(f"Closed the tab {tabs.close(name or None)!r}."),
     "restart": _restart,
+    "history": lambda _, words: sessions(words),
+    "resume": _resume,
 }

@@ -44,6 +44,8 @@ Turn
     wait(timeout=None)
 agents()
 chat(session=None)
+resume(session, *, command=None, permissions='ask')
+sessions(search='', *, here=False, limit=50)
 start(agent=None, *, command=None, env=None, cwd=None, permissions='ask', title=None)
 """
 HEAVY = ["acp", "anywidget", "asyncio", "IPython", "ipywidgets", "msgspec", "pydantic", "traitlets"]

@@ -213,3 +213,55 @@ def test_a_prompt_while_one_runs_is_queued(host: Host, tmp_path: Path) -> None:
         message = {"text": "/hang", "origin": USER}
         page.dispatch(conversation.chat.uri, {"type": "chat/turnStarted", "turnId": turn, "message": message}, seq=seq)
     assert page.envelope(2)["action"]["type"] == "chat/pendingMessageSet"
+
+
+def test_earlier_sessions_are_listed_and_opened_again(tmp_path: Path) -> None:
+    """By a page of the next kernel; its root channel then has the tab."""
+    log = tmp_path / "log.db"
+    first = Host(log=log, place="fit.ipynb")
+    conversation = first.loop.call(lambda: first.open(find("eliza"), cwd=tmp_path))
+    page = Page(first)
+    page.ready(conversation.chat.uri)
+    page.dispatch(
+        conversation.chat.uri,
+        {"type": "chat/turnStarted", "turnId": "t", "message": {"text": "/say kept", "origin": USER}},
+    )
+    while not conversation.chat.state.turns:
+        page.hear("actions")
+    first.close()
+    second = Host(log=log, place="other.ipynb")
+    try:
+        page = Page(second, "page-2")
+        page.ready()
+        assert page.ask("listSessions", {"here": True})["result"]["sessions"] == []
+        assert page.ask("listSessions", {"search": "nowhere"})["result"]["sessions"] == []
+        (listed,) = page.ask("listSessions", {"search": "KEPT"})["result"]["sessions"]
+        assert (listed["uri"], listed["turns"], listed["place"]) == (conversation.session.uri, 1, "fit.ipynb")
+        opened = page.ask("resumeSession", {"channel": listed["uri"]})["result"]
+        assert opened == {"channel": conversation.session.uri, "chat": conversation.chat.uri}
+        chat = page.ask("subscribe", {"channels": [opened["chat"]]})["result"]["channels"][opened["chat"]]
+        assert chat["snapshot"]["turns"][0]["responseParts"][0]["content"] == "kept"
+        assert chat["fromIndex"] == conversation.chat.index
+    finally:
+        second.close()
+
+
+def test_a_session_the_log_does_not_have_is_refused(tmp_path: Path) -> None:
+    host = Host(log=tmp_path / "log.db")
+    try:
+        page = Page(host)
+        page.ready()
+        error = page.ask("resumeSession", {"channel": "eliza:/none"})["error"]
+        assert "no session whose id begins with" in error["message"]
+        assert page.ask("resumeSession", {})["error"]["code"] == -32602
+    finally:
+        host.close()
+
+
+def test_without_a_log_the_list_is_empty_and_says_why(host: Host) -> None:
+    page = Page(host)
+    page.ready()
+    listed = page.ask("listSessions", {})["result"]
+    assert listed["sessions"] == []
+    assert "AGENTNB_LOG" in listed["note"]
+    assert "AGENTNB_LOG" in page.ask("resumeSession", {"channel": "eliza:/1"})["error"]["message"]
