@@ -79,6 +79,20 @@ class DisposeSessionParams(msgspec.Struct, frozen=True, rename="camel", kw_only=
     channel: str
 
 
+class FetchTurnsParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """``fetchTurns``: older turns of a chat (AHP ``fetchTurns``).
+
+    Attributes:
+        channel: The chat's channel.
+        before: The turn that they come right before; the end of the chat where absent.
+        limit: How many, at most; 100 are the most that are given at once.
+    """
+
+    channel: str
+    before: str | None = None
+    limit: int = 50
+
+
 class ListSessionsParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """``listSessions``: the sessions that the log has kept, the latest first.
 

@@ -19,6 +19,7 @@ import msgspec
 from agentnb.agent.catalog import find
 from agentnb.agent.process import find_program
 from agentnb.comm import messages as m
+from agentnb.comm import window
 from agentnb.comm.delivery import Delivery
 from agentnb.errors import AgentnbError
 from agentnb.host.host import ROOT
@@ -43,10 +44,11 @@ class Service:
     Args:
         host: What they talk about.
         send: Sends one message to one client: ``send(client_id, message)``.
+        turns: How many of a chat's turns a page is given at first; the others it fetches.
     """
 
-    def __init__(self, host: Host, send: Callable[[str, dict[str, Any]], None]) -> None:
-        self.delivery = Delivery(host, send)
+    def __init__(self, host: Host, send: Callable[[str, dict[str, Any]], None], *, turns: int = window.TURNS) -> None:
+        self.delivery = Delivery(host, send, turns=turns)
         self._host = host
         self._send = send
         self._logged: set[str] = set()
@@ -56,6 +58,7 @@ class Service:
             "unsubscribe": self._unsubscribe,
             "createSession": self._create_session,
             "disposeSession": self._dispose_session,
+            "fetchTurns": self._fetch_turns,
             "listSessions": self._list_sessions,
             "resumeSession": self._resume_session,
         }
@@ -170,6 +173,17 @@ class Service:
         params = msgspec.json.decode(raw, type=m.DisposeSessionParams)
         self._host.loop.spawn(self._host.find(params.channel).close())
         return {}
+
+    def _fetch_turns(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
+        params = msgspec.json.decode(raw, type=m.FetchTurnsParams)
+        chat = self._host.find(params.channel).chat
+        turns, earlier = window.before(chat.state, params.before, params.limit)
+        return {
+            "turns": [to_json(turn) for turn in turns],
+            "hasMore": earlier > 0,
+            "earlier": earlier,
+            "index": chat.index,
+        }
 
     async def _list_sessions(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
         params = msgspec.json.decode(raw, type=m.ListSessionsParams)

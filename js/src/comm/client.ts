@@ -9,9 +9,19 @@ import { isObject } from "../state/guard.ts";
 import { reduceChat, reduceRoot, reduceSession } from "../state/reduce.ts";
 import type { Action, ChatState, Envelope, RootState, SessionState } from "../state/types.gen.ts";
 import { uuid } from "../uuid.ts";
-import type { Connection, Store } from "../view/store.ts";
+import type { Connection, Older, Store } from "../view/store.ts";
 import { ChannelStore, type Reduce } from "./channel.ts";
-import { type Flush, isFlush, isInitialized, isReplay, isSnapshot, type Outgoing, read, VERSION } from "./messages.ts";
+import {
+  type Flush,
+  isFlush,
+  isInitialized,
+  isReplay,
+  isSnapshot,
+  isTurns,
+  type Outgoing,
+  read,
+  VERSION,
+} from "./messages.ts";
 
 export const ROOT = "ahp-root://";
 const PING_MS = 10_000;
@@ -49,6 +59,7 @@ class PageClient implements Client {
   #channels = new Map<string, AnyChannel>();
   #subscribed = new Set<string>([ROOT]);
   #unanswered = new Set<string>();
+  #fetching = new Set<string>();
   #initializing: number | undefined;
   #views = new Map<string, boolean>();
   #visible = false;
@@ -77,6 +88,24 @@ class PageClient implements Client {
 
   chat(channel: string): ReadonlySignal<ChatState | undefined> {
     return this.#follow<ChatState>(channel);
+  }
+
+  older(channel: string): ReadonlySignal<Older> {
+    return this.#channel(channel).older;
+  }
+
+  async fetchOlder(uri: string, limit: number): Promise<void> {
+    const channel = this.#channel(uri);
+    if (channel.older.peek().left === 0 || this.#fetching.has(uri)) return;
+    this.#fetching.add(uri);
+    const before = channel.first;
+    try {
+      const result = await this.request<unknown>("fetchTurns", { channel: uri, before, limit });
+      if (isTurns(result)) channel.prepend(before, result);
+      else this.#log("The kernel's answer to fetchTurns is not of the protocol.");
+    } finally {
+      this.#fetching.delete(uri);
+    }
   }
 
   dispatch(uri: string, action: Action): void {
@@ -155,7 +184,7 @@ class PageClient implements Client {
     batch(() => {
       for (const [uri, update] of Object.entries(channels)) {
         const channel = this.#channel(uri);
-        if (isSnapshot(update)) channel.restore(update.snapshot, update.fromIndex, update.answered);
+        if (isSnapshot(update)) channel.restore(update.snapshot, update.fromIndex, update.answered, update.earlier);
         else if (isReplay(update)) this.#apply(update.replay);
         else this.#log(`The kernel sent neither snapshot nor replay for ${uri}.`);
       }
@@ -177,8 +206,8 @@ class PageClient implements Client {
   #flush(flush: Flush): void {
     if (this.#initializing !== undefined) return; // it may be of a kernel that we do not know yet; it comes again
     batch(() => {
-      for (const [uri, { snapshot, fromIndex, answered }] of Object.entries(flush.snapshots ?? {}))
-        this.#channel(uri).restore(snapshot, fromIndex, answered);
+      for (const [uri, { snapshot, fromIndex, answered, earlier }] of Object.entries(flush.snapshots ?? {}))
+        this.#channel(uri).restore(snapshot, fromIndex, answered, earlier);
       this.#apply(flush.envelopes);
     });
     this.#notify("ack", { flush: flush.flush, seen: this.#seen() });

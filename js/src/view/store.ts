@@ -1,8 +1,14 @@
 /** What the view knows of the host: signals to read and actions to send. The view never imports `comm`. */
 import type { ReadonlySignal } from "@preact/signals";
-import type { Action, ChatState, RootState, SessionState } from "../state/types.gen";
+import type { Action, ChatState, RootState, SessionState, Turn } from "../state/types.gen";
 
 export type Connection = "connecting" | "live" | "gone";
+
+/** `turns` come right before the chat's own; `left` more come before them and are not here yet. */
+export interface Older {
+  readonly left: number;
+  readonly turns: readonly Turn[];
+}
 
 export interface ViewLink {
   setVisible(visible: boolean): void;
@@ -16,6 +22,9 @@ export interface Store {
   /** The same signal for the same channel, always. */
   session(channel: string): ReadonlySignal<SessionState | undefined>;
   chat(channel: string): ReadonlySignal<ChatState | undefined>;
+  /** The turns of a chat before those in its state, as far as they were fetched. */
+  older(channel: string): ReadonlySignal<Older>;
+  fetchOlder(channel: string, limit: number): Promise<void>;
   /** Applied at once, then sent to the host. */
   dispatch(channel: string, action: Action): void;
   request<T>(method: string, params: unknown): Promise<T>;

@@ -12,10 +12,17 @@ const NEAR_END = 8;
 
 export function Transcript({ chat }: { chat: ChatState }) {
   const place = usePlace();
+  const { store } = useView();
+  const older = store.older(place.chat).value;
   const [shown, show] = useMemory(`shown ${place.chat}`, FIRST);
   const { box, content, pinned, toEnd, ...listeners } = usePinned(`scroll ${place.chat}`);
-  const turns: AnyTurn[] = chat.activeTurn ? [...chat.turns, chat.activeTurn] : [...chat.turns];
-  const hidden = Math.max(0, turns.length - shown);
+  const turns: AnyTurn[] = [...older.turns, ...chat.turns, ...(chat.activeTurn ? [chat.activeTurn] : [])];
+  const here = Math.max(0, turns.length - shown);
+  const hidden = here + older.left;
+  const showMore = () => {
+    show(shown + MORE);
+    if (here < MORE) store.fetchOlder(place.chat, MORE).catch(() => undefined); // the button is still there
+  };
   return (
     <div class="transcript-frame">
       <div
@@ -30,12 +37,12 @@ export function Transcript({ chat }: { chat: ChatState }) {
       >
         <div class="turns" ref={content}>
           {hidden > 0 && (
-            <button type="button" class="button small earlier" onClick={() => show(shown + MORE)}>
+            <button type="button" class="button small earlier" onClick={showMore}>
               Show {count(Math.min(hidden, MORE))} earlier {hidden === 1 ? "turn" : "turns"}
               {hidden > MORE && ` of ${count(hidden)}`}
             </button>
           )}
-          {turns.slice(hidden).map((turn) => (
+          {turns.slice(here).map((turn) => (
             <TurnItem key={turn.id} turn={turn} />
           ))}
         </div>

@@ -224,3 +224,98 @@ describe("views", () => {
     expect(kernel.said.filter((s) => s.method === "visibility").map((s) => s.params.visible)).toEqual([true, false]);
   });
 });
+
+describe("older turns", () => {
+  const turn = (id: string, text: string) => ({
+    id,
+    message: { text: "hi", origin: { kind: "user" } },
+    responseParts: [{ kind: "markdown", id: "p1", content: text }],
+    state: "complete",
+  });
+  const late = (index: number, turnId: string, content: string) => ({
+    channel: CHAT,
+    index,
+    action: {
+      type: "x-agentnb/late",
+      turnId,
+      action: { type: "chat/delta", turnId, partId: "p1", content },
+    },
+  });
+  const texts = (client: Client) =>
+    client.older(CHAT).value.turns.map(({ responseParts: [part] }) => (part?.kind === "markdown" ? part.content : "?"));
+
+  async function long() {
+    const { kernel, client } = await live();
+    const snapshot = { ...chatState("x"), turns: [turn("c", "c")] };
+    const snapshots = { [CHAT]: { snapshot, fromIndex: 10, earlier: 2 } };
+    kernel.tell({ method: "actions", params: { flush: 1, envelopes: [], snapshots } });
+    return { kernel, client };
+  }
+
+  test("are known to be there, fetched once, and put before the others", async () => {
+    const { kernel, client } = await long();
+    expect(client.older(CHAT).value).toEqual({ left: 2, turns: [] });
+    const fetched = client.fetchOlder(CHAT, 1);
+    client.fetchOlder(CHAT, 1);
+    expect(kernel.said.filter(({ method }) => method === "fetchTurns")).toHaveLength(1);
+    expect(kernel.last("fetchTurns").params).toEqual({ channel: CHAT, before: "c", limit: 1 });
+    await kernel.answer("fetchTurns", { turns: [turn("b", "b")], hasMore: true, earlier: 1, index: 10 });
+    await fetched;
+    expect(client.older(CHAT).value.left).toEqual(1);
+    const more = client.fetchOlder(CHAT, 1);
+    expect(kernel.last("fetchTurns").params).toEqual({ channel: CHAT, before: "b", limit: 1 });
+    await kernel.answer("fetchTurns", { turns: [turn("a", "a")], hasMore: false, earlier: 0, index: 10 });
+    await more;
+    expect(texts(client)).toEqual(["a", "b"]);
+    await client.fetchOlder(CHAT, 1);
+    expect(kernel.said.filter(({ method }) => method === "fetchTurns")).toHaveLength(2);
+  });
+
+  test("take what comes late for them, once", async () => {
+    const { kernel, client } = await long();
+    const fetched = client.fetchOlder(CHAT, 2);
+    await kernel.answer("fetchTurns", {
+      turns: [turn("a", "a"), turn("b", "b+11")],
+      hasMore: false,
+      earlier: 0,
+      index: 11,
+    });
+    await fetched;
+    kernel.flush(1, [late(11, "b", "+11"), late(12, "b", "+12")]);
+    expect(texts(client)).toEqual(["a", "b+11+12"]);
+  });
+
+  test("are forgotten where a snapshot begins elsewhere, and stay where it begins as before", async () => {
+    const { kernel, client } = await long();
+    const fetched = client.fetchOlder(CHAT, 2);
+    await kernel.answer("fetchTurns", {
+      turns: [turn("a", "a"), turn("b", "b")],
+      hasMore: false,
+      earlier: 0,
+      index: 10,
+    });
+    await fetched;
+    const again = (fromIndex: number, earlier: number) =>
+      kernel.tell({
+        method: "actions",
+        params: {
+          flush: fromIndex,
+          envelopes: [],
+          snapshots: { [CHAT]: { snapshot: chatState("y"), fromIndex, earlier } },
+        },
+      });
+    again(20, 2);
+    expect(texts(client)).toEqual(["a", "b"]);
+    again(30, 5);
+    expect(client.older(CHAT).value).toEqual({ left: 5, turns: [] });
+  });
+
+  test("that the kernel refuses can be asked for again", async () => {
+    const { kernel, client } = await long();
+    const refused = client.fetchOlder(CHAT, 1);
+    kernel.tell({ id: kernel.last("fetchTurns").id, error: { code: -32012, message: "No." } });
+    await expect(refused).rejects.toThrow("No.");
+    client.fetchOlder(CHAT, 1).catch(() => undefined);
+    expect(kernel.said.filter(({ method }) => method === "fetchTurns")).toHaveLength(2);
+  });
+});

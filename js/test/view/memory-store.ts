@@ -2,7 +2,7 @@
 import { type Signal, signal } from "@preact/signals";
 import { reduceChat, reduceRoot, reduceSession } from "../../src/state/reduce";
 import type { Action, ChatState, RootState, SessionState, SessionSummary } from "../../src/state/types.gen";
-import type { Connection, Store, ViewLink } from "../../src/view/store";
+import type { Connection, Older, Store, ViewLink } from "../../src/view/store";
 
 export const SESSION = "eliza:/one";
 export const CHAT = `${SESSION}/chat`;
@@ -14,9 +14,11 @@ export class MemoryStore implements Store {
   readonly root = signal<RootState | undefined>(undefined);
   readonly dispatched: { channel: string; action: Action }[] = [];
   readonly requested: { method: string; params: unknown }[] = [];
+  readonly fetched: { channel: string; limit: number }[] = [];
   readonly visible = new Map<string, boolean>();
   answer: (method: string, params: unknown) => Promise<unknown> = () => Promise.resolve({});
   #sessions = new Map<string, Signal<SessionState | undefined>>();
+  #older = new Map<string, Signal<Older>>();
   #chats = new Map<string, Signal<ChatState | undefined>>();
 
   session(channel: string): Signal<SessionState | undefined> {
@@ -25,6 +27,17 @@ export class MemoryStore implements Store {
 
   chat(channel: string): Signal<ChatState | undefined> {
     return entry(this.#chats, channel);
+  }
+
+  older(channel: string): Signal<Older> {
+    const found = this.#older.get(channel) ?? signal<Older>({ left: 0, turns: [] });
+    this.#older.set(channel, found);
+    return found;
+  }
+
+  fetchOlder(channel: string, limit: number): Promise<void> {
+    this.fetched.push({ channel, limit });
+    return Promise.resolve();
   }
 
   dispatch(channel: string, action: Action): void {

@@ -36,6 +36,7 @@ class PageChannel:
 
     def __init__(self, uri: str) -> None:
         self.index = 0
+        self.earlier = 0
         self.confirmed: Any = None
         self.pending: list[tuple[int, dict[str, Any]]] = []
         self._kind, self._reduce = _kind_of(uri)
@@ -52,6 +53,7 @@ class PageChannel:
             self.settle(seq)
         if self.confirmed is None or update["fromIndex"] >= self.index:
             self.confirmed, self.index = decode(self._kind, update["snapshot"]), update["fromIndex"]
+            self.earlier = update.get("earlier", 0)
 
     def apply(self, envelope: Envelope, client_id: str) -> bool:
         """Take an envelope; False where something before it is missing."""

@@ -14,6 +14,7 @@ from agentnb.comm.service import Service
 from agentnb.host import Host
 from agentnb.host.conversation import Conversation
 from agentnb.host.host import ROOT
+from agentnb.state import ChatTurnComplete, ChatTurnStarted, Message, MessageOrigin
 
 PATIENCE = 30.0
 USER = {"kind": "user"}
@@ -265,3 +266,41 @@ def test_without_a_log_the_list_is_empty_and_says_why(host: Host) -> None:
     assert listed["sessions"] == []
     assert "AGENTNB_LOG" in listed["note"]
     assert "AGENTNB_LOG" in page.ask("resumeSession", {"channel": "eliza:/1"})["error"]["message"]
+
+
+def test_a_long_chat_begins_with_its_latest_turns_and_the_others_are_fetched(conversation: Conversation) -> None:
+    """In pages, oldest first, until there are no more."""
+    host = conversation.host
+    for number in range(75):
+        message = Message(text=f"q{number}", origin=MessageOrigin(kind="user"))
+        host.loop.call(conversation.dispatch, ChatTurnStarted(turn_id=f"t{number}", message=message))
+        host.loop.call(conversation.dispatch, ChatTurnComplete(turn_id=f"t{number}"))
+    page = Page(host)
+    page.ready()
+    chat = conversation.chat.uri
+    update = page.ask("subscribe", {"channels": [chat]})["result"]["channels"][chat]
+    assert ([turn["id"] for turn in update["snapshot"]["turns"]], update["earlier"]) == (
+        [f"t{number}" for number in range(45, 75)],
+        45,
+    )
+    first = page.ask("fetchTurns", {"channel": chat, "before": "t45", "limit": 40})["result"]
+    assert [turn["id"] for turn in first["turns"]] == [f"t{number}" for number in range(5, 45)]
+    assert (first["hasMore"], first["earlier"], first["index"]) == (True, 5, 150)
+    last = page.ask("fetchTurns", {"channel": chat, "before": "t5"})["result"]
+    assert ([turn["id"] for turn in last["turns"]], last["hasMore"]) == ([f"t{number}" for number in range(5)], False)
+    assert page.ask("fetchTurns", {"channel": chat, "before": "t0"})["result"]["turns"] == []
+    assert len(page.ask("fetchTurns", {"channel": chat, "limit": 10_000})["result"]["turns"]) == 75
+    assert "no turn 'x'" in page.ask("fetchTurns", {"channel": chat, "before": "x"})["error"]["message"]
+    assert "error" in page.ask("fetchTurns", {"channel": "eliza:/none/chat"})
+
+
+def test_a_page_of_large_turns_is_cut_by_its_bytes_and_never_empty(conversation: Conversation) -> None:
+    host = conversation.host
+    for number in range(4):
+        message = Message(text=f"{number}" * 400_000, origin=MessageOrigin(kind="user"))
+        host.loop.call(conversation.dispatch, ChatTurnStarted(turn_id=f"t{number}", message=message))
+        host.loop.call(conversation.dispatch, ChatTurnComplete(turn_id=f"t{number}"))
+    page = Page(host)
+    page.ready()
+    fetched = page.ask("fetchTurns", {"channel": conversation.chat.uri, "limit": 4})["result"]
+    assert ([turn["id"] for turn in fetched["turns"]], fetched["earlier"]) == (["t2", "t3"], 2)
