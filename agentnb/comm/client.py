@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from agentnb.comm import window
+from agentnb.comm.outline import outlined
 from agentnb.log import merge_envelopes
-from agentnb.state import ChatTruncated, Envelope, encode, to_json
+from agentnb.state import ChatTruncated, Envelope, encode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -124,7 +125,7 @@ class Client:
         replay = merge_envelopes(channel.log.after(last_seen)) if known else []
         if not known or self._outweighs(replay, channel):
             return self._snapshot(channel)
-        return {"replay": [to_json(envelope) for envelope in replay]}
+        return {"replay": [outlined(envelope) for envelope in replay]}
 
     def unsubscribe(self, uri: str) -> None:
         """Follow the channel no more."""
@@ -179,7 +180,7 @@ class Client:
             return None
         self.flush += 1
         self._flights[self.flush] = Flight(now, reaches)
-        flush: dict[str, Any] = {"flush": self.flush, "envelopes": [to_json(envelope) for envelope in envelopes]}
+        flush: dict[str, Any] = {"flush": self.flush, "envelopes": [outlined(envelope) for envelope in envelopes]}
         return {**flush, "snapshots": snapshots} if snapshots else flush
 
     def _advance(self, uri: str, index: int) -> None:
@@ -206,7 +207,7 @@ class Client:
         """The channel's state at its index (AHP ``Snapshot``), and which of the client's actions are in it."""
         cursor = self.cursors[channel.uri]
         state, cursor.earlier = window.latest(channel.state, cursor.earlier, turns=self.turns)
-        snapshot = {"snapshot": to_json(state), "fromIndex": channel.index}
+        snapshot = {"snapshot": outlined(state), "fromIndex": channel.index}
         answered = list(self._accepted.get(channel.uri, {}).values())
         return snapshot | _filled(earlier=cursor.earlier, answered=answered)
 

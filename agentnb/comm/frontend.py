@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from agentnb.comm.model import HostModel, PanelModel, reference, send_to
@@ -36,7 +37,7 @@ class Frontend:
     def __init__(self, host: Host) -> None:
         self.model = HostModel()
         self._host = host
-        self._service = Service(host, lambda client_id, message: send_to(self.model, client_id, message))
+        self._service = Service(host, partial(send_to, self.model))
         self._arrivals: list[Callable[[], None]] = []
         self._lock = threading.Lock()
         self._attached = False

@@ -6,7 +6,7 @@ dropped and logged (notifications), and never breaks the channel. Additive field
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -77,6 +77,22 @@ class DisposeSessionParams(msgspec.Struct, frozen=True, rename="camel", kw_only=
     """``disposeSession``: close a tab and free the agent's session."""
 
     channel: str
+
+
+class FetchContentParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """``fetchContent``: a range of large content, as the answer's one binary buffer.
+
+    Attributes:
+        channel: The chat's channel.
+        uri: The reference's URI.
+        offset: The first byte, from 0.
+        length: How many bytes, at most; 262,144 are the most that are given at once.
+    """
+
+    channel: str
+    uri: str
+    offset: Annotated[int, msgspec.Meta(ge=0)] = 0
+    length: Annotated[int, msgspec.Meta(ge=1)] = 262_144
 
 
 class FetchTurnsParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):

@@ -12,7 +12,7 @@ import inspect
 import logging
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import msgspec
 
@@ -21,6 +21,7 @@ from agentnb.agent.process import find_program
 from agentnb.comm import messages as m
 from agentnb.comm import window
 from agentnb.comm.delivery import Delivery
+from agentnb.comm.outline import RANGE, content_of, outlined
 from agentnb.errors import AgentnbError
 from agentnb.host.host import ROOT
 from agentnb.host.intents import carry_out
@@ -38,16 +39,35 @@ DEFAULT_AGENT = "eliza"
 MAX_LISTED = 200
 
 
+class Bytes(NamedTuple):
+    """An answer with binary buffers.
+
+    Attributes:
+        result: The answer.
+        buffers: What travels beside it.
+    """
+
+    result: dict[str, Any]
+    buffers: tuple[bytes, ...]
+
+
+class Send(Protocol):
+    """Sends one message, and perhaps buffers beside it, to one client."""
+
+    def __call__(self, client_id: str, message: dict[str, Any], buffers: tuple[bytes, ...] = (), /) -> None:
+        """Send it; never waits."""
+
+
 class Service:
     """Answers what pages say.
 
     Args:
         host: What they talk about.
-        send: Sends one message to one client: ``send(client_id, message)``.
+        send: Sends one message to one client: ``send(client_id, message, buffers)``.
         turns: How many of a chat's turns a page is given at first; the others it fetches.
     """
 
-    def __init__(self, host: Host, send: Callable[[str, dict[str, Any]], None], *, turns: int = window.TURNS) -> None:
+    def __init__(self, host: Host, send: Send, *, turns: int = window.TURNS) -> None:
         self.delivery = Delivery(host, send, turns=turns)
         self._host = host
         self._send = send
@@ -58,6 +78,7 @@ class Service:
             "unsubscribe": self._unsubscribe,
             "createSession": self._create_session,
             "disposeSession": self._dispose_session,
+            "fetchContent": self._fetch_content,
             "fetchTurns": self._fetch_turns,
             "listSessions": self._list_sessions,
             "resumeSession": self._resume_session,
@@ -94,11 +115,17 @@ class Service:
             if inspect.iscoroutine(result):
                 self._host.loop.spawn(self._answer_later(message, result))
             else:
-                self._send(message.client_id, m.response(message.id or 0, result))
+                self._respond(message, result)
 
     async def _answer_later(self, message: m.FromPage, result: Coroutine[Any, Any, Any]) -> None:
         with self._answering(message):
-            self._send(message.client_id, m.response(message.id or 0, await result))
+            self._respond(message, await result)
+
+    def _respond(self, message: m.FromPage, result: Any) -> None:
+        buffers: tuple[bytes, ...] = ()
+        if isinstance(result, Bytes):
+            result, buffers = result.result, result.buffers
+        self._send(message.client_id, m.response(message.id or 0, result), buffers)
 
     @contextlib.contextmanager
     def _answering(self, message: m.FromPage) -> Iterator[None]:
@@ -174,12 +201,18 @@ class Service:
         self._host.loop.spawn(self._host.find(params.channel).close())
         return {}
 
+    def _fetch_content(self, client_id: str, raw: bytes) -> Bytes:  # noqa: ARG002
+        params = msgspec.json.decode(raw, type=m.FetchContentParams)
+        content = content_of(self._host.find(params.channel).chat.state, params.uri)
+        part = content[params.offset : params.offset + min(params.length, RANGE)]
+        return Bytes({"uri": params.uri, "offset": params.offset, "size": len(content)}, (part,))
+
     def _fetch_turns(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
         params = msgspec.json.decode(raw, type=m.FetchTurnsParams)
         chat = self._host.find(params.channel).chat
         turns, earlier = window.before(chat.state, params.before, params.limit)
         return {
-            "turns": [to_json(turn) for turn in turns],
+            "turns": [outlined(turn) for turn in turns],
             "hasMore": earlier > 0,
             "earlier": earlier,
             "index": chat.index,

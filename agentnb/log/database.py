@@ -38,9 +38,6 @@ MIGRATIONS = (
         channel TEXT NOT NULL, at INTEGER NOT NULL, first INTEGER NOT NULL, envelope BLOB NOT NULL,
         checksum INTEGER NOT NULL, PRIMARY KEY (channel, at)
     ) WITHOUT ROWID;
-    CREATE TABLE contents (
-        uri TEXT PRIMARY KEY, session TEXT NOT NULL, mime TEXT NOT NULL, body BLOB NOT NULL
-    );
     """,
 )
 """What makes each version of the file out of the one before it; only ever added to."""

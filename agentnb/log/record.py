@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -83,20 +83,6 @@ class StoredSession(msgspec.Struct, frozen=True, kw_only=True):
     gap: str | None = None
 
 
-class Content(NamedTuple):
-    """Large content that a state refers to by URI.
-
-    Attributes:
-        session: The channel of the session that it belongs to.
-        mime: Its MIME type.
-        body: Its bytes.
-    """
-
-    session: str
-    mime: str
-    body: bytes
-
-
 @dataclass
 class Batch:
     """What one write takes.
@@ -106,14 +92,12 @@ class Batch:
         turns: Turns that ended.
         snapshots: Whole states, by channel: index and state.
         entries: Envelopes, in order.
-        contents: Large content, by URI.
     """
 
     sessions: dict[str, SessionRecord] = field(default_factory=dict)
     turns: list[TurnRecord] = field(default_factory=list)
     snapshots: dict[str, tuple[int, Any]] = field(default_factory=dict)
     entries: list[Envelope] = field(default_factory=list)
-    contents: dict[str, Content] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
-        return bool(self.sessions or self.turns or self.snapshots or self.entries or self.contents)
+        return bool(self.sessions or self.turns or self.snapshots or self.entries)

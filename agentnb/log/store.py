@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from agentnb.errors import LogDamaged, LogUnavailable, ProtocolError, UnknownSession
 from agentnb.log import database
 from agentnb.log.process import alive
-from agentnb.log.record import Content, SessionRecord, StoredSession
+from agentnb.log.record import SessionRecord, StoredSession
 from agentnb.log.writer import Writer, sound
 from agentnb.state import ChatState, Envelope, SessionState, decode, reduce_chat, reduce_session
 
@@ -35,7 +35,6 @@ _LIST = f"""
 _ONE = f"SELECT {_COLUMNS}, (SELECT count(*) FROM turns t WHERE t.uri = s.uri) FROM sessions s WHERE s.uri = ?"  # noqa: S608
 _NAMED = f"{_ONE.partition(' WHERE s.uri')[0]} WHERE instr(s.uri, ?) > 0 LIMIT 2"
 _HOST = "SELECT machine, pid, started FROM hosts WHERE host_id = ?"
-_CONTENT = "SELECT session, mime, body FROM contents WHERE uri = ?"
 _ENTRIES = "SELECT at, first, envelope, checksum FROM entries WHERE channel = ? AND at > ? ORDER BY at"
 
 
@@ -151,22 +150,9 @@ class Store:
             with database.transaction(connection):
                 found = connection.execute("DELETE FROM sessions WHERE uri = ?", (uri,)).rowcount
                 connection.execute("DELETE FROM turns WHERE uri = ?", (uri,))
-                connection.execute("DELETE FROM contents WHERE session = ?", (uri,))
                 for table in ("snapshots", "entries"):
                     connection.execute(f"DELETE FROM {table} WHERE channel IN (?, ?)", (uri, f"{uri}/chat"))  # noqa: S608
         return found > 0
-
-    def content(self, uri: str) -> Content | None:
-        """Large content that a session refers to; None where the log has none of that URI.
-
-        Raises:
-            LogError: If the file cannot be read.
-        """
-        with self._reading() as connection:
-            if connection is None:
-                return None
-            row = connection.execute(_CONTENT, (uri,)).fetchone()
-            return None if row is None else Content(*row)
 
     @contextlib.contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection | None]:

@@ -137,10 +137,6 @@ def _insert(connection: sqlite3.Connection, batch: Batch, host_id: str) -> None:
         "INSERT OR REPLACE INTO turns VALUES (?, ?, ?, ?, ?)",
         [(turn.uri, turn.number, turn.turn_id, turn.prompt, turn.answer) for turn in batch.turns],
     )
-    connection.executemany(
-        "INSERT OR IGNORE INTO contents VALUES (?, ?, ?, ?)",
-        [(uri, content.session, content.mime, content.body) for uri, content in batch.contents.items()],
-    )
     for channel, (index, state) in batch.snapshots.items():
         data = encode(state)
         connection.execute(

@@ -1,7 +1,7 @@
 /** A store whose states are set by hand: what the development page shows. */
 import { type Signal, signal } from "@preact/signals";
 import type { Action, ChatState, RootState, SessionState } from "../src/state/types.gen";
-import type { Connection, Older, Store } from "../src/view/store";
+import type { Connection, ContentRef, Older, Store } from "../src/view/store";
 
 export class ScriptedStore implements Store {
   readonly connection = signal<Connection>("live");
@@ -26,6 +26,10 @@ export class ScriptedStore implements Store {
 
   fetchOlder(channel: string): Promise<void> {
     return this.request("fetchTurns", { channel });
+  }
+
+  content(channel: string, ref: ContentRef): Promise<string> {
+    return this.request("fetchContent", { channel, ...ref });
   }
 
   dispatch(channel: string, action: Action): void {

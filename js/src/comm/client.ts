@@ -9,10 +9,12 @@ import { isObject } from "../state/guard.ts";
 import { reduceChat, reduceRoot, reduceSession } from "../state/reduce.ts";
 import type { Action, ChatState, Envelope, RootState, SessionState } from "../state/types.gen.ts";
 import { uuid } from "../uuid.ts";
-import type { Connection, Older, Store } from "../view/store.ts";
+import type { Connection, ContentRef, Older, Store } from "../view/store.ts";
 import { ChannelStore, type Reduce } from "./channel.ts";
+import { Contents } from "./contents.ts";
 import {
   type Flush,
+  isContent,
   isFlush,
   isInitialized,
   isReplay,
@@ -27,11 +29,13 @@ export const ROOT = "ahp-root://";
 const PING_MS = 10_000;
 const RETRY_MS = 3_000;
 
+type Listener = (message: unknown, buffers?: readonly DataView[]) => void;
+
 /** The little of anywidget's model that a client needs. */
 export interface Wire {
   send(message: unknown): void;
-  on(event: "msg:custom", listener: (message: unknown) => void): void;
-  off(event: "msg:custom", listener: (message: unknown) => void): void;
+  on(event: "msg:custom", listener: Listener): void;
+  off(event: "msg:custom", listener: Listener): void;
 }
 
 export interface Client extends Store {
@@ -39,8 +43,13 @@ export interface Client extends Store {
   dispose(): void;
 }
 
+interface Answer {
+  result: unknown;
+  buffers: readonly DataView[];
+}
+
 interface Waiting {
-  resolve(value: unknown): void;
+  resolve(answer: Answer): void;
   reject(error: Error): void;
 }
 
@@ -68,7 +77,8 @@ class PageClient implements Client {
   #nextSeq = 1;
   #timers: ReturnType<typeof setInterval>[] = [];
   #logged = new Set<string>();
-  #listener = (message: unknown): void => this.#receive(message);
+  #contents = new Contents();
+  #listener: Listener = (message, buffers = []) => this.#receive(message, buffers);
 
   constructor(wire: Wire) {
     this.#wire = wire;
@@ -108,16 +118,29 @@ class PageClient implements Client {
     }
   }
 
+  content(channel: string, ref: ContentRef): Promise<string> {
+    return this.#contents.get(ref, async (uri, offset, length) => {
+      const { result, buffers } = await this.#ask("fetchContent", { channel, uri, offset, length });
+      const [view] = buffers;
+      if (!isContent(result) || !view) throw new Error("The kernel's answer to fetchContent is not of the protocol.");
+      return { size: result.size, bytes: new Uint8Array(view.buffer, view.byteOffset, view.byteLength) };
+    });
+  }
+
   dispatch(uri: string, action: Action): void {
     const clientSeq = this.#nextSeq++;
     this.#channel(uri).push({ clientSeq, action });
     this.#notify("dispatchAction", { clientSeq, channel: uri, action });
   }
 
-  request<T>(method: string, params: unknown): Promise<T> {
+  async request<T>(method: string, params: unknown): Promise<T> {
+    return (await this.#ask(method, params)).result as T;
+  }
+
+  #ask(method: string, params: unknown): Promise<Answer> {
     const id = this.#nextId++;
-    return new Promise<T>((resolve, reject) => {
-      this.#waiting.set(id, { resolve: resolve as (value: unknown) => void, reject });
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(id, { resolve, reject });
       this.#send({ jsonrpc: "2.0", v: VERSION, clientId: this.clientId, id, method, params });
     });
   }
@@ -256,13 +279,13 @@ class PageClient implements Client {
         this.#notify("dispatchAction", { clientSeq, channel: channel.uri, action });
   }
 
-  #receive(raw: unknown): void {
+  #receive(raw: unknown, buffers: readonly DataView[]): void {
     const message = read(raw, this.clientId);
     if (message === undefined) return;
     if (message.kind === "notification") return this.#notified(message.method, message.params);
     const waiting = this.#waiting.get(message.id);
     this.#waiting.delete(message.id);
-    if (message.kind === "result") waiting?.resolve(message.result);
+    if (message.kind === "result") waiting?.resolve({ result: message.result, buffers });
     else waiting?.reject(new Error(message.message));
   }
 

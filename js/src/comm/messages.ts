@@ -101,3 +101,6 @@ export function isFlush(value: unknown): value is Flush {
 
 export const isInitialized = (value: unknown): value is Initialized =>
   isObject(value) && typeof value.hostId === "string" && isObject(value.channels);
+
+/** The answer to `fetchContent`; the bytes travel beside it. */
+export const isContent = (value: unknown): value is { size: number } => isObject(value) && isCount(value.size);

@@ -10,6 +10,12 @@ export interface Older {
   readonly turns: readonly Turn[];
 }
 
+/** Stands beside a field that was cut: `text` and `textRef`. */
+export interface ContentRef {
+  readonly uri: string;
+  readonly size: number;
+}
+
 export interface ViewLink {
   setVisible(visible: boolean): void;
   close(): void;
@@ -25,6 +31,8 @@ export interface Store {
   /** The turns of a chat before those in its state, as far as they were fetched. */
   older(channel: string): ReadonlySignal<Older>;
   fetchOlder(channel: string, limit: number): Promise<void>;
+  /** Large content that a chat only refers to, whole. */
+  content(channel: string, ref: ContentRef): Promise<string>;
   /** Applied at once, then sent to the host. */
   dispatch(channel: string, action: Action): void;
   request<T>(method: string, params: unknown): Promise<T>;

@@ -12,25 +12,27 @@ interface Said {
   params: Record<string, unknown>;
 }
 
+type Listener = (message: unknown, buffers?: readonly DataView[]) => void;
+
 /** The kernel's end of the wire: keeps what the page said, and says what the test wants. */
 class Kernel implements Wire {
   said: Said[] = [];
-  #listeners = new Set<(message: unknown) => void>();
+  #listeners = new Set<Listener>();
 
   send(message: unknown): void {
     this.said.push(structuredClone(message) as Said);
   }
 
-  on(_event: "msg:custom", listener: (message: unknown) => void): void {
+  on(_event: "msg:custom", listener: Listener): void {
     this.#listeners.add(listener);
   }
 
-  off(_event: "msg:custom", listener: (message: unknown) => void): void {
+  off(_event: "msg:custom", listener: Listener): void {
     this.#listeners.delete(listener);
   }
 
-  tell(message: Record<string, unknown>, to = this.said[0]?.clientId): void {
-    for (const listener of this.#listeners) listener({ jsonrpc: "2.0", v: 1, to, ...message });
+  tell(message: Record<string, unknown>, to = this.said[0]?.clientId, buffers: DataView[] = []): void {
+    for (const listener of this.#listeners) listener({ jsonrpc: "2.0", v: 1, to, ...message }, buffers);
   }
 
   last(method: string): Said {
@@ -41,8 +43,7 @@ class Kernel implements Wire {
 
   async answer(method: string, result: unknown): Promise<void> {
     this.tell({ id: this.last(method).id, result });
-    await Promise.resolve();
-    await Promise.resolve();
+    for (let tick = 0; tick < 4; tick += 1) await Promise.resolve();
   }
 
   flush(flush: number, envelopes: unknown[]): void {
@@ -317,5 +318,59 @@ describe("older turns", () => {
     await expect(refused).rejects.toThrow("No.");
     client.fetchOlder(CHAT, 1).catch(() => undefined);
     expect(kernel.said.filter(({ method }) => method === "fetchTurns")).toHaveLength(2);
+  });
+});
+
+describe("large content", () => {
+  const REF = { uri: "agentnb-content:t/1", size: 7 };
+  const bytes = new TextEncoder().encode("aä☃b"); // 7 bytes, cut inside a character below
+
+  async function serve(kernel: Kernel, cuts: number[]): Promise<void> {
+    let from = 0;
+    for (const to of cuts) {
+      const { id, params } = kernel.last("fetchContent");
+      expect(params).toMatchObject({ channel: CHAT, uri: REF.uri, offset: from });
+      const view = new DataView(bytes.buffer, from, to - from);
+      kernel.tell({ id, result: { uri: REF.uri, offset: from, size: 7 } }, undefined, [view]);
+      for (let tick = 0; tick < 8; tick += 1) await Promise.resolve();
+      from = to;
+    }
+  }
+
+  test("is fetched in ranges, which may cut a character, and kept", async () => {
+    const { kernel, client } = await live();
+    const text = client.content(CHAT, REF);
+    await serve(kernel, [2, 4, 7]);
+    expect(await text).toBe("aä☃b");
+    expect(await client.content(CHAT, REF)).toBe("aä☃b");
+    expect(kernel.said.filter(({ method }) => method === "fetchContent")).toHaveLength(3);
+  });
+
+  test("that is gone is an error, and can be asked for again", async () => {
+    const { kernel, client } = await live();
+    const text = client.content(CHAT, REF);
+    kernel.tell({ id: kernel.last("fetchContent").id, error: { code: -32012, message: "It is gone." } });
+    await expect(text).rejects.toThrow("It is gone.");
+    const again = client.content(CHAT, REF);
+    await serve(kernel, [7]);
+    expect(await again).toBe("aä☃b");
+  });
+
+  test("that ends before its end is an error", async () => {
+    const { kernel, client } = await live();
+    const text = client.content(CHAT, REF);
+    const failed = expect(text).rejects.toThrow("less than there is");
+    await serve(kernel, [3]);
+    kernel.tell({ id: kernel.last("fetchContent").id, result: { size: 7 } }, undefined, [
+      new DataView(bytes.buffer, 0, 0),
+    ]);
+    await failed;
+  });
+
+  test("without its bytes is an error", async () => {
+    const { kernel, client } = await live();
+    const text = client.content(CHAT, REF);
+    kernel.tell({ id: kernel.last("fetchContent").id, result: { size: 7 } });
+    await expect(text).rejects.toThrow("not of the protocol");
   });
 });

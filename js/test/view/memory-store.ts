@@ -2,7 +2,7 @@
 import { type Signal, signal } from "@preact/signals";
 import { reduceChat, reduceRoot, reduceSession } from "../../src/state/reduce";
 import type { Action, ChatState, RootState, SessionState, SessionSummary } from "../../src/state/types.gen";
-import type { Connection, Older, Store, ViewLink } from "../../src/view/store";
+import type { Connection, ContentRef, Older, Store, ViewLink } from "../../src/view/store";
 
 export const SESSION = "eliza:/one";
 export const CHAT = `${SESSION}/chat`;
@@ -38,6 +38,10 @@ export class MemoryStore implements Store {
   fetchOlder(channel: string, limit: number): Promise<void> {
     this.fetched.push({ channel, limit });
     return Promise.resolve();
+  }
+
+  content(channel: string, ref: ContentRef): Promise<string> {
+    return this.request("fetchContent", { channel, ...ref });
   }
 
   dispatch(channel: string, action: Action): void {

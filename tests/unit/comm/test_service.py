@@ -30,9 +30,9 @@ class Page:
         self.service = Service(host, self._tell)
         self._id = 0
 
-    def _tell(self, client_id: str, message: dict[str, Any]) -> None:
+    def _tell(self, client_id: str, message: dict[str, Any], buffers: tuple[bytes, ...] = ()) -> None:
         if client_id == self.client_id:
-            self.told.put(message)
+            self.told.put({**message, "buffers": buffers} if buffers else message)
 
     def say(self, method: str, params: object, **more: object) -> None:
         message = {"jsonrpc": "2.0", "v": 1, "clientId": self.client_id, "method": method, "params": params, **more}

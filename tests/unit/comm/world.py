@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,7 @@ class World:
     def start_kernel(self) -> None:
         """A kernel, with one tab; the one before it, if any, is gone."""
         self.host = host = Host(self.loop)
-        self.service = Service(host, lambda client_id, message: self._send(host, client_id, message), turns=self._turns)
+        self.service = Service(host, partial(self._send, host), turns=self._turns)
         self.conversation = host.open(find("eliza"), cwd=Path.cwd(), tab_id=TAB)
         self.session, self.chat = self.conversation.session.uri, self.conversation.chat.uri
         self.uris = (ROOT, self.session, self.chat)
@@ -71,7 +72,7 @@ class World:
         if envelope.rejection_reason is None:
             self.history[self.host.host_id, channel.uri].append(channel.state)
 
-    def _send(self, host: Host, client_id: str, message: dict[str, Any]) -> None:
+    def _send(self, host: Host, client_id: str, message: dict[str, Any], _buffers: tuple[bytes, ...] = ()) -> None:
         if host is not self.host:
             return  # it is gone
         if message.get("method") == "actions":

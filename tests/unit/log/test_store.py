@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from agentnb.errors import LogDamaged, LogError, LogUnavailable, UnknownSession
 from agentnb.log import database
 from agentnb.log.location import log_location
-from agentnb.log.record import Batch, Content, SessionRecord, TurnRecord
+from agentnb.log.record import Batch, SessionRecord, TurnRecord
 from agentnb.log.store import Store
 from agentnb.state import (
     Action,
@@ -147,16 +147,14 @@ def test_text_is_stored_once_and_not_by_the_chunk(path: Path) -> None:
         assert connection.execute("SELECT count(*), sum(length(envelope)) < 6000 FROM entries").fetchone() == (4, 1)
 
 
-def test_large_content_is_kept_with_its_session_and_goes_with_it(path: Path) -> None:
+def test_a_session_that_is_forgotten_is_gone(path: Path) -> None:
     kernel = Kernel(path)
     kernel.turn("Draw.", "Here.")
-    picture = Content(URI, "image/png", bytes(range(256)))
-    kernel.batch.contents["agentnb-content:/1"] = picture
     kernel.writes()
-    assert kernel.store.content("agentnb-content:/1") == picture
     assert kernel.store.forget(URI)
-    assert kernel.store.content("agentnb-content:/1") is None
     assert kernel.store.sessions() == []
+    with pytest.raises(UnknownSession):
+        kernel.store.load(URI)
     assert not kernel.store.forget(URI)
 
 
@@ -200,7 +198,6 @@ def test_a_session_without_a_turn_is_not_listed(path: Path) -> None:
 def test_a_log_that_was_never_written_is_empty(path: Path) -> None:
     store = Store(path, "host")
     assert store.sessions() == []
-    assert store.content("x") is None
     with pytest.raises(UnknownSession, match=r"agentnb\.sessions"):
         store.load(URI)
     assert not path.exists()
