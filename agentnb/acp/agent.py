@@ -6,15 +6,15 @@ what it wants of us is answered by the services (:mod:`agentnb.acp.services`).
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 from typing import TYPE_CHECKING, Any
 
 from agentnb.acp.fields import mapping, objects, text
+from agentnb.acp.opening import Opening
 from agentnb.acp.peer import Peer
 from agentnb.acp.services import client_capabilities, own_info, serve
 from agentnb.acp.sessions import NewSession, Sessions
-from agentnb.errors import AgentnbError, AgentStartFailed, ProtocolError
+from agentnb.errors import AgentnbError, AgentStartFailed, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -113,6 +113,11 @@ class Agent:
         return self._peer.stderr_tail
 
     @property
+    def unaddressed(self) -> tuple[tuple[str, Any], ...]:
+        """The last notifications that named no session, ``(method, params)`` as sent."""
+        return tuple(self._sessions.unaddressed)
+
+    @property
     def stray(self) -> int:
         """How many lines it wrote to stdout that were no message."""
         return self._peer.stray
@@ -131,8 +136,25 @@ class Agent:
         """Wait until it is gone and nothing that it started is left."""
         await self._peer.wait_closed()
 
+    def offers(self, ability: str) -> bool:
+        """Whether the agent can do something with sessions that not every agent can.
+
+        Args:
+            ability: ``"load"``, or a name in ACP's ``sessionCapabilities``: ``"resume"``, ``"fork"``, ``"list"``,
+                ``"close"``, ``"delete"``, ``"additionalDirectories"``.
+        """
+        if ability == "load":
+            return self.capabilities.get("loadSession") is True
+        return mapping(self.capabilities.get("sessionCapabilities")).get(ability) is not None
+
     async def new_session(
-        self, cwd: str, mcp_servers: Sequence[dict[str, Any]], listener: Listener, *, timeout: float | None = None
+        self,
+        cwd: str,
+        mcp_servers: Sequence[dict[str, Any]],
+        listener: Listener,
+        *,
+        directories: Sequence[str] = (),
+        timeout: float | None = None,
     ) -> NewSession:
         """Open a session (ACP ``session/new``).
 
@@ -142,30 +164,84 @@ class Agent:
             cwd: Absolute path of the workspace; file access is confined to it.
             mcp_servers: MCP servers for the agent, as ACP wants them.
             listener: Who hears what is said.
+            directories: More folders to work in (ACP ``additionalDirectories``), where the agent offers that.
             timeout: The longest wait, in seconds; by default the spec's ``initialize_timeout``.
 
         Raises:
             AuthenticationRequired: If the agent wants a login first; its methods are named.
             AgentError: If it refuses, does not answer, or is gone.
         """
-        params = {"cwd": cwd, "mcpServers": list(mcp_servers)}
-        return await self._open("session/new", params, listener, timeout)
+        return await self._open("session/new", self._setup(cwd, mcp_servers, directories), listener, timeout)
 
     async def load_session(
-        self, session_id: str, cwd: str, mcp_servers: Sequence[dict[str, Any]], listener: Listener
+        self,
+        session_id: str,
+        cwd: str,
+        mcp_servers: Sequence[dict[str, Any]],
+        listener: Listener,
+        *,
+        directories: Sequence[str] = (),
+        history: bool = True,
     ) -> NewSession:
         """Open an old session; *listener* hears all of it again (ACP ``session/load``).
+
+        Args:
+            session_id: The agent's id of it.
+            cwd: As for :meth:`new_session`.
+            mcp_servers: As for :meth:`new_session`.
+            listener: Who hears what is said.
+            directories: As for :meth:`new_session`.
+            history: False where the listener has the transcript: then of what is replayed it hears only how the
+                session is now (commands, mode, options, title, usage).
 
         Raises:
             AgentError: If it refuses, does not answer, or is gone.
         """
-        params = {"sessionId": session_id, "cwd": cwd, "mcpServers": list(mcp_servers)}
-        return await self._open("session/load", params, listener, None)
+        params = {"sessionId": session_id, **self._setup(cwd, mcp_servers, directories)}
+        return await self._open("session/load", params, listener, history=history)
+
+    async def resume_session(
+        self,
+        session_id: str,
+        cwd: str,
+        mcp_servers: Sequence[dict[str, Any]],
+        listener: Listener,
+        *,
+        directories: Sequence[str] = (),
+    ) -> NewSession:
+        """Go on with an old session without hearing it again (ACP ``session/resume``).
+
+        Raises:
+            AgentError: If it refuses, does not answer, or is gone.
+        """
+        params = {"sessionId": session_id, **self._setup(cwd, mcp_servers, directories)}
+        return await self._open("session/resume", params, listener, history=False)
+
+    async def fork_session(
+        self,
+        session_id: str,
+        cwd: str,
+        mcp_servers: Sequence[dict[str, Any]],
+        listener: Listener,
+        *,
+        directories: Sequence[str] = (),
+    ) -> NewSession:
+        """Open a copy of a session that goes its own way (ACP ``session/fork``).
+
+        Raises:
+            AgentError: If it refuses, does not answer, or is gone.
+        """
+        params = {"sessionId": session_id, **self._setup(cwd, mcp_servers, directories)}
+        return await self._open("session/fork", params, listener)
 
     async def list_sessions(self, cwd: str | None = None, cursor: str | None = None) -> dict[str, Any]:
         """The sessions that the agent keeps, one page of them as sent (ACP ``session/list``)."""
         params = {name: value for name, value in (("cwd", cwd), ("cursor", cursor)) if value is not None}
         return mapping(await self._peer.request("session/list", params))
+
+    async def delete_session(self, session_id: str) -> None:
+        """Make the agent forget an old session for good (ACP ``session/delete``)."""
+        await self._peer.request("session/delete", {"sessionId": session_id})
 
     def prompt(self, session_id: str, blocks: Sequence[dict[str, Any]], done: Done) -> None:
         """Start a turn (ACP ``session/prompt``).
@@ -207,13 +283,28 @@ class Agent:
         """Log in with one of :attr:`auth_methods` (ACP ``authenticate``)."""
         await self._peer.request("authenticate", {"methodId": method_id}, timeout)
 
+    async def logout(self) -> None:
+        """Make the agent forget its login (ACP ``logout``)."""
+        await self._peer.request("logout", {})
+
+    async def extend(self, method: str, params: dict[str, Any], timeout: float | None = None) -> Any:
+        """Ask something that the protocol leaves to the two sides (ACP extension methods, ``_name/method``).
+
+        Raises:
+            UsageError: If *method* does not begin with an underscore.
+            AgentError: If the agent refuses, does not answer, or is gone.
+        """
+        if not method.startswith("_"):
+            raise UsageError(f"{method!r} is no extension method.", hint="Their names begin with an underscore.")
+        return await self._peer.request(method, params, timeout)
+
     async def close_session(self, session_id: str) -> None:
         """Free a session: its terminals end, nothing more is delivered, and the agent is told if it can be."""
         route = self._sessions.forget(session_id)
         self._models.discard(session_id)
         if route is not None:
             await route.terminals.close()
-        if "close" in mapping(self.capabilities.get("sessionCapabilities")) and not self.closed:
+        if self.offers("close") and not self.closed:
             with contextlib.suppress(AgentnbError):
                 await self._peer.request("session/close", {"sessionId": session_id}, _CLOSE_TIMEOUT)
 
@@ -226,6 +317,12 @@ class Agent:
         await self._peer.stop(patience)
 
     # --- inside ---
+
+    def _setup(self, cwd: str, mcp_servers: Sequence[dict[str, Any]], directories: Sequence[str]) -> dict[str, Any]:
+        setup: dict[str, Any] = {"cwd": cwd, "mcpServers": list(mcp_servers)}
+        if directories and self.offers("additionalDirectories"):
+            setup["additionalDirectories"] = list(directories)
+        return setup
 
     async def _initialize(self, client_info: dict[str, str], timeout: float | None) -> None:
         params = {
@@ -243,53 +340,20 @@ class Agent:
         self._peer.auth_methods = tuple(objects(answer.get("authMethods")))
         self._peer.started = True
 
-    async def _open(self, method: str, params: dict[str, Any], listener: Listener, timeout: float | None) -> NewSession:
-        loop = asyncio.get_running_loop()
-        opened: asyncio.Future[NewSession] = loop.create_future()
-        known = str(params.get("sessionId", ""))
-
-        def done(result: Any, error: AgentnbError | None) -> None:
-            self._sessions.expected()
-            if opened.done():
-                return
-            try:
-                new = self._new_session(params, result, error)
-            except AgentnbError as failure:
-                opened.set_exception(failure)
-                return
-            if not known:
-                route = self._sessions.open(new.session_id, listener, params["cwd"])
-                loop.call_soon(loop.call_soon, route.release)  # behind the step in which the caller takes its answer
-            opened.set_result(new)
-
-        def too_late() -> None:
-            if not opened.done():
-                opened.set_exception(self._peer.no_answer(method, limit))
-
-        if known:  # an old session is replayed before the answer
-            self._sessions.open(known, listener, params["cwd"]).release()
-        self._sessions.expect()
-        self._peer.call(method, params, done)
-        limit = self.spec.initialize_timeout if timeout is None else timeout
-        late = loop.call_later(limit, too_late)
-        try:
-            return await opened
-        except BaseException:
-            self._sessions.forget(known)
-            raise
-        finally:
-            late.cancel()
-
-    def _new_session(self, params: dict[str, Any], result: Any, error: AgentnbError | None) -> NewSession:
-        if error is not None:
-            raise error
-        answer = mapping(result)
-        session_id = params.get("sessionId", answer.get("sessionId"))
-        if not isinstance(session_id, str) or not session_id:
-            raise ProtocolError(f"{self.spec.title} opened a session without an id.", hint="Is it an ACP agent?")
-        if isinstance(answer.get("models"), dict):
-            self._models.add(session_id)
-        return NewSession(session_id=session_id, raw=answer)
+    async def _open(
+        self,
+        method: str,
+        params: dict[str, Any],
+        listener: Listener,
+        timeout: float | None = None,
+        *,
+        history: bool = True,
+    ) -> NewSession:
+        opening = Opening(self._peer, self._sessions, method, params, listener, history=history)
+        new = await opening.run(timeout)
+        if isinstance(new.raw.get("models"), dict):
+            self._models.add(new.session_id)
+        return new
 
     async def _serve(self, method: str, params: dict[str, Any]) -> Any:
         return await serve(method, params, self._sessions, self.spec.capabilities)

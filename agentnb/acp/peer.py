@@ -112,9 +112,13 @@ class Peer:
         except TimeoutError as error:
             raise self.no_answer(method, limit) from error
 
-    def call(self, method: str, params: dict[str, Any], done: Done) -> None:
-        """Ask it something; *done* gets ``(result, error)`` inline, in the order of the wire."""
-        self._connection.call(method, params, partial(self._answered, method, done))
+    def call(self, method: str, params: dict[str, Any], done: Done) -> int:
+        """Ask it something; *done* gets ``(result, error)`` inline, in the order of the wire.
+
+        Returns:
+            The request's id.
+        """
+        return self._connection.call(method, params, partial(self._answered, method, done))
 
     def notify(self, method: str, params: dict[str, Any]) -> None:
         """Tell it something."""
@@ -140,7 +144,7 @@ class Peer:
         return AgentError(f"{self.spec.title} did not answer {method} within {limit:g} s.", hint="Restart the agent.")
 
     def _refused(self, method: str, error: RpcError) -> AgentError:
-        failure = refused(self.spec.title, method, error, self.auth_methods, self.spec.login)
+        failure = refused(self.spec.title, method, error, self.auth_methods, self.spec.login, self.spec.command)
         message = failure.message if self._process is None else self._process.redact(failure.message)
         if not isinstance(failure, AgentRefused):
             return type(failure)(message, hint=failure.hint)

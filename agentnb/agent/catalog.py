@@ -37,11 +37,17 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         read_text_file: Whether ``fs/read_text_file`` is offered.
         write_text_file: Whether ``fs/write_text_file`` is offered.
         terminal: Whether the ``terminal/*`` methods are offered.
+        elicitation: Whether questions to the user (``elicitation/create``, form and url) are offered.
+        boolean_options: Whether config options that are on or off are understood.
+        terminal_login: Whether logins that are a command to type are understood.
     """
 
     read_text_file: bool = True
     write_text_file: bool = True
     terminal: bool = True
+    elicitation: bool = True
+    boolean_options: bool = True
+    terminal_login: bool = True
 
 
 class AgentSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

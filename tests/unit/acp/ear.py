@@ -70,6 +70,8 @@ class Ear:
         self.calls = 0
         self.asked: list[dict[str, Any]] = []
         self.doors: list[Door] = []
+        self.elsewhere: list[str] = []
+        self.extensions: list[tuple[str, Any]] = []
         self.terminals: list[Any] = []
         self.error: AgentnbError | None = None
         self.gone = asyncio.Event()
@@ -90,6 +92,19 @@ class Ear:
         self.asked.append(params)
         self.question.set()
         return permission_outcome(await self.answer)
+
+    async def elicit(self, params: dict[str, Any]) -> dict[str, Any]:
+        self.asked.append(params)
+        self.question.set()
+        return {"action": "decline"}
+
+    def elicited(self, elicitation_id: str) -> None:
+        self.elsewhere.append(elicitation_id)
+        self.spoken.set()
+
+    def extension(self, method: str, params: Any) -> None:
+        self.extensions.append((method, params))
+        self.spoken.set()
 
     async def authorize(self, door: Door) -> None:
         self.doors.append(door)
