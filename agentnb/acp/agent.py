@@ -39,6 +39,7 @@ class Agent:
         spec: What was launched.
         info: The agent's ``agentInfo``: name, title, version; empty when it says nothing.
         capabilities: Its ``agentCapabilities``, as sent.
+        stopped: Whether we ended it, or are about to.
 
     Example:
         >>> agent = await Agent.launch(find("eliza"), cwd=Path.cwd())  # doctest: +SKIP
@@ -50,6 +51,7 @@ class Agent:
         self.spec = spec
         self.info: dict[str, Any] = {}
         self.capabilities: dict[str, Any] = {}
+        self.stopped = False
         self._models: set[str] = set()
         self._sessions = Sessions()
         self._peer = Peer(spec, on_notifications=self._sessions.deliver, on_request=self._serve, on_lost=self._lost)
@@ -106,6 +108,17 @@ class Agent:
     def prompt_capabilities(self) -> dict[str, Any]:
         """What a prompt may hold besides text (ACP ``promptCapabilities``)."""
         return mapping(self.capabilities.get("promptCapabilities"))
+
+    @property
+    def mcp_capabilities(self) -> dict[str, Any]:
+        """Which MCP servers it can reach besides those on stdio (ACP ``mcpCapabilities``)."""
+        return mapping(self.capabilities.get("mcpCapabilities"))
+
+    @property
+    def steers(self) -> bool:
+        """Whether a prompt sent while another runs goes into that turn, as the catalogue or the agent says."""
+        own = mapping(self.capabilities.get("_meta")).values()
+        return self.spec.steering or any(mapping(each).get("promptQueueing") is True for each in own)
 
     @property
     def stderr_tail(self) -> str:
@@ -314,6 +327,7 @@ class Agent:
         Args:
             patience: How long, in seconds, it may take to leave by itself.
         """
+        self.stopped = True
         await self._peer.stop(patience)
 
     # --- inside ---

@@ -109,7 +109,7 @@ def _question(name: str, schema: dict[str, Any], *, required: bool) -> ChatInput
         case "string" if options := _options(schema, "oneOf", default):
             return ChatInputSingleSelectQuestion(**common, options=options)
         case "string":
-            limits = {"min": count(schema.get("minLength")), "max": count(schema.get("maxLength"))}
+            limits: dict[str, Any] = {"min": count(schema.get("minLength")), "max": count(schema.get("maxLength"))}
             return ChatInputTextQuestion(
                 **common, **limits, format=text(schema.get("format")), default_value=text(default)
             )
@@ -141,7 +141,7 @@ def _options(schema: dict[str, Any], titled: str, default: Any) -> tuple[ChatInp
     )
 
 
-def _range(schema: dict[str, Any]) -> dict[str, int | float | None]:
+def _range(schema: dict[str, Any]) -> dict[str, Any]:
     return {"min": _number(schema.get("minimum")), "max": _number(schema.get("maximum"))}
 
 
@@ -185,7 +185,6 @@ def _wrong(question: ChatInputQuestion, value: Any) -> str | None:
             if not isinstance(value, list) or not set(chosen) <= {option.id for option in question.options}:
                 return "must be some of the choices"
             return _outside(len(chosen), question, "many")
-    return None
 
 
 def _outside(size: float, question: Any, word: str) -> str | None:

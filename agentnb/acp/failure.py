@@ -79,6 +79,7 @@ def refused(
     title: str,
     method: str,
     error: RpcError,
+    *,
     methods: Sequence[dict[str, Any]],
     login: str | None,
     program: Sequence[str] = (),

@@ -51,7 +51,7 @@ def login_ways(methods: Iterable[Any], program: Sequence[str] = ()) -> tuple[Log
         program: The agent's own command, which a terminal login's arguments go to.
 
     Example:
-        >>> login_ways([{"id": "in", "name": "Log in", "type": "terminal", "args": ["login"]}], ["kimi", "acp"])[0].command
+        >>> login_ways([{"id": "in", "type": "terminal", "args": ["login"]}], ["kimi", "acp"])[0].command
         'kimi login'
     """
     return tuple(_way(method, program) for method in objects(list(methods)) if text(method.get("id")))

@@ -12,7 +12,11 @@ from agentnb.errors import AgentnbError, ProtocolError
 if TYPE_CHECKING:
     from agentnb.acp.listener import Listener
     from agentnb.acp.peer import Peer
-    from agentnb.acp.sessions import Sessions
+    from agentnb.acp.sessions import Route, Sessions
+
+
+def _release(route: Route) -> None:
+    route.release()
 
 
 class Opening:
@@ -87,7 +91,7 @@ class Opening:
         loop = asyncio.get_running_loop()
         if not self._known:
             route = self._sessions.open(new.session_id, self._listener, self._params["cwd"])
-            loop.call_soon(loop.call_soon, route.release)  # behind the step in which the caller takes its answer
+            loop.call_soon(loop.call_soon, _release, route)  # behind the step in which the caller takes its answer
         elif not self._history:
             self._sessions.release(self._known, history=False)
         self._opened.set_result(new)

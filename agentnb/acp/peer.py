@@ -144,7 +144,8 @@ class Peer:
         return AgentError(f"{self.spec.title} did not answer {method} within {limit:g} s.", hint="Restart the agent.")
 
     def _refused(self, method: str, error: RpcError) -> AgentError:
-        failure = refused(self.spec.title, method, error, self.auth_methods, self.spec.login, self.spec.command)
+        spec = self.spec
+        failure = refused(spec.title, method, error, methods=self.auth_methods, login=spec.login, program=spec.command)
         message = failure.message if self._process is None else self._process.redact(failure.message)
         if not isinstance(failure, AgentRefused):
             return type(failure)(message, hint=failure.hint)

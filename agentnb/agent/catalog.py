@@ -64,6 +64,7 @@ class AgentSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         icon: An SVG document or a ``data:`` URI, if there is one.
         homepage: Where to read about it.
         capabilities: What it is offered.
+        steering: Whether a prompt sent while another runs goes into that turn.
         initialize_timeout: How long its start may take, in seconds; Python agents have been seen to need 37.
 
     Example:
@@ -81,6 +82,7 @@ class AgentSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     icon: str | None = None
     homepage: str | None = None
     capabilities: Capabilities = Capabilities()
+    steering: bool = False
     initialize_timeout: float = 60.0
 
 

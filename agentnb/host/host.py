@@ -29,10 +29,11 @@ from agentnb.state import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
     from pathlib import Path
 
     from agentnb.agent.catalog import AgentSpec
+    from agentnb.agent.mcp import McpServer
     from agentnb.policy.decision import Mode
     from agentnb.state import Action, ActionOrigin
 
@@ -72,10 +73,21 @@ class Host:
         mode: Mode = "ask",
         title: str | None = None,
         tab_id: str | None = None,
+        mcp_servers: Sequence[McpServer] = (),
+        directories: Sequence[Path] = (),
     ) -> Conversation:
         """Open a session with *spec*; its agent starts in the background."""
-        tab_id = tab_id or str(uuid.uuid4())
-        conversation = Conversation(self, spec, tab_id=tab_id, cwd=cwd, env=env or {}, mode=mode, title=title)
+        conversation = Conversation(
+            self,
+            spec,
+            tab_id=tab_id or str(uuid.uuid4()),
+            cwd=cwd,
+            env=env or {},
+            mode=mode,
+            title=title,
+            mcp_servers=mcp_servers,
+            directories=directories,
+        )
         self.add(conversation)
         return conversation
 

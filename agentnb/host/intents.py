@@ -13,12 +13,15 @@ from msgspec.structs import replace
 from agentnb.errors import AgentnbError
 from agentnb.host.clock import now_ms
 from agentnb.state import (
+    ChatInputAnswerChanged,
+    ChatInputCompleted,
     ChatPendingMessageRemoved,
     ChatPendingMessageSet,
     ChatQueuedMessagesReordered,
     ChatToolCallConfirmed,
     ChatTurnCancelled,
     ChatTurnStarted,
+    PendingMessageKind,
     SessionIsReadChanged,
     SessionTitleChanged,
     ToolCallPendingConfirmationState,
@@ -49,6 +52,10 @@ def carry_out(host: Host, channel: str, action: Action, origin: ActionOrigin) ->
             _prompt(conversation, turn_id, message, origin)
         case ChatPendingMessageSet():
             _set_pending(conversation, action, origin)
+        case ChatInputAnswerChanged():
+            _refuse_if(conversation.inputs.change(action, origin))
+        case ChatInputCompleted():
+            _refuse_if(conversation.inputs.complete(action, origin))
         case ChatTurnCancelled(turn_id=turn_id) | ChatPendingMessageRemoved(id=turn_id):
             if not conversation.turns.cancel(turn_id, origin):
                 _reject(f"No turn {turn_id!r} runs or waits.")
@@ -68,6 +75,9 @@ def _prompt(conversation: Conversation, turn_id: str, message: Message, origin: 
 
 
 def _set_pending(conversation: Conversation, action: ChatPendingMessageSet, origin: ActionOrigin) -> None:
+    if action.kind == PendingMessageKind.STEERING:
+        conversation.turns.steer(action.id, action.message, origin)
+        return
     waiting = any(message.id == action.id for message in conversation.chat.state.queued_messages or ())
     if waiting:
         conversation.dispatch(replace(action, time=now_ms()), origin)
@@ -109,6 +119,11 @@ async def _choose(conversation: Conversation, action: XModeChanged | XConfigOpti
         conversation.host.reject(conversation.session, action, origin, str(error))
         return
     conversation.dispatch(replace(action, time=now_ms()), origin)
+
+
+def _refuse_if(reason: str | None) -> None:
+    if reason is not None:
+        _reject(reason)
 
 
 def _reject(reason: str) -> NoReturn:

@@ -48,6 +48,15 @@ class Reducing:
     async def permission(self, params: dict[str, Any]) -> dict[str, Any]:
         raise NotImplementedError
 
+    async def elicit(self, params: dict[str, Any]) -> dict[str, Any]:
+        raise NotImplementedError
+
+    def elicited(self, elicitation_id: str) -> None:
+        raise NotImplementedError
+
+    def extension(self, method: str, params: Any) -> None:
+        raise NotImplementedError
+
     async def authorize(self, door: object) -> None:
         raise NotImplementedError
 

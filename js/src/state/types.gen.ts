@@ -44,6 +44,7 @@ export interface AgentProcess {
   readonly version?: string;
   readonly state: "failed" | "running" | "starting" | "stopped";
   readonly message?: string;
+  readonly steering?: boolean;
 }
 
 /** The chosen custom agent (AHP `AgentSelection`). */
