@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from agentnb.api.session import Session as Session
     from agentnb.api.start import chat as chat
     from agentnb.api.start import start as start
+    from agentnb.api.start import warm as warm
     from agentnb.api.turn import Turn as Turn
     from agentnb.errors import AgentnbError as AgentnbError
 
@@ -35,9 +36,10 @@ _PUBLIC = {
     "resume": "agentnb.api.history",
     "sessions": "agentnb.api.history",
     "start": "agentnb.api.start",
+    "warm": "agentnb.api.start",
 }
 
-__all__ = ["AgentnbError", "Session", "Turn", "__version__", "agents", "chat", "resume", "sessions", "start"]
+__all__ = ["AgentnbError", "Session", "Turn", "__version__", "agents", "chat", "resume", "sessions", "start", "warm"]
 
 
 def __getattr__(name: str) -> Any:

@@ -49,8 +49,8 @@ def mcp_servers(given: Iterable[Any] | Mapping[str, Any] | None) -> tuple[McpSer
     Args:
         given: A list of servers, or a mapping of names to servers as in other tools' ``mcp.json``. A server is a
             mapping with ``command`` (and ``args``, ``env``) or with ``url`` (and ``headers``; ``type`` is ``"http"``
-            unless it says ``"sse"``), or an :class:`McpServer`. ``env`` and ``headers`` are mappings, or lists of ``name`` and
-            ``value`` as in ACP.
+            unless it says ``"sse"``), or an :class:`McpServer`. ``env`` and ``headers`` are mappings, or lists of
+            ``name`` and ``value`` as in ACP.
 
     Raises:
         UsageError: If one makes no sense, or two have the same name.

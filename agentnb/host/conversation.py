@@ -10,6 +10,7 @@ from agentnb.host.channel import Channel
 from agentnb.host.clock import now_ms
 from agentnb.host.inputs import Inputs
 from agentnb.host.life import Life
+from agentnb.host.login import log_in_with
 from agentnb.host.permissions import Permissions
 from agentnb.host.turns import Turns
 from agentnb.state import (
@@ -203,6 +204,16 @@ class Conversation:
             self.turns.cancel(active.id)
         await self.life.leave()
         self.host.forget(self)
+
+    async def login(self, method: str | None = None) -> None:
+        """Log in at the agent in the way called *method*, without asking; then open the session.
+
+        Raises:
+            UsageError: If there is no such way, or none that the agent can do by itself.
+            AgentError: If the agent cannot be started, or does not accept the login.
+        """
+        await log_in_with(await self.host.agents.acquire(self), method)
+        await self.ready()
 
     async def restart(self) -> None:
         """Stop the agent's process and start it anew; the transcript stays."""

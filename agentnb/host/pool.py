@@ -7,6 +7,7 @@ slowly (:mod:`agentnb.host.backoff`).
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from typing import TYPE_CHECKING
 from weakref import WeakSet
 
@@ -46,6 +47,7 @@ class AgentPool:
         self._launches: dict[Key, asyncio.Task[Agent]] = {}
         self._users: dict[Key, set[str]] = {}
         self._backoffs: dict[Key, Backoff] = {}
+        self._closed = False
         self._dead: WeakSet[Agent] = WeakSet()
 
     async def acquire(self, conversation: Conversation) -> Agent:
@@ -77,6 +79,14 @@ class AgentPool:
             self._loop.later(self._warm_seconds, lambda: self._loop.spawn(self._drop(key, WARM)))
         return await asyncio.shield(self._launched(key, spec, cwd, env))
 
+    def begin(self, spec: AgentSpec, cwd: Path, env: Mapping[str, str]) -> None:
+        """As :meth:`warm`, without waiting; a failure is told to the session that comes to need the agent."""
+        self._loop.spawn(self._warm_quietly(spec, cwd, env))
+
+    async def _warm_quietly(self, spec: AgentSpec, cwd: Path, env: Mapping[str, str]) -> None:
+        with contextlib.suppress(AgentError):
+            await self.warm(spec, cwd, env)
+
     def history(self, conversation: Conversation) -> Backoff:
         """How often *conversation*'s agent died in a row."""
         key = _key(conversation.spec, conversation.cwd, conversation.env)
@@ -89,11 +99,14 @@ class AgentPool:
             self.history(conversation).died()
 
     async def stop_all(self) -> None:
-        """Stop every agent."""
+        """Stop every agent; none is started any more."""
+        self._closed = True
         launches, self._launches = list(self._launches.values()), {}
         await asyncio.gather(*(_stop(launch) for launch in launches))
 
     def _launched(self, key: Key, spec: AgentSpec, cwd: Path, env: Mapping[str, str]) -> asyncio.Task[Agent]:
+        if self._closed:
+            raise AgentError("The host is closed; no agent is started any more.", hint="Restart the kernel.")
         launch = self._launches.get(key)
         if launch is None or _is_over(launch):
             launch = self._launches[key] = self._loop.spawn(self._launch(key, spec, cwd, env))

@@ -235,9 +235,9 @@ def _cancel(tabs: Tabs, name: str) -> Note:
 def _restart(tabs: Tabs, name: str) -> Note:
     session = tabs.find(name or None)
     session.restart()
-    return Note(
-        f"Started {session.agent} anew in the tab {tabs.name_of(session)!r}; it has forgotten the conversation."
-    )
+    process = session.state.agent_process
+    said = f" {process.message}" if process is not None and process.message else ""
+    return Note(f"Started {session.agent} anew in the tab {tabs.name_of(session)!r}.{said}")
 
 
 def _resume(tabs: Tabs, tab_id: str) -> Note:

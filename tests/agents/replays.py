@@ -9,15 +9,14 @@ import itertools
 import json
 import sys
 from collections import deque
+from pathlib import Path
 
 import wire
-
-ANSWERED = {"session/prompt", "session/new", "session/load", "initialize"}
 
 
 def entries(path, number):
     found = -1
-    with open(path, encoding="utf-8") as recording:
+    with Path(path).open(encoding="utf-8") as recording:
         for line in recording:
             entry = json.loads(line)
             found += entry["dir"] == "meta" and "spawn" in entry["msg"]
@@ -26,7 +25,9 @@ def entries(path, number):
 
 
 class Player:
-    def __init__(self):
+    def __init__(self, answered):
+        self.answered = answered  # ids of the requests that the recorded agent answered
+        self.open = []  # prompts that it never answered
         self.ids = {}  # recorded id of a client's request: its id now
         self.session = None
         self.early = deque()
@@ -36,8 +37,18 @@ class Player:
             if self.matches(message, received):
                 if "method" in message and "id" in message:
                     self.ids[json.dumps(message["id"])] = received["id"]
+                if message.get("method") == "session/prompt" and message["id"] not in self.answered:
+                    self.open.append(received["id"])
                 return
-            self.early.append(received)
+            if not self.unstick(received):
+                self.early.append(received)
+
+    def unstick(self, received):
+        """One recorded client cancelled without answering what was asked, and the agent hung; ours answers."""
+        if "method" in received or not self.open:
+            return False
+        wire.send({"id": self.open.pop(), "result": {"stopReason": "cancelled"}})
+        return True
 
     def _kept(self):
         for _ in range(len(self.early)):
@@ -57,8 +68,8 @@ class Player:
             self.session = (message.get("result") or {}).get("sessionId", self.session)
         wire.raw(json.dumps(message).encode() + b"\n")
 
-    def tell(self, method, **params):
-        wire.send({"method": method, "params": {"sessionId": self.session, **params}})
+    def tell(self, notification, **params):
+        wire.send({"method": notification, "params": {"sessionId": self.session, **params}})
 
     def play(self, entry):
         message = entry["msg"]
@@ -77,9 +88,13 @@ class Player:
                 wire.raw(str(message).encode() + b"\n")
 
 
-player = Player()
-for each in entries(sys.argv[1], int(sys.argv[2])):
+recorded = list(entries(sys.argv[1], int(sys.argv[2])))
+told = [each["msg"] for each in recorded if each["dir"] == "agent->client"]
+player = Player({message["id"] for message in told if "method" not in message})
+for each in recorded:
     player.play(each)
 player.tell("_replay/over")
 while True:
-    wire.receive()
+    request = wire.receive()
+    if "method" in request and "id" in request:
+        wire.refuse(request, -32601, "the recording is over")
