@@ -201,6 +201,7 @@ class Turns:
         self.silence.begin()
         blocks = prompt_blocks(message, agent.prompt_capabilities)
         agent.prompt(session_id, blocks, partial(self._answered, turn_id, message, again))
+        self._conversation.notify()
 
     async def _log_in(self, turn_id: str, message: Message, wanted: AuthenticationRequired) -> None:
         """The agent wants a login for a prompt: let the user log in, then send the prompt once more."""
