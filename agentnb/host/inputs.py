@@ -7,6 +7,7 @@ nobody is there to answer, the agent is told so at once.
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
 
 NOBODY = "Nobody is there to answer: no front end is attached."
 
+EARLY = 20
+"""How many elicitations that were done before they were asked are remembered."""
+
 Answer = tuple[str, dict[str, Any]]
 """``accept``, ``decline`` or ``cancel``, and the values by question."""
 
@@ -44,6 +48,7 @@ class Inputs:
         self._conversation = conversation
         self._open: dict[str, asyncio.Future[Answer]] = {}
         self._elsewhere: dict[str, str] = {}
+        self._done_early: deque[str] = deque(maxlen=EARLY)
         self._asked = 0
 
     async def elicit(self, params: dict[str, Any]) -> dict[str, Any]:
@@ -77,6 +82,8 @@ class Inputs:
         waiting: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self._open[request.id] = waiting
         self._conversation.dispatch(ChatInputRequested(request=request, time=now_ms()))
+        if any(self._elsewhere.get(early) == request.id for early in self._done_early):
+            self._close(request.id, "accept")
         try:
             return await waiting
         except asyncio.CancelledError:  # the agent has taken it back
@@ -110,6 +117,8 @@ class Inputs:
         request_id = self._elsewhere.get(elicitation_id)
         if request_id is not None and request_id in self._open:
             self._close(request_id, "accept")
+        else:  # it overtook the question
+            self._done_early.append(elicitation_id)
 
     def cancel_all(self) -> None:
         """Answer every open request with ``cancel`` (the turn is over)."""

@@ -48,6 +48,7 @@ class AgentPool:
         self._users: dict[Key, set[str]] = {}
         self._backoffs: dict[Key, Backoff] = {}
         self._closed = False
+        self._alive: set[Agent] = set()
         self._dead: WeakSet[Agent] = WeakSet()
 
     async def acquire(self, conversation: Conversation) -> Agent:
@@ -103,6 +104,7 @@ class AgentPool:
         self._closed = True
         launches, self._launches = list(self._launches.values()), {}
         await asyncio.gather(*(_stop(launch) for launch in launches))
+        await asyncio.gather(*(agent.wait_closed() for agent in tuple(self._alive)))
 
     def _launched(self, key: Key, spec: AgentSpec, cwd: Path, env: Mapping[str, str]) -> asyncio.Task[Agent]:
         if self._closed:
@@ -116,12 +118,19 @@ class AgentPool:
         backoff = self._backoffs.setdefault(key, self.backoff())
         await asyncio.sleep(backoff.seconds)
         try:
-            return await Agent.launch(spec, cwd=cwd, env=env)
+            agent = await Agent.launch(spec, cwd=cwd, env=env)
         except (AgentNotFound, AuthenticationRequired):
             raise
         except AgentError:
             backoff.died()
             raise
+        self._alive.add(agent)
+        self._loop.spawn(self._until_gone(agent))
+        return agent
+
+    async def _until_gone(self, agent: Agent) -> None:
+        await agent.wait_closed()
+        self._alive.discard(agent)
 
     async def _drop(self, key: Key, user: str) -> None:
         users = self._users.get(key, set())

