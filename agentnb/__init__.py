@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from agentnb.api.agents import agents as agents
     from agentnb.api.history import resume as resume
     from agentnb.api.history import sessions as sessions
+    from agentnb.api.agents import doctor as doctor
     from agentnb.api.session import Session as Session
     from agentnb.api.start import chat as chat
     from agentnb.api.start import start as start
@@ -35,11 +36,12 @@ _PUBLIC = {
     "chat": "agentnb.api.start",
     "resume": "agentnb.api.history",
     "sessions": "agentnb.api.history",
+    "doctor": "agentnb.api.agents",
     "start": "agentnb.api.start",
     "warm": "agentnb.api.start",
 }
 
-__all__ = ["AgentnbError", "Session", "Turn", "__version__", "agents", "chat", "resume", "sessions", "start", "warm"]
+__all__ = ["AgentnbError", "Session", "Turn", "__version__", "agents", "chat", "doctor", "resume", "sessions", "start", "warm"]
 
 
 def __getattr__(name: str) -> Any:

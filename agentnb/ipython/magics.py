@@ -10,6 +10,7 @@ from IPython.core.magic import Magics, line_cell_magic, line_magic, magics_class
 from IPython.display import display
 
 from agentnb.api.agents import agents as known_agents
+from agentnb.api.agents import doctor
 from agentnb.api.history import resume, sessions
 from agentnb.errors import UsageError
 from agentnb.ipython.arguments import parse
@@ -121,6 +122,7 @@ class AgentMagics(Magics):
             %agents                   the open tabs (the current one is marked)
             %agents list              the same
             %agents known             the agents that can be talked to, and what to type for those missing
+            %agents doctor [NAMES]    start each agent for a moment: missing, too old, not logged in, and what to type
             %agents use NAME          make the tab NAME the one that %agent talks to
             %agents new [AGENT] [NAME]  open a tab
             %agents cancel [NAME]     stop the turn that runs in a tab
@@ -250,6 +252,7 @@ def _resume(tabs: Tabs, tab_id: str) -> Note:
 _COMMANDS: dict[str, Callable[[Tabs, str], Any]] = {
     "list": lambda tabs, _: tab_table(tabs),
     "known": lambda *_: known_agents(),
+    "doctor": lambda _, names: doctor(*names.split()),
     "use": _use,
     "new": _new,
     "cancel": _cancel,

@@ -14,6 +14,7 @@ PUBLIC = """
 AgentnbError(message, *, hint=None)
 agents()
 chat(session=None)
+doctor(*names)
 Session
     agent
     answer(request_id, values=None, *, response='accept')

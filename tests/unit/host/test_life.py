@@ -13,6 +13,7 @@ from agentnb.api.session import Session
 from agentnb.host import Host
 from agentnb.host.backoff import Backoff
 from agentnb.host.pool import AgentPool
+from agentnb.state import SystemNotificationResponsePart
 from tests.unit.api.conftest import AGENTS, PATIENCE
 from tests.unit.host.conftest import Open, until
 
@@ -28,7 +29,7 @@ def notices(session: Session) -> str:
     """Everything that the system said in the last turn."""
     snapshot = session.turns[-1].snapshot
     parts = snapshot.response_parts if snapshot is not None else ()
-    return " ".join(str(part.content) for part in parts if type(part).__name__ == "SystemNotificationResponsePart")
+    return " ".join(str(part.content) for part in parts if isinstance(part, SystemNotificationResponsePart))
 
 
 @pytest.mark.parametrize(
