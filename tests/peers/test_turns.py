@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -23,12 +22,9 @@ Start = Callable[..., Session]
 def pending(session: Session) -> list[str]:
     """The tool calls that wait for an answer."""
     active = session.chat.active_turn
-    calls = [part.tool_call for part in (active.response_parts if active else ()) if _is_call(part)]
+    parts = active.response_parts if active is not None else ()
+    calls = [part.tool_call for part in parts if isinstance(part, ToolCallResponsePart)]
     return [call.tool_call_id for call in calls if isinstance(call, ToolCallPendingConfirmationState)]
-
-
-def _is_call(part: Any) -> bool:
-    return isinstance(part, ToolCallResponsePart)
 
 
 def test_a_turn_with_an_edit_and_a_command_that_are_allowed(start: Start, workspace: Path) -> None:
