@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from agentnb.api.agents import agents as agents
+    from agentnb.api.agents import doctor as doctor
     from agentnb.api.history import resume as resume
     from agentnb.api.history import sessions as sessions
-    from agentnb.api.agents import doctor as doctor
     from agentnb.api.session import Session as Session
     from agentnb.api.start import chat as chat
     from agentnb.api.start import start as start
@@ -41,7 +41,19 @@ _PUBLIC = {
     "warm": "agentnb.api.start",
 }
 
-__all__ = ["AgentnbError", "Session", "Turn", "__version__", "agents", "chat", "doctor", "resume", "sessions", "start", "warm"]
+__all__ = [
+    "AgentnbError",
+    "Session",
+    "Turn",
+    "__version__",
+    "agents",
+    "chat",
+    "doctor",
+    "resume",
+    "sessions",
+    "start",
+    "warm",
+]
 
 
 def __getattr__(name: str) -> Any:

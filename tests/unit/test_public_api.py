@@ -15,6 +15,7 @@ AgentnbError(message, *, hint=None)
 agents()
 chat(session=None)
 doctor(*names)
+resume(session, *, command=None, permissions='ask')
 Session
     agent
     answer(request_id, values=None, *, response='accept')
@@ -38,6 +39,7 @@ Session
     title
     turns
     waiting
+sessions(search='', *, here=False, limit=50)
 start(agent=None, *, command=None, env=None, cwd=None, permissions='ask', title=None, mcp_servers=(), directories=())
 Turn
     add_done_callback(callback)
@@ -56,11 +58,7 @@ Turn
     tool_calls
     usage
     wait(timeout=None)
-agents()
-chat(session=None)
-resume(session, *, command=None, permissions='ask')
-sessions(search='', *, here=False, limit=50)
-start(agent=None, *, command=None, env=None, cwd=None, permissions='ask', title=None)
+warm(agent=None, *, command=None, env=None, cwd=None)
 """
 HEAVY = ["acp", "anywidget", "asyncio", "IPython", "ipywidgets", "msgspec", "pydantic", "traitlets"]
 
