@@ -157,8 +157,8 @@ def additions(project: Path | None = None) -> tuple[dict[str, AgentSpec], list[s
     """The agents that the user and the project add, and what is wrong with their files.
 
     The user's files, ``agentnb/agents/*.toml`` in Jupyter's configuration folder (``$JUPYTER_CONFIG_DIR``, else
-    ``~/.jupyter``), may replace an agent that is known. The project's, ``.agentnb/agents/*.toml``, may only add: a repository that you
-    open does not choose what your ``claude`` starts.
+    ``~/.jupyter``), may replace an agent that is known. The project's, ``.agentnb/agents/*.toml``, may only add: a
+    repository that you open does not choose what your ``claude`` starts.
 
     Args:
         project: The project's folder; by default the current one.

@@ -148,7 +148,7 @@ class Conversation:
         return True
 
     def restored(self, agent_session: str | None) -> None:
-        """This session was had in an earlier kernel; the agent knew it as *agent_session*, and takes it up if it can."""
+        """This session was had in an earlier kernel; the agent knew it as *agent_session*, and may take it up."""
         self._named = True
         self.life.had(agent_session)
 

@@ -140,7 +140,7 @@ class Life:
         for action in (*map_session(new.raw), SessionReady(time=now_ms())):
             self._conversation.dispatch(action)
         if self.outcome == "new" and (self._was_ready or taken_up):
-            self._note(f"{self._conversation.spec.title} was started again and does not remember what was said before.")
+            self.note(f"{self._conversation.spec.title} was started again and does not remember what was said before.")
         self._was_ready = True
         self._tell("running", " ".join(self._notices) or None)
         return agent
@@ -157,9 +157,9 @@ class Life:
         servers, unreachable = offered(conversation.mcp_servers, agent.mcp_capabilities)
         directories = [str(folder) for folder in conversation.directories]
         if unreachable:
-            self._note(f"{agent.name} cannot reach these MCP servers: {', '.join(unreachable)}.")
+            self.note(f"{agent.name} cannot reach these MCP servers: {', '.join(unreachable)}.")
         if directories and not agent.offers("additionalDirectories"):
-            self._note(f"{agent.name} takes no further folders: {', '.join(directories)} are not known to it.")
+            self.note(f"{agent.name} takes no further folders: {', '.join(directories)} are not known to it.")
         if self.former is not None:
             old = await self._open_old(agent, self.former, servers, directories)
             if old is not None:
@@ -190,7 +190,8 @@ class Life:
             return old
         return None
 
-    def _note(self, words: str) -> None:
+    def note(self, words: str) -> None:
+        """Keep a word for the user, for the next :meth:`say`."""
         if words not in self._notices:
             self._notices.append(words)
 

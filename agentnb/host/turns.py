@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from agentnb.errors import AgentnbError, AgentRefused, AuthenticationRequired
 from agentnb.host.clock import now_ms
 from agentnb.host.login import log_in
-from agentnb.host.prompt import prompt_blocks
+from agentnb.host.prompt import left_out, prompt_blocks
 from agentnb.host.silence import Silence
 from agentnb.state import (
     ChatError,
@@ -200,6 +200,9 @@ class Turns:
         self._unanswered = 1
         self.silence.begin()
         blocks = prompt_blocks(message, agent.prompt_capabilities)
+        if missing := left_out(blocks, message):
+            self._conversation.life.note(f"{agent.name} cannot take {', '.join(missing)}: it was only told the name.")
+            self._conversation.life.say(turn_id)
         agent.prompt(session_id, blocks, partial(self._answered, turn_id, message, again))
         self._conversation.notify()
 
