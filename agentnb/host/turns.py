@@ -101,6 +101,8 @@ class Turns:
         if active is None or agent is None or session_id is None or not sent or not agent.steers:
             self._put_first(message_id, message, origin)
             return
+        if any(getattr(part, "id", None) == f"steer-{message_id}" for part in active.response_parts):
+            return  # a page that was not sure sent it again
         steering, queued = PendingMessageKind.STEERING, PendingMessageKind.QUEUED
         conversation.dispatch(
             ChatPendingMessageSet(kind=steering, id=message_id, message=message, time=now_ms()), origin
