@@ -20,6 +20,7 @@ class Peer:
         version: The version to drive.
         program: Its program.
         configure: Writes its settings into a home, given the model server's address; returns its environment.
+        finds_sessions: Whether it loads a session that another process of it had.
     """
 
     name: str
@@ -27,6 +28,7 @@ class Peer:
     version: str
     program: str
     configure: Configure
+    finds_sessions: bool = True
 
 
 def write(file: Path, content: object) -> None:
@@ -76,7 +78,7 @@ PEERS = {
     peer.name: peer
     for peer in (
         Peer("opencode", "opencode-ai", "1.18.33", "opencode", opencode),
-        Peer("gemini", "@google/gemini-cli", "0.61.0", "gemini", gemini),
+        Peer("gemini", "@google/gemini-cli", "0.61.0", "gemini", gemini, finds_sessions=False),
         Peer("claude", "@agentclientprotocol/claude-agent-acp", "0.49.0", "claude-agent-acp", claude),
     )
 }

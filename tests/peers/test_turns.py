@@ -12,6 +12,7 @@ import pytest
 
 from agentnb.api.session import Session
 from agentnb.state import ToolCallPendingConfirmationState, ToolCallResponsePart
+from tests.peers.agents import Peer
 from tests.unit.host.conftest import until
 
 pytestmark = pytest.mark.peers
@@ -60,8 +61,11 @@ def test_a_cancel_while_a_permission_is_open(start: Start, workspace: Path) -> N
     assert list(workspace.iterdir()) == []
 
 
-def test_an_old_session_is_loaded_and_shown_once(start: Start) -> None:
-    """By another process, with what was said; after a restart of that, nothing is shown twice."""
+def test_an_old_session_is_loaded_and_shown_once_or_said_to_be_forgotten(peer: Peer, start: Start) -> None:
+    """By another process, with what was said; after a restart of that, nothing is shown twice.
+
+    Gemini CLI 0.61 offers to load sessions and does not find its own: then the user is told.
+    """
     first = start("allow")
     said = first.prompt("Remember the tulips. [[text]]").wait(timeout=SECONDS).raise_for_error().text
     session_id = first._conversation.session_id
@@ -70,11 +74,13 @@ def test_an_old_session_is_loaded_and_shown_once(start: Start) -> None:
     second = start("allow")
     conversation = second._conversation
     reopened = conversation.host.loop.submit(conversation.reopen(session_id)).result(SECONDS)
-    until(second, lambda: said in "".join(turn.text for turn in second.turns), SECONDS)
-    assert reopened == "loaded"
-    assert "tulips" in second.chat.turns[0].message.text
+    assert reopened == ("loaded" if peer.finds_sessions else "new")
+    if peer.finds_sessions:
+        until(second, lambda: said in "".join(turn.text for turn in second.turns), SECONDS)
+        assert "tulips" in second.chat.turns[0].message.text
     shown = [turn.text for turn in second.turns]
     second.restart(timeout=SECONDS)
-    assert conversation.life.outcome in {"resumed", "loaded"}
     assert [turn.text for turn in second.turns] == shown
-    assert second.prompt("Again. [[text]]").wait(timeout=SECONDS).raise_for_error().text
+    again = second.prompt("Again. [[text]]").wait(timeout=SECONDS).raise_for_error()
+    assert again.snapshot is not None
+    assert ("does not remember" in str(again.snapshot.response_parts[0])) == (not peer.finds_sessions)
