@@ -36,6 +36,19 @@ export const lexerOnly = {
   },
 };
 
+const PAGE_ONLY = /\n {2}function (highlightElement|highlightAuto|highlightAll|upgradePluginAPI)\([\s\S]*?\n {2}\}\n/g;
+
+/** We highlight texts in a known language: what highlight.js has for looking through pages and guessing stays out. */
+export const textsOnly = {
+  name: "texts-only",
+  setup(context) {
+    context.onLoad({ filter: /highlight\.js\/lib\/core\.js$/ }, async ({ path }) => {
+      const source = await readFile(path, "utf8");
+      return { contents: source.replace(PAGE_ONLY, "\n  function $1() {}\n") };
+    });
+  },
+};
+
 export const options = {
   bundle: true,
   format: "esm",
@@ -45,7 +58,7 @@ export const options = {
   charset: "utf8",
   jsx: "automatic",
   jsxImportSource: "preact",
-  plugins: [cssText, lexerOnly],
+  plugins: [cssText, lexerOnly, textsOnly],
 };
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
