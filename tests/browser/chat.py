@@ -53,7 +53,7 @@ class Chat:
 
     def expect_banner(self, text: str) -> None:
         """See what it says of the connection."""
-        expect(self.banner).to_contain_text(text, timeout=PATIENCE_MS)
+        expect(self.banner.get_by_text(text)).to_be_visible(timeout=PATIENCE_MS)
 
     def answer(self, turns: int = 1) -> str:
         """The last answer to the letter, once so many have ended."""

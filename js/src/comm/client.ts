@@ -70,7 +70,6 @@ class PageClient implements Client {
   readonly successor = signal<(() => void) | undefined>(undefined);
   #wire: Wire;
   #pulse = new Pulse();
-  #standing: Standing;
   #wasCut = false;
   #isLost = false;
   #ahead: Record<string, number> = {};
@@ -95,7 +94,10 @@ class PageClient implements Client {
     wire.on("msg:custom", this.#listener);
     const manager = wire.widget_manager;
     this.#ends = [
-      watchKernel(manager, () => this.#stand()),
+      watchKernel(manager, () => {
+        this.#stand();
+        this.#ping();
+      }),
       onLive(manager, (show) => {
         if (this.#isLost) this.successor.value = show;
       }),
@@ -359,12 +361,9 @@ class PageClient implements Client {
 
   /** Works out what the reader should know of the connection. */
   #stand(): void {
-    const before = this.#standing;
-    const now = standing(this.#wire.widget_manager);
-    this.#standing = now;
-    if (now === "cut") this.#wasCut = true;
-    if ((now === "cut") !== (before === "cut")) this.#ping();
-    this.connection.value = this.#state(now);
+    const kernel = standing(this.#wire.widget_manager);
+    if (kernel === "cut") this.#wasCut = true;
+    this.connection.value = this.#state(kernel);
   }
 
   #state(kernel: Standing): Connection {
