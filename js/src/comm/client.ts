@@ -111,6 +111,11 @@ class PageClient implements Client {
     return this.#channel<RootState>(ROOT).shown;
   }
 
+  get isUnsaid(): boolean {
+    const words = /turnStarted|pendingMessageSet/;
+    return [...this.#channels.values()].some(({ pending }) => pending.some(({ action }) => words.test(action.type)));
+  }
+
   session(channel: string): ReadonlySignal<SessionState | undefined> {
     return this.#follow<SessionState>(channel);
   }

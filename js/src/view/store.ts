@@ -37,6 +37,8 @@ export interface Store {
   /** Where this one is over: brings the widget of the same notebook that goes on before the reader. */
   readonly successor: ReadonlySignal<(() => void) | undefined>;
   readonly root: ReadonlySignal<RootState | undefined>;
+  /** Whether the kernel has yet to say that it has what the reader wrote; no signal: for when nothing comes any more. */
+  readonly isUnsaid: boolean;
   /** The same signal for the same channel, always. */
   session(channel: string): ReadonlySignal<SessionState | undefined>;
   chat(channel: string): ReadonlySignal<ChatState | undefined>;

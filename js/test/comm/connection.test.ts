@@ -200,6 +200,20 @@ describe("a kernel that has ended", () => {
     expect(page.connection.value).toBe("gone");
   });
 
+  test("may not have heard what was written last, and heard what it confirmed", async () => {
+    const { widget, page } = await live();
+    const message = { text: "hi", origin: { kind: "user" } } as const;
+    page.dispatch(ROOT, { type: "session/isReadChanged", isRead: true });
+    expect(page.isUnsaid).toBe(false);
+    page.dispatch("eliza:/1/chat", { type: "chat/turnStarted", turnId: "t", message });
+    expect(page.isUnsaid).toBe(true);
+    const { clientId, params } = widget.said.at(-1) as Said;
+    const origin = { clientId, clientSeq: params.clientSeq };
+    const echo = { channel: "eliza:/1/chat", index: 1, action: params.action, origin };
+    widget.tell({ method: "actions", params: { flush: 1, envelopes: [echo] } });
+    expect(page.isUnsaid).toBe(false);
+  });
+
   test("is told where it goes on, in the same notebook only", async () => {
     const [kernel, elsewhere] = [new Kernel(), new Kernel()];
     const manager = { kernel };

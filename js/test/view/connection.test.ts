@@ -33,6 +33,17 @@ describe("the banner", () => {
     await page.until(() => expect(page.all(".banner")).toEqual([]));
   });
 
+  test.each([
+    ["restarted", true],
+    ["busy", false],
+  ] as const)("says of what was sent last, when the kernel is %s, that it may be lost: %s", (connection, said) => {
+    const store = readyStore();
+    store.isUnsaid = true;
+    store.connection.value = connection;
+    const page = open(store, { kind: "chat" });
+    expect(page.find(".banner").textContent?.includes("may not have reached it")).toBe(said);
+  });
+
   test("leads from a view that is over to the one that goes on", async () => {
     const { store, page } = shown("restarted");
     expect(page.all(".banner button")).toEqual([]);
