@@ -198,7 +198,7 @@ FLUSH = re.compile(rb'"flush":\s*(\d+)[,}]')
 def test_jupyters_message_limiter_reached_by_another_widget(
     limited_server: Server, lab_on: Callable[[Server], Lab]
 ) -> None:
-    """The server drops messages of everybody, ours too, because another widget is noisy; nothing is missing in the end."""
+    """Another widget is noisy, so the server drops messages, ours too; nothing is missing in the end."""
     lab = lab_on(limited_server)
     flushes: set[int] = set()
 
@@ -219,4 +219,3 @@ def test_jupyters_message_limiter_reached_by_another_widget(
     assert chat.answer() == expected
     lab.cell(2).run()
     assert len(flushes) < max(flushes), "no flush was lost: the limiter was not reached"
-

@@ -360,7 +360,7 @@ class PageClient implements Client {
     } else if (this.#unanswered.size > 0) {
       this.#subscribe([...this.#unanswered]);
       this.#ping();
-    } else if ([...this.#channels.values()].some((channel) => channel.pending.length > 0)) this.#ping();
+    } else if (this.#visible && [...this.#channels.values()].some(({ pending }) => pending.length > 0)) this.#ping();
     this.#stand();
   }
 

@@ -35,10 +35,10 @@ export function Banner() {
   return (
     <div class={`banner is-${connection}`} role="status">
       {isOver(connection) || connection === "cut" ? <Icon name="alert" /> : <Spinner />}
-      <span>
+      <div>
         {text}
         {isOver(connection) && store.isUnsaid && " What you sent last may not have reached it."}
-      </span>
+      </div>
       {show && (
         <button type="button" class="button small" onClick={show}>
           Show the new one

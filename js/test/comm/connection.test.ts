@@ -147,6 +147,7 @@ describe("a kernel that does not answer", () => {
 
   test("is noticed sooner by who waits for an answer to what was done", async () => {
     const { widget, page } = await live();
+    page.view("v").setVisible(true);
     widget.answers = false;
     page.dispatch(ROOT, { type: "root/unknown" } as never);
     await vi.advanceTimersByTimeAsync(3 * BEAT);

@@ -244,7 +244,7 @@ class Page:
         elif self._unanswered:
             self._subscribe(list(self._unanswered))
             self._ping()
-        elif any(channel.pending for channel in self.channels.values()):
+        elif self.visible and any(channel.pending for channel in self.channels.values()):
             self._ping()
 
     def _request(self, method: str, params: object, answer: Callable[[Any], None]) -> None:
