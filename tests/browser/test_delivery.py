@@ -185,9 +185,9 @@ def test_a_permission_is_answered_once(chat: Chat, window: Page) -> None:
 
 NOISE = """import ipywidgets, threading, time
 label = ipywidgets.Label()
-quiet = threading.Event()
 def noise():
-    while not quiet.wait(0.2):
+    for _ in range(25):
+        time.sleep(0.2)
         for number in range(200):
             label.value = str(number)
 threading.Thread(target=noise, daemon=True).start()
@@ -207,7 +207,7 @@ def test_jupyters_message_limiter_reached_by_another_widget(
         flushes.update(int(found) for found in FLUSH.findall(data))
 
     lab.page.on("websocket", lambda socket: socket.on("framereceived", heard))
-    lab.open("noise.ipynb", notebook(CHAT, NOISE, "quiet.set()", kernel="ipykernel7"))
+    lab.open("noise.ipynb", notebook(CHAT, NOISE, kernel="ipykernel7"))
     cell, noisy = lab.cell(0), lab.cell(1)
     cell.run()
     cell.expect_done(1)
@@ -215,7 +215,6 @@ def test_jupyters_message_limiter_reached_by_another_widget(
     expect(chat.box).to_be_editable(timeout=PATIENCE_MS)
     noisy.run()
     noisy.expect_done(2)
-    expected = chat.count_slowly(400, 10)
+    expected = chat.count_slowly(300, 10)
     assert chat.answer() == expected
-    lab.cell(2).run()
     assert len(flushes) < max(flushes), "no flush was lost: the limiter was not reached"
