@@ -88,8 +88,10 @@ class Peer:
         return self._process.stderr_tail if self._process is not None else ""
 
     async def wait_closed(self) -> None:
-        """Wait until it is gone and nothing that it started is left."""
+        """Wait until it is gone and nothing that it started is left, no work of ours for it either."""
         await self._gone.wait()
+        own = asyncio.current_task()
+        await asyncio.gather(*(task for task in self._tasks if task is not own), return_exceptions=True)
 
     async def request(self, method: str, params: dict[str, Any], timeout: float | None = None) -> Any:
         """Ask it something and wait.
@@ -134,7 +136,7 @@ class Peer:
         self._connection.close(AgentDied(f"{self.spec.title} was stopped.", hint=_RESTARTS))
         if self._process is None:
             self._gone.set()
-        await self._gone.wait()
+        await self.wait_closed()
 
     def no_answer(self, method: str, limit: float) -> AgentError:
         """What is said when *method* was not answered within *limit* seconds."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from agentnb.acp.mapper import map_session
 from agentnb.agent.mcp import offered
-from agentnb.errors import AgentDied, AgentnbError, AgentRefused, AgentStartFailed, AuthenticationRequired
+from agentnb.errors import AgentDied, AgentError, AgentnbError, AgentRefused, AgentStartFailed, AuthenticationRequired
 from agentnb.host.clock import now_ms
 from agentnb.host.login import log_in
 from agentnb.state import (
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from agentnb.acp.agent import Agent
     from agentnb.acp.sessions import NewSession
     from agentnb.host.conversation import Conversation
+
+FRUITLESS = 2
+"""After how many failures to take up an old session (not refusals) a new one is opened."""
 
 Reopened = Literal["resumed", "loaded", "new"]
 """How an old session was taken up: without replay, with one, or not at all."""
@@ -48,6 +51,7 @@ class Life:
         self.outcome: Reopened = "new"
         self._conversation = conversation
         self._was_ready = False
+        self._fruitless = 0
         self._starting: asyncio.Task[Agent] | None = None
         self._notices: list[str] = []
 
@@ -78,9 +82,7 @@ class Life:
     async def restart(self) -> None:
         """End the agent's process and start it anew; its session is taken up again where it can be."""
         self._conversation.host.agents.history(self._conversation).lives()
-        agent = self.agent
-        if agent is not None:
-            await agent.stop()
+        await self._conversation.host.agents.stop(self._conversation)
         await self.ready()
 
     def lost(self, error: AgentnbError) -> None:
@@ -186,6 +188,12 @@ class Life:
                 raise
             except AgentRefused:
                 continue
+            except AgentError:
+                self._fruitless += 1
+                if self._fruitless >= FRUITLESS:  # better an agent that has forgotten than none
+                    self.former, self._was_ready = None, True
+                raise
+            self._fruitless = 0
             self.outcome = "resumed" if way == "resume" else "loaded"
             return old
         return None

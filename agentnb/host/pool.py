@@ -67,6 +67,10 @@ class AgentPool:
         """Say that *conversation* needs its agent no more; the last one stops the process."""
         await self._drop(_key(conversation.spec, conversation.cwd, conversation.env), conversation.tab_id)
 
+    async def stop(self, conversation: Conversation) -> None:
+        """End the process of *conversation*'s configuration, whoever uses it; it is launched again when needed."""
+        await _stop(self._launches.get(_key(conversation.spec, conversation.cwd, conversation.env)))
+
     async def warm(self, spec: AgentSpec, cwd: Path, env: Mapping[str, str]) -> Agent:
         """Start an agent before anyone needs it; nobody's in time, it is stopped again.
 

@@ -10,6 +10,7 @@ import pytest
 
 from agentnb.agent.catalog import custom
 from agentnb.api.session import Session
+from agentnb.errors import AgentError
 from agentnb.host import Host
 from agentnb.host.backoff import Backoff
 from agentnb.host.pool import AgentPool
@@ -158,3 +159,30 @@ def test_mcp_servers_and_folders_go_to_agents_that_can_have_them(open_session: O
     assert "cannot reach these MCP servers: docs." in notices(session)
     assert "takes no further folders" in notices(session)
     assert "secret" not in notices(session)
+
+
+@pytest.mark.parametrize("how", ["dies", "hangs"])
+def test_an_agent_that_fails_over_an_old_session_gets_a_new_one_in_the_end(open_session: Open, how: str) -> None:
+    """Twice it is tried; then an agent that has forgotten is better than none."""
+    session = open_session("fails", how, "session/load", spec={"initialize_timeout": 0.5})
+    conversation = session._conversation
+    conversation.host.agents.backoff = lambda: Backoff(first=0.01, cap=0.01, tries=1)
+    conversation.host.loop.submit(conversation.ready()).result(PATIENCE)
+    for _ in range(2):
+        with pytest.raises(AgentError):
+            session.restart(PATIENCE)
+    session.restart(PATIENCE)
+    assert (conversation.life.outcome, process_state(session)) == ("new", "running")
+    process = session.state.agent_process
+    assert process is not None
+    assert FORGOTTEN in str(process.message)
+
+
+def test_a_restart_ends_an_agent_that_hangs_while_it_opens_a_session(open_session: Open) -> None:
+    """Even though no session ever came of it."""
+    session = open_session("fails", "hangs", "session/new", spec={"initialize_timeout": 0.5})
+    pool = session._conversation.host.agents
+    for _ in range(2):
+        with pytest.raises(AgentError, match="did not answer session/new"):
+            session.restart(PATIENCE)
+    assert len(pool._alive) == 1
