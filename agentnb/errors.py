@@ -22,6 +22,7 @@
     ├── LogError                   something about the durable log of sessions
     │   ├── LogUnavailable         its file cannot be used; sessions go on without it
     │   └── LogDamaged             its file, or a session in it, cannot be read whole
+    ├── PolicyError                a policy file that cannot be read or written
     ├── ProtocolError              a message that is not what the protocol says
     └── UsageError                 a call, magic or option that makes no sense
         └── UnknownMention         ``@name`` that names nothing
@@ -140,6 +141,10 @@ class LogUnavailable(LogError):
 
 class LogDamaged(LogError):
     """The log's file, or a session in it, cannot be read whole."""
+
+
+class PolicyError(AgentnbError):
+    """A policy file cannot be read, or not be written."""
 
 
 class ProtocolError(AgentnbError):

@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from agentnb.agent.mcp import McpServer
     from agentnb.host.host import Host
     from agentnb.host.life import Reopened
-    from agentnb.policy.decision import Door, Mode
+    from agentnb.policy.door import Door
+    from agentnb.policy.engine import Mode
     from agentnb.state import Action, ActionOrigin, Envelope, Message, ToolCallState
 
 TITLE_CHARACTERS = 48
@@ -235,9 +236,13 @@ class Conversation:
         self.turns.heard()
         return await self.permissions.request(params)
 
-    async def authorize(self, door: Door) -> None:
+    async def authorize(self, door: Door) -> Door:
         """Let the agent through one of our doors, or raise PermissionDenied."""
-        await self.permissions.authorize(door)
+        return await self.permissions.authorize(door)
+
+    def opens(self, path: str, tool: str) -> bool:
+        """Whether a rule of the user's opens the workspace's wall for *path*."""
+        return self.permissions.opens(path, tool)
 
     def terminal(self, action: Action) -> None:
         """Take what one of our terminals did."""

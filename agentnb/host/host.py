@@ -15,6 +15,7 @@ from agentnb.host.channel import Channel
 from agentnb.host.clock import now_ms
 from agentnb.host.conversation import Conversation
 from agentnb.host.loop import HostLoop
+from agentnb.host.policy import HostPolicy
 from agentnb.host.pool import AgentPool
 from agentnb.host.recorder import Recorder
 from agentnb.log.location import log_location, log_place
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
     from agentnb.agent.catalog import AgentSpec
     from agentnb.agent.mcp import McpServer
-    from agentnb.policy.decision import Mode
+    from agentnb.policy.engine import Mode
     from agentnb.state import Action, ActionOrigin
 
 ROOT = "ahp-root://"
@@ -49,12 +50,21 @@ class Host:
         loop: The thread it lives on; a new one by default.
         log: The file of the durable log; None where sessions are not kept.
         place: What this kernel runs, such as a notebook's path; empty where that is not known.
+        policy: What agents may do; by default what the files and the environment of this machine say.
     """
 
-    def __init__(self, loop: HostLoop | None = None, *, log: Path | None = None, place: str = "") -> None:
+    def __init__(
+        self,
+        loop: HostLoop | None = None,
+        *,
+        log: Path | None = None,
+        place: str = "",
+        policy: HostPolicy | None = None,
+    ) -> None:
         self.host_id = str(uuid.uuid4())
         self.loop = loop or HostLoop()
         self.agents = AgentPool(self.loop)
+        self.policy = policy or HostPolicy()
         self.conversations: dict[str, Conversation] = {}
         self.attached: Callable[[], bool] = lambda: False
         self.arrival: Callable[[], Awaitable[bool]] = _nobody

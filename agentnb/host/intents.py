@@ -93,16 +93,20 @@ def _confirm(conversation: Conversation, action: ChatToolCallConfirmed, origin: 
     if option is None:
         _reject(f"{action.selected_option_id!r} is not among the options offered.")
     approved = option.kind == "approve"
+    edited = action.edited_tool_input if approved and call.editable else None
+    if edited is not None and not edited.strip():
+        _reject("A command that was changed must not be empty.")
+    edited = None if edited == call.tool_input else edited
     accepted = replace(
         action,
         approved=approved,
         confirmed="user-action" if approved else None,
         reason=None if approved else "denied",
-        edited_tool_input=None,
+        edited_tool_input=edited,
         time=now_ms(),
     )
     conversation.dispatch(accepted, origin)
-    conversation.permissions.answer(action.tool_call_id, option)
+    conversation.permissions.answer(action.tool_call_id, option, edited)
 
 
 async def _choose(conversation: Conversation, action: XModeChanged | XConfigOptionChosen, origin: ActionOrigin) -> None:

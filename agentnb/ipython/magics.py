@@ -12,10 +12,12 @@ from IPython.display import display
 from agentnb.api.agents import agents as known_agents
 from agentnb.api.agents import doctor
 from agentnb.api.history import resume, sessions
+from agentnb.api.policy import policy
 from agentnb.errors import UsageError
 from agentnb.ipython.arguments import parse
 from agentnb.ipython.audience import Audience, audience_of
 from agentnb.ipython.mentions import Scope, attachments
+from agentnb.ipython.policy_table import PolicyTable
 from agentnb.ipython.record import record, workspace
 from agentnb.ipython.rewrite import AWAITED_MAGIC
 from agentnb.ipython.stage import LiveStage, stage_for
@@ -130,6 +132,7 @@ class AgentMagics(Magics):
             %agents restart [NAME]    end a tab's agent and start it anew
             %agents history [WORDS]   the sessions that the log has kept; WORDS are searched for
             %agents resume ID         open one of them again; the beginning of its id is enough
+            %agents policy [NAME]     what agents may do: the rules in force, and the last decisions
 
         Without NAME it is the current tab.
         """
@@ -249,6 +252,11 @@ def _resume(tabs: Tabs, tab_id: str) -> Note:
     return Note(f"Opened {session.title!r} again in the tab {tabs.name_of(session)!r}; %agent talks to it now.")
 
 
+def _policy(tabs: Tabs, name: str) -> PolicyTable:
+    session = tabs.find(name) if name or tabs.current else None
+    return PolicyTable(policy(session))
+
+
 _COMMANDS: dict[str, Callable[[Tabs, str], Any]] = {
     "list": lambda tabs, _: tab_table(tabs),
     "known": lambda *_: known_agents(),
@@ -260,4 +268,5 @@ _COMMANDS: dict[str, Callable[[Tabs, str], Any]] = {
     "restart": _restart,
     "history": lambda _, words: sessions(words),
     "resume": _resume,
+    "policy": _policy,
 }

@@ -22,6 +22,7 @@ sys.path.insert(0, str(ROOT))
 from agentnb.acp import Agent, map_update  # noqa: E402 - runs as a script too
 from agentnb.acp.peer import Peer  # noqa: E402
 from agentnb.agent import AgentSpec  # noqa: E402
+from agentnb.policy import Door  # noqa: E402
 from agentnb.state import ChatState, ChatTurnStarted, Message, MessageOrigin, reduce_chat  # noqa: E402
 from tests.benchmarks.row import Row  # noqa: E402
 
@@ -57,7 +58,10 @@ class Reducing:
     def extension(self, method: str, params: Any) -> None:
         raise NotImplementedError
 
-    async def authorize(self, door: object) -> None:
+    def opens(self, path: str, tool: str) -> bool:
+        return False
+
+    async def authorize(self, door: Door) -> Door:
         raise NotImplementedError
 
     def terminal(self, action: object) -> None:

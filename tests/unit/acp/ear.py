@@ -9,6 +9,8 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from agentnb.acp import Agent, channel_of, map_session, map_update, permission_outcome
 from agentnb.agent import AgentSpec
 from agentnb.errors import AgentnbError, PermissionDenied
@@ -80,6 +82,8 @@ class Ear:
         self.printed = asyncio.Event()
         self.answer: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
         self._deny = deny
+        self.edit: str | None = None
+        self.opened: str | None = None
         if option != "later":
             self.answer.set_result(option)
 
@@ -106,10 +110,14 @@ class Ear:
         self.extensions.append((method, params))
         self.spoken.set()
 
-    async def authorize(self, door: Door) -> None:
+    async def authorize(self, door: Door) -> Door:
         self.doors.append(door)
         if self._deny:
             raise PermissionDenied(self._deny)
+        return door if self.edit is None else replace(door, command=self.edit)
+
+    def opens(self, path: str, tool: str) -> bool:
+        return self.opened is not None and path.startswith(self.opened)
 
     def terminal(self, action: Any) -> None:
         self.terminals.append(action)
