@@ -159,9 +159,12 @@ class _Nobody:
     def extension(self, method: str, params: Any) -> None:
         """Pass over it."""
 
-    async def authorize(self, door: Door) -> None:
+    async def authorize(self, door: Door) -> Door:
         """Nothing passes."""
         raise PermissionDenied(f"{door.title}: not in a check-up.")
+
+    def opens(self, path: str, tool: str) -> bool:  # noqa: ARG002 - for nobody
+        return False
 
     def terminal(self, action: Any) -> None:
         """Pass over it."""
