@@ -1,0 +1,78 @@
+"""A kernel with some sessions and one page, in one process and without waiting: time is the benchmark's own."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+from agentnb.agent.catalog import find
+from agentnb.comm.service import Service
+from agentnb.host import Host
+from agentnb.host.conversation import Conversation
+from agentnb.state import ChatTurnComplete, ChatTurnStarted, Message, MessageOrigin
+from tests.unit.comm.manual_loop import ManualLoop
+from tests.unit.comm.page import Page
+
+CLIENT = "f2c7b8a4-1d3e-4f60-8a9b-7c6d5e4f3a2b"
+TEXT = "word "
+CHUNK = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": TEXT}}
+
+
+class Desk:
+    """The real host, service, delivery, log, mapper and reducers, and a page that hears and acknowledges.
+
+    Args:
+        sessions: How many sessions there are; the page follows all of them.
+        page: What the page is: seen, hidden, or not there.
+    """
+
+    def __init__(self, sessions: int, page: str = "seen") -> None:
+        self.loop = ManualLoop()
+        self.host = Host(self.loop)
+        self.spent = 0.0
+        self._incoming: list[dict[str, Any]] = []
+        self._turns = 0
+        self._service = Service(self.host, lambda _client, message, _buffers=(): self._incoming.append(message))
+        self.conversations = [self.host.open(find("eliza"), cwd=Path.cwd()) for _ in range(sessions)]
+        self.page = None if page == "none" else Page(CLIENT, self.loop)
+        if self.page is not None:
+            for conversation in self.conversations:
+                self.page.follow(conversation.session.uri)
+                self.page.follow(conversation.chat.uri)
+            self.page.show(visible=page == "seen")
+        self.pass_time(1_000)
+
+    def begin_turns(self) -> None:
+        """A new turn in every session; the one before it is over."""
+        self._turns += 1
+        for conversation in self.conversations:
+            if (active := conversation.chat.state.active_turn) is not None:
+                conversation.dispatch(ChatTurnComplete(turn_id=active.id))
+            message = Message(text="hi", origin=MessageOrigin(kind="user"))
+            conversation.dispatch(ChatTurnStarted(turn_id=f"turn-{self._turns}", message=message))
+
+    def say(self, conversation: Conversation) -> None:
+        """The agent says one chunk."""
+        conversation.updates([CHUNK])
+
+    def pass_time(self, milliseconds: int) -> None:
+        """Let time pass, then let the page hear and answer all that was sent to it."""
+        self.loop.advance(milliseconds)
+        while self.page is not None and (self._incoming or self.page.outgoing):
+            self._hear(self.page)
+
+    def kernel(self, do: Any, *arguments: Any) -> None:
+        """Do something that the kernel does; its processor time is counted in ``spent``."""
+        began = time.process_time()
+        do(*arguments)
+        self.spent += time.process_time() - began
+
+    def _hear(self, page: Page) -> None:
+        incoming, self._incoming = self._incoming, []
+        for message in incoming:
+            page.hear(message)
+        page.events.clear()
+        page.said.clear()
+        while page.outgoing:
+            self.kernel(self._service.receive, page.outgoing.popleft())

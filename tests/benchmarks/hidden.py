@@ -1,0 +1,80 @@
+"""Kernel memory while a page stays hidden for a million chunks, in a process of its own.
+
+What may grow is the text itself, which the state holds; what a hidden page has not seen is not kept for it. The log's
+bound is reached early, so that the second half of the chunks shows what each of them leaves behind.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+
+from agentnb.log.channel_log import MAX_ENTRIES
+from tests.benchmarks.desk import TEXT, Desk
+from tests.benchmarks.row import Row
+
+ROOT = Path(__file__).parents[2]
+CHUNKS = 1_000_000
+PER_TURN = 2_000
+PER_FLUSH = 50
+LIMIT_GROWTH = 2.0
+LIMIT_BESIDE = 1.25
+PAGES = ("hidden", "none")
+
+
+def stream(page: str, chunks: int) -> dict[str, float]:
+    """Bytes of resident memory that this process has more after half of the chunks, and after all."""
+    desk = Desk(1, page)
+    memory = psutil.Process(os.getpid()).memory_info
+    before, marks = memory().rss, []
+    conversation = desk.conversations[0]
+    for number in range(chunks):
+        if number % PER_TURN == 0:
+            desk.begin_turns()
+        if number == chunks // 2:
+            marks.append(memory().rss - before)
+        desk.say(conversation)
+        if number % PER_FLUSH == 0:
+            desk.pass_time(10)
+    marks.append(memory().rss - before)
+    assert len(conversation.chat.log) <= MAX_ENTRIES
+    if desk.page is not None:
+        assert desk.page.channels[conversation.chat.uri].index == 0, "the hidden page was sent the chat"
+    return {"half": float(marks[0]), "all": float(marks[1])}
+
+
+def measure() -> list[Row]:
+    """The rows of ``make bench``."""
+    found = {page: _apart(page) for page in PAGES}
+    text = CHUNKS * len(TEXT)
+    hidden, nobody = found["hidden"], found["none"]
+    return [
+        Row(
+            what=f"memory for {CHUNKS:,} chunks while hidden",
+            value=hidden["all"] / 1e6,
+            unit="MB",
+            beside=nobody["all"] / 1e6,
+            beside_name="nobody attached",
+            at_most=LIMIT_BESIDE,
+        ),
+        Row(
+            what="memory that the second half of them takes",
+            value=(hidden["all"] - hidden["half"]) / 1e6,
+            unit="MB",
+            beside=text / 2 / 1e6,
+            beside_name="their text",
+            at_most=LIMIT_GROWTH,
+        ),
+    ]
+
+
+def _apart(page: str) -> dict[str, float]:
+    code = f"import json; from tests.benchmarks.hidden import stream; print(json.dumps(stream({page!r}, {CHUNKS})))"
+    run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    found: dict[str, float] = json.loads(run.stdout)
+    return found

@@ -1,0 +1,71 @@
+"""What one chunk costs the kernel while 1, 10 or 50 sessions stream at once to one page.
+
+Counted is the processor time of mapper, reducer, log and delivery; the page's own work is not the kernel's.
+"""
+
+from __future__ import annotations
+
+from agentnb.state import MarkdownResponsePart
+from tests.benchmarks.desk import TEXT, Desk
+from tests.benchmarks.row import Row
+
+SESSIONS = (1, 10, 50)
+CHUNKS = 30_000  # in all sessions together
+PER_TURN = 600
+TICK_MS = 10  # in which each session says one chunk: 100 a second
+RUNS = 3
+LIMIT = 2.0
+
+
+def cost(sessions: int) -> float:
+    """Microseconds of processor time for one chunk, best of some runs."""
+    return min(_run(sessions) for _ in range(RUNS))
+
+
+def _run(sessions: int) -> float:
+    desk = Desk(sessions)
+    rounds = CHUNKS // sessions
+    for number in range(rounds):
+        if number % PER_TURN == 0:
+            desk.begin_turns()
+            desk.pass_time(1_000)
+            desk.spent = desk.spent if number else 0.0
+        desk.kernel(_everybody_speaks, desk)
+        desk.kernel(desk.loop.advance, TICK_MS)
+        desk.pass_time(0)
+    desk.pass_time(2_000)
+    _must_be_the_same(desk, rounds)
+    return desk.spent / (rounds * sessions) * 1e6
+
+
+def _everybody_speaks(desk: Desk) -> None:
+    for conversation in desk.conversations:
+        desk.say(conversation)
+
+
+def _must_be_the_same(desk: Desk, rounds: int) -> None:
+    assert desk.page is not None
+    for conversation in desk.conversations:
+        state = conversation.chat.state
+        parts = [part for turn in state.turns for part in turn.response_parts]
+        parts += state.active_turn.response_parts if state.active_turn is not None else ()
+        text = "".join(part.content for part in parts if isinstance(part, MarkdownResponsePart))
+        assert text == TEXT * rounds
+        assert desk.page.channels[conversation.chat.uri].shown == state
+
+
+def measure() -> list[Row]:
+    """The rows of ``make bench``."""
+    costs = {sessions: cost(sessions) for sessions in SESSIONS}
+    rows = [Row(what="chunks through the kernel, 1 session", value=1e6 / costs[1], unit="/s")]
+    return rows + [
+        Row(
+            what=f"kernel time per chunk, {sessions} sessions at once",
+            value=costs[sessions],
+            unit="µs",
+            beside=costs[1],
+            beside_name="1 session",
+            at_most=LIMIT,
+        )
+        for sessions in SESSIONS[1:]
+    ]
