@@ -24,6 +24,7 @@
     │   └── LogDamaged             its file, or a session in it, cannot be read whole
     ├── PolicyError                a policy file that cannot be read or written
     ├── ProtocolError              a message that is not what the protocol says
+    │   └── UnsupportedVersion     page and kernel have no version of it in common
     └── UsageError                 a call, magic or option that makes no sense
         └── UnknownMention         ``@name`` that names nothing
 
@@ -149,6 +150,10 @@ class PolicyError(AgentnbError):
 
 class ProtocolError(AgentnbError):
     """A message that is not what the protocol says."""
+
+
+class UnsupportedVersion(ProtocolError):
+    """Page and kernel have no version of the protocol in common."""
 
 
 class UsageError(AgentnbError):

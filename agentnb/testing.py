@@ -28,32 +28,28 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentnb.errors import UsageError
 from agentnb.state import (
+    ChangesetState,
     ChatState,
     RootState,
     SessionState,
+    TerminalState,
     decode,
     decode_action,
+    reduce_changeset,
     reduce_chat,
     reduce_root,
     reduce_session,
+    reduce_terminal,
     to_json,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["CASE_TIME", "EXCEPTIONS", "case_states", "load_cases", "run_reducer_case", "skip_reason", "without_nulls"]
+__all__ = ["CASE_TIME", "case_states", "load_cases", "run_reducer_case", "skip_reason", "without_nulls"]
 
 CASE_TIME = 9999
 """The time, in milliseconds since 1970, that an action of a case gets when it has none."""
-
-EXCEPTIONS: dict[str, str] = {
-    "session/activeClient": "clients do not bring tools of their own: the agent's tools are its own",
-    "session/customization": "customizations are the agent's own affair: ACP does not tell of them",
-    "session/mcpServer": "MCP servers run inside the agent: ACP does not tell of their state",
-    "session/serverTools": "the agent's tools are its own: ACP does not list them",
-}
-"""Groups of AHP's session actions that agentnb does not have, by the start of their ``type``, with the reason."""
 
 
 class _Channel(NamedTuple):
@@ -65,6 +61,8 @@ _CHANNELS: dict[str, _Channel] = {
     "root": _Channel(RootState, reduce_root),
     "session": _Channel(SessionState, reduce_session),
     "chat": _Channel(ChatState, reduce_chat),
+    "terminal": _Channel(TerminalState, reduce_terminal),
+    "changeset": _Channel(ChangesetState, reduce_changeset),
 }
 
 
@@ -119,16 +117,10 @@ def skip_reason(case: dict[str, Any]) -> str | None:
     """Why a case cannot be run here, or ``None`` when it can.
 
     Example:
-        >>> skip_reason({"reducer": "terminal", "actions": []})
-        'agentnb has no terminal channel'
+        >>> skip_reason({"reducer": "weather", "actions": []})
+        'agentnb has no weather channel'
     """
-    if case.get("reducer") not in _CHANNELS:
-        return f"agentnb has no {case.get('reducer')} channel"
-    for action in case["actions"]:
-        for start, reason in EXCEPTIONS.items():
-            if str(action.get("type")).startswith(start):
-                return f"no {start}*: {reason}"
-    return None
+    return None if case.get("reducer") in _CHANNELS else f"agentnb has no {case.get('reducer')} channel"
 
 
 def load_cases(folder: str | Path) -> dict[str, dict[str, Any]]:

@@ -11,10 +11,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from agentnb.state import SessionStatus
+from agentnb.state import ChatAction, RootAction, SessionAction, SessionStatus
 from agentnb.state.chat_terminal_reducer import OUTPUT_LIMIT
 from agentnb.state.codec import ACTIONS
 from agentnb.state.schema import json_schema
+from agentnb.state.versions import WINDOW
 
 FOLDER = Path(__file__).resolve().parent.parent / "js" / "src" / "state"
 WIDTH = 120
@@ -88,9 +89,14 @@ def _type(schema: dict[str, Any]) -> str:
 def tables(definitions: dict[str, Any]) -> str:
     """The text of `tables.gen.ts`: constants, and what the guard asks of each action."""
     statuses = "".join(f"  {flag.name}: {flag.value},\n" for flag in SessionStatus.__members__.values())
-    actions = "".join(_required(name, definitions[kind.__name__], definitions) for name, kind in ACTIONS.items())
+    served = (*RootAction.__args__, *SessionAction.__args__, *ChatAction.__args__)  # the channels that a page follows
+    actions = "".join(
+        _required(name, definitions[kind.__name__], definitions) for name, kind in ACTIONS.items() if kind in served
+    )
     return (
         f"/** {NOTE} */\n\n"
+        "/** The versions of the protocol that the page speaks. */\n"
+        f"export const WINDOW = {{ oldest: {WINDOW.oldest}, current: {WINDOW.current} }} as const;\n\n"
         "/** Bits of a status (AHP `SessionStatus`). */\n"
         f"export const SessionStatus = {{\n{statuses}}} as const;\n\n"
         "/** How many characters of a terminal's output the state keeps. */\n"

@@ -27,6 +27,7 @@ from agentnb.state import (
     RawResponsePart,
     ReasoningResponsePart,
     SessionAction,
+    SessionMemberAction,
     ToolCallCancelledState,
     ToolCallCompletedState,
     UserMessageResponsePart,
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 
 __all__ = ["channel_of", "map_permission", "map_session", "map_update", "permission_outcome"]
 
-_SESSION = frozenset(SessionAction.__args__)
+_SESSION = frozenset((*SessionAction.__args__, *SessionMemberAction.__args__))
 
 
 def map_update(update: dict[str, Any], chat: ChatState, turn_id: str | None, time: int) -> tuple[Action, ...]:

@@ -1,7 +1,7 @@
 """Pure state: the tree, the actions that change it, the reducers, and their form on the wire.
 
-Three channels, each with its state, its actions and its reducer, in the words of the Agent Host Protocol (AHP);
-what ACP has and AHP lacks is added under ``x-agentnb/``:
+Channels, each with its state, its actions and its reducer, in the words of the Agent Host Protocol (AHP); what ACP has
+and AHP lacks is added under ``x-agentnb/``. The last two have reducers, but no host of ours serves them yet:
 
 =========  ====================  =====================  ==============================================
 channel    state                 reducer                URI
@@ -9,6 +9,8 @@ channel    state                 reducer                URI
 root       `RootState`           `reduce_root`          ``ahp-root://``
 session    `SessionState`        `reduce_session`       ``<agent>:/<tab id>``
 chat       `ChatState`           `reduce_chat`          ``<agent>:/<tab id>/chat``
+terminal   `TerminalState`       `reduce_terminal`
+changeset  `ChangesetState`      `reduce_changeset`
 =========  ====================  =====================  ==============================================
 
 A reducer takes a state and an action and gives the state after. It has no clock, no ids of its own, no I/O. What an
@@ -27,6 +29,18 @@ Example:
 from __future__ import annotations
 
 from agentnb.state.action import Action, KnownAction, UnknownAction, action_type
+from agentnb.state.changeset_actions import (
+    ChangesetAction,
+    ChangesetCleared,
+    ChangesetContentChanged,
+    ChangesetFileRemoved,
+    ChangesetFileSet,
+    ChangesetOperationsChanged,
+    ChangesetOperationStatusChanged,
+    ChangesetStatusChanged,
+)
+from agentnb.state.changeset_reducer import reduce_changeset
+from agentnb.state.changeset_state import ChangesetFile, ChangesetOperation, ChangesetState
 from agentnb.state.chat_actions import (
     ChatAction,
     ChatInputAnswerChanged,
@@ -200,6 +214,17 @@ from agentnb.state.session_actions import (
     XModeChanged,
     XModesChanged,
 )
+from agentnb.state.session_member_actions import (
+    SessionActiveClientRemoved,
+    SessionActiveClientSet,
+    SessionCustomizationRemoved,
+    SessionCustomizationsChanged,
+    SessionCustomizationToggled,
+    SessionCustomizationUpdated,
+    SessionMcpServerStateChanged,
+    SessionMemberAction,
+    SessionServerToolsChanged,
+)
 from agentnb.state.session_reducer import reduce_session
 from agentnb.state.session_state import (
     AgentCommand,
@@ -217,6 +242,27 @@ from agentnb.state.session_state import (
     SessionSummary,
 )
 from agentnb.state.status import SessionStatus
+from agentnb.state.terminal_actions import (
+    TerminalAction,
+    TerminalClaimed,
+    TerminalCleared,
+    TerminalCommandDetectionAvailable,
+    TerminalCommandExecuted,
+    TerminalCommandFinished,
+    TerminalCwdChanged,
+    TerminalData,
+    TerminalExited,
+    TerminalInput,
+    TerminalResized,
+    TerminalTitleChanged,
+)
+from agentnb.state.terminal_reducer import reduce_terminal
+from agentnb.state.terminal_state import (
+    TerminalCommandPart,
+    TerminalContentPart,
+    TerminalState,
+    TerminalUnclassifiedPart,
+)
 from agentnb.state.wire import AgentSelection, ErrorInfo, JsonObject, Markdown, ModelSelection, StringOrMarkdown, Time
 
 __all__ = [
@@ -229,6 +275,17 @@ __all__ = [
     "AgentSelection",
     "ChangesSummary",
     "Changeset",
+    "ChangesetAction",
+    "ChangesetCleared",
+    "ChangesetContentChanged",
+    "ChangesetFile",
+    "ChangesetFileRemoved",
+    "ChangesetFileSet",
+    "ChangesetOperation",
+    "ChangesetOperationStatusChanged",
+    "ChangesetOperationsChanged",
+    "ChangesetState",
+    "ChangesetStatusChanged",
     "ChatAction",
     "ChatDelta",
     "ChatError",
@@ -312,6 +369,8 @@ __all__ = [
     "RootState",
     "RootTerminalsChanged",
     "SessionAction",
+    "SessionActiveClientRemoved",
+    "SessionActiveClientSet",
     "SessionActivityChanged",
     "SessionAgentChanged",
     "SessionChangesetsChanged",
@@ -321,16 +380,23 @@ __all__ = [
     "SessionConfigChanged",
     "SessionConfigState",
     "SessionCreationFailed",
+    "SessionCustomizationRemoved",
+    "SessionCustomizationToggled",
+    "SessionCustomizationUpdated",
+    "SessionCustomizationsChanged",
     "SessionDefaultChatChanged",
     "SessionIsArchivedChanged",
     "SessionIsReadChanged",
     "SessionLifecycle",
+    "SessionMcpServerStateChanged",
+    "SessionMemberAction",
     "SessionMetaChanged",
     "SessionMode",
     "SessionModelChanged",
     "SessionModelInfo",
     "SessionModes",
     "SessionReady",
+    "SessionServerToolsChanged",
     "SessionState",
     "SessionStatus",
     "SessionSummary",
@@ -338,7 +404,23 @@ __all__ = [
     "SimpleMessageAttachment",
     "StringOrMarkdown",
     "SystemNotificationResponsePart",
+    "TerminalAction",
+    "TerminalClaimed",
+    "TerminalCleared",
+    "TerminalCommandDetectionAvailable",
+    "TerminalCommandExecuted",
+    "TerminalCommandFinished",
+    "TerminalCommandPart",
+    "TerminalContentPart",
+    "TerminalCwdChanged",
+    "TerminalData",
+    "TerminalExited",
     "TerminalInfo",
+    "TerminalInput",
+    "TerminalResized",
+    "TerminalState",
+    "TerminalTitleChanged",
+    "TerminalUnclassifiedPart",
     "TerminalView",
     "TextPosition",
     "TextRange",
@@ -401,8 +483,10 @@ __all__ = [
     "encode",
     "next_part_id",
     "part_id",
+    "reduce_changeset",
     "reduce_chat",
     "reduce_root",
     "reduce_session",
+    "reduce_terminal",
     "to_json",
 ]

@@ -12,16 +12,19 @@ import msgspec
 
 from agentnb.errors import ProtocolError
 from agentnb.state.action import Action, UnknownAction
+from agentnb.state.changeset_actions import ChangesetAction
 from agentnb.state.chat_actions import ChatAction
 from agentnb.state.chat_part_state import KnownResponsePart, ResponsePart, UnknownResponsePart
 from agentnb.state.root_actions import RootAction
 from agentnb.state.session_actions import SessionAction
+from agentnb.state.session_member_actions import SessionMemberAction
+from agentnb.state.terminal_actions import TerminalAction
 
 T = TypeVar("T")
 
 ACTIONS: dict[str, type[Any]] = {
     str(kind.__struct_config__.tag): kind
-    for union in (RootAction, SessionAction, ChatAction)
+    for union in (RootAction, SessionAction, SessionMemberAction, ChatAction, TerminalAction, ChangesetAction)
     for kind in union.__args__
 }
 """Every action that this version knows, by its ``type``."""

@@ -9,6 +9,8 @@ import msgspec
 
 from agentnb.state import chat_input_state, chat_message_state, chat_tool_content, chat_tool_state, wire
 from agentnb.state.action import Action
+from agentnb.state.changeset_actions import ChangesetAction
+from agentnb.state.changeset_state import ChangesetState
 from agentnb.state.chat_actions import ChatAction
 from agentnb.state.chat_part_state import KnownResponsePart, ResponsePart
 from agentnb.state.chat_state import ChatState
@@ -17,7 +19,10 @@ from agentnb.state.envelope import Envelope
 from agentnb.state.root_actions import RootAction
 from agentnb.state.root_state import RootState
 from agentnb.state.session_actions import SessionAction
+from agentnb.state.session_member_actions import SessionMemberAction
 from agentnb.state.session_state import SessionState
+from agentnb.state.terminal_actions import TerminalAction
+from agentnb.state.terminal_state import TerminalContentPart, TerminalState
 
 UNIONS: dict[str, Any] = {
     "ChatInputAnswer": chat_input_state.ChatInputAnswer,
@@ -31,9 +36,16 @@ UNIONS: dict[str, Any] = {
     "ToolResultContent": chat_tool_content.ToolResultContent,
     "RootAction": RootAction,
     "SessionAction": SessionAction,
+    "SessionMemberAction": SessionMemberAction,
     "ChatAction": ChatAction,
+    "TerminalAction": TerminalAction,
+    "TerminalContentPart": TerminalContentPart,
+    "ChangesetAction": ChangesetAction,
 }
 """Unions that have a name of their own in the schema."""
+
+ACTION_UNIONS = [name for name in UNIONS if name.endswith("Action")]
+"""The actions of each channel."""
 
 
 def json_schema() -> dict[str, Any]:
@@ -45,7 +57,16 @@ def json_schema() -> dict[str, Any]:
         >>> sorted(json_schema()["$defs"]["ActionOrigin"]["properties"])
         ['clientId', 'clientSeq']
     """
-    kinds = [RootState, SessionState, ChatState, Envelope, *ACTIONS.values(), *PARTS.values()]
+    kinds = [
+        RootState,
+        SessionState,
+        ChatState,
+        TerminalState,
+        ChangesetState,
+        Envelope,
+        *ACTIONS.values(),
+        *PARTS.values(),
+    ]
     unions, components = msgspec.json.schema_components(
         (*UNIONS.values(), *kinds), schema_hook=_reference, ref_template="#/$defs/{name}"
     )
@@ -54,9 +75,7 @@ def json_schema() -> dict[str, Any]:
     definitions = {name: _folded(schema, names) for name, schema in components.items()}
     for name, members in named.items():
         definitions[name] = {"anyOf": members}
-    definitions["Action"] = {
-        "anyOf": [{"$ref": f"#/$defs/{name}"} for name in ("RootAction", "SessionAction", "ChatAction")]
-    }
+    definitions["Action"] = {"anyOf": [{"$ref": f"#/$defs/{name}"} for name in ACTION_UNIONS]}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "agentnb state, actions and envelopes",

@@ -8,6 +8,7 @@ from typing import Any
 from agentnb.state import session_actions as actions
 from agentnb.state.action import Action
 from agentnb.state.change import changed, put, upsert, without
+from agentnb.state.session_member_reducer import REDUCERS as MEMBERS
 from agentnb.state.session_state import ContextUsage, SessionModes, SessionState
 from agentnb.state.status import SessionStatus, with_flag
 
@@ -152,6 +153,7 @@ REDUCERS: dict[type[Action], Callable[[SessionState, Any], SessionState]] = {
     actions.XConfigOptionChosen: _config_option_chosen,
     actions.XContextUsageChanged: _context_usage_changed,
     actions.XAgentChanged: _agent_process_changed,
+    **MEMBERS,
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import msgspec
 
@@ -183,12 +183,12 @@ class SessionState(Wire, frozen=True, kw_only=True):
     summary: SessionSummary
     lifecycle: SessionLifecycle
     creation_error: ErrorInfo | None = None
-    server_tools: tuple[Any, ...] | None = None
-    active_clients: tuple[Any, ...] | None = None
+    server_tools: tuple[JsonObject, ...] | None = None
+    active_clients: tuple[JsonObject, ...] | None = None
     chats: tuple[ChatSummary, ...]
     default_chat: str | None = None
     config: SessionConfigState | None = None
-    customizations: tuple[Any, ...] | None = None
+    customizations: tuple[JsonObject, ...] | None = None
     changesets: tuple[Changeset, ...] | None = None
     meta: JsonObject | None = msgspec.field(default=None, name="_meta")
     commands: tuple[AgentCommand, ...] | None = None

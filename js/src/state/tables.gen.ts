@@ -1,5 +1,8 @@
 /** Written by scripts/gen_types.py from agentnb/state: change that, then run `make types`. */
 
+/** The versions of the protocol that the page speaks. */
+export const WINDOW = { oldest: 1, current: 1 } as const;
+
 /** Bits of a status (AHP `SessionStatus`). */
 export const SessionStatus = {
   IDLE: 1,

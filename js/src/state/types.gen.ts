@@ -5,7 +5,7 @@ export interface JsonObject {
   readonly [name: string]: unknown;
 }
 
-export type Action = RootAction | SessionAction | ChatAction;
+export type Action = RootAction | SessionAction | SessionMemberAction | ChatAction | TerminalAction | ChangesetAction;
 
 /** The client that asked for an action (AHP `ActionOrigin`). */
 export interface ActionOrigin {
@@ -65,6 +65,103 @@ export interface Changeset {
   readonly uriTemplate: string;
   readonly description?: string;
   readonly changeKind: string;
+}
+
+export type ChangesetAction =
+  | ChangesetStatusChanged
+  | ChangesetFileSet
+  | ChangesetFileRemoved
+  | ChangesetContentChanged
+  | ChangesetOperationsChanged
+  | ChangesetOperationStatusChanged
+  | ChangesetCleared;
+
+/** No file is in it any more (AHP `changeset/cleared`). */
+export interface ChangesetCleared {
+  readonly type: "changeset/cleared";
+  readonly time?: number;
+  readonly _meta?: JsonObject;
+}
+
+/** All files; all operations too, where there are some (AHP `changeset/contentChanged`). */
+export interface ChangesetContentChanged {
+  readonly type: "changeset/contentChanged";
+  readonly time?: number;
+  readonly _meta?: JsonObject;
+  readonly files: readonly ChangesetFile[];
+  readonly operations?: readonly ChangesetOperation[];
+  readonly error?: ErrorInfo;
+}
+
+/** One changed file (AHP `ChangesetFile`). */
+export interface ChangesetFile {
+  readonly id: string;
+  readonly edit: JsonObject;
+  readonly _meta?: JsonObject;
+}
+
+/** A file is no longer in it (AHP `changeset/fileRemoved`). */
+export interface ChangesetFileRemoved {
+  readonly type: "changeset/fileRemoved";
+  readonly time?: number;
+  readonly _meta?: JsonObject;
+  readonly fileId: string;
+}
+
+/** A file, in the place of the one with its id (AHP `changeset/fileSet`). */
+export interface ChangesetFileSet {
+  readonly type: "changeset/fileSet";
+  readonly time?: number;
+  readonly _meta?: JsonObject;
+  readonly file: ChangesetFile;
+}
+
+/** Something that can be done with a set of changes, such as reverting it (AHP `ChangesetOperation`). */
+export interface ChangesetOperation {
+  readonly id: string;
+  readonly label: string;
+  readonly description?: string;
+  readonly scopes: readonly string[];
+  readonly confirmation?: StringOrMarkdown;
+  readonly icon?: string;
+  readonly group?: string;
+  readonly status: string;
+  readonly error?: ErrorInfo;
+}
+
+/** How far an operation has come (AHP `changeset/operationStatusChanged`). */
+export interface ChangesetOperationStatusChanged {
+  readonly type: "changeset/operationStatusChanged";
+  readonly time?: number;
+  readonly _meta?: JsonObject;
+  readonly operationId: string;
+  readonly status: string;
+  readonly error?: ErrorInfo;
+}
+
+/** All operations; `None` for none (AHP `changeset/operationsChanged`). */
+export interface ChangesetOperationsChanged {
+  readonly type: "changeset/operationsChanged";
+  readonly time?: number;
+  readonly _meta?: JsonObject;
+  readonly operations?: readonly ChangesetOperation[];
+}
+
+/** Everything about one set of changes (AHP `ChangesetState`). */
+export interface ChangesetState {
+  readonly status: string;
+  readonly error?: ErrorInfo;
+  readonly files: readonly ChangesetFile[];
+  readonly operations?: readonly ChangesetOperation[];
+}
+
+/** How far the set has come, with the error where it failed (AHP `changeset/statusChanged`). */
+export interface ChangesetStatusChanged {
+  readonly type: "changeset/statusChanged";
+  readonly time?: number;
+  readonly _meta?: JsonObject;
+  readonly status: string;
+  readonly error?: ErrorInfo;
 }
 
 export type ChatAction =
@@ -804,6 +901,22 @@ export type SessionAction =
   | XContextUsageChanged
   | XAgentChanged;
 
+/** A client takes part no more (AHP `session/activeClientRemoved`). */
+export interface SessionActiveClientRemoved {
+  readonly type: "session/activeClientRemoved";
+  readonly time?: number;
+  readonly _meta?: JsonObject;
+  readonly clientId: string;
+}
+
+/** A client takes part, or its whole entry is replaced (AHP `session/activeClientSet`). */
+export interface SessionActiveClientSet {
+  readonly type: "session/activeClientSet";
+  readonly time?: number;
+  readonly _meta?: JsonObject;
+  readonly activeClient: JsonObject;
+}
+
 /** What the session is doing, for people; `None` for nothing (AHP `session/activityChanged`). */
 export interface SessionActivityChanged {
   readonly type: "session/activityChanged";
@@ -876,6 +989,39 @@ export interface SessionCreationFailed {
   readonly error: ErrorInfo;
 }
 
+/** A customization is gone, with what is in it, or one within another (AHP `session/customizationRemoved`). */
+export interface SessionCustomizationRemoved {
+  readonly type: "session/customizationRemoved";
+  readonly time?: number;
+  readonly _meta?: JsonObject;
+  readonly id: string;
+}
+
+/** A customization is on or off; not those within another (AHP `session/customizationToggled`). */
+export interface SessionCustomizationToggled {
+  readonly type: "session/customizationToggled";
+  readonly time?: number;
+  readonly _meta?: JsonObject;
+  readonly id: string;
+  readonly enabled: boolean;
+}
+
+/** A customization, whole, in the place of the one with its id (AHP `session/customizationUpdated`). */
+export interface SessionCustomizationUpdated {
+  readonly type: "session/customizationUpdated";
+  readonly time?: number;
+  readonly _meta?: JsonObject;
+  readonly customization: JsonObject;
+}
+
+/** The customizations, all of them (AHP `session/customizationsChanged`). */
+export interface SessionCustomizationsChanged {
+  readonly type: "session/customizationsChanged";
+  readonly time?: number;
+  readonly _meta?: JsonObject;
+  readonly customizations: readonly JsonObject[];
+}
+
 /** The chat that input goes to; `None` for none (AHP `session/defaultChatChanged`). */
 export interface SessionDefaultChatChanged {
   readonly type: "session/defaultChatChanged";
@@ -899,6 +1045,26 @@ export interface SessionIsReadChanged {
   readonly _meta?: JsonObject;
   readonly isRead: boolean;
 }
+
+/** An MCP server starts, serves, wants a login, fails or stops (AHP `session/mcpServerStateChanged`). */
+export interface SessionMcpServerStateChanged {
+  readonly type: "session/mcpServerStateChanged";
+  readonly time?: number;
+  readonly _meta?: JsonObject;
+  readonly id: string;
+  readonly state: JsonObject;
+  readonly channel?: string;
+}
+
+export type SessionMemberAction =
+  | SessionServerToolsChanged
+  | SessionActiveClientSet
+  | SessionActiveClientRemoved
+  | SessionCustomizationsChanged
+  | SessionCustomizationToggled
+  | SessionCustomizationUpdated
+  | SessionCustomizationRemoved
+  | SessionMcpServerStateChanged;
 
 /** The session's `_meta`, replaced by the action's own (AHP `session/metaChanged`). */
 export interface SessionMetaChanged {
@@ -949,17 +1115,25 @@ export interface SessionReady {
   readonly _meta?: JsonObject;
 }
 
+/** The tools that the host offers, all of them (AHP `session/serverToolsChanged`). */
+export interface SessionServerToolsChanged {
+  readonly type: "session/serverToolsChanged";
+  readonly time?: number;
+  readonly _meta?: JsonObject;
+  readonly tools: readonly JsonObject[];
+}
+
 /** Everything about one session (AHP `SessionState`). */
 export interface SessionState {
   readonly summary: SessionSummary;
   readonly lifecycle: "creating" | "creationFailed" | "ready";
   readonly creationError?: ErrorInfo;
-  readonly serverTools?: readonly unknown[];
-  readonly activeClients?: readonly unknown[];
+  readonly serverTools?: readonly JsonObject[];
+  readonly activeClients?: readonly JsonObject[];
   readonly chats: readonly ChatSummary[];
   readonly defaultChat?: string;
   readonly config?: SessionConfigState;
-  readonly customizations?: readonly unknown[];
+  readonly customizations?: readonly JsonObject[];
   readonly changesets?: readonly Changeset[];
   readonly _meta?: JsonObject;
   readonly commands?: readonly AgentCommand[];
@@ -1013,12 +1187,148 @@ export interface SystemNotificationResponsePart {
   readonly content: StringOrMarkdown;
 }
 
+export type TerminalAction =
+  | TerminalData
+  | TerminalInput
+  | TerminalResized
+  | TerminalClaimed
+  | TerminalTitleChanged
+  | TerminalCwdChanged
+  | TerminalExited
+  | TerminalCleared
+  | TerminalCommandDetectionAvailable
+  | TerminalCommandExecuted
+  | TerminalCommandFinished;
+
+/** Somebody else holds the terminal (AHP `terminal/claimed`). */
+export interface TerminalClaimed {
+  readonly type: "terminal/claimed";
+  readonly time?: number;
+  readonly _meta?: JsonObject;
+  readonly claim: JsonObject;
+}
+
+/** What was shown is gone (AHP `terminal/cleared`). */
+export interface TerminalCleared {
+  readonly type: "terminal/cleared";
+  readonly time?: number;
+  readonly _meta?: JsonObject;
+}
+
+/** From now on commands are told apart (AHP `terminal/commandDetectionAvailable`). */
+export interface TerminalCommandDetectionAvailable {
+  readonly type: "terminal/commandDetectionAvailable";
+  readonly time?: number;
+  readonly _meta?: JsonObject;
+}
+
+/** A command begins; what is printed now is its output (AHP `terminal/commandExecuted`). */
+export interface TerminalCommandExecuted {
+  readonly type: "terminal/commandExecuted";
+  readonly time?: number;
+  readonly _meta?: JsonObject;
+  readonly commandId: string;
+  readonly commandLine: string;
+  readonly timestamp: number;
+}
+
+/** A command has ended (AHP `terminal/commandFinished`). */
+export interface TerminalCommandFinished {
+  readonly type: "terminal/commandFinished";
+  readonly time?: number;
+  readonly _meta?: JsonObject;
+  readonly commandId: string;
+  readonly exitCode?: number;
+  readonly durationMs?: number;
+}
+
+/** A command and what it printed (AHP `TerminalCommandPart`). */
+export interface TerminalCommandPart {
+  readonly type: "command";
+  readonly commandId: string;
+  readonly commandLine: string;
+  readonly output: string;
+  readonly timestamp: number;
+  readonly isComplete: boolean;
+  readonly exitCode?: number;
+  readonly durationMs?: number;
+}
+
+export type TerminalContentPart = TerminalUnclassifiedPart | TerminalCommandPart;
+
+/** Another working directory, as URI (AHP `terminal/cwdChanged`). */
+export interface TerminalCwdChanged {
+  readonly type: "terminal/cwdChanged";
+  readonly time?: number;
+  readonly _meta?: JsonObject;
+  readonly cwd: string;
+}
+
+/** The terminal printed something (AHP `terminal/data`). */
+export interface TerminalData {
+  readonly type: "terminal/data";
+  readonly time?: number;
+  readonly _meta?: JsonObject;
+  readonly data: string;
+}
+
+/** The process has ended (AHP `terminal/exited`). */
+export interface TerminalExited {
+  readonly type: "terminal/exited";
+  readonly time?: number;
+  readonly _meta?: JsonObject;
+  readonly exitCode?: number;
+}
+
 /** A terminal that the root lists (AHP `TerminalInfo`). */
 export interface TerminalInfo {
   readonly resource: string;
   readonly title: string;
   readonly claim: JsonObject;
   readonly exitCode?: number;
+}
+
+/** Something was typed; what comes of it is printed (AHP `terminal/input`). */
+export interface TerminalInput {
+  readonly type: "terminal/input";
+  readonly time?: number;
+  readonly _meta?: JsonObject;
+  readonly data: string;
+}
+
+/** Another size, in characters and lines (AHP `terminal/resized`). */
+export interface TerminalResized {
+  readonly type: "terminal/resized";
+  readonly time?: number;
+  readonly _meta?: JsonObject;
+  readonly cols: number;
+  readonly rows: number;
+}
+
+/** Everything about one terminal (AHP `TerminalState`). */
+export interface TerminalState {
+  readonly title: string;
+  readonly cwd?: string;
+  readonly cols?: number;
+  readonly rows?: number;
+  readonly content: readonly TerminalContentPart[];
+  readonly exitCode?: number;
+  readonly claim: JsonObject;
+  readonly supportsCommandDetection?: boolean;
+}
+
+/** Another title (AHP `terminal/titleChanged`). */
+export interface TerminalTitleChanged {
+  readonly type: "terminal/titleChanged";
+  readonly time?: number;
+  readonly _meta?: JsonObject;
+  readonly title: string;
+}
+
+/** Output outside of any command (AHP `TerminalUnclassifiedPart`). */
+export interface TerminalUnclassifiedPart {
+  readonly type: "unclassified";
+  readonly value: string;
 }
 
 /** Ours: a terminal that the agent opened, as it is shown. */

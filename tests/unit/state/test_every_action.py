@@ -8,10 +8,22 @@ from typing import Any
 
 import pytest
 
-from agentnb.state import Action, ChatAction, RootAction, SessionAction, action_type, codec
+from agentnb.state import (
+    Action,
+    ChangesetAction,
+    ChatAction,
+    RootAction,
+    SessionAction,
+    SessionMemberAction,
+    TerminalAction,
+    action_type,
+    codec,
+)
+from agentnb.state.changeset_reducer import REDUCERS as CHANGESET
 from agentnb.state.chat_reducer import REDUCERS as CHAT
 from agentnb.state.root_reducer import REDUCERS as ROOT
 from agentnb.state.session_reducer import REDUCERS as SESSION
+from agentnb.state.terminal_reducer import REDUCERS as TERMINAL
 from agentnb.testing import load_cases
 
 CASES = load_cases(Path(__file__).parents[3] / "tests/cases/reducer")
@@ -31,7 +43,15 @@ def test_every_action_has_a_case_of_ours() -> None:
 
 
 @pytest.mark.parametrize(
-    ("union", "reducers"), [(RootAction, ROOT), (SessionAction, SESSION), (ChatAction, CHAT)], ids=str
+    ("union", "reducers"),
+    [
+        (RootAction, ROOT),
+        (SessionAction | SessionMemberAction, SESSION),
+        (ChatAction, CHAT),
+        (TerminalAction, TERMINAL),
+        (ChangesetAction, CHANGESET),
+    ],
+    ids=str,
 )
 def test_every_action_has_a_reducer(union: Any, reducers: dict[type[Action], Any]) -> None:
     """Each channel's table of reducers has exactly the channel's actions."""
@@ -40,7 +60,8 @@ def test_every_action_has_a_reducer(union: Any, reducers: dict[type[Action], Any
 
 def test_every_action_says_its_type() -> None:
     """An action's type on the wire leads back to its class, and no two share one."""
-    count = sum(len(union.__args__) for union in (RootAction, SessionAction, ChatAction))
+    unions = (RootAction, SessionAction, SessionMemberAction, ChatAction, TerminalAction, ChangesetAction)
+    count = sum(len(union.__args__) for union in unions)
     assert count == len(codec.ACTIONS)
     assert all(kind.__struct_config__.tag == name for name, kind in codec.ACTIONS.items())
 

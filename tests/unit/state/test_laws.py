@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from agentnb.state import (
     ActiveTurn,
+    ChangesetAction,
+    ChangesetState,
     ChatAction,
     ChatDelta,
     ChatReasoning,
@@ -23,8 +25,11 @@ from agentnb.state import (
     RootAction,
     RootState,
     SessionAction,
+    SessionMemberAction,
     SessionState,
     SessionSummary,
+    TerminalAction,
+    TerminalState,
     UserMessageResponsePart,
     XTerminalData,
     XTerminalOpened,
@@ -32,9 +37,11 @@ from agentnb.state import (
     decode,
     decode_action,
     encode,
+    reduce_changeset,
     reduce_chat,
     reduce_root,
     reduce_session,
+    reduce_terminal,
 )
 from agentnb.state.change import same
 from agentnb.state.chat_state import TerminalView
@@ -55,9 +62,15 @@ RUNNING = ChatState(
 SUMMARY = SessionSummary(resource="1", provider="eliza", title="", status=1, created_at=0, modified_at=0)
 CHANNELS: dict[str, tuple[Callable[[Any, Any], Any], Any, Any]] = {
     "root": (reduce_root, RootState(agents=()), RootAction),
-    "session": (reduce_session, SessionState(summary=SUMMARY, lifecycle="creating", chats=()), SessionAction),
+    "session": (
+        reduce_session,
+        SessionState(summary=SUMMARY, lifecycle="creating", chats=()),
+        SessionAction | SessionMemberAction,
+    ),
     "chat": (reduce_chat, CHAT, ChatAction),
     "running chat": (reduce_chat, RUNNING, ChatAction),
+    "terminal": (reduce_terminal, TerminalState(title="", content=(), claim={}), TerminalAction),
+    "changeset": (reduce_changeset, ChangesetState(status="computing", files=()), ChangesetAction),
 }
 channels = pytest.mark.parametrize("channel", CHANNELS)
 

@@ -17,7 +17,13 @@ from agentnb.testing import load_cases, without_nulls
 ROOT = Path(__file__).parents[3]
 SCHEMA = json_schema()
 CASES = load_cases(ROOT / "tests/cases/reducer")
-STATES = {"root": "RootState", "session": "SessionState", "chat": "ChatState"}
+STATES = {
+    "root": "RootState",
+    "session": "SessionState",
+    "chat": "ChatState",
+    "terminal": "TerminalState",
+    "changeset": "ChangesetState",
+}
 OPEN = {"someFutureKind", "chat/notYetKnown", "x-agentnb/notYetKnown"}
 
 

@@ -1,0 +1,23 @@
+/** Reduces a changeset channel. No view shows one yet: nothing but the tests imports this, and the bundle has none of it. */
+import { changed, put, upsert, without } from "./change.ts";
+import { byType } from "./reducers.ts";
+import type { ChangesetAction, ChangesetState } from "./types.gen.ts";
+
+/** A set of changes after an action; the very same object when nothing has changed. */
+export const reduceChangeset = byType<ChangesetState, ChangesetAction>({
+  "changeset/statusChanged": (state, { status, error }) => changed(state, { status, error }),
+  "changeset/fileSet": (state, { file }) => changed(state, { files: upsert(state.files, file, "id") }),
+  "changeset/fileRemoved": (state, { fileId }) => changed(state, { files: without(state.files, "id", fileId) }),
+  "changeset/contentChanged": (state, { files, operations, error }) =>
+    changed(state, { files, operations: operations ?? state.operations, error }),
+  "changeset/operationsChanged": (state, { operations }) => changed(state, { operations }),
+  "changeset/operationStatusChanged": (state, { operationId, status, error }) => {
+    const operations = state.operations ?? [];
+    const at = operations.findIndex((operation) => operation.id === operationId);
+    const old = operations[at];
+    if (old === undefined) return state;
+    const operation = changed(old, { status, error });
+    return operation === old ? state : changed(state, { operations: put(operations, at, operation) });
+  },
+  "changeset/cleared": (state) => changed(state, { files: [] }),
+});
