@@ -1,0 +1,203 @@
+"""What the kernel says to a page, as structs: the form of its answers and notifications.
+
+The kernel builds them as they go out (`agentnb.comm.service`, `agentnb.comm.client`); these structs say what they must
+look like. ``docs/reference/protocol.md`` is written from them, and the contract tests hold both sides against them.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+
+from agentnb.log.record import SessionRecord
+from agentnb.state import Envelope, Turn
+from agentnb.state.wire import Wire
+
+Count = Annotated[int, msgspec.Meta(ge=0)]
+
+
+class FromKernel(Wire, frozen=True, kw_only=True):
+    """The envelope of everything that the kernel says.
+
+    Attributes:
+        v: The protocol's version, the one agreed on.
+        to: The client it is for; every page hears it, the others pass it over.
+        method: What it is about, in a notification.
+        params: The notification's parameters.
+        id: Which request it answers.
+        result: The answer.
+        error: The answer where it is a no.
+    """
+
+    v: int
+    to: str
+    method: str | None = None
+    params: dict[str, Any] | None = None
+    id: int | str | None = None
+    result: dict[str, Any] | None = None
+    error: KernelError | None = None
+
+
+class KernelError(Wire, frozen=True, kw_only=True):
+    """A "no" to a request.
+
+    Attributes:
+        code: What kind of error, see the table of codes.
+        message: What happened and what to do next, for people.
+    """
+
+    code: int
+    message: str
+
+
+class ChannelUpdate(Wire, frozen=True, kw_only=True):
+    """What brings a page up to date on one channel: its whole state, or the envelopes that the page lacks.
+
+    Attributes:
+        snapshot: The state.
+        from_index: The index at which the state is that; goes with `snapshot`.
+        answered: The page's own actions (their ``clientSeq``) that are in the snapshot: no echo of them will come.
+        earlier: How many of a chat's first turns the snapshot leaves out; `fetchTurns` gives them.
+        replay: The envelopes that the page lacks, in order; where there is no snapshot.
+    """
+
+    snapshot: dict[str, Any] | None = None
+    from_index: Count | None = None
+    answered: tuple[Count, ...] | None = None
+    earlier: Count | None = None
+    replay: tuple[Envelope, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if (self.snapshot is None) == (self.replay is None) or (self.snapshot is None) != (self.from_index is None):
+            raise ValueError("Expected `snapshot` with `fromIndex`, or `replay`")
+
+
+class InitializeResult(Wire, frozen=True, kw_only=True):
+    """Who answers, in which version, and what the page lacks.
+
+    Attributes:
+        protocol_version: The version that both go on in: the highest that both speak.
+        host_id: The host, one per kernel process; another one than before is a new kernel.
+        capabilities: What the kernel can do beyond this page's version; empty so far.
+        channels: What brings the page up to date, by channel: the root, and what it has seen before.
+    """
+
+    protocol_version: int
+    host_id: str
+    capabilities: dict[str, Any]
+    channels: dict[str, ChannelUpdate]
+
+
+class SubscribeResult(Wire, frozen=True, kw_only=True):
+    """The present state of each channel.
+
+    Attributes:
+        channels: What brings the page up to date, by channel.
+        missing: The channels that there are not.
+    """
+
+    channels: dict[str, ChannelUpdate]
+    missing: tuple[str, ...]
+
+
+class CreateSessionResult(Wire, frozen=True, kw_only=True):
+    """The new tab's channels; its agent starts in the background.
+
+    Attributes:
+        channel: The session's URI.
+        chat: Its chat's URI.
+    """
+
+    channel: str
+    chat: str
+
+
+class FetchContentResult(Wire, frozen=True, kw_only=True):
+    """The bytes are the message's one binary buffer.
+
+    Attributes:
+        uri: The reference's URI.
+        offset: The first byte given, from 0.
+        size: How many bytes there are in all.
+    """
+
+    uri: str
+    offset: Count
+    size: Count
+
+
+class FetchTurnsResult(Wire, frozen=True, kw_only=True):
+    """The turns, oldest first.
+
+    Attributes:
+        turns: The turns.
+        has_more: Whether there are turns before them.
+        earlier: How many there are before them.
+        index: The chat's index at which they are so; what comes later for them is applied to them.
+    """
+
+    turns: tuple[Turn, ...]
+    has_more: bool
+    earlier: Count
+    index: Count
+
+
+class ListSessionsResult(Wire, frozen=True, kw_only=True):
+    """The sessions, the latest first.
+
+    Attributes:
+        sessions: What the log says of each.
+        elsewhere: The URIs of those that another kernel has open.
+        note: Why some may be missing: the log is off, or in trouble.
+    """
+
+    sessions: tuple[SessionRecord, ...]
+    elsewhere: tuple[str, ...] | None = None
+    note: str | None = None
+
+
+class ResumeSessionResult(Wire, frozen=True, kw_only=True):
+    """The tab's channels; its agent starts with the next prompt.
+
+    Attributes:
+        channel: The session's URI.
+        chat: Its chat's URI.
+    """
+
+    channel: str
+    chat: str
+
+
+class EmptyResult(Wire, frozen=True, kw_only=True):
+    """Done; there is nothing to say."""
+
+
+class ActionsParams(Wire, frozen=True, kw_only=True):
+    """``actions``: one flush, with what the page has not seen of all its channels.
+
+    Attributes:
+        flush: Its number, 1, 2, 3 …; to be acknowledged with `ack` once it is applied.
+        envelopes: What happened, for each channel in the order of its index.
+        snapshots: The whole state, by channel, where that is smaller or the log no longer reaches back.
+    """
+
+    flush: Count
+    envelopes: tuple[Envelope, ...]
+    snapshots: dict[str, ChannelUpdate] | None = None
+
+
+class PongParams(Wire, frozen=True, kw_only=True):
+    """``pong``: the kernel is there.
+
+    Attributes:
+        host_id: The host; where it is not the page's, the page introduces itself to the new kernel.
+        indexes: Where each channel is that the page follows; a page that is behind says so.
+    """
+
+    host_id: str
+    indexes: dict[str, Count] | None = None
+
+
+class UnknownClientParams(Wire, frozen=True, kw_only=True):
+    """``unknownClient``: the kernel does not know this page (any more); the page sends `initialize` again."""

@@ -1,0 +1,111 @@
+"""Every method of the protocol: who says it, with which parameters, and what comes back.
+
+The one table that ``docs/reference/protocol.md`` and the contract tests are made from. A method that the service
+answers and that is not here, or that has no example in ``tests/cases/messages``, fails a test.
+"""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from agentnb.comm import answers as a
+from agentnb.comm import messages as m
+
+
+@dataclass(frozen=True, kw_only=True)
+class Method:
+    """One method.
+
+    Args:
+        name: Its name on the wire.
+        sender: Who says it.
+        params: The form of its parameters.
+        result: The form of the answer; None for a notification.
+        errors: The codes of errors it can be answered with, beside those of every request.
+        since: The version of the protocol that brought it.
+    """
+
+    name: str
+    sender: Literal["page", "kernel"]
+    params: type[Any]
+    result: type[Any] | None = None
+    errors: tuple[int, ...] = ()
+    since: int = 1
+
+    @property
+    def about(self) -> str:
+        """What it is for, from the docstring of its parameters."""
+        first = (inspect.getdoc(self.params) or "").split("\n\n")[0]
+        return " ".join(first.removeprefix(f"``{self.name}``:").split())
+
+
+COMMON_ERRORS = (m.INVALID_PARAMS, m.UNSUPPORTED_VERSION)
+"""What any request can be answered with."""
+
+METHODS: dict[str, Method] = {
+    method.name: method
+    for method in (
+        Method(name="initialize", sender="page", params=m.InitializeParams, result=a.InitializeResult),
+        Method(
+            name="subscribe",
+            sender="page",
+            params=m.SubscribeParams,
+            result=a.SubscribeResult,
+            errors=(m.UNKNOWN_CLIENT,),
+        ),
+        Method(name="unsubscribe", sender="page", params=m.UnsubscribeParams, result=a.EmptyResult),
+        Method(
+            name="createSession",
+            sender="page",
+            params=m.CreateSessionParams,
+            result=a.CreateSessionResult,
+            errors=(m.REFUSED,),
+        ),
+        Method(
+            name="disposeSession",
+            sender="page",
+            params=m.DisposeSessionParams,
+            result=a.EmptyResult,
+            errors=(m.REFUSED,),
+        ),
+        Method(
+            name="fetchContent",
+            sender="page",
+            params=m.FetchContentParams,
+            result=a.FetchContentResult,
+            errors=(m.REFUSED,),
+        ),
+        Method(
+            name="fetchTurns",
+            sender="page",
+            params=m.FetchTurnsParams,
+            result=a.FetchTurnsResult,
+            errors=(m.REFUSED,),
+        ),
+        Method(
+            name="listSessions",
+            sender="page",
+            params=m.ListSessionsParams,
+            result=a.ListSessionsResult,
+            errors=(m.REFUSED,),
+        ),
+        Method(
+            name="resumeSession",
+            sender="page",
+            params=m.ResumeSessionParams,
+            result=a.ResumeSessionResult,
+            errors=(m.REFUSED,),
+        ),
+        Method(name="dispatchAction", sender="page", params=m.DispatchParams),
+        Method(name="ack", sender="page", params=m.AckParams),
+        Method(name="resync", sender="page", params=m.ResyncParams),
+        Method(name="visibility", sender="page", params=m.VisibilityParams),
+        Method(name="ping", sender="page", params=m.PingParams),
+        Method(name="actions", sender="kernel", params=a.ActionsParams),
+        Method(name="pong", sender="kernel", params=a.PongParams),
+        Method(name="unknownClient", sender="kernel", params=a.UnknownClientParams),
+    )
+}
+"""Every method, by its name."""

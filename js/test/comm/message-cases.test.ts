@@ -1,0 +1,206 @@
+/**
+ * The message cases that pytest runs too (`tests/cases/messages`): the page says what they say, and its guards tell
+ * valid from invalid as the kernel's structs do.
+ */
+import { readdirSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { type Client, createClient, ROOT, type Wire } from "../../src/comm/client.ts";
+import { isContent, isFlush, isInitialized, isReplay, isSnapshot, isTurns, read } from "../../src/comm/messages.ts";
+import { isObject } from "../../src/state/guard.ts";
+
+type Json = Record<string, unknown>;
+
+interface Case {
+  description: string;
+  direction: "toKernel" | "toPage";
+  method: string | null;
+  valid: boolean;
+  reads?: string | null;
+  message: Json;
+}
+
+interface Said extends Json {
+  method: string;
+  id?: number;
+  params: { action: never; channel: string };
+}
+
+const FOLDER = resolve(import.meta.dirname, "../../../tests/cases/messages");
+const CLIENT = "f2c7b8a4-1d3e-4f60-8a9b-7c6d5e4f3a2b";
+const SESSION = "eliza:/11111111-2222-4333-8444-555555555555";
+const CHAT = `${SESSION}/chat`;
+const HOST = "3d6a1f0e-52c7-4b98-a1d4-6e0f9b7c2a15";
+const CHAT_STATE = { resource: CHAT, title: "", status: 1, modifiedAt: "1970-01-01T00:00:00.000Z", turns: [] };
+
+const cases = new Map(
+  readdirSync(FOLDER)
+    .filter((file) => file.endsWith(".json"))
+    .sort()
+    .map((file) => [file.replace(/\.json$/, ""), JSON.parse(readFileSync(join(FOLDER, file), "utf8")) as Case]),
+);
+const toPage = [...cases].filter(([, one]) => one.direction === "toPage");
+const toKernel = [...cases].filter(([, one]) => one.direction === "toKernel" && one.valid);
+
+class Kernel implements Wire {
+  said: Said[] = [];
+  client: Client;
+  #listeners = new Set<(message: unknown) => void>();
+
+  constructor() {
+    this.client = createClient(this);
+  }
+
+  send(message: unknown): void {
+    this.said.push(structuredClone(message) as Said);
+  }
+
+  on(_event: "msg:custom", listener: (message: unknown) => void): void {
+    this.#listeners.add(listener);
+  }
+
+  off(_event: "msg:custom", listener: (message: unknown) => void): void {
+    this.#listeners.delete(listener);
+  }
+
+  /** As it is written in the case, where the client has the case's id. */
+  async tell(message: unknown): Promise<void> {
+    const mine = JSON.parse(JSON.stringify(message).replaceAll(CLIENT, this.client.clientId));
+    for (const listener of this.#listeners) listener(mine);
+    await vi.advanceTimersByTimeAsync(0);
+  }
+
+  async live(): Promise<this> {
+    const root = { snapshot: { agents: [] }, fromIndex: 1 };
+    const initialized = { protocolVersion: 1, hostId: HOST, capabilities: {}, channels: { [ROOT]: root } };
+    await this.#answer(initialized);
+    this.client.chat(CHAT);
+    await this.#answer({ channels: { [CHAT]: { snapshot: CHAT_STATE, fromIndex: 3 } }, missing: [] });
+    return this;
+  }
+
+  async #answer(result: unknown): Promise<void> {
+    await this.tell({ jsonrpc: "2.0", v: 1, to: CLIENT, id: this.said.at(-1)?.id, result });
+  }
+
+  /** The last that it said of this method, as a case would write it. */
+  last(method: string): Json {
+    const found = this.said.findLast((said) => said.method === method);
+    return JSON.parse(JSON.stringify(found ?? null).replaceAll(this.client.clientId, CLIENT)) as Json;
+  }
+}
+
+const flush = (number: number, index: number, first: number) => ({
+  jsonrpc: "2.0",
+  v: 1,
+  to: CLIENT,
+  method: "actions",
+  params: {
+    flush: number,
+    envelopes: [
+      { channel: CHAT, first, index, action: { type: "chat/delta", turnId: "t", partId: "p", content: "…" } },
+    ],
+  },
+});
+
+/** How the page comes to say what each of these cases says; whatever is not here it says by `request`. */
+const SAYING: Record<string, (kernel: Kernel, message: Said) => unknown> = {
+  initialize: () => {},
+  subscribe: async (kernel) => (await kernel.live()).client.chat(CHAT),
+  "dispatch-action": async (kernel, { params }) => (await kernel.live()).client.dispatch(params.channel, params.action),
+  ack: async (kernel) => (await kernel.live()).tell(flush(7, 6, 4)),
+  resync: async (kernel) => (await kernel.live()).tell(flush(1, 9, 9)),
+  visibility: async (kernel) => (await kernel.live()).client.view("view").setVisible(true),
+  ping: async (kernel) => {
+    await kernel.live();
+    await vi.advanceTimersByTimeAsync(10_000);
+  },
+};
+
+const GUARDS: Record<string, (value: unknown) => boolean> = {
+  initialize: isInitialized,
+  subscribe: (value) => isObject(value) && isObject(value.channels) && Object.values(value.channels).every(isUpdate),
+  fetchContent: isContent,
+  fetchTurns: isTurns,
+  actions: isFlush,
+  pong: (value) => isObject(value) && typeof value.hostId === "string",
+};
+
+const isUpdate = (value: unknown): boolean => isSnapshot(value) || isReplay(value);
+
+let kernel: Kernel;
+let logged: string[];
+beforeEach(() => {
+  vi.useFakeTimers();
+  logged = [];
+  vi.spyOn(console, "warn").mockImplementation((text) => void logged.push(text));
+  kernel = new Kernel();
+});
+afterEach(async () => {
+  kernel.client.dispose();
+  await vi.advanceTimersByTimeAsync(0);
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
+
+describe("what the page says", () => {
+  const notifications = toKernel.filter(([name, one]) => one.message.id === undefined && !(name in SAYING));
+  const methods = new Set(Object.keys(SAYING).map((name) => cases.get(name)?.method));
+
+  test.each(Object.entries(SAYING))("%s", async (name, say) => {
+    const { message } = cases.get(name) as Case;
+    await say(kernel, message as Said);
+    const { id: _, ...said } = kernel.last(message.method as string);
+    const { id: __, ...expected } = message;
+    expect(said).toEqual(expected);
+  });
+
+  test.each(toKernel.filter(([name, one]) => one.message.id !== undefined && !(name in SAYING)))(
+    "%s, as a request",
+    (_name, { message }) => {
+      void kernel.client.request(message.method as string, message.params).catch(() => {});
+      const said = kernel.last(message.method as string);
+      expect({ ...said, id: 0 }).toEqual({ ...message, id: 0 });
+    },
+  );
+
+  test("each notification that the kernel takes is one that the page says", () => {
+    expect(notifications.map(([, one]) => one.method).filter((method) => !methods.has(method))).toEqual([]);
+  });
+});
+
+describe("what the page hears", () => {
+  test.each(toPage)("%s is read as what it is", (_name, { message, reads }) => {
+    expect(read(message, CLIENT)?.kind ?? null).toBe(reads);
+  });
+
+  test.each(toPage.filter(([, one]) => one.method !== null && one.method in GUARDS && one.reads !== "error"))(
+    "%s is told apart as in the kernel",
+    (_name, { message, method, valid, reads }) => {
+      if (reads === null) return expect(valid).toBe(false);
+      expect(GUARDS[method as string]?.(message.result ?? message.params)).toBe(valid);
+    },
+  );
+
+  test.each(toPage)("%s breaks nothing", async (_name, { message }) => {
+    await kernel.live();
+    await kernel.tell(message);
+    await vi.advanceTimersByTimeAsync(3_000);
+    if (kernel.said.at(-1)?.method === "initialize") await kernel.live();
+    expect([kernel.client.connection.value, typeof kernel.client.chat(CHAT).value]).toEqual(["live", "object"]);
+  });
+
+  test("an action that the page does not know leaves the state as it is, and its index counts", async () => {
+    await kernel.live();
+    const before = kernel.client.chat(CHAT).value;
+    await kernel.tell(cases.get("actions-of-unknown-type")?.message);
+    expect(kernel.client.chat(CHAT).value).toBe(before);
+    expect(kernel.last("ack").params).toEqual({ flush: 1, seen: { [ROOT]: 1, [CHAT]: 4 } });
+  });
+
+  test("a notification that the page does not know is logged, once", async () => {
+    await kernel.live();
+    for (let i = 0; i < 2; i++) await kernel.tell(cases.get("to-unknown-notification")?.message);
+    expect(logged).toEqual(['[agentnb] The kernel sent "flown", which this page does not understand.']);
+  });
+});

@@ -1,0 +1,374 @@
+"""Writes `docs/reference/protocol.md` from the code: methods, actions, codes, sizes and timings, with examples.
+
+The words are those of the docstrings, the examples those of `tests/cases/messages`. With `--check`, only says whether
+the page is stale.
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import json
+import re
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+if TYPE_CHECKING:
+    from agentnb.comm.methods import Method
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "reference" / "protocol.md"
+CASES = ROOT / "tests" / "cases" / "messages"
+CLIENT_TS = ROOT / "js" / "src" / "comm" / "client.ts"
+
+HEAD = """\
+# The protocol between kernel and page
+
+<!-- Written by scripts/gen_protocol_docs.py from the code: change that, then run `make types`. -->
+
+What travels on the widget's comm, as custom messages: JSON-RPC 2.0 objects. The kernel is the *host*, each page that
+shows the widget a *client*. How delivery works is told in [delivery](../explanation/delivery.md).
+"""
+
+IDENTITIES = """\
+## Identities
+
+| name | what it is | made by |
+|---|---|---|
+| `hostId` | one kernel process (UUID) | the kernel |
+| `clientId` | one page's copy of the widget model (UUID) | the page |
+| tab id | one conversation (UUID v4), the last part of its session's URI | the view |
+| turn id | one prompt and all that it caused (UUID v4) | whoever prompts |
+| `clientSeq` | a client's own number for an action that it dispatched | the page |
+
+| channel | state | URI |
+|---|---|---|
+| root | the agents there are, the sessions that are open | `ahp-root://` |
+| session | who serves it, what it offers | `<agent>:/<tab id>` |
+| chat | its turns, what waits, what it asks | `<agent>:/<tab id>/chat` |
+
+States and actions have the names and the meaning of the Agent Host Protocol; what is ours begins with `x-agentnb/`.
+Their fields are in `agentnb/state`, and as TypeScript in `js/src/state/types.gen.ts`.
+"""
+
+VERSIONS = """\
+## Versions
+
+This agentnb speaks version {window}. `initialize` names the versions that the page speaks; both go on in the highest
+that both speak. `initialize` itself is answered in any version. Where there is none in common, the answer is error
+{unsupported}, which the page reads in any version and shows: an older page is to be reloaded, an older kernel gets a
+newer agentnb.
+
+Within a version fields may be added: what is not known is passed over. An action that came with a later version than
+the agreed one is not sent to a page, the channel's whole state is; from a page it is rejected. An action of an unknown
+type changes nothing and keeps its place in the log. ([Why](../decisions/0017-protocol-versions.md).)
+
+A message that is not of the protocol, an unknown notification and a notification in a wrong version are dropped and
+logged once; an unknown request is answered with an error. None of them breaks the channel.
+"""
+
+LIMITS: tuple[tuple[str, str, str, str], ...] = (
+    ("agentnb.comm.delivery", "FLUSH_SECONDS", "s", "between two flushes to a client, at least"),
+    ("agentnb.comm.delivery", "TEXT_CHARACTERS", "characters", "of text that are worth a flush of their own"),
+    ("agentnb.comm.delivery", "TEXT_SECONDS", "s", "that fewer characters wait for more, at most"),
+    ("agentnb.comm.client", "MAX_UNACKNOWLEDGED", "flushes", "that may wait for their acknowledgement"),
+    ("agentnb.comm.client", "UNHEARD_SECONDS", "s", "between flushes while the kernel can hear no page at all"),
+    (
+        "agentnb.comm.delivery",
+        "RESEND_SECONDS",
+        "s",
+        "without acknowledgement, after which a living client is sent again",
+    ),
+    ("agentnb.comm.delivery", "GONE_SECONDS", "s", "of silence, after which a client is forgotten"),
+    ("agentnb.comm.client", "SNAPSHOT_FROM", "envelopes", "from which on a snapshot is sent where it is smaller"),
+    ("agentnb.log.channel_log", "MAX_ENTRIES", "envelopes", "of a channel kept in memory, at most"),
+    ("agentnb.log.channel_log", "MAX_BYTES", "bytes", "of a channel's envelopes kept in memory, at most"),
+    ("agentnb.comm.outline", "LIMIT", "bytes", "of a field that travel with the state; a longer one is referred to"),
+    ("agentnb.comm.outline", "PREVIEW", "characters", "of a longer field that are sent beside its reference"),
+    ("agentnb.comm.outline", "RANGE", "bytes", "in an answer to `fetchContent`, at most"),
+    ("agentnb.comm.window", "TURNS", "turns", "of a chat in a first snapshot, at most; the others are fetched"),
+    ("agentnb.comm.window", "BYTES", "bytes", "of turns in a snapshot or an answer, at most (one turn at least)"),
+    ("agentnb.comm.window", "MAX_FETCHED", "turns", "in an answer to `fetchTurns`, at most"),
+    ("agentnb.comm.service", "MAX_LISTED", "sessions", "in an answer to `listSessions`, at most"),
+    (
+        "agentnb.state.chat_terminal_reducer",
+        "OUTPUT_LIMIT",
+        "characters",
+        "of a terminal's output in the state; a ring",
+    ),
+)
+PAGE_LIMITS = (
+    ("PING_MS", "between two `ping`s"),
+    ("RETRY_MS", "after which the page asks again what was not answered"),
+)
+
+
+def page() -> str:
+    """The whole page."""
+    from agentnb.comm import answers, messages
+    from agentnb.comm.methods import METHODS
+    from agentnb.state.versions import WINDOW
+
+    examples = _examples()
+    from_page = [method for method in METHODS.values() if method.sender == "page"]
+    sections = [
+        HEAD,
+        IDENTITIES,
+        VERSIONS.format(window=WINDOW, unsupported=messages.UNSUPPORTED_VERSION),
+        "## Envelopes\n",
+        *(_struct(kind, title) for title, kind in _envelopes(messages, answers)),
+        "## Requests of the page\n",
+        *(_method(method, examples) for method in from_page if method.result),
+        "## Notifications of the page\n",
+        *(_method(method, examples) for method in from_page if not method.result),
+        "## Notifications of the kernel\n",
+        *(_method(method, examples) for method in METHODS.values() if method.sender == "kernel"),
+        _actions(),
+        _codes(),
+        _limits(),
+    ]
+    return "\n".join(sections)
+
+
+def _envelopes(messages: Any, answers: Any) -> list[tuple[str, type[Any]]]:
+    from agentnb.log.record import SessionRecord
+    from agentnb.state import ActionOrigin, Envelope
+
+    return [
+        ("What a page says", messages.FromPage),
+        ("What the kernel says", answers.FromKernel),
+        ("KernelError", answers.KernelError),
+        ("Envelope", Envelope),
+        ("ActionOrigin", ActionOrigin),
+        ("ChannelUpdate", answers.ChannelUpdate),
+        ("SessionRecord", SessionRecord),
+    ]
+
+
+# --- methods ---
+
+
+def _method(method: Method, examples: dict[tuple[str, str], Any]) -> str:
+    lines = [f"### `{method.name}`\n", f"{_sentence(method.about)}{_since(method)}\n", _fields(method.params)]
+    direction = "toKernel" if method.sender == "page" else "toPage"
+    example = examples.get((direction, method.name))
+    if example is None:
+        raise SystemExit(f"{method.name} has no valid example in tests/cases/messages: add one.")
+    if method.result is not None:
+        lines += [f"Answer: {_lower(_first(method.result))}\n", _fields(method.result)]
+        codes = ", ".join(str(code) for code in _errors(method))
+        lines += [f"Errors: {codes}.\n"]
+    lines += [f"```json\n{_json(example['message'])}\n```\n"]
+    answer = examples.get(("toPage", method.name)) if method.result is not None else None
+    if answer is not None:
+        lines += [f"```json\n{_json(answer['message'])}\n```\n"]
+    return "\n".join(line for line in lines if line)
+
+
+def _errors(method: Method) -> list[int]:
+    from agentnb.comm.methods import COMMON_ERRORS
+
+    return sorted({*COMMON_ERRORS, *method.errors}, reverse=True)
+
+
+def _since(method: Method) -> str:
+    return f" (Since version {method.since}.)" if method.since > 1 else ""
+
+
+def _examples() -> dict[tuple[str, str], Any]:
+    """The first valid case of each method and direction."""
+    found: dict[tuple[str, str], Any] = {}
+    for path in sorted(CASES.glob("*.json"), key=lambda path: path.stem):
+        case = json.loads(path.read_text(encoding="utf-8"))
+        if case["valid"] and "error" not in case["message"]:
+            found.setdefault((case["direction"], case["method"]), case)
+    return found
+
+
+def _json(value: Any, width: int = 116) -> str:
+    """JSON on one line where that fits, else an item a line."""
+    text = json.dumps(value, ensure_ascii=False)
+    if len(text) <= width or not isinstance(value, dict | list) or not value:
+        return text
+    if isinstance(value, list):
+        inner = ",\n".join(_json(item, width - 2) for item in value)
+        return f"[\n{_indent(inner)}\n]"
+    inner = ",\n".join(f"{json.dumps(key)}: {_json(item, width - 4 - len(key))}" for key, item in value.items())
+    return f"{{\n{_indent(inner)}\n}}"
+
+
+def _indent(text: str) -> str:
+    return "\n".join(f"  {line}" for line in text.split("\n"))
+
+
+# --- structs ---
+
+
+def _struct(kind: type[Any], title: str) -> str:
+    return "\n".join([f"### {title}\n", f"{_sentence(_first(kind))}\n", _fields(kind)])
+
+
+def _fields(kind: type[Any]) -> str:
+    info = msgspec.inspect.type_info(kind)
+    if not isinstance(info, msgspec.inspect.StructType) or not info.fields:
+        return ""
+    said = _described(kind)
+    if unsaid := [field.name for field in info.fields if field.name not in said]:
+        raise SystemExit(f"{kind.__name__}: the docstring says nothing of {', '.join(unsaid)} (Attributes: or Args:).")
+    rows = [
+        f"| `{field.encode_name}` | {_type(field.type)} | {'yes' if field.required else 'no'} | {said[field.name]} |"
+        for field in info.fields
+    ]
+    return "\n".join(["| field | type | required | meaning |", "|---|---|---|---|", *rows, ""])
+
+
+def _described(kind: type[Any]) -> dict[str, str]:
+    """What the docstring says of each field (``Attributes:`` or ``Args:``)."""
+    parts = re.split(r"\n(?:Attributes|Args):\n", inspect.getdoc(kind) or "", maxsplit=1)
+    entries = re.findall(r"^    (\w+): (.+(?:\n {8}.+)*)", parts[-1].split("\n\n")[0], re.MULTILINE)
+    return {name: _plain(meaning) for name, meaning in entries}
+
+
+def _first(kind: type[Any]) -> str:
+    return _plain((inspect.getdoc(kind) or "").split("\n\n")[0])
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split()).replace("``", "`")
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _lower(text: str) -> str:
+    return text[:1].lower() + text[1:]
+
+
+def _type(info: msgspec.inspect.Type) -> str:
+    match info:
+        case msgspec.inspect.UnionType(types=types):
+            return " or ".join(_type(one) for one in types if not isinstance(one, msgspec.inspect.NoneType))
+        case msgspec.inspect.VarTupleType(item_type=item):
+            return f"array of {_type(item)}"
+        case msgspec.inspect.DictType(value_type=value):
+            return "object" if isinstance(value, msgspec.inspect.AnyType) else f"object of {_type(value)}"
+        case msgspec.inspect.StructType(cls=kind) | msgspec.inspect.CustomType(cls=kind):
+            return kind.__name__
+        case _:
+            return NAMES[type(info).__name__]
+
+
+NAMES = {"IntType": "integer", "StrType": "text", "BoolType": "boolean", "RawType": "object", "AnyType": "anything"}
+
+
+# --- actions, codes, sizes ---
+
+
+MAY = """\
+## Actions
+
+A page may dispatch these; whether it may do so now is the host's decision. The action comes back with `origin`, and
+with `rejectionReason` where the host said no. The time that a page gives is replaced by the host's.
+"""
+
+MAY_NOT = """
+These only the host says; from a page they are rejected. Terminals and changesets have no channel yet. Clients,
+customizations and MCP servers of a session are shown by no view: the page is sent the session's state for them.
+"""
+
+
+def _actions() -> str:
+    from agentnb.host.intents import DISPATCHABLE
+    from agentnb.state.codec import ACTIONS
+
+    may = [name for name, kind in ACTIONS.items() if kind in DISPATCHABLE]
+    may_not = [name for name in ACTIONS if name not in may]
+    return "\n".join(
+        [
+            MAY,
+            *_action_rows(may),
+            MAY_NOT,
+            *_action_rows(may_not),
+            "",
+        ]
+    )
+
+
+def _action_rows(names: list[str]) -> list[str]:
+    from agentnb.state.codec import ACTIONS
+    from agentnb.state.versions import INTRODUCED
+
+    rows = [
+        f"| `{name}` | {_channel(ACTIONS[name])} | {INTRODUCED[name]} | {_first(ACTIONS[name])} |" for name in names
+    ]
+    return ["| action | channel | since | meaning |", "|---|---|---|---|", *rows]
+
+
+def _channel(kind: type[Any]) -> str:
+    from agentnb.state import (
+        ChangesetAction,
+        ChatAction,
+        RootAction,
+        SessionAction,
+        SessionMemberAction,
+        TerminalAction,
+    )
+
+    unions = {
+        "root": RootAction,
+        "session": SessionAction | SessionMemberAction,
+        "chat": ChatAction,
+        "terminal": TerminalAction,
+        "changeset": ChangesetAction,
+    }
+    return next(name for name, union in unions.items() if kind in union.__args__)
+
+
+def _codes() -> str:
+    from agentnb.comm.messages import ERRORS
+
+    rows = [f"| {code} | {meaning} |" for code, meaning in ERRORS.items()]
+    return "\n".join(["## Errors\n", "| code | meaning |", "|---|---|", *rows, ""])
+
+
+def _limits() -> str:
+    rows = [
+        f"| `{name}` | {getattr(import_module(module), name):,} {unit} | {meaning} |"
+        for module, name, unit, meaning in LIMITS
+    ]
+    source = CLIENT_TS.read_text(encoding="utf-8")
+    for name, meaning in PAGE_LIMITS:
+        found = re.search(rf"^const {name} = ([\d_]+);", source, re.MULTILINE)
+        if found is None:
+            raise SystemExit(f"{CLIENT_TS.name} has no constant {name} any more: correct PAGE_LIMITS.")
+        rows.append(f"| `{name}` | {int(found[1]) / 1000:g} s | {meaning} |")
+    return "\n".join(["## Sizes and timings\n", "| constant | value | meaning |", "|---|---|---|", *rows, ""])
+
+
+def main() -> int:
+    """Write the page, or check it.
+
+    Returns:
+        1 if the page was to be checked and is stale, otherwise 0.
+    """
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="write nothing; fail if the page is stale")
+    check = parser.parse_args().check
+    text = page()
+    if PAGE.exists() and PAGE.read_text(encoding="utf-8") == text:
+        return 0
+    if check:
+        print("docs/reference/protocol.md is stale: run `make types`.")
+        return 1
+    PAGE.write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(ROOT))
+    sys.exit(main())

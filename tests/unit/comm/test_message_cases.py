@@ -1,0 +1,167 @@
+"""Every method of the protocol by example: what the kernel answers, drops and logs, and the form of its words."""
+
+from __future__ import annotations
+
+import ast
+import logging
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import agentnb.comm
+from agentnb.comm.answers import FromKernel
+from agentnb.comm.messages import ERRORS
+from agentnb.comm.methods import COMMON_ERRORS, METHODS
+from agentnb.comm.service import Service
+from agentnb.errors import ProtocolError
+from agentnb.host import Host
+from agentnb.host.intents import DISPATCHABLE
+from agentnb.state import codec, decode, to_json
+from agentnb.state.versions import WINDOW
+from tests.unit.comm.manual_loop import ManualLoop
+from tests.unit.comm.message_cases import CLIENT, Kernel, lacks, of
+from tests.unit.comm.world import TAB
+from tests.unit.state.strategies import structs
+
+NOT_ALLOWED = "A client may not dispatch this action."
+TO_KERNEL, TO_PAGE = of("toKernel"), of("toPage")
+MakeKernel = Callable[[dict[str, Any]], Kernel]
+
+
+@pytest.fixture
+def kernel_of(tmp_path: Path) -> Iterator[MakeKernel]:
+    """Makes the kernel that a case is about."""
+    kernels: list[Kernel] = []
+
+    def make(case: dict[str, Any]) -> Kernel:
+        log = tmp_path / "log.db" if case.get("log") else None
+        kernels.append(Kernel(known=case.get("known", True), log=log, large=case.get("large", False)))
+        return kernels[-1]
+
+    yield make
+    for kernel in kernels:
+        kernel.close()
+
+
+@pytest.mark.parametrize("name", TO_KERNEL)
+def test_what_a_page_says_is_answered_as_the_case_says(
+    name: str, kernel_of: MakeKernel, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Answered, echoed, rejected or dropped; and what is dropped is logged, once."""
+    case = TO_KERNEL[name]
+    kernel = kernel_of(case)
+    with caplog.at_level(logging.WARNING, "agentnb.comm"):
+        heard = kernel.hear(case["message"])
+    expected = kernel.filled(case["hears"])
+    assert (lacks(expected, heard), len(heard)) == ([], len(expected)), heard
+    assert [case.get("logged", "") in record.getMessage() for record in caplog.records] == [True] * ("logged" in case)
+
+
+@pytest.mark.parametrize("name", TO_KERNEL)
+def test_what_the_kernel_answers_has_the_form_that_the_method_says(name: str, kernel_of: MakeKernel) -> None:
+    """Read by the method's struct and written again, it is the same: nothing in it that is not documented."""
+    case = TO_KERNEL[name]
+    for message in kernel_of(case).hear(case["message"]):
+        envelope = decode(FromKernel, {"to": CLIENT, **message})
+        assert envelope.v in WINDOW
+        if envelope.error is not None:
+            assert envelope.error.code in _codes(case["method"])
+        elif envelope.method is not None:
+            assert to_json(decode(METHODS[envelope.method].params, envelope.params)) == message["params"]
+        else:
+            assert to_json(decode(_result(case["method"]), envelope.result)) == message["result"]
+
+
+@pytest.mark.parametrize("name", TO_PAGE)
+def test_what_the_kernel_may_say_is_what_the_structs_take(name: str) -> None:
+    """Valid and invalid examples, told apart here as the page's guards tell them apart."""
+    case = TO_PAGE[name]
+    assert _is_of_the_protocol(case["message"], case["method"]) == case["valid"]
+
+
+def test_every_method_has_a_valid_and_an_invalid_example() -> None:
+    """In each direction in which it is said; a method without parameters and without an answer cannot be invalid."""
+    asked = {name for name, method in METHODS.items() if method.sender == "page"}
+    answered = {name for name, method in METHODS.items() if method.sender == "kernel" or method.result is not None}
+    for cases, names in ((TO_KERNEL, asked), (TO_PAGE, answered)):
+        assert names - {case["method"] for case in cases.values() if case["valid"]} == set()
+    wrong = {case["method"] for case in TO_KERNEL.values() if not case["valid"]}
+    assert {name for name in asked if METHODS[name].params.__struct_fields__} - wrong == set()
+
+
+def test_every_method_of_the_service_is_in_the_table() -> None:
+    """And the table has none that the service does not know."""
+    service = Service(Host(ManualLoop()), lambda _client, _message, _buffers=(): None)
+    page = {name: method.result is not None for name, method in METHODS.items() if method.sender == "page"}
+    assert {name for name, request in page.items() if request} == service.requests
+    assert {name for name, request in page.items() if not request} == service.notifications
+
+
+def test_every_notification_that_the_kernel_sends_is_in_the_table() -> None:
+    """Whatever `notification("…")` the code of ``comm/`` has."""
+    sent = {name for path in Path(agentnb.comm.__path__[0]).glob("*.py") for name in _notified(path)}
+    assert sent == {name for name, method in METHODS.items() if method.sender == "kernel"}
+
+
+def kinds(*, dispatchable: bool) -> st.SearchStrategy[Any]:
+    """Actions that are on the list, or those that are not."""
+    return st.one_of([structs(kind) for kind in codec.ACTIONS.values() if (kind in DISPATCHABLE) == dispatchable])
+
+
+def reasons(action: Any) -> list[str | None]:
+    """Why a page's *action* was rejected, if it was, by envelope."""
+    params = {"clientSeq": 1, "channel": f"eliza:/{TAB}/chat", "action": to_json(action)}
+    message = {"jsonrpc": "2.0", "v": 1, "clientId": CLIENT, "method": "dispatchAction", "params": params}
+    heard = Kernel(known=True).hear(message)
+    return [envelope.get("rejectionReason") for one in heard for envelope in one["params"]["envelopes"]]
+
+
+@settings(max_examples=300, database=None)
+@given(kinds(dispatchable=False))
+def test_what_is_not_on_the_list_of_dispatchable_actions_is_rejected(action: Any) -> None:
+    """Whatever is in it; nothing happens."""
+    assert reasons(action) == [NOT_ALLOWED]
+
+
+@settings(max_examples=100, database=None)
+@given(kinds(dispatchable=True))
+def test_what_is_on_the_list_is_at_most_rejected_for_what_is_in_it(action: Any) -> None:
+    """Each of them is carried out where it fits the state."""
+    assert NOT_ALLOWED not in reasons(action)
+
+
+def _codes(method: str | None) -> set[int]:
+    known = METHODS.get(method or "")
+    return {*COMMON_ERRORS, *(known.errors if known else ERRORS)}
+
+
+def _result(method: str) -> Any:
+    return METHODS[method].result
+
+
+def _is_of_the_protocol(message: Any, method: str | None) -> bool:
+    try:
+        envelope = decode(FromKernel, message)
+        if envelope.to != CLIENT:
+            return False
+        if envelope.error is not None:
+            return envelope.error.code in ERRORS
+        if envelope.v not in WINDOW or method not in METHODS:
+            return False
+        kind = METHODS[method].params if envelope.method is not None else _result(method)
+        decode(kind, envelope.params if envelope.method is not None else envelope.result)
+    except ProtocolError:
+        return False
+    return True
+
+
+def _notified(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) == "notification":
+            first = node.args[0]
+            assert isinstance(first, ast.Constant), f"{path.name}: say the notification's name"
+            yield str(first.value)
