@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from agentnb.comm import window
+from agentnb.comm.messages import VERSION
 from agentnb.comm.outline import outlined
 from agentnb.log import merge_envelopes
 from agentnb.state import ChatTruncated, Envelope, encode
+from agentnb.state.versions import is_reduced_by_page
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -73,12 +75,21 @@ class Client:
         seen_at: When it was last heard of, on the host loop's clock, in seconds.
         flush: The number of the last flush that it was sent before it introduced itself (again).
         turns: How many of a chat's turns it is given at first; the others it fetches.
+        version: The version of the protocol that it speaks.
     """
 
     def __init__(
-        self, client_id: str, *, visible: bool, seen_at: float, flush: int = 0, turns: int = window.TURNS
+        self,
+        client_id: str,
+        *,
+        visible: bool,
+        seen_at: float,
+        flush: int = 0,
+        turns: int = window.TURNS,
+        version: int = VERSION,
     ) -> None:
         self.client_id = client_id
+        self.version = version
         self.visible = visible
         self.seen_at = seen_at
         self.flush = flush
@@ -123,7 +134,7 @@ class Client:
         known = 0 < last_seen <= channel.index and channel.log.reaches(last_seen)
         self.cursors[channel.uri] = Cursor(sent=channel.index, acked=last_seen if known else UNSEEN)
         replay = merge_envelopes(channel.log.after(last_seen)) if known else []
-        if not known or self._outweighs(replay, channel):
+        if not known or self._better_whole(replay, channel):
             return self._snapshot(channel)
         return {"replay": [outlined(envelope) for envelope in replay]}
 
@@ -169,7 +180,7 @@ class Client:
             cursor = self.cursors[channel.uri]
             if cursor.sent < channel.index:
                 fresh = merge_envelopes(channel.log.after(cursor.sent)) if channel.log.reaches(cursor.sent) else None
-                if fresh is None or self._outweighs(fresh, channel):
+                if fresh is None or self._better_whole(fresh, channel):
                     snapshots[channel.uri] = self._snapshot(channel)
                 else:
                     envelopes += fresh
@@ -202,6 +213,11 @@ class Client:
         for rejection in lost:
             rejection.flush = 0
         return bool(lost)
+
+    def _better_whole(self, fresh: list[Envelope], channel: Channel[Any]) -> bool:
+        """Whether the state serves better than *fresh*: it is smaller, or the page cannot reduce an action."""
+        foreign = any(not is_reduced_by_page(envelope.action, self.version) for envelope in fresh)
+        return foreign or self._outweighs(fresh, channel)
 
     def _snapshot(self, channel: Channel[Any]) -> dict[str, Any]:
         """The channel's state at its index (AHP ``Snapshot``), and which of the client's actions are in it."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from agentnb.comm.client import MAX_UNACKNOWLEDGED, UNHEARD_SECONDS, Client
-from agentnb.comm.messages import notification
+from agentnb.comm.messages import VERSION, notification
 from agentnb.comm.window import TURNS
 from agentnb.host.host import ROOT
 from agentnb.state import ChatDelta, ChatReasoning
@@ -52,12 +52,14 @@ class Delivery:
         self._urgent = False
         host.listen(self._on_envelope)
 
-    def attach(self, client_id: str, *, visible: bool) -> Client:
+    def attach(self, client_id: str, *, visible: bool, version: int = VERSION) -> Client:
         """A page is ready: from now on it is a client (again, from nothing, if it was one before)."""
         before = self.clients.get(client_id)
         self.heard_at = self._host.loop.time()
         flush = before.flush if before is not None else 0
-        client = Client(client_id, visible=visible, seen_at=self.heard_at, flush=flush, turns=self._turns)
+        client = Client(
+            client_id, visible=visible, seen_at=self.heard_at, flush=flush, turns=self._turns, version=version
+        )
         self.clients[client_id] = client
         return client
 

@@ -1,4 +1,4 @@
-"""The messages between kernel and page, version 1: JSON-RPC 2.0 objects with ``"v": 1``.
+"""The messages between kernel and page: JSON-RPC 2.0 objects with the protocol's version, ``"v": 1``.
 
 Everything that a page sends is decoded against these structs; what does not fit gets a JSON-RPC error (requests) or is
 dropped and logged (notifications), and never breaks the channel. Additive fields are allowed within a version.
@@ -10,15 +10,24 @@ from typing import Annotated, Any
 
 import msgspec
 
-VERSION = 1
+from agentnb.state.versions import WINDOW
 
-PARSE_ERROR = -32700
-INVALID_REQUEST = -32600
+VERSION = WINDOW.current
+
 METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
 UNSUPPORTED_VERSION = -32010
 UNKNOWN_CLIENT = -32011
 REFUSED = -32012
+
+ERRORS: dict[int, str] = {
+    METHOD_NOT_FOUND: "There is no request of that name.",
+    INVALID_PARAMS: "The parameters are not what the method takes; the message says which field, and why.",
+    UNSUPPORTED_VERSION: "Page and kernel have no version in common; the message says which side to renew.",
+    UNKNOWN_CLIENT: "The client has not introduced itself: send `initialize` first.",
+    REFUSED: "It was understood but cannot be done; the message says why and what to do next.",
+}
+"""The codes of errors, and what each means."""
 
 
 class FromPage(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
@@ -55,8 +64,22 @@ class InitializeParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True
     visible: bool = False
 
 
-class ChannelsParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
-    """``subscribe`` and ``unsubscribe``: which channels."""
+class SubscribeParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """``subscribe``: follow these channels from their present state on.
+
+    Attributes:
+        channels: Their URIs.
+    """
+
+    channels: tuple[str, ...]
+
+
+class UnsubscribeParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """``unsubscribe``: follow these channels no more.
+
+    Attributes:
+        channels: Their URIs.
+    """
 
     channels: tuple[str, ...]
 
@@ -74,7 +97,11 @@ class CreateSessionParams(msgspec.Struct, frozen=True, rename="camel", kw_only=T
 
 
 class DisposeSessionParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
-    """``disposeSession``: close a tab and free the agent's session."""
+    """``disposeSession``: close a tab and free the agent's session.
+
+    Attributes:
+        channel: The session's URI.
+    """
 
     channel: str
 
@@ -162,15 +189,27 @@ class AckParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
 
 
 class ResyncParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
-    """``resync``: something is missing after these indexes."""
+    """``resync``: something is missing; send again what follows.
+
+    Attributes:
+        seen: The index that the page has applied, by channel.
+    """
 
     seen: dict[str, int]
 
 
 class VisibilityParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
-    """``visibility``: whether any view of this client can be seen."""
+    """``visibility``: whether any view of this client can be seen; a hidden one gets the root channel only.
+
+    Attributes:
+        visible: Whether one can.
+    """
 
     visible: bool
+
+
+class PingParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """``ping``: the page is there; the kernel answers `pong`."""
 
 
 def response(request_id: int | str, result: Any) -> dict[str, Any]:

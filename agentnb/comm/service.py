@@ -22,16 +22,18 @@ from agentnb.comm import messages as m
 from agentnb.comm import window
 from agentnb.comm.delivery import Delivery
 from agentnb.comm.outline import RANGE, content_of, outlined
-from agentnb.errors import AgentnbError
+from agentnb.errors import AgentnbError, UnsupportedVersion
 from agentnb.host.host import ROOT
 from agentnb.host.intents import carry_out
 from agentnb.host.restore import LOG_OFF, read_back, recorder_of, restore, spec_of
-from agentnb.state import ActionOrigin, decode_action, to_json
+from agentnb.state import ActionOrigin, action_type, decode_action, to_json
+from agentnb.state.versions import WINDOW, is_known_in, negotiate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
 
     from agentnb.host.host import Host
+    from agentnb.state.versions import Window
 
 log = logging.getLogger("agentnb.comm")
 
@@ -58,6 +60,17 @@ class Send(Protocol):
         """Send it; never waits."""
 
 
+class UnknownClient(AgentnbError):
+    """A page that has not introduced itself, or that was forgotten."""
+
+
+CODES: dict[type[AgentnbError], int] = {
+    UnsupportedVersion: m.UNSUPPORTED_VERSION,
+    UnknownClient: m.UNKNOWN_CLIENT,
+}
+"""The codes of errors that a page can act on; any other is `REFUSED`."""
+
+
 class Service:
     """Answers what pages say.
 
@@ -65,12 +78,14 @@ class Service:
         host: What they talk about.
         send: Sends one message to one client: ``send(client_id, message, buffers)``.
         turns: How many of a chat's turns a page is given at first; the others it fetches.
+        versions: The versions of the protocol that it speaks.
     """
 
-    def __init__(self, host: Host, send: Send, *, turns: int = window.TURNS) -> None:
-        self.delivery = Delivery(host, send, turns=turns)
+    def __init__(self, host: Host, send: Send, *, turns: int = window.TURNS, versions: Window = WINDOW) -> None:
+        self.delivery = Delivery(host, self._send, turns=turns)
         self._host = host
-        self._send = send
+        self._versions = versions
+        self._transport = send
         self._logged: set[str] = set()
         self._requests: dict[str, Callable[[str, bytes], Any]] = {
             "initialize": self._initialize,
@@ -91,6 +106,16 @@ class Service:
             "ping": self._ping,
         }
 
+    @property
+    def requests(self) -> frozenset[str]:
+        """The requests that it answers."""
+        return frozenset(self._requests)
+
+    @property
+    def notifications(self) -> frozenset[str]:
+        """The notifications that it takes."""
+        return frozenset(self._notifications)
+
     def receive(self, content: object) -> None:
         """Take one message from a page."""
         try:
@@ -98,8 +123,8 @@ class Service:
         except (msgspec.ValidationError, TypeError) as error:
             self._complain(f"A page sent a message that is not of the protocol: {error}")
             return
-        if message.v != m.VERSION:
-            self._fail(message, m.UNSUPPORTED_VERSION, f"This kernel speaks version {m.VERSION}, not {message.v}.")
+        if message.v not in self._versions and message.method != "initialize":
+            self._fail(message, m.UNSUPPORTED_VERSION, f"This kernel speaks version {self._versions}, not {message.v}.")
         elif message.id is not None:
             self._answer(message)
         else:
@@ -135,7 +160,7 @@ class Service:
         except msgspec.ValidationError as error:
             self._fail(message, m.INVALID_PARAMS, f"{message.method}: {error}")
         except AgentnbError as error:
-            self._fail(message, m.REFUSED, str(error))
+            self._fail(message, CODES.get(type(error), m.REFUSED), str(error))
 
     def _take(self, message: m.FromPage) -> None:
         method = self._notifications.get(message.method)
@@ -151,10 +176,8 @@ class Service:
 
     def _initialize(self, client_id: str, raw: bytes) -> dict[str, Any]:
         params = msgspec.json.decode(raw, type=m.InitializeParams)
-        if m.VERSION not in params.protocol_versions:
-            message = f"This kernel speaks version {m.VERSION} of the protocol, the page {params.protocol_versions}."
-            raise AgentnbError(message, hint="Install the same agentnb in the kernel and in the page, and reload.")
-        client = self.delivery.attach(client_id, visible=params.visible)
+        version = negotiate(params.protocol_versions, self._versions)
+        client = self.delivery.attach(client_id, visible=params.visible, version=version)
         same = params.host_id == self._host.host_id
         wanted = [ROOT, *(uri for uri in params.last_seen if uri != ROOT)] if same else [ROOT]
         channels = {
@@ -163,18 +186,18 @@ class Service:
             if (channel := self._host.channel_or_none(uri)) is not None
         }
         return {
-            "protocolVersion": m.VERSION,
+            "protocolVersion": version,
             "hostId": self._host.host_id,
             "capabilities": {},
             "channels": channels,
         }
 
     def _subscribe(self, client_id: str, raw: bytes) -> dict[str, Any]:
-        params = msgspec.json.decode(raw, type=m.ChannelsParams)
+        params = msgspec.json.decode(raw, type=m.SubscribeParams)
         client = self.delivery.heard(client_id)
         if client is None:
             message = "This client has not initialized."
-            raise AgentnbError(message, hint="Send initialize first.")
+            raise UnknownClient(message, hint="Send initialize first.")
         found = {uri: self._host.channel_or_none(uri) for uri in params.channels}
         return {
             "channels": {uri: client.subscribe(channel) for uri, channel in found.items() if channel is not None},
@@ -182,7 +205,7 @@ class Service:
         }
 
     def _unsubscribe(self, client_id: str, raw: bytes) -> dict[str, Any]:
-        params = msgspec.json.decode(raw, type=m.ChannelsParams)
+        params = msgspec.json.decode(raw, type=m.UnsubscribeParams)
         client = self.delivery.heard(client_id)
         if client is not None:
             for uri in params.channels:
@@ -235,7 +258,10 @@ class Service:
         origin = ActionOrigin(client_id=client_id, client_seq=params.client_seq)
         action = decode_action(params.action)
         channel = self._host.channel(params.channel)
+        version = self.delivery.clients[client_id].version
         try:
+            if not is_known_in(action, version):
+                raise AgentnbError(f"{action_type(action)} is not in version {version}, which this page speaks.")
             carry_out(self._host, params.channel, action, origin)
         except AgentnbError as error:
             self._host.reject(channel, action, origin, str(error))
@@ -257,6 +283,12 @@ class Service:
     def _ping(self, client_id: str, raw: bytes) -> None:  # noqa: ARG002 - being heard is all
         indexes = self.delivery.indexes(self.delivery.clients[client_id])
         self._send(client_id, m.notification("pong", {"hostId": self._host.host_id, "indexes": indexes}))
+
+    def _send(self, client_id: str, message: dict[str, Any], buffers: tuple[bytes, ...] = ()) -> None:
+        """Send it in the version that the client speaks."""
+        client = self.delivery.clients.get(client_id)
+        version = self._versions.current if client is None else client.version
+        self._transport(client_id, {**message, "v": version}, buffers)
 
     def _fail(self, message: m.FromPage, code: int, text: str) -> None:
         if message.id is None:

@@ -34,6 +34,22 @@ if TYPE_CHECKING:
     from agentnb.host.host import Host
     from agentnb.state import Action, ActionOrigin, Message
 
+DISPATCHABLE = (
+    ChatTurnStarted,
+    ChatTurnCancelled,
+    ChatPendingMessageSet,
+    ChatPendingMessageRemoved,
+    ChatQueuedMessagesReordered,
+    ChatToolCallConfirmed,
+    ChatInputAnswerChanged,
+    ChatInputCompleted,
+    SessionTitleChanged,
+    SessionIsReadChanged,
+    XModeChanged,
+    XConfigOptionChosen,
+)
+"""The actions that a client may dispatch: those that `carry_out` has a case for."""
+
 
 class Rejected(AgentnbError):
     """The host does not accept a client's action."""

@@ -8,6 +8,7 @@ export class ScriptedStore implements Store {
   readonly hostId = signal<string | undefined>("dev");
   readonly isUnsaid = false;
   readonly successor = signal<(() => void) | undefined>(undefined);
+  readonly refusal = signal<string | undefined>(undefined);
   readonly root = signal<RootState | undefined>(undefined);
   readonly sent: [string, Action][] = [];
   #older = signal<Older>({ left: 0, turns: [] });

@@ -7,6 +7,7 @@
 import { batch, type ReadonlySignal, signal } from "@preact/signals";
 import { isObject } from "../state/guard.ts";
 import { reduceChat, reduceRoot, reduceSession } from "../state/reduce.ts";
+import { WINDOW } from "../state/tables.gen.ts";
 import type { Action, ChatState, Envelope, RootState, SessionState } from "../state/types.gen.ts";
 import { uuid } from "../uuid.ts";
 import type { Connection, ContentRef, Older, Store } from "../view/store.ts";
@@ -21,8 +22,11 @@ import {
   isSnapshot,
   isTurns,
   type Outgoing,
+  Refused,
   read,
-  VERSION,
+  speaks,
+  UNSUPPORTED_VERSION,
+  versions,
 } from "./messages.ts";
 import { Pulse } from "./pulse.ts";
 import { announceLive, type Manager, onLive, type Standing, standing, watchKernel } from "./surroundings.ts";
@@ -68,7 +72,9 @@ class PageClient implements Client {
   readonly connection = signal<Connection>("connecting");
   readonly hostId = signal<string | undefined>(undefined);
   readonly successor = signal<(() => void) | undefined>(undefined);
+  readonly refusal = signal<string | undefined>(undefined);
   #wire: Wire;
+  #version: number = WINDOW.current;
   #pulse = new Pulse();
   #wasCut = false;
   #isLost = false;
@@ -165,7 +171,7 @@ class PageClient implements Client {
     const id = this.#nextId++;
     return new Promise((resolve, reject) => {
       this.#waiting.set(id, { resolve, reject });
-      this.#send({ jsonrpc: "2.0", v: VERSION, clientId: this.clientId, id, method, params });
+      this.#send({ jsonrpc: "2.0", v: this.#version, clientId: this.clientId, id, method, params });
     });
   }
 
@@ -277,17 +283,24 @@ class PageClient implements Client {
     this.#initializing = this.#nextId;
     const hostId = this.hostId.peek();
     this.request<unknown>("initialize", {
-      protocolVersions: [VERSION],
+      protocolVersions: versions(),
       lastSeen: this.#seen(),
       visible: this.#visible,
       ...(hostId === undefined ? {} : { hostId }),
     })
       .then((result) => this.#initialized(result))
-      .catch((error: Error) => this.#log(error.message)); // and is tried again
+      .catch((error: Error) => this.#refused(error)); // and is tried again
+  }
+
+  #refused(error: Error): void {
+    if (error instanceof Refused && error.code === UNSUPPORTED_VERSION) this.refusal.value = error.message;
+    this.#log(error.message);
   }
 
   #initialized(result: unknown): void {
     if (!isInitialized(result)) return this.#log("The kernel's answer to initialize is not of the protocol.");
+    if (!speaks(result.protocolVersion)) return this.#refused(wrongVersion(result.protocolVersion));
+    this.#version = result.protocolVersion;
     this.#initializing = undefined;
     this.#pulse.answered();
     const before = this.hostId.peek();
@@ -295,6 +308,7 @@ class PageClient implements Client {
       for (const channel of this.#channels.values()) channel.clear();
     batch(() => {
       this.hostId.value = result.hostId;
+      this.refusal.value = undefined;
       this.#take(result.channels);
       this.#stand();
     });
@@ -317,7 +331,7 @@ class PageClient implements Client {
     const waiting = this.#waiting.get(message.id);
     this.#waiting.delete(message.id);
     if (message.kind === "result") waiting?.resolve({ result: message.result, buffers });
-    else waiting?.reject(new Error(message.message));
+    else waiting?.reject(new Refused(message));
   }
 
   #notified(method: string, params: unknown): void {
@@ -390,7 +404,7 @@ class PageClient implements Client {
   }
 
   #notify(method: string, params: unknown): void {
-    this.#send({ jsonrpc: "2.0", v: VERSION, clientId: this.clientId, method, params });
+    this.#send({ jsonrpc: "2.0", v: this.#version, clientId: this.clientId, method, params });
   }
 
   #send(message: Outgoing): void {
@@ -409,6 +423,15 @@ class PageClient implements Client {
     this.#logged.add(text);
     console.warn(`[agentnb] ${text}`);
   }
+}
+
+function wrongVersion(theirs: number): Refused {
+  const help =
+    theirs > WINDOW.current ? "Reload the page." : "Upgrade agentnb in the kernel's environment and restart it.";
+  return new Refused({
+    code: UNSUPPORTED_VERSION,
+    message: `The kernel speaks version ${theirs} of agentnb's protocol, this page ${versions().join(", ")}. ${help}`,
+  });
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: as above

@@ -1,11 +1,13 @@
 /**
- * The messages between page and kernel, version 1: JSON-RPC 2.0 objects with `v: 1` (docs/reference/protocol.md).
+ * The messages between page and kernel: JSON-RPC 2.0 objects with the protocol's version (docs/reference/protocol.md).
  * Whatever comes in is checked here; what does not fit is dropped and logged once, and never breaks the channel.
  */
 import { isEnvelope, isObject } from "../state/guard.ts";
+import { WINDOW } from "../state/tables.gen.ts";
 import type { Envelope, Turn } from "../state/types.gen.ts";
 
-export const VERSION = 1;
+/** The error that says that page and kernel have no version in common. */
+export const UNSUPPORTED_VERSION = -32010;
 
 export interface Outgoing {
   jsonrpc: "2.0";
@@ -56,15 +58,35 @@ export type Incoming =
 
 type Json = Record<string, unknown>;
 
+/** The kernel's "no" to a request. */
+export class Refused extends Error {
+  readonly code: number;
+
+  constructor({ code, message }: { code: number; message: string }) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** The versions that this page speaks, the newest first. */
+export const versions = (): number[] =>
+  Array.from({ length: WINDOW.current - WINDOW.oldest + 1 }, (_, age) => WINDOW.current - age);
+
+export const speaks = (version: unknown): version is number => versions().some((spoken) => spoken === version);
+
 /** Reads a custom message; undefined when it is for another client or not of the protocol. */
 export function read(message: unknown, clientId: string): Incoming | undefined {
-  if (!isObject(message) || message.v !== VERSION || message.to !== clientId) return undefined;
+  if (!isObject(message) || message.to !== clientId) return undefined;
+  if (!speaks(message.v) && !isRefusal(message)) return undefined;
   if (typeof message.method === "string")
     return { kind: "notification", method: message.method, params: message.params };
   if (typeof message.id !== "number") return undefined;
   if (isObject(message.error)) return { kind: "error", id: message.id, ...readError(message.error) };
   return { kind: "result", id: message.id, result: message.result };
 }
+
+/** It may be in a version that we do not speak: that is what it says. */
+const isRefusal = (message: Json): boolean => isObject(message.error) && message.error.code === UNSUPPORTED_VERSION;
 
 function readError(error: Json): { code: number; message: string } {
   return { code: Number(error.code) || 0, message: String(error.message ?? "The kernel refused.") };
@@ -100,7 +122,10 @@ export function isFlush(value: unknown): value is Flush {
 }
 
 export const isInitialized = (value: unknown): value is Initialized =>
-  isObject(value) && typeof value.hostId === "string" && isObject(value.channels);
+  isObject(value) &&
+  Number.isSafeInteger(value.protocolVersion) &&
+  typeof value.hostId === "string" &&
+  isObject(value.channels);
 
 /** The answer to `fetchContent`; the bytes travel beside it. */
 export const isContent = (value: unknown): value is { size: number } => isObject(value) && isCount(value.size);

@@ -18,6 +18,7 @@ export function Chat({ tab }: { tab?: string | undefined }) {
   const { store, cadence } = useView();
   const id = useId();
   const connection = store.connection.value;
+  const refusal = store.refusal.value;
   const root = cadence.paced(store.root).value;
   const sessions = useMemo(() => (root?.sessions ?? []).filter((one) => !isArchived(one)), [root?.sessions]);
   const { active, select } = useActive(sessions, tab);
@@ -39,7 +40,7 @@ export function Chat({ tab }: { tab?: string | undefined }) {
       )}
       <Banner />
       {trouble && <ErrorCard title="The conversation could not be started" message={trouble} />}
-      {!root && !isOver(connection) && <Waiting text="Connecting to the kernel…" />}
+      {!root && !refusal && !isOver(connection) && <Waiting text="Connecting to the kernel…" />}
       {root && sessions.length === 0 && <Start agents={agents} onNew={create} disabled={dead} />}
       {root && active && (
         <div class="panel" role="tabpanel" id={`${id} panel`} aria-labelledby={`${id} ${active}`}>

@@ -29,8 +29,10 @@ const STANDING: { [C in Connection]?: string } = {
 export function Banner() {
   const { store } = useView();
   const connection = store.connection.value;
+  const refusal = store.refusal.value;
   const text = STANDING[connection];
   const show = isOver(connection) ? store.successor.value : undefined;
+  if (refusal) return <ErrorCard title="Page and kernel do not fit" message={refusal} />;
   if (!text) return null;
   return (
     <div class={`banner is-${connection}`} role="status">

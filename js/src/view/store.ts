@@ -36,6 +36,8 @@ export interface Store {
   readonly hostId: ReadonlySignal<string | undefined>;
   /** Where this one is over: brings the widget of the same notebook that goes on before the reader. */
   readonly successor: ReadonlySignal<(() => void) | undefined>;
+  /** Why page and kernel cannot talk, and what to do about it. */
+  readonly refusal: ReadonlySignal<string | undefined>;
   readonly root: ReadonlySignal<RootState | undefined>;
   /** Whether the kernel has yet to say that it has what the reader wrote; no signal: for when nothing comes any more. */
   readonly isUnsaid: boolean;

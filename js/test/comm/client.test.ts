@@ -1,5 +1,5 @@
 /** The client against a kernel played by the test: what it applies, drops, asks for, and says. */
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { type Client, createClient, ROOT, type Wire } from "../../src/comm/client.ts";
 import type { ChatState } from "../../src/state/types.gen.ts";
 
@@ -78,6 +78,7 @@ const textOf = (client: Client): string => {
 
 let open: Client[] = [];
 afterEach(() => {
+  vi.useRealTimers();
   for (const client of open) client.dispose();
   open = [];
 });
@@ -119,6 +120,42 @@ describe("handshake", () => {
       channels: { [ROOT]: root },
     });
     expect([client.hostId.value, client.chat(CHAT).value]).toEqual(["h2", undefined]);
+  });
+});
+
+describe("versions", () => {
+  const refusal = { code: -32010, message: "This kernel speaks version 2 to 3. Reload the page." };
+
+  test("a kernel that speaks only newer versions is heard, and what to do is there to be shown", async () => {
+    const kernel = new Kernel();
+    const client = createClient(kernel);
+    open.push(client);
+    kernel.tell({ v: 3, id: kernel.last("initialize").id, error: refusal });
+    await new Promise((done) => setTimeout(done));
+    expect([client.refusal.value, client.connection.value]).toEqual([refusal.message, "connecting"]);
+  });
+
+  test.each([
+    [7, "Reload the page."],
+    [0, "restart it."],
+  ])("a kernel that goes on in version %i is not listened to, and the page says what to do", async (version, help) => {
+    const kernel = new Kernel();
+    const client = createClient(kernel);
+    open.push(client);
+    await kernel.answer("initialize", { protocolVersion: version, hostId: "h", capabilities: {}, channels: {} });
+    expect([client.refusal.value?.endsWith(help), client.connection.value]).toEqual([true, "connecting"]);
+  });
+
+  test("once a kernel of the right version answers, nothing is said of the other", async () => {
+    vi.useFakeTimers();
+    const kernel = new Kernel();
+    const client = createClient(kernel);
+    open.push(client);
+    const answer = { hostId: "h", capabilities: {}, channels: {} };
+    await kernel.answer("initialize", { protocolVersion: 7, ...answer });
+    await vi.advanceTimersByTimeAsync(3_000);
+    await kernel.answer("initialize", { protocolVersion: 1, ...answer });
+    expect([client.refusal.value, client.connection.value]).toEqual([undefined, "live"]);
   });
 });
 

@@ -13,6 +13,7 @@ export class MemoryStore implements Store {
   readonly hostId = signal<string | undefined>("host");
   isUnsaid = false;
   readonly successor = signal<(() => void) | undefined>(undefined);
+  readonly refusal = signal<string | undefined>(undefined);
   readonly root = signal<RootState | undefined>(undefined);
   readonly dispatched: { channel: string; action: Action }[] = [];
   readonly requested: { method: string; params: unknown }[] = [];

@@ -85,9 +85,9 @@ def test_the_handshake_gives_the_host_and_the_root(page: Page, conversation: Con
 
 
 def test_another_version_is_refused_with_what_to_do(page: Page) -> None:
-    """In the message's own version, and in the versions offered."""
-    assert "version 1" in page.ask("initialize", {"protocolVersions": [9]})["error"]["message"]
-    assert page.ask("initialize", {"protocolVersions": [1]}, v=2)["error"]["code"] == -32010
+    """In the versions offered, and in a message's own version."""
+    assert "restart the kernel" in page.ask("initialize", {"protocolVersions": [9]})["error"]["message"]
+    assert page.ask("subscribe", {"channels": []}, v=2)["error"]["code"] == -32010
 
 
 @pytest.mark.parametrize(
