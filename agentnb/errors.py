@@ -15,6 +15,7 @@
     │   └── UnknownSession         no session (tab) of that name
     ├── TurnError
     │   ├── TurnFailed             the turn ended with an error
+    │   ├── TurnRefused            the agent refused to go on
     │   ├── TurnCancelled          the turn was cancelled
     │   └── TurnTimeout            it did not end in the time given
     ├── PermissionDenied           the policy or the user said no
@@ -23,6 +24,9 @@
     │   ├── LogUnavailable         its file cannot be used; sessions go on without it
     │   └── LogDamaged             its file, or a session in it, cannot be read whole
     ├── ProtocolError              a message that is not what the protocol says
+    ├── CassetteError
+    │   ├── CassetteBroken         the file cannot be used: cut, of another version, with a secret
+    │   └── CassetteMismatch       what happens is not what was recorded
     └── UsageError                 a call, magic or option that makes no sense
         └── UnknownMention         ``@name`` that names nothing
 
@@ -114,6 +118,10 @@ class TurnFailed(TurnError):
     """The turn ended with an error."""
 
 
+class TurnRefused(TurnError):
+    """The agent refused to go on (ACP stop reason ``refusal``)."""
+
+
 class TurnCancelled(TurnError):
     """The turn was cancelled."""
 
@@ -144,6 +152,18 @@ class LogDamaged(LogError):
 
 class ProtocolError(AgentnbError):
     """A message that is not what the protocol says."""
+
+
+class CassetteError(AgentnbError):
+    """Something about a cassette."""
+
+
+class CassetteBroken(CassetteError):
+    """The cassette's file cannot be used; the message says where in it."""
+
+
+class CassetteMismatch(CassetteError, AgentError):
+    """What happens is not what was recorded; the message shows both."""
 
 
 class UsageError(AgentnbError):

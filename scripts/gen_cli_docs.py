@@ -41,7 +41,7 @@ def page() -> str:
 
 
 def _section(command: Command) -> str:
-    usage = " ".join(["agentnb", command.name, *(f"[{option.flag}]" for option in command.options)])
+    usage = " ".join(["agentnb", command.name, *(option.usage for option in command.options)])
     lines = [f"## `{usage}`", "", command.summary, "", command.details, ""]
     lines += [f"- `{option.flag}`: {option.help}" for option in command.options]
     return "\n".join(lines).rstrip() + "\n"

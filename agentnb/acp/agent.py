@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from agentnb.acp.listener import Listener
+    from agentnb.acp.listener import Listener, Tap
     from agentnb.acp.peer import Done
     from agentnb.agent.catalog import AgentSpec
 
@@ -46,13 +46,15 @@ class Agent:
         >>> agent.prompt(new.session_id, [{"type": "text", "text": "Hello"}], done)  # doctest: +SKIP
     """
 
-    def __init__(self, spec: AgentSpec) -> None:
+    def __init__(self, spec: AgentSpec, tap: Tap | None = None) -> None:
         self.spec = spec
         self.info: dict[str, Any] = {}
         self.capabilities: dict[str, Any] = {}
         self._models: set[str] = set()
         self._sessions = Sessions()
-        self._peer = Peer(spec, on_notifications=self._sessions.deliver, on_request=self._serve, on_lost=self._lost)
+        self._peer = Peer(
+            spec, on_notifications=self._sessions.deliver, on_request=self._serve, on_lost=self._lost, tap=tap
+        )
 
     @classmethod
     async def launch(
@@ -63,6 +65,7 @@ class Agent:
         env: Mapping[str, str] | None = None,
         client_info: Mapping[str, str] | None = None,
         initialize_timeout: float | None = None,
+        tap: Tap | None = None,
     ) -> Agent:
         """Start the agent's process and agree on the protocol (ACP ``initialize``).
 
@@ -72,13 +75,14 @@ class Agent:
             env: Variables on top of the user's environment and the spec's.
             client_info: ACP ``clientInfo``: name, title, version.
             initialize_timeout: The longest wait for its answer, in seconds; by default the spec's.
+            tap: Who hears both directions of its wire.
 
         Raises:
             AgentNotFound: If its command is not installed.
             AgentStartFailed: If it dies, does not answer in time, refuses, or speaks another protocol.
             AuthenticationRequired: If it wants a login even for that.
         """
-        agent = cls(spec)
+        agent = cls(spec, tap)
         await agent._peer.spawn(cwd, env)
         try:
             await agent._initialize(dict(client_info or own_info()), initialize_timeout)

@@ -9,6 +9,7 @@ from agentnb.errors import (
     AgentnbError,
     AgentRefused,
     AuthenticationRequired,
+    CassetteMismatch,
     OutsideWorkspace,
     PermissionDenied,
     ProtocolError,
@@ -25,6 +26,7 @@ AUTHENTICATION_REQUIRED = -32000
 DENIED = -32001
 NOT_FOUND = -32002
 CANCELLED = -32800
+CASSETTE = -32090  # our own player's
 
 
 class RpcError(Exception):
@@ -80,6 +82,8 @@ def refused(
     """What the user is told when the agent called *title* answered *method* with *error*."""
     if error.code == AUTHENTICATION_REQUIRED:
         return AuthenticationRequired(f"{title} wants a login first.", hint=_how(methods, error.data, login))
+    if error.code == CASSETTE:
+        return CassetteMismatch(error.message)
     reason = error.message.rstrip(".") + _details(error.data)
     return AgentRefused(f"{title} refused {method}: {reason}.", code=error.code, data=error.data)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from agentnb.agent.catalog import custom, find
 from agentnb.agent.process import find_program
 from agentnb.api.session import Session
+from agentnb.cassette.switch import SWITCH
 from agentnb.errors import UsageError
 from agentnb.host import current_host
 
@@ -59,7 +60,7 @@ def start(
     if not folder.is_dir():
         message = f"cwd={str(cwd)!r} is not a folder."
         raise UsageError(message, hint="Give the folder that the agent shall work in.")
-    find_program(spec, folder, {**os.environ, **spec.env, **(env or {})}.get("PATH"))
+    find_program(SWITCH.standing_in(spec), folder, {**os.environ, **spec.env, **(env or {})}.get("PATH"))
     host = current_host()
     conversation = host.loop.call(lambda: host.open(spec, cwd=folder, env=env, mode=permissions, title=title))
     return Session(conversation)

@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from agentnb.acp.agent import Agent
+from agentnb.cassette.switch import SWITCH
 
 if TYPE_CHECKING:
     from agentnb.host.conversation import Conversation
@@ -35,7 +36,8 @@ class AgentPool:
         key = _key(conversation)
         launch = self._launches.get(key)
         if launch is None or _is_over(launch):
-            launch = self._loop.spawn(Agent.launch(conversation.spec, cwd=conversation.cwd, env=conversation.env))
+            spec, tap = SWITCH.launching(conversation.spec, conversation.env)
+            launch = self._loop.spawn(Agent.launch(spec, cwd=conversation.cwd, env=conversation.env, tap=tap))
             self._launches[key] = launch
         self._users.setdefault(key, set()).add(conversation.tab_id)
         return await asyncio.shield(launch)
