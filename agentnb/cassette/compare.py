@@ -8,6 +8,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from agentnb.cassette.words import each_text, mark
+from agentnb.errors import CassetteMismatch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -20,6 +21,11 @@ AGAIN = (
 )
 _LONGEST_DIFF = 60
 _UNNAMED = ("sessionId", "cwd", "_meta", "mcpServers")
+
+
+def mismatch(what: str) -> CassetteMismatch:
+    """The error that says *what* is not as recorded, and what to do."""
+    return CassetteMismatch(f"{what}\n{AGAIN}")
 
 
 def ruled(rules: Iterable[Rule]) -> Callable[[Any], Any]:

@@ -167,6 +167,8 @@ class _Reader:
         self._lanes: list[Lane] = []
 
     def cassette(self) -> Cassette:
+        if not self._data.strip():
+            raise self._broken("the cassette is empty.", AGAIN)
         rows = self._rows()
         header = self._header(next(rows, None))
         for row in rows:

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from agentnb.acp.failure import CASSETTE, METHOD_NOT_FOUND, RpcError
-from agentnb.cassette.compare import AGAIN, difference
+from agentnb.cassette.compare import difference, mismatch
 from agentnb.cassette.report import Report
 from agentnb.cassette.shelf import Playing, Shelf
 from agentnb.cassette.stdio import Stdio
 from agentnb.cassette.tape import OPENERS, PROMPT, Event, Exchange
-from agentnb.errors import AgentnbError, CassetteMismatch
+from agentnb.errors import AgentnbError
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -130,7 +130,7 @@ class Player:
                 return
             if not exchange.answered:
                 message = f"The recording stops within turn {playing.lane.turns.index(exchange) + 1}."
-                raise CassetteMismatch(message, hint=AGAIN)
+                raise mismatch(message)
             await self._pause(exchange.delay, turn)
             self._stdio.send([{"id": request, **_response(playing.frame.fill(_answer_of(exchange)))}])
             if not late:
@@ -203,8 +203,8 @@ class Player:
         differs = difference(ask, then, ruled(clean(result)), clean(error), self._shelf.header)
         if differs is not None:
             why = f" It said: {error.get('message')}" if isinstance(error, dict) else ""
-            hint = "What the agent did next does not follow from that. " + AGAIN
-            raise CassetteMismatch(f"The answer to the agent is not the recorded one. {differs}{why}", hint=hint)
+            text = f"The answer to the agent is not the recorded one. {differs}{why}"
+            raise mismatch(f"{text}\nWhat the agent did next does not follow from that.")
 
     async def _output(self, playing: Playing, ask: Event, recorded: Event, result: Any, error: Any) -> tuple[Any, Any]:
         """Agents look at a terminal until it has ended; what had ended then is waited for now."""

@@ -77,8 +77,8 @@ _NAME = (
     r"|secret|passw(?:or)?d|passphrase|credentials?|(?<![a-z])token(?!s|iz)"
 )
 _ASSIGNED = re.compile(
-    rf"""(?P<name>[\w.-]*(?:{_NAME})[\w-]{{0,20}})(?P<sign>["']?\s*(?:=>|:=|[=:])\s*["']?)"""
-    r"""(?P<value>(?=[^\s"',;]*[\d+/_-])[^\s"',;(){}\[\]<>⟦⟧]{12,})""",
+    rf"""(?<![\w.-])(?P<name>[\w.-]{{0,60}}?(?:{_NAME})[\w-]{{0,20}})(?P<sign>["']?\s*(?:=>|:=|[=:])\s*["']?)"""
+    r"""(?P<value>(?=[^\s"',;]{0,200}?[\d+/_-])[^\s"',;(){}\[\]<>⟦⟧]{12,2000})""",
     re.IGNORECASE,
 )
 _FIELD = re.compile(rf"(?:{_NAME}|authorization|cookie)$", re.IGNORECASE)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from agentnb.cassette.compare import AGAIN, described, diff, ruled, same_request, shown
+from agentnb.cassette.compare import described, diff, mismatch, ruled, same_request, shown
 from agentnb.cassette.frame import Frame
 from agentnb.cassette.tape import OPENERS, PROMPT
-from agentnb.errors import CassetteMismatch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -72,7 +71,7 @@ class Shelf:
             if agent in (None, lane.agent) and launch in (None, lane.launch)
         ]
         if not lanes:
-            raise CassetteMismatch(_nothing(cassette, agent, launch), hint=AGAIN)
+            raise mismatch(_nothing(cassette, agent, launch))
         self.agent = agent or lanes[0].agent
         self.lanes = [lane for lane in lanes if lane.session]
         self.connection = [Playing(lane, Frame(None)) for lane in lanes if not lane.session]
@@ -91,7 +90,7 @@ class Shelf:
                 return exchange
         if method in _LENIENT:
             return _LENIENT[method]
-        raise CassetteMismatch(f"{method} was not recorded.\n" + "\n".join(shown(params)), hint=AGAIN)
+        raise mismatch(f"{method} was not recorded.\n" + "\n".join(shown(params)))
 
     def open(self, method: str, params: dict[str, Any]) -> tuple[Playing, Exchange]:
         """A session of today begins.
@@ -104,7 +103,7 @@ class Shelf:
         if not free:
             count = sum(lane.exchanges[0].method == method for lane in self.lanes)
             message = f"The cassette holds {count} × {method} with {self.agent}, and this is one more."
-            raise CassetteMismatch(message, hint=AGAIN)
+            raise mismatch(message)
         cwd = params.get("cwd")
         frame = Frame(cwd if isinstance(cwd, str) else None, secrets=self._secrets)
         given = params.get("sessionId")
@@ -132,11 +131,11 @@ class Shelf:
         if exchange is None and method in (*OPENERS, *_LENIENT):
             return _LENIENT.get(method, {})
         if exchange is None:
-            raise CassetteMismatch(f"{method} was not recorded here.\n" + "\n".join(shown(params)), hint=AGAIN)
+            raise mismatch(f"{method} was not recorded here.\n" + "\n".join(shown(params)))
         today = self._today(playing, params)
         recorded = self.ruled(exchange.params)
         if not same_request(recorded, today):
-            raise CassetteMismatch(f"{method} is not as recorded.\n{diff(shown(recorded), shown(today))}", hint=AGAIN)
+            raise mismatch(f"{method} is not as recorded.\n{diff(shown(recorded), shown(today))}")
         playing.use(exchange)
         return exchange
 
@@ -159,14 +158,14 @@ class Shelf:
         if turn is None:
             held = len(playing.lane.turns)
             message = f"{self._place(playing, held + 1)}: the recording ends after {held}. Today:\n" + "\n".join(today)
-            raise CassetteMismatch(message, hint=AGAIN)
+            raise mismatch(message)
         skipped = self._skipped(playing, turn)
         if skipped is not None:
             message = f"{self._place(playing, self._number(playing, turn))}: before it {skipped.method} was recorded."
-            raise CassetteMismatch(message + "\n" + "\n".join(shown(skipped.params)), hint=AGAIN)
+            raise mismatch(message + "\n" + "\n".join(shown(skipped.params)))
         recorded = self._recorded(turn)
         if recorded != today:
-            raise CassetteMismatch(self._not_this(playing, turn, recorded, today), hint=AGAIN)
+            raise mismatch(self._not_this(playing, turn, recorded, today))
         playing.use(turn)
         return turn
 

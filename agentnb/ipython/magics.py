@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.magic import Magics, line_cell_magic, line_magic, magics_class, no_var_expand
@@ -11,6 +12,7 @@ from IPython.display import display
 
 from agentnb.api.agents import agents as known_agents
 from agentnb.api.history import resume, sessions
+from agentnb.cassette.switch import SWITCH
 from agentnb.errors import UsageError
 from agentnb.ipython.arguments import parse
 from agentnb.ipython.audience import Audience, audience_of
@@ -128,6 +130,8 @@ class AgentMagics(Magics):
             %agents restart [NAME]    end a tab's agent and start it anew
             %agents history [WORDS]   the sessions that the log has kept; WORDS are searched for
             %agents resume ID         open one of them again; the beginning of its id is enough
+            %agents record PATH       write what agents that start from now on say into a cassette
+            %agents record stop       end that
 
         Without NAME it is the current tab.
         """
@@ -247,6 +251,18 @@ def _resume(tabs: Tabs, tab_id: str) -> Note:
     return Note(f"Opened {session.title!r} again in the tab {tabs.name_of(session)!r}; %agent talks to it now.")
 
 
+def _record(tabs: Tabs, name: str) -> Note:
+    if name == "stop":
+        path, turns = SWITCH.stop()
+        return Note(f"Recorded {turns} turn{'s' if turns != 1 else ''} in {path}.")
+    if not name:
+        raise UsageError("%agents record wants a path.", hint="`%agents record fit.cassette.jsonl`, and `stop` to end.")
+    path = Path(name).expanduser().absolute()
+    SWITCH.record(path)
+    open_before = f" Tabs that are open ({', '.join(tabs.all())}) are not in it." if tabs.all() else ""
+    return Note(f"Agents that start from now on are recorded in {path}.{open_before} `%agents record stop` ends it.")
+
+
 _COMMANDS: dict[str, Callable[[Tabs, str], Any]] = {
     "list": lambda tabs, _: tab_table(tabs),
     "known": lambda *_: known_agents(),
@@ -257,4 +273,5 @@ _COMMANDS: dict[str, Callable[[Tabs, str], Any]] = {
     "restart": _restart,
     "history": lambda _, words: sessions(words),
     "resume": _resume,
+    "record": _record,
 }
