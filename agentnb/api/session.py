@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import uuid
 from typing import TYPE_CHECKING, Any
 
 from agentnb.api.describe import describe
 from agentnb.api.turn import Turn
 from agentnb.errors import UsageError
+from agentnb.ids import new_id
 from agentnb.state import Message, MessageOrigin
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class Session:
         attached = (*attachments, *(describe(value) for value in context))
         user = MessageOrigin(kind="user")
         message_ = Message(text=text, origin=user, attachments=attached or None)
-        turn = Turn(self, self._conversation, str(uuid.uuid4()))
+        turn = Turn(self, self._conversation, new_id())
         self._conversation.host.loop.call(self._begin, turn, message_)
         return turn
 

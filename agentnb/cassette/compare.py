@@ -11,7 +11,7 @@ from agentnb.cassette.words import each_text, mark
 from agentnb.errors import CassetteMismatch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection, Iterable
 
     from agentnb.cassette.tape import Event, Header, Rule
 
@@ -97,7 +97,9 @@ def _named(params: Any) -> Any:
     return {name: item for name, item in params.items() if name not in _UNNAMED} if isinstance(params, dict) else params
 
 
-def difference(ask: Event, recorded: Event, result: Any, error: Any, header: Header) -> str | None:
+def difference(
+    ask: Event, recorded: Event, result: Any, error: Any, header: Header, written: Collection[str] = ()
+) -> str | None:
     """How today's answer to the agent's request differs from the recorded one in a way that matters; else None.
 
     Args:
@@ -106,7 +108,11 @@ def difference(ask: Event, recorded: Event, result: Any, error: Any, header: Hea
         result: Today's, where it is none of an error; cleaned and ruled, as *recorded* is.
         error: Today's error, cleaned.
         header: How strict to be.
+        written: What the recorded agent itself writes to the file that it asks for: it can be there already, from the
+            replay before.
     """
+    if ask.method == "fs/read_text_file" and error is None and _content(result) in written:
+        return None
     then, now = _outcome(ask, recorded.result, recorded.error), _outcome(ask, result, error)
     if then != now:
         return f"{_what(ask)}: recorded was `{then}`, today it is `{now}`."

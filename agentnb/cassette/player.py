@@ -200,10 +200,11 @@ class Player:
             return
         ruled, clean = self._shelf.ruled, playing.frame.clean
         then = msgspec.structs.replace(recorded, result=ruled(recorded.result))
-        differs = difference(ask, then, ruled(clean(result)), clean(error), self._shelf.header)
+        written = self._shelf.written(str(ask.params.get("path"))) if isinstance(ask.params, dict) else ()
+        differs = difference(ask, then, ruled(clean(result)), clean(error), self._shelf.header, written)
         if differs is not None:
             why = f" It said: {error.get('message')}" if isinstance(error, dict) else ""
-            text = f"The answer to the agent is not the recorded one. {differs}{why}"
+            text = f"The answer to the agent is not the recorded one. {playing.frame.fill(differs)}{why}"
             raise mismatch(f"{text}\nWhat the agent did next does not follow from that.")
 
     async def _output(self, playing: Playing, ask: Event, recorded: Event, result: Any, error: Any) -> tuple[Any, Any]:

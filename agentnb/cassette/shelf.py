@@ -74,6 +74,7 @@ class Shelf:
             raise mismatch(_nothing(cassette, agent, launch))
         self.agent = agent or lanes[0].agent
         self.lanes = [lane for lane in lanes if lane.session]
+        self._written = _written(self.lanes)
         self.connection = [Playing(lane, Frame(None)) for lane in lanes if not lane.session]
 
     def outside(self, method: str, params: Any) -> Exchange | dict[str, Any]:
@@ -138,6 +139,10 @@ class Shelf:
             raise mismatch(f"{method} is not as recorded.\n{diff(shown(recorded), shown(today))}")
         playing.use(exchange)
         return exchange
+
+    def written(self, path: str) -> set[str]:
+        """What the recorded agent writes to *path* (as recorded), comparable."""
+        return {self.ruled(content) for content in self._written.get(path, ())}
 
     def unused(self) -> list[tuple[Lane, int]]:
         """The recorded turns that were not asked for, as (session, number of the turn)."""
@@ -211,6 +216,18 @@ class Shelf:
 
     def _place(self, playing: Playing, turn: int) -> str:
         return f"Session {playing.lane.session} with {playing.lane.agent}, turn {turn}"
+
+
+def _written(lanes: list[Lane]) -> dict[str, list[str]]:
+    """What agents write through the client, by path."""
+    found: dict[str, list[str]] = {}
+    for lane in lanes:
+        for exchange in lane.exchanges:
+            for event in (*exchange.before, *exchange.after):
+                if event.method == "fs/write_text_file" and isinstance(event.params, dict):
+                    path, content = str(event.params.get("path")), str(event.params.get("content"))
+                    found.setdefault(path, []).append(content)
+    return found
 
 
 def _nothing(cassette: Cassette, agent: str | None, launch: int | None) -> str:

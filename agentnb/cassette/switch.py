@@ -8,6 +8,7 @@ it alone.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
 import sys
 import threading
@@ -20,7 +21,7 @@ from agentnb.cassette.file import AGAIN
 from agentnb.errors import CassetteBroken, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from agentnb.acp.listener import Tap
     from agentnb.agent.catalog import AgentSpec
@@ -38,19 +39,18 @@ class Switch:
 
     Args:
         environment: Where it is set.
+
+    Attributes:
+        turned: How often recording was begun or ended by hand; an agent that runs since before must not be shared.
     """
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._environment = environment
+        self.turned = 0
         self._lock = threading.Lock()
         self._settled: dict[str, State] = {}
         self._launches: dict[str, int] = {}
         self._recorder: Recorder | None = None
-
-    @property
-    def recording(self) -> Path | None:
-        """The cassette that is being recorded."""
-        return self._recorder.path if self._recorder is not None else None
 
     def state(self) -> tuple[State, Path | None]:
         """What is to be done, and with which cassette.
@@ -86,6 +86,21 @@ class Switch:
             recorder = self._recorder or self._record(path)
             return spec, recorder.tap(spec.name, {**spec.env, **env})
 
+    @contextlib.contextmanager
+    def scope(self, path: Path | None, mode: str) -> Iterator[None]:
+        """Do as *mode* says with *path* inside, and begin to count launches anew; the environment does not matter."""
+        before = self._environment, self._settled, self._launches, self._recorder
+        said = {**self._environment, PATH: str(path or ""), MODE: mode if path is not None else "off"}
+        self._environment, self._settled, self._launches, self._recorder = said, {}, {}, None
+        try:
+            yield
+        finally:
+            recorder = self._recorder
+            self._environment, self._settled, self._launches, self._recorder = before
+            if recorder is not None:
+                atexit.unregister(_close)
+                recorder.close()
+
     def record(self, path: Path) -> None:
         """From now on record the agents that are launched.
 
@@ -98,6 +113,7 @@ class Switch:
                 doing = "recorded" if state == "record" else "replayed"
                 raise UsageError(f"{known} is being {doing} already.", hint="`%agents record stop` ends a recording.")
             self._record(path)
+            self.turned += 1
 
     def stop(self) -> tuple[Path, int]:
         """End the recording that `record` began; returns the cassette and how many turns it holds.
@@ -110,6 +126,7 @@ class Switch:
             recorder, self._recorder = self._recorder, None
         if recorder is None:
             raise UsageError("Nothing is being recorded.", hint="`%agents record PATH` begins.")
+        self.turned += 1
         atexit.unregister(_close)
         recorder.close()
         return recorder.path, recorder.cassette().turns

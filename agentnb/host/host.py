@@ -18,6 +18,7 @@ from agentnb.host.loop import HostLoop
 from agentnb.host.pool import AgentPool
 from agentnb.host.recorder import Recorder
 from agentnb.log.location import log_location, log_place
+from agentnb.ids import new_id
 from agentnb.state import (
     AgentInfo,
     Envelope,
@@ -74,7 +75,7 @@ class Host:
         tab_id: str | None = None,
     ) -> Conversation:
         """Open a session with *spec*; its agent starts in the background."""
-        tab_id = tab_id or str(uuid.uuid4())
+        tab_id = tab_id or new_id()
         conversation = Conversation(self, spec, tab_id=tab_id, cwd=cwd, env=env or {}, mode=mode, title=title)
         self.add(conversation)
         return conversation

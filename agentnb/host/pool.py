@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from agentnb.host.conversation import Conversation
     from agentnb.host.loop import HostLoop
 
-Key = tuple[str, tuple[str, ...], str, tuple[tuple[str, str], ...]]
+Configuration = tuple[str, tuple[str, ...], str, tuple[tuple[str, str], ...]]
+Key = tuple[str, tuple[str, ...], str, tuple[tuple[str, str], ...], int]
 
 
 class AgentPool:
@@ -26,6 +27,7 @@ class AgentPool:
         self._loop = loop
         self._launches: dict[Key, asyncio.Task[Agent]] = {}
         self._users: dict[Key, set[str]] = {}
+        self._keys: dict[str, Key] = {}
 
     async def acquire(self, conversation: Conversation) -> Agent:
         """The agent for *conversation*'s configuration, launched if it does not run.
@@ -33,7 +35,7 @@ class AgentPool:
         Raises:
             AgentError: If it cannot be launched.
         """
-        key = _key(conversation)
+        key = self._keys[conversation.tab_id] = (*_key(conversation), SWITCH.turned)
         launch = self._launches.get(key)
         if launch is None or _is_over(launch):
             spec, tap = SWITCH.launching(conversation.spec, conversation.env)
@@ -44,7 +46,9 @@ class AgentPool:
 
     async def release(self, conversation: Conversation) -> None:
         """Say that *conversation* needs its agent no more; the last one stops the process."""
-        key = _key(conversation)
+        key = self._keys.pop(conversation.tab_id, None)
+        if key is None:
+            return
         users = self._users.get(key, set())
         users.discard(conversation.tab_id)
         if not users:
@@ -74,6 +78,6 @@ def _is_over(launch: asyncio.Task[Agent]) -> bool:
     return launch.cancelled() or launch.exception() is not None or launch.result().closed
 
 
-def _key(conversation: Conversation) -> Key:
+def _key(conversation: Conversation) -> Configuration:
     spec = conversation.spec
     return spec.name, tuple(spec.command), str(conversation.cwd), tuple(sorted(conversation.env.items()))
