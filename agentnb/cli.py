@@ -151,6 +151,22 @@ def _replay(arguments: argparse.Namespace) -> int:
     return replay(arguments.path, agent=arguments.agent, launch=arguments.launch, paced=paced)
 
 
+def _export(arguments: argparse.Namespace) -> int:
+    from agentnb.errors import AgentnbError
+    from agentnb.export.documents import exported
+    from agentnb.export.sources import find
+
+    try:
+        text = exported(find(arguments.source), arguments.to or "md")
+        if arguments.output:
+            Path(arguments.output).write_text(text, encoding="utf-8", newline="\n")
+        else:
+            sys.stdout.buffer.write(text.encode("utf-8", "replace"))
+    except (AgentnbError, OSError) as error:
+        return _complain(str(error))
+    return OK
+
+
 def _agents(arguments: argparse.Namespace) -> int:
     from agentnb.agent.catalog import installed, known
     from agentnb.errors import AgentnbError
@@ -219,6 +235,17 @@ COMMANDS = {
             "It works offline, is deterministic, and can be used from any ACP client; /help in a prompt lists what it"
             " does. It ends when its stdin is closed.",
             _eliza,
+        ),
+        Command(
+            "export",
+            "Writes a conversation as Markdown, one HTML page, JSON lines or a notebook.",
+            "The page carries all it needs and runs nothing, whatever the agent wrote.",
+            _export,
+            (
+                Option("SOURCE", "a notebook, a cassette, or the id of a session"),
+                Option("--to", "the form; md by default", choices=("md", "html", "jsonl", "ipynb")),
+                Option("--output", "where to write it; by default to stdout", "FILE"),
+            ),
         ),
         Command(
             "record",
