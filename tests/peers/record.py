@@ -1,4 +1,6 @@
-"""Records the notebooks in tests/cassettes with the real agents: ``python -m tests.peers.record [NAME ...]``.
+"""Records the notebooks in tests/cassettes with the real agents, and the tutorial ``ci``.
+
+``python -m tests.peers.record [NAME ...]``
 
 Needs the agents from npm (``AGENTNB_PEERS``, else ``.cache/peers``) and the scripted model server of the reference data.
 """
@@ -21,7 +23,8 @@ from tests.peers.homes import gemini_environment, opencode_environment
 FOLDER = ROOT / "tests/cassettes"
 PEERS = Path(os.environ.get("AGENTNB_PEERS", ROOT / ".cache/peers"))
 SHARED = Path(os.environ.get("AGENTNB_SHARED", ROOT.parent / "shared"))
-AGENTS = {"eliza": "eliza", "opencode": "opencode", "gemini": "gemini"}
+TUTORIAL = ROOT / "notebooks/ci.ipynb"
+NAMES = ("eliza", "opencode", "gemini", "ci")
 ELIZA = (
     "%load_ext agentnb",
     "%agent --permissions allow /plan 3",
@@ -43,21 +46,28 @@ REAL = (
 
 def main(names: list[str]) -> None:
     """Record what was named, by default everything."""
-    for name in names or AGENTS:
+    for name in names or NAMES:
         with tempfile.TemporaryDirectory(prefix="agentnb-record-") as folder:
             record(name, Path(folder))
 
 
 def record(name: str, folder: Path) -> None:
     """Record one notebook with its agent; what is stored are the outputs of its replay."""
-    cells = ELIZA if name == "eliza" else [cell.format(agent=name) for cell in REAL]
     work = folder / "work"
     work.mkdir()
-    path = notebook(work / f"{name}.ipynb", *cells)
+    path = work / f"{name}.ipynb"
+    if name == "ci":
+        document = json.loads(TUTORIAL.read_text(encoding="utf-8"))
+        fails = [cell for cell in document["cells"] if "raises-exception" in cell["metadata"].get("tags", ())]
+        document["cells"] = [cell for cell in document["cells"] if cell not in fails]  # what no recording has
+        path.write_text(json.dumps(document), encoding="utf-8")
+    else:
+        notebook(path, *(ELIZA if name == "eliza" else [cell.format(agent=name) for cell in REAL]))
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = int(probe.getsockname()[1])
-    server = [sys.executable, str(SHARED / "peers/fake_llm.py"), str(port), str(folder / "model.log"), str(work)]
+    place = "." if name == "ci" else str(work)  # the tutorial has a workspace of its own
+    server = [sys.executable, str(SHARED / "peers/fake_llm.py"), str(port), str(folder / "model.log"), place]
     process = subprocess.Popen(server)
     cassette = {"AGENTNB_CASSETTE": f"{name}.cassette.jsonl"}
     try:
@@ -70,6 +80,9 @@ def record(name: str, folder: Path) -> None:
         written.unlink()
     done = execute(path, **cassette, AGENTNB_CASSETTE_MODE="replay")
     print(done.stderr[-4000:])
+    if name == "ci":
+        shutil.copy(work / "ci.cassette.jsonl", TUTORIAL.parent)
+        return
     for file in work.glob(f"{name}.*"):
         shutil.copy(file, FOLDER / file.name)
     print(json.dumps(sorted(file.name for file in work.iterdir())))
@@ -78,7 +91,7 @@ def record(name: str, folder: Path) -> None:
 def _environment(name: str, folder: Path, port: int) -> dict[str, str]:
     if name == "eliza":
         return {}
-    make = opencode_environment if name == "opencode" else gemini_environment
+    make = gemini_environment if name == "gemini" else opencode_environment
     path = os.pathsep.join([str(PEERS / "node_modules/.bin"), os.environ["PATH"]])
     return {**make(folder / "home", port), "PATH": path}
 
