@@ -269,7 +269,9 @@ COMMANDS = {
                 Option("PATH", "the cassette", kind=Path),
                 Option("--agent", "play the sessions of this agent only", "NAME"),
                 Option("--launch", "play the sessions of its process number N only", "N", kind=int),
-                Option("--pace", "as fast as it goes (the default), or as long as it took", choices=("instant", "recorded")),
+                Option(
+                    "--pace", "as fast as it goes (the default), or as long as it took", choices=("instant", "recorded")
+                ),
             ),
         ),
     )

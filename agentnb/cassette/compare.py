@@ -85,7 +85,7 @@ def diff(recorded: list[str], today: list[str]) -> str:
 
 def same_request(recorded: Any, today: Any) -> bool:
     """Whether the parameters of two requests other than prompts say the same."""
-    return _named(recorded) == _named(today)
+    return bool(_named(recorded) == _named(today))
 
 
 def shown(params: Any) -> list[str]:
@@ -98,7 +98,7 @@ def _named(params: Any) -> Any:
 
 
 def difference(
-    ask: Event, recorded: Event, result: Any, error: Any, header: Header, written: Collection[str] = ()
+    ask: Event, recorded: Event, result: Any, error: Any, *, header: Header, written: Collection[str] = ()
 ) -> str | None:
     """How today's answer to the agent's request differs from the recorded one in a way that matters; else None.
 

@@ -127,8 +127,6 @@ def _exchange(number: int, exchange: Exchange, blobs: Blobs) -> Iterator[dict[st
 
 def _event(event: Event, blobs: Blobs) -> dict[str, Any]:
     line: dict[str, Any] = {"from": "agent" if event.kind in ("said", "asked") else "client"}
-    if event.server is not None:
-        line["server"] = event.server
     if event.kind in ("asked", "answered"):
         line["id"] = event.id
     if event.kind == "answered":
@@ -206,7 +204,9 @@ class _Reader:
             row = json.loads(line)
         except (ValueError, RecursionError) as error:
             if line[:7].decode("utf-8", "replace") in _CONFLICT:
-                raise self._broken("a merge conflict is left in the cassette.", "Resolve it, or record again.") from None
+                raise self._broken(
+                    "a merge conflict is left in the cassette.", "Resolve it, or record again."
+                ) from None
             if last:
                 raise self._broken("the line is cut in the middle.", _WHOLE) from error
             raise self._broken("this is no line of a cassette: no JSON.", _WHOLE) from error
@@ -263,9 +263,9 @@ class _Reader:
         sender, number = row.get("from"), row.get("id", 0)
         if sender not in ("agent", "client") or not isinstance(number, int):
             raise self._broken("this is no message of the agent or of the client.", _WHOLE)
-        method, server = row.get("method"), row.get("server")
+        method = row.get("method")
         answers = method is None and ("result" in row or "error" in row)
-        if answers and sender == "agent" and server is None:
+        if answers and sender == "agent":
             exchange.answered, exchange.result = True, self._get(row.get("result"))
             exchange.error = self._get(row.get("error"))
             return
@@ -280,7 +280,6 @@ class _Reader:
             id=number,
             result=self._get(row.get("result")),
             error=self._get(row.get("error")),
-            server=server,
         )
         (exchange.after if exchange.answered else exchange.before).append(event)
 

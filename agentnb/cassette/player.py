@@ -15,9 +15,7 @@ import msgspec
 
 from agentnb.acp.failure import CASSETTE, METHOD_NOT_FOUND, RpcError
 from agentnb.cassette.compare import difference, mismatch
-from agentnb.cassette.report import Report
 from agentnb.cassette.shelf import Playing, Shelf
-from agentnb.cassette.stdio import Stdio
 from agentnb.cassette.tape import OPENERS, PROMPT, Event, Exchange
 from agentnb.errors import AgentnbError
 
@@ -25,7 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Coroutine
 
     from agentnb.acp.wire import Message
-    from agentnb.cassette.mcp import Servers
+    from agentnb.cassette.report import Report
+    from agentnb.cassette.stdio import Stdio
 
 GONE = "$/gone"
 _CANCEL = "session/cancel"
@@ -61,7 +60,6 @@ class Player:
         self._last_id = 0
         self._waiting: dict[int, asyncio.Future[tuple[Any, Any]]] = {}
         self._turns: dict[str, Turn] = {}
-        self._servers: dict[str, Servers] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def run(self) -> None:
@@ -69,8 +67,6 @@ class Player:
         await self._stdio.serve(self._take)
         for task in tuple(self._tasks):
             task.cancel()
-        for servers in self._servers.values():
-            await servers.close()
         self._stdio.flush()
 
     def _take(self, message: Message) -> None:
@@ -169,22 +165,11 @@ class Player:
     def _ask(self, playing: Playing, turn: Turn, event: Event, ready: list[dict[str, Any]]) -> None:
         """Ask what the recorded agent asked."""
         params = playing.frame.fill(event.params)
-        if event.server is not None:
-            turn.asks[event.id] = (event, asyncio.ensure_future(self._ask_server(playing, event, params)))
-            return
         self._last_id += 1
         waiting: asyncio.Future[tuple[Any, Any]] = asyncio.get_running_loop().create_future()
         self._waiting[self._last_id] = waiting
         turn.asks[event.id] = (event, waiting)
         ready.append({"id": self._last_id, "method": event.method, "params": params})
-
-    async def _ask_server(self, playing: Playing, event: Event, params: Any) -> tuple[Any, Any]:
-        from agentnb.cassette.mcp import Servers
-
-        session = str(playing.frame.session_id)
-        if session not in self._servers:
-            self._servers[session] = Servers(playing.servers)
-        return await self._servers[session].call(str(event.server), event.method, params)
 
     async def _answered(self, playing: Playing, turn: Turn, recorded: Event) -> None:
         """Wait for today's answer, and compare it with the recorded one."""
@@ -201,7 +186,7 @@ class Player:
         ruled, clean = self._shelf.ruled, playing.frame.clean
         then = msgspec.structs.replace(recorded, result=ruled(recorded.result))
         written = self._shelf.written(str(ask.params.get("path"))) if isinstance(ask.params, dict) else ()
-        differs = difference(ask, then, ruled(clean(result)), clean(error), self._shelf.header, written)
+        differs = difference(ask, then, ruled(clean(result)), clean(error), header=self._shelf.header, written=written)
         if differs is not None:
             why = f" It said: {error.get('message')}" if isinstance(error, dict) else ""
             text = f"The answer to the agent is not the recorded one. {playing.frame.fill(differs)}{why}"
@@ -221,10 +206,10 @@ class Player:
 
     async def _request(self, method: str, params: Any) -> tuple[Any, Any]:
         self._last_id += 1
-        waiting = self._waiting[self._last_id] = asyncio.get_running_loop().create_future()
+        waiting: asyncio.Future[tuple[Any, Any]] = asyncio.get_running_loop().create_future()
+        self._waiting[self._last_id] = waiting
         self._stdio.send([{"id": self._last_id, "method": method, "params": params}])
-        answer: tuple[Any, Any] = await waiting
-        return answer
+        return await waiting
 
     async def _pause(self, delay: int, turn: Turn) -> None:
         if self._paced and delay:

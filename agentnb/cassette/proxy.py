@@ -34,7 +34,7 @@ def record(path: Path, command: Sequence[str], *, name: str | None = None) -> in
     """
     recorder = Recorder(path, os.environ)
     try:
-        agent = subprocess.Popen(list(command), stdin=subprocess.PIPE, stdout=subprocess.PIPE)  # noqa: SIM115
+        agent = subprocess.Popen(list(command), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     except OSError as error:
         say(f"{command[0]} cannot be started: {error.strerror}. Is it installed, and on the PATH?")
         return NOT_FOUND

@@ -129,7 +129,7 @@ def _each(exchange: Exchange, change: Any) -> Exchange:
     def event(old: Event) -> Event:
         params, result, error = change(old.params), change(old.result), change(old.error)
         return Event(
-            kind=old.kind, method=old.method, params=params, id=old.id, result=result, error=error, server=old.server,
+            kind=old.kind, method=old.method, params=params, id=old.id, result=result, error=error,
             delay=old.delay,
         )  # fmt: skip
 

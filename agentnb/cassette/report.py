@@ -39,7 +39,9 @@ class Report:
     def _write(self) -> None:
         if self._file is not None:
             draft = self._file.with_suffix(".part")
-            draft.write_text(json.dumps({"cassette": self._cassette, "turns": self.turns, "mismatches": self.mismatches}))
+            draft.write_text(
+                json.dumps({"cassette": self._cassette, "turns": self.turns, "mismatches": self.mismatches})
+            )
             draft.replace(self._file)
 
 

@@ -83,7 +83,9 @@ _ASSIGNED = re.compile(
 )
 _FIELD = re.compile(rf"(?:{_NAME}|authorization|cookie)$", re.IGNORECASE)
 _VARIABLE = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH", re.IGNORECASE)
-_SHAPE = re.compile("|".join(f"(?P<s{number}>{shape})" for number, shape in enumerate(SHAPES.values())).replace("(?i)", ""))
+_SHAPE = re.compile(
+    "|".join(f"(?P<s{number}>{shape})" for number, shape in enumerate(SHAPES.values())).replace("(?i)", "")
+)
 _AUTHORIZATION = re.compile(SHAPES["authorization"])
 _NAMES = tuple(SHAPES)
 _HARMLESS = frozenset({"", "none", "null", "fake", "***"})

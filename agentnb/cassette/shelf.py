@@ -14,7 +14,12 @@ if TYPE_CHECKING:
     from agentnb.cassette.secrets import Secrets
     from agentnb.cassette.tape import Cassette, Exchange, Lane
 
-_LENIENT = {"session/close": {}, "authenticate": {}, "session/list": {"sessions": []}, "logout": {}}
+_LENIENT: dict[str, dict[str, Any]] = {
+    "session/close": {},
+    "authenticate": {},
+    "session/list": {"sessions": []},
+    "logout": {},
+}
 """What is answered where nothing was recorded: nothing in a conversation hangs on it."""
 
 
@@ -31,7 +36,6 @@ class Playing:
         self.frame = frame
         self.begun = False
         self.used: set[int] = set()
-        self.servers: list[dict[str, Any]] = []
 
     def following(self, method: str) -> Exchange | None:
         """The next exchange with *method* that was not used yet."""
@@ -65,11 +69,7 @@ class Shelf:
         self.ruled: Callable[[Any], Any] = ruled(cassette.header.rules)
         self.playing: dict[str, Playing] = {}
         self._secrets = secrets
-        lanes = [
-            lane
-            for lane in cassette.lanes
-            if agent in (None, lane.agent) and launch in (None, lane.launch)
-        ]
+        lanes = [lane for lane in cassette.lanes if agent in (None, lane.agent) and launch in (None, lane.launch)]
         if not lanes:
             raise mismatch(_nothing(cassette, agent, launch))
         self.agent = agent or lanes[0].agent
@@ -113,8 +113,6 @@ class Shelf:
         wanted = frame.clean(params)
         alike = [lane for lane in free if same_request(lane.exchanges[0].params, wanted)]
         playing = Playing((alike or free)[0], frame)
-        servers = params.get("mcpServers")
-        playing.servers = [item for item in servers if isinstance(item, dict)] if isinstance(servers, list) else []
         self.playing[frame.session_id] = playing
         opener = playing.lane.exchanges[0]
         playing.use(opener)
@@ -148,10 +146,7 @@ class Shelf:
         """The recorded turns that were not asked for, as (session, number of the turn)."""
         used = set().union(*(playing.used for playing in self.playing.values()))
         return [
-            (lane, number)
-            for lane in self.lanes
-            for number, turn in enumerate(lane.turns, 1)
-            if id(turn) not in used
+            (lane, number) for lane in self.lanes for number, turn in enumerate(lane.turns, 1) if id(turn) not in used
         ]
 
     def _prompt(self, playing: Playing, params: dict[str, Any]) -> Exchange:

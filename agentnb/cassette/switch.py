@@ -83,7 +83,7 @@ class Switch:
             if state == "replay":
                 self._launches[spec.name] = number = self._launches.get(spec.name, 0) + 1
                 return _player(spec, path, number, self._pace()), None
-            recorder = self._recorder or self._record(path)
+            recorder = self._recorder if self._recorder is not None else self._record(path)
             return spec, recorder.tap(spec.name, {**spec.env, **env})
 
     @contextlib.contextmanager
@@ -165,7 +165,7 @@ def _close(recorder: Recorder) -> None:
     try:
         recorder.close()
     except (CassetteBroken, OSError) as error:
-        print(f"agentnb: the cassette was not written: {error}", file=sys.__stderr__)  # noqa: T201
+        print(f"agentnb: the cassette was not written: {error}", file=sys.__stderr__)
 
 
 SWITCH = Switch(os.environ)

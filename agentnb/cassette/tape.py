@@ -25,7 +25,6 @@ class Event(msgspec.Struct, kw_only=True, omit_defaults=True):
         id: The request's number within the session.
         result: Of an answer.
         error: Of an answer that is an error.
-        server: The MCP server that is asked; None for the client itself.
         delay: Milliseconds since what came before it in the exchange.
     """
 
@@ -35,7 +34,6 @@ class Event(msgspec.Struct, kw_only=True, omit_defaults=True):
     id: int = 0
     result: Any = None
     error: Any = None
-    server: str | None = None
     delay: int = 0
 
 

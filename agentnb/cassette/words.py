@@ -1,4 +1,4 @@
-"""The marks that stand in a cassette for what differs from run to run: ``⟦workspace⟧``, ``⟦session⟧``, …
+"""The marks that stand in a cassette for what differs from run to run, such as ``⟦workspace⟧`` and ``⟦session⟧``.
 
 A text that holds the opening sign itself keeps it as ``⟦sign⟧``, so that every text comes back exactly as it was.
 """

@@ -82,7 +82,9 @@ class Replayed:
         stop_reason = result.get("stopReason") if isinstance(result.get("stopReason"), str) else None
         usage = result.get("usage")
         if isinstance(usage, dict):
-            counts = UsageInfo(input_tokens=_count(usage.get("inputTokens")), output_tokens=_count(usage.get("outputTokens")))
+            counts = UsageInfo(
+                input_tokens=_count(usage.get("inputTokens")), output_tokens=_count(usage.get("outputTokens"))
+            )
             self._take(ChatUsage(turn_id=turn_id, usage=counts, time=0))
         if self.state.active_turn is not None:
             self._take(ChatTurnComplete(turn_id=turn_id, stop_reason=stop_reason, time=0))

@@ -11,7 +11,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One thing in a document.
 
     Args:
-        kind: ``text``: prose of a notebook. ``code``: a cell. ``prompt``: what an agent was asked. ``answer``: its turn.
+        kind: ``text``: prose of a notebook. ``code``: a cell. ``prompt``: what was asked. ``answer``: the agent's turn.
             ``output``: what a cell printed or showed. ``error``: how it failed.
         source: Markdown for text and answers, else plain text.
         agent: Whose session it is, where that is known.

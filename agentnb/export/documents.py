@@ -78,7 +78,9 @@ def _cells(document: Document) -> list[dict[str, Any]]:
     cells: list[dict[str, Any]] = []
     for number, entry in enumerate(document.entries):
         if entry.kind == "prompt":
-            options = " ".join(f"{flag} {json.dumps(name)}" for flag, name in (("-a", entry.agent), ("-t", entry.tab)) if name)
+            options = " ".join(
+                f"{flag} {json.dumps(name)}" for flag, name in (("-a", entry.agent), ("-t", entry.tab)) if name
+            )
             cells.append(
                 {
                     "cell_type": "code",

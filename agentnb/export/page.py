@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
     from agentnb.export.document import Document, Entry
 
-_ALLOWED = re.compile(r"</?(?:details|summary|code|pre|b|i|em|strong|sub|sup|kbd|br|hr|table|thead|tbody|tr|th|td|p)\s*/?>")
+_ALLOWED = re.compile(
+    r"</?(?:details|summary|code|pre|b|i|em|strong|sub|sup|kbd|br|hr|table|thead|tbody|tr|th|td|p)\s*/?>"
+)
 _TAG = re.compile(r"<[^<>]*>|[^<]+|<")
 _PICTURE = re.compile(r"data:image/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+/=]+")
 _HEADS = {"prompt": "Prompt", "answer": "Answer", "code": "Code", "output": "Output", "error": "Error", "text": ""}
@@ -56,17 +58,19 @@ def _entry(entry: Entry) -> str:
     about = " · ".join(word for word in (_HEADS[entry.kind], entry.agent, entry.tab) if word)
     head = f'<p class="head">{text(about)}</p>' if about else ""
     is_prose = entry.kind in ("text", "answer")
-    body = markdown(entry.source) if is_prose else f"<pre><code>{text(entry.source)}</code></pre>" if entry.source else ""
+    body = (
+        markdown(entry.source) if is_prose else f"<pre><code>{text(entry.source)}</code></pre>" if entry.source else ""
+    )
     images = "".join(f'<p><img alt="" src="{uri}"></p>' for uri in entry.images if _PICTURE.fullmatch(uri))
     return f'<section class="{entry.kind}">{head}{body}{images}</section>'
 
 
 def markdown(source: str) -> str:
-    """Markdown as HTML that can do nothing.
+    r"""Markdown as HTML that can do nothing.
 
     Example:
         >>> markdown("**a** <script>b</script>")
-        '<p><strong>a</strong> &lt;script&gt;b&lt;/script&gt;</p>\\n'
+        '<p><strong>a</strong> &lt;script&gt;b&lt;/script&gt;</p>\n'
     """
     parser = _parser()
     rendered: str = parser.render(_CONTROLS.sub("", source))

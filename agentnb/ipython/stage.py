@@ -75,7 +75,7 @@ class TerminalStage:
 
 
 class FinalStage:
-    """Nobody watches: one output at the end, the same every time; a long turn is told to a terminal, if there is one."""
+    """Nobody watches: one output at the end, the same every time, and progress on a terminal if there is one."""
 
     def __init__(self, turn: Turn) -> None:
         self._turn = turn

@@ -18,7 +18,10 @@ from tests.notebooks.recorded import notebook, run, without_agents
     [
         ("/fail", "TurnFailed: ELIZA refused session/prompt: eliza failed on purpose"),
         ("/stop refusal", "TurnRefused: The agent refused to go on. Say it in other words, or ask another agent."),
-        ("--timeout 1 /hang", "TurnTimeout: The turn did not end in 1 s and was cancelled. Give it more with --timeout."),
+        (
+            "--timeout 1 /hang",
+            "TurnTimeout: The turn did not end in 1 s and was cancelled. Give it more with --timeout.",
+        ),
         ("/crash", "TurnFailed: ELIZA ended with status 3 unexpectedly."),
     ],
 )
@@ -68,7 +71,9 @@ def test_a_long_turn_is_told_to_the_terminal(tmp_path: Path) -> None:
     path = notebook(tmp_path / "long.ipynb", "%load_ext agentnb", "%agent --permissions allow /run sleep 2")
     env = {**without_agents(), "AGENTNB_PROGRESS_SECONDS": "0.3", "PYTHONPATH": str(ROOT), "TERM": "dumb"}
     words = ["-m", "nbconvert", "--to", "notebook", "--execute", "--inplace", path.name]
-    child = pexpect.spawn(sys.executable, words, cwd=str(tmp_path), env=env, encoding="utf-8", timeout=100, dimensions=(24, 200))  # type: ignore[arg-type]
+    child = pexpect.spawn(
+        sys.executable, words, cwd=str(tmp_path), env=env, encoding="utf-8", timeout=100, dimensions=(24, 200)
+    )
     child.expect(r"agentnb: eliza has been working for \d+ s")
     child.expect(pexpect.EOF)
     child.close()

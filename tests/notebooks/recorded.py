@@ -23,11 +23,11 @@ CELLS = (
 
 def notebook(path: Path, *cells: str) -> Path:
     """A notebook of these cells, not run yet."""
-    document = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])  # type: ignore[no-untyped-call]
+    document = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
     document.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
     for number, cell in enumerate(document.cells):
         cell["id"] = f"cell-{number}"
-    nbformat.write(document, path)  # type: ignore[no-untyped-call]
+    nbformat.write(document, path)
     return path
 
 
@@ -50,12 +50,21 @@ def without_agents() -> dict[str, str]:
     return {**os.environ, "PATH": bare_path(), "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"}
 
 
-def run(*words: str, cwd: Path, env: dict[str, str] | None = None, seconds: int = 200) -> subprocess.CompletedProcess[str]:
+def run(
+    *words: str, cwd: Path, env: dict[str, str] | None = None, seconds: int = 200
+) -> subprocess.CompletedProcess[str]:
     """A Python module run as a program, without agents."""
     command = [sys.executable, "-m", *words]
     whole = env or without_agents()
     return subprocess.run(
-        command, cwd=cwd, env=whole, capture_output=True, text=True, check=False, timeout=seconds, stdin=subprocess.DEVNULL
+        command,
+        cwd=cwd,
+        env=whole,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=seconds,
+        stdin=subprocess.DEVNULL,
     )
 
 

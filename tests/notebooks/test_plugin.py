@@ -165,7 +165,9 @@ def test_nothing():
 """,
         encoding="utf-8",
     )
-    done = run(*PYTEST, "-p", "no:nbval", "-p", "no:hypothesispytest", "-p", "no:anyio", "test_nothing.py", cwd=tmp_path)
+    done = run(
+        *PYTEST, "-p", "no:nbval", "-p", "no:hypothesispytest", "-p", "no:anyio", "test_nothing.py", cwd=tmp_path
+    )
     assert done.returncode == 0, done.stdout
     assert "agentnb" not in done.stdout
 

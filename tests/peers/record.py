@@ -2,7 +2,8 @@
 
 ``python -m tests.peers.record [NAME ...]``
 
-Needs the agents from npm (``AGENTNB_PEERS``, else ``.cache/peers``) and the scripted model server of the reference data.
+Needs the agents from npm (``AGENTNB_PEERS``, else ``.cache/peers``) and the scripted model server of the reference
+data.
 """
 
 from __future__ import annotations
@@ -75,17 +76,17 @@ def record(name: str, folder: Path) -> None:
     finally:
         process.terminate()
         process.wait()
-    print(done.stderr[-4000:])
+    sys.stderr.write(done.stderr[-4000:])
     for written in work.glob("*.txt"):
         written.unlink()
     done = execute(path, **cassette, AGENTNB_CASSETTE_MODE="replay")
-    print(done.stderr[-4000:])
+    sys.stderr.write(done.stderr[-4000:])
     if name == "ci":
         shutil.copy(work / "ci.cassette.jsonl", TUTORIAL.parent)
         return
     for file in work.glob(f"{name}.*"):
         shutil.copy(file, FOLDER / file.name)
-    print(json.dumps(sorted(file.name for file in work.iterdir())))
+    sys.stdout.write(json.dumps(sorted(file.name for file in work.iterdir())))
 
 
 def _environment(name: str, folder: Path, port: int) -> dict[str, str]:

@@ -46,7 +46,9 @@ class Conversation:
         return self.request("session/prompt", sessionId=session, prompt=[{"type": "text", "text": text}, *blocks])
 
     def update(self, session: str, kind: str, **update: Any) -> None:
-        self.received(method="session/update", params={"sessionId": session, "update": {"sessionUpdate": kind, **update}})
+        self.received(
+            method="session/update", params={"sessionId": session, "update": {"sessionUpdate": kind, **update}}
+        )
 
     def says(self, session: str, *pieces: str) -> None:
         for piece in pieces:

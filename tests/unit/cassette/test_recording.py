@@ -42,14 +42,14 @@ def test_what_differs_between_machines_is_marked(path: Path) -> None:
     session = talk.begin("ses-0123456789")
     request = talk.prompt(session, f"See {WORK}/a.csv, {HOME}/.bashrc and {WORK}2.")
     talk.says(session, "In file://", WORK[:9], f"{WORK[9:]}/a.csv, or {WORK[1:]}/b, not /srv{WORK}.")
-    talk.received(id=request, result={"stopReason": "end_turn", "_meta": {"log": f"/tmp/{session}.log"}})
+    talk.received(id=request, result={"stopReason": "end_turn", "_meta": {"log": f"/var/{session}.log"}})
     recording.close()
     text = path.read_text(encoding="utf-8")
     assert "See ⟦workspace⟧/a.csv, ⟦home⟧/.bashrc and ⟦home⟧/fits2." in text
     assert '"In file://"' in text
     assert '"⟦workspace⟧"' in text
     assert "/a.csv, or ⟦workspace without root⟧/b, not /srv" in text
-    assert "/tmp/⟦session⟧.log" in text
+    assert "/var/⟦session⟧.log" in text
 
 
 def test_the_agents_ids_are_counted(path: Path) -> None:

@@ -43,7 +43,9 @@ async def replaying(path: Path, *options: str, report: Path | None = None) -> As
 
 def heard(patient: Patient, session: str) -> list[tuple[str, object]]:
     """All that was said in a session, without the ids that a replay counts."""
-    rows = [update.model_dump(exclude_none=True, exclude={"tool_call_id"}) for _, update in patient.updates if _ == session]
+    rows = [
+        update.model_dump(exclude_none=True, exclude={"tool_call_id"}) for _, update in patient.updates if _ == session
+    ]
     return [(row["session_update"], row) for row in rows]
 
 
@@ -139,7 +141,9 @@ async def test_more_turns_or_sessions_than_recorded_fail(tmp_path: Path) -> None
             await patient.session()
 
 
-async def test_a_permission_that_is_denied_today_fails_the_turn(cassette: tuple[Path, list[tuple[str, object]]]) -> None:
+async def test_a_permission_that_is_denied_today_fails_the_turn(
+    cassette: tuple[Path, list[tuple[str, object]]],
+) -> None:
     """The agent went on as if it were allowed: that would be a lie today."""
     async with replaying(cassette[0]) as patient:
         patient.choice = "reject_once"
@@ -164,7 +168,9 @@ async def test_dates_and_ids_in_prompts_may_differ(tmp_path: Path) -> None:
     """By the rules in the header; what no rule names may not."""
     path = tmp_path / "a.cassette.jsonl"
     async with recording(path) as patient:
-        await patient.prompt(await patient.session(), "As of 2026-11-21T10:30:48Z, 6f1c0a52-93a4-4c1e-8d57-2b7f6a0e9c11, run 7")
+        await patient.prompt(
+            await patient.session(), "As of 2026-11-21T10:30:48Z, 6f1c0a52-93a4-4c1e-8d57-2b7f6a0e9c11, run 7"
+        )
     today = "As of 2031-01-02T03:04:05.678+01:00, 00000000-0000-4000-8000-000000000000, run"
     async with replaying(path) as patient:
         await patient.prompt(await patient.session(), f"{today} 7")
@@ -252,7 +258,9 @@ def play(path: Path, *messages: dict[str, object]) -> subprocess.CompletedProces
     lines = "".join(json.dumps({"jsonrpc": "2.0", **message}) + "\n" for message in messages)
     command = [*AGENTNB, "replay", str(path)]
     env = {**os.environ, **environment()}
-    return subprocess.run(command, input=lines, capture_output=True, text=True, check=False, env=env, cwd=ROOT, timeout=60)
+    return subprocess.run(
+        command, input=lines, capture_output=True, text=True, check=False, env=env, cwd=ROOT, timeout=60
+    )
 
 
 def test_turns_that_nobody_asked_for_are_named(cassette: tuple[Path, list[tuple[str, object]]]) -> None:

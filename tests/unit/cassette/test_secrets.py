@@ -93,7 +93,17 @@ HARMLESS = (
 
 def bare(credential: str) -> str:
     """The part of a sample that must not be anywhere."""
-    for sign in ("PRIVATE KEY-----\n", "ada:", "Bearer ", "Basic ", "PASSWORD=", '= "', "secret: ", "sig=", "AccountKey="):
+    for sign in (
+        "PRIVATE KEY-----\n",
+        "ada:",
+        "Bearer ",
+        "Basic ",
+        "PASSWORD=",
+        '= "',
+        "secret: ",
+        "sig=",
+        "AccountKey=",
+    ):
         if sign in credential:
             return credential.partition(sign)[2].partition("@db")[0].partition("\n")[0].strip('"')
     return credential
