@@ -95,11 +95,10 @@ class Switch:
         try:
             yield
         finally:
-            recorder = self._recorder
-            self._environment, self._settled, self._launches, self._recorder = before
-            if recorder is not None:
-                atexit.unregister(_close)
-                recorder.close()
+            try:
+                self._end()
+            finally:
+                self._environment, self._settled, self._launches, self._recorder = before
 
     def record(self, path: Path) -> None:
         """From now on record the agents that are launched.
@@ -123,13 +122,19 @@ class Switch:
             CassetteBroken: If it could not be written.
         """
         with self._lock:
-            recorder, self._recorder = self._recorder, None
-        if recorder is None:
-            raise UsageError("Nothing is being recorded.", hint="`%agents record PATH` begins.")
-        self.turned += 1
-        atexit.unregister(_close)
-        recorder.close()
+            if self._recorder is None:
+                raise UsageError("Nothing is being recorded.", hint="`%agents record PATH` begins.")
+            self.turned += 1
+            recorder = self._recorder
+            self._end()
         return recorder.path, recorder.cassette().turns
+
+    def _end(self) -> None:
+        """Write what is being recorded, and record no more."""
+        recorder, self._recorder = self._recorder, None
+        if recorder is not None:
+            atexit.unregister(_close)
+            recorder.close()
 
     def _record(self, path: Path) -> Recorder:
         from agentnb.cassette.recorder import Recorder

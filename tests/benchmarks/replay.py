@@ -33,9 +33,17 @@ def measure() -> list[Row]:
         _run(folder, "record")
         start, replayed = _run(folder, "replay")
     return [
-        Row(what="a replayed turn, beside the agent's own", value=replayed, unit="ms", beside=live, beside_name="eliza"),
+        Row(
+            what="a replayed turn, beside the agent's own", value=replayed, unit="ms", beside=live, beside_name="eliza"
+        ),
         Row(what="a replayed turn", value=replayed, unit="ms", at_most=20.0),
-        Row(what="the first replayed turn, with its start", value=start, unit="ms", beside=live_start, beside_name="eliza"),
+        Row(
+            what="the first replayed turn, with its start",
+            value=start,
+            unit="ms",
+            beside=live_start,
+            beside_name="eliza",
+        ),
     ]
 
 
