@@ -11,7 +11,7 @@ from agentnb.errors import UnknownSession, UsageError
 from agentnb.export.document import Document, Entry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 _PROMPT = re.compile(r"^\s*(?:[\w.]+\s*=\s*)?%{1,2}agent(?:\s|$)")
 _IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp")
@@ -29,20 +29,18 @@ def find(name: str) -> Document:
         UsageError: If the file is neither.
         CassetteBroken: If the cassette cannot be used.
         UnknownSession: If there is no such file and no such session.
+        LogError: If the session log cannot be read.
     """
     path = Path(name).expanduser()
     if path.is_file():
         return _of_file(path)
-    for source in SESSION_SOURCES:
-        document = source(name)
-        if document is not None:
-            return document
+    from agentnb.export.session import of_session
+
+    document = of_session(name)
+    if document is not None:
+        return document
     hint = "Give the path of a notebook or of a cassette, or the id of a session that was kept."
     raise UnknownSession(f"There is no file and no session called {name!r}.", hint=hint)
-
-
-SESSION_SOURCES: list[Callable[[str], Document | None]] = []
-"""What finds sessions that were kept, by id: each gives the document, or None where it has no such session."""
 
 
 def _of_file(path: Path) -> Document:

@@ -17,8 +17,8 @@ from agentnb.host.conversation import Conversation
 from agentnb.host.loop import HostLoop
 from agentnb.host.pool import AgentPool
 from agentnb.host.recorder import Recorder
-from agentnb.log.location import log_location, log_place
 from agentnb.ids import new_id
+from agentnb.log.location import log_location, log_place
 from agentnb.state import (
     AgentInfo,
     Envelope,

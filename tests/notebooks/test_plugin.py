@@ -160,7 +160,7 @@ def test_it_is_silent_where_it_is_not_used(tmp_path: Path) -> None:
 import sys
 def test_nothing():
     loaded = {name for name in sys.modules if name.startswith("agentnb")}
-    assert loaded == {"agentnb", "agentnb.cassette", "agentnb.cassette.plugin"}
+    assert loaded == {"agentnb", "agentnb.pytest_plugin"}
     assert not {"msgspec", "IPython", "acp"} & set(sys.modules)
 """,
         encoding="utf-8",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -182,6 +183,29 @@ def test_what_cannot_be_exported_says_why(tmp_path: Path) -> None:
     cut.write_bytes(CASSETTE.read_bytes()[:999])
     with pytest.raises(CassetteBroken, match="cut"):
         find(str(cut))
+
+
+TALK = """
+import sys, agentnb
+session = agentnb.start(cwd=sys.argv[1], permissions="allow", title="Kept")
+session.prompt("/write kept.txt Words.").wait(60)
+print(session.tab_id)
+session.close()
+"""
+
+
+def test_a_session_that_was_kept(tmp_path: Path) -> None:
+    """By the beginning of its id, from another process."""
+    env = {**os.environ, "AGENTNB_LOG": str(tmp_path / "log.db")}
+    command = [sys.executable, "-c", TALK, str(tmp_path)]
+    tab = subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT, env=env).stdout.strip()
+    command = [sys.executable, "-m", "agentnb", "export", tab[:8]]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, cwd=ROOT, env=env)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("# Kept\n")
+    assert "/write kept.txt Words." in done.stdout
+    assert "I wrote `kept.txt`" in done.stdout
+    assert str(tmp_path) not in done.stdout
 
 
 def test_on_the_command_line(tmp_path: Path) -> None:

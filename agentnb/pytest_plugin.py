@@ -94,6 +94,7 @@ def agentnb_session(
         return session
 
     monkeypatch.setenv("AGENTNB_IDS", "counted")
+    monkeypatch.setenv("AGENTNB_LOG", "off")
     monkeypatch.setenv("AGENTNB_CASSETTE_REPORT", str(replays.folder(path)))
     with SWITCH.scope(path, mode):
         yield open_session
@@ -165,6 +166,7 @@ class Replays:
             "AGENTNB_CASSETTE_REPORT": str(self.folder(path)),
             "AGENTNB_HEADLESS": "1",
             "AGENTNB_IDS": "counted",
+            "AGENTNB_LOG": "off",  # counted ids are no names for sessions of several kernels
         }
         before = {name: os.environ.get(name) for name in values}
         os.environ.update(values)
