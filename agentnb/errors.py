@@ -23,6 +23,7 @@
     ├── LogError                   something about the durable log of sessions
     │   ├── LogUnavailable         its file cannot be used; sessions go on without it
     │   └── LogDamaged             its file, or a session in it, cannot be read whole
+    ├── PolicyError                a policy file that cannot be read or written
     ├── ProtocolError              a message that is not what the protocol says
     ├── CassetteError
     │   ├── CassetteBroken         the file cannot be used: cut, of another version, with a secret
@@ -148,6 +149,10 @@ class LogUnavailable(LogError):
 
 class LogDamaged(LogError):
     """The log's file, or a session in it, cannot be read whole."""
+
+
+class PolicyError(AgentnbError):
+    """A policy file cannot be read, or not be written."""
 
 
 class ProtocolError(AgentnbError):

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from agentnb.cassette.recorder import Recorder
 
 PATH, MODE, PACE = "AGENTNB_CASSETTE", "AGENTNB_CASSETTE_MODE", "AGENTNB_CASSETTE_PACE"
+TURNED = "AGENTNB_RECORDING"
 MODES = ("auto", "record", "replay", "off")
 PACES = ("instant", "recorded")
 
@@ -73,6 +74,10 @@ class Switch:
         """What is checked for in the place of *spec*: the player, where a cassette is replayed."""
         state, path = self.state()
         return _player(spec, path, 0, "instant") if state == "replay" and path is not None else spec
+
+    def apart(self) -> dict[str, str]:
+        """What keeps the agents of sessions that are opened now apart from those that run since before."""
+        return {TURNED: str(self.turned)} if self.turned else {}
 
     def launching(self, spec: AgentSpec, env: Mapping[str, str]) -> tuple[AgentSpec, Tap | None]:
         """What to launch in the place of *spec*, and who listens."""

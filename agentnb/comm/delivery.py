@@ -74,6 +74,10 @@ class Delivery:
         lost = client.acknowledge(flush, seen)
         self.kick(urgent=waited or lost)
 
+    def indexes(self, client: Client) -> dict[str, int]:
+        """How far the channels are that *client* is sent."""
+        return {channel.uri: channel.index for channel in self._channels(client)}
+
     def kick(self, *, urgent: bool = True) -> None:
         """Something may have become sendable: flush soon, and what is *urgent* without waiting for more text."""
         self._urgent = self._urgent or urgent

@@ -255,7 +255,8 @@ class Service:
         self.delivery.kick()
 
     def _ping(self, client_id: str, raw: bytes) -> None:  # noqa: ARG002 - being heard is all
-        self._send(client_id, m.notification("pong", {"hostId": self._host.host_id}))
+        indexes = self.delivery.indexes(self.delivery.clients[client_id])
+        self._send(client_id, m.notification("pong", {"hostId": self._host.host_id, "indexes": indexes}))
 
     def _fail(self, message: m.FromPage, code: int, text: str) -> None:
         if message.id is None:

@@ -10,11 +10,13 @@ from concurrent import futures
 from typing import TYPE_CHECKING, Any
 
 from agentnb.agent.catalog import installed, known
+from agentnb.cassette.switch import SWITCH
 from agentnb.errors import UnknownSession
 from agentnb.host.channel import Channel
 from agentnb.host.clock import now_ms
 from agentnb.host.conversation import Conversation
 from agentnb.host.loop import HostLoop
+from agentnb.host.policy import HostPolicy
 from agentnb.host.pool import AgentPool
 from agentnb.host.recorder import Recorder
 from agentnb.ids import new_id
@@ -30,11 +32,12 @@ from agentnb.state import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
     from pathlib import Path
 
     from agentnb.agent.catalog import AgentSpec
-    from agentnb.policy.decision import Mode
+    from agentnb.agent.mcp import McpServer
+    from agentnb.policy.engine import Mode
     from agentnb.state import Action, ActionOrigin
 
 ROOT = "ahp-root://"
@@ -49,12 +52,21 @@ class Host:
         loop: The thread it lives on; a new one by default.
         log: The file of the durable log; None where sessions are not kept.
         place: What this kernel runs, such as a notebook's path; empty where that is not known.
+        policy: What agents may do; by default what the files and the environment of this machine say.
     """
 
-    def __init__(self, loop: HostLoop | None = None, *, log: Path | None = None, place: str = "") -> None:
+    def __init__(
+        self,
+        loop: HostLoop | None = None,
+        *,
+        log: Path | None = None,
+        place: str = "",
+        policy: HostPolicy | None = None,
+    ) -> None:
         self.host_id = str(uuid.uuid4())
         self.loop = loop or HostLoop()
         self.agents = AgentPool(self.loop)
+        self.policy = policy or HostPolicy()
         self.conversations: dict[str, Conversation] = {}
         self.attached: Callable[[], bool] = lambda: False
         self.arrival: Callable[[], Awaitable[bool]] = _nobody
@@ -73,10 +85,21 @@ class Host:
         mode: Mode = "ask",
         title: str | None = None,
         tab_id: str | None = None,
+        mcp_servers: Sequence[McpServer] = (),
+        directories: Sequence[Path] = (),
     ) -> Conversation:
         """Open a session with *spec*; its agent starts in the background."""
-        tab_id = tab_id or new_id()
-        conversation = Conversation(self, spec, tab_id=tab_id, cwd=cwd, env=env or {}, mode=mode, title=title)
+        conversation = Conversation(
+            self,
+            spec,
+            tab_id=tab_id or new_id(),
+            cwd=cwd,
+            env={**(env or {}), **SWITCH.apart()},
+            mode=mode,
+            title=title,
+            mcp_servers=mcp_servers,
+            directories=directories,
+        )
         self.add(conversation)
         return conversation
 

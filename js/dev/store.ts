@@ -6,6 +6,8 @@ import type { Connection, ContentRef, Older, Store } from "../src/view/store";
 export class ScriptedStore implements Store {
   readonly connection = signal<Connection>("live");
   readonly hostId = signal<string | undefined>("dev");
+  readonly isUnsaid = false;
+  readonly successor = signal<(() => void) | undefined>(undefined);
   readonly root = signal<RootState | undefined>(undefined);
   readonly sent: [string, Action][] = [];
   #older = signal<Older>({ left: 0, turns: [] });

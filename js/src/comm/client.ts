@@ -24,6 +24,8 @@ import {
   read,
   VERSION,
 } from "./messages.ts";
+import { Pulse } from "./pulse.ts";
+import { announceLive, type Manager, onLive, type Standing, standing, watchKernel } from "./surroundings.ts";
 
 export const ROOT = "ahp-root://";
 const PING_MS = 10_000;
@@ -36,6 +38,7 @@ export interface Wire {
   send(message: unknown): void;
   on(event: "msg:custom", listener: Listener): void;
   off(event: "msg:custom", listener: Listener): void;
+  readonly widget_manager?: Manager;
 }
 
 export interface Client extends Store {
@@ -64,13 +67,19 @@ class PageClient implements Client {
   readonly clientId = uuid();
   readonly connection = signal<Connection>("connecting");
   readonly hostId = signal<string | undefined>(undefined);
+  readonly successor = signal<(() => void) | undefined>(undefined);
   #wire: Wire;
+  #pulse = new Pulse();
+  #wasCut = false;
+  #isLost = false;
+  #ahead: Record<string, number> = {};
+  #ends: (() => void)[] = [];
   #channels = new Map<string, AnyChannel>();
   #subscribed = new Set<string>([ROOT]);
   #unanswered = new Set<string>();
   #fetching = new Set<string>();
   #initializing: number | undefined;
-  #views = new Map<string, boolean>();
+  #views = new Map<string, { visible: boolean; element: Element | undefined }>();
   #visible = false;
   #waiting = new Map<number, Waiting>();
   #nextId = 1;
@@ -83,6 +92,16 @@ class PageClient implements Client {
   constructor(wire: Wire) {
     this.#wire = wire;
     wire.on("msg:custom", this.#listener);
+    const manager = wire.widget_manager;
+    this.#ends = [
+      watchKernel(manager, () => {
+        this.#stand();
+        this.#ping();
+      }),
+      onLive(manager, (show) => {
+        if (this.#isLost) this.successor.value = show;
+      }),
+    ];
     this.#initialize();
     this.#timers.push(setInterval(() => this.#beat(), PING_MS));
     this.#timers.push(setInterval(() => this.#retry(), RETRY_MS));
@@ -90,6 +109,11 @@ class PageClient implements Client {
 
   get root(): ReadonlySignal<RootState | undefined> {
     return this.#channel<RootState>(ROOT).shown;
+  }
+
+  get isUnsaid(): boolean {
+    const words = /turnStarted|pendingMessageSet/;
+    return [...this.#channels.values()].some(({ pending }) => pending.some(({ action }) => words.test(action.type)));
   }
 
   session(channel: string): ReadonlySignal<SessionState | undefined> {
@@ -145,17 +169,20 @@ class PageClient implements Client {
     });
   }
 
-  view(viewId: string): { setVisible(visible: boolean): void; close(): void } {
-    this.#views.set(viewId, false);
+  view(viewId: string, element?: Element): { setVisible(visible: boolean): void; close(): void } {
+    const view = { visible: false, element };
+    this.#views.set(viewId, view);
     const report = (): void => {
-      const visible = [...this.#views.values()].some(Boolean);
+      const visible = [...this.#views.values()].some((view) => view.visible);
       if (visible === this.#visible) return;
       this.#visible = visible;
       this.#notify("visibility", { visible });
+      if (visible) this.#ping();
+      else this.#stand();
     };
     return {
       setVisible: (visible) => {
-        this.#views.set(viewId, visible);
+        view.visible = visible;
         report();
       },
       close: () => {
@@ -167,6 +194,7 @@ class PageClient implements Client {
 
   dispose(): void {
     this.#wire.off("msg:custom", this.#listener);
+    for (const end of this.#ends) end();
     for (const timer of this.#timers) clearInterval(timer);
     for (const { reject } of this.#waiting.values()) reject(new Error("The widget was closed."));
     this.#waiting.clear();
@@ -186,7 +214,7 @@ class PageClient implements Client {
   #follow<S>(uri: string): ReadonlySignal<S | undefined> {
     if (!this.#subscribed.has(uri)) {
       this.#subscribed.add(uri);
-      if (this.connection.peek() === "live") this.#subscribe([uri]);
+      if (this.hostId.peek() !== undefined) this.#subscribe([uri]);
     }
     return this.#channel<S>(uri).shown;
   }
@@ -234,6 +262,7 @@ class PageClient implements Client {
       this.#apply(flush.envelopes);
     });
     this.#notify("ack", { flush: flush.flush, seen: this.#seen() });
+    this.#stand();
   }
 
   #seen(): Record<string, number> {
@@ -260,14 +289,16 @@ class PageClient implements Client {
   #initialized(result: unknown): void {
     if (!isInitialized(result)) return this.#log("The kernel's answer to initialize is not of the protocol.");
     this.#initializing = undefined;
+    this.#pulse.answered();
     const before = this.hostId.peek();
     if (before !== undefined && before !== result.hostId)
       for (const channel of this.#channels.values()) channel.clear();
     batch(() => {
       this.hostId.value = result.hostId;
-      this.connection.value = "live";
       this.#take(result.channels);
+      this.#stand();
     });
+    announceLive({ manager: this.#wire.widget_manager, show: () => this.#show() });
     this.#subscribe([...this.#subscribed].filter((uri) => !(uri in result.channels)));
     if (before === undefined || before === result.hostId) this.#sendPendingAgain();
   }
@@ -291,26 +322,71 @@ class PageClient implements Client {
 
   #notified(method: string, params: unknown): void {
     if (method === "actions" && isFlush(params)) this.#flush(params);
-    else if (method === "unknownClient") this.#initialize();
-    else if (method === "pong" && isObject(params)) this.#pong(params.hostId);
+    else if (method === "unknownClient") {
+      this.#pulse.answered();
+      this.#initialize();
+    } else if (method === "pong" && isObject(params)) this.#pong(params);
     else this.#log(`The kernel sent ${JSON.stringify(method)}, which this page does not understand.`);
   }
 
-  #pong(hostId: unknown): void {
-    if (hostId !== this.hostId.peek()) this.#initialize();
+  /** Our words come through. After a silence, or a cut, some of them may not have, and some of the kernel's neither. */
+  #pong({ hostId, indexes }: Record<string, unknown>): void {
+    const again = this.#pulse.answered() || this.#wasCut;
+    this.#ahead = isObject(indexes) ? (indexes as Record<string, number>) : {};
+    if (again || hostId !== this.hostId.peek()) this.#initialize();
+    this.#wasCut = false;
+    this.#stand();
+  }
+
+  #ping(): void {
+    this.#pulse.asked();
+    this.#notify("ping", {});
   }
 
   #beat(): void {
-    if (this.connection.peek() === "live") this.#notify("ping", {});
+    if (!this.#pulse.waits) this.#ping();
   }
 
-  /** Asks again what the kernel has not answered: it may not have been there, or the answer was lost. */
+  /** Asks again what the kernel has not answered, though it answers: it was not there then, or the answer was lost. */
   #retry(): void {
-    if (this.#initializing === undefined) return this.#subscribe([...this.#unanswered]);
-    this.#waiting.get(this.#initializing)?.reject(new Error("The kernel has not answered yet."));
-    this.#waiting.delete(this.#initializing);
-    this.#initializing = undefined;
-    this.#initialize();
+    if (this.#pulse.waits) {
+      if (this.#pulse.beat()) this.#ping();
+    } else if (this.#initializing !== undefined) {
+      this.#waiting.get(this.#initializing)?.reject(new Error("The kernel has not answered yet."));
+      this.#waiting.delete(this.#initializing);
+      this.#initializing = undefined;
+      this.#initialize();
+      this.#ping();
+    } else if (this.#unanswered.size > 0) {
+      this.#subscribe([...this.#unanswered]);
+      this.#ping();
+    } else if (this.#visible && [...this.#channels.values()].some(({ pending }) => pending.length > 0)) this.#ping();
+    this.#stand();
+  }
+
+  /** Works out what the reader should know of the connection. */
+  #stand(): void {
+    const kernel = standing(this.#wire.widget_manager);
+    if (kernel === "cut") this.#wasCut = true;
+    this.connection.value = this.#state(kernel);
+  }
+
+  #state(kernel: Standing): Connection {
+    if (this.#isLost) return kernel === "cut" || kernel === undefined ? "gone" : "restarted";
+    if (kernel === "cut") return "cut";
+    if (this.#pulse.silent) return kernel === "busy" ? "busy" : "silent";
+    if (this.hostId.peek() === undefined) return "connecting";
+    return this.#visible && this.#isBehind() ? "behind" : "live";
+  }
+
+  #isBehind(): boolean {
+    return Object.entries(this.#ahead).some(([uri, index]) => (this.#channels.get(uri)?.index ?? index) < index);
+  }
+
+  /** Brings a view of this client before the reader. */
+  #show(): void {
+    const elements = [...this.#views.values()].map((view) => view.element);
+    elements.findLast((element) => element?.isConnected)?.scrollIntoView({ block: "nearest" });
   }
 
   #notify(method: string, params: unknown): void {
@@ -318,7 +394,14 @@ class PageClient implements Client {
   }
 
   #send(message: Outgoing): void {
-    this.#wire.send(message);
+    const before = this.#isLost;
+    try {
+      this.#wire.send(message);
+      this.#isLost = false;
+    } catch {
+      this.#isLost = true; // the kernel that knew this widget has ended
+    }
+    if (before !== this.#isLost) this.#stand();
   }
 
   #log(text: string): void {

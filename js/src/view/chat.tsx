@@ -9,6 +9,7 @@ import { Banner, EmptyChat, SessionTrouble, Start, Waiting } from "./notices";
 import { Prompt } from "./prompt";
 import { Queue } from "./queue";
 import { isArchived, isIdle, isRead } from "./status";
+import { isOver } from "./store";
 import { agentName, Tabs } from "./tabs";
 import { Transcript } from "./transcript";
 import { ErrorCard } from "./turn";
@@ -22,7 +23,7 @@ export function Chat({ tab }: { tab?: string | undefined }) {
   const { active, select } = useActive(sessions, tab);
   const { create, trouble } = useCreate(sessions, select);
   const agents = root?.agents ?? [];
-  const dead = connection !== "live";
+  const dead = connection === "connecting" || isOver(connection);
   return (
     <section class="chat" aria-label="Agent chat">
       {(sessions.length > 0 || !root) && (
@@ -36,9 +37,9 @@ export function Chat({ tab }: { tab?: string | undefined }) {
           disabled={dead}
         />
       )}
-      <Banner connection={connection} />
+      <Banner />
       {trouble && <ErrorCard title="The conversation could not be started" message={trouble} />}
-      {!root && connection !== "gone" && <Waiting text="Connecting to the kernel…" />}
+      {!root && !isOver(connection) && <Waiting text="Connecting to the kernel…" />}
       {root && sessions.length === 0 && <Start agents={agents} onNew={create} disabled={dead} />}
       {root && active && (
         <div class="panel" role="tabpanel" id={`${id} panel`} aria-labelledby={`${id} ${active}`}>

@@ -1,5 +1,5 @@
 /** Puts a view into an element: a shadow root of its own, styles, the app, and what must end with it. */
-import { signal } from "@preact/signals";
+import { effect, signal } from "@preact/signals";
 import { h, render } from "preact";
 import { App } from "./app";
 import { Cadence } from "./cadence";
@@ -7,7 +7,7 @@ import type { View } from "./context";
 import { uuid } from "./identity";
 import { keepShortcutsAway } from "./keyboard";
 import { nearness } from "./nearness";
-import type { Store, What } from "./store";
+import { isOver, type Store, type What } from "./store";
 import { addStyles } from "./styles/sheet";
 import { watchVisibility } from "./visibility";
 
@@ -32,7 +32,10 @@ export function mount(el: HTMLElement, store: Store, what: What): () => void {
       said.value = sentence;
     },
   };
-  const link = store.view(uuid());
+  const link = store.view(uuid(), host);
+  const stopStanding = effect(() => {
+    body.classList.toggle("is-over", isOver(store.connection.value));
+  });
   const stopWatching = watchVisibility(host, (visible) => {
     view.cadence.setVisible(visible);
     link.setVisible(visible);
@@ -42,6 +45,7 @@ export function mount(el: HTMLElement, store: Store, what: What): () => void {
 
   return () => {
     stopWatching();
+    stopStanding();
     stopKeys();
     render(null, body);
     view.cadence.dispose();

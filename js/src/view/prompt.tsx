@@ -52,7 +52,7 @@ export function Prompt({ chat, agent, disabled }: Props) {
         ref={box}
         rows={1}
         value={draft}
-        disabled={disabled}
+        readOnly={disabled}
         aria-label={`Message to ${agent}`}
         placeholder={running ? "Write the next message…" : `Message ${line(agent, 40)}…`}
         onInput={(event) => setDraft(event.currentTarget.value)}

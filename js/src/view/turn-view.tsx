@@ -31,7 +31,7 @@ export function TurnView({ channel, turnId }: { channel: string; turnId: string 
   return (
     <PlaceContext.Provider value={place}>
       <section class="turn-view" aria-label={`Answer of ${agent}`}>
-        <Banner connection={store.connection.value} />
+        <Banner />
         {active && <Running turn={active} agent={agent} />}
         {ended && <Ended turn={ended} agent={agent} />}
         {!active && !ended && (

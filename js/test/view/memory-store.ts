@@ -11,6 +11,8 @@ export const AGENT = { provider: "eliza", displayName: "Eliza", description: "Bu
 export class MemoryStore implements Store {
   readonly connection = signal<Connection>("live");
   readonly hostId = signal<string | undefined>("host");
+  isUnsaid = false;
+  readonly successor = signal<(() => void) | undefined>(undefined);
   readonly root = signal<RootState | undefined>(undefined);
   readonly dispatched: { channel: string; action: Action }[] = [];
   readonly requested: { method: string; params: unknown }[] = [];

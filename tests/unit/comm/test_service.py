@@ -140,6 +140,19 @@ def test_a_page_that_is_not_known_is_told_to_introduce_itself(page: Page) -> Non
     assert page.hear("method")["method"] == "unknownClient"
 
 
+def test_a_pong_says_how_far_the_kernel_is_with_what_the_page_is_sent(page: Page, conversation: Conversation) -> None:
+    """A hidden page is sent the root only."""
+    page.ready(conversation.session.uri)
+    root, session = page.host.root.index, conversation.session.index
+    page.say("ping", {})
+    seen = page.hear("pong")["params"]
+    page.say("visibility", {"visible": False})
+    page.say("ping", {})
+    hidden = page.hear("pong")["params"]
+    assert seen == {"hostId": page.host.host_id, "indexes": {ROOT: root, conversation.session.uri: session}}
+    assert hidden["indexes"] == {ROOT: root}
+
+
 def test_an_accepted_action_comes_back_to_its_page(page: Page, conversation: Conversation) -> None:
     """With the page's own number, and the host's time."""
     page.ready(conversation.session.uri)
