@@ -164,7 +164,7 @@ class Replays:
             "AGENTNB_CASSETTE": str(path),
             "AGENTNB_CASSETTE_MODE": self.mode,
             "AGENTNB_CASSETTE_REPORT": str(self.folder(path)),
-            "AGENTNB_HEADLESS": "1",
+            "AGENTNB_AUDIENCE": "nobody",
             "AGENTNB_IDS": "counted",
             "AGENTNB_LOG": "off",  # counted ids are no names for sessions of several kernels
         }

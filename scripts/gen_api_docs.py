@@ -22,7 +22,7 @@ VARIABLES = """\
 | `AGENTNB_CASSETTE_MODE` | the same | `auto`, `record`, `replay` or `off` |
 | `AGENTNB_CASSETTE_PACE` | the same | `instant`, or `recorded`: take as long as the agent did |
 | `AGENTNB_CASSETTE_REPORT` | `agentnb replay` | a folder in which to say what was played |
-| `AGENTNB_HEADLESS` | kernels | `1`: nobody is there, whatever the client says |
+| `AGENTNB_AUDIENCE` | kernels | `nobody`: nobody is there, whatever the client says |
 | `AGENTNB_IDS` | kernels, `agentnb.start` | `counted`: ids that are the same in every run |
 | `AGENTNB_PROGRESS_SECONDS` | kernels | after how long a turn that nobody watches is told to the terminal; 5 |
 | `AGENTNB_CASES` | tests | one more folder of reducer cases |
