@@ -11,6 +11,7 @@ import os
 import shlex
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentnb import __version__
@@ -26,15 +27,44 @@ OK, FAILED, MISUSED, INTERRUPTED = 0, 1, 2, 130
 
 @dataclass(frozen=True)
 class Option:
-    """A flag of a command.
+    """A flag or an argument of a command.
 
     Args:
-        flag: As written, with its dashes.
+        flag: As written: a flag with its dashes, an argument without.
         help: What it does, a sentence.
+        value: What stands behind a flag; a flag without is on or off. For an argument ``...`` takes all the rest.
+        choices: What the value can be.
+        kind: What reads the value.
     """
 
     flag: str
     help: str
+    value: str = ""
+    choices: tuple[str, ...] = ()
+    kind: Callable[[str], Any] = str
+
+    @property
+    def usage(self) -> str:
+        """As in a line of usage."""
+        if not self.flag.startswith("-"):
+            return f"-- {self.flag} ..." if self.value else self.flag
+        value = "|".join(self.choices) or self.value
+        return f"[{self.flag} {value}]" if value else f"[{self.flag}]"
+
+    def add_to(self, parser: argparse.ArgumentParser) -> None:
+        """Make *parser* know it."""
+        choices = self.choices or None
+        if not self.flag.startswith("-"):
+            name = self.flag.lower()
+            if self.value:
+                parser.add_argument(name, metavar=self.flag, nargs=argparse.REMAINDER, help=self.help)
+            else:
+                parser.add_argument(name, metavar=self.flag, help=self.help, type=self.kind)
+        elif self.value or self.choices:
+            metavar = None if self.choices else self.value
+            parser.add_argument(self.flag, metavar=metavar, help=self.help, choices=choices, type=self.kind)
+        else:
+            parser.add_argument(self.flag, action="store_true", help=self.help)
 
 
 @dataclass(frozen=True)
@@ -69,11 +99,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     parser = _parser()
     arguments = parser.parse_args(argv)
-    if arguments.command is None:
+    if arguments.run is None:
         parser.print_help(sys.stderr)
         return MISUSED
     try:
-        return COMMANDS[arguments.command].run(arguments)
+        return COMMANDS[arguments.run].run(arguments)
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
@@ -85,13 +115,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="agentnb", description="Coding agents in the notebook.")
     parser.add_argument("--version", action="version", version=f"agentnb {__version__}")
-    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND")
+    subparsers = parser.add_subparsers(dest="run", metavar="COMMAND")
     for command in COMMANDS.values():
         subparser = subparsers.add_parser(
             command.name, help=command.summary, description=f"{command.summary} {command.details}"
         )
         for option in command.options:
-            subparser.add_argument(option.flag, action="store_true", help=option.help)
+            option.add_to(subparser)
         if command.words is not None:
             subparser.add_argument("words", nargs="*", metavar=command.words[0], help=command.words[1])
     return parser
@@ -106,6 +136,39 @@ def _eliza(_: argparse.Namespace) -> int:
         serve(__version__)
     except (OSError, ValueError) as error:
         return _complain(f"eliza can not start: {error}. An ACP client starts it with pipes for stdin and stdout.")
+    return OK
+
+
+def _record(arguments: argparse.Namespace) -> int:
+    command = arguments.command[1:] if arguments.command[:1] == ["--"] else arguments.command
+    if not command:
+        print("agentnb: say which agent: agentnb record PATH -- COMMAND ...", file=sys.stderr)
+        return MISUSED
+    from agentnb.cassette.proxy import record
+
+    return record(arguments.path, command, name=arguments.name)
+
+
+def _replay(arguments: argparse.Namespace) -> int:
+    from agentnb.cassette.replay import replay
+
+    paced = arguments.pace == "recorded"
+    return replay(arguments.path, agent=arguments.agent, launch=arguments.launch, paced=paced)
+
+
+def _export(arguments: argparse.Namespace) -> int:
+    from agentnb.errors import AgentnbError
+    from agentnb.export.documents import exported
+    from agentnb.export.sources import find
+
+    try:
+        text = exported(find(arguments.source), arguments.to or "md")
+        if arguments.output:
+            Path(arguments.output).write_text(text, encoding="utf-8", newline="\n")
+        else:
+            sys.stdout.buffer.write(text.encode("utf-8", "replace"))
+    except (AgentnbError, OSError) as error:
+        return _complain(str(error))
     return OK
 
 
@@ -222,6 +285,44 @@ COMMANDS = {
             "It works offline, is deterministic, and can be used from any ACP client; /help in a prompt lists what it"
             " does. It ends when its stdin is closed.",
             _eliza,
+        ),
+        Command(
+            "export",
+            "Writes a conversation as Markdown, one HTML page, JSON lines or a notebook.",
+            "The page carries all it needs and runs nothing, whatever the agent wrote.",
+            _export,
+            (
+                Option("SOURCE", "a notebook, a cassette, or the id of a session"),
+                Option("--to", "the form; md by default", choices=("md", "html", "jsonl", "ipynb")),
+                Option("--output", "where to write it; by default to stdout", "FILE"),
+            ),
+        ),
+        Command(
+            "record",
+            "Runs an agent, passes everything on between it and its client, and writes it into a cassette.",
+            "Start it from any ACP client in the agent's place. Its exit code is the agent's.",
+            _record,
+            (
+                Option("--name", "what to call the agent; by default its program's name", "NAME"),
+                Option("PATH", "the cassette, NAME.cassette.jsonl by custom; one that is there is replaced", kind=Path),
+                Option("COMMAND", "the agent", "..."),
+            ),
+        ),
+        Command(
+            "replay",
+            "Is an agent that says what a cassette holds.",
+            "Start it from any ACP client in the agent's place: it needs no agent, no network and no key. It asks the"
+            " client again for files, terminals, permissions and answers. A prompt that is not as recorded is refused"
+            " with a diff. It ends when its stdin is closed, and names the turns that were not asked for.",
+            _replay,
+            (
+                Option("PATH", "the cassette", kind=Path),
+                Option("--agent", "play the sessions of this agent only", "NAME"),
+                Option("--launch", "play the sessions of its process number N only", "N", kind=int),
+                Option(
+                    "--pace", "as fast as it goes (the default), or as long as it took", choices=("instant", "recorded")
+                ),
+            ),
         ),
     )
 }

@@ -15,6 +15,7 @@
     │   └── UnknownSession         no session (tab) of that name
     ├── TurnError
     │   ├── TurnFailed             the turn ended with an error
+    │   ├── TurnRefused            the agent refused to go on
     │   ├── TurnCancelled          the turn was cancelled
     │   └── TurnTimeout            it did not end in the time given
     ├── PermissionDenied           the policy or the user said no
@@ -25,6 +26,9 @@
     ├── PolicyError                a policy file that cannot be read or written
     ├── ProtocolError              a message that is not what the protocol says
     │   └── UnsupportedVersion     page and kernel have no version of it in common
+    ├── CassetteError
+    │   ├── CassetteBroken         the file cannot be used: cut, of another version, with a secret
+    │   └── CassetteMismatch       what happens is not what was recorded
     └── UsageError                 a call, magic or option that makes no sense
         └── UnknownMention         ``@name`` that names nothing
 
@@ -116,6 +120,10 @@ class TurnFailed(TurnError):
     """The turn ended with an error."""
 
 
+class TurnRefused(TurnError):
+    """The agent refused to go on (ACP stop reason ``refusal``)."""
+
+
 class TurnCancelled(TurnError):
     """The turn was cancelled."""
 
@@ -154,6 +162,18 @@ class ProtocolError(AgentnbError):
 
 class UnsupportedVersion(ProtocolError):
     """Page and kernel have no version of the protocol in common."""
+
+
+class CassetteError(AgentnbError):
+    """Something about a cassette."""
+
+
+class CassetteBroken(CassetteError):
+    """The cassette's file cannot be used; the message says where in it."""
+
+
+class CassetteMismatch(CassetteError, AgentError):
+    """What happens is not what was recorded; the message shows both."""
 
 
 class UsageError(AgentnbError):

@@ -1,4 +1,7 @@
-"""What tests of agentnb, and of what is built on it, need: running reducer cases.
+"""What tests of agentnb, and of what is built on it, need: saying what a turn did, and running reducer cases.
+
+`assert_text`, `assert_tool_calls`, `assert_files_written` and `assert_permissions` check a turn that has ended; the
+fixtures `agentnb_session` and `agentnb_replay` (in every pytest where agentnb is installed) play one from a cassette.
 
 A reducer case is a JSON object, in the format of the Agent Host Protocol's own cases:
 
@@ -26,6 +29,14 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from agentnb.cassette.assertions import (
+    assert_files_written,
+    assert_permissions,
+    assert_text,
+    assert_tool_calls,
+    files_written,
+    permissions_asked,
+)
 from agentnb.errors import UsageError
 from agentnb.state import (
     ChangesetState,
@@ -46,7 +57,20 @@ from agentnb.state import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["CASE_TIME", "case_states", "load_cases", "run_reducer_case", "skip_reason", "without_nulls"]
+__all__ = [
+    "CASE_TIME",
+    "assert_files_written",
+    "assert_permissions",
+    "assert_text",
+    "assert_tool_calls",
+    "case_states",
+    "files_written",
+    "load_cases",
+    "permissions_asked",
+    "run_reducer_case",
+    "skip_reason",
+    "without_nulls",
+]
 
 CASE_TIME = 9999
 """The time, in milliseconds since 1970, that an action of a case gets when it has none."""

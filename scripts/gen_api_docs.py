@@ -18,6 +18,13 @@ VARIABLES = """\
 
 | variable | read by | meaning |
 |---|---|---|
+| `AGENTNB_CASSETTE` | kernels, `agentnb.start` | the cassette that agents are played from or recorded in |
+| `AGENTNB_CASSETTE_MODE` | the same | `auto`, `record`, `replay` or `off` |
+| `AGENTNB_CASSETTE_PACE` | the same | `instant`, or `recorded`: take as long as the agent did |
+| `AGENTNB_CASSETTE_REPORT` | `agentnb replay` | a folder in which to say what was played |
+| `AGENTNB_AUDIENCE` | kernels | `nobody`: nobody is there, whatever the client says |
+| `AGENTNB_IDS` | kernels, `agentnb.start` | `counted`: ids that are the same in every run |
+| `AGENTNB_PROGRESS_SECONDS` | kernels | after how long a turn that nobody watches is told to the terminal; 5 |
 | `AGENTNB_CASES` | tests | one more folder of reducer cases |
 | `AGENTNB_CONFIG_DIR` | kernels | where `policy.toml` is; else `agentnb` in Jupyter's settings folder |
 | `AGENTNB_DATA_DIR` | kernels | where `audit.jsonl` is; else `agentnb` in Jupyter's data folder |
@@ -26,6 +33,7 @@ VARIABLES = """\
 | `AGENTNB_IPYKERNEL6` | tests | a Python that has ipykernel 6.30 |
 | `AGENTNB_LOG` | kernels | the file of the session log, or `off`; else `agentnb/sessions.db` in Jupyter's data folder |
 | `AGENTNB_PEERS` | `make test-peers` | where the agent from npm is installed; else `.cache/peers` |
+| `AGENTNB_REPLAYS` | `make test-notebooks` | how often each recorded notebook is replayed; 2 |
 | `AGENTNB_SHARED` | tests | where the reference data is; else `../shared` |
 """
 

@@ -41,7 +41,7 @@ def page() -> str:
 
 
 def _section(command: Command) -> str:
-    usage = " ".join(["agentnb", command.name, *(f"[{option.flag}]" for option in command.options)])
+    usage = " ".join(["agentnb", command.name, *(option.usage for option in command.options)])
     if command.words is not None:
         usage += f" [{command.words[0]} …]"
     lines = [f"## `{usage}`", "", command.summary, "", command.details, ""]

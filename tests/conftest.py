@@ -25,7 +25,14 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("home")
     with pytest.MonkeyPatch.context() as environment:
         for name in [name for name in os.environ if name.startswith(("JUPYTER", "IPYTHON", "AGENTNB_", "XDG_"))]:
-            if name not in ("AGENTNB_CASES", "AGENTNB_CHROMIUM", "AGENTNB_IPYKERNEL6", "AGENTNB_SHARED"):
+            if name not in (
+                "AGENTNB_CASES",
+                "AGENTNB_CHROMIUM",
+                "AGENTNB_IPYKERNEL6",
+                "AGENTNB_PEERS",
+                "AGENTNB_REPLAYS",
+                "AGENTNB_SHARED",
+            ):
                 environment.delenv(name)
         environment.setenv("HOME", str(folder))
         environment.setenv("IPYTHONDIR", str(folder / "ipython"))

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from agentnb.acp.listener import Tap
     from agentnb.agent.catalog import AgentSpec
 
 PROTOCOL = 1
@@ -42,12 +43,14 @@ class Agent(SessionCalls):
         >>> agent.prompt(new.session_id, [{"type": "text", "text": "Hello"}], done)  # doctest: +SKIP
     """
 
-    def __init__(self, spec: AgentSpec) -> None:
+    def __init__(self, spec: AgentSpec, tap: Tap | None = None) -> None:
         super().__init__()
         self.spec = spec
         self.info: dict[str, Any] = {}
         self.stopped = False
-        self._peer = Peer(spec, on_notifications=self._sessions.deliver, on_request=self._serve, on_lost=self._lost)
+        self._peer = Peer(
+            spec, on_notifications=self._sessions.deliver, on_request=self._serve, on_lost=self._lost, tap=tap
+        )
 
     @classmethod
     async def launch(
@@ -58,6 +61,7 @@ class Agent(SessionCalls):
         env: Mapping[str, str] | None = None,
         client_info: Mapping[str, str] | None = None,
         initialize_timeout: float | None = None,
+        tap: Tap | None = None,
     ) -> Agent:
         """Start the agent's process and agree on the protocol (ACP ``initialize``).
 
@@ -67,13 +71,14 @@ class Agent(SessionCalls):
             env: Variables on top of the user's environment and the spec's.
             client_info: ACP ``clientInfo``: name, title, version.
             initialize_timeout: The longest wait for its answer, in seconds; by default the spec's.
+            tap: Who hears both directions of its wire.
 
         Raises:
             AgentNotFound: If its command is not installed.
             AgentStartFailed: If it dies, does not answer in time, refuses, or speaks another protocol.
             AuthenticationRequired: If it wants a login even for that.
         """
-        agent = cls(spec)
+        agent = cls(spec, tap)
         await agent._peer.spawn(cwd, env)
         try:
             await agent._initialize(dict(client_info or own_info()), initialize_timeout)

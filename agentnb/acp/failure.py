@@ -10,6 +10,7 @@ from agentnb.errors import (
     AgentnbError,
     AgentRefused,
     AuthenticationRequired,
+    CassetteMismatch,
     OutsideWorkspace,
     PermissionDenied,
     ProtocolError,
@@ -26,6 +27,7 @@ AUTHENTICATION_REQUIRED = -32000
 DENIED = -32001
 NOT_FOUND = -32002
 CANCELLED = -32800
+CASSETTE = -32090  # our own player's
 
 
 class RpcError(Exception):
@@ -87,6 +89,8 @@ def refused(
     """What the user is told when the agent called *title* answered *method* with *error*."""
     if error.code == AUTHENTICATION_REQUIRED:
         return AuthenticationRequired(f"{title} wants a login first.", hint=_how(methods, error.data, login, program))
+    if error.code == CASSETTE:
+        return CassetteMismatch(error.message)
     reason = error.message.rstrip(".") + _details(error.data)
     return AgentRefused(f"{title} refused {method}: {reason}.", code=error.code, data=error.data)
 

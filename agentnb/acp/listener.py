@@ -43,3 +43,16 @@ class Listener(Protocol):
 
     def lost(self, error: AgentnbError) -> None:
         """The agent went away; nothing more comes."""
+
+
+class Tap(Protocol):
+    """Who hears the wire of one agent, both directions, as it is."""
+
+    def sent(self, data: bytes) -> None:
+        """We have written *data*."""
+
+    def received(self, data: bytes) -> None:
+        """The agent has written *data*."""
+
+    def ended(self) -> None:
+        """The agent is gone, unasked."""

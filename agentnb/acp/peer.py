@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agentnb.acp.connection import Notifications, Requests
+    from agentnb.acp.listener import Tap
     from agentnb.agent.catalog import AgentSpec
 
     Done = Callable[[Any, AgentnbError | None], None]
@@ -34,6 +35,7 @@ class Peer:
         on_notifications: See :class:`agentnb.acp.connection.Connection`.
         on_request: See there.
         on_lost: Called once when it is gone, with the reason; what it returns is awaited before the process is buried.
+        tap: Who hears both directions of its wire.
 
     Attributes:
         started: Whether it has come up; until then its end is a failed start.
@@ -41,9 +43,16 @@ class Peer:
     """
 
     def __init__(
-        self, spec: AgentSpec, *, on_notifications: Notifications, on_request: Requests, on_lost: Lost
+        self,
+        spec: AgentSpec,
+        *,
+        on_notifications: Notifications,
+        on_request: Requests,
+        on_lost: Lost,
+        tap: Tap | None = None,
     ) -> None:
         self.spec = spec
+        self._tap = tap
         self.started = False
         self.auth_methods: tuple[dict[str, Any], ...] = ()
         self._on_lost = on_lost
@@ -63,7 +72,7 @@ class Peer:
             AgentNotFound: If its command is not installed.
             AgentStartFailed: If the system cannot start it.
         """
-        feed = self._connection.feed
+        feed = self._connection.feed if self._tap is None else self._feed
         self._process = await AgentProcess.spawn(self.spec, cwd, env, on_output=feed, on_end=self._ended)
         self._spawned.set()
 
@@ -158,11 +167,20 @@ class Peer:
     def _answered(self, method: str, done: Done, result: Any, error: RpcError | AgentnbError | None) -> None:
         done(result, self._refused(method, error) if isinstance(error, RpcError) else error)
 
+    def _feed(self, data: bytes) -> None:
+        if self._tap is not None:
+            self._tap.received(data)
+        self._connection.feed(data)
+
     def _write(self, data: bytes) -> None:
+        if self._tap is not None:
+            self._tap.sent(data)
         if self._process is not None:
             self._process.write(data)
 
     def _ended(self) -> None:
+        if self._tap is not None and not self._connection.closed:
+            self._tap.ended()
         self._keep(self._bury())
 
     async def _bury(self) -> None:

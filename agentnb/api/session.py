@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec.structs import replace
@@ -12,6 +11,7 @@ from agentnb.api.describe import describe
 from agentnb.api.turn import Turn
 from agentnb.errors import UsageError
 from agentnb.host.intents import Rejected, carry_out
+from agentnb.ids import new_id
 from agentnb.state import (
     ActionOrigin,
     ChatInputCompleted,
@@ -108,7 +108,7 @@ class Session:
         attached = (*attachments, *(describe(value) for value in context))
         user = MessageOrigin(kind="user")
         message_ = Message(text=text, origin=user, attachments=attached or None)
-        turn = Turn(self, self._conversation, str(uuid.uuid4()))
+        turn = Turn(self, self._conversation, new_id())
         self._conversation.host.loop.call(self._begin, turn, message_)
         return turn
 
@@ -147,7 +147,7 @@ class Session:
             SessionClosed: If the session was closed.
         """
         message = Message(text=text, origin=MessageOrigin(kind="user"))
-        self._conversation.host.loop.call(self._conversation.turns.steer, str(uuid.uuid4()), message)
+        self._conversation.host.loop.call(self._conversation.turns.steer, new_id(), message)
 
     @property
     def questions(self) -> tuple[ChatInputRequest, ...]:

@@ -10,6 +10,7 @@ from agentnb.agent import mcp
 from agentnb.agent.catalog import custom, find
 from agentnb.agent.process import find_program
 from agentnb.api.session import Session
+from agentnb.cassette.switch import SWITCH
 from agentnb.errors import UsageError
 from agentnb.host import current_host
 
@@ -64,7 +65,7 @@ def start(
     spec, folder = _spec(agent, command), _folder(cwd, "cwd")
     servers = mcp.mcp_servers(mcp_servers)
     more = [_folder(directory, "directories") for directory in directories]
-    find_program(spec, folder, {**os.environ, **spec.env, **(env or {})}.get("PATH"))
+    find_program(SWITCH.standing_in(spec), folder, {**os.environ, **spec.env, **(env or {})}.get("PATH"))
     host = current_host()
     conversation = host.loop.call(
         lambda: host.open(

@@ -9,7 +9,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from agentnb.api.tool_call import ToolCall, tool_call
-from agentnb.errors import TurnCancelled, TurnFailed, TurnTimeout
+from agentnb.errors import CassetteMismatch, TurnCancelled, TurnFailed, TurnRefused, TurnTimeout
 from agentnb.state import (
     ActiveTurn,
     MarkdownResponsePart,
@@ -147,10 +147,16 @@ class Turn:
 
         Raises:
             TurnFailed: If it ended with an error.
+            CassetteMismatch: If it is not as recorded in the cassette that is replayed.
+            TurnRefused: If the agent refused to go on.
             TurnCancelled: If it was cancelled.
         """
+        if self.error is not None and self.error.error_type == CassetteMismatch.__name__:
+            raise CassetteMismatch(self.error.message)
         if self.error is not None:
             raise TurnFailed(self.error.message)
+        if self.stop_reason == "refusal":
+            raise TurnRefused("The agent refused to go on.", hint="Say it in other words, or ask another agent.")
         if self.state == "cancelled":
             message = "The turn was cancelled."
             raise TurnCancelled(message, hint="Prompt again to go on.")

@@ -10,6 +10,7 @@ from concurrent import futures
 from typing import TYPE_CHECKING, Any
 
 from agentnb.agent.catalog import installed, known
+from agentnb.cassette.switch import SWITCH
 from agentnb.errors import UnknownSession
 from agentnb.host.channel import Channel
 from agentnb.host.clock import now_ms
@@ -18,6 +19,7 @@ from agentnb.host.loop import HostLoop
 from agentnb.host.policy import HostPolicy
 from agentnb.host.pool import AgentPool
 from agentnb.host.recorder import Recorder
+from agentnb.ids import new_id
 from agentnb.log.location import log_location, log_place
 from agentnb.state import (
     AgentInfo,
@@ -90,9 +92,9 @@ class Host:
         conversation = Conversation(
             self,
             spec,
-            tab_id=tab_id or str(uuid.uuid4()),
+            tab_id=tab_id or new_id(),
             cwd=cwd,
-            env=env or {},
+            env={**(env or {}), **SWITCH.apart()},
             mode=mode,
             title=title,
             mcp_servers=mcp_servers,

@@ -14,6 +14,7 @@ from weakref import WeakSet
 import msgspec
 
 from agentnb.acp.agent import Agent
+from agentnb.cassette.switch import SWITCH
 from agentnb.errors import AgentError, AgentNotFound, AuthenticationRequired
 from agentnb.host.backoff import Backoff
 
@@ -122,7 +123,8 @@ class AgentPool:
         backoff = self._backoffs.setdefault(key, self.backoff())
         await asyncio.sleep(backoff.seconds)
         try:
-            agent = await Agent.launch(spec, cwd=cwd, env=env)
+            launched, tap = SWITCH.launching(spec, env)
+            agent = await Agent.launch(launched, cwd=cwd, env=env, tap=tap)
         except (AgentNotFound, AuthenticationRequired):
             raise
         except AgentError:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from enum import Enum
 from typing import Any
+
+NOBODY_VARIABLE = "AGENTNB_AUDIENCE"
+"""Environment: ``nobody`` says that nobody is there, whatever the client of the kernel says."""
 
 
 class Audience(Enum):
@@ -26,6 +30,8 @@ def audience_of(shell: Any) -> Audience:
     kernel = getattr(shell, "kernel", None)
     if kernel is None:
         return Audience.TERMINAL
+    if os.environ.get(NOBODY_VARIABLE) == Audience.NOBODY.value:
+        return Audience.NOBODY
     content = (kernel.get_parent() or {}).get("content") or {}
     return Audience.PAGE if content.get("allow_stdin", True) else Audience.NOBODY
 

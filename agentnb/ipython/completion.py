@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _LINE = re.compile(r"(?:.*=\s*|\s*)%{1,2}agent\s(?P<words>.*)$")
 _MANAGE = re.compile(r"\s*%agents\s+(?P<words>.*)$")
 _MENTION = re.compile(r"(?:^|[\s(\[{\"'])@(?P<start>[\w./~:-]*)$")
-_COMMANDS = ("list", "known", "use", "new", "cancel", "close", "restart")
+_COMMANDS = ("list", "known", "use", "new", "cancel", "close", "restart", "record")
 
 
 def completers(extension: Extension) -> list[Any]:

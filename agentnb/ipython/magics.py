@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.magic import Magics, line_cell_magic, line_magic, magics_class, no_var_expand
@@ -13,6 +14,7 @@ from agentnb.api.agents import agents as known_agents
 from agentnb.api.agents import doctor
 from agentnb.api.history import resume, sessions
 from agentnb.api.policy import policy
+from agentnb.cassette.switch import SWITCH
 from agentnb.errors import UsageError
 from agentnb.ipython.arguments import parse
 from agentnb.ipython.audience import Audience, audience_of
@@ -132,6 +134,8 @@ class AgentMagics(Magics):
             %agents restart [NAME]    end a tab's agent and start it anew
             %agents history [WORDS]   the sessions that the log has kept; WORDS are searched for
             %agents resume ID         open one of them again; the beginning of its id is enough
+            %agents record PATH       write what agents that start from now on say into a cassette
+            %agents record stop       end that
             %agents policy [NAME]     what agents may do: the rules in force, and the last decisions
 
         Without NAME it is the current tab.
@@ -252,6 +256,18 @@ def _resume(tabs: Tabs, tab_id: str) -> Note:
     return Note(f"Opened {session.title!r} again in the tab {tabs.name_of(session)!r}; %agent talks to it now.")
 
 
+def _record(tabs: Tabs, name: str) -> Note:
+    if name == "stop":
+        path, turns = SWITCH.stop()
+        return Note(f"Recorded {turns} turn{'s' if turns != 1 else ''} in {path}.")
+    if not name:
+        raise UsageError("%agents record wants a path.", hint="`%agents record fit.cassette.jsonl`, and `stop` to end.")
+    path = Path(name).expanduser().absolute()
+    SWITCH.record(path)
+    open_before = f" Tabs that are open ({', '.join(tabs.all())}) are not in it." if tabs.all() else ""
+    return Note(f"Agents that start from now on are recorded in {path}.{open_before} `%agents record stop` ends it.")
+
+
 def _policy(tabs: Tabs, name: str) -> PolicyTable:
     session = tabs.find(name) if name or tabs.current else None
     return PolicyTable(policy(session))
@@ -268,5 +284,6 @@ _COMMANDS: dict[str, Callable[[Tabs, str], Any]] = {
     "restart": _restart,
     "history": lambda _, words: sessions(words),
     "resume": _resume,
+    "record": _record,
     "policy": _policy,
 }

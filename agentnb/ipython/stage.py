@@ -10,6 +10,7 @@ from IPython.display import DisplayHandle, display
 
 from agentnb.ipython.audience import Audience
 from agentnb.ipython.plain import GrowingText, ending_text
+from agentnb.ipython.progress import Progress
 from agentnb.ipython.record import record
 from agentnb.state import ToolCallPendingConfirmationState
 
@@ -74,16 +75,18 @@ class TerminalStage:
 
 
 class FinalStage:
-    """Nobody watches: one output at the end, the same every time."""
+    """Nobody watches: one output at the end, the same every time, and progress on a terminal if there is one."""
 
     def __init__(self, turn: Turn) -> None:
         self._turn = turn
+        self._progress = Progress(turn)
 
     def open(self) -> None:
         """Show nothing."""
 
     def tick(self) -> None:
-        """Show nothing."""
+        """Show nothing in the notebook."""
+        self._progress.tick()
 
     def close(self) -> None:
         """Show the record."""

@@ -45,7 +45,9 @@ def test_errors_are_one_line(cells: list[Any]) -> None:
 
 
 def _is_prompt(cell: Any) -> bool:
-    return cell.source.lstrip("%").startswith("agent") and "raises-exception" not in cell.metadata.get("tags", ())
+    return cell.source.lstrip("%").split(maxsplit=1)[:1] == ["agent"] and "raises-exception" not in cell.metadata.get(
+        "tags", ()
+    )
 
 
 def _kind(output: Any) -> str:

@@ -169,13 +169,16 @@ def environment(**more: str) -> dict[str, str]:
 
 @asynccontextmanager
 async def visit(
-    *, capabilities: Mapping[str, Any] = ABLE, env: Mapping[str, str] | None = None
+    *,
+    capabilities: Mapping[str, Any] = ABLE,
+    env: Mapping[str, str] | None = None,
+    command: tuple[str, ...] = COMMAND,
 ) -> AsyncIterator[Patient]:
-    """Start an eliza of one's own; it is initialized, and stopped at the end."""
+    """Start an eliza of one's own, or another agent; it is initialized, and stopped at the end."""
     patient: Any = Patient()
     start = acp.spawn_agent_process(
         patient,
-        *COMMAND,
+        *command,
         env=environment(**(env or {})),
         use_unstable_protocol=True,
         transport_kwargs={"limit": 2**24},

@@ -1,0 +1,171 @@
+"""Comparing today with the recording: prompts, other requests, and the client's answers to the agent."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+from agentnb.cassette.words import each_text, mark
+from agentnb.errors import CassetteMismatch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable
+
+    from agentnb.cassette.tape import Event, Header, Rule
+
+AGAIN = (
+    "If today's is right, record again: AGENTNB_CASSETTE_MODE=record for a kernel, --agentnb-record for pytest, "
+    "`agentnb record` elsewhere."
+)
+_LONGEST_DIFF = 60
+_UNNAMED = ("sessionId", "cwd", "_meta", "mcpServers")
+
+
+def mismatch(what: str) -> CassetteMismatch:
+    """The error that says *what* is not as recorded, and what to do."""
+    return CassetteMismatch(f"{what}\n{AGAIN}")
+
+
+def ruled(rules: Iterable[Rule]) -> Callable[[Any], Any]:
+    """What makes JSON comparable: everything that a rule matches becomes the rule's mark.
+
+    Example:
+        >>> from agentnb.cassette.tape import DEFAULT_RULES
+        >>> ruled(DEFAULT_RULES)("Since 2026-11-21")
+        'Since ⟦date⟧'
+    """
+    compiled = [(re.compile(rule.pattern), mark(rule.name)) for rule in rules]
+
+    def text(value: str) -> str:
+        for pattern, word in compiled:
+            value = pattern.sub(lambda _, word=word: word, value)  # type: ignore[misc]
+        return value
+
+    return lambda value: each_text(value, text)
+
+
+def described(prompt: Any) -> list[str]:
+    """A prompt's blocks (ACP ``ContentBlock``) as lines: its words, then what is attached, each behind its name.
+
+    Example:
+        >>> described([{"type": "text", "text": "Look."}, {"type": "resource_link", "name": "a.csv", "uri": "file:///a.csv"}])
+        ['Look.', '@ a.csv (file:///a.csv)']
+    """
+    lines: list[str] = []
+    for block in prompt if isinstance(prompt, list) else [prompt]:
+        match block:
+            case {"type": "text", "text": str(text)}:
+                lines += text.split("\n")
+            case {"type": "resource_link", "uri": str(uri)}:
+                lines.append(f"@ {block.get('name', '')} ({uri})")
+            case {"type": "resource", "resource": {"uri": str(uri), "text": str(text)}}:
+                lines += [f"@ {uri}", *(f"  {line}" for line in text.split("\n"))]
+            case {"type": str(kind), "data": str(data)}:
+                lines.append(f"@ {kind} {block.get('mimeType', '')}, {len(data)} characters, {hash_of(data)}")
+            case _:
+                lines.append(json.dumps(block, ensure_ascii=False, sort_keys=True))
+    return lines
+
+
+def hash_of(text: str) -> str:
+    """A few digits that tell *text* from others."""
+    import hashlib
+
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:12]
+
+
+def diff(recorded: list[str], today: list[str]) -> str:
+    """What differs, as a unified diff."""
+    lines = list(difflib.unified_diff(recorded, today, "recorded", "today", n=2, lineterm=""))
+    more = [f"… {len(lines) - _LONGEST_DIFF} more lines"] if len(lines) > _LONGEST_DIFF else []
+    return "\n".join([*lines[:_LONGEST_DIFF], *more])
+
+
+def same_request(recorded: Any, today: Any) -> bool:
+    """Whether the parameters of two requests other than prompts say the same."""
+    return bool(_named(recorded) == _named(today))
+
+
+def shown(params: Any) -> list[str]:
+    """The parameters of a request as lines."""
+    return json.dumps(_named(params), ensure_ascii=False, indent=1, sort_keys=True).split("\n")
+
+
+def _named(params: Any) -> Any:
+    return {name: item for name, item in params.items() if name not in _UNNAMED} if isinstance(params, dict) else params
+
+
+def difference(
+    ask: Event, recorded: Event, result: Any, error: Any, *, header: Header, written: Collection[str] = ()
+) -> str | None:
+    """How today's answer to the agent's request differs from the recorded one in a way that matters; else None.
+
+    Args:
+        ask: The agent's request.
+        recorded: The recorded answer.
+        result: Today's, where it is none of an error; cleaned and ruled, as *recorded* is.
+        error: Today's error, cleaned.
+        header: How strict to be.
+        written: What the recorded agent itself writes to the file that it asks for: it can be there already, from the
+            replay before.
+    """
+    if ask.method == "fs/read_text_file" and error is None and _content(result) in written:
+        return None
+    then, now = _outcome(ask, recorded.result, recorded.error), _outcome(ask, result, error)
+    if then != now:
+        return f"{_what(ask)}: recorded was `{then}`, today it is `{now}`."
+    if ask.method == "fs/read_text_file" and header.answers == "content" and error is None:
+        before, after = _content(recorded.result), _content(result)
+        if before != after:
+            return f"{_what(ask)}: the file is not what it was.\n{diff(before.split(chr(10)), after.split(chr(10)))}"
+    return None
+
+
+def _outcome(ask: Event, result: Any, error: Any) -> str:
+    if error is not None:
+        return "refused"
+    answer = result if isinstance(result, dict) else {}
+    match ask.method:
+        case "session/request_permission":
+            return _permission(ask.params, answer.get("outcome"))
+        case "terminal/wait_for_exit":
+            return _exit(answer)
+        case "terminal/output":
+            status = answer.get("exitStatus")
+            return _exit(status) if isinstance(status, dict) else "it runs"
+        case "elicitation/create" | "session/elicitation":
+            content = json.dumps(answer.get("content"), ensure_ascii=False, sort_keys=True)
+            return f"{answer.get('action')} {content}"
+        case "tools/call":
+            return "failed" if answer.get("isError") else "done"
+    return "done"
+
+
+def _exit(status: dict[str, Any]) -> str:
+    return f"signal {status['signal']}" if status.get("signal") else f"exit code {status.get('exitCode')}"
+
+
+def _permission(params: Any, outcome: Any) -> str:
+    chosen = outcome if isinstance(outcome, dict) else {}
+    if chosen.get("outcome") != "selected":
+        return str(chosen.get("outcome"))
+    options = params.get("options") if isinstance(params, dict) else None
+    for option in options if isinstance(options, list) else []:
+        if isinstance(option, dict) and option.get("optionId") == chosen.get("optionId"):
+            kind = str(option.get("kind"))
+            return {"allow": "allowed", "reject": "rejected"}.get(kind.partition("_")[0], str(option.get("optionId")))
+    return str(chosen.get("optionId"))
+
+
+def _content(result: Any) -> str:
+    return str(result.get("content", "")) if isinstance(result, dict) else ""
+
+
+def _what(ask: Event) -> str:
+    params = ask.params if isinstance(ask.params, dict) else {}
+    call = params.get("toolCall")
+    title = call.get("title") if isinstance(call, dict) else None
+    about = title or params.get("path") or params.get("command") or params.get("name") or params.get("message") or ""
+    return f"{ask.method} ({about})" if about else ask.method

@@ -1,0 +1,239 @@
+"""The player: an ACP agent over stdio that says what was recorded, and asks the client again for what was asked.
+
+Files, terminals, permissions and questions are real requests to today's client: what they do happens again, under
+today's policy. Where the answer is another than the recorded one, what the recorded agent did next does not follow
+from it; the turn then fails and says so.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from agentnb.acp.failure import CASSETTE, METHOD_NOT_FOUND, RpcError
+from agentnb.cassette.compare import difference, mismatch
+from agentnb.cassette.shelf import Playing, Shelf
+from agentnb.cassette.tape import OPENERS, PROMPT, Event, Exchange
+from agentnb.errors import AgentnbError
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
+    from agentnb.acp.wire import Message
+    from agentnb.cassette.report import Report
+    from agentnb.cassette.stdio import Stdio
+
+GONE = "$/gone"
+_CANCEL = "session/cancel"
+
+
+class Turn:
+    """One prompt that is being played.
+
+    Attributes:
+        cancelled: Set when the client has cancelled it.
+    """
+
+    def __init__(self) -> None:
+        self.cancelled = asyncio.Event()
+        self.asks: dict[int, tuple[Event, asyncio.Future[tuple[Any, Any]]]] = {}
+
+
+class Player:
+    """Plays one cassette to one client.
+
+    Args:
+        shelf: The sessions; or what is wrong with the cassette, which is then the answer to everything.
+        stdio: Where the client is.
+        paced: Whether to wait as long as the recorded agent did.
+        report: Where is written down what was played.
+    """
+
+    def __init__(self, shelf: Shelf | AgentnbError, stdio: Stdio, *, paced: bool, report: Report) -> None:
+        self._shelf = shelf
+        self._stdio = stdio
+        self._paced = paced
+        self._report = report
+        self._last_id = 0
+        self._waiting: dict[int, asyncio.Future[tuple[Any, Any]]] = {}
+        self._turns: dict[str, Turn] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def run(self) -> None:
+        """Play until the client closes our stdin."""
+        await self._stdio.serve(self._take)
+        for task in tuple(self._tasks):
+            task.cancel()
+        self._stdio.flush()
+
+    def _take(self, message: Message) -> None:
+        method = message.method
+        if isinstance(method, str) and message.id is not None:
+            self._keep(self._serve(method, message))
+        elif method == _CANCEL and isinstance(message.params, dict):
+            turn = self._turns.get(str(message.params.get("sessionId")))
+            if turn is not None:
+                turn.cancelled.set()
+        elif not isinstance(method, str):
+            waiting = self._waiting.pop(message.id, None) if isinstance(message.id, int) else None
+            if waiting is not None and not waiting.done():
+                waiting.set_result((None if message.result is msgspec.UNSET else message.result, message.error))
+
+    async def _serve(self, method: str, message: Message) -> None:
+        params = message.params if isinstance(message.params, dict) else {}
+        try:
+            await self._answer(method, params, message.id)
+        except AgentnbError as error:
+            self._report.mismatch(str(error))
+            problem = {"code": CASSETTE, "message": str(error), "data": {"kind": type(error).__name__}}
+            self._stdio.send([{"id": message.id, "error": problem}])
+        except RpcError as error:
+            self._stdio.send([{"id": message.id, "error": error.to_json()}])
+
+    async def _answer(self, method: str, params: dict[str, Any], request: Any) -> None:
+        if isinstance(self._shelf, AgentnbError):
+            raise self._shelf
+        playing = self._shelf.playing.get(str(params.get("sessionId")))
+        if method in OPENERS and (playing is None or method == "session/fork"):
+            playing, found = self._shelf.open(method, params)
+        elif playing is not None:
+            found = self._shelf.request(playing, method, params)  # type: ignore[assignment]
+        elif "sessionId" in params:
+            raise RpcError(METHOD_NOT_FOUND, f"There is no session {params['sessionId']!r}.")
+        else:
+            found = self._shelf.outside(method, params)  # type: ignore[assignment]
+            playing = Playing(self._shelf.connection[0].lane, self._shelf.connection[0].frame)
+        if isinstance(found, dict):
+            self._stdio.send([{"id": request, "result": found}])
+        else:
+            await self._play(playing, found, request)
+
+    async def _play(self, playing: Playing, exchange: Exchange, request: Any) -> None:
+        turn = Turn()
+        session = playing.frame.session_id
+        is_prompt = exchange.method == PROMPT and session is not None
+        if is_prompt and session is not None:
+            self._turns[session] = turn
+            self._report.used(playing.lane.session, playing.lane.turns.index(exchange) + 1)
+        try:
+            # What came late comes before the answer, so that nothing hangs on who is faster.
+            late = exchange.after if is_prompt and not self._paced else []
+            if not await self._events(playing, turn, [*exchange.before, *late]):
+                self._stdio.send([{"id": request, "result": {"stopReason": "cancelled"}}])
+                return
+            if not exchange.answered:
+                message = f"The recording stops within turn {playing.lane.turns.index(exchange) + 1}."
+                raise mismatch(message)
+            await self._pause(exchange.delay, turn)
+            self._stdio.send([{"id": request, **_response(playing.frame.fill(_answer_of(exchange)))}])
+            if not late:
+                await self._events(playing, Turn(), exchange.after)
+        finally:
+            if is_prompt and session is not None and self._turns.get(session) is turn:
+                del self._turns[session]
+
+    async def _events(self, playing: Playing, turn: Turn, events: list[Event]) -> bool:
+        """Play *events*; False when the client cancelled the turn, which it did not do when it was recorded."""
+        ready: list[dict[str, Any]] = []
+        for number, event in enumerate(events):
+            if turn.cancelled.is_set() and not _is_cancelled(events[number:]):
+                break
+            if self._paced and event.kind in ("said", "asked"):
+                await self._pause(event.delay, turn)
+            if event.kind == "said" and event.method == GONE:
+                self._leave(ready)
+            if event.kind == "said":
+                ready.append({"method": event.method, "params": playing.frame.fill(event.params)})
+            elif event.kind == "asked":
+                self._ask(playing, turn, event, ready)
+            if event.kind in ("answered", "told") or self._paced:
+                self._stdio.send(ready)
+                ready = []
+            if event.kind == "answered":
+                await self._answered(playing, turn, event)
+            elif event.kind == "told" and event.method == _CANCEL:
+                await turn.cancelled.wait()
+        else:
+            self._stdio.send(ready)
+            return not turn.cancelled.is_set() or _is_cancelled(events)
+        self._stdio.send(ready)
+        return False
+
+    def _ask(self, playing: Playing, turn: Turn, event: Event, ready: list[dict[str, Any]]) -> None:
+        """Ask what the recorded agent asked."""
+        params = playing.frame.fill(event.params)
+        self._last_id += 1
+        waiting: asyncio.Future[tuple[Any, Any]] = asyncio.get_running_loop().create_future()
+        self._waiting[self._last_id] = waiting
+        turn.asks[event.id] = (event, waiting)
+        ready.append({"id": self._last_id, "method": event.method, "params": params})
+
+    async def _answered(self, playing: Playing, turn: Turn, recorded: Event) -> None:
+        """Wait for today's answer, and compare it with the recorded one."""
+        ask, waiting = turn.asks.pop(recorded.id, (None, None))
+        if ask is None or waiting is None:
+            return
+        result, error = await waiting
+        if ask.method == "terminal/output":
+            result, error = await self._output(playing, ask, recorded, result, error)
+        if ask.method == "terminal/create" and isinstance(result, dict) and isinstance(result.get("terminalId"), str):
+            playing.frame.terminal(result["terminalId"])
+        if turn.cancelled.is_set() or isinstance(self._shelf, AgentnbError):
+            return
+        ruled, clean = self._shelf.ruled, playing.frame.clean
+        then = msgspec.structs.replace(recorded, result=ruled(recorded.result))
+        written = self._shelf.written(str(ask.params.get("path"))) if isinstance(ask.params, dict) else ()
+        differs = difference(ask, then, ruled(clean(result)), clean(error), header=self._shelf.header, written=written)
+        if differs is not None:
+            why = f" It said: {error.get('message')}" if isinstance(error, dict) else ""
+            text = f"The answer to the agent is not the recorded one. {playing.frame.fill(differs)}{why}"
+            raise mismatch(f"{text}\nWhat the agent did next does not follow from that.")
+
+    async def _output(self, playing: Playing, ask: Event, recorded: Event, result: Any, error: Any) -> tuple[Any, Any]:
+        """Agents look at a terminal until it has ended; what had ended then is waited for now."""
+        then = isinstance(recorded.result, dict) and recorded.result.get("exitStatus")
+        now = isinstance(result, dict) and result.get("exitStatus")
+        if bool(then) == bool(now) or error is not None:
+            return result, error
+        if now:
+            return {name: item for name, item in result.items() if name != "exitStatus"}, error
+        params = playing.frame.fill(ask.params)
+        await self._request("terminal/wait_for_exit", params)
+        return await self._request(ask.method, params)
+
+    async def _request(self, method: str, params: Any) -> tuple[Any, Any]:
+        self._last_id += 1
+        waiting: asyncio.Future[tuple[Any, Any]] = asyncio.get_running_loop().create_future()
+        self._waiting[self._last_id] = waiting
+        self._stdio.send([{"id": self._last_id, "method": method, "params": params}])
+        return await waiting
+
+    async def _pause(self, delay: int, turn: Turn) -> None:
+        if self._paced and delay:
+            await asyncio.wait([asyncio.ensure_future(turn.cancelled.wait())], timeout=delay / 1000)
+
+    def _leave(self, ready: list[dict[str, Any]]) -> None:
+        """The recorded agent died here."""
+        self._stdio.send(ready)
+        self._stdio.flush()
+        os._exit(1)
+
+    def _keep(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+def _is_cancelled(events: list[Event]) -> bool:
+    return any(event.kind == "told" and event.method == _CANCEL for event in events)
+
+
+def _answer_of(exchange: Exchange) -> dict[str, Any]:
+    return {"error": exchange.error} if exchange.error is not None else {"result": exchange.result}
+
+
+def _response(answer: Any) -> dict[str, Any]:
+    return dict(answer)

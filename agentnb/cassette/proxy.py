@@ -1,0 +1,90 @@
+"""`agentnb record PATH -- COMMAND`: an agent that passes everything on to another, unchanged, and writes it down."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from typing import TYPE_CHECKING
+
+from agentnb.cassette.recorder import Recorder
+from agentnb.cassette.stdio import CHUNK, say
+from agentnb.errors import CassetteBroken
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+    from types import FrameType
+
+NOT_FOUND = 127
+
+
+def record(path: Path, command: Sequence[str], *, name: str | None = None) -> int:
+    """Run *command*, pass its wire on, and keep it in the cassette at *path*.
+
+    Args:
+        path: The cassette; one that is there is replaced.
+        command: The agent.
+        name: What to call it; by default its program's name.
+
+    Returns:
+        The agent's exit code; 127 where it cannot be started, 1 where the cassette could not be written.
+    """
+    recorder = Recorder(path, os.environ)
+    try:
+        agent = subprocess.Popen(list(command), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    except OSError as error:
+        say(f"{command[0]} cannot be started: {error.strerror}. Is it installed, and on the PATH?")
+        return NOT_FOUND
+    called = name or command[0].replace("\\", "/").rstrip("/").rpartition("/")[2].lower()
+    code = _pass_on(agent, recorder, called)
+    try:
+        recorder.close()
+    except (CassetteBroken, OSError) as error:
+        say(f"the cassette was not written: {error}")
+        return 1
+    return code
+
+
+def _pass_on(agent: subprocess.Popen[bytes], recorder: Recorder, name: str) -> int:
+    tap = recorder.tap(name)
+    turn = threading.Lock()
+
+    def told(take: Callable[[bytes], None]) -> Callable[[bytes], None]:
+        def take_in_turn(data: bytes) -> None:
+            with turn:
+                take(data)
+
+        return take_in_turn
+
+    def stop(number: int, _: FrameType | None) -> None:
+        agent.send_signal(number)
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, stop)
+    if agent.stdin is None or agent.stdout is None:
+        raise RuntimeError("the agent has no pipes")
+    to_agent, from_agent = agent.stdin.fileno(), agent.stdout.fileno()
+    closing = agent.stdin.close
+    threading.Thread(target=_copy, args=(0, to_agent, told(tap.sent), closing), daemon=True).start()
+    _copy(from_agent, sys.stdout.fileno(), told(tap.received), lambda: None)
+    code = agent.wait()
+    with turn:
+        tap.ended()
+    return code if code >= 0 else 128 - code
+
+
+def _copy(source: int, sink: int, heard: Callable[[bytes], None], close: Callable[[], None]) -> None:
+    """Pass on what comes: first to the other side, then to the tap."""
+    try:
+        while data := os.read(source, CHUNK):
+            heard(data)
+            view = memoryview(data)
+            while view:
+                view = view[os.write(sink, view) :]
+    except OSError:
+        pass
+    finally:
+        close()

@@ -1,0 +1,50 @@
+"""The report: what of a cassette was played, for whoever started the player (the pytest plugin does)."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+REPORTS = "AGENTNB_CASSETTE_REPORT"
+"""Environment: a folder in which each player keeps a file about what it played."""
+
+
+class Report:
+    """What one player has played so far; kept on disk, since a player may be ended at any moment.
+
+    Args:
+        cassette: The cassette's path.
+        folder: Where to keep it; None keeps it in memory only.
+    """
+
+    def __init__(self, cassette: Path, folder: str | None) -> None:
+        self.turns: list[list[int]] = []
+        self.mismatches: list[str] = []
+        self._cassette = str(cassette.resolve())
+        self._file = Path(folder) / f"replay-{os.getpid()}.json" if folder else None
+        self._write()
+
+    def used(self, session: int, turn: int) -> None:
+        """Turn number *turn* of session number *session* was asked for."""
+        self.turns.append([session, turn])
+        self._write()
+
+    def mismatch(self, message: str) -> None:
+        """Something was not as recorded."""
+        self.mismatches.append(message)
+        self._write()
+
+    def _write(self) -> None:
+        if self._file is not None:
+            draft = self._file.with_suffix(".part")
+            draft.write_text(
+                json.dumps({"cassette": self._cassette, "turns": self.turns, "mismatches": self.mismatches})
+            )
+            draft.replace(self._file)
+
+
+def reports(folder: Path) -> list[dict[str, Any]]:
+    """All reports in *folder*."""
+    return [json.loads(file.read_text(encoding="utf-8")) for file in sorted(folder.glob("replay-*.json"))]

@@ -1,0 +1,235 @@
+"""The shelf: which recorded session each session of today is, and what in it comes next."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from agentnb.cassette.compare import described, diff, mismatch, ruled, same_request, shown
+from agentnb.cassette.frame import Frame
+from agentnb.cassette.tape import OPENERS, PROMPT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agentnb.cassette.secrets import Secrets
+    from agentnb.cassette.tape import Cassette, Exchange, Lane
+
+_LENIENT: dict[str, dict[str, Any]] = {
+    "session/close": {},
+    "authenticate": {},
+    "session/list": {"sessions": []},
+    "logout": {},
+}
+"""What is answered where nothing was recorded: nothing in a conversation hangs on it."""
+
+
+class Playing:
+    """One session of today.
+
+    Args:
+        lane: The recorded session that it is taken for.
+        frame: What is today in the place of the recording's marks.
+    """
+
+    def __init__(self, lane: Lane, frame: Frame) -> None:
+        self.lane = lane
+        self.frame = frame
+        self.begun = False
+        self.used: set[int] = set()
+
+    def following(self, method: str) -> Exchange | None:
+        """The next exchange with *method* that was not used yet."""
+        for exchange in self.lane.exchanges:
+            if exchange.method == method and id(exchange) not in self.used:
+                return exchange
+        return None
+
+    def use(self, exchange: Exchange) -> None:
+        """Never give *exchange* again."""
+        self.used.add(id(exchange))
+
+
+class Shelf:
+    """The recorded sessions of one agent, and those of today.
+
+    Args:
+        cassette: The recording.
+        agent: The agent's name; None takes every agent's sessions.
+        launch: Which process of it; None takes those of all.
+        secrets: What is taken out of today's prompts before they are compared.
+
+    Raises:
+        CassetteMismatch: If nothing of that agent was recorded.
+    """
+
+    def __init__(
+        self, cassette: Cassette, agent: str | None, launch: int | None, secrets: Secrets | None = None
+    ) -> None:
+        self.header = cassette.header
+        self.ruled: Callable[[Any], Any] = ruled(cassette.header.rules)
+        self.playing: dict[str, Playing] = {}
+        self._secrets = secrets
+        lanes = [lane for lane in cassette.lanes if agent in (None, lane.agent) and launch in (None, lane.launch)]
+        if not lanes:
+            raise mismatch(_nothing(cassette, agent, launch))
+        self.agent = agent or lanes[0].agent
+        self.lanes = [lane for lane in lanes if lane.session]
+        self._written = _written(self.lanes)
+        self.connection = [Playing(lane, Frame(None)) for lane in lanes if not lane.session]
+
+    def outside(self, method: str, params: Any) -> Exchange | dict[str, Any]:
+        """What answers a request that belongs to no session: an exchange, or a ready answer.
+
+        Raises:
+            CassetteMismatch: If it was not recorded.
+        """
+        for playing in self.connection:
+            exchange = playing.following(method)
+            if exchange is not None:
+                if method != "initialize":
+                    playing.use(exchange)
+                return exchange
+        if method in _LENIENT:
+            return _LENIENT[method]
+        raise mismatch(f"{method} was not recorded.\n" + "\n".join(shown(params)))
+
+    def open(self, method: str, params: dict[str, Any]) -> tuple[Playing, Exchange]:
+        """A session of today begins.
+
+        Raises:
+            CassetteMismatch: If no more were recorded.
+        """
+        taken = [playing.lane for playing in self.playing.values()]
+        free = [lane for lane in self.lanes if lane.exchanges[0].method == method and lane not in taken]
+        if not free:
+            count = sum(lane.exchanges[0].method == method for lane in self.lanes)
+            message = f"The cassette holds {count} × {method} with {self.agent}, and this is one more."
+            raise mismatch(message)
+        cwd = params.get("cwd")
+        frame = Frame(cwd if isinstance(cwd, str) else None, secrets=self._secrets)
+        given = params.get("sessionId")
+        fresh = method in ("session/new", "session/fork")
+        frame.session_id = given if isinstance(given, str) and not fresh else f"cassette-{len(self.playing) + 1}"
+        wanted = frame.clean(params)
+        alike = [lane for lane in free if same_request(lane.exchanges[0].params, wanted)]
+        playing = Playing((alike or free)[0], frame)
+        self.playing[frame.session_id] = playing
+        opener = playing.lane.exchanges[0]
+        playing.use(opener)
+        return playing, opener
+
+    def request(self, playing: Playing, method: str, params: dict[str, Any]) -> Exchange | dict[str, Any]:
+        """What answers a request within a session.
+
+        Raises:
+            CassetteMismatch: If it is not what was recorded.
+        """
+        if method == PROMPT:
+            return self._prompt(playing, params)
+        exchange = playing.following(method)
+        if exchange is None and method in (*OPENERS, *_LENIENT):
+            return _LENIENT.get(method, {})
+        if exchange is None:
+            raise mismatch(f"{method} was not recorded here.\n" + "\n".join(shown(params)))
+        today = self._today(playing, params)
+        recorded = self.ruled(exchange.params)
+        if not same_request(recorded, today):
+            raise mismatch(f"{method} is not as recorded.\n{diff(shown(recorded), shown(today))}")
+        playing.use(exchange)
+        return exchange
+
+    def written(self, path: str) -> set[str]:
+        """What the recorded agent writes to *path* (as recorded), comparable."""
+        return {self.ruled(content) for content in self._written.get(path, ())}
+
+    def unused(self) -> list[tuple[Lane, int]]:
+        """The recorded turns that were not asked for, as (session, number of the turn)."""
+        used = set().union(*(playing.used for playing in self.playing.values()))
+        return [
+            (lane, number) for lane in self.lanes for number, turn in enumerate(lane.turns, 1) if id(turn) not in used
+        ]
+
+    def _prompt(self, playing: Playing, params: dict[str, Any]) -> Exchange:
+        today = described(self._today(playing, params.get("prompt")))
+        if not playing.begun and not self._matches(playing.lane, today):
+            self._rebind(playing, today)
+        playing.begun = True
+        turn = playing.following(PROMPT)
+        if turn is None:
+            held = len(playing.lane.turns)
+            message = f"{self._place(playing, held + 1)}: the recording ends after {held}. Today:\n" + "\n".join(today)
+            raise mismatch(message)
+        skipped = self._skipped(playing, turn)
+        if skipped is not None:
+            message = f"{self._place(playing, self._number(playing, turn))}: before it {skipped.method} was recorded."
+            raise mismatch(message + "\n" + "\n".join(shown(skipped.params)))
+        recorded = self._recorded(turn)
+        if recorded != today:
+            raise mismatch(self._not_this(playing, turn, recorded, today))
+        playing.use(turn)
+        return turn
+
+    def _matches(self, lane: Lane, today: list[str]) -> bool:
+        return bool(lane.turns) and self._recorded(lane.turns[0]) == today
+
+    def _recorded(self, turn: Exchange) -> list[str]:
+        return described(self.ruled(turn.params.get("prompt") if isinstance(turn.params, dict) else None))
+
+    def _rebind(self, playing: Playing, today: list[str]) -> None:
+        """Sessions are known by their first prompt: the order in which they were opened can be another today."""
+        others = {id(other.lane): other for other in self.playing.values() if other is not playing}
+        for lane in self.lanes:
+            other = others.get(id(lane))
+            if lane is playing.lane or (other is not None and other.begun) or not self._matches(lane, today):
+                continue
+            before = playing.lane
+            for one, other_lane in ((playing, lane), (other, before)):
+                if one is not None:
+                    one.lane, one.used = other_lane, {id(other_lane.exchanges[0])}
+            return
+
+    def _skipped(self, playing: Playing, turn: Exchange) -> Exchange | None:
+        """A recorded change of the session's settings that should have come before *turn*."""
+        for exchange in playing.lane.exchanges:
+            if exchange is turn:
+                return None
+            if id(exchange) not in playing.used and exchange.method.startswith("session/set_"):
+                return exchange
+        return None
+
+    def _today(self, playing: Playing, value: Any) -> Any:
+        return self.ruled(playing.frame.clean(value))
+
+    def _not_this(self, playing: Playing, turn: Exchange, recorded: list[str], today: list[str]) -> str:
+        later = [number for number, other in enumerate(playing.lane.turns, 1) if self._recorded(other) == today]
+        known = f" It is recorded as turn {later[0]}." if later else ""
+        place = self._place(playing, self._number(playing, turn))
+        return f"{place}: the prompt is not the recorded one.{known}\n{diff(recorded, today)}"
+
+    def _number(self, playing: Playing, turn: Exchange) -> int:
+        return next(number for number, other in enumerate(playing.lane.turns, 1) if other is turn)
+
+    def _place(self, playing: Playing, turn: int) -> str:
+        return f"Session {playing.lane.session} with {playing.lane.agent}, turn {turn}"
+
+
+def _written(lanes: list[Lane]) -> dict[str, list[str]]:
+    """What agents write through the client, by path."""
+    found: dict[str, list[str]] = {}
+    for lane in lanes:
+        for exchange in lane.exchanges:
+            for event in (*exchange.before, *exchange.after):
+                if event.method == "fs/write_text_file" and isinstance(event.params, dict):
+                    path, content = str(event.params.get("path")), str(event.params.get("content"))
+                    found.setdefault(path, []).append(content)
+    return found
+
+
+def _nothing(cassette: Cassette, agent: str | None, launch: int | None) -> str:
+    launches: dict[str, int] = {}
+    for lane in cassette.lanes:
+        launches[lane.agent] = max(launches.get(lane.agent, 0), lane.launch)
+    if agent in launches and launch is not None:
+        return f"{agent} was started {launches[agent]} × when the cassette was recorded, and now once more."
+    held = ", ".join(sorted(launches)) or "nobody"
+    return f"The cassette holds no conversation with {agent or 'anybody'}, only with {held}."

@@ -1,0 +1,182 @@
+"""The switch: whether this process's agents are recorded, replayed, or left alone.
+
+``AGENTNB_CASSETTE`` names the file; ``AGENTNB_CASSETTE_MODE`` says what to do with it: ``auto`` (the default) replays
+it if it is there and else records it, ``record`` records it anew, ``replay`` demands that it is there, ``off`` leaves
+it alone.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import sys
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+from agentnb.cassette.file import AGAIN
+from agentnb.errors import CassetteBroken, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from agentnb.acp.listener import Tap
+    from agentnb.agent.catalog import AgentSpec
+    from agentnb.cassette.recorder import Recorder
+
+PATH, MODE, PACE = "AGENTNB_CASSETTE", "AGENTNB_CASSETTE_MODE", "AGENTNB_CASSETTE_PACE"
+TURNED = "AGENTNB_RECORDING"
+MODES = ("auto", "record", "replay", "off")
+PACES = ("instant", "recorded")
+
+State = Literal["record", "replay", "off"]
+
+
+class Switch:
+    """What happens to the agents of one process; safe from any thread.
+
+    Args:
+        environment: Where it is set.
+
+    Attributes:
+        turned: How often recording was begun or ended by hand; an agent that runs since before must not be shared.
+    """
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self._environment = environment
+        self.turned = 0
+        self._lock = threading.Lock()
+        self._settled: dict[str, State] = {}
+        self._launches: dict[str, int] = {}
+        self._recorder: Recorder | None = None
+
+    def state(self) -> tuple[State, Path | None]:
+        """What is to be done, and with which cassette.
+
+        Raises:
+            UsageError: If the mode or the pace is none.
+            CassetteBroken: If the cassette must be there and is not.
+        """
+        if self._recorder is not None:
+            return "record", self._recorder.path
+        name, mode = self._environment.get(PATH, ""), self._environment.get(MODE, "") or "auto"
+        if mode not in MODES:
+            raise UsageError(f"{MODE}={mode!r} is none of {', '.join(MODES)}.", hint=f"Set it, or unset {PATH}.")
+        if not name or mode == "off":
+            return "off", None
+        path = Path(name).expanduser().absolute()
+        return self._settle(path, mode), path
+
+    def standing_in(self, spec: AgentSpec) -> AgentSpec:
+        """What is checked for in the place of *spec*: the player, where a cassette is replayed."""
+        state, path = self.state()
+        return _player(spec, path, 0, "instant") if state == "replay" and path is not None else spec
+
+    def apart(self) -> dict[str, str]:
+        """What keeps the agents of sessions that are opened now apart from those that run since before."""
+        return {TURNED: str(self.turned)} if self.turned else {}
+
+    def launching(self, spec: AgentSpec, env: Mapping[str, str]) -> tuple[AgentSpec, Tap | None]:
+        """What to launch in the place of *spec*, and who listens."""
+        with self._lock:
+            state, path = self.state()
+            if state == "off" or path is None:
+                return spec, None
+            if state == "replay":
+                self._launches[spec.name] = number = self._launches.get(spec.name, 0) + 1
+                return _player(spec, path, number, self._pace()), None
+            recorder = self._recorder if self._recorder is not None else self._record(path)
+            return spec, recorder.tap(spec.name, {**spec.env, **env})
+
+    @contextlib.contextmanager
+    def scope(self, path: Path | None, mode: str) -> Iterator[None]:
+        """Do as *mode* says with *path* inside, and begin to count launches anew; the environment does not matter."""
+        before = self._environment, self._settled, self._launches, self._recorder
+        said = {**self._environment, PATH: str(path or ""), MODE: mode if path is not None else "off"}
+        self._environment, self._settled, self._launches, self._recorder = said, {}, {}, None
+        try:
+            yield
+        finally:
+            try:
+                self._end()
+            finally:
+                self._environment, self._settled, self._launches, self._recorder = before
+
+    def record(self, path: Path) -> None:
+        """From now on record the agents that are launched.
+
+        Raises:
+            UsageError: If a cassette is being recorded or replayed already.
+        """
+        with self._lock:
+            state, known = self.state()
+            if state != "off":
+                doing = "recorded" if state == "record" else "replayed"
+                raise UsageError(f"{known} is being {doing} already.", hint="`%agents record stop` ends a recording.")
+            self._record(path)
+            self.turned += 1
+
+    def stop(self) -> tuple[Path, int]:
+        """End the recording that `record` began; returns the cassette and how many turns it holds.
+
+        Raises:
+            UsageError: If none runs.
+            CassetteBroken: If it could not be written.
+        """
+        with self._lock:
+            if self._recorder is None:
+                raise UsageError("Nothing is being recorded.", hint="`%agents record PATH` begins.")
+            self.turned += 1
+            recorder = self._recorder
+            self._end()
+        return recorder.path, recorder.cassette().turns
+
+    def _end(self) -> None:
+        """Write what is being recorded, and record no more."""
+        recorder, self._recorder = self._recorder, None
+        if recorder is not None:
+            atexit.unregister(_close)
+            recorder.close()
+
+    def _record(self, path: Path) -> Recorder:
+        from agentnb.cassette.recorder import Recorder
+
+        recorder = self._recorder = Recorder(path, self._environment)
+        atexit.register(_close, recorder)
+        return recorder
+
+    def _settle(self, path: Path, mode: str) -> State:
+        """What *mode* means for *path*; decided once, since recording makes the file."""
+        key = f"{mode}:{path}"
+        if key not in self._settled:
+            there = path.exists()
+            if mode == "replay" and not there:
+                raise CassetteBroken(f"{path}: there is no cassette, and {MODE}=replay demands one.", hint=AGAIN)
+            self._settled[key] = "record" if mode == "record" or not there else "replay"
+        return self._settled[key]
+
+    def _pace(self) -> str:
+        pace = self._environment.get(PACE, "") or PACES[0]
+        if pace not in PACES:
+            raise UsageError(f"{PACE}={pace!r} is none of {', '.join(PACES)}.", hint="Unset it.")
+        return pace
+
+
+def _player(spec: AgentSpec, path: Path | None, launch: int, pace: str) -> AgentSpec:
+    words = ("replay", str(path), "--agent", spec.name, "--launch", str(launch), "--pace", pace)
+    return msgspec.structs.replace(spec, command=(sys.executable, "-m", "agentnb", *words), env={})
+
+
+def _close(recorder: Recorder) -> None:
+    """At the end of the process: what could not be written is said where a terminal may be."""
+    try:
+        recorder.close()
+    except (CassetteBroken, OSError) as error:
+        print(f"agentnb: the cassette was not written: {error}", file=sys.__stderr__)
+
+
+SWITCH = Switch(os.environ)
+"""This process's own."""

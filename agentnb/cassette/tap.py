@@ -1,0 +1,190 @@
+"""The tap: hears both directions of one agent's wire and sorts what is said into exchanges, session by session."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from agentnb.acp import wire
+from agentnb.cassette.tape import OPENERS, PROMPT, Event, Exchange, Lane
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class RawLane:
+    """The tape of one session while it is recorded, as it was said.
+
+    Args:
+        agent: The agent's name.
+        launch: Which process of it.
+        opener: The request that opens the session; None for what belongs to no session.
+    """
+
+    def __init__(self, agent: str, launch: int, opener: Exchange | None = None) -> None:
+        self.lane = Lane(agent=agent, launch=launch, exchanges=[opener] if opener else [])
+        self.session_id: str | None = None
+        self.cwd: str | None = None
+        if opener is not None and isinstance(opener.params, dict):
+            self.cwd = _text(opener.params.get("cwd"))
+        self.prompt: Exchange | None = None
+        self.terminals: list[str] = []
+        self.asked = 0
+        self._last = time.monotonic()
+
+    def delay(self) -> int:
+        """Milliseconds since this was called last."""
+        now = time.monotonic()
+        passed, self._last = now - self._last, now
+        return round(passed * 1000)
+
+    def begin(self, exchange: Exchange) -> None:
+        """The client asks for something."""
+        self.delay()
+        self.lane.exchanges.append(exchange)
+        if exchange.method == PROMPT:
+            self.prompt = exchange
+
+    def add(self, event: Event) -> Exchange | None:
+        """Something happens; returns the exchange that it belongs to."""
+        exchange = self.prompt or (self.lane.exchanges[-1] if self.lane.exchanges else None)
+        if exchange is not None:
+            self.add_to(exchange, event)
+        return exchange
+
+    def add_to(self, exchange: Exchange, event: Event) -> None:
+        """Something happens in *exchange*."""
+        event.delay = self.delay()
+        (exchange.after if exchange.answered else exchange.before).append(event)
+
+
+class WireTap:
+    """Records one agent's process.
+
+    Args:
+        agent: The agent's name.
+        launch: Which process of it.
+        on_rest: Called when a turn has ended, or the agent has: a good moment to write.
+    """
+
+    def __init__(self, agent: str, launch: int = 1, on_rest: Callable[[], None] = lambda: None) -> None:
+        self.agent = agent
+        self.launch = launch
+        self.connection = RawLane(agent, launch)
+        self.sessions: list[RawLane] = []
+        self._on_rest = on_rest
+        self._from_client, self._from_agent = wire.Lines(), wire.Lines()
+        self._open: dict[str, tuple[RawLane, Exchange]] = {}
+        self._asks: dict[str, tuple[RawLane, Exchange, Event]] = {}
+        self._early: dict[str, list[wire.Message]] = {}
+
+    def sent(self, data: bytes) -> None:
+        """The client has written *data*."""
+        for message in _messages(self._from_client, data):
+            if isinstance(message.method, str) and message.id is not None:
+                self._request(message.method, message)
+            elif isinstance(message.method, str):
+                self._lane(message.params).add(Event(kind="told", method=message.method, params=message.params))
+            elif message.id is not None:
+                self._client_answers(message)
+
+    def received(self, data: bytes) -> None:
+        """The agent has written *data*."""
+        for message in _messages(self._from_agent, data):
+            if isinstance(message.method, str):
+                self._agent_says(message.method, message)
+            elif message.id is not None:
+                self._agent_answers(message)
+
+    def ended(self) -> None:
+        """The agent is gone, unasked."""
+        for lane in self.sessions:
+            if lane.prompt is not None:
+                lane.add_to(lane.prompt, Event(kind="said", method="$/gone"))
+                lane.prompt = None
+        self._on_rest()
+
+    def _request(self, method: str, message: wire.Message) -> None:
+        exchange = Exchange(method=method, params=message.params)
+        if method in OPENERS and (method == "session/fork" or self._known(message.params) is None):
+            lane = RawLane(self.agent, self.launch, exchange)
+            self.sessions.append(lane)
+            if method != "session/fork" and isinstance(message.params, dict):
+                lane.session_id = _text(message.params.get("sessionId"))
+        else:
+            lane = self._lane(message.params)
+            lane.begin(exchange)
+        self._open[_key(message.id)] = (lane, exchange)
+
+    def _agent_answers(self, message: wire.Message) -> None:
+        lane, exchange = self._open.pop(_key(message.id), (None, None))
+        if lane is None or exchange is None:
+            return
+        exchange.delay = lane.delay()
+        exchange.answered = True
+        exchange.error = message.error
+        exchange.result = None if message.result is msgspec.UNSET else message.result
+        if exchange.method in OPENERS and isinstance(exchange.result, dict):
+            self._opened(lane, exchange.result)
+        if exchange is lane.prompt:
+            lane.prompt = None
+            self._on_rest()
+
+    def _opened(self, lane: RawLane, result: dict[str, Any]) -> None:
+        session_id = _text(result.get("sessionId"))
+        lane.session_id = session_id or lane.session_id
+        if lane.session_id is not None:
+            for message in self._early.pop(lane.session_id, ()):
+                self._agent_says(str(message.method), message)
+
+    def _agent_says(self, method: str, message: wire.Message) -> None:
+        session = message.params.get("sessionId") if isinstance(message.params, dict) else None
+        if isinstance(session, str) and self._known(message.params) is None and self._is_opening():
+            self._early.setdefault(session, []).append(message)
+            return
+        lane = self._lane(message.params)
+        if message.id is None:
+            lane.add(Event(kind="said", method=method, params=message.params))
+            return
+        lane.asked += 1
+        event = Event(kind="asked", method=method, params=message.params, id=lane.asked)
+        exchange = lane.add(event)
+        if exchange is not None:
+            self._asks[_key(message.id)] = (lane, exchange, event)
+
+    def _client_answers(self, message: wire.Message) -> None:
+        lane, exchange, ask = self._asks.pop(_key(message.id), (None, None, None))
+        if lane is None or exchange is None or ask is None:
+            return
+        result = None if message.result is msgspec.UNSET else message.result
+        lane.add_to(exchange, Event(kind="answered", id=ask.id, result=result, error=message.error))
+        if ask.method == "terminal/create" and isinstance(result, dict) and _text(result.get("terminalId")):
+            lane.terminals.append(str(result["terminalId"]))
+
+    def _is_opening(self) -> bool:
+        return any(not exchange.answered and exchange.method in OPENERS for _, exchange in self._open.values())
+
+    def _known(self, params: Any) -> RawLane | None:
+        session = params.get("sessionId") if isinstance(params, dict) else None
+        if not isinstance(session, str):
+            return None
+        return next((lane for lane in reversed(self.sessions) if lane.session_id == session), None)
+
+    def _lane(self, params: Any) -> RawLane:
+        return self._known(params) or self.connection
+
+
+def _messages(lines: wire.Lines, data: bytes) -> list[wire.Message]:
+    block = lines.feed(data)
+    return wire.decode(block)[0] if block else []
+
+
+def _key(request: Any) -> str:
+    """Ids come back as text from some agents."""
+    return str(request)
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None

@@ -1,0 +1,136 @@
+"""A cassette as a document: its turns are mapped and reduced as those of a running agent are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agentnb.acp.mapper import map_permission, map_update
+from agentnb.cassette import file
+from agentnb.cassette.compare import described
+from agentnb.cassette.frame import Frame
+from agentnb.export.document import Document, Entry
+from agentnb.ipython.record import relative
+from agentnb.ipython.transcript import transcript
+from agentnb.state import (
+    Action,
+    ActiveTurn,
+    ChatState,
+    ChatToolCallConfirmed,
+    ChatTurnComplete,
+    ChatTurnStarted,
+    ChatUsage,
+    Message,
+    MessageOrigin,
+    SessionStatus,
+    ToolCallPendingConfirmationState,
+    ToolCallResponsePart,
+    Turn,
+    UsageInfo,
+    reduce_chat,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from agentnb.cassette.tape import Event, Exchange, Lane
+
+WORKSPACE = "/recorded/workspace"
+"""What stands for the workspace, which a cassette does not know; paths in it are shown relative to it."""
+
+
+def of_cassette(path: Path) -> Document:
+    """The document of a cassette.
+
+    Raises:
+        CassetteBroken: If it cannot be used.
+    """
+    cassette = file.read(path)
+    entries = tuple(entry for lane in cassette.lanes if lane.session for entry in _of_lane(lane))
+    return Document(title=path.name.removesuffix(".jsonl").removesuffix(".cassette"), entries=entries)
+
+
+def _of_lane(lane: Lane) -> Iterator[Entry]:
+    frame = Frame(WORKSPACE, home="~", session_id="session")
+    chat = Replayed()
+    tab = f"session {lane.session}"
+    for number, exchange in enumerate(lane.turns, 1):
+        prompt = exchange.params.get("prompt") if isinstance(exchange.params, dict) else None
+        yield Entry(kind="prompt", source="\n".join(described(frame.fill(prompt))), agent=lane.agent, tab=tab)
+        turn, stop_reason = chat.turn(f"turn-{number}", exchange, frame)
+        markdown = relative(transcript(turn, cwd=WORKSPACE), Path(WORKSPACE))
+        yield Entry(kind="answer", source=markdown, agent=lane.agent, tab=tab, stop_reason=stop_reason)
+
+
+class Replayed:
+    """A chat that is filled from recorded exchanges."""
+
+    def __init__(self) -> None:
+        epoch = "1970-01-01T00:00:00.000Z"
+        self.state = ChatState(
+            resource="cassette:/chat", title="", status=SessionStatus.IDLE, modified_at=epoch, turns=()
+        )
+
+    def turn(self, turn_id: str, exchange: Exchange, frame: Frame) -> tuple[Turn | ActiveTurn | None, str | None]:
+        """The state of one turn at its end, and why it ended."""
+        message = Message(text="…", origin=MessageOrigin(kind="user"))
+        self._take(ChatTurnStarted(turn_id=turn_id, message=message, time=0))
+        asked: dict[int, str] = {}
+        for event in (*exchange.before, *exchange.after):
+            self._event(turn_id, event, frame, asked)
+        result = exchange.result if isinstance(exchange.result, dict) else {}
+        stop_reason = result.get("stopReason") if isinstance(result.get("stopReason"), str) else None
+        usage = result.get("usage")
+        if isinstance(usage, dict):
+            counts = UsageInfo(
+                input_tokens=_count(usage.get("inputTokens")), output_tokens=_count(usage.get("outputTokens"))
+            )
+            self._take(ChatUsage(turn_id=turn_id, usage=counts, time=0))
+        if self.state.active_turn is not None:
+            self._take(ChatTurnComplete(turn_id=turn_id, stop_reason=stop_reason, time=0))
+        return next((turn for turn in self.state.turns if turn.id == turn_id), None), stop_reason
+
+    def _event(self, turn_id: str, event: Event, frame: Frame, asked: dict[int, str]) -> None:
+        params = frame.fill(event.params)
+        update = params.get("update") if isinstance(params, dict) else None
+        if event.kind == "said" and isinstance(update, dict):
+            for action in map_update(update, self.state, turn_id, 0):
+                self._take(action)
+        elif event.method == "session/request_permission" and isinstance(params, dict):
+            asked[event.id], actions = map_permission(params, self.state, turn_id, 0)
+            for action in actions:
+                self._take(action)
+        elif event.kind == "answered" and event.id in asked:
+            self._answered(turn_id, asked[event.id], event.result)
+
+    def _answered(self, turn_id: str, call_id: str, result: Any) -> None:
+        outcome = result.get("outcome") if isinstance(result, dict) else None
+        chosen = outcome.get("optionId") if isinstance(outcome, dict) else None
+        call = self._call(call_id)
+        options = call.options or () if isinstance(call, ToolCallPendingConfirmationState) else ()
+        option = next((option for option in options if option.id == chosen), None)
+        approved = option is not None and option.kind == "approve"
+        self._take(
+            ChatToolCallConfirmed(
+                turn_id=turn_id,
+                tool_call_id=call_id,
+                approved=approved,
+                confirmed="setting" if approved else None,
+                reason=None if approved else "denied",
+                selected_option_id=chosen if isinstance(chosen, str) else None,
+                time=0,
+            )
+        )
+
+    def _call(self, call_id: str) -> Any:
+        active = self.state.active_turn
+        parts = active.response_parts if active is not None else ()
+        calls = (part.tool_call for part in parts if isinstance(part, ToolCallResponsePart))
+        return next((call for call in calls if call.tool_call_id == call_id), None)
+
+    def _take(self, action: Action) -> None:
+        self.state = reduce_chat(self.state, action)
+
+
+def _count(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -1,0 +1,97 @@
+"""The other forms: Markdown, JSON lines, a notebook."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from agentnb.export.page import page
+from agentnb.ipython.fences import Fences
+from agentnb.ipython.markdown import harmless_line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agentnb.export.document import Document, Entry
+
+_HEADS = {"prompt": "Prompt", "answer": "Answer", "code": "Code", "output": "Output", "error": "Error"}
+
+
+def exported(document: Document, form: str) -> str:
+    """*document* as text.
+
+    Args:
+        document: The document.
+        form: One of `FORMS`.
+    """
+    return FORMS[form](document)
+
+
+def as_markdown(document: Document) -> str:
+    """One Markdown file: prose and answers as they are, everything else in blocks of code."""
+    blocks = [f"# {harmless_line(document.title)}"]
+    for entry in document.entries:
+        about = " · ".join(word for word in (_HEADS.get(entry.kind), entry.agent, entry.tab) if word)
+        if about:
+            blocks.append(f"**{harmless_line(about)}**")
+        blocks.append(_block(entry))
+        blocks += [f"![]({uri})" for uri in entry.images]
+    return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def as_jsonl(document: Document) -> str:
+    """JSON lines: one entry each."""
+    rows: list[Any] = [msgspec.to_builtins(entry) for entry in document.entries]
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+
+
+def as_notebook(document: Document) -> str:
+    """A notebook that reads without a kernel: a notebook as it is, anything else a cell for each prompt."""
+    notebook = document.notebook or {
+        "cells": _cells(document),
+        "metadata": {"language_info": {"name": "python"}},
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
+    return json.dumps(notebook, ensure_ascii=False, indent=1) + "\n"
+
+
+FORMS: dict[str, Callable[[Document], str]] = {
+    "md": as_markdown,
+    "html": page,
+    "jsonl": as_jsonl,
+    "ipynb": as_notebook,
+}
+"""What a document can become."""
+
+
+def _block(entry: Entry) -> str:
+    if entry.kind in ("text", "answer"):
+        return entry.source
+    language = "python" if entry.kind == "code" else ""
+    return Fences.around([entry.source]).block(entry.source, language) if entry.source else ""
+
+
+def _cells(document: Document) -> list[dict[str, Any]]:
+    cells: list[dict[str, Any]] = []
+    for number, entry in enumerate(document.entries):
+        if entry.kind == "prompt":
+            options = " ".join(
+                f"{flag} {json.dumps(name)}" for flag, name in (("-a", entry.agent), ("-t", entry.tab)) if name
+            )
+            cells.append(
+                {
+                    "cell_type": "code",
+                    "execution_count": None,
+                    "id": f"turn-{number}",
+                    "metadata": {},
+                    "outputs": [],
+                    "source": f"%%agent {options}\n{entry.source}",
+                }
+            )
+        elif cells and cells[-1]["cell_type"] == "code":
+            data = {"text/markdown": entry.source}
+            cells[-1]["outputs"].append({"output_type": "display_data", "data": data, "metadata": {}})
+    return cells

@@ -1,0 +1,47 @@
+"""A session of the durable log as a document."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from agentnb.errors import UnknownSession
+from agentnb.export.document import Document, Entry
+from agentnb.ids import new_id
+from agentnb.ipython.record import relative
+from agentnb.ipython.transcript import transcript
+from agentnb.log.location import log_location
+from agentnb.log.store import Store
+
+_ID = re.compile(r"[0-9a-fA-F-]{4,36}")
+
+
+def of_session(name: str) -> Document | None:
+    """The document of the session whose id begins with *name*; None where the log has none.
+
+    Raises:
+        UnknownSession: If it has several.
+        LogError: If it cannot be read.
+    """
+    path = log_location()
+    if path is None or not path.exists() or not _ID.fullmatch(name):
+        return None
+    store = Store(path, new_id())
+    try:
+        found = store.named(name)
+        if len(found) > 1:
+            raise UnknownSession(f"Several sessions' ids begin with {name!r}.", hint="Give more of the id.")
+        stored = store.load(found[0].uri) if found else None
+    finally:
+        store.close()
+    if stored is None:
+        return None
+    cwd, agent = Path(stored.record.cwd), stored.record.agent
+    entries = []
+    for turn in stored.chat.turns:
+        answer = relative(transcript(turn, terminals=stored.chat.terminals or (), cwd=cwd), cwd)
+        entries += [
+            Entry(kind="prompt", source=turn.message.text, agent=agent),
+            Entry(kind="answer", source=answer, agent=agent, stop_reason=turn.stop_reason),
+        ]
+    return Document(title=stored.record.title, entries=tuple(entries))

@@ -1,0 +1,112 @@
+"""Where a conversation comes from: a notebook's file, a cassette, or a session that was kept."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agentnb.errors import UnknownSession, UsageError
+from agentnb.export.document import Document, Entry
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_PROMPT = re.compile(r"^\s*(?:[\w.]+\s*=\s*)?%{1,2}agent(?:\s|$)")
+_IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp")
+_ESCAPES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
+_OPTION = re.compile(r"(?:^|\s)(-a|--agent|-t|--tab)[ =]+(?:\"([^\"]*)\"|'([^']*)'|(\S+))")
+
+
+def find(name: str) -> Document:
+    """The conversation called *name*.
+
+    Args:
+        name: The path of a notebook (``.ipynb``) or of a cassette, or the id of a session.
+
+    Raises:
+        UsageError: If the file is neither.
+        CassetteBroken: If the cassette cannot be used.
+        UnknownSession: If there is no such file and no such session.
+        LogError: If the session log cannot be read.
+    """
+    path = Path(name).expanduser()
+    if path.is_file():
+        return _of_file(path)
+    from agentnb.export.session import of_session
+
+    document = of_session(name)
+    if document is not None:
+        return document
+    hint = "Give the path of a notebook or of a cassette, or the id of a session that was kept."
+    raise UnknownSession(f"There is no file and no session called {name!r}.", hint=hint)
+
+
+def _of_file(path: Path) -> Document:
+    if path.suffix == ".ipynb":
+        return of_notebook(path)
+    if path.suffix == ".jsonl":
+        from agentnb.export.cassette import of_cassette
+
+        return of_cassette(path)
+    hint = "It takes notebooks (.ipynb) and cassettes (.cassette.jsonl)."
+    raise UsageError(f"{path} is neither a notebook nor a cassette.", hint=hint)
+
+
+def of_notebook(path: Path) -> Document:
+    """The document of a notebook.
+
+    Raises:
+        UsageError: If it is no notebook.
+    """
+    try:
+        notebook = json.loads(path.read_text(encoding="utf-8"))
+        cells = notebook["cells"]
+        entries = tuple(entry for cell in cells for entry in _of_cell(cell))
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        raise UsageError(f"{path} is no notebook: {error}.", hint="It must be a file of nbformat 4.") from error
+    return Document(title=path.stem, entries=entries, notebook=notebook)
+
+
+def _of_cell(cell: dict[str, Any]) -> Iterator[Entry]:
+    source = _joined(cell.get("source", ""))
+    if cell.get("cell_type") == "markdown":
+        yield Entry(kind="text", source=source)
+        return
+    if cell.get("cell_type") != "code" or not source.strip():
+        return
+    asks = any(_PROMPT.match(line) for line in source.split("\n"))
+    named = {match[1]: match[2] or match[3] or match[4] for match in _OPTION.finditer(source)} if asks else {}
+    agent, tab = named.get("-a") or named.get("--agent"), named.get("-t") or named.get("--tab")
+    yield Entry(kind="prompt" if asks else "code", source=source, agent=agent, tab=tab)
+    for output in cell.get("outputs", ()):
+        entry = _of_output(output, asks=asks)
+        if entry is not None:
+            yield entry
+
+
+def _of_output(output: dict[str, Any], *, asks: bool) -> Entry | None:
+    kind = output.get("output_type")
+    if kind == "stream":
+        return Entry(kind="output", source=_plain(_joined(output.get("text", ""))))
+    if kind == "error":
+        return Entry(kind="error", source=_plain(f"{output.get('ename')}: {output.get('evalue')}"))
+    data = output.get("data", {})
+    images = tuple(f"data:{mime};base64,{_base64(_joined(data[mime]))}" for mime in _IMAGES if mime in data)
+    if "text/markdown" in data:
+        return Entry(kind="answer" if asks else "text", source=_joined(data["text/markdown"]), images=images)
+    text = _plain(_joined(data.get("text/plain", "")))
+    return Entry(kind="output", source="" if images else text, images=images) if text or images else None
+
+
+def _joined(text: Any) -> str:
+    return "".join(map(str, text)) if isinstance(text, list) else str(text)
+
+
+def _plain(text: str) -> str:
+    return _ESCAPES.sub("", text)
+
+
+def _base64(text: str) -> str:
+    return re.sub(r"[^A-Za-z0-9+/=]", "", text)

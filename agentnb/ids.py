@@ -1,0 +1,22 @@
+"""Ids: random, or counted where every run shall be like the one before (``AGENTNB_IDS=counted``, as in tests)."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import uuid
+
+VARIABLE = "AGENTNB_IDS"
+_numbers = itertools.count(1)
+
+
+def new_id() -> str:
+    """A new UUID (version 4 in its form).
+
+    Example:
+        >>> len(new_id())
+        36
+    """
+    if os.environ.get(VARIABLE) == "counted":
+        return f"00000000-0000-4000-8000-{next(_numbers):012x}"
+    return str(uuid.uuid4())

@@ -1,0 +1,90 @@
+"""Nobody is there: a turn ends in one way or another, says why, and stops the run where it must."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pexpect
+import pytest
+
+from tests.conftest import ROOT
+from tests.kernel.running_kernel import RunningKernel
+from tests.notebooks.recorded import notebook, run, without_agents
+
+
+@pytest.mark.parametrize(
+    ("prompt", "error"),
+    [
+        ("/fail", "TurnFailed: ELIZA refused session/prompt: eliza failed on purpose"),
+        ("/stop refusal", "TurnRefused: The agent refused to go on. Say it in other words, or ask another agent."),
+        (
+            "--timeout 1 /hang",
+            "TurnTimeout: The turn did not end in 1 s and was cancelled. Give it more with --timeout.",
+        ),
+        ("/crash", "TurnFailed: ELIZA ended with status 3 unexpectedly."),
+    ],
+)
+def test_a_turn_that_does_not_end_well_is_an_error_of_its_class(kernel: RunningKernel, prompt: str, error: str) -> None:
+    """And still one markdown output, of what there was."""
+    result = kernel.run(f"%agent {prompt}")
+    assert result.status == "error"
+    assert result.error.startswith(error)
+    assert len(result.displayed()) == 1
+    assert kernel.run("%agent Hello").status == "ok"
+
+
+def test_the_time_limit_can_be_set_for_all_turns(kernel: RunningKernel) -> None:
+    """By the configuration."""
+    kernel.run("%config Agentnb.timeout = 1")
+    result = kernel.run("%agent /hang")
+    assert result.error.startswith("TurnTimeout: The turn did not end in 1 s")
+    assert "cancelled" in result.displayed()[0]
+
+
+def test_the_limit_holds_for_a_blocking_cell_too(kernel: RunningKernel) -> None:
+    """Where a cell cannot await."""
+    result = kernel.run("def ask():\n    %agent --timeout 1 /hang\nask()")
+    assert result.error.startswith("TurnTimeout")
+
+
+def test_a_permission_is_denied_with_its_reason(kernel: RunningKernel) -> None:
+    """In the output: nobody was asked, and what to type."""
+    shown = kernel.run("%agent /write notes.txt Words").displayed()[0]
+    assert "No front end is attached to ask" in shown
+    assert "--permissions allow" in shown
+    assert not (kernel.folder / "notes.txt").exists()
+
+
+@pytest.mark.parametrize("prompt", ["/fail", "/stop refusal", "--timeout 1 /hang"])
+def test_the_run_fails(tmp_path: Path, prompt: str) -> None:
+    """Nbconvert's exit code says so; the next cell does not run."""
+    path = notebook(tmp_path / "fails.ipynb", "%load_ext agentnb", f"%agent {prompt}", "open('reached', 'w')")
+    done = run("nbconvert", "--to", "notebook", "--execute", path.name, cwd=tmp_path)
+    assert done.returncode == 1
+    assert "Turn" in done.stderr
+    assert not (tmp_path / "reached").exists()
+
+
+def test_a_long_turn_is_told_to_the_terminal(tmp_path: Path) -> None:
+    """And is not in the notebook."""
+    path = notebook(tmp_path / "long.ipynb", "%load_ext agentnb", "%agent --permissions allow /run sleep 2")
+    env = {**without_agents(), "AGENTNB_PROGRESS_SECONDS": "0.3", "PYTHONPATH": str(ROOT), "TERM": "dumb"}
+    words = ["-m", "nbconvert", "--to", "notebook", "--execute", "--inplace", path.name]
+    child = pexpect.spawn(
+        sys.executable, words, cwd=str(tmp_path), env=env, encoding="utf-8", timeout=100, dimensions=(24, 200)
+    )
+    child.expect(r"agentnb: eliza has been working for \d+ s")
+    child.expect(pexpect.EOF)
+    child.close()
+    assert child.exitstatus == 0
+    assert "has been working" not in path.read_text(encoding="utf-8")
+
+
+def test_without_a_terminal_nothing_is_told(tmp_path: Path) -> None:
+    """In CI."""
+    path = notebook(tmp_path / "long.ipynb", "%load_ext agentnb", "%agent --permissions allow /run sleep 1")
+    env = {**without_agents(), "AGENTNB_PROGRESS_SECONDS": "0.1"}
+    done = run("nbconvert", "--to", "notebook", "--execute", "--inplace", path.name, cwd=tmp_path, env=env)
+    assert done.returncode == 0
+    assert "has been working" not in done.stderr + done.stdout + path.read_text(encoding="utf-8")

@@ -1,0 +1,31 @@
+"""`%agents record`: from here to there, whatever the environment says."""
+
+from __future__ import annotations
+
+from agentnb.cassette import file
+from tests.kernel.running_kernel import RunningKernel
+
+
+def test_what_starts_in_between_is_recorded(kernel: RunningKernel) -> None:
+    """A tab that was open before is not, nor is one that starts after; the same agent shares no process over it."""
+    kernel.run("%agent -t before Hello")
+    begun = kernel.run("%agents record said.cassette.jsonl")
+    assert "are recorded in" in begun.values[0]
+    assert "Tabs that are open (before) are not in it." in begun.values[0]
+    kernel.run("%agent -t between My mother is a statistician.")
+    kernel.run("%agent -t before Goodbye")
+    ended = kernel.run("%agents record stop")
+    assert ended.values[0].startswith("Recorded 1 turn in ")
+    kernel.run("%agent -t after Hello again")
+    cassette = file.read(kernel.folder / "said.cassette.jsonl")
+    assert [turn.params["prompt"][0]["text"] for lane in cassette.lanes for turn in lane.turns] == [
+        "My mother is a statistician."
+    ]
+
+
+def test_it_says_what_it_wants(kernel: RunningKernel) -> None:
+    """A path to begin, a recording to end."""
+    assert kernel.run("%agents record").error.startswith("UsageError: %agents record wants a path.")
+    assert kernel.run("%agents record stop").error.startswith("UsageError: Nothing is being recorded.")
+    kernel.run("%agents record a.jsonl")
+    assert "is being recorded already" in kernel.run("%agents record b.jsonl").error

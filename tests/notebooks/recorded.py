@@ -1,0 +1,85 @@
+"""Notebooks that talk to an agent which is installed only while they are recorded."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+
+from tests.conftest import ROOT
+
+CELLS = (
+    "%load_ext agentnb",
+    "%agent -a opencode --permissions allow /write report.txt The fit converged.",
+    "from pathlib import Path\nprint(Path('report.txt').read_text())",
+    "%agent -a opencode -t other Hello",
+    "turn = %agent -a opencode -t other What shall I do?",
+    "turn.stop_reason",
+)
+
+
+def notebook(path: Path, *cells: str) -> Path:
+    """A notebook of these cells, not run yet."""
+    document = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
+    document.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    for number, cell in enumerate(document.cells):
+        cell["id"] = f"cell-{number}"
+    nbformat.write(document, path)
+    return path
+
+
+def stand_in(folder: Path) -> dict[str, str]:
+    """An environment in which `opencode` is eliza under another name."""
+    program = folder / "bin/opencode"
+    program.parent.mkdir(exist_ok=True)
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m agentnb eliza\n', encoding="utf-8")
+    program.chmod(0o755)
+    return {**without_agents(), "PATH": f"{program.parent}{os.pathsep}{bare_path()}"}
+
+
+def bare_path() -> str:
+    """A PATH with nothing but the system's own programs and this Python's."""
+    return os.pathsep.join([str(Path(sys.executable).parent), "/usr/bin", "/bin"])
+
+
+def without_agents() -> dict[str, str]:
+    """An environment in which no agent is installed."""
+    return {**os.environ, "PATH": bare_path(), "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"}
+
+
+def run(
+    *words: str, cwd: Path, env: dict[str, str] | None = None, seconds: int = 200
+) -> subprocess.CompletedProcess[str]:
+    """A Python module run as a program, without agents."""
+    command = [sys.executable, "-m", *words]
+    whole = env or without_agents()
+    return subprocess.run(
+        command,
+        cwd=cwd,
+        env=whole,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=seconds,
+        stdin=subprocess.DEVNULL,
+    )
+
+
+def execute(path: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """`jupyter nbconvert --execute --inplace`."""
+    env = {**without_agents(), **environment}
+    options = ("--to", "notebook", "--execute", "--inplace", "--ExecutePreprocessor.record_timing=False")
+    return run("nbconvert", *options, path.name, cwd=path.parent, env=env)
+
+
+def record(path: Path) -> None:
+    """Record the notebook's cassette, and store its outputs as a replay gives them."""
+    env = stand_in(path.parent)
+    cassette = {"AGENTNB_CASSETTE": f"{path.stem}.cassette.jsonl"}
+    for mode in ("record", "replay"):
+        done = execute(path, **(env if mode == "record" else {}), **cassette, AGENTNB_CASSETTE_MODE=mode)
+        assert done.returncode == 0, done.stderr
+    (path.parent / "bin/opencode").unlink()

@@ -1,0 +1,82 @@
+"""The GitHub Actions example of the docs: its steps are run, as they stand there, in a fresh checkout."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.conftest import ROOT
+from tests.notebooks.recorded import CELLS, notebook, record, without_agents
+
+PAGE = ROOT / "docs/how-to/ci.md"
+
+
+def steps() -> list[dict[str, Any]]:
+    """The steps of the example."""
+    text = re.search(r"```yaml\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    assert text is not None
+    workflow = yaml.safe_load(text[1])
+    found: list[dict[str, Any]] = workflow["jobs"]["notebooks"]["steps"]
+    return found
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A repository that holds a recorded notebook and its cassette, and nothing else."""
+    made = tmp_path / "made"
+    made.mkdir()
+    path = notebook(made / "fit.ipynb", *CELLS)
+    record(path)
+    folder = tmp_path / "checkout"
+    folder.mkdir()
+    for name in ("fit.ipynb", "fit.cassette.jsonl"):
+        shutil.copy(path.parent / name, folder)
+    for words in (
+        ["init", "-q"],
+        ["add", "."],
+        ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "first"],
+    ):
+        subprocess.run(["git", *words], cwd=folder, check=True)
+    return folder
+
+
+def shell(step: dict[str, Any], folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a step as Actions does: bash, stopping at the first command that fails."""
+    env = {**without_agents(), "PIP_NO_INDEX": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    env["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), env["PATH"]])
+    return subprocess.run(
+        ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
+        cwd=folder,
+        env=env,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=200,
+    )
+
+
+def test_the_example_runs(checkout: Path) -> None:
+    """Every step that is a command; what is installed already need not be fetched."""
+    commands = [step for step in steps() if "run" in step]
+    assert len(commands) == 4
+    for step in commands:
+        done = shell(step, checkout)
+        assert done.returncode == 0, f"{step['run']}\n{done.stdout}\n{done.stderr}"
+    assert (checkout / "fit.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert subprocess.run(["git", "diff", "--quiet"], cwd=checkout, check=False).returncode == 0
+
+
+def test_the_example_fails_where_the_notebook_was_changed(checkout: Path) -> None:
+    """Or it would prove nothing."""
+    path = checkout / "fit.ipynb"
+    path.write_text(path.read_text(encoding="utf-8").replace("-t other Hello", "-t other Bye"), encoding="utf-8")
+    commands = [step for step in steps() if "run" in step]
+    assert [shell(step, checkout).returncode for step in commands[1:3]] == [1, 1]

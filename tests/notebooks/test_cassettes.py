@@ -1,0 +1,63 @@
+"""The recorded notebooks of eliza, OpenCode and Gemini CLI: the same bytes each time, with no agent and no network.
+
+``AGENTNB_REPLAYS=20`` replays each that often. They are recorded by ``python -m tests.peers.record``.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from agentnb.cassette import file
+from tests.conftest import ROOT
+from tests.notebooks.recorded import bare_path, without_agents
+
+FOLDER = ROOT / "tests/cassettes"
+NAMES = sorted(path.name.removesuffix(".cassette.jsonl") for path in FOLDER.glob("*.cassette.jsonl"))
+REPLAYS = int(os.environ.get("AGENTNB_REPLAYS", "2"))
+OPTIONS = ("--to", "notebook", "--execute", "--inplace", "--ExecutePreprocessor.record_timing=False")
+
+
+def offline() -> list[str]:
+    """What runs a program without a network; nothing where the system does not let us."""
+    alone = ["unshare", "-rn", sys.executable, str(Path(__file__).with_name("offline.py"))]
+    allowed = sys.platform == "linux" and shutil.which("unshare") is not None
+    tried = allowed and subprocess.run([*alone, "true"], capture_output=True, check=False).returncode == 0
+    return alone if tried else []
+
+
+def test_three_agents_are_recorded() -> None:
+    """One of them ours, two of others."""
+    assert NAMES == ["eliza", "gemini", "opencode"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_replays_are_equal_to_the_byte(name: str, tmp_path: Path) -> None:
+    """In another folder each time, with the agents not on the PATH and no network but loopback."""
+    assert shutil.which("opencode", path=bare_path()) is None
+    assert shutil.which("gemini", path=bare_path()) is None
+    stored = (FOLDER / f"{name}.ipynb").read_bytes()
+    for number in range(REPLAYS):
+        folder = tmp_path / f"checkout-{number}"
+        folder.mkdir()
+        for file_name in (f"{name}.ipynb", f"{name}.cassette.jsonl"):
+            shutil.copy(FOLDER / file_name, folder)
+        env = {**without_agents(), "AGENTNB_CASSETTE": f"{name}.cassette.jsonl", "AGENTNB_CASSETTE_MODE": "replay"}
+        command = [*offline(), sys.executable, "-m", "nbconvert", *OPTIONS, f"{name}.ipynb"]
+        done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False, timeout=120)
+        assert done.returncode == 0, done.stderr
+        assert (folder / f"{name}.ipynb").read_bytes() == stored
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_of_the_machine_is_in_them(name: str) -> None:
+    """No temporary folder, no home, no address."""
+    text = (FOLDER / f"{name}.cassette.jsonl").read_text(encoding="utf-8")
+    text += (FOLDER / f"{name}.ipynb").read_text(encoding="utf-8")
+    assert [word for word in ("/" + "tmp", "/root", "/home/", "agentnb-record", "127.0.0.1") if word in text] == []
+    assert file.read(FOLDER / f"{name}.cassette.jsonl").turns >= 3

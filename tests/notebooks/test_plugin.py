@@ -1,0 +1,217 @@
+"""The pytest plugin: a notebook with a cassette beside it runs under every runner, with no agent installed."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from agentnb.cassette import file
+from tests.notebooks.recorded import CELLS, execute, notebook, record, run, stand_in, without_agents
+
+PYTEST = ("pytest", "-q", "-p", "no:cacheprovider", "-p", "no:asyncio")
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A recorded notebook."""
+    path = notebook(tmp_path_factory.mktemp("recorded") / "fit.ipynb", *CELLS)
+    record(path)
+    return path
+
+
+@pytest.fixture
+def recorded(original: Path, tmp_path: Path) -> Path:
+    """A copy of it, elsewhere; what the agent wrote when it was recorded is not there."""
+    for name in ("fit.ipynb", "fit.cassette.jsonl"):
+        shutil.copy(original.parent / name, tmp_path / name)
+    return tmp_path / "fit.ipynb"
+
+
+def reworded(path: Path, before: str, after: str) -> None:
+    """Change a prompt in the notebook."""
+    text = path.read_text(encoding="utf-8")
+    assert before in text
+    path.write_text(text.replace(before, after), encoding="utf-8")
+
+
+@pytest.mark.parametrize("options", [("--nbval",), ("--nbval-lax",), ("--nbmake",)])
+def test_runners_play_the_cassette(recorded: Path, options: tuple[str, ...]) -> None:
+    """The outputs are the stored ones, and what the agent wrote is written again."""
+    done = run(*PYTEST, *options, "fit.ipynb", cwd=recorded.parent)
+    assert done.returncode == 0, done.stdout
+    assert (recorded.parent / "report.txt").read_text(encoding="utf-8") == "The fit converged.\n"
+    assert "agentnb cassettes" not in done.stdout
+
+
+@pytest.mark.parametrize("options", [("--nbval",), ("--nbval-lax",), ("--nbmake",)])
+def test_a_changed_prompt_fails_with_the_diff(recorded: Path, options: tuple[str, ...]) -> None:
+    """Under every runner, also where outputs are not compared."""
+    reworded(recorded, "-t other Hello", "-t other Good evening")
+    done = run(*PYTEST, *options, "fit.ipynb", cwd=recorded.parent)
+    assert done.returncode == 1
+    assert "the prompt is not the recorded one" in done.stdout
+    assert "-Hello" in done.stdout
+    assert "+Good evening" in done.stdout
+
+
+def test_turns_that_no_cell_asks_for_are_named(recorded: Path) -> None:
+    """And with --agentnb-strict they fail the run."""
+    document = json.loads(recorded.read_text(encoding="utf-8"))
+    document["cells"] = document["cells"][:4]
+    recorded.write_text(json.dumps(document), encoding="utf-8")
+    done = run(*PYTEST, "--nbval", "fit.ipynb", cwd=recorded.parent)
+    assert done.returncode == 0, done.stdout
+    assert "turn 2 of session 2 was not asked for" in done.stdout
+    assert run(*PYTEST, "--nbval", "--agentnb-strict", "fit.ipynb", cwd=recorded.parent).returncode == 1
+
+
+@pytest.mark.parametrize("options", [("--nbval", "--dist", "loadfile"), ("--nbmake",)])
+def test_in_parallel(recorded: Path, options: tuple[str, ...]) -> None:
+    """Notebooks at the same time, each with its own cassette; what was not asked for comes from every worker."""
+    folder = recorded.parent
+    for name in ("one", "two", "three"):
+        (folder / name).mkdir()
+        for file_name in ("fit.ipynb", "fit.cassette.jsonl"):
+            shutil.copy(folder / file_name, folder / name / file_name.replace("fit", name))
+    reworded(folder / "two/two.ipynb", "What shall I do?", "/say What?")
+    done = run(*PYTEST, "-n", "2", *options, "one/one.ipynb", "two/two.ipynb", "three/three.ipynb", cwd=folder)
+    assert done.returncode == 1
+    assert "+/say What?" in done.stdout
+    assert "two/two.cassette.jsonl" in done.stdout.partition("agentnb cassettes")[2]
+    assert "one/one.cassette.jsonl" not in done.stdout.partition("agentnb cassettes")[2]
+    assert (folder / "one/report.txt").exists()
+    assert (folder / "three/report.txt").exists()
+
+
+def test_papermill_and_nbclient_in_a_test(recorded: Path) -> None:
+    """By the fixture `agentnb_replay`."""
+    (recorded.parent / "test_fit.py").write_text(
+        """
+import nbformat, papermill
+from nbclient import NotebookClient
+
+def test_papermill(agentnb_replay):
+    with agentnb_replay("fit.ipynb"):
+        done = papermill.execute_notebook("fit.ipynb", None, progress_bar=False)
+    assert "I wrote" in str(done.cells[1].outputs)
+
+def test_nbclient(agentnb_replay):
+    document = nbformat.read("fit.ipynb", as_version=4)
+    with agentnb_replay("fit.ipynb"):
+        NotebookClient(document).execute()
+    assert "I wrote" in str(document.cells[1].outputs)
+""",
+        encoding="utf-8",
+    )
+    done = run(*PYTEST, "test_fit.py", cwd=recorded.parent)
+    assert done.returncode == 0, done.stdout
+
+
+def test_nbconvert_by_the_environment(recorded: Path) -> None:
+    """Without pytest: the same bytes as stored."""
+    before = recorded.read_bytes()
+    done = execute(recorded, AGENTNB_CASSETTE="fit.cassette.jsonl", AGENTNB_CASSETTE_MODE="replay")
+    assert done.returncode == 0, done.stderr
+    assert recorded.read_bytes() == before
+
+
+def test_papermill_by_the_environment(recorded: Path) -> None:
+    """On the command line."""
+    env = {**without_agents(), "AGENTNB_CASSETTE": "fit.cassette.jsonl", "AGENTNB_CASSETTE_MODE": "replay"}
+    done = run("papermill", "--no-progress-bar", "fit.ipynb", "out.ipynb", cwd=recorded.parent, env=env)
+    assert done.returncode == 0, done.stderr
+    assert outputs(recorded.parent / "out.ipynb") == outputs(recorded)
+
+
+def outputs(path: Path) -> list[object]:
+    return [cell["outputs"] for cell in json.loads(path.read_bytes())["cells"]]
+
+
+def test_record_anew(recorded: Path) -> None:
+    """With the agent installed; the notebook itself is not changed."""
+    reworded(recorded, "-t other Hello", "-t other Good evening")
+    before = recorded.read_bytes()
+    env = stand_in(recorded.parent)
+    done = run(*PYTEST, "--nbmake", "--agentnb-record", "fit.ipynb", cwd=recorded.parent, env=env)
+    assert done.returncode == 0, done.stdout
+    assert recorded.read_bytes() == before
+    assert "Good evening" in (recorded.parent / "fit.cassette.jsonl").read_text(encoding="utf-8")
+    done = run(*PYTEST, "--nbmake", "fit.ipynb", cwd=recorded.parent)
+    assert done.returncode == 0, done.stdout
+
+
+def test_a_broken_cassette_fails_with_its_line(recorded: Path) -> None:
+    """And does not fall back to an agent."""
+    cassette = recorded.parent / "fit.cassette.jsonl"
+    data = cassette.read_bytes()
+    cassette.write_bytes(data[: len(data) // 2])
+    done = run(*PYTEST, "--nbmake", "fit.ipynb", cwd=recorded.parent)
+    assert done.returncode == 1
+    assert f"fit.cassette.jsonl:{data[: len(data) // 2].count(10) + 1}: the line is cut in the middle" in done.stdout
+
+
+def test_it_is_silent_where_it_is_not_used(tmp_path: Path) -> None:
+    """It imports nothing of agentnb's but itself, and says nothing."""
+    (tmp_path / "test_nothing.py").write_text(
+        """
+import sys
+def test_nothing():
+    loaded = {name for name in sys.modules if name.startswith("agentnb")}
+    assert loaded == {"agentnb", "agentnb.pytest_plugin"}
+    assert not {"msgspec", "IPython", "acp"} & set(sys.modules)
+""",
+        encoding="utf-8",
+    )
+    done = run(
+        *PYTEST, "-p", "no:nbval", "-p", "no:hypothesispytest", "-p", "no:anyio", "test_nothing.py", cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stdout
+    assert "agentnb" not in done.stdout
+
+
+def test_the_session_fixture_plays_the_tests_own_cassette(tmp_path: Path) -> None:
+    """Recorded with --agentnb-record, then played without the agent; the helpers say what a turn did."""
+    (tmp_path / "test_agent.py").write_text(
+        """
+import pytest
+from agentnb.testing import assert_files_written, assert_permissions, assert_text, assert_tool_calls
+
+@pytest.mark.parametrize("mode", ["allow", "deny"])
+def test_write(agentnb_session, mode):
+    session = agentnb_session("opencode", permissions=mode)
+    turn = session.prompt("/write notes.txt Words.").wait(60)
+    if mode == "allow":
+        assert_text(turn, contains="I wrote")
+        assert_tool_calls(turn, {"kind": "edit", "status": "completed"})
+        assert_files_written(turn, {"notes.txt": "Words.\\n"})
+        assert_permissions(turn, ("Write `notes.txt`", "allowed"))
+    else:
+        assert_files_written(turn, [])
+        assert_permissions(turn, ("Write `notes.txt`", "denied"))
+        with pytest.raises(AssertionError, match="did not say 'I wrote'"):
+            assert_text(turn, contains="I wrote")
+
+def test_built_in(agentnb_session):
+    turn = agentnb_session().prompt("/ask execute").wait(60)
+    assert turn.id.startswith("00000000-0000-4000-8000-")
+    assert_text(turn, matches="reject|chose|denied")
+""",
+        encoding="utf-8",
+    )
+    done = run(*PYTEST, "test_agent.py", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "there is no cassette for this test. Record it with the agent installed" in done.stdout
+    done = run(*PYTEST, "--agentnb-record", "test_agent.py", cwd=tmp_path, env=stand_in(tmp_path))
+    assert done.returncode == 0, done.stdout
+    cassettes = sorted((tmp_path / "cassettes/test_agent").iterdir())
+    assert [path.name for path in cassettes] == [
+        "test_built_in.cassette.jsonl", "test_write-allow.cassette.jsonl", "test_write-deny.cassette.jsonl",
+    ]  # fmt: skip
+    assert [file.read(path).turns for path in cassettes] == [1, 1, 1]
+    (tmp_path / "bin/opencode").unlink()
+    done = run(*PYTEST, "test_agent.py", cwd=tmp_path)
+    assert done.returncode == 0, done.stdout
+    assert "agentnb cassettes" not in done.stdout

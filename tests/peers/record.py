@@ -1,0 +1,101 @@
+"""Records the notebooks in tests/cassettes with the real agents, and the tutorial ``ci``.
+
+``python -m tests.peers.record [NAME ...]``
+
+Needs the agents from npm (``AGENTNB_PEERS``, else ``.cache/peers``) and the scripted model server of the reference
+data.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from tests.conftest import ROOT
+from tests.notebooks.recorded import execute, notebook
+from tests.peers.homes import gemini_environment, opencode_environment
+
+FOLDER = ROOT / "tests/cassettes"
+PEERS = Path(os.environ.get("AGENTNB_PEERS", ROOT / ".cache/peers"))
+SHARED = Path(os.environ.get("AGENTNB_SHARED", ROOT.parent / "shared"))
+TUTORIAL = ROOT / "notebooks/ci.ipynb"
+NAMES = ("eliza", "opencode", "gemini", "ci")
+ELIZA = (
+    "%load_ext agentnb",
+    "%agent --permissions allow /plan 3",
+    "%agent /write notes.txt The residuals are small.",
+    "%agent /run cat notes.txt",
+    "%agent /ask execute",
+    "%agent -t second --permissions deny /ask edit",
+    "%agent -t second Hello there",
+    "%agents",
+)
+REAL = (
+    "%load_ext agentnb",
+    "turn = %agent -a {agent} --permissions allow [[write shell text]] Write a file, then run a command.",
+    "[(call.kind, call.status) for call in turn.tool_calls]",
+    "%agent -a {agent} Just talk.",
+    "%agent -a {agent} -t careful --permissions deny [[shell text]] Run the command.",
+)
+
+
+def main(names: list[str]) -> None:
+    """Record what was named, by default everything."""
+    for name in names or NAMES:
+        with tempfile.TemporaryDirectory(prefix="agentnb-record-") as folder:
+            record(name, Path(folder))
+
+
+def record(name: str, folder: Path) -> None:
+    """Record one notebook with its agent; what is stored are the outputs of its replay."""
+    work = folder / "work"
+    work.mkdir()
+    path = work / f"{name}.ipynb"
+    if name == "ci":
+        document = json.loads(TUTORIAL.read_text(encoding="utf-8"))
+        fails = [cell for cell in document["cells"] if "raises-exception" in cell["metadata"].get("tags", ())]
+        document["cells"] = [cell for cell in document["cells"] if cell not in fails]  # what no recording has
+        path.write_text(json.dumps(document), encoding="utf-8")
+    else:
+        notebook(path, *(ELIZA if name == "eliza" else [cell.format(agent=name) for cell in REAL]))
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = int(probe.getsockname()[1])
+    place = "." if name == "ci" else str(work)  # the tutorial has a workspace of its own
+    server = [sys.executable, str(SHARED / "peers/fake_llm.py"), str(port), str(folder / "model.log"), place]
+    process = subprocess.Popen(server)
+    cassette = {"AGENTNB_CASSETTE": f"{name}.cassette.jsonl"}
+    try:
+        done = execute(path, **_environment(name, folder, port), **cassette, AGENTNB_CASSETTE_MODE="record")
+    finally:
+        process.terminate()
+        process.wait()
+    sys.stderr.write(done.stderr[-4000:])
+    for written in work.glob("*.txt"):
+        written.unlink()
+    done = execute(path, **cassette, AGENTNB_CASSETTE_MODE="replay")
+    sys.stderr.write(done.stderr[-4000:])
+    if name == "ci":
+        shutil.copy(work / "ci.cassette.jsonl", TUTORIAL.parent)
+        return
+    for file in work.glob(f"{name}.*"):
+        shutil.copy(file, FOLDER / file.name)
+    sys.stdout.write(json.dumps(sorted(file.name for file in work.iterdir())))
+
+
+def _environment(name: str, folder: Path, port: int) -> dict[str, str]:
+    if name == "eliza":
+        return {}
+    make = gemini_environment if name == "gemini" else opencode_environment
+    path = os.pathsep.join([str(PEERS / "node_modules/.bin"), os.environ["PATH"]])
+    return {**make(folder / "home", port), "PATH": path}
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

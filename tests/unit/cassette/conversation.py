@@ -1,0 +1,70 @@
+"""A conversation over a tap, as a client and an agent would have it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from agentnb.cassette.recorder import Recorder
+from agentnb.cassette.tap import WireTap
+
+HOME = "/home/ada"
+WORK = "/home/ada/fits"
+
+
+class Conversation:
+    """Speaks for both sides.
+
+    Args:
+        tap: Who listens.
+        cwd: The workspace of its sessions.
+    """
+
+    def __init__(self, tap: WireTap, cwd: str = WORK) -> None:
+        self.tap = tap
+        self.cwd = cwd
+        self._id = 0
+
+    def sent(self, **message: Any) -> None:
+        self.tap.sent(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+
+    def received(self, **message: Any) -> None:
+        self.tap.received(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+
+    def request(self, method: str, **params: Any) -> int:
+        self._id += 1
+        self.sent(id=self._id, method=method, params=params)
+        return self._id
+
+    def begin(self, session: str = "ses-abcdef") -> str:
+        self.received(id=self.request("initialize", protocolVersion=1), result={"protocolVersion": 1})
+        self.received(id=self.request("session/new", cwd=self.cwd, mcpServers=[]), result={"sessionId": session})
+        return session
+
+    def prompt(self, session: str, text: str, *blocks: Any) -> int:
+        return self.request("session/prompt", sessionId=session, prompt=[{"type": "text", "text": text}, *blocks])
+
+    def update(self, session: str, kind: str, **update: Any) -> None:
+        self.received(
+            method="session/update", params={"sessionId": session, "update": {"sessionUpdate": kind, **update}}
+        )
+
+    def says(self, session: str, *pieces: str) -> None:
+        for piece in pieces:
+            self.update(session, "agent_message_chunk", content={"type": "text", "text": piece})
+
+    def turn(self, session: str, prompt: str, *pieces: str) -> None:
+        request = self.prompt(session, prompt)
+        self.says(session, *pieces)
+        self.received(id=request, result={"stopReason": "end_turn"})
+
+
+def recorder(path: Path, **environment: str) -> Recorder:
+    """A recorder of somebody called Ada."""
+    return Recorder(path, environment, home=HOME)
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    """The lines of a cassette."""
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]

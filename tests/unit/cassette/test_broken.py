@@ -1,0 +1,125 @@
+"""Broken cassettes: the error names the file, the line, what is wrong and what to do."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from agentnb.cassette import file
+from agentnb.errors import CassetteBroken
+from tests.unit.cassette.conversation import Conversation, recorder
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A good cassette."""
+    path = tmp_path / "fits.cassette.jsonl"
+    recording = recorder(path)
+    talk = Conversation(recording.tap("someone"))
+    session = talk.begin()
+    talk.turn(session, "Hello", "Hi", " Ada")
+    talk.turn(session, "Bye", "Bye")
+    recording.close()
+    return path
+
+
+def broken(path: Path) -> str:
+    with pytest.raises(CassetteBroken) as caught:
+        file.read(path)
+    return str(caught.value)
+
+
+def rewrite(path: Path, number: int, line: str) -> None:
+    rows = path.read_text(encoding="utf-8").splitlines()
+    rows[number - 1] = line
+    path.write_text("\n".join(rows) + "\n", encoding="utf-8")
+
+
+def test_a_good_one_is_read(path: Path) -> None:
+    """Or these tests would prove nothing."""
+    assert file.read(path).turns == 2
+
+
+def test_every_cut_is_noticed(path: Path) -> None:
+    """At any byte, in a line or between two."""
+    data = path.read_bytes()
+    for end in range(0, len(data) - 1, 7):
+        path.write_bytes(data[:end])
+        message = broken(path)
+        assert message.startswith(f"{path}:")
+        assert "cut" in message or "empty" in message or "no cassette" in message
+
+
+def test_cut_in_half(path: Path) -> None:
+    """The line where it stops is named."""
+    data = path.read_bytes()
+    half = data[: len(data) // 2]
+    path.write_bytes(half)
+    assert broken(path).startswith(f"{path}:{half.count(10) + 1}: the line is cut in the middle.")
+
+
+def test_lines_that_are_missing_from_the_middle(path: Path) -> None:
+    """The end says how many there were."""
+    rows = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    path.write_text("".join(rows[:8] + rows[9:]), encoding="utf-8")
+    assert "lines are missing" in broken(path)
+
+
+@pytest.mark.parametrize("version", [0, 2, 99, "1", None])
+def test_an_unknown_version(path: Path, version: object) -> None:
+    """Newer ones need a newer agentnb."""
+    rewrite(path, 1, json.dumps({"cassette": version, "by": "someone"}))
+    message = broken(path)
+    assert message.startswith(f"{path}:1: ")
+    if version is not None:
+        assert f"version {version!r}; this agentnb reads version 1" in message
+        assert ("pip install --upgrade" in message) == (version in (2, 99))
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("{no json", "no JSON"),
+        ("[1, 2]", "no JSON object"),
+        ("null", "no JSON object"),
+        ("<<<<<<< HEAD", "merge conflict"),
+        ('{"from": "nobody", "method": "x"}', "no message of the agent"),
+        ('{"from": "agent", "method": 7}', "neither a method nor a result"),
+        ('{"from": "agent", "id": "x", "result": 1}', "no message of the agent"),
+        ('{"agent": 7}', "which agent or session"),
+        ('{"pace": "fast"}', "pace"),
+    ],
+)
+def test_a_bad_line(path: Path, line: str, says: str) -> None:
+    """Whatever is wrong with it."""
+    rewrite(path, 9, line)
+    message = broken(path)
+    assert message.startswith(f"{path}:9: ")
+    assert says in message
+
+
+def test_a_bad_rule(path: Path) -> None:
+    """A pattern that is none, a field that is none."""
+    rewrite(path, 1, json.dumps({"cassette": 1, "rules": [{"name": "x", "pattern": "("}]}))
+    assert broken(path).startswith(f"{path}:1: the pattern of the rule 'x' is no regular expression")
+    rewrite(path, 1, json.dumps({"cassette": 1, "rule": []}))
+    assert broken(path).startswith(f"{path}:1: the header cannot be read")
+
+
+def test_no_file_at_all(tmp_path: Path) -> None:
+    """It says how to make one."""
+    assert "there is no cassette" in broken(tmp_path / "none.jsonl")
+    assert "AGENTNB_CASSETTE_MODE=record" in broken(tmp_path / "none.jsonl")
+
+
+def test_something_else(tmp_path: Path) -> None:
+    """A file of another kind, an empty one, one that is no text."""
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"cells": []}\n', encoding="utf-8")
+    assert "this is no cassette" in broken(path)
+    path.write_bytes(b"")
+    assert "empty" in broken(path)
+    path.write_bytes(b"\xff\xfe\x00\n{}\n")
+    assert f"{path}:1: " in broken(path)

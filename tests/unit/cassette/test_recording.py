@@ -1,0 +1,180 @@
+"""Recording: what is said becomes lines that read well, differ little from run to run, and come back as they were."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agentnb.cassette import file
+from agentnb.cassette.blobs import LARGE, folder_of
+from agentnb.cassette.frame import Frame
+from agentnb.cassette.tape import Header, Rule
+from agentnb.errors import CassetteBroken
+from tests.unit.cassette.conversation import HOME, WORK, Conversation, lines, recorder
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "fits.cassette.jsonl"
+
+
+def test_a_session_is_its_lines_in_order(path: Path) -> None:
+    """A versioned header, the agent, the session, one message a line, the end."""
+    recording = recorder(path)
+    talk = Conversation(recording.tap("someone"))
+    talk.turn(talk.begin(), "Hello", "Hi", " Ada")
+    recording.close()
+    rows = lines(path)
+    assert rows[0]["cassette"] == 1
+    assert rows[1] == {"agent": "someone", "launch": 1}
+    assert [row.get("method") for row in rows if "pace" not in row] == [
+        None, None, "initialize", None, None, "session/new", None,
+        "session/prompt", "session/update", "session/update", None, None,
+    ]  # fmt: skip
+    assert rows[-1] == {"end": {"lines": len(rows)}}
+
+
+def test_what_differs_between_machines_is_marked(path: Path) -> None:
+    """The workspace, as a path, in a URL and without its root; the home; the session; also where a path is cut."""
+    recording = recorder(path)
+    talk = Conversation(recording.tap("someone"))
+    session = talk.begin("ses-0123456789")
+    request = talk.prompt(session, f"See {WORK}/a.csv, {HOME}/.bashrc and {WORK}2.")
+    talk.says(session, "In file://", WORK[:9], f"{WORK[9:]}/a.csv, or {WORK[1:]}/b, not /srv{WORK}.")
+    talk.received(id=request, result={"stopReason": "end_turn", "_meta": {"log": f"/var/{session}.log"}})
+    recording.close()
+    text = path.read_text(encoding="utf-8")
+    assert "See ⟦workspace⟧/a.csv, ⟦home⟧/.bashrc and ⟦home⟧/fits2." in text
+    assert '"In file://"' in text
+    assert '"⟦workspace⟧"' in text
+    assert "/a.csv, or ⟦workspace without root⟧/b, not /srv" in text
+    assert "/var/⟦session⟧.log" in text
+
+
+def test_the_agents_ids_are_counted(path: Path) -> None:
+    """So that a second recording of the same conversation is the same file."""
+    texts = []
+    for run in ("a81f", "77c6"):
+        recording = recorder(path)
+        talk = Conversation(recording.tap("someone"))
+        session = talk.begin(f"ses-{run}-{run}")
+        request = talk.prompt(session, "Do it")
+        talk.update(session, "tool_call", toolCallId=f"call_{run}", title="One", rawInput={"ref": f"call_{run}"})
+        talk.update(session, "agent_message_chunk", messageId=f"msg_{run}", content={"type": "text", "text": "ok"})
+        talk.received(id=request, result={"stopReason": "end_turn"})
+        recording.close()
+        texts.append([row for row in lines(path) if "pace" not in row and "end" not in row])
+    assert texts[0] == texts[1]
+    assert '"ref": "call-1"' in path.read_text(encoding="utf-8")
+
+
+def test_sessions_that_talk_at_once_are_kept_apart(path: Path) -> None:
+    """In the order in which they were opened, whoever talked first; updates may come before the session is known."""
+    orders = []
+    for order in ((0, 1), (1, 0)):
+        recording = recorder(path)
+        talk = Conversation(recording.tap("someone"))
+        talk.received(id=talk.request("initialize"), result={})
+        opening = [talk.request("session/new", cwd=WORK, mcpServers=[]) for _ in range(2)]
+        for number in order:
+            talk.update(f"ses-number-{number}", "available_commands_update", availableCommands=[{"name": str(number)}])
+            talk.received(id=opening[number], result={"sessionId": f"ses-number-{number}"})
+        requests = {number: talk.prompt(f"ses-number-{number}", f"I am {number}") for number in order}
+        for piece in "abc":
+            for number in order:
+                talk.says(f"ses-number-{number}", f"{piece}{number}")
+        for number in reversed(order):
+            talk.received(id=requests[number], result={"stopReason": "end_turn"})
+        recording.close()
+        cassette = file.read(path)
+        orders.append([[exchange.params for exchange in lane.exchanges] for lane in cassette.lanes])
+        assert [lane.session for lane in cassette.lanes] == [0, 1, 2]
+        assert ["a0", "b0", "c0"] == [
+            event.params["update"]["content"]["text"] for event in cassette.lanes[1].turns[0].before
+        ]
+    assert orders[0] == orders[1]
+
+
+def test_several_agents_are_in_one_cassette_by_name(path: Path) -> None:
+    """And several processes of one agent by their number."""
+    recording = recorder(path)
+    for name in ("zed", "ada", "zed"):
+        talk = Conversation(recording.tap(name))
+        talk.turn(talk.begin(), f"I am {name}", "Hi")
+    recording.close()
+    found = [(lane.agent, lane.launch, lane.session) for lane in file.read(path).lanes]
+    assert found == [("ada", 1, 0), ("ada", 1, 1), ("zed", 1, 0), ("zed", 1, 2), ("zed", 2, 0), ("zed", 2, 3)]
+
+
+def test_large_content_is_beside_it(path: Path) -> None:
+    """By its hash; what a recording no longer needs is removed, and what looks like a reference stays itself."""
+    for text in ("a" * LARGE, "b" * LARGE):
+        recording = recorder(path)
+        talk = Conversation(recording.tap("someone"))
+        session = talk.begin()
+        request = talk.prompt(session, "Look", {"type": "image", "mimeType": "image/png", "data": text})
+        talk.update(session, "tool_call", toolCallId="t", rawInput={"$file": "../../etc/passwd"})
+        talk.received(id=request, result={"stopReason": "end_turn"})
+        recording.close()
+        assert len(list(folder_of(path).iterdir())) == 1
+        assert max(map(len, path.read_text(encoding="utf-8").splitlines())) < 2000
+        turn = file.read(path).lanes[1].turns[0]
+        assert turn.params["prompt"][1]["data"] == text
+        assert turn.before[0].params["update"]["rawInput"] == {"$file": "../../etc/passwd"}
+
+
+def test_large_content_that_is_missing_or_changed_is_told(path: Path) -> None:
+    """With the line that needs it."""
+    recording = recorder(path)
+    talk = Conversation(recording.tap("someone"))
+    talk.turn(talk.begin(), "word " * LARGE, "ok")
+    recording.close()
+    blob = next(folder_of(path).iterdir())
+    number = next(n for n, row in enumerate(lines(path), 1) if blob.name in str(row))
+    blob.write_text("other", encoding="utf-8")
+    with pytest.raises(CassetteBroken, match=rf"{path}:{number}: its large content .* is not what was recorded"):
+        file.read(path)
+    blob.unlink()
+    with pytest.raises(CassetteBroken, match=rf"{path}:{number}: its large content .* is missing"):
+        file.read(path)
+
+
+def test_texts_come_back_exactly(path: Path) -> None:
+    """Even those that look like marks."""
+    said = "⟦home⟧ ⟦ ⟧ ⟦sign⟧ {{x}} \u2028 é 🎈"
+    recording = recorder(path)
+    talk = Conversation(recording.tap("someone"))
+    talk.turn(talk.begin(), said, "ok")
+    recording.close()
+    turn = file.read(path).lanes[1].turns[0]
+    assert Frame(WORK, home=HOME).fill(turn.params["prompt"][0]["text"]) == said
+
+
+def test_the_rules_of_a_cassette_outlive_a_new_recording(path: Path) -> None:
+    """They are the user's to change."""
+    recording = recorder(path)
+    talk = Conversation(recording.tap("someone"))
+    talk.turn(talk.begin(), "Hello", "Hi")
+    recording.close()
+    cassette = file.read(path)
+    cassette.header = Header(rules=(Rule("run", r"run \d+"),), answers="outcome")
+    file.write(path, cassette)
+    recording = recorder(path)
+    talk = Conversation(recording.tap("someone"))
+    talk.turn(talk.begin(), "Hello again", "Hi")
+    recording.close()
+    assert file.read(path).header == cassette.header
+
+
+def test_noise_between_messages_is_not_recorded(path: Path) -> None:
+    """Stray lines are no messages; answers to nothing are nothing."""
+    recording = recorder(path)
+    tap = recording.tap("someone")
+    talk = Conversation(tap)
+    session = talk.begin()
+    tap.received(b'warning: deprecated\nnull\n[1]\n{"jsonrpc":"2.0","id":99,"result":1}\n')
+    talk.turn(session, "Hello", "Hi")
+    recording.close()
+    assert "deprecated" not in path.read_text(encoding="utf-8")
+    assert file.read(path).turns == 1

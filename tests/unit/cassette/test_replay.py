@@ -1,0 +1,313 @@
+"""Replaying: a cassette is an ACP agent, also to the official SDK's client."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import acp
+import pytest
+
+from agentnb.cassette import file
+from tests.unit.cassette.conversation import Conversation, recorder
+from tests.unit.eliza.patient import COMMAND, ROOT, Patient, environment, visit
+
+PROMPTS = ("Hello", "/ask execute", "/read a.txt", "/write b.txt New words.", "/run echo hello", "/form", "/plan 2")
+AGENTNB = (sys.executable, "-m", "agentnb")
+
+
+@asynccontextmanager
+async def recording(path: Path) -> AsyncIterator[Patient]:
+    """A client that talks with eliza through the recording proxy."""
+    async with visit(command=(*AGENTNB, "record", "--name", "eliza", str(path), "--", *COMMAND)) as patient:
+        patient.files["/work/a.txt"] = "one\ntwo\n"
+        patient.answers = {"name": "Ada"}
+        yield patient
+
+
+@asynccontextmanager
+async def replaying(path: Path, *options: str, report: Path | None = None) -> AsyncIterator[Patient]:
+    """A client that talks with the cassette."""
+    env = {"AGENTNB_CASSETTE_REPORT": str(report)} if report else {}
+    async with visit(command=(*AGENTNB, "replay", str(path), *options), env=env) as patient:
+        patient.files["/work/a.txt"] = "one\ntwo\n"
+        patient.answers = {"name": "Ada"}
+        yield patient
+
+
+def heard(patient: Patient, session: str) -> list[tuple[str, object]]:
+    """All that was said in a session, without the ids that a replay counts."""
+    rows = [
+        update.model_dump(exclude_none=True, exclude={"tool_call_id"}) for _, update in patient.updates if _ == session
+    ]
+    return [(row["session_update"], row) for row in rows]
+
+
+@pytest.fixture(scope="module")
+def cassette(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[tuple[str, object]]]:
+    """A recorded session with one of everything, and what its client heard."""
+    path = tmp_path_factory.mktemp("cassette") / "all.cassette.jsonl"
+
+    async def record() -> list[tuple[str, object]]:
+        async with recording(path) as patient:
+            session = await patient.session()
+            for prompt in PROMPTS:
+                await patient.prompt(session, prompt)
+            return heard(patient, session)
+
+    said = asyncio.run(record())
+    assert file.read(path).turns == len(PROMPTS)
+    return path, said
+
+
+async def test_a_client_hears_the_same(cassette: tuple[Path, list[tuple[str, object]]]) -> None:
+    """Every update, in order; and is asked the same."""
+    path, said = cassette
+    async with replaying(path) as patient:
+        session = await patient.session()
+        for prompt in PROMPTS:
+            answer = await patient.prompt(session, prompt)
+            assert answer.stop_reason == "end_turn"
+        assert heard(patient, session) == said
+        assert patient.files["/work/b.txt"] == "New words.\n"
+        assert [call[0] for call in patient.calls] == ["create", "wait", "release"]
+        assert len(patient.asked) == 2
+
+
+async def test_another_workspace_is_written_to_today(cassette: tuple[Path, list[tuple[str, object]]]) -> None:
+    """What was `/work` is what the client says today."""
+    async with replaying(cassette[0]) as patient:
+        patient.files["/else/where/a.txt"] = "one\ntwo\n"
+        session = await patient.session("/else/where")
+        for prompt in PROMPTS[:4]:
+            await patient.prompt(session, prompt)
+        assert patient.files["/else/where/b.txt"] == "New words.\n"
+        assert "/work" not in str(patient.updates)
+
+
+async def test_another_prompt_fails_with_a_diff(cassette: tuple[Path, list[tuple[str, object]]]) -> None:
+    """It says which turn, what was recorded, what was asked, and how to record again."""
+    async with replaying(cassette[0]) as patient:
+        session = await patient.session()
+        await patient.prompt(session, PROMPTS[0])
+        with pytest.raises(acp.RequestError) as caught:
+            await patient.prompt(session, "/ask read")
+        message = str(caught.value)
+        assert message.startswith("Session 1 with eliza, turn 2: the prompt is not the recorded one.")
+        assert "--- recorded\n+++ today\n" in message
+        assert "-/ask execute\n+/ask read\n" in message
+        assert "AGENTNB_CASSETTE_MODE=record" in message
+        await patient.prompt(session, PROMPTS[1])
+
+
+async def test_a_prompt_out_of_turn_is_told_where_it_is(cassette: tuple[Path, list[tuple[str, object]]]) -> None:
+    """Turns are not skipped: what the agent says hangs on what was said before."""
+    async with replaying(cassette[0]) as patient:
+        session = await patient.session()
+        with pytest.raises(acp.RequestError, match="It is recorded as turn 3"):
+            await patient.prompt(session, PROMPTS[2])
+
+
+async def test_another_attachment_fails_with_a_diff(tmp_path: Path) -> None:
+    """Mentions are a part of the prompt."""
+    path = tmp_path / "a.cassette.jsonl"
+    link = acp.resource_link_block("df", "file:///work/df.csv")
+    async with recording(path) as patient:
+        await patient.prompt(await patient.session(), "Look", link)
+    async with replaying(path) as patient:
+        with pytest.raises(acp.RequestError, match=r"-@ df \(file://.*/df.csv\)"):
+            await patient.prompt(await patient.session(), "Look")
+    async with replaying(path) as patient:
+        await patient.prompt(await patient.session(), "Look", link)
+
+
+async def test_more_turns_or_sessions_than_recorded_fail(tmp_path: Path) -> None:
+    """With the number that was recorded."""
+    path = tmp_path / "a.cassette.jsonl"
+    async with recording(path) as patient:
+        await patient.prompt(await patient.session(), "Hello")
+    async with replaying(path) as patient:
+        session = await patient.session()
+        await patient.prompt(session, "Hello")
+        with pytest.raises(acp.RequestError, match="turn 2: the recording ends after 1"):
+            await patient.prompt(session, "Hello")
+        with pytest.raises(acp.RequestError, match="holds 1 × session/new with eliza, and this is one more"):
+            await patient.session()
+
+
+async def test_a_permission_that_is_denied_today_fails_the_turn(
+    cassette: tuple[Path, list[tuple[str, object]]],
+) -> None:
+    """The agent went on as if it were allowed: that would be a lie today."""
+    async with replaying(cassette[0]) as patient:
+        patient.choice = "reject_once"
+        session = await patient.session()
+        await patient.prompt(session, PROMPTS[0])
+        with pytest.raises(acp.RequestError, match="recorded was `allowed`, today it is `rejected`"):
+            await patient.prompt(session, PROMPTS[1])
+
+
+async def test_a_file_that_changed_fails_the_turn(cassette: tuple[Path, list[tuple[str, object]]]) -> None:
+    """The agent has read another one."""
+    async with replaying(cassette[0]) as patient:
+        patient.files["/work/a.txt"] = "one\nthree\n"
+        session = await patient.session()
+        for prompt in PROMPTS[:2]:
+            await patient.prompt(session, prompt)
+        with pytest.raises(acp.RequestError, match=r"the file is not what it was\.\n(?s:.*)-two\n\+three"):
+            await patient.prompt(session, PROMPTS[2])
+
+
+async def test_dates_and_ids_in_prompts_may_differ(tmp_path: Path) -> None:
+    """By the rules in the header; what no rule names may not."""
+    path = tmp_path / "a.cassette.jsonl"
+    async with recording(path) as patient:
+        await patient.prompt(
+            await patient.session(), "As of 2026-11-21T10:30:48Z, 6f1c0a52-93a4-4c1e-8d57-2b7f6a0e9c11, run 7"
+        )
+    today = "As of 2031-01-02T03:04:05.678+01:00, 00000000-0000-4000-8000-000000000000, run"
+    async with replaying(path) as patient:
+        await patient.prompt(await patient.session(), f"{today} 7")
+    async with replaying(path) as patient:
+        with pytest.raises(acp.RequestError, match="run 8"):
+            await patient.prompt(await patient.session(), f"{today} 8")
+
+
+async def test_sessions_are_known_by_their_first_prompt(tmp_path: Path) -> None:
+    """Whichever is opened first and whichever talks first."""
+    path = tmp_path / "a.cassette.jsonl"
+    async with recording(path) as patient:
+        for name in ("Ada", "Bob"):
+            session = await patient.session()
+            await patient.prompt(session, f"I am {name}")
+            await patient.prompt(session, f"/say I listen to {name}")
+    async with replaying(path) as patient:
+        sessions = {name: await patient.session() for name in ("Bob", "Ada")}
+        await asyncio.gather(*(patient.prompt(sessions[name], f"I am {name}") for name in sessions))
+        await asyncio.gather(*(patient.prompt(sessions[name], f"/say I listen to {name}") for name in sessions))
+        for name, session in sessions.items():
+            assert patient.text(session).endswith(f"I listen to {name}")
+
+
+async def test_a_cancelled_turn_is_cancelled_again(tmp_path: Path) -> None:
+    """And one that was not recorded so ends at once when it is cancelled today."""
+    path = tmp_path / "a.cassette.jsonl"
+    async with recording(path) as patient:
+        session = await patient.session()
+        hanging = asyncio.ensure_future(patient.prompt(session, "/hang"))
+        await patient.until(lambda: "silent" in patient.text(session))
+        await patient.connection.cancel(session_id=session)
+        assert (await hanging).stop_reason == "cancelled"
+        await patient.prompt(session, "/slow 5 200")
+    async with replaying(path, "--pace", "recorded") as patient:
+        session = await patient.session()
+        hanging = asyncio.ensure_future(patient.prompt(session, "/hang"))
+        await patient.until(lambda: "silent" in patient.text(session))
+        assert not hanging.done()
+        await patient.connection.cancel(session_id=session)
+        assert (await hanging).stop_reason == "cancelled"
+        slow = asyncio.ensure_future(patient.prompt(session, "/slow 5 200"))
+        before = len(patient.chunks(session))
+        await patient.until(lambda: len(patient.chunks(session)) > before)
+        await patient.connection.cancel(session_id=session)
+        assert (await slow).stop_reason == "cancelled"
+
+
+async def test_a_crash_is_a_crash_again(tmp_path: Path) -> None:
+    """The player ends where the agent did."""
+    path = tmp_path / "a.cassette.jsonl"
+    async with recording(path) as patient:
+        session = await patient.session()
+        with pytest.raises(ConnectionError):
+            await patient.prompt(session, "/crash")
+        await patient.process.wait()
+    async with replaying(path) as patient:
+        session = await patient.session()
+        with pytest.raises(ConnectionError):
+            await patient.prompt(session, "/crash")
+        assert "nice to meet you" in patient.text(session)
+        assert await patient.process.wait() == 1
+
+
+async def test_settings_are_replayed_and_compared(tmp_path: Path) -> None:
+    """A mode that was set then must be set now, and to the same."""
+    path = tmp_path / "a.cassette.jsonl"
+    async with recording(path) as patient:
+        session = await patient.session()
+        await patient.connection.set_session_mode(session_id=session, mode_id="plain")
+        await patient.prompt(session, "Echo")
+    async with replaying(path) as patient:
+        session = await patient.session()
+        with pytest.raises(acp.RequestError, match="before it session/set_mode was recorded"):
+            await patient.prompt(session, "Echo")
+        with pytest.raises(acp.RequestError, match="session/set_mode is not as recorded"):
+            await patient.connection.set_session_mode(session_id=session, mode_id="doctor")
+        await patient.connection.set_session_mode(session_id=session, mode_id="plain")
+        await patient.prompt(session, "Echo")
+        assert patient.text(session) == "Echo"
+
+
+def play(path: Path, *messages: dict[str, object]) -> subprocess.CompletedProcess[str]:
+    """The player's whole life for a client that only writes."""
+    lines = "".join(json.dumps({"jsonrpc": "2.0", **message}) + "\n" for message in messages)
+    command = [*AGENTNB, "replay", str(path)]
+    env = {**os.environ, **environment()}
+    return subprocess.run(
+        command, input=lines, capture_output=True, text=True, check=False, env=env, cwd=ROOT, timeout=60
+    )
+
+
+def test_turns_that_nobody_asked_for_are_named(cassette: tuple[Path, list[tuple[str, object]]]) -> None:
+    """On stderr, with their lines; that is no failure."""
+    done = play(cassette[0], {"id": 1, "method": "initialize", "params": {}})
+    assert done.returncode == 0
+    said = done.stderr.splitlines()
+    assert len(said) == len(PROMPTS)
+    assert "turn 1 of session 1 was not asked for" in said[0]
+    assert f"{cassette[0]}:" in said[0]
+
+
+def test_a_broken_cassette_is_told_to_the_client_and_on_stderr(tmp_path: Path) -> None:
+    """Neither hangs."""
+    path = tmp_path / "a.cassette.jsonl"
+    path.write_text('{"cassette": 7}\n', encoding="utf-8")
+    done = play(path, {"id": 1, "method": "initialize", "params": {}})
+    assert done.returncode == 1
+    assert "version 7" in done.stderr
+    assert "version 7" in json.loads(done.stdout)["error"]["message"]
+
+
+def test_a_recording_that_stops_within_a_turn_says_so(tmp_path: Path) -> None:
+    """The kernel was killed while it was recorded."""
+    path = tmp_path / "a.cassette.jsonl"
+    recorded = recorder(path)
+    talk = Conversation(recorded.tap("someone"))
+    session = talk.begin()
+    talk.prompt(session, "Hello")
+    talk.says(session, "Hel")
+    recorded.close()
+    prompt = {"sessionId": "cassette-1", "prompt": [{"type": "text", "text": "Hello"}]}
+    done = play(
+        path,
+        {"id": 1, "method": "session/new", "params": {"cwd": "/w", "mcpServers": []}},
+        {"id": 2, "method": "session/prompt", "params": prompt},
+    )
+    assert "stops within turn 1" in json.loads(done.stdout.splitlines()[-1])["error"]["message"]
+
+
+def test_a_program_that_is_not_there_cannot_be_recorded(tmp_path: Path) -> None:
+    """The shell's exit code, no cassette."""
+    path = tmp_path / "a.cassette.jsonl"
+    command = [*AGENTNB, "record", str(path), "--", "no-such-agent-here"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT, stdin=subprocess.DEVNULL)
+    assert done.returncode == 127
+    assert "no-such-agent-here cannot be started" in done.stderr
+    assert not path.exists()
+    done = subprocess.run([*AGENTNB, "record", str(path)], capture_output=True, text=True, check=False, cwd=ROOT)
+    assert done.returncode == 2

@@ -1,0 +1,115 @@
+"""The switch: the environment decides what a whole process does, and `%agents record` what it does from now on."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from agentnb.agent.catalog import find
+from agentnb.cassette import file
+from agentnb.cassette.switch import Switch
+from agentnb.errors import CassetteBroken, UsageError
+from tests.conftest import ROOT
+
+TALK = """
+import sys, agentnb
+from pathlib import Path
+sessions = [agentnb.start(cwd=sys.argv[1], permissions=mode) for mode in ("allow", "deny")]
+turns = [session.prompt(f"/write {number}.txt Words.") for number, session in enumerate(sessions)]
+turns += [session.prompt(words) for session, words in zip(sessions, sys.argv[2:])]
+for turn in turns:
+    turn.wait(60)
+    print(turn.text if turn.error is None else f"{turn.error.error_type}: {turn.error.message}")
+print(sorted(path.name for path in Path(sys.argv[1]).iterdir()))
+"""
+
+
+def talk(folder: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Two tabs of one process, one of which may write."""
+    work = folder / "work"
+    work.mkdir(exist_ok=True)
+    for old in work.iterdir():
+        old.unlink()
+    env = {**os.environ, "AGENTNB_CASSETTE": str(folder / "two.cassette.jsonl"), **environment}
+    command = [sys.executable, "-c", TALK, str(work), *(words or ("Hello", "Goodbye"))]
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=env, cwd=ROOT, timeout=120)
+
+
+def test_auto_records_and_then_replays(tmp_path: Path) -> None:
+    """The second time nobody needs to be installed; what is allowed is done again, what is denied is not."""
+    first = talk(tmp_path)
+    assert first.returncode == 0, first.stderr
+    path = tmp_path / "two.cassette.jsonl"
+    data = path.read_bytes()
+    assert file.read(path).turns == 4
+    second = talk(tmp_path)
+    assert second.stdout == first.stdout
+    assert "['0.txt']" in second.stdout
+    assert path.read_bytes() == data
+    assert second.stderr == first.stderr == ""
+
+
+def test_another_prompt_is_an_error_of_its_own_class(tmp_path: Path) -> None:
+    """With the diff; the other tab goes on."""
+    talk(tmp_path)
+    done = talk(tmp_path, "Hello", "Good evening", AGENTNB_CASSETTE_MODE="replay")
+    assert "CassetteMismatch: Session 2 with eliza, turn 2: the prompt is not the recorded one." in done.stdout
+    assert "-Goodbye\n+Good evening\n" in done.stdout
+    assert "Hello. I am eliza." in done.stdout
+
+
+def test_record_records_anew_and_off_does_nothing(tmp_path: Path) -> None:
+    """Whatever is there."""
+    path = tmp_path / "two.cassette.jsonl"
+    talk(tmp_path, AGENTNB_CASSETTE_MODE="off")
+    assert not path.exists()
+    talk(tmp_path)
+    talk(tmp_path, "Good morning", AGENTNB_CASSETTE_MODE="record")
+    assert file.read(path).turns == 3
+    assert "AgentStartFailed" not in talk(tmp_path, "Anything", AGENTNB_CASSETTE_MODE="off").stdout
+
+
+def test_a_session_needs_no_agent_to_be_replayed(tmp_path: Path) -> None:
+    """Neither its program on the PATH nor its environment."""
+    switch = Switch({"AGENTNB_CASSETTE": str(tmp_path / "a.jsonl"), "AGENTNB_CASSETTE_MODE": "auto"})
+    (tmp_path / "a.jsonl").touch()
+    spec = find("claude")
+    assert switch.standing_in(spec).command[0] == sys.executable
+    launched = [switch.launching(spec, {})[0].command for _ in range(2)]
+    assert [command[command.index("--launch") + 1] for command in launched] == ["1", "2"]
+
+
+def test_replay_demands_a_cassette(tmp_path: Path) -> None:
+    """It says how to make one."""
+    path = tmp_path / "none.jsonl"
+    switch = Switch({"AGENTNB_CASSETTE": str(path), "AGENTNB_CASSETTE_MODE": "replay"})
+    with pytest.raises(CassetteBroken, match=r"replay demands one\. Record it again"):
+        switch.standing_in(find("eliza"))
+
+
+@pytest.mark.parametrize(("name", "value"), [("AGENTNB_CASSETTE_MODE", "play"), ("AGENTNB_CASSETTE_PACE", "slow")])
+def test_a_word_that_is_none(name: str, value: str, tmp_path: Path) -> None:
+    """It names those that are."""
+    (tmp_path / "a.jsonl").touch()
+    switch = Switch({"AGENTNB_CASSETTE": str(tmp_path / "a.jsonl"), name: value})
+    with pytest.raises(UsageError, match=f"{name}='{value}' is none of"):
+        switch.launching(find("eliza"), {})
+
+
+def test_recording_can_be_begun_and_ended(tmp_path: Path) -> None:
+    """Once at a time."""
+    switch = Switch({})
+    spec = find("eliza")
+    assert switch.launching(spec, {}) == (spec, None)
+    switch.record(tmp_path / "a.jsonl")
+    assert switch.launching(spec, {})[1] is not None
+    with pytest.raises(UsageError, match="is being recorded already"):
+        switch.record(tmp_path / "b.jsonl")
+    assert switch.stop() == (tmp_path / "a.jsonl", 0)
+    with pytest.raises(UsageError, match="Nothing is being recorded"):
+        switch.stop()
+    assert switch.launching(spec, {}) == (spec, None)

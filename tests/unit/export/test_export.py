@@ -1,0 +1,220 @@
+"""Export: every form of a notebook and of a cassette; and a page that can do nothing, whatever is in it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import nbformat
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentnb.errors import CassetteBroken, UnknownSession, UsageError
+from agentnb.export.document import Document, Entry
+from agentnb.export.documents import FORMS, exported
+from agentnb.export.page import markdown, page
+from agentnb.export.sources import find
+from tests.conftest import ROOT
+
+NOTEBOOK = ROOT / "notebooks/quickstart.ipynb"
+CASSETTE = ROOT / "tests/cassettes/opencode.cassette.jsonl"
+PROSE = {
+    "html", "head", "meta", "title", "style", "body", "main", "h1", "h2", "h3", "h4", "h5", "h6", "section", "p", "pre",
+    "code", "details", "summary", "ul", "ol", "li", "blockquote", "strong", "em", "s", "a", "img", "table", "thead",
+    "tbody", "tr", "th", "td", "hr", "br", "b", "i", "sub", "sup", "kbd",
+}  # fmt: skip
+HOSTILE = (
+    "<script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    "<details open ontoggle=alert(1)><summary>x</summary></details>",
+    "<svg><script>alert(1)</script></svg>",
+    "<iframe srcdoc='<script>alert(1)</script>'></iframe>",
+    "[x](javascript:alert(1))",
+    "[x](JaVaScRiPt:alert(1))",
+    "[x](java%0ascript:alert(1))",
+    "[x](data:text/html;base64,PHNjcmlwdD4=)",
+    "![x](https://tracker.example/pixel.png)",
+    "![x](data:image/svg+xml;base64,PHN2Zz4=)",
+    "<a href='javascript:alert(1)'>x</a>",
+    "</main></body><script>alert(1)</script>",
+    "</details></details></section><form action=//evil><button>x",
+    "<style>@import '//evil'</style>",
+    "<meta http-equiv=refresh content='0;url=//evil'>",
+    "<base href=//evil>",
+    "<!-- --><script>alert(1)</script><!-- -->",
+    "<![CDATA[<script>alert(1)</script>]]>",
+    "<details\n><script\n>alert(1)</script\n></details>",
+    "```html\n</code></pre><script>alert(1)</script>\n```",
+    "`</code><script>alert(1)</script>`",
+    "| a |\n|---|\n| <script>alert(1)</script> |",
+    "<p/onclick=alert(1)>x",
+    "&#60;script&#62;alert(1)&#60;/script&#62;",
+    "[x]: javascript:alert(1)\n\n[x]",
+    '[x](https://a "\\" onmouseover=\\"alert(1)")',
+    "\x00<scr\x00ipt>alert(1)</scr\x00ipt>",
+)
+
+
+class Inspector(HTMLParser):
+    """Notes what of a page could do anything."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.wrong: list[str] = []
+        self.open: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in PROSE:
+            self.wrong.append(f"<{tag}>")
+        for name, value in attrs:
+            if not self._is_harmless(tag, name, value or ""):
+                self.wrong.append(f"<{tag} {name}={value!r}>")
+        if tag not in ("meta", "img", "br", "hr"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if not self.open or self.open.pop() != tag:
+            self.wrong.append(f"</{tag}> out of place")
+
+    @staticmethod
+    def _is_harmless(tag: str, name: str, value: str) -> bool:
+        if tag == "a":
+            return (name == "href" and value.startswith(("http://", "https://", "mailto:"))) or name == "title"
+        if tag == "img":
+            return name in ("alt", "title") or (name == "src" and value.startswith("data:image/png;base64,"))
+        if tag == "meta":
+            return name in ("charset", "http-equiv", "content", "name")
+        return name in ("class", "lang", "start")
+
+
+def inspect(html: str) -> list[str]:
+    inspector = Inspector()
+    inspector.feed(html)
+    inspector.close()
+    return inspector.wrong + [f"<{tag}> left open" for tag in inspector.open]
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("source", [NOTEBOOK, CASSETTE], ids=["notebook", "cassette"])
+def test_every_form_has_prompts_and_answers(source: Path, form: str) -> None:
+    """Whatever it comes from."""
+    text = exported(find(str(source)), form)
+    assert ("Just talk." if source == CASSETTE else "%agent") in text
+    assert ("hello from the fake model" if source == CASSETTE else "eliza") in text
+    assert "allowed: Allow once" in text or source == NOTEBOOK
+
+
+def test_a_cassettes_permissions_and_endings_are_told(tmp_path: Path) -> None:
+    """As in the cell."""
+    document = find(str(CASSETTE))
+    answers = [entry for entry in document.entries if entry.kind == "answer"]
+    assert [entry.stop_reason for entry in answers] == ["end_turn"] * 3
+    assert "denied: Reject" in answers[2].source
+    assert [entry.tab for entry in answers] == ["session 1", "session 1", "session 2"]
+    assert "/recorded/workspace" not in "".join(entry.source for entry in document.entries)
+
+
+def test_the_notebook_of_a_cassette_is_valid() -> None:
+    """A cell for each prompt, its answer stored."""
+    document = nbformat.reads(exported(find(str(CASSETTE)), "ipynb"), as_version=4)
+    nbformat.validate(document)
+    assert [cell.source.split("\n")[0] for cell in document.cells] == [
+        '%%agent -a "opencode" -t "session 1"', '%%agent -a "opencode" -t "session 1"',
+        '%%agent -a "opencode" -t "session 2"',
+    ]  # fmt: skip
+    assert all("text/markdown" in cell.outputs[0].data for cell in document.cells)
+
+
+def test_a_notebook_stays_itself() -> None:
+    """As a notebook."""
+    assert json.loads(exported(find(str(NOTEBOOK)), "ipynb")) == json.loads(NOTEBOOK.read_text(encoding="utf-8"))
+
+
+def test_json_lines_are_entries() -> None:
+    """One each, in order."""
+    rows = [json.loads(line) for line in exported(find(str(CASSETTE)), "jsonl").splitlines()]
+    assert [row["kind"] for row in rows] == ["prompt", "answer"] * 3
+
+
+@pytest.mark.parametrize("hostile", HOSTILE)
+@pytest.mark.parametrize("kind", ["text", "answer", "prompt", "code", "output", "error"])
+def test_a_page_can_do_nothing(hostile: str, kind: str) -> None:
+    """Nothing but prose is left of it, and what was open is closed."""
+    entry = Entry(kind=kind, source=f"Before\n\n{hostile}\n\nAfter", agent=hostile, tab=hostile, images=(hostile,))  # type: ignore[arg-type]
+    html = page(Document(title=hostile, entries=(entry, entry)))
+    assert inspect(html) == []
+    assert html.count("After") == 2
+
+
+@given(st.text(alphabet="<>&\"'`/=[](){}!#|-~* \nadeistumry:;0x\\", max_size=60))
+def test_no_text_at_all_breaks_out(text: str) -> None:
+    """Signs in any order."""
+    assert inspect(markdown(text)) == []
+
+
+def test_the_pages_policy_allows_nothing_but_its_style() -> None:
+    """And it names no address."""
+    html = page(find(str(NOTEBOOK)))
+    policy = html.partition('Content-Security-Policy" content="')[2].partition('"')[0]
+    assert policy.startswith("default-src 'none'; style-src 'sha256-")
+    assert "script-src" not in policy
+    assert "unsafe" not in policy
+    assert "<link" not in html
+
+
+def test_what_cannot_be_exported_says_why(tmp_path: Path) -> None:
+    """No such thing, something else, something broken."""
+    with pytest.raises(UnknownSession, match="no file and no session"):
+        find("nothing-of-that-name")
+    other = tmp_path / "a.txt"
+    other.write_text("x", encoding="utf-8")
+    with pytest.raises(UsageError, match="neither a notebook nor a cassette"):
+        find(str(other))
+    broken = tmp_path / "a.ipynb"
+    broken.write_text('{"cells": 7}', encoding="utf-8")
+    with pytest.raises(UsageError, match="is no notebook"):
+        find(str(broken))
+    cut = tmp_path / "a.cassette.jsonl"
+    cut.write_bytes(CASSETTE.read_bytes()[:999])
+    with pytest.raises(CassetteBroken, match="cut"):
+        find(str(cut))
+
+
+TALK = """
+import sys, agentnb
+session = agentnb.start(cwd=sys.argv[1], permissions="allow", title="Kept")
+session.prompt("/write kept.txt Words.").wait(60)
+print(session.tab_id)
+session.close()
+"""
+
+
+def test_a_session_that_was_kept(tmp_path: Path) -> None:
+    """By the beginning of its id, from another process."""
+    env = {**os.environ, "AGENTNB_LOG": str(tmp_path / "log.db")}
+    command = [sys.executable, "-c", TALK, str(tmp_path)]
+    tab = subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT, env=env).stdout.strip()
+    command = [sys.executable, "-m", "agentnb", "export", tab[:8]]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, cwd=ROOT, env=env)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("# Kept\n")
+    assert "/write kept.txt Words." in done.stdout
+    assert "I wrote `kept.txt`" in done.stdout
+    assert str(tmp_path) not in done.stdout
+
+
+def test_on_the_command_line(tmp_path: Path) -> None:
+    """To a file or to stdout; exit code 1 where it cannot."""
+    command = [sys.executable, "-m", "agentnb", "export", str(CASSETTE)]
+    done = subprocess.run([*command, "--to", "html", "--output", str(tmp_path / "a.html")], check=True, cwd=ROOT)
+    assert (tmp_path / "a.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+    done = subprocess.run(command, check=True, capture_output=True, cwd=ROOT)
+    assert done.stdout.decode().startswith("# opencode\n")
+    failed = subprocess.run([*command[:-1], "nothing"], check=False, capture_output=True, text=True, cwd=ROOT)
+    assert failed.returncode == 1
+    assert failed.stderr.startswith("agentnb: There is no file and no session called 'nothing'.")
