@@ -19,9 +19,16 @@ export const cssText = {
 
 /**
  * Only marked's lexer is used, but its module makes a whole `Marked` when loaded, which keeps parser and renderers in
- * the bundle. Without that tail they are dropped, and with them two options that we do not use. When a new version
+ * the bundle. Without that tail they are dropped, and with them the options that we do not use. When a new version
  * looks different, everything stays in.
  */
+const FIXED = Object.entries({
+  pedantic: "false",
+  breaks: "false",
+  gfm: "true",
+  extensions: "undefined",
+  silent: "false",
+});
 export const lexerOnly = {
   name: "lexer-only",
   setup(context) {
@@ -30,8 +37,9 @@ export const lexerOnly = {
       const tail = /var (\w+)=new \w+;function (\w+)\(\w+,\w+\)\{return \1\.parse\(/.exec(source);
       const lexer = /(\w+) as Lexer/.exec(source)?.[1];
       if (!tail || !lexer) return { contents: source };
-      const used = source.slice(0, tail.index).replaceAll("this.options.pedantic", "false");
-      return { contents: `${used.replaceAll("this.options.extensions", "undefined")}export{${lexer} as Lexer};` };
+      let used = source.slice(0, tail.index).replace(/(={normal:\w+,gfm:\w+)(?:,breaks:\w+)?,pedantic:\w+}/g, "$1}");
+      for (const [option, value] of FIXED) used = used.replaceAll(`this.options.${option}`, value);
+      return { contents: `${used}export{${lexer} as Lexer};` };
     });
   },
 };

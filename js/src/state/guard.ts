@@ -7,7 +7,16 @@ import type { Action, ChatState, Envelope, RootState, SessionState } from "./typ
 
 type Json = Record<string, unknown>;
 
-const FIELDS = new Map(Object.entries(REQUIRED));
+/** Fields and their types, by action. */
+const FIELDS = new Map(
+  Object.entries(REQUIRED).map(([action, fields]) => [
+    action,
+    fields
+      .split(" ")
+      .filter(Boolean)
+      .map((field) => field.split(":") as [name: string, kind?: string]),
+  ]),
+);
 
 export function isObject(value: unknown): value is Json {
   return typeof value === "object" && value !== null && !Array.isArray(value);
@@ -24,8 +33,7 @@ export function isAction(value: unknown): value is Action {
   if (value.time !== undefined && !isTime(value.time)) return false;
   if (value.type === "chat/responsePart" && !isPart(value.part)) return false;
   if (value.type === "x-agentnb/late" && !isAction(value.action)) return false;
-  const fields = FIELDS.get(value.type) ?? {};
-  return Object.entries(fields).every(([name, kind]) => kindOf(value[name]) === kind);
+  return (FIELDS.get(value.type) ?? []).every(([name, kind = "string"]) => kindOf(value[name]) === kind);
 }
 
 /** The last millisecond that ISO 8601 text and every calendar can say. */

@@ -130,9 +130,9 @@ test("an open fence grows in one text node and is coloured when it closes", () =
   page.draw("```python\nimport numpy\nprint(1)\n", true);
   expect(page.element.querySelector("code")?.firstChild).toBe(node);
   expect(node?.textContent).toEqual("import numpy\nprint(1)");
-  expect(page.element.querySelector(".hljs-keyword")).toEqual(null);
+  expect(page.element.querySelector(".hl-keyword")).toEqual(null);
   page.draw("```python\nimport numpy\nprint(1)\n```\n", true);
-  expect(page.element.querySelector(".hljs-keyword")?.textContent).toEqual("import");
+  expect(page.element.querySelector(".hl-keyword")?.textContent).toEqual("import");
 });
 
 test("100 KB of markdown in 2,000 pieces is read in time that grows with its length", () => {

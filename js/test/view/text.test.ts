@@ -98,7 +98,7 @@ describe("plain text", () => {
 describe("markdown", () => {
   test("code is coloured as elements, with its language and a copy button", () => {
     const page = drawn("```python\ndef f(): return 'x'\n```");
-    expect(page.element.querySelector(".hljs-keyword")?.textContent).toEqual("def");
+    expect(page.element.querySelector(".hl-keyword")?.textContent).toEqual("def");
     expect(page.element.querySelector(".code-lang")?.textContent).toEqual("python");
     expect(page.element.querySelector("button")?.getAttribute("aria-label")).toEqual("Copy code");
     expect(page.element.querySelector("code")?.textContent).toEqual("def f(): return 'x'");

@@ -1,10 +1,9 @@
 /** A code block: a bar with its language and a copy button, and the code, coloured once it is complete. */
-import { type ComponentChild, Fragment } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { CopyButton } from "../copy";
 import { memo } from "../memo";
 import { line } from "../plain";
-import { highlight, type Scope, scopeClass } from "./highlight";
+import { highlight } from "./highlight";
 
 interface Props {
   text: string;
@@ -26,22 +25,19 @@ export const CodeBlock = memo(({ text, lang, live }: Props) => {
   );
 });
 
-export const Coloured = memo(({ text, language }: { text: string; language?: string | undefined }) => {
-  const tree = highlight(text, language);
-  return <code key="done">{tree ? tree.children.map(scope) : text}</code>;
-});
-
-function scope(node: Scope | string, key: number): ComponentChild {
-  if (typeof node === "string") return node;
-  const children = node.children.map(scope);
-  return node.scope ? (
-    <span key={key} class={scopeClass(node.scope)}>
-      {children}
-    </span>
-  ) : (
-    <Fragment key={key}>{children}</Fragment>
-  );
-}
+export const Coloured = memo(({ text, language }: { text: string; language?: string | undefined }) => (
+  <code key="done">
+    {highlight(text, language)?.map(([scope, piece], at) =>
+      scope ? (
+        <span key={at} class={`hl-${scope}`}>
+          {piece}
+        </span>
+      ) : (
+        piece
+      ),
+    ) ?? text}
+  </code>
+));
 
 /** Code that still grows: appended to one text node, so that a selection in it survives. */
 function LiveCode({ text }: { text: string }) {
