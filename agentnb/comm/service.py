@@ -6,6 +6,8 @@ channel.
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 import logging
 import os
 from pathlib import Path
@@ -20,16 +22,18 @@ from agentnb.comm.delivery import Delivery
 from agentnb.errors import AgentnbError
 from agentnb.host.host import ROOT
 from agentnb.host.intents import carry_out
+from agentnb.host.mention_source import LOOK_SECONDS
 from agentnb.state import ActionOrigin, decode_action
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Coroutine
 
     from agentnb.host.host import Host
 
 log = logging.getLogger("agentnb.comm")
 
 DEFAULT_AGENT = "eliza"
+LONGEST_DRAFT = 100_000  # characters; what is longer stays in its own window
 
 
 class Service:
@@ -51,6 +55,8 @@ class Service:
             "unsubscribe": self._unsubscribe,
             "createSession": self._create_session,
             "disposeSession": self._dispose_session,
+            "restartAgent": self._restart_agent,
+            "complete": self._complete,
         }
         self._notifications: dict[str, Callable[[str, bytes], None]] = {
             "dispatchAction": self._dispatch,
@@ -58,7 +64,9 @@ class Service:
             "resync": self._resync,
             "visibility": self._visibility,
             "ping": self._ping,
+            "draft": self._draft,
         }
+        self._drafts: dict[str, str] = {}
 
     def receive(self, content: object) -> None:
         """Take one message from a page."""
@@ -81,6 +89,19 @@ class Service:
             return
         try:
             result = method(message.client_id, bytes(message.params))
+        except msgspec.ValidationError as error:
+            self._fail(message, m.INVALID_PARAMS, f"{message.method}: {error}")
+        except AgentnbError as error:
+            self._fail(message, m.REFUSED, str(error))
+        else:
+            if inspect.iscoroutine(result):
+                self._host.loop.spawn(self._answer_later(message, result))
+            else:
+                self._send(message.client_id, m.response(message.id or 0, result))
+
+    async def _answer_later(self, message: m.FromPage, work: Coroutine[Any, Any, Any]) -> None:
+        try:
+            result = await work
         except msgspec.ValidationError as error:
             self._fail(message, m.INVALID_PARAMS, f"{message.method}: {error}")
         except AgentnbError as error:
@@ -118,6 +139,7 @@ class Service:
             "hostId": self._host.host_id,
             "capabilities": {},
             "channels": channels,
+            "drafts": {uri: text for uri, text in self._drafts.items() if self._host.channel_or_none(uri)},
         }
 
     def _subscribe(self, client_id: str, raw: bytes) -> dict[str, Any]:
@@ -151,6 +173,37 @@ class Service:
         params = msgspec.json.decode(raw, type=m.DisposeSessionParams)
         self._host.loop.spawn(self._host.find(params.channel).close())
         return {}
+
+    async def _restart_agent(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
+        params = msgspec.json.decode(raw, type=m.RestartAgentParams)
+        await self._host.find(params.channel).restart()
+        return {}
+
+    async def _complete(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
+        params = msgspec.json.decode(raw, type=m.CompleteParams)
+        cwd, source = self._host.find(params.channel).cwd, self._host.mentions
+        if source is None:
+            return {"items": []}
+        try:
+            look = asyncio.to_thread(source.suggest, params.start, cwd)
+            found = await asyncio.wait_for(look, LOOK_SECONDS)
+        except asyncio.TimeoutError:
+            return {"items": []}
+        return {"items": [msgspec.to_builtins(one) for one in found]}
+
+    def _draft(self, client_id: str, raw: bytes) -> None:
+        params = msgspec.json.decode(raw, type=m.DraftParams)
+        uri = self._host.find(params.channel).chat.uri
+        if len(params.text) > LONGEST_DRAFT:
+            return
+        if params.text:
+            self._drafts[uri] = params.text
+        else:
+            self._drafts.pop(uri, None)
+        said = m.notification("draft", {"channel": uri, "text": params.text})
+        for other in self.delivery.clients:
+            if other != client_id:
+                self._send(other, said)
 
     def _dispatch(self, client_id: str, raw: bytes) -> None:
         params = msgspec.json.decode(raw, type=m.DispatchParams)

@@ -76,6 +76,7 @@ class Conversation:
         self.agent: Agent | None = None
         self.session_id: str | None = None
         self.closed = False
+        self.closing: asyncio.TimerHandle | None = None
         self._was_ready = False
         self._named = title is not None
         self._starting: asyncio.Task[Agent] | None = None
@@ -269,7 +270,7 @@ def _new_session(uri: str, spec: AgentSpec, cwd: Path, title: str | None) -> Ses
         resource=uri,
         provider=spec.name,
         title=title or spec.title,
-        status=SessionStatus.IDLE,
+        status=SessionStatus.IDLE | SessionStatus.IS_READ,
         created_at=now,
         modified_at=now,
         working_directory=cwd.as_uri(),

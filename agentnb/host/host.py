@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agentnb.agent.catalog import AgentSpec
+    from agentnb.host.mention_source import MentionSource
     from agentnb.policy.decision import Mode
     from agentnb.state import Action, ActionOrigin
 
@@ -52,6 +53,7 @@ class Host:
         self.conversations: dict[str, Conversation] = {}
         self.attached: Callable[[], bool] = lambda: False
         self.arrival: Callable[[], Awaitable[bool]] = _nobody
+        self.mentions: MentionSource | None = None
         self._listeners: list[Callable[[Channel[Any], Envelope], None]] = []
         self._published: dict[str, tuple[object, ...]] = {}
         self.root: Channel[RootState] = Channel(ROOT, RootState(agents=agent_infos()), reduce_root, self.emit)
