@@ -51,15 +51,16 @@ export const options = {
   target: "es2022",
   legalComments: "none",
   charset: "utf8",
-  jsx: "automatic",
-  jsxImportSource: "preact",
+  // `h(name, props, ...children)`: a little shorter than the automatic form.
+  tsconfigRaw: { compilerOptions: { jsx: "react", jsxFactory: "h", jsxFragmentFactory: "Fragment" } },
+  inject: [here("jsx.mjs")],
   plugins: [cssText, lexerOnly],
 };
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const outdir = here("../agentnb/static");
-  const entryPoints = [here("src/widget.ts"), here("src/panel.ts")];
-  await build({ ...options, entryPoints, outdir, logLevel: "warning" });
+  await build({ ...options, entryPoints: [here("src/widget.ts")], outdir, logLevel: "warning" });
+  await build({ ...options, inject: [], entryPoints: [here("src/panel.ts")], outdir, logLevel: "warning" });
   for (const [name, limit] of Object.entries(LIMITS)) {
     const { size } = await stat(`${outdir}/${name}`);
     console.log(`${name} ${(size / 1024).toFixed(1)} KB (limit ${limit / 1024} KB)`);

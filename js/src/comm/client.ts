@@ -45,6 +45,7 @@ class PageClient implements Client {
   readonly clientId = uuid();
   readonly connection = signal<Connection>("connecting");
   readonly hostId = signal<string | undefined>(undefined);
+  readonly drafts = signal<Readonly<Record<string, string>>>({});
   #wire: Wire;
   #channels = new Map<string, AnyChannel>();
   #subscribed = new Set<string>([ROOT]);
@@ -214,6 +215,7 @@ class PageClient implements Client {
     batch(() => {
       this.hostId.value = result.hostId;
       this.connection.value = "live";
+      if (isObject(result.drafts)) this.drafts.value = result.drafts as Record<string, string>;
       this.#take(result.channels);
     });
     this.#subscribe([...this.#subscribed].filter((uri) => !(uri in result.channels)));
@@ -240,6 +242,8 @@ class PageClient implements Client {
   #notified(method: string, params: unknown): void {
     if (method === "actions" && isFlush(params)) this.#flush(params);
     else if (method === "unknownClient") this.#initialize();
+    else if (method === "draft" && isObject(params) && typeof params.channel === "string")
+      this.drafts.value = { ...this.drafts.peek(), [params.channel]: String(params.text ?? "") };
     else if (method === "pong" && isObject(params)) this.#pong(params.hostId);
     else this.#log(`The kernel sent ${JSON.stringify(method)}, which this page does not understand.`);
   }
@@ -259,6 +263,10 @@ class PageClient implements Client {
     this.#waiting.delete(this.#initializing);
     this.#initializing = undefined;
     this.#initialize();
+  }
+
+  notify(method: string, params: unknown): void {
+    if (this.connection.peek() === "live") this.#notify(method, params);
   }
 
   #notify(method: string, params: unknown): void {
