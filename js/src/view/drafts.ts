@@ -72,11 +72,13 @@ export class Drafts {
   orphans(): Orphan[] {
     const now = this.#store.hostId.peek();
     if (now === undefined) return [];
+    const hosts = [...document.querySelectorAll<HTMLElement>("[data-agentnb-host]")].map(
+      (view) => view.dataset.agentnbHost,
+    );
+    const living = new Set([now, ...hosts]);
     return storedKeys(PREFIX).flatMap((key) => {
       const saved = stored<Saved>(key);
-      const lives =
-        saved?.host === now || document.querySelector(`[data-agentnb-host="${CSS.escape(saved?.host ?? "")}"]`);
-      return saved && !lives ? [{ key, text: saved.text }] : [];
+      return saved && !living.has(saved.host) ? [{ key, text: saved.text }] : [];
     });
   }
 

@@ -28,11 +28,14 @@ export function InputRequests({ requests, agent }: { requests: readonly ChatInpu
 }
 
 function InputForm({ request, agent }: { request: ChatInputRequest; agent: string }) {
-  const { store } = useView();
+  const { store, memory } = useView();
   const { chat } = usePlace();
   const title = useId();
   const questions = request.questions ?? [];
-  const [given, setGiven] = useMemory<Answers>(`input ${request.id}`, initial(questions));
+  const key = `input ${request.id}`;
+  const [given, setGiven] = useMemory<Answers>(key, initial(questions));
+  // Two fields may change before the form is drawn again.
+  const give = (id: string, value: Given) => setGiven({ ...((memory.get(key) as Answers) ?? given), [id]: value });
   const [tried, setTried] = useState(false);
   const troubles = Object.fromEntries(questions.map((one) => [one.id, trouble(one, given[one.id])]));
   const complete = (response: "accept" | "decline" | "cancel") =>
@@ -69,7 +72,7 @@ function InputForm({ request, agent }: { request: ChatInputRequest; agent: strin
           question={question}
           given={given[question.id]}
           trouble={tried ? (troubles[question.id] ?? "") : ""}
-          onGive={(value) => setGiven({ ...given, [question.id]: value })}
+          onGive={(value) => give(question.id, value)}
         />
       ))}
       <div class="permission-options">

@@ -24,7 +24,7 @@ export function unmark(root: ShadowRoot): void {
 export function mark(root: ShadowRoot, turnId: string, words: string): void {
   unmark(root);
   const highlights = registry();
-  const turn = root.querySelector(`[data-turn="${CSS.escape(turnId)}"]`);
+  const turn = [...root.querySelectorAll<HTMLElement>("[data-turn]")].find((one) => one.dataset.turn === turnId);
   const wanted = words.trim().toLowerCase();
   if (!highlights || !turn || wanted === "") return;
   const ranges = highlights.all.get(NAME) ?? new highlights.make();

@@ -44,7 +44,7 @@ export function Queue({ messages, running }: Props) {
                 {index > 0 && (
                   <IconButton name={`Move up: ${name}`} icon="up" onClick={() => reorder(swapped(order, index))} />
                 )}
-                <IconButton name={`Send now: ${name}`} icon="send" onClick={() => sendNow(pending.id)} />
+                <IconButton name={`Send now: ${name}`} icon="now" onClick={() => sendNow(pending.id)} />
                 <IconButton name={`Edit: ${name}`} icon="edit" onClick={() => edit(pending.id)} />
                 <IconButton name={`Remove: ${name}`} icon="cross" onClick={() => remove(pending.id)} />
               </>

@@ -51,7 +51,9 @@ function isSuperseded(turn: AnyTurn, part: ResponsePart, at: number): boolean {
 /** The line below a running answer; it keeps quiet while a question waits for the reader. */
 function Working({ turn }: { turn: ActiveTurn }) {
   const elapsed = useElapsed(turn.id);
-  if (needsAnswer(turn)) return null;
+  const { store } = useView();
+  const { chat } = usePlace();
+  if (needsAnswer(turn) || store.chat(chat).peek()?.inputRequests?.length) return null;
   return (
     <div class="working">
       <span class="dots" aria-hidden="true">

@@ -2,7 +2,7 @@
 import { type Signal, signal } from "@preact/signals";
 import { reduceChat, reduceRoot, reduceSession } from "../../src/state/reduce";
 import type { Action, ChatState, RootState, SessionState, SessionSummary } from "../../src/state/types.gen";
-import type { Connection, Store, ViewLink } from "../../src/view/store";
+import type { Connection, NotebookActions, Store, ViewLink } from "../../src/view/store";
 
 export const SESSION = "eliza:/one";
 export const CHAT = `${SESSION}/chat`;
@@ -15,6 +15,9 @@ export class MemoryStore implements Store {
   readonly dispatched: { channel: string; action: Action }[] = [];
   readonly requested: { method: string; params: unknown }[] = [];
   readonly visible = new Map<string, boolean>();
+  readonly drafts = signal<Readonly<Record<string, string>>>({});
+  notify?: (method: string, params: unknown) => void;
+  notebook?: NotebookActions;
   answer: (method: string, params: unknown) => Promise<unknown> = () => Promise.resolve({});
   #sessions = new Map<string, Signal<SessionState | undefined>>();
   #chats = new Map<string, Signal<ChatState | undefined>>();
