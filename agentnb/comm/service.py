@@ -7,6 +7,7 @@ channel.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import inspect
 import logging
 import os
@@ -28,6 +29,7 @@ from agentnb.state import ActionOrigin, decode_action
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
+    from agentnb.host.conversation import Conversation
     from agentnb.host.host import Host
 
 log = logging.getLogger("agentnb.comm")
@@ -167,6 +169,7 @@ class Service:
         spec = find(params.agent or DEFAULT_AGENT)
         find_program(spec, Path.cwd(), os.environ.get("PATH"))
         conversation = self._host.open(spec, cwd=Path.cwd(), tab_id=params.tab_id)
+        self._host.loop.spawn(_started(conversation))
         return {"channel": conversation.session.uri, "chat": conversation.chat.uri}
 
     def _dispose_session(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
@@ -242,6 +245,12 @@ class Service:
         if text not in self._logged:
             self._logged.add(text)
             log.warning("%s", text)
+
+
+async def _started(conversation: Conversation) -> None:
+    """Start the agent of a tab that someone looks at: its commands, modes and options are wanted before a prompt."""
+    with contextlib.suppress(AgentnbError):  # the session's state says what went wrong
+        await conversation.ready()
 
 
 def _decode(content: object) -> m.FromPage:

@@ -354,7 +354,7 @@ export const SCENES: Record<string, () => Scene> = {
       { agentProcess: { state: "failed", message: "exit code 137" } },
     ),
   empty: () => inChat(chat({})),
-  starting: () => inChat(chat({}), { lifecycle: "creating" }),
+  starting: () => inChat(chat({}), { lifecycle: "creating", agentProcess: { state: "starting" } }),
   "not-started": () =>
     inChat(chat({}), {
       lifecycle: "creationFailed",

@@ -6,21 +6,15 @@ Both clocks are this machine's.
 
 from __future__ import annotations
 
-import os
 import statistics
-import subprocess
 import sys
-import tempfile
-from pathlib import Path
 
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page
 
+from tests.benchmarks.browser import ROOT, a_lab
 from tests.benchmarks.row import Row
-from tests.browser import server as jupyter
-from tests.browser.conftest import FLAGS
 from tests.browser.lab import Lab, notebook
 
-ROOT = Path(__file__).parents[2]
 COUNT, PAUSE_MS = 200, 30
 LIMIT_P95_MS = 250.0
 WATCH = r"""
@@ -44,20 +38,8 @@ WATCH = r"""
 
 def measure() -> list[Row]:
     """Stream stamped chunks into the chat of a real JupyterLab."""
-    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
-        home = Path(folder)
-        for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR"):
-            os.environ[name] = str(home / name.lower())
-        (home / "notebooks").mkdir()
-        server = jupyter.start(home, home / "notebooks")
-        browser = playwright.chromium.launch(executable_path=_chromium(), args=FLAGS)
-        try:
-            delays = _stream(Lab(browser.new_page(), server, ROOT / "test-results"))
-        finally:
-            browser.close()
-            server.end_sessions()
-            server.stop()
-    return _rows(delays)
+    with a_lab() as lab:
+        return _rows(_stream(lab))
 
 
 def _stream(lab: Lab) -> list[float]:
@@ -84,8 +66,3 @@ def _rows(delays: list[float]) -> list[Row]:
         Row(what="an agent's chunk to its pixels, p50", value=statistics.median(delays), unit="ms"),
         Row(what="an agent's chunk to its pixels, p95", value=cuts[18], unit="ms", at_most=LIMIT_P95_MS),
     ]
-
-
-def _chromium() -> str:
-    found = subprocess.run([sys.executable, ROOT / "scripts/chromium.py"], capture_output=True, text=True, check=True)
-    return found.stdout.strip()

@@ -44,14 +44,15 @@ export function Conversation({ resource, summary, agents, dead, doing, setDoing 
   useTaking(doing, setDoing, chat, title || agent);
   if (!session || !chat) return <Waiting text={`Opening ${agent}…`} />;
   const isEmpty = chat.turns.length === 0 && !chat.activeTurn;
-  const starting = session.lifecycle === "creating";
+  const process = session.agentProcess?.state;
+  const starting = session.lifecycle === "creating" && process === "starting";
   const failed = session.lifecycle === "creationFailed";
   return (
     <PlaceContext.Provider value={place}>
       {doing === "rename" && <Rename title={title} onDone={() => setDoing(undefined)} />}
       {doing === "find" && <Find chat={chat} onJump={setJump} onDone={() => setDoing(undefined)} />}
       {isEmpty && starting && <Waiting text={`Starting ${agent}…`} />}
-      {isEmpty && session.lifecycle === "ready" && <EmptyChat agent={agent} session={session} />}
+      {isEmpty && !starting && !failed && <EmptyChat agent={agent} session={session} />}
       {!isEmpty && <Transcript chat={chat} jump={jump} />}
       <SessionTrouble agent={agent} session={session} />
       <div class="foot">

@@ -1,0 +1,42 @@
+"""A real JupyterLab in a real Chromium for the benchmarks that need one."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from playwright.sync_api import sync_playwright
+
+from tests.browser import server as jupyter
+from tests.browser.conftest import FLAGS
+from tests.browser.lab import Lab
+
+ROOT = Path(__file__).parents[2]
+
+
+@contextmanager
+def a_lab() -> Iterator[Lab]:
+    """One page with a server, folders and a profile of its own."""
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        home = Path(folder)
+        for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR"):
+            os.environ[name] = str(home / name.lower())
+        (home / "notebooks").mkdir()
+        server = jupyter.start(home, home / "notebooks")
+        browser = playwright.chromium.launch(executable_path=_chromium(), args=FLAGS)
+        try:
+            yield Lab(browser.new_page(), server, ROOT / "test-results")
+        finally:
+            browser.close()
+            server.end_sessions()
+            server.stop()
+
+
+def _chromium() -> str:
+    found = subprocess.run([sys.executable, ROOT / "scripts/chromium.py"], capture_output=True, text=True, check=True)
+    return found.stdout.strip()
