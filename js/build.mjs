@@ -1,7 +1,8 @@
 // Builds the two modules that the wheel carries: widget.js (the whole front end) and panel.js (a few lines).
-import { readFile, stat } from "node:fs/promises";
+import { readFile, stat, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { build, transform } from "esbuild";
+import { minify } from "terser";
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 const LIMITS = { "widget.js": 200 * 1024, "panel.js": 2 * 1024 };
@@ -57,11 +58,24 @@ export const options = {
   plugins: [cssText, lexerOnly],
 };
 
+/** A second, slower pass, which finds another fiftieth. */
+async function minified(path) {
+  const terser = {
+    module: true,
+    ecma: 2022,
+    compress: { passes: 3, unsafe_arrows: true },
+    format: { comments: false },
+  };
+  const { code } = await minify(await readFile(path, "utf8"), terser);
+  await writeFile(path, code);
+}
+
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const outdir = here("../agentnb/static");
   await build({ ...options, entryPoints: [here("src/widget.ts")], outdir, logLevel: "warning" });
   await build({ ...options, inject: [], entryPoints: [here("src/panel.ts")], outdir, logLevel: "warning" });
   for (const [name, limit] of Object.entries(LIMITS)) {
+    await minified(`${outdir}/${name}`);
     const { size } = await stat(`${outdir}/${name}`);
     console.log(`${name} ${(size / 1024).toFixed(1)} KB (limit ${limit / 1024} KB)`);
     if (size > limit) throw new Error(`${name} is ${size} bytes, more than the ${limit} it may have.`);
