@@ -117,7 +117,7 @@ test-js: js/node_modules/.installed ## TypeScript
 test-browser: $(VENV)/.installed $(VENV6)/.installed $(STATIC) chromium ## real JupyterLab in a real Chromium
 	$(PYTEST) tests/browser $(PYTEST_ARGS)
 
-test-peers: $(VENV)/.installed ## a real agent from npm against a scripted model (opt-in)
+test-peers: $(VENV)/.installed ## opencode, Gemini CLI and the Claude agent from npm against a scripted model (opt-in)
 	$(PYTEST) tests/peers -m peers $(PYTEST_ARGS)
 
 notebooks: $(VENV)/.installed ## execute the notebooks and store their outputs

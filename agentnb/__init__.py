@@ -16,9 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from agentnb.api.agents import agents as agents
+    from agentnb.api.agents import doctor as doctor
+    from agentnb.api.history import resume as resume
+    from agentnb.api.history import sessions as sessions
     from agentnb.api.session import Session as Session
     from agentnb.api.start import chat as chat
     from agentnb.api.start import start as start
+    from agentnb.api.start import warm as warm
     from agentnb.api.turn import Turn as Turn
     from agentnb.errors import AgentnbError as AgentnbError
 
@@ -30,10 +34,26 @@ _PUBLIC = {
     "Turn": "agentnb.api.turn",
     "agents": "agentnb.api.agents",
     "chat": "agentnb.api.start",
+    "resume": "agentnb.api.history",
+    "sessions": "agentnb.api.history",
+    "doctor": "agentnb.api.agents",
     "start": "agentnb.api.start",
+    "warm": "agentnb.api.start",
 }
 
-__all__ = ["AgentnbError", "Session", "Turn", "__version__", "agents", "chat", "start"]
+__all__ = [
+    "AgentnbError",
+    "Session",
+    "Turn",
+    "__version__",
+    "agents",
+    "chat",
+    "doctor",
+    "resume",
+    "sessions",
+    "start",
+    "warm",
+]
 
 
 def __getattr__(name: str) -> Any:

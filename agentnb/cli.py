@@ -18,6 +18,7 @@ from agentnb import __version__
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from agentnb.acp.doctor import Checkup
     from agentnb.agent.catalog import AgentSpec
 
 OK, FAILED, MISUSED, INTERRUPTED = 0, 1, 2, 130
@@ -46,6 +47,7 @@ class Command:
         details: More about it, in markdown, paragraphs separated by empty lines.
         run: Does it; gets the parsed arguments and returns the exit code.
         options: Its flags.
+        words: What may be typed behind it, any number, and what that is; empty for nothing.
     """
 
     name: str
@@ -53,6 +55,7 @@ class Command:
     details: str
     run: Callable[[argparse.Namespace], int]
     options: tuple[Option, ...] = ()
+    words: tuple[str, str] | None = None
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -89,6 +92,8 @@ def _parser() -> argparse.ArgumentParser:
         )
         for option in command.options:
             subparser.add_argument(option.flag, action="store_true", help=option.help)
+        if command.words is not None:
+            subparser.add_argument("words", nargs="*", metavar=command.words[0], help=command.words[1])
     return parser
 
 
@@ -121,6 +126,38 @@ def _agents(arguments: argparse.Namespace) -> int:
     return OK
 
 
+def _doctor(arguments: argparse.Namespace) -> int:
+    import asyncio
+
+    from agentnb.acp.doctor import examine_all
+    from agentnb.agent.catalog import additions, find, known
+    from agentnb.errors import AgentnbError
+
+    try:
+        specs = [find(name) for name in arguments.words] if arguments.words else known()
+    except AgentnbError as error:
+        return _complain(str(error))
+    found = asyncio.run(examine_all(specs))
+    wrong = additions()[1]
+    if arguments.json:
+        import msgspec
+
+        print(msgspec.json.format(msgspec.json.encode(found)).decode())
+    else:
+        lines = [(each.name, each.state, each.version or "-", _prescription(each)) for each in found]
+        print(_columns([("NAME", "STATE", "VERSION", "WHAT TO DO"), *lines]))
+    for each in wrong:
+        print(f"agentnb: {each}", file=sys.stderr)
+    return FAILED if arguments.words and any(each.state != "ready" for each in found) else OK
+
+
+def _prescription(found: Checkup) -> str:
+    if found.state == "ready":
+        return f"%agent -a {found.name}"
+    said = found.message.splitlines()[0] if found.message else ""
+    return f"{found.todo}   ({said})" if found.todo else said
+
+
 def _row(spec: AgentSpec, path: Any) -> dict[str, Any]:
     return {
         "name": spec.name,
@@ -138,6 +175,10 @@ def _listing(rows: list[dict[str, Any]]) -> str:
         return "No agent is known."
     lines = [("NAME", "AGENT", "", "WHAT TO TYPE")]
     lines += [(row["name"], row["title"], "installed" if row["installed"] else "missing", _next(row)) for row in rows]
+    return _columns(lines)
+
+
+def _columns(lines: list[tuple[str, str, str, str]]) -> str:
     widths = [max(len(line[column]) for line in lines) for column in range(3)]
     return "\n".join(
         "  ".join([*(cell.ljust(width) for cell, width in zip(line, widths, strict=False)), line[3]]).rstrip()
@@ -165,6 +206,15 @@ COMMANDS = {
             "An agent that is missing shows how to install it.",
             _agents,
             (Option("--json", "print everything that is known, as JSON"),),
+        ),
+        Command(
+            "doctor",
+            "Starts agents for a moment and says which work, which are missing, too old or not logged in.",
+            "What to type is the exact line. With names it examines those, and fails unless all are ready. It starts"
+            " programs and opens a session in an empty folder, which some agents keep in their history.",
+            _doctor,
+            (Option("--json", "print everything that was found, as JSON"),),
+            ("NAME", "an agent's name; all that are known by default"),
         ),
         Command(
             "eliza",

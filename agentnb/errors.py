@@ -19,6 +19,10 @@
     │   └── TurnTimeout            it did not end in the time given
     ├── PermissionDenied           the policy or the user said no
     ├── OutsideWorkspace           a path leads out of the workspace
+    ├── LogError                   something about the durable log of sessions
+    │   ├── LogUnavailable         its file cannot be used; sessions go on without it
+    │   └── LogDamaged             its file, or a session in it, cannot be read whole
+    ├── PolicyError                a policy file that cannot be read or written
     ├── ProtocolError              a message that is not what the protocol says
     └── UsageError                 a call, magic or option that makes no sense
         └── UnknownMention         ``@name`` that names nothing
@@ -125,6 +129,22 @@ class PermissionDenied(AgentnbError):
 
 class OutsideWorkspace(AgentnbError):
     """A path leads out of the workspace."""
+
+
+class LogError(AgentnbError):
+    """Something about the durable log of sessions."""
+
+
+class LogUnavailable(LogError):
+    """The log's file cannot be used; sessions go on without it."""
+
+
+class LogDamaged(LogError):
+    """The log's file, or a session in it, cannot be read whole."""
+
+
+class PolicyError(AgentnbError):
+    """A policy file cannot be read, or not be written."""
 
 
 class ProtocolError(AgentnbError):

@@ -45,6 +45,23 @@ export const lexerOnly = {
   },
 };
 
+const PAGE_ONLY = [
+  ...["highlightElement", "highlightAll", "highlightAuto", "justTextHighlightResult", "autoDetection"],
+  ...["shouldNotHighlight", "blockLanguage", "updateClassName", "initHighlightingOnLoad", "deprecateHighlightBlock"],
+  ...["configure", "unregisterLanguage", "listLanguages", "addPlugin", "removePlugin", "upgradePluginAPI"],
+];
+
+/** We highlight texts in a known language: what highlight.js has for looking through pages and guessing stays out. */
+export const textsOnly = {
+  name: "texts-only",
+  setup(context) {
+    context.onLoad({ filter: /highlight\.js\/lib\/core\.js$/ }, async ({ path }) => {
+      const unused = new RegExp(`\\n {2}function (${PAGE_ONLY.join("|")})\\([^]*?\\n {2}\\}\\n`, "g");
+      return { contents: (await readFile(path, "utf8")).replace(unused, "\n  function $1() {}\n") };
+    });
+  },
+};
+
 export const options = {
   bundle: true,
   format: "esm",

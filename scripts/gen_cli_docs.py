@@ -42,8 +42,12 @@ def page() -> str:
 
 def _section(command: Command) -> str:
     usage = " ".join(["agentnb", command.name, *(f"[{option.flag}]" for option in command.options)])
+    if command.words is not None:
+        usage += f" [{command.words[0]} …]"
     lines = [f"## `{usage}`", "", command.summary, "", command.details, ""]
     lines += [f"- `{option.flag}`: {option.help}" for option in command.options]
+    if command.words is not None:
+        lines.append(f"- `{command.words[0]}`: {command.words[1]}")
     return "\n".join(lines).rstrip() + "\n"
 
 

@@ -6,39 +6,35 @@ what it wants of us is answered by the services (:mod:`agentnb.acp.services`).
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 from typing import TYPE_CHECKING, Any
 
 from agentnb.acp.fields import mapping, objects, text
 from agentnb.acp.peer import Peer
 from agentnb.acp.services import client_capabilities, own_info, serve
-from agentnb.acp.sessions import NewSession, Sessions
-from agentnb.errors import AgentnbError, AgentStartFailed, ProtocolError
+from agentnb.acp.session_calls import SessionCalls
+from agentnb.acp.sessions import NewSession
+from agentnb.errors import AgentnbError, AgentStartFailed, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
     from pathlib import Path
 
-    from agentnb.acp.listener import Listener
-    from agentnb.acp.peer import Done
     from agentnb.agent.catalog import AgentSpec
 
 PROTOCOL = 1
 """The version of the Agent Client Protocol that is spoken here."""
 
-_CLOSE_TIMEOUT = 5.0
-
 __all__ = ["Agent", "NewSession"]
 
 
-class Agent:
+class Agent(SessionCalls):
     """A launched agent; made by :meth:`launch`.
 
     Attributes:
         spec: What was launched.
         info: The agent's ``agentInfo``: name, title, version; empty when it says nothing.
         capabilities: Its ``agentCapabilities``, as sent.
+        stopped: Whether we ended it, or are about to.
 
     Example:
         >>> agent = await Agent.launch(find("eliza"), cwd=Path.cwd())  # doctest: +SKIP
@@ -47,11 +43,10 @@ class Agent:
     """
 
     def __init__(self, spec: AgentSpec) -> None:
+        super().__init__()
         self.spec = spec
         self.info: dict[str, Any] = {}
-        self.capabilities: dict[str, Any] = {}
-        self._models: set[str] = set()
-        self._sessions = Sessions()
+        self.stopped = False
         self._peer = Peer(spec, on_notifications=self._sessions.deliver, on_request=self._serve, on_lost=self._lost)
 
     @classmethod
@@ -108,9 +103,25 @@ class Agent:
         return mapping(self.capabilities.get("promptCapabilities"))
 
     @property
+    def mcp_capabilities(self) -> dict[str, Any]:
+        """Which MCP servers it can reach besides those on stdio (ACP ``mcpCapabilities``)."""
+        return mapping(self.capabilities.get("mcpCapabilities"))
+
+    @property
+    def steers(self) -> bool:
+        """Whether a prompt sent while another runs goes into that turn, as the catalogue or the agent says."""
+        own = mapping(self.capabilities.get("_meta")).values()
+        return self.spec.steering or any(mapping(each).get("promptQueueing") is True for each in own)
+
+    @property
     def stderr_tail(self) -> str:
         """The last lines it wrote to stderr, without secrets."""
         return self._peer.stderr_tail
+
+    @property
+    def unaddressed(self) -> tuple[tuple[str, Any], ...]:
+        """The last notifications that named no session, ``(method, params)`` as sent."""
+        return tuple(self._sessions.unaddressed)
 
     @property
     def stray(self) -> int:
@@ -131,91 +142,24 @@ class Agent:
         """Wait until it is gone and nothing that it started is left."""
         await self._peer.wait_closed()
 
-    async def new_session(
-        self, cwd: str, mcp_servers: Sequence[dict[str, Any]], listener: Listener, *, timeout: float | None = None
-    ) -> NewSession:
-        """Open a session (ACP ``session/new``).
-
-        Updates that come before the answer are kept, and delivered right after the caller got it.
-
-        Args:
-            cwd: Absolute path of the workspace; file access is confined to it.
-            mcp_servers: MCP servers for the agent, as ACP wants them.
-            listener: Who hears what is said.
-            timeout: The longest wait, in seconds; by default the spec's ``initialize_timeout``.
-
-        Raises:
-            AuthenticationRequired: If the agent wants a login first; its methods are named.
-            AgentError: If it refuses, does not answer, or is gone.
-        """
-        params = {"cwd": cwd, "mcpServers": list(mcp_servers)}
-        return await self._open("session/new", params, listener, timeout)
-
-    async def load_session(
-        self, session_id: str, cwd: str, mcp_servers: Sequence[dict[str, Any]], listener: Listener
-    ) -> NewSession:
-        """Open an old session; *listener* hears all of it again (ACP ``session/load``).
-
-        Raises:
-            AgentError: If it refuses, does not answer, or is gone.
-        """
-        params = {"sessionId": session_id, "cwd": cwd, "mcpServers": list(mcp_servers)}
-        return await self._open("session/load", params, listener, None)
-
-    async def list_sessions(self, cwd: str | None = None, cursor: str | None = None) -> dict[str, Any]:
-        """The sessions that the agent keeps, one page of them as sent (ACP ``session/list``)."""
-        params = {name: value for name, value in (("cwd", cwd), ("cursor", cursor)) if value is not None}
-        return mapping(await self._peer.request("session/list", params))
-
-    def prompt(self, session_id: str, blocks: Sequence[dict[str, Any]], done: Done) -> None:
-        """Start a turn (ACP ``session/prompt``).
-
-        Args:
-            session_id: The session.
-            blocks: ACP content blocks.
-            done: Called with ``(result, None)`` or ``(None, error)`` in the order of the wire: after every update that
-                came before the answer and before every one that came behind it.
-        """
-        self._peer.call("session/prompt", {"sessionId": session_id, "prompt": list(blocks)}, done)
-
-    def cancel(self, session_id: str) -> None:
-        """Ask the agent to end the running turn (ACP ``session/cancel``).
-
-        The host answers what the agent has asked and not been told yet with ``cancelled``; some hang otherwise.
-        """
-        self._peer.notify("session/cancel", {"sessionId": session_id})
-
-    async def set_mode(self, session_id: str, mode_id: str) -> None:
-        """Choose a mode (ACP ``session/set_mode``)."""
-        await self._peer.request("session/set_mode", {"sessionId": session_id, "modeId": mode_id})
-
-    async def set_config_option(self, session_id: str, config_id: str, value: str | bool) -> dict[str, Any]:
-        """Choose a config option (ACP ``session/set_config_option``, or ``session/set_model`` for older agents).
-
-        Returns:
-            The answer; its ``configOptions``, when there, are all options as they are now.
-        """
-        if config_id == "model" and session_id in self._models:
-            await self._peer.request("session/set_model", {"sessionId": session_id, "modelId": value})
-            return {}
-        params: dict[str, Any] = {"sessionId": session_id, "configId": config_id, "value": value}
-        if isinstance(value, bool):
-            params["type"] = "boolean"
-        return mapping(await self._peer.request("session/set_config_option", params))
-
     async def authenticate(self, method_id: str, timeout: float | None = None) -> None:
         """Log in with one of :attr:`auth_methods` (ACP ``authenticate``)."""
         await self._peer.request("authenticate", {"methodId": method_id}, timeout)
 
-    async def close_session(self, session_id: str) -> None:
-        """Free a session: its terminals end, nothing more is delivered, and the agent is told if it can be."""
-        route = self._sessions.forget(session_id)
-        self._models.discard(session_id)
-        if route is not None:
-            await route.terminals.close()
-        if "close" in mapping(self.capabilities.get("sessionCapabilities")) and not self.closed:
-            with contextlib.suppress(AgentnbError):
-                await self._peer.request("session/close", {"sessionId": session_id}, _CLOSE_TIMEOUT)
+    async def logout(self) -> None:
+        """Make the agent forget its login (ACP ``logout``)."""
+        await self._peer.request("logout", {})
+
+    async def extend(self, method: str, params: dict[str, Any], timeout: float | None = None) -> Any:
+        """Ask something that the protocol leaves to the two sides (ACP extension methods, ``_name/method``).
+
+        Raises:
+            UsageError: If *method* does not begin with an underscore.
+            AgentError: If the agent refuses, does not answer, or is gone.
+        """
+        if not method.startswith("_"):
+            raise UsageError(f"{method!r} is no extension method.", hint="Their names begin with an underscore.")
+        return await self._peer.request(method, params, timeout)
 
     async def stop(self, patience: float = 2.5) -> None:
         """End the agent and everything it started; listeners of open sessions are told.
@@ -223,6 +167,7 @@ class Agent:
         Args:
             patience: How long, in seconds, it may take to leave by itself.
         """
+        self.stopped = True
         await self._peer.stop(patience)
 
     # --- inside ---
@@ -242,54 +187,6 @@ class Agent:
         self.capabilities = mapping(answer.get("agentCapabilities"))
         self._peer.auth_methods = tuple(objects(answer.get("authMethods")))
         self._peer.started = True
-
-    async def _open(self, method: str, params: dict[str, Any], listener: Listener, timeout: float | None) -> NewSession:
-        loop = asyncio.get_running_loop()
-        opened: asyncio.Future[NewSession] = loop.create_future()
-        known = str(params.get("sessionId", ""))
-
-        def done(result: Any, error: AgentnbError | None) -> None:
-            self._sessions.expected()
-            if opened.done():
-                return
-            try:
-                new = self._new_session(params, result, error)
-            except AgentnbError as failure:
-                opened.set_exception(failure)
-                return
-            if not known:
-                route = self._sessions.open(new.session_id, listener, params["cwd"])
-                loop.call_soon(loop.call_soon, route.release)  # behind the step in which the caller takes its answer
-            opened.set_result(new)
-
-        def too_late() -> None:
-            if not opened.done():
-                opened.set_exception(self._peer.no_answer(method, limit))
-
-        if known:  # an old session is replayed before the answer
-            self._sessions.open(known, listener, params["cwd"]).release()
-        self._sessions.expect()
-        self._peer.call(method, params, done)
-        limit = self.spec.initialize_timeout if timeout is None else timeout
-        late = loop.call_later(limit, too_late)
-        try:
-            return await opened
-        except BaseException:
-            self._sessions.forget(known)
-            raise
-        finally:
-            late.cancel()
-
-    def _new_session(self, params: dict[str, Any], result: Any, error: AgentnbError | None) -> NewSession:
-        if error is not None:
-            raise error
-        answer = mapping(result)
-        session_id = params.get("sessionId", answer.get("sessionId"))
-        if not isinstance(session_id, str) or not session_id:
-            raise ProtocolError(f"{self.spec.title} opened a session without an id.", hint="Is it an ACP agent?")
-        if isinstance(answer.get("models"), dict):
-            self._models.add(session_id)
-        return NewSession(session_id=session_id, raw=answer)
 
     async def _serve(self, method: str, params: dict[str, Any]) -> Any:
         return await serve(method, params, self._sessions, self.spec.capabilities)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from agentnb.acp.login import login_ways
 from agentnb.errors import (
     AgentError,
     AgentnbError,
@@ -75,11 +76,17 @@ def answered(error: BaseException) -> RpcError:
 
 
 def refused(
-    title: str, method: str, error: RpcError, methods: Sequence[dict[str, Any]], login: str | None
+    title: str,
+    method: str,
+    error: RpcError,
+    *,
+    methods: Sequence[dict[str, Any]],
+    login: str | None,
+    program: Sequence[str] = (),
 ) -> AgentError:
     """What the user is told when the agent called *title* answered *method* with *error*."""
     if error.code == AUTHENTICATION_REQUIRED:
-        return AuthenticationRequired(f"{title} wants a login first.", hint=_how(methods, error.data, login))
+        return AuthenticationRequired(f"{title} wants a login first.", hint=_how(methods, error.data, login, program))
     reason = error.message.rstrip(".") + _details(error.data)
     return AgentRefused(f"{title} refused {method}: {reason}.", code=error.code, data=error.data)
 
@@ -89,21 +96,10 @@ def _details(data: Any) -> str:
     return f" ({details.strip().rstrip('.')})" if isinstance(details, str) and details.strip() else ""
 
 
-def _how(methods: Sequence[dict[str, Any]], data: Any, login: str | None) -> str:
+def _how(methods: Sequence[dict[str, Any]], data: Any, login: str | None, program: Sequence[str]) -> str:
     sent = data.get("authMethods") if isinstance(data, dict) else None
-    offered = sent if isinstance(sent, list) and sent else methods
-    names = [name for method in offered if isinstance(method, dict) and (name := _name(method))]
+    offered = login_ways(sent if isinstance(sent, list) and sent else methods, program)
+    names = [f"{way.name} ({way.what_to_do})" if way.what_to_do else way.name for way in offered]
     ways = f"It offers: {'; '.join(names)}." if names else ""
     typed = f"Type `{login}` in a terminal, then try again." if login else ""
     return " ".join(filter(None, (ways, typed))) or "Log in with the agent's own program, then try again."
-
-
-def _name(method: dict[str, Any]) -> str:
-    name = method.get("name") or method.get("id")
-    if not isinstance(name, str):
-        return ""
-    variables = method.get("vars")
-    if method.get("type") == "env_var" and isinstance(variables, list):
-        wanted = [each.get("name") for each in variables if isinstance(each, dict)]
-        return f"{name} (set {', '.join(filter(None, wanted))})"
-    return name

@@ -14,6 +14,8 @@ import uuid
 from typing import TYPE_CHECKING, Any
 
 from agentnb.acp.failure import INVALID_PARAMS, NOT_FOUND, RpcError
+from agentnb.errors import OutsideWorkspace
+from agentnb.policy.beneath import folder_of, open_in
 from agentnb.policy.door import Door
 from agentnb.state import ToolDiffContent
 
@@ -45,31 +47,41 @@ class Files:
         """Answer ``fs/read_text_file``: all lines, or *limit* of them beginning with *line* (counted from one).
 
         Raises:
-            OutsideWorkspace: If the path is not in the workspace.
+            OutsideWorkspace: If the path is not in the workspace, and no rule of the user opens it.
             PermissionDenied: If the listener says no.
             RpcError: If there is no such text file.
         """
-        path = self._workspace.resolve(_text(params, "path"))
+        root, path = self._reach(_text(params, "path"), "read")
         await self._listener.authorize(Door(kind="read", title=f"Read {path.name}", path=str(path)))
-        text = await asyncio.to_thread(_read, path)
+        text = await asyncio.to_thread(_read, root, path)
         return {"content": _lines(text, _count(params.get("line")), _count(params.get("limit")))}
 
     async def write(self, params: dict[str, Any]) -> dict[str, Any]:
         """Answer ``fs/write_text_file``: the whole file, made with its folders if it is not there.
 
         Raises:
-            OutsideWorkspace: If the path is not in the workspace.
+            OutsideWorkspace: If the path is not in the workspace, and no rule of the user opens it.
             PermissionDenied: If the listener says no.
             RpcError: If it cannot be written.
         """
         named, content = _text(params, "path"), _text(params, "content")
-        path = self._workspace.resolve(named)
-        old = await asyncio.to_thread(_current, path)
+        root, path = self._reach(named, "edit")
+        old = await asyncio.to_thread(_current, root, path)
         await self._listener.authorize(_write_door(path, old, content))
-        if self._workspace.resolve(named) != path:  # a link was moved while the user was asked
+        if self._workspace.follow(named) != path:  # a link was moved while the user was asked
             raise RpcError(INVALID_PARAMS, f"{named} no longer leads to the same file.")
-        await asyncio.to_thread(_write, path, content)
+        await asyncio.to_thread(_write, root, path, content)
         return {}
+
+    def _reach(self, named: str, tool: str) -> tuple[Path, Path]:
+        """The file that *named* means, and the folder beneath which it is opened.
+
+        That is the workspace, or the whole file system where a rule of the user's opens the wall.
+        """
+        real = self._workspace.follow(named)
+        if not self._workspace.holds(real) and self._listener.opens(str(real), tool):
+            return type(real)(real.anchor), real
+        return self._workspace.root, self._workspace.resolve(named)
 
 
 def _write_door(path: Path, old: str | None, new: str) -> Door:
@@ -99,18 +111,20 @@ def _lines(text: str, line: int | None, limit: int | None) -> str:
     return chosen + "\n" if limit and last < len(lines) else chosen
 
 
-def _read(path: Path) -> str:
-    data = _bytes(path)
+def _read(root: Path, path: Path) -> str:
+    data, _ = _bytes(root, path)
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise RpcError(INVALID_PARAMS, f"{path} is not UTF-8 text.") from error
 
 
-def _bytes(path: Path) -> bytes:
-    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+def _bytes(root: Path, path: Path) -> tuple[bytes, int]:
+    """What is in the file, and its mode."""
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     try:
-        descriptor = os.open(path, flags)
+        with folder_of(root, path) as folder:
+            descriptor = open_in(folder, "." if path == root else path.name, flags, path)
     except OSError as error:
         raise _failure(path, error) from error
     try:
@@ -120,24 +134,31 @@ def _bytes(path: Path) -> bytes:
         if state.st_size > LIMIT:
             raise RpcError(INVALID_PARAMS, f"{path} has {state.st_size} bytes, more than the {LIMIT} that are read.")
         with open(descriptor, "rb", closefd=False) as file:
-            return file.read(LIMIT)
+            return file.read(LIMIT), stat.S_IMODE(state.st_mode)
     finally:
         os.close(descriptor)
 
 
-def _current(path: Path) -> str | None:
+def _current(root: Path, path: Path) -> str | None:
     """What the file holds now, for the preview; None when it is new or no text."""
     try:
-        return _read(path)
-    except RpcError:
+        return _read(root, path)
+    except (RpcError, OutsideWorkspace):
         return None
 
 
-def _write(path: Path, content: str) -> None:
+def _write(root: Path, path: Path, content: str) -> None:
+    if path.is_dir():
+        raise RpcError(INVALID_PARAMS, f"{path} is a folder.")
     try:
-        before = path.read_bytes() if path.is_file() else b""
-        path.parent.mkdir(parents=True, exist_ok=True)
-        _replace(path, _newlines(content, before).encode("utf-8", "replace"))
+        before, mode = _bytes(root, path)
+    except RpcError as error:
+        if error.code != NOT_FOUND:
+            raise
+        before, mode = b"", None
+    try:
+        with folder_of(root, path, make=True) as folder:
+            _replace(folder, path, _newlines(content, before).encode("utf-8", "replace"), mode)
     except OSError as error:
         raise _failure(path, error) from error
 
@@ -150,19 +171,19 @@ def _newlines(content: str, before: bytes) -> str:
     return content
 
 
-def _replace(path: Path, data: bytes) -> None:
-    if path.is_dir():
-        raise RpcError(INVALID_PARAMS, f"{path} is a folder.")
-    draft = path.with_name(f".{path.name[:64]}.{uuid.uuid4().hex[:8]}.part")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+def _replace(folder: int, path: Path, data: bytes, mode: int | None) -> None:
+    """Write beside the file, then put it in its place; *folder* is open, so nothing can lead elsewhere meanwhile."""
+    draft = f".{path.name[:64]}.{uuid.uuid4().hex[:8]}.part"
+    descriptor = open_in(folder, draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), path)
     try:
         with open(descriptor, "wb") as file:  # noqa: PTH123 - a descriptor
             file.write(data)
-        with contextlib.suppress(FileNotFoundError):
-            draft.chmod(stat.S_IMODE(path.stat().st_mode))
-        draft.replace(path)
+            if mode is not None:
+                os.fchmod(file.fileno(), mode)
+        os.replace(draft, path.name, src_dir_fd=folder, dst_dir_fd=folder)
     except BaseException:
-        draft.unlink(missing_ok=True)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(draft, dir_fd=folder)
         raise
 
 

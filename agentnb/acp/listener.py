@@ -19,8 +19,24 @@ class Listener(Protocol):
     async def permission(self, params: dict[str, Any]) -> dict[str, Any]:
         """Answer ACP ``session/request_permission``."""
 
-    async def authorize(self, door: Door) -> None:
-        """Let the agent through *door*, or raise :class:`agentnb.errors.PermissionDenied`."""
+    async def elicit(self, params: dict[str, Any]) -> dict[str, Any]:
+        """Answer ACP ``elicitation/create``."""
+
+    def elicited(self, elicitation_id: str) -> None:
+        """What an elicitation sent the user elsewhere for is done (ACP ``elicitation/complete``)."""
+
+    def extension(self, method: str, params: Any) -> None:
+        """A notification of no session and of a method that we do not know, kept as it came."""
+
+    async def authorize(self, door: Door) -> Door:
+        """Let the agent through *door*, or raise :class:`agentnb.errors.PermissionDenied`.
+
+        Returns:
+            The door that was opened: the user may have changed the command.
+        """
+
+    def opens(self, path: str, tool: str) -> bool:
+        """Whether a rule of the user's opens the wall for *path*, absolute and resolved; *tool* reads or edits it."""
 
     def terminal(self, action: XTerminalOpened | XTerminalData | XTerminalExited) -> None:
         """A terminal that the agent asked for was opened, wrote, or ended."""

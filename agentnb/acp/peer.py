@@ -88,8 +88,10 @@ class Peer:
         return self._process.stderr_tail if self._process is not None else ""
 
     async def wait_closed(self) -> None:
-        """Wait until it is gone and nothing that it started is left."""
+        """Wait until it is gone and nothing that it started is left, no work of ours for it either."""
         await self._gone.wait()
+        own = asyncio.current_task()
+        await asyncio.gather(*(task for task in self._tasks if task is not own), return_exceptions=True)
 
     async def request(self, method: str, params: dict[str, Any], timeout: float | None = None) -> Any:
         """Ask it something and wait.
@@ -112,9 +114,13 @@ class Peer:
         except TimeoutError as error:
             raise self.no_answer(method, limit) from error
 
-    def call(self, method: str, params: dict[str, Any], done: Done) -> None:
-        """Ask it something; *done* gets ``(result, error)`` inline, in the order of the wire."""
-        self._connection.call(method, params, partial(self._answered, method, done))
+    def call(self, method: str, params: dict[str, Any], done: Done) -> int:
+        """Ask it something; *done* gets ``(result, error)`` inline, in the order of the wire.
+
+        Returns:
+            The request's id.
+        """
+        return self._connection.call(method, params, partial(self._answered, method, done))
 
     def notify(self, method: str, params: dict[str, Any]) -> None:
         """Tell it something."""
@@ -130,7 +136,7 @@ class Peer:
         self._connection.close(AgentDied(f"{self.spec.title} was stopped.", hint=_RESTARTS))
         if self._process is None:
             self._gone.set()
-        await self._gone.wait()
+        await self.wait_closed()
 
     def no_answer(self, method: str, limit: float) -> AgentError:
         """What is said when *method* was not answered within *limit* seconds."""
@@ -140,7 +146,8 @@ class Peer:
         return AgentError(f"{self.spec.title} did not answer {method} within {limit:g} s.", hint="Restart the agent.")
 
     def _refused(self, method: str, error: RpcError) -> AgentError:
-        failure = refused(self.spec.title, method, error, self.auth_methods, self.spec.login)
+        spec = self.spec
+        failure = refused(spec.title, method, error, methods=self.auth_methods, login=spec.login, program=spec.command)
         message = failure.message if self._process is None else self._process.redact(failure.message)
         if not isinstance(failure, AgentRefused):
             return type(failure)(message, hint=failure.hint)

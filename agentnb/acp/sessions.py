@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,23 @@ log = logging.getLogger("agentnb.acp")
 
 EARLY = 10_000
 """How many updates for sessions not known yet are kept."""
+
+UNADDRESSED = 100
+"""How many notifications that name no session are kept."""
+
+_HISTORY = frozenset(
+    {
+        "user_message_chunk",
+        "agent_message_chunk",
+        "agent_thought_chunk",
+        "tool_call",
+        "tool_call_update",
+        "plan",
+        "plan_update",
+        "plan_removed",
+    }
+)
+"""The kinds of update that a replayed conversation is made of; the others say how the session is now."""
 
 
 class NewSession(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,10 +75,14 @@ class Route:
         elif updates:
             self.listener.updates(merge(updates))
 
-    def release(self) -> None:
-        """The host knows its session: hand over what was held, and hold no more."""
+    def release(self, *, history: bool = True) -> None:
+        """The host knows its session: hand over what was held, and hold no more.
+
+        Args:
+            history: Whether what was said is handed over as well; False for a host that has the transcript.
+        """
         held, self.held = self.held or [], None
-        self.deliver(held)
+        self.deliver([update for update in held if history or update.get("sessionUpdate") not in _HISTORY])
 
 
 class Sessions:
@@ -71,18 +93,40 @@ class Sessions:
         self._early: dict[str, list[dict[str, Any]]] = {}
         self._opening = 0
         self._changed: asyncio.Future[None] | None = None
+        self.asking: dict[int, Listener] = {}
+        self.unaddressed: deque[tuple[str, Any]] = deque(maxlen=UNADDRESSED)
 
     def deliver(self, notifications: list[tuple[str, Any]]) -> None:
-        """Route the ``session/update`` notifications of one read, those of one session together and in order."""
+        """Route the notifications of one read, those of one session together and in order.
+
+        What is no ``session/update`` becomes one of a kind of its own, so that it is kept and shown like any other.
+        """
         by_session: dict[str, list[dict[str, Any]]] = {}
         for method, params in notifications:
-            if method != "session/update" or not isinstance(params, dict):
-                continue
-            session, update = params.get("sessionId"), params.get("update")
-            if isinstance(session, str) and isinstance(update, dict):
-                by_session.setdefault(session, []).append(update)
+            session = params.get("sessionId") if isinstance(params, dict) else None
+            if method == "elicitation/complete" and isinstance(params, dict):
+                self._elicited(params.get("elicitationId"))
+            elif isinstance(session, str):
+                by_session.setdefault(session, []).append(_update(method, params))
+            else:
+                self._unaddressed(method, params)
         for session, updates in by_session.items():
             self._deliver(session, updates)
+
+    def _elicited(self, elicitation_id: Any) -> None:
+        if isinstance(elicitation_id, str):
+            for listener in self.listeners():
+                listener.elicited(elicitation_id)
+
+    def _unaddressed(self, method: str, params: Any) -> None:
+        self.unaddressed.append((method, params))
+        for listener in self.listeners():
+            listener.extension(method, params)
+
+    def listeners(self) -> list[Listener]:
+        """Everyone who listens now, those included whose session is being opened."""
+        listeners = [*(route.listener for route in self._routes.values()), *self.asking.values()]
+        return list({id(listener): listener for listener in listeners}.values())
 
     def _deliver(self, session: str, updates: list[dict[str, Any]]) -> None:
         route = self._routes.get(session)
@@ -110,6 +154,12 @@ class Sessions:
         route.deliver(self._early.pop(session, []))
         return route
 
+    def release(self, session: str, *, history: bool) -> None:
+        """Hand over what was held for *session* (see :meth:`Route.release`)."""
+        route = self._routes.get(session)
+        if route is not None:
+            route.release(history=history)
+
     def _settle(self) -> None:
         if not self._opening:
             self._early.clear()
@@ -129,6 +179,21 @@ class Sessions:
             except Exception:
                 log.exception("a listener failed")
         await asyncio.gather(*(route.terminals.close() for route in routes))
+
+    async def listener(self, params: dict[str, Any]) -> Listener:
+        """Whom the request with *params* concerns: its session's listener, or whoever asked the request it names.
+
+        Raises:
+            RpcError: If there is nobody.
+        """
+        request = params.get("requestId")
+        if "sessionId" in params or request is None:
+            return (await self.route(params)).listener
+        found = self.asking.get(request) if isinstance(request, int) else None
+        found = found or next(iter(self.listeners()), None)
+        if found is None:
+            raise RpcError(INVALID_PARAMS, f"There is no request {request!r}.")
+        return found
 
     async def route(self, params: dict[str, Any]) -> Route:
         """Where the request with *params* leads; one that is early waits for its session.
@@ -153,3 +218,11 @@ class Sessions:
     def _change(self) -> None:
         if self._changed is not None and not self._changed.done():
             self._changed.set_result(None)
+
+
+def _update(method: str, params: dict[str, Any]) -> dict[str, Any]:
+    """A notification of one session as an update; one that cannot be read is kept whole under its method's name."""
+    update = params.get("update")
+    if method == "session/update" and isinstance(update, dict):
+        return update
+    return {"sessionUpdate": method, "params": params}

@@ -174,7 +174,13 @@ class Terminals:
         env = inherited(_variables(params.get("env")))
         command = _command(words, cwd, env)
         shown = _shown(words)
-        await self._listener.authorize(Door(kind="terminal", title=f"Run {shown}", command=shown, path=str(cwd)))
+        allowed = await self._listener.authorize(
+            Door(kind="terminal", title=f"Run {shown}", command=shown, path=str(cwd))
+        )
+        edited = allowed.command is not None and allowed.command != shown
+        if edited and allowed.command is not None:
+            shown = allowed.command
+            command = _by_shell(shown, env)
         terminal = Terminal(_limit(params.get("outputByteLimit")), self._listener)
         self._terminals[terminal.id] = terminal
         try:
@@ -182,7 +188,8 @@ class Terminals:
         except (OSError, ValueError) as error:
             del self._terminals[terminal.id]
             raise RpcError(INVALID_PARAMS, f"{shown!r} could not be run in {cwd}: {error}.") from error
-        return {"terminalId": terminal.id}
+        changed = {"_meta": {"agentnb": {"editedCommand": shown}}} if edited else {}
+        return {"terminalId": terminal.id, **changed}
 
     async def output(self, params: dict[str, Any]) -> dict[str, Any]:
         """Answer ``terminal/output``: what is kept so far, and how it ended once it has."""
@@ -250,6 +257,14 @@ def _command(words: list[str], cwd: Path, env: dict[str, str]) -> list[str]:
     if len(words) == 1 and shell is not None and not name.replace("-", "").replace("_", "").isalnum():
         return [shell, "-c", name]
     raise RpcError(INVALID_PARAMS, f"There is no program {name!r}.")
+
+
+def _by_shell(line: str, env: dict[str, str]) -> list[str]:
+    """How a line that the user wrote is executed."""
+    shell = shutil.which("sh", path=env.get("PATH"))
+    if shell is None:
+        raise RpcError(INVALID_PARAMS, "There is no shell `sh` to run the changed command with.")
+    return [shell, "-c", line]
 
 
 def _variables(env: Any) -> dict[str, str]:

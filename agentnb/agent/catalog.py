@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import difflib
 import functools
+import os
 import shutil
 import sys
 from importlib import metadata, resources
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from agentnb.errors import UnknownAgent, UsageError
+from agentnb.errors import AgentnbError, UnknownAgent, UsageError
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -37,11 +39,17 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         read_text_file: Whether ``fs/read_text_file`` is offered.
         write_text_file: Whether ``fs/write_text_file`` is offered.
         terminal: Whether the ``terminal/*`` methods are offered.
+        elicitation: Whether questions to the user (``elicitation/create``, form and url) are offered.
+        boolean_options: Whether config options that are on or off are understood.
+        terminal_login: Whether logins that are a command to type are understood.
     """
 
     read_text_file: bool = True
     write_text_file: bool = True
     terminal: bool = True
+    elicitation: bool = True
+    boolean_options: bool = True
+    terminal_login: bool = True
 
 
 class AgentSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -58,7 +66,14 @@ class AgentSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         icon: An SVG document or a ``data:`` URI, if there is one.
         homepage: Where to read about it.
         capabilities: What it is offered.
+        steering: Whether a prompt sent while another runs goes into that turn.
         initialize_timeout: How long its start may take, in seconds; Python agents have been seen to need 37.
+        min_version: The oldest version that works with us, where one is known.
+        seen: A version that was seen to work.
+        reads: Environment variables that it reads, such as keys. It gets the user's whole environment; these are named
+            where something is missing, their values never.
+        origin: Where the description comes from: ``"built in"``, ``"package"``, ``"user"``, ``"project"`` or
+            ``"command"``; set here, not in the file.
 
     Example:
         >>> AgentSpec(name="mine", title="Mine", command=("my-agent", "--acp")).initialize_timeout
@@ -75,11 +90,16 @@ class AgentSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     icon: str | None = None
     homepage: str | None = None
     capabilities: Capabilities = Capabilities()
+    steering: bool = False
     initialize_timeout: float = 60.0
+    min_version: str | None = None
+    seen: str | None = None
+    reads: tuple[str, ...] = ()
+    origin: str = "command"
 
 
 def find(name: str) -> AgentSpec:
-    """The agent called *name*.
+    """The agent called *name*: in the project, in the user's settings, in installed packages, or built in.
 
     Raises:
         UnknownAgent: If there is none; it names close matches and every known one.
@@ -133,11 +153,56 @@ def installed(spec: AgentSpec, path: str | None = None) -> str | None:
     return shutil.which(spec.command[0], path=path)
 
 
-@functools.cache
+def additions(project: Path | None = None) -> tuple[dict[str, AgentSpec], list[str]]:
+    """The agents that the user and the project add, and what is wrong with their files.
+
+    The user's files, ``agentnb/agents/*.toml`` in Jupyter's configuration folder (``$JUPYTER_CONFIG_DIR``, else
+    ``~/.jupyter``), may replace an agent that is known. The project's, ``.agentnb/agents/*.toml``, may only add: a
+    repository that you open does not choose what your ``claude`` starts.
+
+    Args:
+        project: The project's folder; by default the current one.
+    """
+    config = Path(os.environ.get("JUPYTER_CONFIG_DIR") or Path.home() / ".jupyter")
+    added, wrong = _folder(config / "agentnb/agents", "user")
+    taken = {**_shipped(), **added}
+    project_added, project_wrong = _folder((project or Path.cwd()) / ".agentnb/agents", "project")
+    for name, spec in project_added.items():
+        if name in taken:
+            project_wrong.append(
+                f"The project describes {name!r} anew; that is for you alone to do, and it was ignored."
+            )
+        else:
+            added[name] = spec
+    return added, [*wrong, *project_wrong]
+
+
 def _specs() -> dict[str, AgentSpec]:
+    return {**_shipped(), **additions()[0]}
+
+
+@functools.cache
+def _shipped() -> dict[str, AgentSpec]:
     files = (file for file in resources.files("agentnb.agent").joinpath("catalog").iterdir() if _is_toml(file.name))
-    specs = [read(file.read_text("utf-8")) for file in files]
-    return {spec.name: spec for spec in (*specs, *_added())}
+    specs = [_from(read(file.read_text("utf-8")), "built in") for file in files]
+    return {spec.name: spec for spec in (*specs, *(_from(spec, "package") for spec in _added()))}
+
+
+def _folder(folder: Path, origin: str) -> tuple[dict[str, AgentSpec], list[str]]:
+    found: dict[str, AgentSpec] = {}
+    wrong: list[str] = []
+    for file in sorted(folder.glob("*.toml")):
+        try:
+            spec = _from(read(file.read_text("utf-8")), origin)
+        except (AgentnbError, OSError, UnicodeError) as error:
+            wrong.append(f"{file}: {error}")
+        else:
+            found[spec.name] = spec
+    return found, wrong
+
+
+def _from(spec: AgentSpec, origin: str) -> AgentSpec:
+    return msgspec.structs.replace(spec, origin=origin)
 
 
 def _is_toml(name: str) -> bool:
@@ -157,6 +222,8 @@ def read(text: str) -> AgentSpec:
         spec = msgspec.convert(data, AgentSpec)
     except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
         raise UsageError(f"This is not an agent's description: {error}.") from error
+    if not spec.name or not spec.command or not all(spec.command):
+        raise UsageError("This is not an agent's description: it wants a name and a command.")
     command = tuple(sys.executable if word == "{python}" else word for word in spec.command)
     return msgspec.structs.replace(spec, command=command)
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
-from agentnb.agent.catalog import installed, known
+from agentnb.acp.doctor import Checkup, examine_all
+from agentnb.agent.catalog import find, installed, known
+from agentnb.host import current_host
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,6 +69,45 @@ def agents() -> AgentTable:
         )
         for spec in known()
     )
+
+
+class CheckupTable(tuple[Checkup, ...]):
+    """What the doctor found; a table when displayed."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "\n".join("  ".join(cells).rstrip() for cells in _padded(list(self._rows())))
+
+    def _repr_markdown_(self) -> str:
+        head, *rows = ("| " + " | ".join(map(_cell, cells)) + " |" for cells in self._rows())
+        return "\n".join([head, "|---|---|---|---|---|", *rows])
+
+    def _rows(self) -> Iterator[tuple[str, str, str, str, str]]:
+        yield "name", "state", "version", "what to type", "what was found"
+        for found in self:
+            todo = found.todo or (f"%agent -a {found.name}" if found.state == "ready" else "")
+            yield found.name, found.state, found.version or "", todo, " ".join(found.message.split())
+
+
+def doctor(*names: str) -> CheckupTable:
+    """Examine agents: start each, open a session, end it again; say what is missing and what to type.
+
+    Args:
+        names: Names in the catalogue; by default every agent that is known.
+
+    Returns:
+        A row per agent; displayed in a notebook it is a table.
+
+    Raises:
+        UnknownAgent: If the catalogue has no such agent.
+
+    Example:
+        >>> agentnb.doctor("eliza")[0].state  # doctest: +SKIP
+        'ready'
+    """
+    specs = [find(name) for name in names] if names else known()
+    return CheckupTable(current_host().loop.submit(examine_all(specs)).result())
 
 
 def _cell(text: str) -> str:

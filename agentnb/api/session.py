@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 import uuid
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
+from msgspec.structs import replace
+
+from agentnb.api.answers import answers_from
 from agentnb.api.describe import describe
 from agentnb.api.turn import Turn
 from agentnb.errors import UsageError
-from agentnb.state import Message, MessageOrigin
+from agentnb.host.intents import Rejected, carry_out
+from agentnb.state import (
+    ActionOrigin,
+    ChatInputCompleted,
+    ChatPendingMessageSet,
+    ChatQueuedMessagesReordered,
+    Message,
+    MessageOrigin,
+    PendingMessageKind,
+    XConfigOptionChosen,
+    XModeChanged,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from agentnb.host.conversation import Conversation
-    from agentnb.state import ChatState, MessageAttachment, SessionState
+    from agentnb.state import Action, ChatInputRequest, ChatState, MessageAttachment, SessionState
 
 
 class Session:
@@ -98,6 +112,92 @@ class Session:
         self._conversation.host.loop.call(self._begin, turn, message_)
         return turn
 
+    @property
+    def waiting(self) -> tuple[Turn, ...]:
+        """The turns that wait in the queue, first in line first."""
+        return tuple(self._turn(waiting.id) for waiting in self.chat.queued_messages or ())
+
+    def edit(self, turn: Turn, text: str) -> None:
+        """Change the text of a prompt that waits in the queue.
+
+        Raises:
+            UsageError: If it no longer waits.
+        """
+        self._do(ChatPendingMessageSet(kind=PendingMessageKind.QUEUED, id=turn.id, message=self._edited(turn, text)))
+
+    def reorder(self, turns: Iterable[Turn]) -> None:
+        """Put waiting prompts into another order; those not named follow as they were."""
+        self._do(ChatQueuedMessagesReordered(order=tuple(turn.id for turn in turns)))
+
+    def send_now(self, turn: Turn) -> None:
+        """Bring a waiting prompt to the agent at once.
+
+        An agent that can takes it into the running turn; else the running turn is cancelled and it is the next.
+
+        Raises:
+            UsageError: If it no longer waits.
+        """
+        if not self._conversation.host.loop.call(self._conversation.turns.send_now, turn.id):
+            raise UsageError("That prompt no longer waits.", hint="session.waiting has those that do.")
+
+    def steer(self, text: str) -> None:
+        """Say something into the running turn; where the agent cannot take that, it is the next prompt.
+
+        Raises:
+            SessionClosed: If the session was closed.
+        """
+        message = Message(text=text, origin=MessageOrigin(kind="user"))
+        self._conversation.host.loop.call(self._conversation.turns.steer, str(uuid.uuid4()), message)
+
+    @property
+    def questions(self) -> tuple[ChatInputRequest, ...]:
+        """What the agent asks and nobody has answered yet."""
+        return self.chat.input_requests or ()
+
+    def answer(
+        self,
+        request_id: str,
+        values: Mapping[str, Any] | None = None,
+        *,
+        response: Literal["accept", "decline", "cancel"] = "accept",
+    ) -> None:
+        """Answer what the agent asks.
+
+        Args:
+            request_id: The request, one of :attr:`questions`.
+            values: The answers by question id: text, number, yes or no, or a list of choices.
+            response: Whether it is answered, declined, or broken off.
+
+        Raises:
+            UsageError: If it is not open, or *values* do not answer it.
+        """
+        request = next((request for request in self.questions if request.id == request_id), None)
+        if request is None:
+            raise UsageError(f"The question {request_id!r} is not open.", hint="session.questions has those that are.")
+        answers = answers_from(request, values or {})
+        self._do(ChatInputCompleted(request_id=request_id, response=response, answers=answers))
+
+    def set_mode(self, mode_id: str) -> None:
+        """Ask the agent to work in another mode (`session.state.modes`); the state follows what it accepts."""
+        self._do(XModeChanged(mode_id=mode_id), session=True)
+
+    def set_option(self, config_id: str, value: str | bool) -> None:
+        """Ask the agent for another value of an option (`session.state.config_options`), such as the model."""
+        self._do(XConfigOptionChosen(config_id=config_id, value=value), session=True)
+
+    def login(self, method: str | None = None, timeout: float = 600.0) -> None:
+        """Log in at the agent, in a way that it can do by itself (a browser window, say).
+
+        Args:
+            method: The way's id or name; not needed where there is only one.
+            timeout: Seconds to wait for that, at most.
+
+        Raises:
+            UsageError: If there are several ways and none is named, or it is a command to type, which is named.
+            AgentError: If the agent cannot be started, or does not accept the login.
+        """
+        self._conversation.host.loop.submit(self._conversation.login(method)).result(timeout)
+
     def cancel(self) -> None:
         """Stop the running turn, if one runs."""
         active = self.chat.active_turn
@@ -113,7 +213,9 @@ class Session:
         self._conversation.host.loop.submit(self._conversation.close()).result(timeout)
 
     def restart(self, timeout: float = 60.0) -> None:
-        """End the agent's process and start it anew; the transcript stays, the agent has forgotten.
+        """End the agent's process and start it anew; the transcript stays, and so does what waits.
+
+        An agent that can takes the session up again; else the next turn says that it has forgotten.
 
         Args:
             timeout: Seconds to wait for that, at most.
@@ -134,6 +236,23 @@ class Session:
     def _begin(self, turn: Turn, message: Message) -> None:
         self._conversation.prompt(turn.id, message)
         turn._attach()  # noqa: SLF001 - the two are one
+
+    def _do(self, action: Action, *, session: bool = False) -> None:
+        """What a click in a view does; refused, it raises."""
+        conversation = self._conversation
+        channel = conversation.session.uri if session else conversation.chat.uri
+        try:
+            conversation.host.loop.call(
+                carry_out, conversation.host, channel, action, ActionOrigin(client_id="python", client_seq=0)
+            )
+        except Rejected as refused:
+            raise UsageError(refused.message) from None
+
+    def _edited(self, turn: Turn, text: str) -> Message:
+        waiting = next((each for each in self.chat.queued_messages or () if each.id == turn.id), None)
+        if waiting is None:
+            raise UsageError("That prompt no longer waits.", hint="session.waiting has those that do.")
+        return replace(waiting.message, text=text)
 
     def _turn(self, turn_id: str) -> Turn:
         turn = Turn(self, self._conversation, turn_id)

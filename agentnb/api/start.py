@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from agentnb.agent import mcp
 from agentnb.agent.catalog import custom, find
 from agentnb.agent.process import find_program
 from agentnb.api.session import Session
@@ -29,6 +30,8 @@ def start(
     cwd: str | os.PathLike[str] | None = None,
     permissions: Literal["ask", "allow", "deny"] = "ask",
     title: str | None = None,
+    mcp_servers: Sequence[Any] | Mapping[str, Any] = (),
+    directories: Sequence[str | os.PathLike[str]] = (),
 ) -> Session:
     """Start a session with an agent; returns at once, the agent's process starts in the background.
 
@@ -40,6 +43,10 @@ def start(
         permissions: What answers the agent's permission requests: ``"ask"`` the user (denied where no front end is
             attached), ``"allow"`` or ``"deny"``.
         title: The tab's title; the first prompt's words by default.
+        mcp_servers: MCP servers that the agent may use: mappings with ``name`` and ``command`` (``args``, ``env``) or
+            ``url`` (``headers``; ``type="sse"``), or the mapping of names to servers that other tools keep in
+            ``mcp.json``. What an agent cannot reach is left out, and said.
+        directories: More folders to work in, where the agent takes some.
 
     Returns:
         The session.
@@ -53,18 +60,50 @@ def start(
         >>> session = agentnb.start("eliza")  # doctest: +SKIP
         >>> session = agentnb.start(command=["opencode", "acp"], permissions="deny")  # doctest: +SKIP
     """
-    if permissions not in MODES:
-        message = f"permissions={permissions!r} is none of {', '.join(map(repr, MODES))}."
-        raise UsageError(message, hint='Use permissions="ask" if in doubt.')
-    spec = _spec(agent, command)
-    folder = Path(cwd if cwd is not None else os.getcwd()).expanduser().resolve()  # noqa: PTH109 - kept as the kernel has it
-    if not folder.is_dir():
-        message = f"cwd={str(cwd)!r} is not a folder."
-        raise UsageError(message, hint="Give the folder that the agent shall work in.")
+    check_permissions(permissions)
+    spec, folder = _spec(agent, command), _folder(cwd, "cwd")
+    servers = mcp.mcp_servers(mcp_servers)
+    more = [_folder(directory, "directories") for directory in directories]
     find_program(spec, folder, {**os.environ, **spec.env, **(env or {})}.get("PATH"))
     host = current_host()
-    conversation = host.loop.call(lambda: host.open(spec, cwd=folder, env=env, mode=permissions, title=title))
+    conversation = host.loop.call(
+        lambda: host.open(
+            spec, cwd=folder, env=env, mode=permissions, title=title, mcp_servers=servers, directories=more
+        )
+    )
     return Session(conversation)
+
+
+def warm(
+    agent: str | None = None,
+    *,
+    command: Sequence[str] | None = None,
+    env: Mapping[str, str] | None = None,
+    cwd: str | os.PathLike[str] | None = None,
+) -> None:
+    """Start an agent's process before it is needed; returns at once.
+
+    The next :func:`start` of the same agent, environment and folder finds it running. One that nobody uses within ten
+    minutes is stopped again. A start that fails is told by the session that needs it.
+
+    Args:
+        agent: As for :func:`start`.
+        command: As for :func:`start`.
+        env: As for :func:`start`.
+        cwd: As for :func:`start`.
+
+    Raises:
+        UnknownAgent: If the catalogue has no such agent.
+        AgentNotFound: If its command is not installed.
+        UsageError: If *command* or *cwd* makes no sense.
+
+    Example:
+        >>> agentnb.warm("claude")  # doctest: +SKIP
+    """
+    spec, folder = _spec(agent, command), _folder(cwd, "cwd")
+    find_program(spec, folder, {**os.environ, **spec.env, **(env or {})}.get("PATH"))
+    host = current_host()
+    host.loop.post(host.agents.begin, spec, folder, dict(env or {}))
 
 
 def chat(session: Session | None = None) -> Any:
@@ -76,6 +115,25 @@ def chat(session: Session | None = None) -> Any:
     from agentnb.comm import frontend
 
     return frontend.chat_view(session)
+
+
+def check_permissions(permissions: str) -> None:
+    """See that *permissions* is one of the modes.
+
+    Raises:
+        UsageError: If not.
+    """
+    if permissions not in MODES:
+        message = f"permissions={permissions!r} is none of {', '.join(map(repr, MODES))}."
+        raise UsageError(message, hint='Use permissions="ask" if in doubt.')
+
+
+def _folder(given: str | os.PathLike[str] | None, name: str) -> Path:
+    folder = Path(given if given is not None else os.getcwd()).expanduser().resolve()  # noqa: PTH109 - kept as the kernel has it
+    if not folder.is_dir():
+        message = f"{name}={str(given)!r} is not a folder."
+        raise UsageError(message, hint="Give the folder that the agent shall work in.")
+    return folder
 
 
 def _spec(agent: str | None, command: Sequence[str] | None) -> AgentSpec:

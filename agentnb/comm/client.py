@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from agentnb.comm import window
+from agentnb.comm.outline import outlined
 from agentnb.log import merge_envelopes
-from agentnb.state import Envelope, encode, to_json
+from agentnb.state import ChatTruncated, Envelope, encode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,10 +32,12 @@ class Cursor(msgspec.Struct):
     Attributes:
         sent: The last index sent.
         acked: The last index that the client says it has applied.
+        earlier: How many of a chat's first turns it was not given; None where it was given none yet.
     """
 
     sent: int = UNSEEN
     acked: int = UNSEEN
+    earlier: int | None = None
 
 
 class Flight(msgspec.Struct, frozen=True):
@@ -68,13 +72,17 @@ class Client:
         visible: Whether one of its views can be seen.
         seen_at: When it was last heard of, on the host loop's clock, in seconds.
         flush: The number of the last flush that it was sent before it introduced itself (again).
+        turns: How many of a chat's turns it is given at first; the others it fetches.
     """
 
-    def __init__(self, client_id: str, *, visible: bool, seen_at: float, flush: int = 0) -> None:
+    def __init__(
+        self, client_id: str, *, visible: bool, seen_at: float, flush: int = 0, turns: int = window.TURNS
+    ) -> None:
         self.client_id = client_id
         self.visible = visible
         self.seen_at = seen_at
         self.flush = flush
+        self.turns = turns
         self.cursors: dict[str, Cursor] = {}
         self._rejections: list[Rejection] = []
         self._accepted: dict[str, dict[int, int]] = {}
@@ -115,9 +123,9 @@ class Client:
         known = 0 < last_seen <= channel.index and channel.log.reaches(last_seen)
         self.cursors[channel.uri] = Cursor(sent=channel.index, acked=last_seen if known else UNSEEN)
         replay = merge_envelopes(channel.log.after(last_seen)) if known else []
-        if not known or _outweighs(replay, channel):
+        if not known or self._outweighs(replay, channel):
             return self._snapshot(channel)
-        return {"replay": [to_json(envelope) for envelope in replay]}
+        return {"replay": [outlined(envelope) for envelope in replay]}
 
     def unsubscribe(self, uri: str) -> None:
         """Follow the channel no more."""
@@ -161,7 +169,7 @@ class Client:
             cursor = self.cursors[channel.uri]
             if cursor.sent < channel.index:
                 fresh = merge_envelopes(channel.log.after(cursor.sent)) if channel.log.reaches(cursor.sent) else None
-                if fresh is None or _outweighs(fresh, channel):
+                if fresh is None or self._outweighs(fresh, channel):
                     snapshots[channel.uri] = self._snapshot(channel)
                 else:
                     envelopes += fresh
@@ -172,7 +180,7 @@ class Client:
             return None
         self.flush += 1
         self._flights[self.flush] = Flight(now, reaches)
-        flush: dict[str, Any] = {"flush": self.flush, "envelopes": [to_json(envelope) for envelope in envelopes]}
+        flush: dict[str, Any] = {"flush": self.flush, "envelopes": [outlined(envelope) for envelope in envelopes]}
         return {**flush, "snapshots": snapshots} if snapshots else flush
 
     def _advance(self, uri: str, index: int) -> None:
@@ -196,13 +204,22 @@ class Client:
         return bool(lost)
 
     def _snapshot(self, channel: Channel[Any]) -> dict[str, Any]:
-        """The channel's whole state at its index (AHP ``Snapshot``), and which of the client's actions are in it."""
-        snapshot = {"snapshot": to_json(channel.state), "fromIndex": channel.index}
+        """The channel's state at its index (AHP ``Snapshot``), and which of the client's actions are in it."""
+        cursor = self.cursors[channel.uri]
+        state, cursor.earlier = window.latest(channel.state, cursor.earlier, turns=self.turns)
+        snapshot = {"snapshot": outlined(state), "fromIndex": channel.index}
         answered = list(self._accepted.get(channel.uri, {}).values())
-        return {**snapshot, "answered": answered} if answered else snapshot
+        return snapshot | _filled(earlier=cursor.earlier, answered=answered)
+
+    def _outweighs(self, fresh: list[Envelope], channel: Channel[Any]) -> bool:
+        """Whether a snapshot is the smaller thing, or the only one that a page with the latest turns understands."""
+        if any(isinstance(envelope.action, ChatTruncated) for envelope in fresh):
+            return True
+        if len(fresh) < SNAPSHOT_FROM:
+            return False
+        state, _ = window.latest(channel.state, self.cursors[channel.uri].earlier, turns=self.turns)
+        return sum(len(encode(envelope)) for envelope in fresh) > len(encode(state))
 
 
-def _outweighs(fresh: list[Envelope], channel: Channel[Any]) -> bool:
-    if len(fresh) < SNAPSHOT_FROM:
-        return False
-    return sum(len(encode(envelope)) for envelope in fresh) > len(encode(channel.state))
+def _filled(**fields: Any) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value}

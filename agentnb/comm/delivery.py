@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentnb.comm.client import MAX_UNACKNOWLEDGED, UNHEARD_SECONDS, Client
 from agentnb.comm.messages import notification
+from agentnb.comm.window import TURNS
 from agentnb.host.host import ROOT
 from agentnb.state import ChatDelta, ChatReasoning
 
@@ -35,11 +36,13 @@ class Delivery:
     Args:
         host: Whose channels.
         send: Sends one message to one client: ``send(client_id, message)``.
+        turns: How many of a chat's turns a client is given at first.
     """
 
-    def __init__(self, host: Host, send: Callable[[str, dict[str, Any]], None]) -> None:
+    def __init__(self, host: Host, send: Callable[[str, dict[str, Any]], None], *, turns: int = TURNS) -> None:
         self.clients: dict[str, Client] = {}
         self._host = host
+        self._turns = turns
         self._send = send
         self._scheduled = False
         self._resending = False
@@ -54,7 +57,7 @@ class Delivery:
         before = self.clients.get(client_id)
         self.heard_at = self._host.loop.time()
         flush = before.flush if before is not None else 0
-        client = Client(client_id, visible=visible, seen_at=self.heard_at, flush=flush)
+        client = Client(client_id, visible=visible, seen_at=self.heard_at, flush=flush, turns=self._turns)
         self.clients[client_id] = client
         return client
 
@@ -70,6 +73,10 @@ class Delivery:
         waited = client.unacknowledged >= MAX_UNACKNOWLEDGED
         lost = client.acknowledge(flush, seen)
         self.kick(urgent=waited or lost)
+
+    def indexes(self, client: Client) -> dict[str, int]:
+        """How far the channels are that *client* is sent."""
+        return {channel.uri: channel.index for channel in self._channels(client)}
 
     def kick(self, *, urgent: bool = True) -> None:
         """Something may have become sendable: flush soon, and what is *urgent* without waiting for more text."""

@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import sys
 import threading
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +39,7 @@ class Frontend:
     def __init__(self, host: Host) -> None:
         self.model = HostModel()
         self._host = host
-        self._service = Service(host, lambda client_id, message: send_to(self.model, client_id, message))
+        self._service = Service(host, partial(send_to, self.model))
         self._arrivals: list[Callable[[], None]] = []
         self._lock = threading.Lock()
         self._attached = False

@@ -6,7 +6,7 @@ dropped and logged (notifications), and never breaks the channel. Additive field
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -105,6 +105,62 @@ class DraftParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
 
     channel: str
     text: str
+
+
+class FetchContentParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """``fetchContent``: a range of large content, as the answer's one binary buffer.
+
+    Attributes:
+        channel: The chat's channel.
+        uri: The reference's URI.
+        offset: The first byte, from 0.
+        length: How many bytes, at most; 262,144 are the most that are given at once.
+    """
+
+    channel: str
+    uri: str
+    offset: Annotated[int, msgspec.Meta(ge=0)] = 0
+    length: Annotated[int, msgspec.Meta(ge=1)] = 262_144
+
+
+class FetchTurnsParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """``fetchTurns``: older turns of a chat (AHP ``fetchTurns``).
+
+    Attributes:
+        channel: The chat's channel.
+        before: The turn that they come right before; the end of the chat where absent.
+        limit: How many, at most; 100 are the most that are given at once.
+    """
+
+    channel: str
+    before: str | None = None
+    limit: int = 50
+
+
+class ListSessionsParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """``listSessions``: the sessions that the log has kept, the latest first.
+
+    Attributes:
+        search: What is to be found in titles, prompts, answers, agents or folders.
+        here: Only those that were begun in this notebook.
+        limit: How many, at most; 200 are the most that are given at once.
+        offset: How many to pass over.
+    """
+
+    search: str = ""
+    here: bool = False
+    limit: int = 50
+    offset: int = 0
+
+
+class ResumeSessionParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """``resumeSession``: open a session of the log again.
+
+    Attributes:
+        channel: The session's channel.
+    """
+
+    channel: str
 
 
 class DispatchParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):

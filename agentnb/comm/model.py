@@ -49,6 +49,6 @@ def reference(model: HostModel) -> str:
     return f"IPY_MODEL_{model.model_id}"
 
 
-def send_to(model: HostModel, client_id: str, message: dict[str, Any]) -> None:
+def send_to(model: HostModel, client_id: str, message: dict[str, Any], buffers: tuple[bytes, ...] = (), /) -> None:
     """Send *message* to one client; every page gets it, the others pass it over."""
-    model.send({**message, "to": client_id})
+    model.send({**message, "to": client_id}, buffers=list(buffers) or None)

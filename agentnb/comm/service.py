@@ -12,22 +12,25 @@ import inspect
 import logging
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import msgspec
 
 from agentnb.agent.catalog import find
 from agentnb.agent.process import find_program
 from agentnb.comm import messages as m
+from agentnb.comm import window
 from agentnb.comm.delivery import Delivery
+from agentnb.comm.outline import RANGE, content_of, outlined
 from agentnb.errors import AgentnbError
 from agentnb.host.host import ROOT
 from agentnb.host.intents import carry_out
 from agentnb.host.mention_source import LOOK_SECONDS
-from agentnb.state import ActionOrigin, decode_action
+from agentnb.host.restore import LOG_OFF, read_back, recorder_of, restore, spec_of
+from agentnb.state import ActionOrigin, decode_action, to_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable, Coroutine, Iterator
 
     from agentnb.host.conversation import Conversation
     from agentnb.host.host import Host
@@ -36,6 +39,26 @@ log = logging.getLogger("agentnb.comm")
 
 DEFAULT_AGENT = "eliza"
 LONGEST_DRAFT = 100_000  # characters; what is longer stays in its own window
+MAX_LISTED = 200
+
+
+class Bytes(NamedTuple):
+    """An answer with binary buffers.
+
+    Attributes:
+        result: The answer.
+        buffers: What travels beside it.
+    """
+
+    result: dict[str, Any]
+    buffers: tuple[bytes, ...]
+
+
+class Send(Protocol):
+    """Sends one message, and perhaps buffers beside it, to one client."""
+
+    def __call__(self, client_id: str, message: dict[str, Any], buffers: tuple[bytes, ...] = (), /) -> None:
+        """Send it; never waits."""
 
 
 class Service:
@@ -43,11 +66,12 @@ class Service:
 
     Args:
         host: What they talk about.
-        send: Sends one message to one client: ``send(client_id, message)``.
+        send: Sends one message to one client: ``send(client_id, message, buffers)``.
+        turns: How many of a chat's turns a page is given at first; the others it fetches.
     """
 
-    def __init__(self, host: Host, send: Callable[[str, dict[str, Any]], None]) -> None:
-        self.delivery = Delivery(host, send)
+    def __init__(self, host: Host, send: Send, *, turns: int = window.TURNS) -> None:
+        self.delivery = Delivery(host, send, turns=turns)
         self._host = host
         self._send = send
         self._logged: set[str] = set()
@@ -59,6 +83,10 @@ class Service:
             "disposeSession": self._dispose_session,
             "restartAgent": self._restart_agent,
             "complete": self._complete,
+            "fetchContent": self._fetch_content,
+            "fetchTurns": self._fetch_turns,
+            "listSessions": self._list_sessions,
+            "resumeSession": self._resume_session,
         }
         self._notifications: dict[str, Callable[[str, bytes], None]] = {
             "dispatchAction": self._dispatch,
@@ -89,27 +117,32 @@ class Service:
         if method is None:
             self._fail(message, m.METHOD_NOT_FOUND, f"There is no method {message.method!r}.")
             return
-        try:
+        with self._answering(message):
             result = method(message.client_id, bytes(message.params))
-        except msgspec.ValidationError as error:
-            self._fail(message, m.INVALID_PARAMS, f"{message.method}: {error}")
-        except AgentnbError as error:
-            self._fail(message, m.REFUSED, str(error))
-        else:
             if inspect.iscoroutine(result):
                 self._host.loop.spawn(self._answer_later(message, result))
             else:
-                self._send(message.client_id, m.response(message.id or 0, result))
+                self._respond(message, result)
 
-    async def _answer_later(self, message: m.FromPage, work: Coroutine[Any, Any, Any]) -> None:
+    async def _answer_later(self, message: m.FromPage, result: Coroutine[Any, Any, Any]) -> None:
+        with self._answering(message):
+            self._respond(message, await result)
+
+    def _respond(self, message: m.FromPage, result: Any) -> None:
+        buffers: tuple[bytes, ...] = ()
+        if isinstance(result, Bytes):
+            result, buffers = result.result, result.buffers
+        self._send(message.client_id, m.response(message.id or 0, result), buffers)
+
+    @contextlib.contextmanager
+    def _answering(self, message: m.FromPage) -> Iterator[None]:
+        """What is raised inside is the answer."""
         try:
-            result = await work
+            yield
         except msgspec.ValidationError as error:
             self._fail(message, m.INVALID_PARAMS, f"{message.method}: {error}")
         except AgentnbError as error:
             self._fail(message, m.REFUSED, str(error))
-        else:
-            self._send(message.client_id, m.response(message.id or 0, result))
 
     def _take(self, message: m.FromPage) -> None:
         method = self._notifications.get(message.method)
@@ -208,6 +241,35 @@ class Service:
             if other != client_id:
                 self._send(other, said)
 
+    def _fetch_content(self, client_id: str, raw: bytes) -> Bytes:  # noqa: ARG002
+        params = msgspec.json.decode(raw, type=m.FetchContentParams)
+        content = content_of(self._host.find(params.channel).chat.state, params.uri)
+        part = content[params.offset : params.offset + min(params.length, RANGE)]
+        return Bytes({"uri": params.uri, "offset": params.offset, "size": len(content)}, (part,))
+
+    def _fetch_turns(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
+        params = msgspec.json.decode(raw, type=m.FetchTurnsParams)
+        chat = self._host.find(params.channel).chat
+        turns, earlier = window.before(chat.state, params.before, params.limit)
+        return {
+            "turns": [outlined(turn) for turn in turns],
+            "hasMore": earlier > 0,
+            "earlier": earlier,
+            "index": chat.index,
+        }
+
+    async def _list_sessions(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
+        params = msgspec.json.decode(raw, type=m.ListSessionsParams)
+        if self._host.recorder is None:
+            return {"sessions": [], "note": LOG_OFF}
+        return await asyncio.to_thread(_listed, self._host, params)
+
+    async def _resume_session(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
+        params = msgspec.json.decode(raw, type=m.ResumeSessionParams)
+        stored = await asyncio.to_thread(lambda: read_back(recorder_of(self._host), params.channel))
+        conversation = restore(self._host, stored, spec_of(stored.record))
+        return {"channel": conversation.session.uri, "chat": conversation.chat.uri}
+
     def _dispatch(self, client_id: str, raw: bytes) -> None:
         params = msgspec.json.decode(raw, type=m.DispatchParams)
         origin = ActionOrigin(client_id=client_id, client_seq=params.client_seq)
@@ -233,7 +295,8 @@ class Service:
         self.delivery.kick()
 
     def _ping(self, client_id: str, raw: bytes) -> None:  # noqa: ARG002 - being heard is all
-        self._send(client_id, m.notification("pong", {"hostId": self._host.host_id}))
+        indexes = self.delivery.indexes(self.delivery.clients[client_id])
+        self._send(client_id, m.notification("pong", {"hostId": self._host.host_id, "indexes": indexes}))
 
     def _fail(self, message: m.FromPage, code: int, text: str) -> None:
         if message.id is None:
@@ -251,6 +314,19 @@ async def _started(conversation: Conversation) -> None:
     """Start the agent of a tab that someone looks at: its commands, modes and options are wanted before a prompt."""
     with contextlib.suppress(AgentnbError):  # the session's state says what went wrong
         await conversation.ready()
+
+
+def _listed(host: Host, params: m.ListSessionsParams) -> dict[str, Any]:
+    recorder = recorder_of(host)
+    records = recorder.store.sessions(
+        params.search,
+        place=recorder.place if params.here else None,
+        limit=min(params.limit, MAX_LISTED),
+        offset=params.offset,
+    )
+    elsewhere = [record.uri for record in records if recorder.store.held(record)]
+    note = {} if recorder.trouble is None else {"note": str(recorder.trouble)}
+    return {"sessions": [to_json(record) for record in records], "elsewhere": elsewhere, **note}
 
 
 def _decode(content: object) -> m.FromPage:

@@ -2,45 +2,47 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Any
 
 from agentnb.acp.mapper import channel_of, map_session, map_update
 from agentnb.errors import AgentnbError, SessionClosed
 from agentnb.host.channel import Channel
 from agentnb.host.clock import now_ms
+from agentnb.host.inputs import Inputs
+from agentnb.host.life import Life
+from agentnb.host.login import log_in_with
 from agentnb.host.permissions import Permissions
 from agentnb.host.turns import Turns
 from agentnb.state import (
-    AgentProcess,
-    ChatResponsePart,
     ChatState,
-    ErrorInfo,
-    SessionCreationFailed,
-    SessionReady,
+    SessionMetaChanged,
     SessionState,
     SessionStatus,
     SessionSummary,
     SessionTitleChanged,
-    SystemNotificationResponsePart,
     ToolCallResponsePart,
-    XAgentChanged,
     reduce_chat,
     reduce_session,
 )
 from agentnb.state.status import ACTIVITY_MASK, with_activity
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    import asyncio
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from agentnb.acp.agent import Agent
     from agentnb.agent.catalog import AgentSpec
+    from agentnb.agent.mcp import McpServer
     from agentnb.host.host import Host
-    from agentnb.policy.decision import Door, Mode
+    from agentnb.host.life import Reopened
+    from agentnb.policy.door import Door
+    from agentnb.policy.engine import Mode
     from agentnb.state import Action, ActionOrigin, Envelope, Message, ToolCallState
 
 TITLE_CHARACTERS = 48
+EXTENSIONS = "extensions"
+EXTENSIONS_KEPT = 10
 
 
 class Conversation:
@@ -54,6 +56,8 @@ class Conversation:
         env: Extra environment for the agent's process.
         mode: What answers a permission request: ``"ask"``, ``"allow"`` or ``"deny"``.
         title: The tab's title; the first prompt's words where none is given.
+        mcp_servers: MCP servers that the agent may use.
+        directories: More folders to work in, where the agent takes some (ACP ``additionalDirectories``).
     """
 
     def __init__(
@@ -66,6 +70,8 @@ class Conversation:
         env: Mapping[str, str],
         mode: Mode = "ask",
         title: str | None = None,
+        mcp_servers: Sequence[McpServer] = (),
+        directories: Sequence[Path] = (),
     ) -> None:
         self.host = host
         self.spec = spec
@@ -73,18 +79,18 @@ class Conversation:
         self.cwd = cwd
         self.env = dict(env)
         self.mode = mode
-        self.agent: Agent | None = None
-        self.session_id: str | None = None
+        self.mcp_servers = tuple(mcp_servers)
+        self.directories = tuple(directories)
         self.closed = False
         self.closing: asyncio.TimerHandle | None = None
-        self._was_ready = False
         self._named = title is not None
-        self._starting: asyncio.Task[Agent] | None = None
         self._watchers: list[Callable[[], None]] = []
         uri = f"{spec.name}:/{tab_id}"
         self.session = Channel(uri, _new_session(uri, spec, cwd, title), reduce_session, host.emit)
         self.chat = Channel(f"{uri}/chat", _new_chat(f"{uri}/chat", title or spec.title), reduce_chat, host.emit)
         self.permissions = Permissions(self)
+        self.inputs = Inputs(self)
+        self.life = Life(self)
         self.turns = Turns(self)
 
     async def attended(self) -> bool:
@@ -113,6 +119,16 @@ class Conversation:
         self.notify()
         return envelope
 
+    @property
+    def waits_for_user(self) -> bool:
+        """Whether a question is open: then silence is the user's."""
+        return bool(self.chat.state.status & SessionStatus.INPUT_NEEDED == SessionStatus.INPUT_NEEDED)
+
+    def cancel_questions(self) -> None:
+        """Answer every open permission and input request with cancel: the turn is over."""
+        self.permissions.cancel_all()
+        self.inputs.cancel_all()
+
     def watch(self, watcher: Callable[[], None]) -> Callable[[], None]:
         """Call *watcher* after every change; returns what ends that."""
         self._watchers.append(watcher)
@@ -134,17 +150,51 @@ class Conversation:
         self.turns.prompt(turn_id, message, origin)
         return True
 
+    def restored(self, agent_session: str | None) -> None:
+        """This session was had in an earlier kernel; the agent knew it as *agent_session*, and may take it up."""
+        self._named = True
+        self.life.had(agent_session)
+
+    @property
+    def previous_session(self) -> str | None:
+        """The agent's id of the session that its next start takes up, if there is one."""
+        return self.life.former
+
+    @property
+    def agent(self) -> Agent | None:
+        """The running agent."""
+        return self.life.agent
+
+    @property
+    def session_id(self) -> str | None:
+        """The agent's id of the session, while the agent runs."""
+        return self.life.session_id
+
     async def ready(self) -> Agent:
         """The agent, launched and with a session of ours; launches it where there is none.
 
         Raises:
             AgentError: If it cannot be launched, wants a login, or refuses a session.
         """
-        if self.agent is not None and self.session_id is not None:
-            return self.agent
-        if self._starting is None or self._starting.done():
-            self._starting = self.host.loop.spawn(self._start())
-        return await asyncio.shield(self._starting)
+        return await self.life.ready()
+
+    async def reopen(self, session_id: str) -> Reopened:
+        """Take up the agent's session *session_id*, as after a restart of the kernel.
+
+        A conversation that shows turns already resumes it, else loads it and drops what is replayed; an empty one loads
+        it and shows what is replayed. An agent that can do neither, or no longer knows the session, gets a new one, and
+        the next turn begins by saying that it has forgotten.
+
+        Args:
+            session_id: The agent's own id of the session (:attr:`session_id` while it ran).
+
+        Returns:
+            ``"resumed"``, ``"loaded"`` or ``"new"``.
+
+        Raises:
+            AgentError: If the agent cannot be launched, wants a login, or refuses a new session as well.
+        """
+        return await self.life.reopen(session_id)
 
     async def close(self) -> None:
         """End the running turn, free the agent's session, and stop the agent if nobody else uses it."""
@@ -155,19 +205,28 @@ class Conversation:
             self.turns.cancel(waiting.id)
         if (active := self.chat.state.active_turn) is not None:
             self.turns.cancel(active.id)
-        await self._leave()
+        await self.life.leave()
         self.host.forget(self)
+
+    async def login(self, method: str | None = None) -> None:
+        """Log in at the agent in the way called *method*, without asking; then open the session.
+
+        Raises:
+            UsageError: If there is no such way, or none that the agent can do by itself.
+            AgentError: If the agent cannot be started, or does not accept the login.
+        """
+        await log_in_with(await self.host.agents.acquire(self), method)
+        await self.ready()
 
     async def restart(self) -> None:
         """Stop the agent's process and start it anew; the transcript stays."""
-        if self.agent is not None:
-            await self.agent.stop()
-        await self.ready()
+        await self.life.restart()
 
     # --- what the agent says (acp.listener) ---
 
     def updates(self, updates: list[dict[str, Any]]) -> None:
         """Take the agent's updates, in order (ACP ``session/update``)."""
+        self.turns.heard()
         for update in updates:
             for action in map_update(update, self.chat.state, self.turns.speaking, now_ms()):
                 if isinstance(action, SessionTitleChanged):
@@ -176,14 +235,20 @@ class Conversation:
 
     async def permission(self, params: dict[str, Any]) -> dict[str, Any]:
         """Answer the agent's permission request."""
+        self.turns.heard()
         return await self.permissions.request(params)
 
-    async def authorize(self, door: Door) -> None:
+    async def authorize(self, door: Door) -> Door:
         """Let the agent through one of our doors, or raise PermissionDenied."""
-        await self.permissions.authorize(door)
+        return await self.permissions.authorize(door)
+
+    def opens(self, path: str, tool: str) -> bool:
+        """Whether a rule of the user's opens the workspace's wall for *path*."""
+        return self.permissions.opens(path, tool)
 
     def terminal(self, action: Action) -> None:
         """Take what one of our terminals did."""
+        self.turns.heard()
         self.dispatch(action)
 
     def lost(self, error: AgentnbError) -> None:
@@ -191,10 +256,22 @@ class Conversation:
 
         A prompt that it had not answered has failed already (its answer was the error).
         """
-        self.agent = None
-        self.session_id = None
-        self.dispatch(XAgentChanged(agent_process=AgentProcess(state="stopped", message=str(error)), time=now_ms()))
-        self.permissions.cancel_all()
+        self.cancel_questions()
+        self.life.lost(error)
+
+    async def elicit(self, params: dict[str, Any]) -> dict[str, Any]:
+        """Answer what the agent asks the user."""
+        return await self.inputs.elicit(params)
+
+    def elicited(self, elicitation_id: str) -> None:
+        """Take that what was to be done elsewhere is done."""
+        self.inputs.elicited(elicitation_id)
+
+    def extension(self, method: str, params: Any) -> None:
+        """Keep a notification that belongs to no turn, in the session's ``_meta``."""
+        meta = self.session.state.meta or {}
+        kept = (*meta.get(EXTENSIONS, ()), {"method": method, "params": params})[-EXTENSIONS_KEPT:]
+        self.dispatch(SessionMetaChanged(meta={**meta, EXTENSIONS: list(kept)}, time=now_ms()))
 
     # --- inside ---
 
@@ -206,48 +283,10 @@ class Conversation:
                 return part.tool_call
         return None
 
-    async def _start(self) -> Agent:
-        self.dispatch(XAgentChanged(agent_process=AgentProcess(state="starting"), time=now_ms()))
-        try:
-            agent = await self.host.agents.acquire(self)
-            new = await agent.new_session(str(self.cwd), (), self)
-        except AgentnbError as error:
-            self._start_failed(error)
-            raise
-        self.agent, self.session_id = agent, new.session_id
-        running = AgentProcess(name=agent.name, version=agent.version, state="running")
-        for action in (*map_session(new.raw), SessionReady(time=now_ms())):
-            self.dispatch(action)
-        self.dispatch(XAgentChanged(agent_process=running, time=now_ms()))
-        self._say_what_is_forgotten()
-        return agent
-
-    def _say_what_is_forgotten(self) -> None:
-        """A second start is a new session to the agent: the transcript stays, its memory does not."""
-        chat = self.chat.state
-        if self._was_ready and chat.turns and chat.active_turn is not None:
-            text = f"{self.spec.title} was started again and does not remember what was said before."
-            notice = SystemNotificationResponsePart(content=text)
-            self.dispatch(ChatResponsePart(turn_id=chat.active_turn.id, part=notice, time=now_ms()))
-        self._was_ready = True
-
-    def _start_failed(self, error: AgentnbError) -> None:
-        failed = AgentProcess(state="failed", message=str(error))
-        info = ErrorInfo(error_type=type(error).__name__, message=str(error))
-        self.dispatch(XAgentChanged(agent_process=failed, time=now_ms()))
-        self.dispatch(SessionCreationFailed(error=info, time=now_ms()))
-
     def learn(self, answer: dict[str, Any]) -> None:
         """Take what the agent says of its modes and options when it answers (ACP ``configOptions``)."""
         for action in map_session(answer, now_ms()):
             self.dispatch(action)
-
-    async def _leave(self) -> None:
-        agent, session_id = self.agent, self.session_id
-        self.agent = self.session_id = None
-        if agent is not None and session_id is not None:
-            await agent.close_session(session_id)
-        await self.host.agents.release(self)
 
     def _knows(self, turn_id: str) -> bool:
         chat = self.chat.state

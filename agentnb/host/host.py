@@ -15,7 +15,10 @@ from agentnb.host.channel import Channel
 from agentnb.host.clock import now_ms
 from agentnb.host.conversation import Conversation
 from agentnb.host.loop import HostLoop
+from agentnb.host.policy import HostPolicy
 from agentnb.host.pool import AgentPool
+from agentnb.host.recorder import Recorder
+from agentnb.log.location import log_location, log_place
 from agentnb.state import (
     AgentInfo,
     Envelope,
@@ -27,16 +30,18 @@ from agentnb.state import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
     from pathlib import Path
 
     from agentnb.agent.catalog import AgentSpec
+    from agentnb.agent.mcp import McpServer
     from agentnb.host.mention_source import MentionSource
-    from agentnb.policy.decision import Mode
+    from agentnb.policy.engine import Mode
     from agentnb.state import Action, ActionOrigin
 
 ROOT = "ahp-root://"
 STOP_TIMEOUT = 5.0  # seconds that every agent together gets when the kernel ends
+LOG_TIMEOUT = 2.0  # seconds that the log gets then to write what is left
 
 
 class Host:
@@ -44,19 +49,32 @@ class Host:
 
     Args:
         loop: The thread it lives on; a new one by default.
+        log: The file of the durable log; None where sessions are not kept.
+        place: What this kernel runs, such as a notebook's path; empty where that is not known.
+        policy: What agents may do; by default what the files and the environment of this machine say.
     """
 
-    def __init__(self, loop: HostLoop | None = None) -> None:
+    def __init__(
+        self,
+        loop: HostLoop | None = None,
+        *,
+        log: Path | None = None,
+        place: str = "",
+        policy: HostPolicy | None = None,
+    ) -> None:
         self.host_id = str(uuid.uuid4())
         self.loop = loop or HostLoop()
         self.agents = AgentPool(self.loop)
+        self.policy = policy or HostPolicy()
         self.conversations: dict[str, Conversation] = {}
         self.attached: Callable[[], bool] = lambda: False
         self.arrival: Callable[[], Awaitable[bool]] = _nobody
         self.mentions: MentionSource | None = None
         self._listeners: list[Callable[[Channel[Any], Envelope], None]] = []
+        self._closed = False
         self._published: dict[str, tuple[object, ...]] = {}
         self.root: Channel[RootState] = Channel(ROOT, RootState(agents=agent_infos()), reduce_root, self.emit)
+        self.recorder = Recorder(self, log, place) if log is not None else None
 
     def open(
         self,
@@ -67,14 +85,31 @@ class Host:
         mode: Mode = "ask",
         title: str | None = None,
         tab_id: str | None = None,
+        mcp_servers: Sequence[McpServer] = (),
+        directories: Sequence[Path] = (),
     ) -> Conversation:
         """Open a session with *spec*; its agent starts in the background."""
-        tab_id = tab_id or str(uuid.uuid4())
-        conversation = Conversation(self, spec, tab_id=tab_id, cwd=cwd, env=env or {}, mode=mode, title=title)
+        conversation = Conversation(
+            self,
+            spec,
+            tab_id=tab_id or str(uuid.uuid4()),
+            cwd=cwd,
+            env=env or {},
+            mode=mode,
+            title=title,
+            mcp_servers=mcp_servers,
+            directories=directories,
+        )
+        self.add(conversation)
+        return conversation
+
+    def add(self, conversation: Conversation) -> None:
+        """Take a conversation, new or restored, among the open ones."""
         self.conversations[conversation.session.uri] = conversation
+        if self.recorder is not None:
+            self.recorder.add(conversation)
         self.summarize(conversation)
         self.root.accept(RootActiveSessionsChanged(active_sessions=len(self.conversations), time=now_ms()))
-        return conversation
 
     def find(self, channel: str) -> Conversation:
         """The conversation whose session or chat channel is *channel*.
@@ -144,12 +179,17 @@ class Host:
         )
 
     def close(self, timeout: float = STOP_TIMEOUT) -> None:
-        """Stop every agent and the thread; from any thread but the host's own, at most *timeout* seconds."""
+        """Stop every agent, the log and the thread; from any thread but the host's own, at most *timeout* seconds."""
+        if self._closed:
+            return
+        self._closed = True
         try:
             self.loop.submit(self.agents.stop_all()).result(timeout)
         except (futures.TimeoutError, RuntimeError):
             pass  # the watchdog ends what is left
         finally:
+            if self.recorder is not None:
+                self.recorder.close(LOG_TIMEOUT)
             self.loop.stop()
 
 
@@ -182,6 +222,6 @@ def current_host() -> Host:
     global _current, _pid
     with _lock:
         if _current is None or _pid != os.getpid():
-            _current, _pid = Host(), os.getpid()
+            _current, _pid = Host(log=log_location(), place=log_place()), os.getpid()
             atexit.register(_current.close)
         return _current

@@ -15,12 +15,15 @@ from agentnb.errors import AgentnbError
 from agentnb.host.clock import now_ms
 from agentnb.host.mention_source import LOOK_SECONDS
 from agentnb.state import (
+    ChatInputAnswerChanged,
+    ChatInputCompleted,
     ChatPendingMessageRemoved,
     ChatPendingMessageSet,
     ChatQueuedMessagesReordered,
     ChatToolCallConfirmed,
     ChatTurnCancelled,
     ChatTurnStarted,
+    PendingMessageKind,
     SessionIsArchivedChanged,
     SessionIsReadChanged,
     SessionTitleChanged,
@@ -56,6 +59,8 @@ def carry_out(host: Host, channel: str, action: Action, origin: ActionOrigin) ->
             _mention_and_prompt(conversation, turn_id, message, origin)
         case ChatPendingMessageSet():
             _set_pending(conversation, action, origin)
+        case ChatInputAnswerChanged() | ChatInputCompleted():
+            _answer_input(conversation, action, origin)
         case ChatTurnCancelled(turn_id=turn_id) | ChatPendingMessageRemoved(id=turn_id):
             if not conversation.turns.cancel(turn_id, origin):
                 _reject(f"No turn {turn_id!r} runs or waits.")
@@ -69,6 +74,15 @@ def carry_out(host: Host, channel: str, action: Action, origin: ActionOrigin) ->
             conversation.dispatch(replace(action, time=now_ms()), origin)
         case _:
             _reject("A client may not dispatch this action.")
+
+
+def _answer_input(
+    conversation: Conversation, action: ChatInputAnswerChanged | ChatInputCompleted, origin: ActionOrigin
+) -> None:
+    if isinstance(action, ChatInputCompleted):
+        _refuse_if(conversation.inputs.complete(action, origin))
+    else:
+        _refuse_if(conversation.inputs.change(action, origin))
 
 
 def _mention_and_prompt(conversation: Conversation, turn_id: str, message: Message, origin: ActionOrigin) -> None:
@@ -114,6 +128,9 @@ def _prompt(conversation: Conversation, turn_id: str, message: Message, origin: 
 
 
 def _set_pending(conversation: Conversation, action: ChatPendingMessageSet, origin: ActionOrigin) -> None:
+    if action.kind == PendingMessageKind.STEERING:
+        conversation.turns.steer(action.id, action.message, origin)
+        return
     waiting = any(message.id == action.id for message in conversation.chat.state.queued_messages or ())
     if waiting:
         conversation.dispatch(replace(action, time=now_ms()), origin)
@@ -129,16 +146,20 @@ def _confirm(conversation: Conversation, action: ChatToolCallConfirmed, origin: 
     if option is None:
         _reject(f"{action.selected_option_id!r} is not among the options offered.")
     approved = option.kind == "approve"
+    edited = action.edited_tool_input if approved and call.editable else None
+    if edited is not None and not edited.strip():
+        _reject("A command that was changed must not be empty.")
+    edited = None if edited == call.tool_input else edited
     accepted = replace(
         action,
         approved=approved,
         confirmed="user-action" if approved else None,
         reason=None if approved else "denied",
-        edited_tool_input=None,
+        edited_tool_input=edited,
         time=now_ms(),
     )
     conversation.dispatch(accepted, origin)
-    conversation.permissions.answer(action.tool_call_id, option)
+    conversation.permissions.answer(action.tool_call_id, option, edited)
 
 
 async def _choose(conversation: Conversation, action: XModeChanged | XConfigOptionChosen, origin: ActionOrigin) -> None:
@@ -155,6 +176,11 @@ async def _choose(conversation: Conversation, action: XModeChanged | XConfigOpti
         conversation.host.reject(conversation.session, action, origin, str(error))
         return
     conversation.dispatch(replace(action, time=now_ms()), origin)
+
+
+def _refuse_if(reason: str | None) -> None:
+    if reason is not None:
+        _reject(reason)
 
 
 def _reject(reason: str) -> NoReturn:

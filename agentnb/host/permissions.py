@@ -1,28 +1,30 @@
 """Questions that wait for an answer: the agent's permission requests, and what our own doors ask.
 
 The agent waits, the kernel does not. Each open question is a tool call in ``pending-confirmation``; the first valid
-answer wins, and a cancelled turn answers all of them with ACP's ``cancelled``.
+answer wins, and a cancelled turn answers all of them with ACP's ``cancelled``. What need not be asked the policy
+decides (:mod:`agentnb.policy.engine`); every decision is logged.
 """
 
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from agentnb.acp.mapper import map_permission, permission_outcome
-from agentnb.errors import PermissionDenied
+from agentnb.errors import PermissionDenied, PolicyError
+from agentnb.host import cards
 from agentnb.host.clock import now_ms
-from agentnb.policy.decision import choose_option, decide
-from agentnb.policy.door import Door
+from agentnb.policy.engine import judge, opens
+from agentnb.policy.offers import likeness, offers
+from agentnb.policy.rules import InForce
 from agentnb.state import (
+    ChatResponsePart,
     ChatToolCallComplete,
-    ChatToolCallConfirmed,
     ChatToolCallReady,
-    ChatToolCallStart,
-    ConfirmationOption,
-    ToolCallDetails,
-    ToolCallLocation,
-    ToolCallPendingConfirmationState,
+    SystemNotificationResponsePart,
     ToolCallResponsePart,
     ToolCallResult,
     ToolCallRunningState,
@@ -31,12 +33,56 @@ from agentnb.state import (
 
 if TYPE_CHECKING:
     from agentnb.host.conversation import Conversation
-    from agentnb.state import ActiveTurn
+    from agentnb.policy.door import Door
+    from agentnb.policy.engine import Verdict
+    from agentnb.policy.offers import Offer
+    from agentnb.policy.rules import Scope
+    from agentnb.state import ActiveTurn, ConfirmationOption, ToolCallState
 
 CANCELLED: dict[str, Any] = {"outcome": {"outcome": "cancelled"}}
-ALLOW = ConfirmationOption(id="allow", label="Allow", kind="approve", option_kind="allow_once")
 OWN = "agentnb-"  # how the ids of our own cards begin
-REJECT = ConfirmationOption(id="reject", label="Reject", kind="deny", option_kind="reject_once")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What was answered.
+
+    Args:
+        option: The option chosen, one of the agent's (or of our own card's).
+        edited: The command as the user changed it; None where they did not.
+    """
+
+    option: ConfirmationOption
+    edited: str | None = None
+
+    @property
+    def approved(self) -> bool:
+        """Whether it means yes."""
+        return self.option.kind == "approve"
+
+
+@dataclass
+class Question:
+    """One question, as it was put.
+
+    Args:
+        turn_id: In which turn.
+        call_id: On which tool call.
+        door: What it is about.
+        verdict: What the policy says of it.
+        options: The answers, without our wider ones.
+        offered: Our wider answers, by id.
+        call: The tool call as it was shown.
+    """
+
+    turn_id: str
+    call_id: str
+    door: Door
+    verdict: Verdict
+    options: tuple[ConfirmationOption, ...]
+    offered: dict[str, Offer]
+    call: ToolCallState | None
+    answer: asyncio.Future[Answer | None] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
 
 
 class Permissions:
@@ -48,9 +94,17 @@ class Permissions:
 
     def __init__(self, conversation: Conversation) -> None:
         self._conversation = conversation
-        self._open: dict[str, asyncio.Future[ConfirmationOption | None]] = {}
-        self._granted: set[tuple[str, str]] = set()
+        self._open: dict[str, Question] = {}
+        self._granted: dict[str, ToolCallState] = {}
+        self._for_turn: list[InForce] = []
+        self._for_session: list[InForce] = []
+        self._warned: set[str] = set()
         self._asked = 0
+
+    @property
+    def grants(self) -> tuple[InForce, ...]:
+        """What was answered for the session and for the turn, in the order in which it counts."""
+        return (*self._for_session, *self._for_turn)
 
     async def request(self, params: dict[str, Any]) -> dict[str, Any]:
         """Answer the agent's request (ACP ``session/request_permission``)."""
@@ -58,16 +112,22 @@ class Permissions:
         if turn is None:
             return CANCELLED
         await self._until_free(str(params.get("toolCall", {}).get("toolCallId", "")))
-        call_id, actions = map_permission(params, self._conversation.chat.state, turn.id, now_ms())
-        for action in actions:
+        self._warn()
+        call_id, (*first, ready) = map_permission(params, self._conversation.chat.state, turn.id, now_ms())
+        for action in first:
             self._conversation.dispatch(action)
-        options = self._options(call_id)
-        door = Door(kind="permission", title=_title(params), command=None, path=None)
-        chosen = await self._decide(turn.id, call_id, door, options)
-        return CANCELLED if chosen is None else permission_outcome(chosen.id)
+        call = self._conversation.tool_call(call_id)
+        if call is None or not isinstance(ready, ChatToolCallReady):
+            return CANCELLED
+        door = cards.door_of(call, _title(params), str(self._conversation.cwd))
+        answer = await self._settle(self._put(ready, door))
+        return CANCELLED if answer is None else permission_outcome(answer.option.id)
 
-    async def authorize(self, door: Door) -> None:
+    async def authorize(self, door: Door) -> Door:
         """Let the agent through one of our doors, or raise.
+
+        Returns:
+            The door that was opened; the user may have changed the command.
 
         Raises:
             PermissionDenied: If the policy or the user says no, or the turn is over.
@@ -76,94 +136,150 @@ class Permissions:
         if turn is None:
             message = f"{door.title}: refused, no turn is running."
             raise PermissionDenied(message, hint="Ask again within a turn.")
-        if door.kind == "read" or self._is_granted(turn, door):
-            return
-        call_id = self._card(turn, door)
-        chosen = await self._decide(turn.id, call_id, door, (ALLOW, REJECT))
-        if chosen is None or chosen.kind != "approve":
-            raise PermissionDenied(f"{door.title}: {self._why_not(call_id)}")
-        self._close_card(turn.id, call_id)
+        self._warn()
+        verdict = self._judge(door)
+        if verdict.outcome != "deny" and any(door.covered_by(call) for call in self._granted.values()):
+            self._record(door, verdict, outcome="allow", by="covered")
+            return door
+        if verdict.outcome == "allow" and door.kind == "read":
+            self._record(door, verdict, outcome="allow", by=_by(verdict))
+            return door
+        question = self._put(self._card(turn, door), door)
+        answer = await self._settle(question)
+        if answer is None or not answer.approved:
+            raise PermissionDenied(f"{door.title}: {self._why_not(question.call_id)}")
+        self._close_card(turn.id, question.call_id)
+        return door if answer.edited is None else self._edited(door, answer.edited)
 
-    def answer(self, call_id: str, option: ConfirmationOption) -> None:
-        """Settle the open question of tool call *call_id* with *option*."""
-        waiting = self._open.pop(call_id, None)
-        if waiting is not None and not waiting.done():
-            waiting.set_result(option)
+    def opens(self, path: str, tool: str) -> bool:
+        """Whether a rule of the user's opens the wall for *path*."""
+        return opens(path, tool, self._conversation.host.policy.situation(self._conversation, self.grants))
+
+    def answer(self, call_id: str, option: ConfirmationOption, edited: str | None = None) -> None:
+        """Settle the open question of tool call *call_id* with *option*, one of ours or of the agent's."""
+        question = self._open.pop(call_id, None)
+        if question is None or question.answer.done():
+            return
+        offer = question.offered.get(option.id)
+        scope: Scope = "once" if offer is None else offer.scope
+        outcome = "allow" if option.kind == "approve" else "deny"
+        self._record(question.door, question.verdict, outcome=outcome, by="user", scope=scope, edited=edited)
+        told = option if offer is None else cards.choose(question.options, allow=True)
+        question.answer.set_result(None if told is None else Answer(told, edited))
+        if offer is not None:
+            self._grant(offer)
 
     def cancel_all(self) -> None:
         """Answer every open question with ``cancelled`` (the turn is over)."""
         waiting, self._open = self._open, {}
-        for future in waiting.values():
-            if not future.done():
-                future.set_result(None)
+        for question in waiting.values():
+            if not question.answer.done():
+                self._record(question.door, question.verdict, outcome="deny", by="end")
+                question.answer.set_result(None)
 
     def forget_grants(self) -> None:
-        """A new turn begins: what was allowed once is allowed no more."""
+        """A new turn begins: what was allowed once, or for a turn, is allowed no more."""
         self._granted.clear()
+        self._for_turn.clear()
+
+    # --- the question ---
 
     def _speaking_turn(self) -> ActiveTurn | None:
         """The running turn, if it is the one that the agent works on: after a cancel it may still be at the old one."""
         turn = self._conversation.chat.state.active_turn
         return turn if turn is not None and turn.id == self._conversation.turns.speaking else None
 
-    async def _decide(
-        self, turn_id: str, call_id: str, door: Door, options: tuple[ConfirmationOption, ...]
-    ) -> ConfirmationOption | None:
-        mode = self._conversation.mode
-        attended = mode == "ask" and await self._conversation.attended()
-        decision = decide(mode, attached=attended, door=door)
-        if self._speaking_turn() is None:
-            return None
-        if decision.outcome == "ask":
-            chosen = await self._ask(call_id)
-        else:
-            chosen = _choose(options, allow=decision.outcome == "allow")
-            self._conversation.dispatch(_confirmed(turn_id, call_id, chosen, decision.reason))
-        if chosen is not None and chosen.kind == "approve":
-            self._granted.add(("call", call_id))
-        return chosen
+    def _judge(self, door: Door, *, attached: bool = True) -> Verdict:
+        return judge(door, self._conversation.host.policy.situation(self._conversation, self.grants, attached=attached))
 
-    async def _ask(self, call_id: str) -> ConfirmationOption | None:
-        waiting: asyncio.Future[ConfirmationOption | None] = asyncio.get_running_loop().create_future()
-        self._open[call_id] = waiting
-        return await waiting
+    def _put(self, ready: ChatToolCallReady, door: Door) -> Question:
+        """Show the question, with the danger and our wider answers."""
+        verdict = self._judge(door)
+        found = likeness(door, verdict, self._conversation.spec.name)
+        options = ready.options or ()
+        shown, offered = cards.with_wider(options, offers(found))
+        self._conversation.dispatch(replace(ready, options=shown, risk=cards.risk_of(verdict, found)))
+        call = self._conversation.tool_call(ready.tool_call_id)
+        return Question(ready.turn_id, ready.tool_call_id, door, verdict, options, offered, call)
+
+    async def _settle(self, question: Question) -> Answer | None:
+        """Bring *question* to its answer: the policy's, or the user's."""
+        verdict = question.verdict
+        if verdict.outcome == "ask" and not await self._conversation.attended():
+            verdict = self._judge(question.door, attached=False)
+        if self._speaking_turn() is None:
+            self._record(question.door, verdict, outcome="deny", by="end")
+            return None
+        if verdict.outcome == "ask":
+            self._open[question.call_id] = question
+            answer = await question.answer
+        else:
+            answer = self._decided(question, verdict)
+        if answer is not None and answer.approved and question.call is not None:
+            self._granted[question.call_id] = question.call
+        return answer
+
+    def _decided(self, question: Question, verdict: Verdict) -> Answer | None:
+        """Answer without asking."""
+        chosen = cards.choose(question.options, allow=verdict.outcome == "allow")
+        self._conversation.dispatch(cards.answered(question.turn_id, question.call_id, chosen, verdict.reason))
+        approved = chosen is not None and chosen.kind == "approve"
+        self._record(question.door, verdict, outcome="allow" if approved else "deny", by=_by(verdict))
+        return None if chosen is None else Answer(chosen)
 
     async def _until_free(self, call_id: str) -> None:
         while (waiting := self._open.get(call_id)) is not None:
-            await asyncio.wait([waiting])
+            await asyncio.wait([waiting.answer])
 
-    def _options(self, call_id: str) -> tuple[ConfirmationOption, ...]:
-        call = self._conversation.tool_call(call_id)
-        return call.options or () if isinstance(call, ToolCallPendingConfirmationState) else ()
+    # --- the answer ---
+
+    def _grant(self, offer: Offer) -> None:
+        """Let the wider answer hold, and answer with it what else is open and like it."""
+        if offer.scope == "turn":
+            self._for_turn.append(InForce(offer.rule, "turn"))
+        else:
+            self._for_session.append(InForce(offer.rule, "session"))
+        if offer.scope == "always":
+            try:
+                self._conversation.host.policy.files.remember(offer.rule)
+            except PolicyError as error:
+                self._notify(f"{error} Until then the answer holds for this session.")
+        for call_id, question in [*self._open.items()]:
+            verdict = self._judge(question.door)
+            if verdict.outcome == "allow":
+                del self._open[call_id]
+                question.answer.set_result(self._decided(question, verdict))
+
+    def _edited(self, door: Door, command: str) -> Door:
+        """The door with the user's own command; a rule that denies that one still does."""
+        door = cards.changed(door, command)
+        verdict = self._judge(door)
+        if verdict.outcome == "deny":
+            self._record(door, verdict, outcome="deny", by=_by(verdict))
+            raise PermissionDenied(f"{door.title}: {verdict.reason}")
+        return door
 
     def _why_not(self, call_id: str) -> str:
         call = self._conversation.tool_call(call_id)
         reason = getattr(call, "reason_message", None)
         return reason if isinstance(reason, str) else "the user said no."
 
-    def _is_granted(self, turn: ActiveTurn, door: Door) -> bool:
-        calls = [part.tool_call for part in turn.response_parts if isinstance(part, ToolCallResponsePart)]
-        return any(("call", call.tool_call_id) in self._granted and door.covered_by(call) for call in calls)
+    # --- our own cards ---
 
-    def _card(self, turn: ActiveTurn, door: Door) -> str:
-        """Put the question on the tool call that it belongs to, else on one of our own."""
+    def _card(self, turn: ActiveTurn, door: Door) -> ChatToolCallReady:
+        """The question, on the tool call that it belongs to, else on one of our own."""
         calls = (part.tool_call for part in reversed(turn.response_parts) if isinstance(part, ToolCallResponsePart))
         begun = (call for call in calls if isinstance(call, ToolCallStreamingState | ToolCallRunningState))
-        call_id = next((call.tool_call_id for call in begun if door.covered_by(call)), None)
-        if call_id is None:
-            call_id = self._own_call(turn.id, door)
-        self._conversation.dispatch(
-            ChatToolCallReady(
-                turn_id=turn.id,
-                tool_call_id=call_id,
-                invocation_message=door.title,
-                confirmation_title=door.title,
-                tool_input=door.command,
-                options=(ALLOW, REJECT),
-                time=now_ms(),
-            )
-        )
-        return call_id
+        call = next((call for call in begun if door.covered_by(call)), None)
+        if call is None:
+            self._asked += 1
+            call_id = f"{OWN}{door.kind}-{self._asked}"
+            self._conversation.dispatch(cards.own_call(turn.id, call_id, door))
+            return cards.question(turn.id, call_id, door)
+        shown = cards.preview(turn.id, call, door)
+        if shown is not None:
+            self._conversation.dispatch(shown)
+        return cards.question(turn.id, call.tool_call_id, door)
 
     def _close_card(self, turn_id: str, call_id: str) -> None:
         """A card of our own has no more to say once it is answered; the agent's own tool call goes on."""
@@ -173,44 +289,37 @@ class Permissions:
                 ChatToolCallComplete(turn_id=turn_id, tool_call_id=call_id, result=result, time=now_ms())
             )
 
-    def _own_call(self, turn_id: str, door: Door) -> str:
-        self._asked += 1
-        call_id = f"{OWN}{door.kind}-{self._asked}"
-        locations = (ToolCallLocation(path=door.path),) if door.path else None
-        kind = "execute" if door.kind == "terminal" else "edit"
-        self._conversation.dispatch(
-            ChatToolCallStart(
-                turn_id=turn_id,
-                tool_call_id=call_id,
-                tool_name=kind,
-                display_name=door.title,
-                details=ToolCallDetails(kind=kind, locations=locations, content=door.preview),
-                time=now_ms(),
-            )
+    # --- what is said about it ---
+
+    def _record(
+        self, door: Door, verdict: Verdict, *, outcome: Any, by: str, scope: Scope = "once", edited: str | None = None
+    ) -> None:
+        self._conversation.host.policy.record(
+            self._conversation, door, verdict, outcome=outcome, by=by, scope=scope, edited=edited
         )
-        return call_id
+
+    def _warn(self) -> None:
+        """Say once what is wrong with the policy files."""
+        for warning in self._conversation.host.policy.warnings(self._conversation):
+            if warning not in self._warned:
+                self._warned.add(warning)
+                self._notify(warning)
+
+    def _notify(self, text: str) -> None:
+        turn = self._speaking_turn()
+        if turn is not None:
+            part = SystemNotificationResponsePart(content=text)
+            self._conversation.dispatch(ChatResponsePart(turn_id=turn.id, part=part, time=now_ms()))
+
+
+def _by(verdict: Verdict) -> str:
+    """Who decided what nobody was asked about."""
+    if "no front end is attached" in verdict.reason:
+        return "nobody"
+    return "rule" if verdict.rule is not None else "mode"
 
 
 def _title(params: dict[str, Any]) -> str:
     call = params.get("toolCall")
     title = call.get("title") if isinstance(call, dict) else None
     return title if isinstance(title, str) and title else "the agent's request"
-
-
-def _choose(options: tuple[ConfirmationOption, ...], *, allow: bool) -> ConfirmationOption | None:
-    chosen = choose_option(options, allow=allow)
-    return choose_option(options, allow=False) if chosen is None and allow else chosen
-
-
-def _confirmed(turn_id: str, call_id: str, chosen: ConfirmationOption | None, reason: str) -> ChatToolCallConfirmed:
-    approved = chosen is not None and chosen.kind == "approve"
-    return ChatToolCallConfirmed(
-        turn_id=turn_id,
-        tool_call_id=call_id,
-        approved=approved,
-        confirmed="setting" if approved else None,
-        reason=None if approved else "denied",
-        reason_message=None if approved else reason,
-        selected_option_id=chosen.id if chosen is not None else None,
-        time=now_ms(),
-    )

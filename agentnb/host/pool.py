@@ -1,17 +1,35 @@
-"""Agent processes, shared: one for all sessions of equal configuration (agent, command, folder, environment)."""
+"""Agent processes, shared: one for all sessions of equal configuration (agent, command, folder, environment).
+
+An agent can be started before anyone needs it (:meth:`AgentPool.warm`); one that keeps dying is started again ever more
+slowly (:mod:`agentnb.host.backoff`).
+"""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from typing import TYPE_CHECKING
+from weakref import WeakSet
+
+import msgspec
 
 from agentnb.acp.agent import Agent
+from agentnb.errors import AgentError, AgentNotFound, AuthenticationRequired
+from agentnb.host.backoff import Backoff
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from agentnb.agent.catalog import AgentSpec
     from agentnb.host.conversation import Conversation
     from agentnb.host.loop import HostLoop
 
-Key = tuple[str, tuple[str, ...], str, tuple[tuple[str, str], ...]]
+Key = tuple[bytes, str, tuple[tuple[str, str], ...]]
+
+WARM = "warm"
+WARM_SECONDS = 600.0
+"""How long an agent that was started early waits for its first session."""
 
 
 class AgentPool:
@@ -19,12 +37,19 @@ class AgentPool:
 
     Args:
         loop: The host's loop, that launches run on.
+        warm_seconds: How long an agent that was started early waits for its first session.
     """
 
-    def __init__(self, loop: HostLoop) -> None:
+    def __init__(self, loop: HostLoop, *, warm_seconds: float = WARM_SECONDS) -> None:
+        self.backoff: Callable[[], Backoff] = Backoff
         self._loop = loop
+        self._warm_seconds = warm_seconds
         self._launches: dict[Key, asyncio.Task[Agent]] = {}
         self._users: dict[Key, set[str]] = {}
+        self._backoffs: dict[Key, Backoff] = {}
+        self._closed = False
+        self._alive: set[Agent] = set()
+        self._dead: WeakSet[Agent] = WeakSet()
 
     async def acquire(self, conversation: Conversation) -> Agent:
         """The agent for *conversation*'s configuration, launched if it does not run.
@@ -32,28 +57,93 @@ class AgentPool:
         Raises:
             AgentError: If it cannot be launched.
         """
-        key = _key(conversation)
-        launch = self._launches.get(key)
-        if launch is None or _is_over(launch):
-            launch = self._loop.spawn(Agent.launch(conversation.spec, cwd=conversation.cwd, env=conversation.env))
-            self._launches[key] = launch
-        self._users.setdefault(key, set()).add(conversation.tab_id)
-        return await asyncio.shield(launch)
+        key = _key(conversation.spec, conversation.cwd, conversation.env)
+        users = self._users.setdefault(key, set())
+        users.discard(WARM)
+        users.add(conversation.tab_id)
+        return await asyncio.shield(self._launched(key, conversation.spec, conversation.cwd, conversation.env))
 
     async def release(self, conversation: Conversation) -> None:
         """Say that *conversation* needs its agent no more; the last one stops the process."""
-        key = _key(conversation)
-        users = self._users.get(key, set())
-        users.discard(conversation.tab_id)
+        await self._drop(_key(conversation.spec, conversation.cwd, conversation.env), conversation.tab_id)
+
+    async def stop(self, conversation: Conversation) -> None:
+        """End the process of *conversation*'s configuration, whoever uses it; it is launched again when needed."""
+        await _stop(self._launches.get(_key(conversation.spec, conversation.cwd, conversation.env)))
+
+    async def warm(self, spec: AgentSpec, cwd: Path, env: Mapping[str, str]) -> Agent:
+        """Start an agent before anyone needs it; nobody's in time, it is stopped again.
+
+        Raises:
+            AgentError: If it cannot be launched.
+        """
+        key = _key(spec, cwd, env)
+        users = self._users.setdefault(key, set())
         if not users:
-            self._users.pop(key, None)
-            launch = self._launches.pop(key, None)
-            await _stop(launch)
+            users.add(WARM)
+            self._loop.later(self._warm_seconds, lambda: self._loop.spawn(self._drop(key, WARM)))
+        return await asyncio.shield(self._launched(key, spec, cwd, env))
+
+    def begin(self, spec: AgentSpec, cwd: Path, env: Mapping[str, str]) -> None:
+        """As :meth:`warm`, without waiting; a failure is told to the session that comes to need the agent."""
+        self._loop.spawn(self._warm_quietly(spec, cwd, env))
+
+    async def _warm_quietly(self, spec: AgentSpec, cwd: Path, env: Mapping[str, str]) -> None:
+        with contextlib.suppress(AgentError):
+            await self.warm(spec, cwd, env)
+
+    def history(self, conversation: Conversation) -> Backoff:
+        """How often *conversation*'s agent died in a row."""
+        key = _key(conversation.spec, conversation.cwd, conversation.env)
+        return self._backoffs.setdefault(key, self.backoff())
+
+    def died(self, conversation: Conversation, agent: Agent) -> None:
+        """*agent* died while it was in use; told by each of its sessions, counted once."""
+        if agent not in self._dead:
+            self._dead.add(agent)
+            self.history(conversation).died()
 
     async def stop_all(self) -> None:
-        """Stop every agent."""
+        """Stop every agent; none is started any more."""
+        self._closed = True
         launches, self._launches = list(self._launches.values()), {}
         await asyncio.gather(*(_stop(launch) for launch in launches))
+        await asyncio.gather(*(agent.wait_closed() for agent in tuple(self._alive)))
+
+    def _launched(self, key: Key, spec: AgentSpec, cwd: Path, env: Mapping[str, str]) -> asyncio.Task[Agent]:
+        if self._closed:
+            raise AgentError("The host is closed; no agent is started any more.", hint="Restart the kernel.")
+        launch = self._launches.get(key)
+        if launch is None or _is_over(launch):
+            launch = self._launches[key] = self._loop.spawn(self._launch(key, spec, cwd, env))
+        return launch
+
+    async def _launch(self, key: Key, spec: AgentSpec, cwd: Path, env: Mapping[str, str]) -> Agent:
+        backoff = self._backoffs.setdefault(key, self.backoff())
+        await asyncio.sleep(backoff.seconds)
+        try:
+            agent = await Agent.launch(spec, cwd=cwd, env=env)
+        except (AgentNotFound, AuthenticationRequired):
+            raise
+        except AgentError:
+            backoff.died()
+            raise
+        self._alive.add(agent)
+        self._loop.spawn(self._until_gone(agent))
+        return agent
+
+    async def _until_gone(self, agent: Agent) -> None:
+        await agent.wait_closed()
+        self._alive.discard(agent)
+
+    async def _drop(self, key: Key, user: str) -> None:
+        users = self._users.get(key, set())
+        if user not in users:
+            return
+        users.discard(user)
+        if not users:
+            self._users.pop(key, None)
+            await _stop(self._launches.pop(key, None))
 
 
 async def _stop(launch: asyncio.Task[Agent] | None) -> None:
@@ -72,6 +162,5 @@ def _is_over(launch: asyncio.Task[Agent]) -> bool:
     return launch.cancelled() or launch.exception() is not None or launch.result().closed
 
 
-def _key(conversation: Conversation) -> Key:
-    spec = conversation.spec
-    return spec.name, tuple(spec.command), str(conversation.cwd), tuple(sorted(conversation.env.items()))
+def _key(spec: AgentSpec, cwd: Path, env: Mapping[str, str]) -> Key:
+    return msgspec.json.encode(spec), str(cwd), tuple(sorted(env.items()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from typing import TYPE_CHECKING, Any
 
 from agentnb.state import MessageEmbeddedResourceAttachment, MessageResourceAttachment, SimpleMessageAttachment
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
 
 Block = dict[str, Any]
 
+CANNOT = "which this agent cannot take in a prompt"
+
 
 def prompt_blocks(message: Message, capabilities: Mapping[str, Any]) -> list[Block]:
     """The content blocks for *message*.
@@ -22,11 +25,19 @@ def prompt_blocks(message: Message, capabilities: Mapping[str, Any]) -> list[Blo
         capabilities: The agent's ``promptCapabilities`` (``image``, ``audio``, ``embeddedContext``).
 
     Returns:
-        The text first, then one block per attachment; what the agent cannot take is sent as text instead.
+        The text first, then one block per attachment. What the agent cannot take is sent as text where it is text;
+        else a line names it, for the agent and, in the transcript, for the user (:func:`left_out`).
     """
     blocks: list[Block] = [{"type": "text", "text": message.text}]
     blocks += [_attachment(attachment, capabilities) for attachment in message.attachments or ()]
     return blocks
+
+
+def left_out(blocks: list[Block], message: Message) -> list[str]:
+    """The labels of *message*'s attachments that *blocks* only name, because the agent cannot take them."""
+    sent = [block for block in blocks if block["type"] == "text" and CANNOT in block["text"]]
+    labels = [attachment.label for attachment in message.attachments or ()]
+    return [label for label in labels if any(block["text"].startswith(f"[{label}: ") for block in sent)]
 
 
 def _attachment(attachment: object, capabilities: Mapping[str, Any]) -> Block:
@@ -58,4 +69,14 @@ def _embedded(label: str, data: str, mime: str, capabilities: Mapping[str, Any])
             "type": "resource",
             "resource": {"uri": f"agentnb://context/{label}", "mimeType": mime, "blob": data},
         }
-    return {"type": "text", "text": f"[{label}: {mime}, which this agent cannot take in a prompt]"}
+    if mime.startswith("text/") and (said := _text(data)) is not None:
+        return _context(label, said, capabilities)
+    return {"type": "text", "text": f"[{label}: {mime}, {CANNOT}]"}
+
+
+def _text(data: str) -> str | None:
+    """What base64 *data* says as UTF-8 text, if it does."""
+    try:
+        return base64.b64decode(data, validate=True).decode("utf-8")
+    except ValueError:
+        return None

@@ -10,13 +10,17 @@ import asyncio
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from agentnb.errors import AgentnbError
+from agentnb.errors import AgentnbError, AgentRefused, AuthenticationRequired
 from agentnb.host.clock import now_ms
-from agentnb.host.prompt import prompt_blocks
+from agentnb.host.login import log_in
+from agentnb.host.prompt import left_out, prompt_blocks
+from agentnb.host.silence import Silence
 from agentnb.state import (
     ChatError,
     ChatPendingMessageRemoved,
     ChatPendingMessageSet,
+    ChatQueuedMessagesReordered,
+    ChatResponsePart,
     ChatTurnCancelled,
     ChatTurnComplete,
     ChatTurnStarted,
@@ -26,6 +30,7 @@ from agentnb.state import (
     SessionIsReadChanged,
     SessionStatus,
     UsageInfo,
+    UserMessageResponsePart,
     XLate,
 )
 
@@ -48,8 +53,10 @@ class Turns:
     def __init__(self, conversation: Conversation, *, cancel_grace: float = CANCEL_GRACE) -> None:
         self._conversation = conversation
         self.cancel_grace = cancel_grace
+        self.silence = Silence(conversation)
         self._answer: asyncio.Future[None] | None = None
         self._prompted: str | None = None
+        self._unanswered = 0
 
     @property
     def speaking(self) -> str | None:
@@ -74,6 +81,71 @@ class Turns:
         else:
             queued = ChatPendingMessageSet(kind=PendingMessageKind.QUEUED, id=turn_id, message=message, time=now_ms())
             self._conversation.dispatch(queued, origin)
+            self.pump()  # what a restored session has waiting runs first
+
+    def heard(self) -> None:
+        """The agent said something."""
+        self.silence.heard()
+
+    def steer(self, message_id: str, message: Message, origin: ActionOrigin | None = None) -> None:
+        """Slip *message* into the running turn; where the agent cannot take that, it is the next in the queue.
+
+        Args:
+            message_id: The id of the message; one that waits in the queue is taken out of it.
+            message: What to say.
+            origin: The client that wants it.
+        """
+        conversation, active = self._conversation, self._conversation.chat.state.active_turn
+        agent, session_id = conversation.agent, conversation.session_id
+        sent = active is not None and active.id == self._prompted and not self.settled
+        if active is None or agent is None or session_id is None or not sent or not agent.steers:
+            self._put_first(message_id, message, origin)
+            return
+        if any(getattr(part, "id", None) == f"steer-{message_id}" for part in active.response_parts):
+            return  # a page that was not sure sent it again
+        steering, queued = PendingMessageKind.STEERING, PendingMessageKind.QUEUED
+        conversation.dispatch(
+            ChatPendingMessageSet(kind=steering, id=message_id, message=message, time=now_ms()), origin
+        )
+        if self._waits(message_id):
+            conversation.dispatch(ChatPendingMessageRemoved(kind=queued, id=message_id, time=now_ms()))
+        self._unanswered += 1
+        blocks = prompt_blocks(message, agent.prompt_capabilities)
+        agent.prompt(session_id, blocks, partial(self._steered, active.id, message_id, message))
+        conversation.dispatch(ChatPendingMessageRemoved(kind=steering, id=message_id, time=now_ms()))
+        part = UserMessageResponsePart(id=f"steer-{message_id}", content=message.text)
+        conversation.dispatch(ChatResponsePart(turn_id=active.id, part=part, time=now_ms()))
+
+    def send_now(self, message_id: str, origin: ActionOrigin | None = None) -> bool:
+        """Bring the waiting message *message_id* to the agent at once: the user asked for that.
+
+        It goes into the running turn where the agent can take it; else that turn is cancelled and it is the next.
+        """
+        waiting = next(
+            (each for each in self._conversation.chat.state.queued_messages or () if each.id == message_id), None
+        )
+        if waiting is None:
+            return False
+        agent, active = self._conversation.agent, self._conversation.chat.state.active_turn
+        if active is not None and agent is not None and agent.steers:
+            self.steer(message_id, waiting.message, origin)
+            return True
+        self._put_first(message_id, waiting.message, origin)
+        if active is not None:
+            self.cancel(active.id)
+        self.pump()
+        return True
+
+    def _put_first(self, message_id: str, message: Message, origin: ActionOrigin | None) -> None:
+        if not self._waits(message_id):
+            self.prompt(message_id, message, origin)
+        if self._waits(message_id):
+            order = (message_id, *(each.id for each in self._conversation.chat.state.queued_messages or ()))
+            first = tuple(dict.fromkeys(order))
+            self._conversation.dispatch(ChatQueuedMessagesReordered(order=first, time=now_ms()), origin)
+
+    def _waits(self, message_id: str) -> bool:
+        return any(each.id == message_id for each in self._conversation.chat.state.queued_messages or ())
 
     def pump(self) -> None:
         """Start the first waiting prompt where nothing runs."""
@@ -102,7 +174,7 @@ class Turns:
         if self._is_active(turn_id):
             info = ErrorInfo(error_type=type(error).__name__, message=str(error))
             self._conversation.dispatch(ChatError(turn_id=turn_id, error=info, stop_reason="error", time=now_ms()))
-            self._conversation.permissions.cancel_all()
+            self._conversation.cancel_questions()
         self.pump()
 
     def _begin(
@@ -115,7 +187,7 @@ class Turns:
             self._conversation.dispatch(SessionIsReadChanged(is_read=False, time=now_ms()))
         self._conversation.host.loop.spawn(self._run(turn_id, message))
 
-    async def _run(self, turn_id: str, message: Message) -> None:
+    async def _run(self, turn_id: str, message: Message, *, again: bool = False) -> None:
         try:
             await self._previous_answer()
             agent = await self._conversation.ready()
@@ -125,9 +197,29 @@ class Turns:
         session_id = self._conversation.session_id
         if not self._is_active(turn_id) or session_id is None:
             return
+        self._conversation.life.say(turn_id)
         self._answer, self._prompted = asyncio.get_running_loop().create_future(), turn_id
+        self._unanswered = 1
+        self.silence.begin()
         blocks = prompt_blocks(message, agent.prompt_capabilities)
-        agent.prompt(session_id, blocks, partial(self._answered, turn_id))
+        if missing := left_out(blocks, message):
+            self._conversation.life.note(f"{agent.name} cannot take {', '.join(missing)}: it was only told the name.")
+            self._conversation.life.say(turn_id)
+        agent.prompt(session_id, blocks, partial(self._answered, turn_id, message, again))
+        self._conversation.notify()
+
+    async def _log_in(self, turn_id: str, message: Message, wanted: AuthenticationRequired) -> None:
+        """The agent wants a login for a prompt: let the user log in, then send the prompt once more."""
+        agent = self._conversation.agent
+        try:
+            if agent is None:
+                raise wanted
+            await log_in(self._conversation, agent, wanted)
+        except AgentnbError as error:
+            self.fail(turn_id, error)
+            return
+        if self._is_active(turn_id):
+            await self._run(turn_id, message, again=True)
 
     async def _previous_answer(self) -> None:
         """Wait until the agent has answered the prompt before; an agent that never does is ended."""
@@ -138,23 +230,44 @@ class Turns:
         if not self.settled:
             await agent.stop()
 
-    def _answered(self, turn_id: str, result: Any, error: AgentnbError | None) -> None:
+    def _answered(self, turn_id: str, message: Message, again: bool, result: Any, error: AgentnbError | None) -> None:
+        self._unanswered -= 1
+        stop_reason, usage = _read(result)
+        if self._unanswered > 0 and error is None:
+            self._count(turn_id, usage)
+            return  # what was slipped in is not answered yet
         self._answered_now()
+        if isinstance(error, AuthenticationRequired) and not again and self._is_active(turn_id):
+            self._conversation.host.loop.spawn(self._log_in(turn_id, message, error))
+            return
         if error is not None:
             self.fail(turn_id, error)
             return
-        stop_reason, usage = _read(result)
-        if usage is not None:
-            self._in_turn(turn_id, ChatUsage(turn_id=turn_id, usage=usage, time=now_ms()))
+        self._conversation.host.agents.history(self._conversation).lives()
+        self._count(turn_id, usage)
         if self._is_active(turn_id):
             ended = ChatTurnCancelled if stop_reason == CANCELLED else ChatTurnComplete
             self._conversation.dispatch(ended(turn_id=turn_id, stop_reason=stop_reason, time=now_ms()))
         self.pump()
 
+    def _steered(
+        self, turn_id: str, message_id: str, message: Message, result: Any, error: AgentnbError | None
+    ) -> None:
+        """What was slipped in is answered; refused, it waits in the queue as any other."""
+        refused = isinstance(error, AgentRefused)
+        if refused and self._is_active(turn_id):
+            self._put_first(message_id, message, None)
+        self._answered(turn_id, message, True, result, None if refused and self._unanswered > 1 else error)
+
     def _answered_now(self) -> None:
         if self._answer is not None and not self._answer.done():
             self._answer.set_result(None)
+        self.silence.end()
         self._conversation.notify()
+
+    def _count(self, turn_id: str, usage: UsageInfo | None) -> None:
+        if usage is not None:
+            self._in_turn(turn_id, ChatUsage(turn_id=turn_id, usage=usage, time=now_ms()))
 
     def _in_turn(self, turn_id: str, action: Any) -> None:
         late = not self._is_active(turn_id)
@@ -164,7 +277,8 @@ class Turns:
         agent, session_id = self._conversation.agent, self._conversation.session_id
         if not self.settled and agent is not None and session_id is not None:
             agent.cancel(session_id)
-        self._conversation.permissions.cancel_all()
+        self.silence.end()
+        self._conversation.cancel_questions()
 
     def _is_active(self, turn_id: str) -> bool:
         active = self._conversation.chat.state.active_turn
@@ -179,12 +293,12 @@ def _read(result: Any) -> tuple[str, UsageInfo | None]:
     tokens = None
     if isinstance(usage, dict):
         tokens = UsageInfo(
-            input_tokens=_count(usage.get("inputTokens")),
-            output_tokens=_count(usage.get("outputTokens")),
-            cache_read_tokens=_count(usage.get("cachedReadTokens")),
+            input_tokens=_number(usage.get("inputTokens")),
+            output_tokens=_number(usage.get("outputTokens")),
+            cache_read_tokens=_number(usage.get("cachedReadTokens")),
         )
     return (stop_reason if isinstance(stop_reason, str) else "end_turn"), tokens
 
 
-def _count(value: object) -> int | None:
+def _number(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from traitlets import Enum, Float, Unicode
+from traitlets import Enum, Float, List, Unicode
 from traitlets.config import Configurable
 
 from agentnb.ipython.arguments import PERMISSIONS
@@ -29,6 +29,11 @@ class Agentnb(Configurable):
     ).tag(config=True)
     timeout = Float(
         0.0, min=0.0, help="Seconds after which a cell's turn is cancelled. 0: it may take as long as it takes."
+    ).tag(config=True)
+    warm = List(
+        Unicode(),
+        help="Agents to start as soon as the extension is loaded, so that the first prompt need not wait; one that "
+        "nobody uses is stopped after ten minutes.",
     ).tag(config=True)
     view = Enum(
         ("auto", "live", "text"),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
+from agentnb.errors import AgentnbError
 from agentnb.ipython.audience import can_await
 from agentnb.ipython.completion import completers
 from agentnb.ipython.config import Agentnb
@@ -13,6 +15,8 @@ from agentnb.ipython.tabs import Tabs
 from agentnb.ipython.tokens import AgentCommand
 
 _ATTRIBUTE = "_agentnb_extension"
+
+log = logging.getLogger("agentnb")
 
 
 class Extension:
@@ -46,6 +50,17 @@ class Extension:
         shell.display_formatter.ipython_display_formatter.for_type_by_name("agentnb.api.turn", "Turn", self.magics.show)
         if (completer := getattr(shell, "Completer", None)) is not None:
             completer.custom_matchers.extend(self.completers)
+        self.warm()
+
+    def warm(self) -> None:
+        """Start the agents of ``c.Agentnb.warm``; one that cannot be is told when it is prompted."""
+        from agentnb.api.start import warm
+
+        for name in self.settings.warm:
+            try:
+                warm(name, cwd=self.settings.cwd or None)
+            except AgentnbError as error:
+                log.warning("%s is not started early: %s", name, error)
 
     def unload(self) -> None:
         """Take everything out."""

@@ -10,10 +10,14 @@ from IPython.core.magic import Magics, line_cell_magic, line_magic, magics_class
 from IPython.display import display
 
 from agentnb.api.agents import agents as known_agents
+from agentnb.api.agents import doctor
+from agentnb.api.history import resume, sessions
+from agentnb.api.policy import policy
 from agentnb.errors import UsageError
 from agentnb.ipython.arguments import parse
 from agentnb.ipython.audience import Audience, audience_of
 from agentnb.ipython.mentions import Scope, attachments
+from agentnb.ipython.policy_table import PolicyTable
 from agentnb.ipython.record import record, workspace
 from agentnb.ipython.rewrite import AWAITED_MAGIC
 from agentnb.ipython.stage import LiveStage, stage_for
@@ -120,11 +124,15 @@ class AgentMagics(Magics):
             %agents                   the open tabs (the current one is marked)
             %agents list              the same
             %agents known             the agents that can be talked to, and what to type for those missing
+            %agents doctor [NAMES]    start each agent for a moment: missing, too old, not logged in, and what to type
             %agents use NAME          make the tab NAME the one that %agent talks to
             %agents new [AGENT] [NAME]  open a tab
             %agents cancel [NAME]     stop the turn that runs in a tab
             %agents close [NAME]      close a tab
             %agents restart [NAME]    end a tab's agent and start it anew
+            %agents history [WORDS]   the sessions that the log has kept; WORDS are searched for
+            %agents resume ID         open one of them again; the beginning of its id is enough
+            %agents policy [NAME]     what agents may do: the rules in force, and the last decisions
 
         Without NAME it is the current tab.
         """
@@ -232,17 +240,33 @@ def _cancel(tabs: Tabs, name: str) -> Note:
 def _restart(tabs: Tabs, name: str) -> Note:
     session = tabs.find(name or None)
     session.restart()
-    return Note(
-        f"Started {session.agent} anew in the tab {tabs.name_of(session)!r}; it has forgotten the conversation."
-    )
+    process = session.state.agent_process
+    said = f" {process.message}" if process is not None and process.message else ""
+    return Note(f"Started {session.agent} anew in the tab {tabs.name_of(session)!r}.{said}")
+
+
+def _resume(tabs: Tabs, tab_id: str) -> Note:
+    if not tab_id:
+        raise UsageError("%agents resume wants a session's id.", hint="`%agents history` lists them.")
+    session = tabs.adopt(resume(tab_id))
+    return Note(f"Opened {session.title!r} again in the tab {tabs.name_of(session)!r}; %agent talks to it now.")
+
+
+def _policy(tabs: Tabs, name: str) -> PolicyTable:
+    session = tabs.find(name) if name or tabs.current else None
+    return PolicyTable(policy(session))
 
 
 _COMMANDS: dict[str, Callable[[Tabs, str], Any]] = {
     "list": lambda tabs, _: tab_table(tabs),
     "known": lambda *_: known_agents(),
+    "doctor": lambda _, names: doctor(*names.split()),
     "use": _use,
     "new": _new,
     "cancel": _cancel,
     "close": lambda tabs, name: Note(f"Closed the tab {tabs.close(name or None)!r}."),
     "restart": _restart,
+    "history": lambda _, words: sessions(words),
+    "resume": _resume,
+    "policy": _policy,
 }

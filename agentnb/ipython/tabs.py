@@ -87,6 +87,12 @@ class Tabs:
         self._current = session.tab_id
         return session
 
+    def adopt(self, session: Session) -> Session:
+        """Make a session that was opened elsewhere the current one."""
+        self.all()
+        self._current = session.tab_id
+        return session
+
     def choose(self, arguments: Arguments) -> Session:
         """The session that a ``%agent`` line means, opened where need be; it becomes the current one."""
         tabs = {} if arguments.new else self.all()

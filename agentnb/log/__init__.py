@@ -1,4 +1,4 @@
-"""The action log: what every channel accepted, in order, bounded in memory."""
+"""The action log: what every channel accepted, in order; bounded in memory, durable in a file."""
 
 from __future__ import annotations
 

@@ -1,69 +1,17 @@
-"""The decision: whether the agent may go through a door, must ask first, or may not."""
+"""The option that carries a decision to the agent."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING
 
-import msgspec
-
-from agentnb.policy.door import Door
+from agentnb.policy.engine import Mode
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Sequence
 
     from agentnb.state import ConfirmationOption
 
-__all__ = ["Decision", "Door", "Mode", "choose_option", "decide"]
-
-Mode: TypeAlias = Literal["ask", "allow", "deny"]
-"""A session's mode: ask the user, allow everything, deny everything."""
-
-Outcome: TypeAlias = Literal["allow", "ask", "deny"]
-
-
-class Decision(msgspec.Struct, frozen=True):
-    """What was decided, and why.
-
-    Args:
-        outcome: ``allow``, ``ask`` or ``deny``.
-        reason: Why, for the user; for a denial also what to type for another.
-    """
-
-    outcome: Outcome
-    reason: str
-
-
-def decide(mode: Mode, *, attached: bool, door: Door, granted: Collection[Door] = ()) -> Decision:
-    """Decide about *door*.
-
-    Reading inside the workspace needs no leave; everything else follows the session's mode, and where nobody is there
-    to be asked the answer is no.
-
-    Args:
-        mode: The session's mode.
-        attached: Whether a front end is there that can show the question.
-        door: What the agent wants.
-        granted: What was allowed before and stays so.
-
-    Example:
-        >>> decide("ask", attached=True, door=Door(kind="write", title="Write a.txt")).outcome
-        'ask'
-        >>> decide("ask", attached=False, door=Door(kind="write", title="Write a.txt")).outcome
-        'deny'
-    """
-    if door.kind == "read":
-        return Decision("allow", "reading inside the workspace is allowed")
-    if mode == "deny":
-        return Decision("deny", 'denied: this session has permissions="deny"')
-    if mode == "allow":
-        return Decision("allow", 'allowed: this session has permissions="allow"')
-    if door in granted:
-        return Decision("allow", "allowed before")
-    if attached:
-        return Decision("ask", "the user decides")
-    hint = 'to let the agent act, start with permissions="allow" (`%agent -n --permissions allow`)'
-    return Decision("deny", f"denied: no front end is attached to ask; {hint}")
-
+__all__ = ["Mode", "choose_option"]
 
 _PREFERRED = {True: ("allow_once", "allow_always"), False: ("reject_once", "reject_always")}
 

@@ -17,7 +17,15 @@ if TYPE_CHECKING:
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh"})
 _WRAPPED = 3
 
-DoorKind: TypeAlias = Literal["permission", "read", "write", "terminal"]
+DoorKind: TypeAlias = Literal["permission", "read", "write", "terminal", "kernel", "cell"]
+
+_TOOLS: dict[DoorKind, str] = {
+    "read": "read",
+    "write": "edit",
+    "terminal": "execute",
+    "kernel": "kernel",
+    "cell": "cell",
+}
 
 
 class Door(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,11 +33,14 @@ class Door(msgspec.Struct, frozen=True, kw_only=True):
 
     Args:
         kind: ``permission``: it asks by itself (ACP ``session/request_permission``); else it knocks at one of our
-            services: ``read`` or ``write`` a file, run a command in a ``terminal``.
+            services: ``read`` or ``write`` a file, run a command in a ``terminal``, run code in the ``kernel``, change
+            a ``cell`` of the notebook.
         title: A short line for people.
-        path: The file, or the command's folder, resolved.
-        command: The command line, for a terminal.
+        path: The file or the notebook, or the command's folder, resolved.
+        command: The command line for a terminal, the code for the kernel.
         preview: What would change, to be shown with the question.
+        asked: ACP ``ToolKind`` of what the agent asks for, at the door ``permission``.
+        paths: The files that the agent says it works on, at the door ``permission``.
     """
 
     kind: DoorKind
@@ -37,6 +48,25 @@ class Door(msgspec.Struct, frozen=True, kw_only=True):
     path: str | None = None
     command: str | None = None
     preview: tuple[ToolContent, ...] | None = None
+    asked: str | None = None
+    paths: tuple[str, ...] = ()
+
+    @property
+    def tool(self) -> str:
+        """The kind of tool that a rule names: an ACP ``ToolKind``, ``"kernel"`` or ``"cell"``.
+
+        Example:
+            >>> Door(kind="terminal", title="Run ls", command="ls").tool
+            'execute'
+        """
+        return _TOOLS.get(self.kind) or self.asked or "other"
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files it is about; a command's folder is none."""
+        if self.kind in {"read", "write", "cell"}:
+            return (self.path,) if self.path is not None else ()
+        return self.paths if self.command is None else ()
 
     def covered_by(self, call: ToolCallState) -> bool:
         """Whether this door is plainly what tool call *call* is about: the same file, or the same command.

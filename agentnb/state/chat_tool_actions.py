@@ -5,7 +5,13 @@ from __future__ import annotations
 from agentnb.state.action import KnownAction
 from agentnb.state.chat_message_state import Message
 from agentnb.state.chat_tool_content import ToolResultContent
-from agentnb.state.chat_tool_state import ConfirmationOption, ToolCallContributor, ToolCallDetails, ToolCallResult
+from agentnb.state.chat_tool_state import (
+    ConfirmationOption,
+    ToolCallContributor,
+    ToolCallDetails,
+    ToolCallResult,
+    ToolCallRisk,
+)
 from agentnb.state.wire import JsonObject, StringOrMarkdown
 
 
@@ -50,6 +56,7 @@ class ChatToolCallReady(ToolCallAction, frozen=True, kw_only=True, tag="chat/too
         editable: Whether the input may be changed first.
         confirmed: Why it may run at once; ``None`` means that it must be allowed first.
         options: The answers on offer.
+        risk: Ours: how bad it can be, and what it is like.
     """
 
     invocation_message: StringOrMarkdown
@@ -59,6 +66,7 @@ class ChatToolCallReady(ToolCallAction, frozen=True, kw_only=True, tag="chat/too
     editable: bool | None = None
     confirmed: str | None = None
     options: tuple[ConfirmationOption, ...] | None = None
+    risk: ToolCallRisk | None = None
 
 
 class ChatToolCallConfirmed(ToolCallAction, frozen=True, kw_only=True, tag="chat/toolCallConfirmed"):

@@ -119,6 +119,7 @@ def ready(state: ChatState, action: actions.ChatToolCallReady) -> ChatState:
             edits=action.edits,
             editable=action.editable,
             options=action.options,
+            risk=action.risk,
         )
 
     return _updated(state, action, update)

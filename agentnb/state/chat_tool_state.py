@@ -84,6 +84,21 @@ class ToolCallDetails(Wire, frozen=True, kw_only=True):
     content: tuple[ToolContent, ...] | None = None
 
 
+class ToolCallRisk(Wire, frozen=True, kw_only=True):
+    """Ours: what the policy says about a tool call that must be allowed.
+
+    Args:
+        severity: ``"none"``, ``"low"``, ``"medium"``, ``"high"`` or ``"critical"``.
+        reason: Why, a sentence.
+        like: What it is like, such as "edits": questions of one turn with the same words may be allowed together.
+            None: each one is asked about on its own.
+    """
+
+    severity: str
+    reason: str
+    like: str | None = None
+
+
 class ToolCallError(Wire, frozen=True, kw_only=True):
     """Why a tool failed (AHP ``ToolCallResult.error``)."""
 
@@ -144,6 +159,7 @@ class ToolCallPendingConfirmationState(ToolCallBase, frozen=True, kw_only=True, 
         edits: The edits it will make (``{"items": […]}``).
         editable: Whether the input may be changed before it is allowed.
         options: The answers on offer.
+        risk: Ours: how bad it can be, and what it is like.
     """
 
     invocation_message: StringOrMarkdown
@@ -152,6 +168,7 @@ class ToolCallPendingConfirmationState(ToolCallBase, frozen=True, kw_only=True, 
     edits: JsonObject | None = None
     editable: bool | None = None
     options: tuple[ConfirmationOption, ...] | None = None
+    risk: ToolCallRisk | None = None
 
 
 class ToolCallRunningState(ToolCallBase, frozen=True, kw_only=True, tag="running"):

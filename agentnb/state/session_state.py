@@ -148,12 +148,14 @@ class AgentProcess(Wire, frozen=True, kw_only=True):
         version: Its version.
         state: Whether it lives.
         message: What is to be said about it, such as why it failed.
+        steering: Whether a message can be slipped into its running turn.
     """
 
     name: str | None = None
     version: str | None = None
     state: Literal["starting", "running", "stopped", "failed"]
     message: str | None = None
+    steering: bool | None = None
 
 
 class SessionState(Wire, frozen=True, kw_only=True):

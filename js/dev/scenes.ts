@@ -1,6 +1,6 @@
 /** The states that the development page can show, by name. */
 import type { ActiveTurn, ChatState, ResponsePart, SessionState, ToolCallState, Turn } from "../src/state/types.gen";
-import type { What } from "../src/view/store";
+import type { Connection, What } from "../src/view/store";
 import { ScriptedStore } from "./store";
 import { ANSWER, DIFF_NEW, DIFF_OLD, PICTURE } from "./texts";
 
@@ -302,6 +302,18 @@ const ASKED = "Why does this fit not converge? Look at @model and @df.";
 const inChat = (state: ChatState, more?: Loose): Scene => ({ store: store(state, more), what: chatView });
 const inTurn = (state: ChatState, more?: Loose): Scene => ({ store: store(state, more), what: turnView });
 
+/** A running turn, and the connection in some state. */
+function standing(connection: Connection): Scene {
+  const scene = inChat(
+    chat({
+      turns: [turn("u1", ASKED, [markdown("p1", ANSWER.slice(0, 300))])],
+      activeTurn: active("u2", ASKED, [RUN, ASK]),
+    }),
+  );
+  scene.store.connection.value = connection;
+  return scene;
+}
+
 export const SCENES: Record<string, () => Scene> = {
   answer: () =>
     inChat(
@@ -364,11 +376,16 @@ export const SCENES: Record<string, () => Scene> = {
           "The command  claude-code-acp  was not found.\nInstall it with:  npm install -g @zed-industries/claude-code-acp",
       },
     }),
-  gone: () => {
-    const scene = inChat(chat({ turns: [turn("u1", ASKED, [markdown("p1", ANSWER.slice(0, 300))])] }));
-    scene.store.connection.value = "gone";
+  gone: () => standing("gone"),
+  restarted: () => {
+    const scene = standing("restarted");
+    scene.store.successor.value = () => {};
     return scene;
   },
+  busy: () => standing("busy"),
+  silent: () => standing("silent"),
+  cut: () => standing("cut"),
+  behind: () => standing("behind"),
   connecting: () => {
     const scene = inChat(chat({}));
     scene.store.connection.value = "connecting";

@@ -1,13 +1,16 @@
 /** A store whose states are set by hand: what the development page shows. */
 import { type Signal, signal } from "@preact/signals";
 import type { Action, ChatState, RootState, SessionState } from "../src/state/types.gen";
-import type { Connection, Store } from "../src/view/store";
+import type { Connection, ContentRef, Older, Store } from "../src/view/store";
 
 export class ScriptedStore implements Store {
   readonly connection = signal<Connection>("live");
   readonly hostId = signal<string | undefined>("dev");
+  readonly isUnsaid = false;
+  readonly successor = signal<(() => void) | undefined>(undefined);
   readonly root = signal<RootState | undefined>(undefined);
   readonly sent: [string, Action][] = [];
+  #older = signal<Older>({ left: 0, turns: [] });
   #sessions = new Map<string, Signal<SessionState | undefined>>();
   #chats = new Map<string, Signal<ChatState | undefined>>();
 
@@ -17,6 +20,18 @@ export class ScriptedStore implements Store {
 
   chat(channel: string): Signal<ChatState | undefined> {
     return entry(this.#chats, channel);
+  }
+
+  older(): Signal<Older> {
+    return this.#older;
+  }
+
+  fetchOlder(channel: string): Promise<void> {
+    return this.request("fetchTurns", { channel });
+  }
+
+  content(channel: string, ref: ContentRef): Promise<string> {
+    return this.request("fetchContent", { channel, ...ref });
   }
 
   dispatch(channel: string, action: Action): void {

@@ -28,7 +28,7 @@ def refuse(request, code, message, data=None):
     send({"id": request["id"], "error": {"code": code, "message": message, "data": data}})
 
 
-def update(kind, session=SESSION, **fields):
+def update(kind, session=SESSION, /, **fields):
     send({"method": "session/update", "params": {"sessionId": session, "update": {"sessionUpdate": kind, **fields}}})
 
 

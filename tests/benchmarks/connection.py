@@ -22,6 +22,7 @@ sys.path.insert(0, str(ROOT))
 from agentnb.acp import Agent, map_update  # noqa: E402 - runs as a script too
 from agentnb.acp.peer import Peer  # noqa: E402
 from agentnb.agent import AgentSpec  # noqa: E402
+from agentnb.policy import Door  # noqa: E402
 from agentnb.state import ChatState, ChatTurnStarted, Message, MessageOrigin, reduce_chat  # noqa: E402
 from tests.benchmarks.row import Row  # noqa: E402
 
@@ -48,7 +49,19 @@ class Reducing:
     async def permission(self, params: dict[str, Any]) -> dict[str, Any]:
         raise NotImplementedError
 
-    async def authorize(self, door: object) -> None:
+    async def elicit(self, params: dict[str, Any]) -> dict[str, Any]:
+        raise NotImplementedError
+
+    def elicited(self, elicitation_id: str) -> None:
+        raise NotImplementedError
+
+    def extension(self, method: str, params: Any) -> None:
+        raise NotImplementedError
+
+    def opens(self, path: str, tool: str) -> bool:
+        return False
+
+    async def authorize(self, door: Door) -> Door:
         raise NotImplementedError
 
     def terminal(self, action: object) -> None:

@@ -57,12 +57,21 @@ def server(home: Path, kernelspecs: Path, tmp_path_factory: pytest.TempPathFacto
 
 
 @pytest.fixture
-def open_lab(browser: Browser, server: Server, request: pytest.FixtureRequest) -> Iterator[Callable[[], Lab]]:
+def limited_server(home: Path, kernelspecs: Path, tmp_path: Path) -> Iterator[Server]:
+    """A JupyterLab that lets few messages through, and drops the others."""
+    server = jupyter.start(home, tmp_path, "--ZMQChannelsWebsocketConnection.iopub_msg_rate_limit=30")
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def lab_on(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Callable[[Server], Lab]]:
     """Make pages with a profile of their own; afterwards their kernels and agents are gone."""
-    contexts = []
+    contexts, servers = [], []
     name = re.sub(r"\W+", "-", request.node.name).strip("-")
 
-    def make() -> Lab:
+    def make(server: Server) -> Lab:
+        servers.append(server)
         context = browser.new_context(viewport=VIEWPORT)
         context.set_default_timeout(PATIENCE_MS)
         contexts.append(context)
@@ -74,7 +83,14 @@ def open_lab(browser: Browser, server: Server, request: pytest.FixtureRequest) -
             PICTURES.mkdir(exist_ok=True)
             page.screenshot(path=PICTURES / f"end-{name}-{number}.png")
         context.close()
-    server.end_sessions()
+    for server in servers:
+        server.end_sessions()
+
+
+@pytest.fixture
+def open_lab(lab_on: Callable[[Server], Lab], server: Server) -> Callable[[], Lab]:
+    """Make pages on the one JupyterLab."""
+    return lambda: lab_on(server)
 
 
 @pytest.fixture

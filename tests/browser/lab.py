@@ -97,16 +97,17 @@ class Lab:
         self.pictures = pictures
         self.panel = page.locator(".jp-NotebookPanel:not(.lm-mod-hidden)")
 
-    def open(self, name: str, document: Any = None) -> None:
+    def open(self, name: str, document: Any = None, workspace: str | None = None) -> None:
         """Open a notebook and wait for its kernel.
 
         Args:
             name: Its file name.
             document: Its content, if it is to be written first.
+            workspace: JupyterLab's workspace; one for each notebook unless told.
         """
         if document is not None:
             nbformat.write(document, self.server.folder / name)
-        workspace = Path(name).stem
+        workspace = workspace or Path(name).stem
         self.page.goto(f"{self.server.url}/lab/workspaces/{workspace}/tree/{name}?token=browser-tests&reset")
         expect(self.panel.locator(".jp-CodeCell").first).to_be_visible(timeout=PATIENCE_MS)
         self.page.evaluate(CONNECTED)

@@ -113,12 +113,13 @@ def _is_agent(process: psutil.Process) -> bool:
         return False
 
 
-def start(home: Path, folder: Path) -> Server:
+def start(home: Path, folder: Path, *options: str) -> Server:
     """Start JupyterLab and wait until it answers.
 
     Args:
         home: The throw-away home; its settings are written here.
         folder: What to serve.
+        options: More of its command line.
 
     Raises:
         AssertionError: If it ends, or says nothing, before it is ready; with what it wrote.
@@ -131,7 +132,7 @@ def start(home: Path, folder: Path) -> Server:
         "--ServerApp.allow_remote_access=False", "--LabApp.extension_manager=readonly",
         f"--LabApp.user_settings_dir={home / 'lab-settings'}", f"--LabApp.workspaces_dir={home / 'lab-workspaces'}",
         "--LabApp.collaborative=False", "--LabApp.news_url=",
-        "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
+        "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate", *options,
     ]  # fmt: skip
     environment = {name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"}
     process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)

@@ -1,8 +1,7 @@
-"""OpenCode from npm, in a throw-away home, with a scripted model server on loopback."""
+"""Real agents from npm, in a throw-away home, with a scripted model server on loopback."""
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import socket
@@ -10,30 +9,44 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import psutil
 import pytest
+from msgspec.structs import replace
 
+from agentnb.agent import AgentSpec, find
+from agentnb.api.session import Session
+from agentnb.host import Host
 from tests.conftest import ROOT
+from tests.peers.agents import PEERS, Peer
 
 CACHE = Path(os.environ.get("AGENTNB_PEERS", ROOT / ".cache/peers"))
-PACKAGE = "opencode-ai"
-VERSION = "1.18.33"
-INSTALL_SECONDS = 600
+INSTALL_SECONDS = 900
 START_SECONDS = 30
+END_SECONDS = 20
 
 
-@pytest.fixture(scope="session")
-def opencode() -> str:
+@pytest.fixture(params=list(PEERS))
+def peer(request: pytest.FixtureRequest) -> Peer:
+    """Each real agent in turn."""
+    return PEERS[request.param]
+
+
+@pytest.fixture
+def program(peer: Peer) -> str:
     """The installed program's path; installed once into the cache."""
-    program = CACHE / "node_modules/.bin/opencode"
+    folder = CACHE / peer.name
+    program = folder / "node_modules/.bin" / peer.program
     if not program.exists():
         npm = shutil.which("npm")
         if npm is None:
-            pytest.skip("no npm on PATH to install opencode-ai with")
-        CACHE.mkdir(parents=True, exist_ok=True)
-        command = [npm, "install", "--prefix", str(CACHE), "--no-fund", "--no-audit", f"{PACKAGE}@{VERSION}"]
+            pytest.skip(f"no npm on PATH to install {peer.package} with")
+        folder.mkdir(parents=True, exist_ok=True)
+        command = [npm, "install", "--prefix", str(folder), "--no-fund", "--no-audit", f"{peer.package}@{peer.version}"]
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=INSTALL_SECONDS)
-        assert done.returncode == 0, f"npm could not install {PACKAGE}:\n{done.stderr}"
+        if done.returncode != 0:
+            pytest.skip(f"npm could not install {peer.package}@{peer.version}:\n{done.stderr[-2000:]}")
     return str(program)
 
 
@@ -46,8 +59,8 @@ def workspace(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def model_server(shared: Path, tmp_path: Path, workspace: Path) -> Iterator[int]:
-    """The port of a model server whose answers are scripted by the prompt: ``[[shell]]`` calls the shell tool."""
+def model_server(shared: Path, tmp_path: Path, workspace: Path) -> Iterator[str]:
+    """The address of a model server whose answers are scripted by the prompt: ``[[shell]]`` calls the shell tool."""
     script = shared / "peers/fake_llm.py"
     if not script.exists():
         pytest.skip(f"no scripted model server at {script}")
@@ -58,40 +71,62 @@ def model_server(shared: Path, tmp_path: Path, workspace: Path) -> Iterator[int]
     process = subprocess.Popen(command)
     try:
         _await_port(port, process)
-        yield port
+        yield f"http://127.0.0.1:{port}"
     finally:
         process.terminate()
         process.wait(START_SECONDS)
 
 
 @pytest.fixture
-def environment(model_server: int, tmp_path: Path) -> dict[str, str]:
+def environment(peer: Peer, model_server: str, tmp_path: Path) -> dict[str, str]:
     """Environment variables that keep the agent at home: its own HOME, no updates, no model list from afar."""
     home = tmp_path / "agent-home"
-    folder = home / ".config/opencode"
-    folder.mkdir(parents=True)
-    provider = {
-        "npm": "@ai-sdk/openai-compatible",
-        "name": "Scripted",
-        "options": {"baseURL": f"http://127.0.0.1:{model_server}/v1", "apiKey": "none"},
-        "models": {"scripted": {"name": "Scripted"}},
-    }
-    config = {
-        "provider": {"scripted": provider},
-        "model": "scripted/scripted",
-        "small_model": "scripted/scripted",
-        "permission": {"edit": "ask", "bash": "ask"},
-    }
-    (folder / "opencode.json").write_text(json.dumps(config), encoding="utf-8")
+    home.mkdir()
     return {
         "HOME": str(home),
         "XDG_CONFIG_HOME": str(home / ".config"),
         "XDG_DATA_HOME": str(home / ".local/share"),
         "XDG_CACHE_HOME": str(home / ".cache"),
         "XDG_STATE_HOME": str(home / ".local/state"),
-        "OPENCODE_DISABLE_AUTOUPDATE": "1",
-        "OPENCODE_DISABLE_MODELS_FETCH": "1",
+        **peer.configure(home, model_server),
     }
+
+
+@pytest.fixture
+def spec(peer: Peer, program: str) -> AgentSpec:
+    """Our catalogue's description of it, with the program from the cache."""
+    described = find(peer.name)
+    return replace(described, command=(program, *described.command[1:]))
+
+
+@pytest.fixture
+def host() -> Iterator[Host]:
+    """A host with somebody to ask; when it is closed, no process that it started is left."""
+    host, before = Host(), set(psutil.Process().children(recursive=True))
+    host.attached = lambda: True
+    yield host
+    started = set(psutil.Process().children(recursive=True)) - before
+    agents = {process for process in started if "watchdog" not in " ".join(_words(process))}
+    host.close(END_SECONDS)
+    _, alive = psutil.wait_procs(agents, timeout=END_SECONDS)
+    assert alive == []
+
+
+@pytest.fixture
+def start(host: Host, spec: AgentSpec, environment: dict[str, str], workspace: Path) -> Any:
+    """Start a session with the agent in a permission mode."""
+
+    def begin(mode: Any = "ask") -> Session:
+        return Session(host.loop.call(lambda: host.open(spec, cwd=workspace, env=environment, mode=mode)))
+
+    return begin
+
+
+def _words(process: psutil.Process) -> list[str]:
+    try:
+        return list(process.cmdline())
+    except psutil.Error:
+        return []
 
 
 def _await_port(port: int, process: subprocess.Popen[bytes]) -> None:

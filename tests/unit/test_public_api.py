@@ -12,19 +12,35 @@ import agentnb
 
 PUBLIC = """
 AgentnbError(message, *, hint=None)
+agents()
+chat(session=None)
+doctor(*names)
+resume(session, *, command=None, permissions='ask')
 Session
     agent
+    answer(request_id, values=None, *, response='accept')
     cancel()
     chat
     close(timeout=10.0)
     closed
+    edit(turn, text)
+    login(method=None, timeout=600.0)
     prompt(text, context=(), *, attachments=())
+    questions
     queue
+    reorder(turns)
     restart(timeout=60.0)
+    send_now(turn)
+    set_mode(mode_id)
+    set_option(config_id, value)
     state
+    steer(text)
     tab_id
     title
     turns
+    waiting
+sessions(search='', *, here=False, limit=50)
+start(agent=None, *, command=None, env=None, cwd=None, permissions='ask', title=None, mcp_servers=(), directories=())
 Turn
     add_done_callback(callback)
     cancel()
@@ -42,9 +58,7 @@ Turn
     tool_calls
     usage
     wait(timeout=None)
-agents()
-chat(session=None)
-start(agent=None, *, command=None, env=None, cwd=None, permissions='ask', title=None)
+warm(agent=None, *, command=None, env=None, cwd=None)
 """
 HEAVY = ["acp", "anywidget", "asyncio", "IPython", "ipywidgets", "msgspec", "pydantic", "traitlets"]
 

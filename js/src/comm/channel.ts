@@ -4,7 +4,11 @@
  * `shown = confirmed + pending`. With nothing pending, shown *is* confirmed: the same object.
  */
 import { type ReadonlySignal, signal } from "@preact/signals";
-import type { Action, Envelope } from "../state/types.gen.ts";
+import type { Action, ChatState, Envelope } from "../state/types.gen.ts";
+import type { Older } from "../view/store.ts";
+import type { Turns } from "./messages.ts";
+
+const ALL: Older = { left: 0, turns: [] };
 
 export type Reduce<S> = (state: S, action: Action) => S;
 
@@ -23,6 +27,8 @@ export class ChannelStore<S> {
   #confirmed: S | undefined;
   #pending: Pending[] = [];
   #shown = signal<S | undefined>(undefined);
+  #older = signal<Older>(ALL);
+  #olderAt = 0;
 
   constructor(uri: string, reduce: Reduce<S>) {
     this.uri = uri;
@@ -31,6 +37,11 @@ export class ChannelStore<S> {
 
   get shown(): ReadonlySignal<S | undefined> {
     return this.#shown;
+  }
+
+  /** A chat's turns before those in its state. */
+  get older(): ReadonlySignal<Older> {
+    return this.#older;
   }
 
   get confirmed(): S | undefined {
@@ -42,13 +53,29 @@ export class ChannelStore<S> {
   }
 
   /** Replaces everything by the kernel's word, which has `answered` in it. An older one than what is known is passed over. */
-  restore(state: S, index: number, answered: readonly number[] = []): void {
+  restore(state: S, index: number, answered: readonly number[] = [], earlier = 0): void {
     for (const clientSeq of answered) this.settle(clientSeq);
     if (this.#confirmed === undefined || index >= this.index) {
       this.#confirmed = state;
       this.index = index;
+      const { left, turns } = this.#older.peek();
+      if (left + turns.length !== earlier) this.#older.value = earlier === 0 ? ALL : { left: earlier, turns: [] };
     }
     this.show();
+  }
+
+  /** Puts fetched turns before those known; `before` is the turn that they were asked for. */
+  prepend(before: string | undefined, { turns, earlier, index }: Turns): void {
+    if (before !== this.first) return; // what is known has changed meanwhile
+    const older = this.#older.peek();
+    this.#olderAt = Math.max(this.#olderAt, index);
+    this.#older.value = { left: earlier, turns: [...turns, ...older.turns] };
+  }
+
+  /** The id of the oldest turn known. */
+  get first(): string | undefined {
+    const chat = this.#confirmed as Partial<ChatState> | undefined;
+    return (this.#older.peek().turns[0] ?? chat?.turns?.[0] ?? chat?.activeTurn)?.id;
   }
 
   /** Applies an envelope once; `show` must follow. */
@@ -60,7 +87,16 @@ export class ChannelStore<S> {
     if ((envelope.first ?? envelope.index) !== this.index + 1 || this.#confirmed === undefined) return "hole";
     this.#confirmed = this.#reduce(this.#confirmed, envelope.action);
     this.index = envelope.index;
+    if (envelope.action.type === "x-agentnb/late" && envelope.index > this.#olderAt) this.#late(envelope.action);
     return "applied";
+  }
+
+  /** Something came late for a turn that was fetched. */
+  #late(action: Action): void {
+    const older = this.#older.peek();
+    const before = { ...this.#confirmed, turns: older.turns } as S;
+    const { turns } = this.#reduce(before, action) as unknown as ChatState;
+    if (turns !== older.turns) this.#older.value = { ...older, turns };
   }
 
   /** Applies this page's own action at once, until the kernel answers. */
@@ -79,6 +115,7 @@ export class ChannelStore<S> {
     this.#confirmed = undefined;
     this.#pending = [];
     this.index = 0;
+    this.#older.value = ALL;
     this.#shown.value = undefined;
   }
 

@@ -3,7 +3,7 @@
  * Whatever comes in is checked here; what does not fit is dropped and logged once, and never breaks the channel.
  */
 import { isEnvelope, isObject } from "../state/guard.ts";
-import type { Envelope } from "../state/types.gen.ts";
+import type { Envelope, Turn } from "../state/types.gen.ts";
 
 export const VERSION = 1;
 
@@ -21,6 +21,15 @@ export interface Snapshot {
   fromIndex: number;
   /** This page's own actions that are in it: no echo of them will come. */
   answered?: number[];
+  /** How many of a chat's first turns it leaves out; they are fetched. */
+  earlier?: number;
+}
+
+/** The answer to `fetchTurns`. */
+export interface Turns {
+  turns: Turn[];
+  earlier: number;
+  index: number;
 }
 
 export interface Replay {
@@ -69,7 +78,15 @@ export const isSnapshot = (value: unknown): value is Snapshot =>
   isObject(value) &&
   isObject(value.snapshot) &&
   isCount(value.fromIndex) &&
-  (value.answered === undefined || (Array.isArray(value.answered) && value.answered.every(isCount)));
+  (value.answered === undefined || (Array.isArray(value.answered) && value.answered.every(isCount))) &&
+  (value.earlier === undefined || isCount(value.earlier));
+
+export const isTurns = (value: unknown): value is Turns =>
+  isObject(value) &&
+  Array.isArray(value.turns) &&
+  value.turns.every(isObject) &&
+  isCount(value.earlier) &&
+  isCount(value.index);
 
 export const isReplay = (value: unknown): value is Replay =>
   isObject(value) && Array.isArray(value.replay) && value.replay.every(isEnvelope);
@@ -86,3 +103,6 @@ export function isFlush(value: unknown): value is Flush {
 
 export const isInitialized = (value: unknown): value is Initialized =>
   isObject(value) && typeof value.hostId === "string" && isObject(value.channels);
+
+/** The answer to `fetchContent`; the bytes travel beside it. */
+export const isContent = (value: unknown): value is { size: number } => isObject(value) && isCount(value.size);

@@ -93,7 +93,7 @@ export const delta = updates<ChatToolCallDelta>((call, action) => {
 /** The input is whole: the tool runs, or waits to be allowed. */
 export const ready = updates<ChatToolCallReady>((call, action) => {
   if (call.status !== "streaming" && call.status !== "running") return call;
-  const { invocationMessage, toolInput, confirmed, confirmationTitle, edits, editable, options } = action;
+  const { invocationMessage, toolInput, confirmed, confirmationTitle, edits, editable, options, risk } = action;
   const known = { ...base(call, action._meta), invocationMessage, toolInput };
   if (!confirmed)
     return defined<ToolCallPendingConfirmationState>({
@@ -103,6 +103,7 @@ export const ready = updates<ChatToolCallReady>((call, action) => {
       edits,
       editable,
       options,
+      risk,
     });
   const running = defined<ToolCallRunningState>({ status: "running", ...known, confirmed });
   return same(call, running) ? call : running;

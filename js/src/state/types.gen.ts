@@ -44,6 +44,7 @@ export interface AgentProcess {
   readonly version?: string;
   readonly state: "failed" | "running" | "starting" | "stopped";
   readonly message?: string;
+  readonly steering?: boolean;
 }
 
 /** The chosen custom agent (AHP `AgentSelection`). */
@@ -465,6 +466,7 @@ export interface ChatToolCallReady {
   readonly editable?: boolean;
   readonly confirmed?: string;
   readonly options?: readonly ConfirmationOption[];
+  readonly risk?: ToolCallRisk;
 }
 
 /** The answer to the question whether a result may be used (AHP `chat/toolCallResultConfirmed`). */
@@ -1134,6 +1136,7 @@ export interface ToolCallPendingConfirmationState {
   readonly edits?: JsonObject;
   readonly editable?: boolean;
   readonly options?: readonly ConfirmationOption[];
+  readonly risk?: ToolCallRisk;
 }
 
 /** Someone must allow its result to be used (AHP `ToolCallPendingResultConfirmationState`). */
@@ -1169,6 +1172,13 @@ export interface ToolCallResult {
   readonly content?: readonly ToolResultContent[];
   readonly structuredContent?: JsonObject;
   readonly error?: ToolCallError;
+}
+
+/** Ours: what the policy says about a tool call that must be allowed. */
+export interface ToolCallRisk {
+  readonly severity: string;
+  readonly reason: string;
+  readonly like?: string;
 }
 
 /** It works (AHP `ToolCallRunningState`). */

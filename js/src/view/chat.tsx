@@ -9,6 +9,7 @@ import { Menu } from "./menu";
 import { Banner, Start, Waiting } from "./notices";
 import { line } from "./plain";
 import { isArchived } from "./status";
+import { isOver } from "./store";
 import { agentName, NewTab, Tabs } from "./tabs";
 import { ErrorCard } from "./turn";
 
@@ -26,7 +27,7 @@ export function Chat({ tab }: { tab?: string | undefined }) {
   const { closed, close, reopen } = useClosing(sessions, select);
   const [doing, setDoing] = useState<Doing>();
   const agents = root?.agents ?? [];
-  const dead = connection !== "live";
+  const dead = connection === "connecting" || isOver(connection);
   const summary = sessions.find((session) => session.resource === active);
   const rename = (resource: string) => {
     select(resource);
@@ -62,7 +63,7 @@ export function Chat({ tab }: { tab?: string | undefined }) {
           )}
         </div>
       )}
-      <Banner connection={connection} />
+      <Banner />
       {closed && (
         <div class="banner plain-banner">
           <span class="cut">
@@ -76,7 +77,7 @@ export function Chat({ tab }: { tab?: string | undefined }) {
         </div>
       )}
       {trouble && <ErrorCard title="The conversation could not be started" message={trouble} />}
-      {!root && connection !== "gone" && <Waiting text="Connecting to the kernel…" />}
+      {!root && !isOver(connection) && <Waiting text="Connecting to the kernel…" />}
       {root && sessions.length === 0 && <Start agents={agents} onNew={create} disabled={dead} />}
       {root && active && (
         <div class="panel" role="tabpanel" id={`${id} panel`} aria-labelledby={`${id} ${active}`}>

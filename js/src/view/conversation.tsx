@@ -4,7 +4,7 @@ import type { AgentInfo, ChatState, SessionState, SessionSummary } from "../stat
 import { useAnnouncements } from "./announcements";
 import { PlaceContext, useView } from "./context";
 import { copyText } from "./copy";
-import { chatMarkdown, fileName, saveText } from "./export";
+import { chatMarkdown, fetchAll, fileName, saveText } from "./export";
 import { Find } from "./find";
 import { chatChannel } from "./identity";
 import { InputRequests } from "./input-request";
@@ -41,7 +41,7 @@ export function Conversation({ resource, summary, agents, dead, doing, setDoing 
   const title = line(summary?.title ?? session?.summary.title ?? "", 200);
   useAnnouncements(chat, agent);
   useMarkRead(resource, session, chat);
-  useTaking(doing, setDoing, chat, title || agent);
+  useTaking(doing, setDoing, channel, chat, title || agent);
   if (!session || !chat) return <Waiting text={`Opening ${agent}…`} />;
   const isEmpty = chat.turns.length === 0 && !chat.activeTurn;
   const process = session.agentProcess?.state;
@@ -85,13 +85,23 @@ function useMarkRead(resource: string, session: SessionState | undefined, chat: 
 }
 
 /** Copies or saves the conversation when its menu asks for it. */
-function useTaking(doing: Doing, done: (doing: Doing) => void, chat: ChatState | undefined, title: string): void {
-  const { announce } = useView();
+function useTaking(
+  doing: Doing,
+  done: (doing: Doing) => void,
+  channel: string,
+  chat: ChatState | undefined,
+  title: string,
+): void {
+  const { announce, store } = useView();
   useEffect(() => {
     if (!chat || (doing !== "copy" && doing !== "save")) return;
     done(undefined);
-    const text = chatMarkdown(chat, title);
-    if (doing === "save") saveText(fileName(title), text);
-    else copyText(text).then((copied) => announce(copied ? "Conversation copied." : "Could not copy."));
+    const take = async () => {
+      await fetchAll(store, channel).catch(() => undefined); // then with what there is
+      const text = chatMarkdown(chat, title, store.older(channel).peek().turns);
+      if (doing === "save") saveText(fileName(title), text);
+      else announce((await copyText(text)) ? "Conversation copied." : "Could not copy.");
+    };
+    take();
   }, [doing]);
 }

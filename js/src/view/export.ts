@@ -1,13 +1,30 @@
 /** A turn or a conversation as Markdown, to copy or to keep. */
-import type { ChatState, Message, ResponsePart, ToolCallState, ToolContent } from "../state/types.gen";
+import type { ChatState, Message, ResponsePart, ToolCallState, ToolContent, Turn } from "../state/types.gen";
 import { ansiText } from "./ansi";
 import { textOf } from "./parts/text";
 import { toolTitle } from "./parts/tool";
 import { line, plain } from "./plain";
+import type { Store } from "./store";
 import type { AnyTurn } from "./turn";
 
-export function chatMarkdown(chat: ChatState, title: string): string {
-  const turns: AnyTurn[] = chat.activeTurn ? [...chat.turns, chat.activeTurn] : [...chat.turns];
+const AT_ONCE = 100;
+
+/** Every turn of a chat from its first on, those included that had to be fetched. */
+export async function fetchAll(store: Store, channel: string): Promise<void> {
+  for (let left = store.older(channel).peek().left; left > 0; ) {
+    await store.fetchOlder(channel, AT_ONCE);
+    const next = store.older(channel).peek().left;
+    if (next >= left) return;
+    left = next;
+  }
+}
+
+export function allTurns(chat: ChatState, older: readonly Turn[]): AnyTurn[] {
+  return [...older, ...chat.turns, ...(chat.activeTurn ? [chat.activeTurn] : [])];
+}
+
+export function chatMarkdown(chat: ChatState, title: string, older: readonly Turn[] = []): string {
+  const turns = allTurns(chat, older);
   return `${[`# ${line(title)}`, ...turns.map((turn) => turnMarkdown(turn, chat))].join("\n\n")}\n`;
 }
 

@@ -1,8 +1,8 @@
 /** Finds words in the whole conversation, also in turns that are not drawn, and goes from turn to turn. */
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { ChatState } from "../state/types.gen";
+import type { ChatState, Turn } from "../state/types.gen";
 import { usePlace, useView } from "./context";
-import { turnMarkdown } from "./export";
+import { allTurns, fetchAll, turnMarkdown } from "./export";
 import { IconButton } from "./icons";
 import { mark, unmark } from "./marks";
 import { count } from "./plain";
@@ -16,15 +16,17 @@ interface Props {
 }
 
 export function Find({ chat, onJump, onDone }: Props) {
-  const { root } = useView();
+  const { root, store } = useView();
   const place = usePlace();
   const box = useRef<HTMLInputElement>(null);
   const [words, setWords] = useState("");
   const [at, setAt] = useState(0);
-  const found = useMemo(() => findTurns(chat, words), [chat, words]);
+  const older = store.older(place.chat).value.turns;
+  const found = useMemo(() => findTurns(chat, older, words), [chat, older, words]);
   const number = found.length === 0 ? 0 : ((at % found.length) + found.length) % found.length;
   const turn = found[number];
   useLayoutEffect(() => box.current?.focus(), []);
+  useEffect(() => void fetchAll(store, place.chat).catch(() => undefined), [store, place.chat]);
   useEffect(() => {
     if (turn === undefined) return unmark(root);
     onJump({ turnId: turn, nonce: Date.now() });
@@ -79,9 +81,10 @@ function textOfTurn(turn: AnyTurn, chat: ChatState): string {
 }
 
 /** The ids of the turns that hold `words`, in order. */
-export function findTurns(chat: ChatState, words: string): string[] {
+export function findTurns(chat: ChatState, older: readonly Turn[], words: string): string[] {
   const wanted = words.trim().toLowerCase();
   if (wanted === "") return [];
-  const turns: AnyTurn[] = chat.activeTurn ? [...chat.turns, chat.activeTurn] : [...chat.turns];
-  return turns.filter((turn) => textOfTurn(turn, chat).includes(wanted)).map((turn) => turn.id);
+  return allTurns(chat, older)
+    .filter((turn) => textOfTurn(turn, chat).includes(wanted))
+    .map((turn) => turn.id);
 }

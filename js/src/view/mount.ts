@@ -9,7 +9,7 @@ import { uuid } from "./identity";
 import { keepShortcutsAway } from "./keyboard";
 import { Memory, takePlace } from "./memory";
 import { nearness } from "./nearness";
-import type { Store, What } from "./store";
+import { isOver, type Store, type What } from "./store";
 import { addStyles } from "./styles/sheet";
 import { watchVisibility } from "./visibility";
 
@@ -50,7 +50,10 @@ export function mount(el: HTMLElement, store: Store, what: What): () => void {
     drafts.flush();
     memory.flush();
   };
-  const link = store.view(uuid());
+  const link = store.view(uuid(), host);
+  const stopStanding = effect(() => {
+    body.classList.toggle("is-over", isOver(store.connection.value));
+  });
   const stopWatching = watchVisibility(host, (seen) => {
     visible.value = seen;
     view.cadence.setVisible(seen);
@@ -66,6 +69,7 @@ export function mount(el: HTMLElement, store: Store, what: What): () => void {
     window.removeEventListener("pagehide", save);
     stopFollowing();
     stopWatching();
+    stopStanding();
     stopKeys();
     render(null, body);
     view.cadence.dispose();

@@ -4,7 +4,7 @@ import type { AgentInfo, SessionState } from "../state/types.gen";
 import { usePlace, useView } from "./context";
 import { Icon, Spinner } from "./icons";
 import { line, plain } from "./plain";
-import type { Connection } from "./store";
+import { type Connection, isOver } from "./store";
 import { ErrorCard } from "./turn";
 
 export function Waiting({ text }: { text: string }) {
@@ -16,12 +16,35 @@ export function Waiting({ text }: { text: string }) {
   );
 }
 
-export function Banner({ connection }: { connection: Connection }) {
-  if (connection !== "gone") return null;
+const LAST = "This is the last that came; the agent ended with it. Run the cell again to go on.";
+const STANDING: { [C in Connection]?: string } = {
+  behind: "Catching up…",
+  busy: "The kernel is busy with a cell. What you do here waits for its end.",
+  silent: "The kernel does not answer: busy, or out of reach. What you do here waits for it.",
+  cut: "No connection to the server. What you miss is shown once you are back.",
+  restarted: `The kernel was restarted. ${LAST}`,
+  gone: `The kernel has ended. ${LAST}`,
+};
+
+/** What the reader should know of the connection, unless all is well. */
+export function Banner() {
+  const { store } = useView();
+  const connection = store.connection.value;
+  const text = STANDING[connection];
+  const show = isOver(connection) ? store.successor.value : undefined;
+  if (!text) return null;
   return (
-    <div class="banner" role="status">
-      <Icon name="alert" />
-      <span>The kernel does not answer. What is shown is the last that came from it.</span>
+    <div class={`banner is-${connection}`} role="status">
+      {isOver(connection) || connection === "cut" ? <Icon name="alert" /> : <Spinner />}
+      <div>
+        {text}
+        {isOver(connection) && store.isUnsaid && " What you sent last may not have reached it."}
+      </div>
+      {show && (
+        <button type="button" class="button small" onClick={show}>
+          Show the new one
+        </button>
+      )}
     </div>
   );
 }

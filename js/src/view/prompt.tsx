@@ -50,6 +50,7 @@ export function Prompt({ chat, agent, commands = NO_COMMANDS, disabled }: Props)
       store.dispatch(place.chat, { type: "chat/turnStarted", turnId: uuid(), message, time: Date.now() });
     }
     write("");
+    look(false);
     setPictures(NO_PICTURES);
     setTrouble("");
     box.current?.focus();
@@ -142,7 +143,7 @@ export function Prompt({ chat, agent, commands = NO_COMMANDS, disabled }: Props)
             ref={box}
             rows={1}
             value={draft}
-            disabled={disabled}
+            readOnly={disabled}
             aria-label={`Message to ${agent}`}
             aria-autocomplete="list"
             aria-controls={offers.length > 0 ? `${id}-offers` : undefined}
@@ -214,6 +215,7 @@ function useOffers(
     if (offers.length === 0) return false;
     if (event.key === "ArrowDown") setAt((number + 1) % offers.length);
     else if (event.key === "ArrowUp") setAt((number - 1 + offers.length) % offers.length);
+    else if (event.key === "Enter" && isWhole(offers[number] as Offer, before?.slice(from))) return false;
     else if (event.key === "Tab" || (event.key === "Enter" && !event.shiftKey)) choose(number);
     else if (event.key === "Escape") look(false);
     else return false;
@@ -221,6 +223,11 @@ function useOffers(
     return true;
   };
   return { offers, at: number, look, onKey, choose };
+}
+
+/** What is typed in full need not be chosen: Enter sends. */
+function isWhole(offer: Offer, typed: string | undefined): boolean {
+  return offer.insert.trim() === typed;
 }
 
 export function StopButton({ turnId, labelled = false }: { turnId: string; labelled?: boolean }) {

@@ -1,8 +1,30 @@
 /** What the view knows of the host: signals to read and actions to send. The view never imports `comm`. */
 import type { ReadonlySignal } from "@preact/signals";
-import type { Action, ChatState, RootState, SessionState } from "../state/types.gen";
+import type { Action, ChatState, RootState, SessionState, Turn } from "../state/types.gen";
 
-export type Connection = "connecting" | "live" | "gone";
+/**
+ * How the page stands to the kernel. `behind`: more is known to come; `busy`: a cell runs and nothing we say is heard;
+ * `silent`: nothing we say is heard, nobody knows why; `cut`: no connection to the server; `restarted`: another kernel
+ * runs in the place of ours; `gone`: ours has ended, or the widget was closed.
+ */
+export type Connection = "connecting" | "live" | "behind" | "busy" | "silent" | "cut" | "restarted" | "gone";
+
+/** Nothing comes any more, and nothing can be sent. */
+export function isOver(connection: Connection): boolean {
+  return connection === "gone" || connection === "restarted";
+}
+
+/** `turns` come right before the chat's own; `left` more come before them and are not here yet. */
+export interface Older {
+  readonly left: number;
+  readonly turns: readonly Turn[];
+}
+
+/** Stands beside a field that was cut: `text` and `textRef`. */
+export interface ContentRef {
+  readonly uri: string;
+  readonly size: number;
+}
 
 export interface ViewLink {
   setVisible(visible: boolean): void;
@@ -19,10 +41,19 @@ export interface NotebookActions {
 export interface Store {
   readonly connection: ReadonlySignal<Connection>;
   readonly hostId: ReadonlySignal<string | undefined>;
+  /** Where this one is over: brings the widget of the same notebook that goes on before the reader. */
+  readonly successor: ReadonlySignal<(() => void) | undefined>;
   readonly root: ReadonlySignal<RootState | undefined>;
+  /** Whether the kernel has yet to say that it has what the reader wrote; no signal: for when nothing comes any more. */
+  readonly isUnsaid: boolean;
   /** The same signal for the same channel, always. */
   session(channel: string): ReadonlySignal<SessionState | undefined>;
   chat(channel: string): ReadonlySignal<ChatState | undefined>;
+  /** The turns of a chat before those in its state, as far as they were fetched. */
+  older(channel: string): ReadonlySignal<Older>;
+  fetchOlder(channel: string, limit: number): Promise<void>;
+  /** Large content that a chat only refers to, whole. */
+  content(channel: string, ref: ContentRef): Promise<string>;
   /** Applied at once, then sent to the host. */
   dispatch(channel: string, action: Action): void;
   request<T>(method: string, params: unknown): Promise<T>;
@@ -31,7 +62,7 @@ export interface Store {
   /** What other windows have typed and not sent, by chat. */
   readonly drafts?: ReadonlySignal<Readonly<Record<string, string>>>;
   notebook?: NotebookActions;
-  view(viewId: string): ViewLink;
+  view(viewId: string, element?: Element): ViewLink;
 }
 
 /** What one mounted view shows: the whole chat (on one tab), or one turn. */

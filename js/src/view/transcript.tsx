@@ -19,16 +19,23 @@ export interface Jump {
 
 export function Transcript({ chat, jump }: { chat: ChatState; jump?: Jump | undefined }) {
   const place = usePlace();
+  const { store } = useView();
+  const older = store.older(place.chat).value;
   const [shown, show] = useMemory(`shown ${place.chat}`, FIRST);
   const { box, content, pinned, toEnd, goTo, ...listeners } = usePinned(`scroll ${place.chat}`);
-  const turns: AnyTurn[] = chat.activeTurn ? [...chat.turns, chat.activeTurn] : [...chat.turns];
-  const hidden = Math.max(0, turns.length - shown);
+  const turns: AnyTurn[] = [...older.turns, ...chat.turns, ...(chat.activeTurn ? [chat.activeTurn] : [])];
+  const here = Math.max(0, turns.length - shown);
+  const hidden = here + older.left;
   const wanted = jump === undefined ? -1 : turns.findIndex((turn) => turn.id === jump.turnId);
   useLayoutEffect(() => {
     if (wanted < 0) return;
-    if (wanted < hidden) show(turns.length - wanted + NEAR_JUMP);
+    if (wanted < here) show(turns.length - wanted + NEAR_JUMP);
     else goTo((jump as Jump).turnId);
-  }, [jump, wanted < hidden]);
+  }, [jump, wanted < here]);
+  const showMore = () => {
+    show(shown + MORE);
+    if (here < MORE) store.fetchOlder(place.chat, MORE).catch(() => undefined); // the button is still there
+  };
   return (
     <div class="transcript-frame">
       <div
@@ -43,12 +50,12 @@ export function Transcript({ chat, jump }: { chat: ChatState; jump?: Jump | unde
       >
         <div class="turns" ref={content}>
           {hidden > 0 && (
-            <button type="button" class="button small earlier" onClick={() => show(shown + MORE)}>
+            <button type="button" class="button small earlier" onClick={showMore}>
               Show {count(Math.min(hidden, MORE))} earlier {hidden === 1 ? "turn" : "turns"}
               {hidden > MORE && ` of ${count(hidden)}`}
             </button>
           )}
-          {turns.slice(hidden).map((turn) => (
+          {turns.slice(here).map((turn) => (
             <TurnItem key={turn.id} turn={turn} />
           ))}
         </div>

@@ -1,5 +1,5 @@
 /** One turn below the cell that asked: the answer while it comes, and how it ended. The prompt is in the cell. */
-import { useMemo } from "preact/hooks";
+import { useEffect, useMemo } from "preact/hooks";
 import type { ActiveTurn, ChatState, Turn } from "../state/types.gen";
 import { useAnnouncements } from "./announcements";
 import { PlaceContext, usePlace, useView } from "./context";
@@ -12,6 +12,8 @@ import { StopButton } from "./prompt";
 import { agentName } from "./tabs";
 import { Answer, endNote, needsAnswer, TurnEnd, useElapsed } from "./turn";
 
+const PAGE = 100;
+
 export function TurnView({ channel, turnId }: { channel: string; turnId: string }) {
   const { store, cadence } = useView();
   const place = useMemo(() => ({ session: sessionChannel(channel), chat: chatChannel(channel) }), [channel]);
@@ -20,12 +22,17 @@ export function TurnView({ channel, turnId }: { channel: string; turnId: string 
   const agents = cadence.paced(store.root).value?.agents ?? [];
   const agent = agentName(agents, session?.summary.provider ?? provider(channel));
   const active = chat?.activeTurn?.id === turnId ? chat.activeTurn : undefined;
-  const ended = active ? undefined : chat?.turns.find((turn) => turn.id === turnId);
+  const older = store.older(place.chat).value;
+  const ended = active ? undefined : [...older.turns, ...(chat?.turns ?? [])].find((turn) => turn.id === turnId);
+  const isOlder = chat !== undefined && !active && !ended && older.left > 0;
+  useEffect(() => {
+    if (isOlder) store.fetchOlder(place.chat, PAGE).catch(() => undefined);
+  }, [isOlder, older, place.chat, store]);
   useAnnouncements(active || ended ? chat : undefined, agent);
   return (
     <PlaceContext.Provider value={place}>
       <section class="turn-view" aria-label={`Answer of ${agent}`}>
-        <Banner connection={store.connection.value} />
+        <Banner />
         {active && <Running turn={active} agent={agent} asked={(chat?.inputRequests ?? []).length > 0} />}
         {active && <InputRequests requests={chat?.inputRequests ?? []} agent={agent} />}
         {ended && <Ended turn={ended} agent={agent} />}

@@ -12,25 +12,27 @@ interface Said {
   params: Record<string, unknown>;
 }
 
+type Listener = (message: unknown, buffers?: readonly DataView[]) => void;
+
 /** The kernel's end of the wire: keeps what the page said, and says what the test wants. */
 class Kernel implements Wire {
   said: Said[] = [];
-  #listeners = new Set<(message: unknown) => void>();
+  #listeners = new Set<Listener>();
 
   send(message: unknown): void {
     this.said.push(structuredClone(message) as Said);
   }
 
-  on(_event: "msg:custom", listener: (message: unknown) => void): void {
+  on(_event: "msg:custom", listener: Listener): void {
     this.#listeners.add(listener);
   }
 
-  off(_event: "msg:custom", listener: (message: unknown) => void): void {
+  off(_event: "msg:custom", listener: Listener): void {
     this.#listeners.delete(listener);
   }
 
-  tell(message: Record<string, unknown>, to = this.said[0]?.clientId): void {
-    for (const listener of this.#listeners) listener({ jsonrpc: "2.0", v: 1, to, ...message });
+  tell(message: Record<string, unknown>, to = this.said[0]?.clientId, buffers: DataView[] = []): void {
+    for (const listener of this.#listeners) listener({ jsonrpc: "2.0", v: 1, to, ...message }, buffers);
   }
 
   last(method: string): Said {
@@ -41,8 +43,7 @@ class Kernel implements Wire {
 
   async answer(method: string, result: unknown): Promise<void> {
     this.tell({ id: this.last(method).id, result });
-    await Promise.resolve();
-    await Promise.resolve();
+    for (let tick = 0; tick < 4; tick += 1) await Promise.resolve();
   }
 
   flush(flush: number, envelopes: unknown[]): void {
@@ -222,5 +223,154 @@ describe("views", () => {
     one.close();
     two.setVisible(false);
     expect(kernel.said.filter((s) => s.method === "visibility").map((s) => s.params.visible)).toEqual([true, false]);
+  });
+});
+
+describe("older turns", () => {
+  const turn = (id: string, text: string) => ({
+    id,
+    message: { text: "hi", origin: { kind: "user" } },
+    responseParts: [{ kind: "markdown", id: "p1", content: text }],
+    state: "complete",
+  });
+  const late = (index: number, turnId: string, content: string) => ({
+    channel: CHAT,
+    index,
+    action: {
+      type: "x-agentnb/late",
+      turnId,
+      action: { type: "chat/delta", turnId, partId: "p1", content },
+    },
+  });
+  const texts = (client: Client) =>
+    client.older(CHAT).value.turns.map(({ responseParts: [part] }) => (part?.kind === "markdown" ? part.content : "?"));
+
+  async function long() {
+    const { kernel, client } = await live();
+    const snapshot = { ...chatState("x"), turns: [turn("c", "c")] };
+    const snapshots = { [CHAT]: { snapshot, fromIndex: 10, earlier: 2 } };
+    kernel.tell({ method: "actions", params: { flush: 1, envelopes: [], snapshots } });
+    return { kernel, client };
+  }
+
+  test("are known to be there, fetched once, and put before the others", async () => {
+    const { kernel, client } = await long();
+    expect(client.older(CHAT).value).toEqual({ left: 2, turns: [] });
+    const fetched = client.fetchOlder(CHAT, 1);
+    client.fetchOlder(CHAT, 1);
+    expect(kernel.said.filter(({ method }) => method === "fetchTurns")).toHaveLength(1);
+    expect(kernel.last("fetchTurns").params).toEqual({ channel: CHAT, before: "c", limit: 1 });
+    await kernel.answer("fetchTurns", { turns: [turn("b", "b")], hasMore: true, earlier: 1, index: 10 });
+    await fetched;
+    expect(client.older(CHAT).value.left).toEqual(1);
+    const more = client.fetchOlder(CHAT, 1);
+    expect(kernel.last("fetchTurns").params).toEqual({ channel: CHAT, before: "b", limit: 1 });
+    await kernel.answer("fetchTurns", { turns: [turn("a", "a")], hasMore: false, earlier: 0, index: 10 });
+    await more;
+    expect(texts(client)).toEqual(["a", "b"]);
+    await client.fetchOlder(CHAT, 1);
+    expect(kernel.said.filter(({ method }) => method === "fetchTurns")).toHaveLength(2);
+  });
+
+  test("take what comes late for them, once", async () => {
+    const { kernel, client } = await long();
+    const fetched = client.fetchOlder(CHAT, 2);
+    await kernel.answer("fetchTurns", {
+      turns: [turn("a", "a"), turn("b", "b+11")],
+      hasMore: false,
+      earlier: 0,
+      index: 11,
+    });
+    await fetched;
+    kernel.flush(1, [late(11, "b", "+11"), late(12, "b", "+12")]);
+    expect(texts(client)).toEqual(["a", "b+11+12"]);
+  });
+
+  test("are forgotten where a snapshot begins elsewhere, and stay where it begins as before", async () => {
+    const { kernel, client } = await long();
+    const fetched = client.fetchOlder(CHAT, 2);
+    await kernel.answer("fetchTurns", {
+      turns: [turn("a", "a"), turn("b", "b")],
+      hasMore: false,
+      earlier: 0,
+      index: 10,
+    });
+    await fetched;
+    const again = (fromIndex: number, earlier: number) =>
+      kernel.tell({
+        method: "actions",
+        params: {
+          flush: fromIndex,
+          envelopes: [],
+          snapshots: { [CHAT]: { snapshot: chatState("y"), fromIndex, earlier } },
+        },
+      });
+    again(20, 2);
+    expect(texts(client)).toEqual(["a", "b"]);
+    again(30, 5);
+    expect(client.older(CHAT).value).toEqual({ left: 5, turns: [] });
+  });
+
+  test("that the kernel refuses can be asked for again", async () => {
+    const { kernel, client } = await long();
+    const refused = client.fetchOlder(CHAT, 1);
+    kernel.tell({ id: kernel.last("fetchTurns").id, error: { code: -32012, message: "No." } });
+    await expect(refused).rejects.toThrow("No.");
+    client.fetchOlder(CHAT, 1).catch(() => undefined);
+    expect(kernel.said.filter(({ method }) => method === "fetchTurns")).toHaveLength(2);
+  });
+});
+
+describe("large content", () => {
+  const REF = { uri: "agentnb-content:t/1", size: 7 };
+  const bytes = new TextEncoder().encode("aä☃b"); // 7 bytes, cut inside a character below
+
+  async function serve(kernel: Kernel, cuts: number[]): Promise<void> {
+    let from = 0;
+    for (const to of cuts) {
+      const { id, params } = kernel.last("fetchContent");
+      expect(params).toMatchObject({ channel: CHAT, uri: REF.uri, offset: from });
+      const view = new DataView(bytes.buffer, from, to - from);
+      kernel.tell({ id, result: { uri: REF.uri, offset: from, size: 7 } }, undefined, [view]);
+      for (let tick = 0; tick < 8; tick += 1) await Promise.resolve();
+      from = to;
+    }
+  }
+
+  test("is fetched in ranges, which may cut a character, and kept", async () => {
+    const { kernel, client } = await live();
+    const text = client.content(CHAT, REF);
+    await serve(kernel, [2, 4, 7]);
+    expect(await text).toBe("aä☃b");
+    expect(await client.content(CHAT, REF)).toBe("aä☃b");
+    expect(kernel.said.filter(({ method }) => method === "fetchContent")).toHaveLength(3);
+  });
+
+  test("that is gone is an error, and can be asked for again", async () => {
+    const { kernel, client } = await live();
+    const text = client.content(CHAT, REF);
+    kernel.tell({ id: kernel.last("fetchContent").id, error: { code: -32012, message: "It is gone." } });
+    await expect(text).rejects.toThrow("It is gone.");
+    const again = client.content(CHAT, REF);
+    await serve(kernel, [7]);
+    expect(await again).toBe("aä☃b");
+  });
+
+  test("that ends before its end is an error", async () => {
+    const { kernel, client } = await live();
+    const text = client.content(CHAT, REF);
+    const failed = expect(text).rejects.toThrow("less than there is");
+    await serve(kernel, [3]);
+    kernel.tell({ id: kernel.last("fetchContent").id, result: { size: 7 } }, undefined, [
+      new DataView(bytes.buffer, 0, 0),
+    ]);
+    await failed;
+  });
+
+  test("without its bytes is an error", async () => {
+    const { kernel, client } = await live();
+    const text = client.content(CHAT, REF);
+    kernel.tell({ id: kernel.last("fetchContent").id, result: { size: 7 } });
+    await expect(text).rejects.toThrow("not of the protocol");
   });
 });

@@ -200,6 +200,26 @@ describe("a conversation", () => {
     expect(page.all(".earlier")).toEqual([]);
   });
 
+  test("turns that are not here yet are fetched when the reader wants them", async () => {
+    const store = readyStore();
+    const turn = (id: string) => ({
+      id,
+      message: { text: `Question ${id}`, origin: { kind: "user" as const } },
+      responseParts: [],
+      state: "complete" as const,
+    });
+    store.chat(CHAT).value = { resource: CHAT, title: "", status: 1, modifiedAt: "", turns: [turn("z")] };
+    store.older(CHAT).value = { left: 2, turns: [] };
+    const page = open(store, { kind: "chat" });
+    expect(page.find(".earlier").textContent).toEqual("Show 2 earlier turns");
+    page.find(".earlier").click();
+    expect(store.fetched).toEqual([{ channel: CHAT, limit: 50 }]);
+    store.older(CHAT).value = { left: 0, turns: [turn("x"), turn("y")] };
+    await page.until(() => expect(page.all(".turn").map((el) => el.textContent?.includes("Question"))).toHaveLength(3));
+    expect(page.all(".turn")[0]?.textContent).toContain("Question x");
+    expect(page.all(".earlier")).toEqual([]);
+  });
+
   test("a conversation on screen is marked as read, once", async () => {
     const store = readyStore();
     store.session(SESSION).value = {

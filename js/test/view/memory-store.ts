@@ -2,7 +2,7 @@
 import { type Signal, signal } from "@preact/signals";
 import { reduceChat, reduceRoot, reduceSession } from "../../src/state/reduce";
 import type { Action, ChatState, RootState, SessionState, SessionSummary } from "../../src/state/types.gen";
-import type { Connection, NotebookActions, Store, ViewLink } from "../../src/view/store";
+import type { Connection, ContentRef, NotebookActions, Older, Store, ViewLink } from "../../src/view/store";
 
 export const SESSION = "eliza:/one";
 export const CHAT = `${SESSION}/chat`;
@@ -11,15 +11,19 @@ export const AGENT = { provider: "eliza", displayName: "Eliza", description: "Bu
 export class MemoryStore implements Store {
   readonly connection = signal<Connection>("live");
   readonly hostId = signal<string | undefined>("host");
+  isUnsaid = false;
+  readonly successor = signal<(() => void) | undefined>(undefined);
   readonly root = signal<RootState | undefined>(undefined);
   readonly dispatched: { channel: string; action: Action }[] = [];
   readonly requested: { method: string; params: unknown }[] = [];
+  readonly fetched: { channel: string; limit: number }[] = [];
   readonly visible = new Map<string, boolean>();
   readonly drafts = signal<Readonly<Record<string, string>>>({});
   notify?: (method: string, params: unknown) => void;
   notebook?: NotebookActions;
   answer: (method: string, params: unknown) => Promise<unknown> = () => Promise.resolve({});
   #sessions = new Map<string, Signal<SessionState | undefined>>();
+  #older = new Map<string, Signal<Older>>();
   #chats = new Map<string, Signal<ChatState | undefined>>();
 
   session(channel: string): Signal<SessionState | undefined> {
@@ -28,6 +32,21 @@ export class MemoryStore implements Store {
 
   chat(channel: string): Signal<ChatState | undefined> {
     return entry(this.#chats, channel);
+  }
+
+  older(channel: string): Signal<Older> {
+    const found = this.#older.get(channel) ?? signal<Older>({ left: 0, turns: [] });
+    this.#older.set(channel, found);
+    return found;
+  }
+
+  fetchOlder(channel: string, limit: number): Promise<void> {
+    this.fetched.push({ channel, limit });
+    return Promise.resolve();
+  }
+
+  content(channel: string, ref: ContentRef): Promise<string> {
+    return this.request("fetchContent", { channel, ...ref });
   }
 
   dispatch(channel: string, action: Action): void {

@@ -139,3 +139,88 @@ describe("other parts", () => {
     expect(show(store).text()).toContain("futurePart");
   });
 });
+
+describe("large content", () => {
+  const ref = (field: string) => ({ [`${field}Ref`]: { uri: `agentnb-content:t1/${field}`, size: 100_000 } });
+
+  function withContent(content: unknown[], more: object = {}): MemoryStore {
+    const store = started({ kind: "read", content, ...more });
+    ready(store);
+    complete(store);
+    return store;
+  }
+
+  async function unfolded(store: MemoryStore) {
+    const page = show(store);
+    page.find(".tool .fold-head").click();
+    await page.until(() => expect(page.all(".text-button").length).toBeGreaterThan(0));
+    return page;
+  }
+
+  test("shows its beginning, and all of it on demand", async () => {
+    const store = withContent([{ type: "text", text: "beg", ...ref("text") }]);
+    store.answer = () => Promise.resolve("beginning and end");
+    const page = await unfolded(store);
+    expect(page.find(".output").textContent).toEqual("beg");
+    expect(page.find(".text-button").textContent).toEqual("Show all (98 KB)");
+    page.find(".text-button").click();
+    await page.until(() => expect(page.find(".output").textContent).toEqual("beginning and end"));
+    expect(page.all(".text-button")).toEqual([]);
+    expect(store.requested).toEqual([
+      { method: "fetchContent", params: { channel: CHAT, uri: "agentnb-content:t1/text", size: 100_000 } },
+    ]);
+  });
+
+  test("that cannot be had says why, and can be asked for again", async () => {
+    const store = withContent([{ type: "text", text: "beg", ...ref("text") }]);
+    store.answer = () => Promise.reject(new Error("The agent has replaced it."));
+    const page = await unfolded(store);
+    page.find(".text-button").click();
+    await page.until(() => expect(page.text()).toContain("The agent has replaced it."));
+    store.answer = () => Promise.resolve("all");
+    page.find(".text-button").click();
+    await page.until(() => expect(page.find(".output").textContent).toEqual("all"));
+    expect(page.text()).not.toContain("replaced");
+  });
+
+  test("that was replaced meanwhile is not shown in its place", async () => {
+    const store = withContent([{ type: "text", text: "old", ...ref("text") }]);
+    let arrive = (_text: string): void => undefined;
+    store.answer = () => new Promise<string>((resolve) => (arrive = resolve));
+    const page = await unfolded(store);
+    page.find(".text-button").click();
+    await page.until(() => expect(store.requested).toHaveLength(1));
+    store.apply(CHAT, {
+      type: "x-agentnb/toolCallDetailsChanged",
+      ...IDS,
+      details: { content: [{ type: "text", text: "new", textRef: { uri: "agentnb-content:t1/other", size: 70_000 } }] },
+    } as unknown as Action);
+    await page.until(() => expect(page.find(".output").textContent).toEqual("new"));
+    arrive("old and all of it");
+    await page.until(() => expect(page.find(".text-button").textContent).toEqual("Show all (68 KB)"));
+    expect(page.find(".output").textContent).toEqual("new");
+  });
+
+  test("a picture is fetched at once", async () => {
+    const block = { type: "image", mimeType: "image/png", data: "", ...ref("data") };
+    const store = withContent([{ type: "block", block }]);
+    store.answer = () => Promise.resolve("QUJD");
+    const page = show(store);
+    await page.until(() => expect(page.find("img.picture").getAttribute("src")).toEqual("data:image/png;base64,QUJD"));
+  });
+
+  test("raw output is had as text, and what replaces it is shown in its place", async () => {
+    const contentRef = { uri: "agentnb-content:t1/raw", size: 100_000 };
+    const store = started({ kind: "other", rawOutput: { contentRef, preview: '{"a":' } });
+    ready(store);
+    complete(store);
+    store.answer = () => Promise.resolve('{"a": 1}');
+    const page = await unfolded(store);
+    expect(page.find(".output").textContent).toEqual('{"a":');
+    page.find(".text-button").click();
+    await page.until(() => expect(page.find(".output").textContent).toEqual('{"a": 1}'));
+    store.apply(CHAT, { type: "x-agentnb/toolCallDetailsChanged", ...IDS, details: { rawOutput: "short" } } as Action);
+    await page.until(() => expect(page.find(".output").textContent).toEqual("short"));
+    expect(page.all(".text-button")).toEqual([]);
+  });
+});

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { ConfirmationOption } from "../../src/state/types.gen";
 import { INERT_FOR } from "../../src/view/parts/permission";
 import { CHAT, type MemoryStore, readyStore, startTurn } from "./memory-store";
-import { open, type Page } from "./page";
+import { open, type Page, type } from "./page";
 
 const OPTIONS: ConfirmationOption[] = [
   { id: "once", label: "Allow once", kind: "approve", optionKind: "allow_once" },
@@ -41,6 +41,116 @@ async function asked(options?: ConfirmationOption[]): Promise<{ store: MemorySto
 async function armed(page: Page): Promise<void> {
   await page.until(() => expect(page.all(".permission-options [aria-disabled=true]")).toEqual([]));
 }
+
+const WIDER: ConfirmationOption[] = [
+  { id: "allow", label: "Allow", kind: "approve", optionKind: "allow_once" },
+  { id: "reject", label: "Reject", kind: "deny", optionKind: "reject_once" },
+  { id: "agentnb:turn", label: "Allow edits for this turn", kind: "approve", group: 1, optionKind: "allow_turn" },
+  { id: "agentnb:always", label: "Allow edits always", kind: "approve", group: 1, optionKind: "allow_always" },
+];
+
+function askAlike(store: MemoryStore, id: string, more: Record<string, unknown> = {}): void {
+  const call = { turnId: "t1", toolCallId: id };
+  store.apply(CHAT, { type: "chat/toolCallStart", ...call, toolName: "edit", displayName: `Write ${id}` });
+  store.apply(CHAT, {
+    type: "chat/toolCallReady",
+    ...call,
+    invocationMessage: `Write ${id}`,
+    options: WIDER,
+    risk: { severity: "medium", reason: "Changes a file.", like: "edits" },
+    ...more,
+  });
+}
+
+async function askedAll(...asks: [string, Record<string, unknown>?][]): Promise<{ store: MemoryStore; page: Page }> {
+  const store = readyStore();
+  const page = open(store, { kind: "chat" });
+  startTurn(store, "t1", "Tidy up");
+  for (const [id, more] of asks) askAlike(store, id, more);
+  await page.until(() => expect(page.all(".permission").length).toEqual(asks.length));
+  return { store, page };
+}
+
+describe("the policy on a permission card", () => {
+  test("how bad it can be is said, with the reason", async () => {
+    const { page } = await askedAll(["a", { risk: { severity: "critical", reason: "Deletes folders." } }]);
+    expect(page.find(".permission-risk").textContent).toEqual("critical Deletes folders.");
+    expect(page.find(".permission-risk").classList.contains("is-critical")).toEqual(true);
+  });
+
+  test("the wider answers stand apart from the agent's, and are sent by their own id", async () => {
+    const { store, page } = await askedAll(["a"]);
+    const rows = page.all(".permission-options").map((row) => [...row.children].map((one) => one.textContent));
+    expect(rows).toEqual([
+      ["Allow", "Reject"],
+      ["Allow edits for this turn", "Allow edits always"],
+    ]);
+    await armed(page);
+    page.button("Allow edits for this turn").click();
+    expect(store.dispatched[0]?.action).toMatchObject({ approved: true, selectedOptionId: "agentnb:turn" });
+    await page.until(() => expect(page.find(".decision.allowed").textContent).toEqual("Allow edits for this turn"));
+  });
+
+  test("a command can be changed before it is allowed, where the host runs it", async () => {
+    const { store, page } = await askedAll(["a", { editable: true, toolInput: "ls -l" }]);
+    page.button("Edit").click();
+    await page.until(() => page.find(".permission-edit"));
+    const box = page.find<HTMLTextAreaElement>(".permission-edit");
+    expect(box.value).toEqual("ls -l");
+    expect(box.getAttribute("aria-label")).toEqual("The command to run instead");
+    type(box, "ls -la");
+    await armed(page);
+    page.button("Allow").click();
+    expect(store.dispatched[0]?.action).toMatchObject({ selectedOptionId: "allow", editedToolInput: "ls -la" });
+  });
+
+  test("a changed command is not sent along with a no", async () => {
+    const { store, page } = await askedAll(["a", { editable: true, toolInput: "ls -l" }]);
+    page.button("Edit").click();
+    await page.until(() => page.find(".permission-edit"));
+    type(page.find<HTMLTextAreaElement>(".permission-edit"), "ls -la");
+    await armed(page);
+    page.button("Reject").click();
+    expect(store.dispatched[0]?.action).not.toHaveProperty("editedToolInput");
+  });
+
+  test("nothing can be edited where the host does not run it", async () => {
+    const { page } = await askedAll(["a", { toolInput: "ls -l" }]);
+    expect(page.all("button").filter((one) => one.textContent === "Edit")).toEqual([]);
+  });
+
+  test("questions that are alike are allowed together, each by its own answer", async () => {
+    const other = { risk: { severity: "medium", reason: "Runs.", like: "`ls`" } };
+    const { store, page } = await askedAll(["a"], ["b"], ["c", other]);
+    await armed(page);
+    page.button("Allow all 2 edits once").click();
+    const sent = store.dispatched.map(({ action }) => action);
+    expect(sent).toMatchObject([
+      { toolCallId: "a", approved: true, selectedOptionId: "allow" },
+      { toolCallId: "b", approved: true, selectedOptionId: "allow" },
+    ]);
+    await page.until(() => expect(page.all(".permission").length).toEqual(1));
+  });
+
+  test("a question alone, and a critical one, has nothing that answers all", async () => {
+    const critical = { risk: { severity: "critical", reason: "Deletes.", like: "edits" } };
+    const { page } = await askedAll(["a"], ["b", critical], ["c", { risk: { severity: "low", reason: "Looks." } }]);
+    expect(page.text()).not.toContain("Allow all");
+  });
+
+  test("a card is inert again when another one like it appears", async () => {
+    const { store, page } = await askedAll(["a"]);
+    await armed(page);
+    askAlike(store, "b");
+    await page.until(() => page.button("Allow all 2 edits once"));
+    page.button("Allow all 2 edits once").click();
+    page.button("Allow").click();
+    expect(store.dispatched).toEqual([]);
+    await armed(page);
+    page.button("Allow all 2 edits once").click();
+    expect(store.dispatched.length).toEqual(2);
+  });
+});
 
 describe("a permission card", () => {
   test("shows what is asked, with the agent's own options by name and in its order", async () => {

@@ -9,6 +9,8 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from agentnb.acp import Agent, channel_of, map_session, map_update, permission_outcome
 from agentnb.agent import AgentSpec
 from agentnb.errors import AgentnbError, PermissionDenied
@@ -70,6 +72,8 @@ class Ear:
         self.calls = 0
         self.asked: list[dict[str, Any]] = []
         self.doors: list[Door] = []
+        self.elsewhere: list[str] = []
+        self.extensions: list[tuple[str, Any]] = []
         self.terminals: list[Any] = []
         self.error: AgentnbError | None = None
         self.gone = asyncio.Event()
@@ -78,6 +82,8 @@ class Ear:
         self.printed = asyncio.Event()
         self.answer: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
         self._deny = deny
+        self.edit: str | None = None
+        self.opened: str | None = None
         if option != "later":
             self.answer.set_result(option)
 
@@ -91,10 +97,27 @@ class Ear:
         self.question.set()
         return permission_outcome(await self.answer)
 
-    async def authorize(self, door: Door) -> None:
+    async def elicit(self, params: dict[str, Any]) -> dict[str, Any]:
+        self.asked.append(params)
+        self.question.set()
+        return {"action": "decline"}
+
+    def elicited(self, elicitation_id: str) -> None:
+        self.elsewhere.append(elicitation_id)
+        self.spoken.set()
+
+    def extension(self, method: str, params: Any) -> None:
+        self.extensions.append((method, params))
+        self.spoken.set()
+
+    async def authorize(self, door: Door) -> Door:
         self.doors.append(door)
         if self._deny:
             raise PermissionDenied(self._deny)
+        return door if self.edit is None else replace(door, command=self.edit)
+
+    def opens(self, path: str, tool: str) -> bool:
+        return self.opened is not None and path.startswith(self.opened)
 
     def terminal(self, action: Any) -> None:
         self.terminals.append(action)

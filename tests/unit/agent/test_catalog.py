@@ -18,10 +18,12 @@ NAMES = [
     "copilot",
     "cursor",
     "eliza",
+    "fast-agent",
     "gemini",
     "goose",
     "kimi",
     "opencode",
+    "openhands",
     "qwen",
     "vibe",
 ]

@@ -29,6 +29,30 @@ Message = dict[str, Any]
 
 PING_SECONDS = 10
 RETRY_SECONDS = 3
+SILENT = 2
+SELDOM = 8
+
+
+class Pulse:
+    """Whether the kernel answers (``Pulse``)."""
+
+    def __init__(self) -> None:
+        self.beats: int | None = None
+
+    @property
+    def waits(self) -> bool:
+        return self.beats is not None
+
+    def asked(self) -> None:
+        self.beats = self.beats or 0
+
+    def answered(self) -> bool:
+        before, self.beats = self.beats, None
+        return before is not None and before >= SILENT
+
+    def beat(self) -> bool:
+        self.beats = beats = (self.beats or 0) + 1
+        return beats & (beats - 1) == 0 if beats < SELDOM else beats % SELDOM == 0
 
 
 class PageChannel:
@@ -36,6 +60,7 @@ class PageChannel:
 
     def __init__(self, uri: str) -> None:
         self.index = 0
+        self.earlier = 0
         self.confirmed: Any = None
         self.pending: list[tuple[int, dict[str, Any]]] = []
         self._kind, self._reduce = _kind_of(uri)
@@ -52,6 +77,7 @@ class PageChannel:
             self.settle(seq)
         if self.confirmed is None or update["fromIndex"] >= self.index:
             self.confirmed, self.index = decode(self._kind, update["snapshot"]), update["fromIndex"]
+            self.earlier = update.get("earlier", 0)
 
     def apply(self, envelope: Envelope, client_id: str) -> bool:
         """Take an envelope; False where something before it is missing."""
@@ -87,7 +113,8 @@ class Page:
         self._unanswered: dict[str, None] = {}
         self._answers: dict[int, Callable[[Any], None]] = {}
         self._initializing: int | None = None
-        self._live = self._closed = False
+        self._pulse = Pulse()
+        self._closed = False
         self._ended: int | None = None
         self._id = self._seq = 0
         self._initialize()
@@ -100,7 +127,7 @@ class Page:
         self._happened(follow=uri)
         self._subscribed.append(uri)
         self._channel(uri)
-        if self._live:
+        if self.host_id is not None:
             self._subscribe([uri])
 
     def show(self, *, visible: bool) -> None:
@@ -108,6 +135,8 @@ class Page:
         if visible != self.visible:
             self.visible = visible
             self._notify("visibility", {"visible": visible})
+            if visible:
+                self._ping()
 
     def dispatch(self, uri: str, action: dict[str, Any]) -> None:
         self._happened(dispatch=action, channel=uri)
@@ -129,7 +158,10 @@ class Page:
                 answer(message["result"])
         elif message["method"] == "actions":
             self._flush(message["params"])
-        elif message["method"] == "unknownClient" or message["params"]["hostId"] != self.host_id:
+        elif message["method"] == "unknownClient":
+            self._pulse.answered()
+            self._initialize()
+        elif self._pulse.answered() or message["params"]["hostId"] != self.host_id:
             self._initialize()
 
     def _flush(self, flush: dict[str, Any]) -> None:
@@ -168,10 +200,10 @@ class Page:
 
     def _initialized(self, result: Any) -> None:
         self._initializing = None
+        self._pulse.answered()
         before, self.host_id = self.host_id, result["hostId"]
         if before not in {None, self.host_id}:
             self.channels = {uri: PageChannel(uri) for uri in self.channels}
-        self._live = True
         self._take(result["channels"])
         self._subscribe([uri for uri in self._subscribed if uri not in result["channels"]])
         if before in {None, self.host_id}:
@@ -192,17 +224,28 @@ class Page:
             for seq, action in channel.pending:
                 self._notify("dispatchAction", {"clientSeq": seq, "channel": uri, "action": action})
 
+    def _ping(self) -> None:
+        self._pulse.asked()
+        self._notify("ping", {})
+
     def _beat(self) -> None:
-        if self._live:
-            self._notify("ping", {})
+        if not self._pulse.waits:
+            self._ping()
 
     def _retry(self) -> None:
-        if self._initializing is None:
-            self._subscribe(list(self._unanswered))
-        else:
+        if self._pulse.waits:
+            if self._pulse.beat():
+                self._ping()
+        elif self._initializing is not None:
             self._answers.pop(self._initializing, None)
             self._initializing = None
             self._initialize()
+            self._ping()
+        elif self._unanswered:
+            self._subscribe(list(self._unanswered))
+            self._ping()
+        elif self.visible and any(channel.pending for channel in self.channels.values()):
+            self._ping()
 
     def _request(self, method: str, params: object, answer: Callable[[Any], None]) -> None:
         self._id += 1

@@ -57,9 +57,13 @@ texts = st.text(alphabet="ab\n\N{SNOWMAN}", min_size=1, max_size=3)
 class Schedule(RuleBasedStateMachine):
     """A kernel without an agent, two pages, and wires that lose, double and reorder what the kernel says."""
 
-    @initialize(log_entries=st.sampled_from([3, 12, 5_000]), ready=st.sampled_from([True, True, False]))
-    def begin(self, log_entries: int, ready: bool) -> None:
-        self.world = World(log_entries=log_entries)
+    @initialize(
+        log_entries=st.sampled_from([3, 12, 5_000]),
+        turns=st.sampled_from([1, 2, 30]),
+        ready=st.sampled_from([True, True, False]),
+    )
+    def begin(self, log_entries: int, turns: int, ready: bool) -> None:
+        self.world = World(log_entries=log_entries, turns=turns)
         self.said: dict[str, str] = {}
         self.made = 0
         if ready:

@@ -14,6 +14,7 @@ from agentnb.comm.service import Service
 from agentnb.host import Host
 from agentnb.host.conversation import Conversation
 from agentnb.host.host import ROOT
+from agentnb.state import ChatTurnComplete, ChatTurnStarted, Message, MessageOrigin
 
 PATIENCE = 30.0
 USER = {"kind": "user"}
@@ -29,9 +30,9 @@ class Page:
         self.service = Service(host, self._tell)
         self._id = 0
 
-    def _tell(self, client_id: str, message: dict[str, Any]) -> None:
+    def _tell(self, client_id: str, message: dict[str, Any], buffers: tuple[bytes, ...] = ()) -> None:
         if client_id == self.client_id:
-            self.told.put(message)
+            self.told.put({**message, "buffers": buffers} if buffers else message)
 
     def say(self, method: str, params: object, **more: object) -> None:
         message = {"jsonrpc": "2.0", "v": 1, "clientId": self.client_id, "method": method, "params": params, **more}
@@ -139,6 +140,19 @@ def test_a_page_that_is_not_known_is_told_to_introduce_itself(page: Page) -> Non
     assert page.hear("method")["method"] == "unknownClient"
 
 
+def test_a_pong_says_how_far_the_kernel_is_with_what_the_page_is_sent(page: Page, conversation: Conversation) -> None:
+    """A hidden page is sent the root only."""
+    page.ready(conversation.session.uri)
+    root, session = page.host.root.index, conversation.session.index
+    page.say("ping", {})
+    seen = page.hear("pong")["params"]
+    page.say("visibility", {"visible": False})
+    page.say("ping", {})
+    hidden = page.hear("pong")["params"]
+    assert seen == {"hostId": page.host.host_id, "indexes": {ROOT: root, conversation.session.uri: session}}
+    assert hidden["indexes"] == {ROOT: root}
+
+
 def test_an_accepted_action_comes_back_to_its_page(page: Page, conversation: Conversation) -> None:
     """With the page's own number, and the host's time."""
     page.ready(conversation.session.uri)
@@ -213,3 +227,93 @@ def test_a_prompt_while_one_runs_is_queued(host: Host, tmp_path: Path) -> None:
         message = {"text": "/hang", "origin": USER}
         page.dispatch(conversation.chat.uri, {"type": "chat/turnStarted", "turnId": turn, "message": message}, seq=seq)
     assert page.envelope(2)["action"]["type"] == "chat/pendingMessageSet"
+
+
+def test_earlier_sessions_are_listed_and_opened_again(tmp_path: Path) -> None:
+    """By a page of the next kernel; its root channel then has the tab."""
+    log = tmp_path / "log.db"
+    first = Host(log=log, place="fit.ipynb")
+    conversation = first.loop.call(lambda: first.open(find("eliza"), cwd=tmp_path))
+    page = Page(first)
+    page.ready(conversation.chat.uri)
+    page.dispatch(
+        conversation.chat.uri,
+        {"type": "chat/turnStarted", "turnId": "t", "message": {"text": "/say kept", "origin": USER}},
+    )
+    while not conversation.chat.state.turns:
+        page.hear("actions")
+    first.close()
+    second = Host(log=log, place="other.ipynb")
+    try:
+        page = Page(second, "page-2")
+        page.ready()
+        assert page.ask("listSessions", {"here": True})["result"]["sessions"] == []
+        assert page.ask("listSessions", {"search": "nowhere"})["result"]["sessions"] == []
+        (listed,) = page.ask("listSessions", {"search": "KEPT"})["result"]["sessions"]
+        assert (listed["uri"], listed["turns"], listed["place"]) == (conversation.session.uri, 1, "fit.ipynb")
+        opened = page.ask("resumeSession", {"channel": listed["uri"]})["result"]
+        assert opened == {"channel": conversation.session.uri, "chat": conversation.chat.uri}
+        chat = page.ask("subscribe", {"channels": [opened["chat"]]})["result"]["channels"][opened["chat"]]
+        assert chat["snapshot"]["turns"][0]["responseParts"][0]["content"] == "kept"
+        assert chat["fromIndex"] == conversation.chat.index
+    finally:
+        second.close()
+
+
+def test_a_session_the_log_does_not_have_is_refused(tmp_path: Path) -> None:
+    host = Host(log=tmp_path / "log.db")
+    try:
+        page = Page(host)
+        page.ready()
+        error = page.ask("resumeSession", {"channel": "eliza:/none"})["error"]
+        assert "no session whose id begins with" in error["message"]
+        assert page.ask("resumeSession", {})["error"]["code"] == -32602
+    finally:
+        host.close()
+
+
+def test_without_a_log_the_list_is_empty_and_says_why(host: Host) -> None:
+    page = Page(host)
+    page.ready()
+    listed = page.ask("listSessions", {})["result"]
+    assert listed["sessions"] == []
+    assert "AGENTNB_LOG" in listed["note"]
+    assert "AGENTNB_LOG" in page.ask("resumeSession", {"channel": "eliza:/1"})["error"]["message"]
+
+
+def test_a_long_chat_begins_with_its_latest_turns_and_the_others_are_fetched(conversation: Conversation) -> None:
+    """In pages, oldest first, until there are no more."""
+    host = conversation.host
+    for number in range(75):
+        message = Message(text=f"q{number}", origin=MessageOrigin(kind="user"))
+        host.loop.call(conversation.dispatch, ChatTurnStarted(turn_id=f"t{number}", message=message))
+        host.loop.call(conversation.dispatch, ChatTurnComplete(turn_id=f"t{number}"))
+    page = Page(host)
+    page.ready()
+    chat = conversation.chat.uri
+    update = page.ask("subscribe", {"channels": [chat]})["result"]["channels"][chat]
+    assert ([turn["id"] for turn in update["snapshot"]["turns"]], update["earlier"]) == (
+        [f"t{number}" for number in range(45, 75)],
+        45,
+    )
+    first = page.ask("fetchTurns", {"channel": chat, "before": "t45", "limit": 40})["result"]
+    assert [turn["id"] for turn in first["turns"]] == [f"t{number}" for number in range(5, 45)]
+    assert (first["hasMore"], first["earlier"], first["index"]) == (True, 5, 150)
+    last = page.ask("fetchTurns", {"channel": chat, "before": "t5"})["result"]
+    assert ([turn["id"] for turn in last["turns"]], last["hasMore"]) == ([f"t{number}" for number in range(5)], False)
+    assert page.ask("fetchTurns", {"channel": chat, "before": "t0"})["result"]["turns"] == []
+    assert len(page.ask("fetchTurns", {"channel": chat, "limit": 10_000})["result"]["turns"]) == 75
+    assert "no turn 'x'" in page.ask("fetchTurns", {"channel": chat, "before": "x"})["error"]["message"]
+    assert "error" in page.ask("fetchTurns", {"channel": "eliza:/none/chat"})
+
+
+def test_a_page_of_large_turns_is_cut_by_its_bytes_and_never_empty(conversation: Conversation) -> None:
+    host = conversation.host
+    for number in range(4):
+        message = Message(text=f"{number}" * 400_000, origin=MessageOrigin(kind="user"))
+        host.loop.call(conversation.dispatch, ChatTurnStarted(turn_id=f"t{number}", message=message))
+        host.loop.call(conversation.dispatch, ChatTurnComplete(turn_id=f"t{number}"))
+    page = Page(host)
+    page.ready()
+    fetched = page.ask("fetchTurns", {"channel": conversation.chat.uri, "limit": 4})["result"]
+    assert ([turn["id"] for turn in fetched["turns"]], fetched["earlier"]) == (["t2", "t3"], 2)

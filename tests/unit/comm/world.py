@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from agentnb.agent.catalog import find
 from agentnb.comm.client import MAX_UNACKNOWLEDGED
@@ -26,14 +29,16 @@ class World:
     Args:
         pages: How many.
         log_entries: How far back each channel's log reaches.
+        turns: How many of a chat's turns a page is given at first.
     """
 
-    def __init__(self, *, pages: int = 2, log_entries: int = 5_000) -> None:
+    def __init__(self, *, pages: int = 2, log_entries: int = 5_000, turns: int = 30) -> None:
         self.loop = ManualLoop()
         self.all_pages: list[Page] = []
         self.flushed: dict[str, list[dict[str, Any]]] = {}
         self.history: dict[tuple[str, str], list[Any]] = {}
         self._log_entries = log_entries
+        self._turns = turns
         self.pages: list[Page] = []
         self.start_kernel()
         self.pages = [self._open_page() for _ in range(pages)]
@@ -43,7 +48,7 @@ class World:
     def start_kernel(self) -> None:
         """A kernel, with one tab; the one before it, if any, is gone."""
         self.host = host = Host(self.loop)
-        self.service = Service(host, lambda client_id, message: self._send(host, client_id, message))
+        self.service = Service(host, partial(self._send, host), turns=self._turns)
         self.conversation = host.open(find("eliza"), cwd=Path.cwd(), tab_id=TAB)
         self.session, self.chat = self.conversation.session.uri, self.conversation.chat.uri
         self.uris = (ROOT, self.session, self.chat)
@@ -67,7 +72,7 @@ class World:
         if envelope.rejection_reason is None:
             self.history[self.host.host_id, channel.uri].append(channel.state)
 
-    def _send(self, host: Host, client_id: str, message: dict[str, Any]) -> None:
+    def _send(self, host: Host, client_id: str, message: dict[str, Any], _buffers: tuple[bytes, ...] = ()) -> None:
         if host is not self.host:
             return  # it is gone
         if message.get("method") == "actions":
@@ -134,7 +139,7 @@ class World:
 
     def truth(self, page: Page, uri: str) -> Any:
         """The state that the kernel had when it was where *page* is now, on that page's kernel."""
-        return self.history[page.host_id or "", uri][page.channels[uri].index]
+        return self._given(page, uri, self.history[page.host_id or "", uri][page.channels[uri].index])
 
     def seen(self, page: Page) -> dict[str, str]:
         """What *page* shows of what it gets, as JSON."""
@@ -142,4 +147,9 @@ class World:
 
     def said(self, page: Page) -> dict[str, str]:
         """What the kernel says that it should be."""
-        return {uri: encode(self.host.channel(uri).state).decode() for uri in self.seen(page)}
+        return {uri: encode(self._given(page, uri, self.host.channel(uri).state)).decode() for uri in self.seen(page)}
+
+    def _given(self, page: Page, uri: str, state: Any) -> Any:
+        """*state* without the turns that *page* was told it is not given."""
+        earlier = page.channels[uri].earlier
+        return replace(state, turns=state.turns[earlier:]) if earlier else state

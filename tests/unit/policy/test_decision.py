@@ -1,11 +1,10 @@
-"""Decisions at the doors, and the option that carries one to the agent."""
+"""The option that carries a decision to the agent, and what a door is plainly about."""
 
 from __future__ import annotations
 
 import pytest
 
-from agentnb.policy import Decision, Door, Mode, choose_option, decide
-from agentnb.policy.door import DoorKind
+from agentnb.policy import Door, choose_option
 from agentnb.state import (
     ConfirmationOption,
     ToolCallDetails,
@@ -16,45 +15,6 @@ from agentnb.state import (
 )
 
 WRITE = Door(kind="write", title="Write a.txt", path="/w/a.txt")
-
-
-@pytest.mark.parametrize(
-    ("mode", "attached", "kind", "outcome"),
-    [
-        ("ask", True, "permission", "ask"),
-        ("ask", True, "write", "ask"),
-        ("ask", True, "terminal", "ask"),
-        ("ask", True, "read", "allow"),
-        ("ask", False, "permission", "deny"),
-        ("ask", False, "write", "deny"),
-        ("ask", False, "terminal", "deny"),
-        ("ask", False, "read", "allow"),
-        ("allow", False, "permission", "allow"),
-        ("allow", True, "terminal", "allow"),
-        ("deny", True, "permission", "deny"),
-        ("deny", False, "write", "deny"),
-        ("deny", True, "read", "allow"),
-    ],
-)
-def test_every_mode_at_every_door(mode: Mode, attached: bool, kind: DoorKind, outcome: str) -> None:
-    """Reading is free, nobody to ask means no."""
-    assert decide(mode, attached=attached, door=Door(kind=kind, title="x")).outcome == outcome
-
-
-def test_a_denial_for_want_of_a_front_end_says_what_to_type() -> None:
-    """The remedy is in the reason."""
-    assert decide("ask", attached=False, door=WRITE) == Decision(
-        "deny",
-        'denied: no front end is attached to ask; to let the agent act, start with permissions="allow" '
-        "(`%agent -n --permissions allow`)",
-    )
-
-
-def test_what_was_granted_is_not_asked_again_but_can_be_denied() -> None:
-    """A grant answers a question; a session that denies asks none."""
-    assert decide("ask", attached=True, door=WRITE, granted=[WRITE]).outcome == "allow"
-    assert decide("ask", attached=False, door=WRITE, granted=[WRITE]).outcome == "allow"
-    assert decide("deny", attached=True, door=WRITE, granted=[WRITE]).outcome == "deny"
 
 
 def option(kind: str | None, side: str = "approve") -> ConfirmationOption:

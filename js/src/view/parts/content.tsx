@@ -5,6 +5,7 @@ import { audioSource, imageSource, safeHref } from "../links";
 import { Markdown } from "../markdown/markdown";
 import { bytes, line, pretty } from "../plain";
 import { OutputBox } from "./terminal";
+import { refOf, Whole } from "./whole";
 
 type Block = Record<string, unknown>;
 
@@ -26,14 +27,30 @@ export function Content({ id, block }: { id: string; block: Block }) {
 }
 
 function Picture({ block }: { block: Block }) {
-  const source = imageSource(block.mimeType, block.data);
+  return (
+    <Whole of={block} field="data" atOnce>
+      {(data) => <PictureOf block={block} data={data} />}
+    </Whole>
+  );
+}
+
+function PictureOf({ block, data }: { block: Block; data: string | undefined }) {
+  const source = imageSource(block.mimeType, data);
   if (!source)
     return <Chip name={`Picture (${line(block.mimeType ?? "unknown type", 40)})`} note={safeText(block.uri)} />;
   return <img class="picture" src={source} alt={safeText(block.uri) || "Picture from the agent"} />;
 }
 
 function Sound({ block }: { block: Block }) {
-  const source = audioSource(block.mimeType, block.data);
+  return (
+    <Whole of={block} field="data">
+      {(data) => <SoundOf block={block} data={data} />}
+    </Whole>
+  );
+}
+
+function SoundOf({ block, data }: { block: Block; data: string | undefined }) {
+  const source = audioSource(block.mimeType, data);
   if (!source) return <Chip name="Sound" note={line(block.mimeType ?? "", 40)} />;
   // biome-ignore lint/a11y/useMediaCaption: an agent sends no captions
   return <audio class="sound" controls preload="none" src={source} />;
@@ -44,14 +61,32 @@ function Resource({ id, resource }: { id: string; resource: Block }) {
   if (typeof resource.text === "string") {
     return (
       <Fold id={`${id} resource`} className="resource" head={<Name icon="file" text={name} />}>
-        <OutputBox text={resource.text} />
+        <Whole of={resource} field="text">
+          {(text = "") => <OutputBox text={text} />}
+        </Whole>
       </Fold>
     );
   }
+  if (refOf(resource, "blob")) return <Blob resource={resource} name={name} />;
   const picture = imageSource(resource.mimeType, resource.blob);
   if (picture) return <img class="picture" src={picture} alt={name} />;
   const size = typeof resource.blob === "string" ? bytes((resource.blob.length * 3) / 4) : "";
   return <Chip name={name} note={[line(resource.mimeType ?? "", 60), size].filter(Boolean).join(" · ")} />;
+}
+
+/** Bytes that are to be fetched: only pictures are of use here. */
+function Blob({ resource, name }: { resource: Block; name: string }) {
+  const isPicture = imageSource(resource.mimeType, "AAAA") !== undefined;
+  const note = [line(resource.mimeType ?? "", 60), bytes(((refOf(resource, "blob")?.size ?? 0) * 3) / 4)];
+  if (!isPicture) return <Chip name={name} note={note.filter(Boolean).join(" · ")} />;
+  return (
+    <Whole of={resource} field="blob" atOnce>
+      {(data) => {
+        const source = imageSource(resource.mimeType, data);
+        return source ? <img class="picture" src={source} alt={name} /> : <Chip name={name} />;
+      }}
+    </Whole>
+  );
 }
 
 function ResourceLink({ block }: { block: Block }) {

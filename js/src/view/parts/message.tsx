@@ -4,6 +4,7 @@ import type { Message, MessageAttachment } from "../../state/types.gen";
 import { Icon } from "../icons";
 import { imageSource } from "../links";
 import { line } from "../plain";
+import { Whole } from "./whole";
 
 const LONG = 1200;
 
@@ -11,7 +12,9 @@ export function UserMessage({ message }: { message: Message }) {
   return (
     <div class="user-message">
       <span class="sr-only">You said:</span>
-      <UserText text={message.text} />
+      <Whole of={message} field="text">
+        {(text = "") => <UserText text={text} />}
+      </Whole>
       {message.attachments && message.attachments.length > 0 && (
         <div class="attachments">
           {message.attachments.map((attachment, index) => (
@@ -40,8 +43,12 @@ export function UserText({ text }: { text: string }) {
 
 function Attachment({ attachment }: { attachment: MessageAttachment }) {
   const { label, contentType, data } = attachment as { label?: string; contentType?: string; data?: string };
-  const source = imageSource(contentType, data);
-  if (source) return <img class="thumbnail" src={source} alt={line(label ?? "Picture", 200)} />;
+  if (imageSource(contentType, data || "AAAA"))
+    return (
+      <Whole of={attachment} field="data" atOnce>
+        {(whole) => <img class="thumbnail" src={imageSource(contentType, whole)} alt={line(label ?? "Picture", 200)} />}
+      </Whole>
+    );
   return (
     <span class="content-chip">
       <Icon name="file" />

@@ -1,18 +1,19 @@
 /** A tool call: one line saying what it does and how it stands; inside, its input, output and changes. */
 import { useComputed } from "@preact/signals";
-import type { ToolCallState, ToolContent, ToolResultContent } from "../../state/types.gen";
+import type { ToolCallState, ToolContent, ToolDiffContent, ToolResultContent } from "../../state/types.gen";
 import { usePlace, useView } from "../context";
 import { Fold } from "../fold";
 import { Icon, type IconName, isIcon, Spinner } from "../icons";
 import { Coloured } from "../markdown/code";
 import { Markdown } from "../markdown/markdown";
 import { memo } from "../memo";
-import { line, plain, pretty, splitPath } from "../plain";
+import { line, plain, splitPath } from "../plain";
 import { Content, Raw } from "./content";
 import { Diff } from "./diff";
 import { Permission } from "./permission";
 import { OutputBox, Terminal } from "./terminal";
 import { textOf } from "./text";
+import { asField, refOf, Whole } from "./whole";
 
 interface Props {
   turnId: string;
@@ -177,7 +178,11 @@ export function ToolBody({ id, call }: { id: string; call: ToolCallState }) {
         <Piece key={index} id={`${id} ${index}`} piece={piece} />
       ))}
       {content.length === 0 && shown.map((piece, index) => <Result key={index} id={`${id} r${index}`} piece={piece} />)}
-      {output !== undefined && output !== null && <OutputBox text={pretty(output)} />}
+      {output !== undefined && output !== null && (
+        <Whole of={asField(output)} field="text">
+          {(text = "") => <OutputBox text={text} />}
+        </Whole>
+      )}
       {"error" in call && call.error && <p class="error-text">{line(call.error.message, 2000)}</p>}
     </>
   );
@@ -218,9 +223,9 @@ const FENCED = /^ {0,3}(```|~~~)/m;
 function Piece({ id, piece }: { id: string; piece: ToolContent }) {
   switch (piece.type) {
     case "text":
-      return FENCED.test(piece.text) ? <Markdown text={piece.text} /> : <OutputBox text={piece.text} />;
+      return <Text of={piece} />;
     case "diff":
-      return <Diff id={id} path={piece.path} oldText={piece.oldText} newText={piece.newText} />;
+      return <Change id={id} piece={piece} />;
     case "terminal":
       return <TerminalOf id={piece.terminalId} />;
     case "block":
@@ -228,6 +233,29 @@ function Piece({ id, piece }: { id: string; piece: ToolContent }) {
     default:
       return <Raw id={id} name="Content" payload={"raw" in piece ? piece.raw : piece} />;
   }
+}
+
+function Text({ of }: { of: object }) {
+  return (
+    <Whole of={of} field="text">
+      {(text = "") => (FENCED.test(text) ? <Markdown text={text} /> : <OutputBox text={text} />)}
+    </Whole>
+  );
+}
+
+/** A change whose texts may be too large to have come along: then both are fetched before they are compared. */
+function Change({ id, piece }: { id: string; piece: ToolDiffContent }) {
+  if (!refOf(piece, "oldText") && !refOf(piece, "newText"))
+    return <Diff id={id} path={piece.path} oldText={piece.oldText} newText={piece.newText} />;
+  return (
+    <Whole of={piece} field="newText">
+      {(newText = "") => (
+        <Whole of={piece} field="oldText">
+          {(oldText) => <Diff id={id} path={piece.path} oldText={oldText} newText={newText} />}
+        </Whole>
+      )}
+    </Whole>
+  );
 }
 
 function TerminalOf({ id }: { id: string }) {
@@ -240,9 +268,6 @@ function TerminalOf({ id }: { id: string }) {
 }
 
 function Result({ id, piece }: { id: string; piece: ToolResultContent }) {
-  if (piece.type === "text") {
-    const text = String((piece as { text?: unknown }).text ?? "");
-    return FENCED.test(text) ? <Markdown text={text} /> : <OutputBox text={text} />;
-  }
+  if (piece.type === "text") return <Text of={piece} />;
   return <Raw id={id} name={line(piece.type, 60)} payload={piece} />;
 }

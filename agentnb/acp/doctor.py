@@ -1,0 +1,170 @@
+"""The doctor: is an agent installed, new enough, logged in? Found out by starting it, and told with what to type."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import re
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+
+from agentnb.acp.agent import Agent
+from agentnb.acp.login import ways_of
+from agentnb.agent.catalog import installed
+from agentnb.errors import AgentError, AgentnbError, AgentNotFound, AuthenticationRequired, PermissionDenied
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from agentnb.agent.catalog import AgentSpec
+    from agentnb.policy.door import Door
+
+AT_ONCE = 2
+"""How many agents are started at a time."""
+
+
+class Checkup(msgspec.Struct, frozen=True, kw_only=True):
+    """What the doctor found.
+
+    Args:
+        name: The agent's name in the catalogue.
+        title: Its name for people.
+        state: ``"ready"``, ``"missing"`` (not installed), ``"old"`` (older than ``min_version``), ``"login"`` (it wants
+            one) or ``"broken"`` (it cannot be started, or refuses a session).
+        version: What it says its version is.
+        message: What was found, a sentence.
+        todo: What to type, the exact line; None where nothing is to be done.
+    """
+
+    name: str
+    title: str
+    state: Literal["ready", "missing", "old", "login", "broken"]
+    version: str | None = None
+    message: str = ""
+    todo: str | None = None
+
+
+async def examine(spec: AgentSpec, env: Mapping[str, str] | None = None) -> Checkup:
+    """Start *spec* in an empty folder, open a session, close it, and end it again.
+
+    Args:
+        spec: The agent.
+        env: Variables on top of the user's environment.
+    """
+    path = {**os.environ, **spec.env, **(env or {})}.get("PATH")
+    if installed(spec, path) is None:
+        message = f"There is no command {spec.command[0]!r} on the PATH."
+        return Checkup(name=spec.name, title=spec.title, state="missing", message=message, todo=spec.install)
+    with tempfile.TemporaryDirectory(prefix="agentnb-doctor-") as folder:
+        try:
+            agent = await Agent.launch(spec, cwd=Path(folder), env=env)
+        except AuthenticationRequired as error:
+            return _wants_login(spec, None, error, ())
+        except AgentNotFound as error:
+            return _found(spec, None, "missing", error.message, spec.install)
+        except AgentError as error:
+            return _found(spec, None, "broken", str(error), None)
+        try:
+            return await _talk_to(agent, folder)
+        finally:
+            await agent.stop()
+
+
+async def examine_all(specs: Iterable[AgentSpec]) -> list[Checkup]:
+    """:func:`examine` for each of *specs*, a few at a time, in their order."""
+    turnstile = asyncio.Semaphore(AT_ONCE)
+
+    async def one(spec: AgentSpec) -> Checkup:
+        async with turnstile:
+            return await examine(spec)
+
+    return list(await asyncio.gather(*(one(spec) for spec in specs)))
+
+
+async def _talk_to(agent: Agent, folder: str) -> Checkup:
+    spec = agent.spec
+    if spec.min_version is not None and older(agent.version, spec.min_version):
+        message = f"Version {agent.version} is older than {spec.min_version}."
+        return _found(spec, agent.version, "old", message, spec.install)
+    try:
+        new = await agent.new_session(folder, (), _Nobody())
+    except AuthenticationRequired as error:
+        return _wants_login(spec, agent.version, error, agent.auth_methods)
+    except AgentError as error:
+        return _found(spec, agent.version, "broken", str(error), None)
+    await agent.close_session(new.session_id)
+    if agent.offers("delete"):
+        with contextlib.suppress(AgentError):
+            await agent.delete_session(new.session_id)
+    return _found(spec, agent.version, "ready", "It answers.", None)
+
+
+def older(version: str | None, least: str) -> bool:
+    """Whether *version* is known, and comes before *least*.
+
+    Example:
+        >>> older("0.9.12", "0.10"), older("1.0", "1.0.0"), older(None, "1")
+        (True, False, False)
+    """
+    said, wanted = _numbers(version or ""), _numbers(least)
+    length = max(len(said), len(wanted))
+    return bool(said) and said + (0,) * (length - len(said)) < wanted + (0,) * (length - len(wanted))
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    begin = re.match(r"v?(\d+(?:\.\d+)*)", version.strip())
+    return tuple(map(int, begin[1].split("."))) if begin else ()
+
+
+def _wants_login(
+    spec: AgentSpec, version: str | None, error: AuthenticationRequired, methods: Iterable[Any]
+) -> Checkup:
+    typed = next((way.command for way in ways_of(spec, methods) if way.command), None)
+    return _found(spec, version, "login", str(error), spec.login or typed)
+
+
+def _found(
+    spec: AgentSpec,
+    version: str | None,
+    state: Literal["ready", "missing", "old", "login", "broken"],
+    message: str,
+    todo: str | None,
+) -> Checkup:
+    return Checkup(name=spec.name, title=spec.title, state=state, version=version, message=message, todo=todo)
+
+
+class _Nobody:
+    """Hears what an agent says in the doctor's session, and lets nothing through."""
+
+    def updates(self, updates: list[dict[str, Any]]) -> None:
+        """Pass over it."""
+
+    async def permission(self, params: dict[str, Any]) -> dict[str, Any]:
+        """Nobody is there."""
+        del params
+        return {"outcome": {"outcome": "cancelled"}}
+
+    async def elicit(self, params: dict[str, Any]) -> dict[str, Any]:
+        """Nobody is there."""
+        del params
+        return {"action": "decline"}
+
+    def elicited(self, elicitation_id: str) -> None:
+        """Pass over it."""
+
+    def extension(self, method: str, params: Any) -> None:
+        """Pass over it."""
+
+    async def authorize(self, door: Door) -> None:
+        """Nothing passes."""
+        raise PermissionDenied(f"{door.title}: not in a check-up.")
+
+    def terminal(self, action: Any) -> None:
+        """Pass over it."""
+
+    def lost(self, error: AgentnbError) -> None:
+        """The caller finds out."""

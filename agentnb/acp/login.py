@@ -1,0 +1,89 @@
+"""Logins: the ways an agent offers (ACP ``authMethods``), and what the user has to do for each."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+
+from agentnb.acp.fields import mapping, objects, text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from agentnb.agent.catalog import AgentSpec
+
+
+class LoginWay(msgspec.Struct, frozen=True, kw_only=True):
+    """One way to log in.
+
+    Args:
+        id: The method's id (ACP ``authenticate``).
+        name: What people read.
+        kind: ``"agent"``: the agent does it when asked; ``"terminal"``: a command to type; ``"env_var"``: variables to
+            set before the kernel starts.
+        description: More about it.
+        command: The line to type, for ``"terminal"``.
+        variables: The names of the variables, for ``"env_var"``.
+    """
+
+    id: str
+    name: str
+    kind: Literal["agent", "terminal", "env_var"]
+    description: str | None = None
+    command: str | None = None
+    variables: tuple[str, ...] = ()
+
+    @property
+    def what_to_do(self) -> str:
+        """What the user has to do, a few words; empty where the agent does it all."""
+        if self.command:
+            return f"type `{self.command}` in a terminal"
+        return f"set {', '.join(self.variables)}" if self.variables else ""
+
+
+def login_ways(methods: Iterable[Any], program: Sequence[str] = ()) -> tuple[LoginWay, ...]:
+    """Read ``authMethods``; what cannot be read is passed over.
+
+    Args:
+        methods: As sent.
+        program: The agent's own command, which a terminal login's arguments go to.
+
+    Example:
+        >>> login_ways([{"id": "in", "type": "terminal", "args": ["login"]}], ["kimi", "acp"])[0].command
+        'kimi login'
+    """
+    return tuple(_way(method, program) for method in objects(list(methods)) if text(method.get("id")))
+
+
+def ways_of(spec: AgentSpec, methods: Iterable[Any]) -> tuple[LoginWay, ...]:
+    """As :func:`login_ways`, for the agent *spec*."""
+    return login_ways(methods, spec.command)
+
+
+def _way(method: dict[str, Any], program: Sequence[str]) -> LoginWay:
+    told = mapping(mapping(method.get("_meta")).get("terminal-auth"))
+    variables = tuple(name for each in objects(method.get("vars")) if (name := text(each.get("name"))))
+    command = None
+    if told and (named := text(told.get("command"))):
+        command = shlex.join([named, *_words(told.get("args"))])
+    elif method.get("type") == "terminal" and program:
+        command = shlex.join([program[0], *_words(method.get("args"))])
+    kind: Literal["agent", "terminal", "env_var"] = "agent"
+    if command is not None:
+        kind = "terminal"
+    elif method.get("type") == "env_var":
+        kind = "env_var"
+    return LoginWay(
+        id=str(method["id"]),
+        name=text(method.get("name")) or str(method["id"]),
+        kind=kind,
+        description=text(method.get("description")),
+        command=command,
+        variables=variables,
+    )
+
+
+def _words(value: Any) -> list[str]:
+    return [word for word in value if isinstance(word, str)] if isinstance(value, list) else []

@@ -1,0 +1,111 @@
+"""Opening a session: a new one, or an old one that is loaded, resumed or forked."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from agentnb.acp.fields import mapping
+from agentnb.acp.sessions import NewSession
+from agentnb.errors import AgentnbError, ProtocolError
+
+if TYPE_CHECKING:
+    from agentnb.acp.listener import Listener
+    from agentnb.acp.peer import Peer
+    from agentnb.acp.sessions import Route, Sessions
+
+
+def _release(route: Route) -> None:
+    route.release()
+
+
+class Opening:
+    """One request that opens a session.
+
+    Args:
+        peer: The agent.
+        sessions: Its sessions, which the new one joins.
+        method: ``session/new``, ``session/load``, ``session/resume`` or ``session/fork``.
+        params: Its parameters.
+        listener: Who hears what is said in the session.
+        history: Whether what an old session replays is handed over; False for a host that has the transcript.
+    """
+
+    def __init__(
+        self,
+        peer: Peer,
+        sessions: Sessions,
+        method: str,
+        params: dict[str, Any],
+        listener: Listener,
+        *,
+        history: bool = True,
+    ) -> None:
+        self._peer = peer
+        self._sessions = sessions
+        self._method = method
+        self._params = params
+        self._listener = listener
+        self._history = history
+        self._known = str(params["sessionId"]) if method in {"session/load", "session/resume"} else ""
+        self._opened: asyncio.Future[NewSession] = asyncio.get_running_loop().create_future()
+        self._request = 0
+
+    async def run(self, timeout: float | None) -> NewSession:
+        """Ask, and wait for the answer.
+
+        Args:
+            timeout: The longest wait, in seconds; by default the spec's ``initialize_timeout``.
+
+        Raises:
+            AgentError: If the agent refuses, does not answer, or is gone.
+        """
+        if self._known:  # an old session is replayed before the answer
+            route = self._sessions.open(self._known, self._listener, self._params["cwd"])
+            if self._history:
+                route.release()
+        self._sessions.expect()
+        self._request = self._peer.call(self._method, self._params, self._done)
+        if not self._opened.done():
+            self._sessions.asking[self._request] = self._listener
+        limit = self._peer.spec.initialize_timeout if timeout is None else timeout
+        late = asyncio.get_running_loop().call_later(limit, self._too_late, limit)
+        try:
+            return await self._opened
+        except BaseException:
+            self._sessions.forget(self._known)
+            raise
+        finally:
+            late.cancel()
+            self._sessions.asking.pop(self._request, None)
+
+    def _done(self, result: Any, error: AgentnbError | None) -> None:
+        self._sessions.expected()
+        if self._opened.done():
+            return
+        try:
+            new = self._read(result, error)
+        except AgentnbError as failure:
+            self._opened.set_exception(failure)
+            return
+        loop = asyncio.get_running_loop()
+        if not self._known:
+            route = self._sessions.open(new.session_id, self._listener, self._params["cwd"])
+            loop.call_soon(loop.call_soon, _release, route)  # behind the step in which the caller takes its answer
+        elif not self._history:
+            self._sessions.release(self._known, history=False)
+        self._opened.set_result(new)
+
+    def _too_late(self, limit: float) -> None:
+        if not self._opened.done():
+            self._opened.set_exception(self._peer.no_answer(self._method, limit))
+
+    def _read(self, result: Any, error: AgentnbError | None) -> NewSession:
+        if error is not None:
+            raise error
+        answer = mapping(result)
+        session_id = self._known or answer.get("sessionId")
+        if not isinstance(session_id, str) or not session_id:
+            title = self._peer.spec.title
+            raise ProtocolError(f"{title} opened a session without an id.", hint="Is it an ACP agent?")
+        return NewSession(session_id=session_id, raw=answer)

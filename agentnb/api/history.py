@@ -1,0 +1,173 @@
+"""Sessions of earlier kernels: listed, searched, opened again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timezone
+from html import escape
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
+
+from agentnb.agent.catalog import custom
+from agentnb.api.session import Session
+from agentnb.api.start import check_permissions
+from agentnb.host import current_host
+from agentnb.host.restore import LOG_OFF, read_back, recorder_of, restore, spec_of
+from agentnb.log.store import LISTED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from agentnb.host.recorder import Recorder
+    from agentnb.log.record import SessionRecord
+
+ID_CHARACTERS = 8  # of an id, in tables; as many as tell sessions apart are enough for `resume`
+NONE = "The session log has no such session."
+
+_HEAD = ("id", "title", "agent", "turns", "when", "open", "folder")
+
+
+class SessionRow(NamedTuple):
+    """One session of the log.
+
+    Attributes:
+        id: Its tab's id, a UUID; what :func:`resume` takes.
+        title: Its title.
+        agent: The agent's name.
+        turns: How many turns it has had.
+        modified: When something last happened in it, in UTC.
+        open: ``"here"``, ``"in another kernel"``, or empty.
+        cwd: Its workspace.
+        place: What it was begun in, such as a notebook's path.
+    """
+
+    id: str
+    title: str
+    agent: str
+    turns: int
+    modified: datetime
+    open: Literal["here", "in another kernel", ""]
+    cwd: str
+    place: str
+
+
+class SessionTable(Sequence[SessionRow]):
+    """Sessions of the log, the latest first; a table when displayed.
+
+    Args:
+        rows: The sessions.
+        note: What is to be said about the log; empty where all is well.
+    """
+
+    def __init__(self, rows: Iterable[SessionRow] = (), note: str = "") -> None:
+        self._rows = tuple(rows)
+        self.note = note
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @overload
+    def __getitem__(self, at: int) -> SessionRow: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[SessionRow]: ...
+
+    def __getitem__(self, at: int | slice) -> SessionRow | Sequence[SessionRow]:
+        return self._rows[at]
+
+    def __repr__(self) -> str:
+        if not self:
+            return self.note or NONE
+        rows = [_HEAD, *map(_cells, self)]
+        widths = [max(len(row[column]) for row in rows) for column in range(len(_HEAD))]
+        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+        return "\n".join([*lines, *([self.note] if self.note else [])])
+
+    def _repr_html_(self) -> str:
+        note = f"<p>{escape(self.note)}</p>" if self.note else ""
+        if not self:
+            return note or f"<p>{NONE}</p>"
+        head = "".join(f"<th>{word}</th>" for word in _HEAD)
+        lines = ["".join(f"<td>{escape(cell)}</td>" for cell in _cells(row)) for row in self]
+        body = "".join(f"<tr>{line}</tr>" for line in lines)
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{note}"
+
+
+def sessions(search: str = "", *, here: bool = False, limit: int = LISTED) -> SessionTable:
+    """The sessions that the log has kept, of this kernel and of others; the latest first.
+
+    Args:
+        search: What is to be found in titles, prompts, answers, agents or folders; capitals do not matter.
+        here: Only those that were begun in this notebook.
+        limit: How many, at most.
+
+    Returns:
+        A row per session; displayed in a notebook it is a table.
+
+    Raises:
+        LogError: If the log cannot be read.
+
+    Example:
+        >>> agentnb.sessions(search="residuals")  # doctest: +SKIP
+    """
+    host = current_host()
+    if host.recorder is None:
+        return SessionTable(note=LOG_OFF)
+    recorder = recorder_of(host)
+    records = recorder.store.sessions(search, place=recorder.place if here else None, limit=limit)
+    note = "" if recorder.trouble is None else str(recorder.trouble)
+    return SessionTable((_row(recorder, record, host.conversations) for record in records), note)
+
+
+def resume(
+    session: str | SessionRow,
+    *,
+    command: Sequence[str] | None = None,
+    permissions: Literal["ask", "allow", "deny"] = "ask",
+) -> Session:
+    """Open a session of the log again: its transcript, its queue, its workspace.
+
+    At the next prompt the agent resumes or loads its own session where it can; where it cannot, it starts anew and it
+    is said that it has forgotten.
+
+    Args:
+        session: A row of :func:`sessions`, its id, or the beginning of the id.
+        command: The agent's command, where the catalogue does not know the agent.
+        permissions: As for :func:`agentnb.start`.
+
+    Returns:
+        The session; the one that is open already, where it is open in this kernel.
+
+    Raises:
+        UnknownSession: If the log has no such session, or several.
+        SessionError: If another kernel has it open, or its workspace is gone.
+        LogError: If the log cannot be read.
+
+    Example:
+        >>> session = agentnb.resume("1f0c83a2")  # doctest: +SKIP
+    """
+    check_permissions(permissions)
+    host = current_host()
+    wanted = session if isinstance(session, str) else session.id
+    stored = read_back(recorder_of(host), wanted)
+    spec = spec_of(stored.record) if command is None else custom(command, name=stored.record.agent)
+    return Session(host.loop.call(lambda: restore(host, stored, spec, permissions)))
+
+
+def _row(recorder: Recorder, record: SessionRecord, open_here: Any) -> SessionRow:
+    here = record.uri in open_here
+    held: Literal["here", "in another kernel", ""] = "here" if here else ""
+    return SessionRow(
+        id=record.tab_id,
+        title=record.title,
+        agent=record.agent,
+        turns=record.turns,
+        modified=datetime.fromtimestamp(record.modified_at / 1000, timezone.utc),
+        open=held if here or not recorder.store.held(record) else "in another kernel",
+        cwd=record.cwd,
+        place=record.place,
+    )
+
+
+def _cells(row: SessionRow) -> tuple[str, ...]:
+    when = row.modified.astimezone().strftime("%Y-%m-%d %H:%M")
+    return row.id[:ID_CHARACTERS], row.title, row.agent, str(row.turns), when, row.open, row.cwd

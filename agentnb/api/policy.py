@@ -1,0 +1,77 @@
+"""The policy as the user sees it: the rules in force, where each comes from, and what was decided last."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from agentnb.host import current_host
+from agentnb.policy.places import PROJECT
+
+if TYPE_CHECKING:
+    from agentnb.api.session import Session
+    from agentnb.host.host import Host
+    from agentnb.policy.audit import Record
+    from agentnb.policy.rules import InForce
+
+
+class Policy(NamedTuple):
+    """What holds, and what was decided.
+
+    Attributes:
+        rules: In the order in which they count: the user's, the answers for the session and the turn, the project's.
+        bypass: Agents that need not ask.
+        sensitive: Patterns on top of the built-in ones.
+        headless: What happens to questions that nobody can answer.
+        mode: The session's mode; None without a session.
+        warnings: What is wrong with the files.
+        records: The last decisions, oldest first.
+        user_file: The user's policy file.
+        project_file: The project's policy file.
+        log_file: The log of decisions.
+    """
+
+    rules: tuple[InForce, ...]
+    bypass: tuple[str, ...]
+    sensitive: tuple[tuple[str, bool], ...]
+    headless: str
+    mode: str | None
+    warnings: tuple[str, ...]
+    records: tuple[Record, ...]
+    user_file: Path
+    project_file: Path
+    log_file: Path
+
+
+def policy(session: Session | None = None, last: int = 10) -> Policy:
+    """The policy that holds in *session*, or for sessions to be started in the current folder.
+
+    Args:
+        session: A session; its answers, folder and mode count.
+        last: How many of the last decisions to tell.
+    """
+    host = current_host()
+    return host.loop.call(lambda: _policy(host, session, last))
+
+
+def _policy(host: Host, session: Session | None, last: int) -> Policy:
+    held, conversation = host.policy, None if session is None else session._conversation  # noqa: SLF001 - of this layer
+    folder = Path.cwd() if conversation is None else conversation.cwd
+    user, project = held.files.user, held.files.project(folder)
+    grants = () if conversation is None else conversation.permissions.grants
+    records = held.audit.records
+    if conversation is not None:
+        records = tuple(each for each in records if each.session == conversation.session.uri)
+    problems = (user.problem, project.problem, *user.warnings, *project.warnings, held.audit.problem)
+    return Policy(
+        rules=(*user.rules, *grants, *project.rules),
+        bypass=tuple(sorted(user.bypass)),
+        sensitive=(*user.sensitive, *project.sensitive),
+        headless=held.headless or user.headless,
+        mode=None if conversation is None else conversation.mode,
+        warnings=tuple(each for each in problems if each),
+        records=records[-last:] if last else (),
+        user_file=held.files.user_path,
+        project_file=folder / PROJECT,
+        log_file=held.audit.path,
+    )

@@ -1,0 +1,139 @@
+"""Large content by reference: what a page gets instead of it, and the content when it asks.
+
+States and actions keep content whole; on its way to a page a long field is cut to its beginning and gets a reference
+beside it (``text`` and ``textRef``) or in its place, by one rule for states and for actions, so that what a page
+reduces is what it would have been given. A reference names the turn and the content's hash: it is found in the state as
+long as that holds it, needs no memory, and outlives the kernel with the log.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from agentnb.errors import UsageError
+from agentnb.state import encode, to_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from agentnb.state import ChatState
+
+LIMIT = 64 * 1024  # bytes of a field that travel with the state
+PREVIEW = 4 * 1024  # characters of a longer one
+RANGE = 256 * 1024  # bytes that are given at once
+SCHEME = "agentnb-content:"
+
+TEXTS = frozenset({"text", "oldText", "newText", "modelRepresentation"})
+"""Fields whose beginning is worth showing, of objects that reducers pass on whole."""
+
+BINARIES = frozenset({"data", "blob"})
+"""Fields in base64: a beginning is of no use."""
+
+VALUES = frozenset({"rawInput", "rawOutput", "structuredContent", "payload"})
+"""Fields of any JSON, which reducers pick; a long one becomes ``{"contentRef": …, "preview": …}`` itself."""
+
+APPENDED = frozenset({"markdown", "reasoning", "chat/delta", "chat/reasoning", "terminal/data"})
+"""What grows piece by piece stays whole; nothing in these is looked at."""
+
+
+def outlined(value: Any) -> Any:
+    """A state, an envelope or a turn as JSON for a page, long fields cut and referred to.
+
+    Args:
+        value: Any struct of ``agentnb.state``.
+    """
+    data = encode(value)
+    if len(data) < LIMIT:
+        return msgspec.json.decode(data)
+    return _outline(msgspec.json.decode(data), None)
+
+
+def content_of(chat: ChatState, uri: str) -> bytes:
+    """The content that a reference names, in UTF-8.
+
+    Args:
+        chat: The chat whose turns, running turn and queue are searched.
+        uri: The reference's URI.
+
+    Raises:
+        UsageError: If the chat does not hold it (any more).
+    """
+    turn_id, _, wanted = uri.removeprefix(SCHEME).rpartition("/")
+    holders: list[Any] = [*reversed(chat.turns), chat.active_turn, *(chat.queued_messages or ())]
+    for holder in holders:
+        if holder is not None and holder.id == turn_id:
+            for value in _long_values(to_json(holder)):
+                text = _text(value)
+                if _hash(text) == wanted:
+                    return text
+    message = f"The chat {chat.resource} does not hold {uri!r} any more."
+    raise UsageError(message, hint="The agent has replaced it; look at what is there now.")
+
+
+def _outline(value: Any, turn_id: str | None) -> Any:
+    if isinstance(value, list):
+        return [_outline(item, turn_id) for item in value]
+    if not isinstance(value, dict) or _is_appended(value):
+        return value
+    turn_id = _turn_of(value, turn_id)
+    cut: dict[str, Any] = {}
+    for field, item in value.items():
+        if turn_id is not None and (text := _too_long(field, item)) is not None:
+            cut |= _reference(field, text, {"uri": f"{SCHEME}{turn_id}/{_hash(text)}", "size": len(text)})
+        else:
+            cut[field] = _outline(item, turn_id)
+    return cut
+
+
+def _long_values(value: Any) -> Iterator[Any]:
+    if isinstance(value, list):
+        for item in value:
+            yield from _long_values(item)
+    elif isinstance(value, dict) and not _is_appended(value):
+        for field, item in value.items():
+            if _too_long(field, item) is not None:
+                yield item
+            else:
+                yield from _long_values(item)
+
+
+def _turn_of(value: Mapping[str, Any], outer: str | None) -> str | None:
+    """The turn that everything inside belongs to: a turn or waiting message itself, or an action on one."""
+    if "turnId" in value:
+        return str(value["turnId"])
+    is_turn = "message" in value and ("responseParts" in value or set(value) <= {"id", "message"})
+    if is_turn or value.get("type") == "chat/pendingMessageSet":
+        return str(value["id"])
+    return outer
+
+
+def _is_appended(value: Mapping[str, Any]) -> bool:
+    return value.get("kind") in APPENDED or value.get("type") in APPENDED
+
+
+def _too_long(field: str, value: Any) -> bytes | None:
+    if field in VALUES:
+        text = _text(value)
+        return text if len(text) > LIMIT else None
+    if field in TEXTS | BINARIES and isinstance(value, str) and len(value) > LIMIT // 4:
+        text = _text(value)
+        return text if len(text) > LIMIT else None
+    return None
+
+
+def _text(value: Any) -> bytes:
+    return value.encode() if isinstance(value, str) else msgspec.json.encode(value)
+
+
+def _reference(field: str, text: bytes, ref: dict[str, Any]) -> dict[str, Any]:
+    preview = "" if field in BINARIES else text.decode()[:PREVIEW]
+    if field in VALUES:
+        return {field: {"contentRef": ref, "preview": preview}}
+    return {field: preview, f"{field}Ref": ref}
+
+
+def _hash(text: bytes) -> str:
+    return hashlib.sha256(text).hexdigest()[:32]

@@ -1,0 +1,80 @@
+"""Older turns on demand: a snapshot of a long chat has its latest turns, the rest is fetched.
+
+A page that was given the turns from number *n* on is always given those: what it shows does not shrink again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from agentnb.errors import UsageError
+from agentnb.state import ChatState, encode
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agentnb.state import Turn
+
+TURNS = 30
+BYTES = 1024 * 1024
+MAX_FETCHED = 100
+
+
+def latest(state: Any, earlier: int | None = None, *, turns: int = TURNS) -> tuple[Any, int]:
+    """A channel's state with a chat's latest turns only.
+
+    Args:
+        state: Any channel's state; one that is no chat's stays as it is.
+        earlier: How many of the first turns the page was not given before; None where it has none.
+        turns: How many of the last ones it is given at first.
+
+    Returns:
+        The state, and how many of the first turns it leaves out.
+    """
+    if not isinstance(state, ChatState):
+        return state, 0
+    if earlier is None or earlier > len(state.turns):
+        earlier = len(state.turns) - len(_fitting(state.turns, turns))
+    return (replace(state, turns=state.turns[earlier:]) if earlier else state), earlier
+
+
+def before(state: ChatState, turn_id: str | None, limit: int) -> tuple[tuple[Turn, ...], int]:
+    """The turns right before one.
+
+    Args:
+        state: The chat.
+        turn_id: The turn; None for its end.
+        limit: How many, at most.
+
+    Returns:
+        The turns, oldest first, and how many there are before them.
+
+    Raises:
+        UsageError: If the chat has no such turn.
+    """
+    end = len(state.turns) if turn_id is None else _place(state, turn_id)
+    found = _fitting(state.turns[:end], min(max(limit, 1), MAX_FETCHED))
+    return found, end - len(found)
+
+
+def _place(state: ChatState, turn_id: str) -> int:
+    at = next((at for at, turn in enumerate(state.turns) if turn.id == turn_id), None)
+    if at is None and state.active_turn is not None and state.active_turn.id == turn_id:
+        at = len(state.turns)
+    if at is None:
+        message = f"The chat {state.resource} has no turn {turn_id!r}."
+        raise UsageError(message, hint="Ask for those before a turn that it has.")
+    return at
+
+
+def _fitting(turns: Sequence[Turn], most: int) -> tuple[Turn, ...]:
+    """The last of *turns*: *most* at most, and no more bytes than a page takes at once; at least one."""
+    size, count = 0, 0
+    for turn in reversed(turns[-most:]):
+        size += len(encode(turn))
+        if count and size > BYTES:
+            break
+        count += 1
+    return tuple(turns[len(turns) - count :])

@@ -1,0 +1,149 @@
+"""Cards: the actions that show a question, and what its buttons mean."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from agentnb.host.clock import now_ms
+from agentnb.policy.commands import rate_command
+from agentnb.policy.decision import choose_option
+from agentnb.policy.door import Door
+from agentnb.state import (
+    ChatToolCallConfirmed,
+    ChatToolCallReady,
+    ChatToolCallStart,
+    ConfirmationOption,
+    ToolCallDetails,
+    ToolCallLocation,
+    ToolCallRisk,
+    ToolDiffContent,
+    XToolCallDetailsChanged,
+)
+
+if TYPE_CHECKING:
+    from agentnb.policy.engine import Verdict
+    from agentnb.policy.offers import Likeness, Offer
+    from agentnb.state import ToolCallState
+
+OURS = "agentnb:"
+"""How the ids of our own wider answers begin."""
+
+ALLOW = ConfirmationOption(id="allow", label="Allow", kind="approve", option_kind="allow_once")
+REJECT = ConfirmationOption(id="reject", label="Reject", kind="deny", option_kind="reject_once")
+_WIDER = 1  # the group that our wider answers stand in
+_KINDS = {"terminal": "execute", "write": "edit", "cell": "edit"}
+
+
+def door_of(call: ToolCallState, title: str, cwd: str) -> Door:
+    """What the agent asks for with *call*, as far as it says."""
+    details = call.details or ToolCallDetails()
+    kind = details.kind
+    command = _command(details.raw_input) if kind in {"execute", "other", None} else None
+    if command is None and kind == "execute":
+        said = title.strip().strip("`")
+        command = said if rate_command(said).readable else None
+    diffs = [item.path for item in details.content or () if isinstance(item, ToolDiffContent)]
+    named = [*(place.path for place in details.locations or ()), *diffs]
+    paths = tuple(dict.fromkeys(os.path.realpath(os.path.join(cwd, path)) for path in named if "\0" not in path))  # noqa: PTH118 - as text
+    return Door(kind="permission", title=title, asked=kind or "other", command=command, paths=paths)
+
+
+def with_wider(
+    options: tuple[ConfirmationOption, ...], offered: tuple[Offer, ...]
+) -> tuple[tuple[ConfirmationOption, ...], dict[str, Offer]]:
+    """*options* and our wider answers behind them, and what each of ours means.
+
+    None of ours is added where the agent's own ids could be taken for them, or where none of its options says yes.
+    """
+    if any(option.id.startswith(OURS) for option in options) or choose_option(options, allow=True) is None:
+        return options, {}
+    wider = {f"{OURS}{offer.scope}": offer for offer in offered}
+    added = tuple(
+        ConfirmationOption(id=name, label=offer.label, kind="approve", group=_WIDER, option_kind=f"allow_{offer.scope}")
+        for name, offer in wider.items()
+    )
+    return (*options, *added), wider
+
+
+def risk_of(verdict: Verdict, found: Likeness | None) -> ToolCallRisk:
+    """What the card says of the danger."""
+    return ToolCallRisk(
+        severity=verdict.severity,
+        reason=verdict.risk or verdict.reason,
+        like=None if found is None else found.words,
+    )
+
+
+def own_call(turn_id: str, call_id: str, door: Door) -> ChatToolCallStart:
+    """A tool call of our own, for a door that belongs to none of the agent's."""
+    kind = _KINDS.get(door.kind, door.kind)
+    locations = (ToolCallLocation(path=door.path),) if door.path else None
+    details = ToolCallDetails(kind=kind, locations=locations, content=door.preview)
+    return ChatToolCallStart(
+        turn_id=turn_id, tool_call_id=call_id, tool_name=kind, display_name=door.title, details=details, time=now_ms()
+    )
+
+
+def preview(turn_id: str, call: ToolCallState, door: Door) -> XToolCallDetailsChanged | None:
+    """What puts the change onto the agent's own tool call, where it does not show it."""
+    content = (call.details.content if call.details is not None else None) or ()
+    shown = {item.path for item in content if isinstance(item, ToolDiffContent)}
+    missing = tuple(item for item in door.preview or () if getattr(item, "path", None) not in shown)
+    if not missing:
+        return None
+    details = ToolCallDetails(content=(*content, *missing))
+    return XToolCallDetailsChanged(turn_id=turn_id, tool_call_id=call.tool_call_id, details=details, time=now_ms())
+
+
+def question(turn_id: str, call_id: str, door: Door) -> ChatToolCallReady:
+    """The question of one of our own doors."""
+    return ChatToolCallReady(
+        turn_id=turn_id,
+        tool_call_id=call_id,
+        invocation_message=door.title,
+        confirmation_title=door.title,
+        tool_input=door.command,
+        editable=True if door.kind == "terminal" else None,
+        options=(ALLOW, REJECT),
+        time=now_ms(),
+    )
+
+
+def choose(options: tuple[ConfirmationOption, ...], *, allow: bool) -> ConfirmationOption | None:
+    """The agent's option that says so; where none says yes, the one that says no."""
+    own = tuple(option for option in options if not option.id.startswith(OURS))
+    chosen = choose_option(own, allow=allow)
+    return choose_option(own, allow=False) if chosen is None and allow else chosen
+
+
+def answered(turn_id: str, call_id: str, chosen: ConfirmationOption | None, reason: str) -> ChatToolCallConfirmed:
+    """The answer that the policy gave."""
+    approved = chosen is not None and chosen.kind == "approve"
+    return ChatToolCallConfirmed(
+        turn_id=turn_id,
+        tool_call_id=call_id,
+        approved=approved,
+        confirmed="setting" if approved else None,
+        reason=None if approved else "denied",
+        reason_message=None if approved else reason,
+        selected_option_id=chosen.id if chosen is not None else None,
+        time=now_ms(),
+    )
+
+
+def changed(door: Door, command: str) -> Door:
+    """*door* with the command that the user wrote."""
+    return replace(door, command=command, title=f"Run {command}")
+
+
+def _command(raw: object) -> str | None:
+    command = raw.get("command") or raw.get("cmd") if isinstance(raw, dict) else None
+    if isinstance(command, str):
+        return command
+    if isinstance(command, list) and command and all(isinstance(word, str) for word in command):
+        return shlex.join(command)
+    return None

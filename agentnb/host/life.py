@@ -1,0 +1,220 @@
+"""The life of a conversation's agent: started when needed, restarted when it died, its old session taken up again."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Literal
+
+from agentnb.acp.mapper import map_session
+from agentnb.agent.mcp import offered
+from agentnb.errors import AgentDied, AgentError, AgentnbError, AgentRefused, AgentStartFailed, AuthenticationRequired
+from agentnb.host.clock import now_ms
+from agentnb.host.login import log_in
+from agentnb.state import (
+    AgentProcess,
+    ChatResponsePart,
+    ErrorInfo,
+    SessionCreationFailed,
+    SessionReady,
+    SystemNotificationResponsePart,
+    XAgentChanged,
+)
+
+if TYPE_CHECKING:
+    from agentnb.acp.agent import Agent
+    from agentnb.acp.sessions import NewSession
+    from agentnb.host.conversation import Conversation
+
+FRUITLESS = 2
+"""After how many failures to take up an old session (not refusals) a new one is opened."""
+
+Reopened = Literal["resumed", "loaded", "new"]
+"""How an old session was taken up: without replay, with one, or not at all."""
+
+
+class Life:
+    """The agent of one conversation.
+
+    Args:
+        conversation: Whose agent.
+
+    Attributes:
+        agent: The running agent, or None.
+        session_id: The agent's id of the session, while it runs.
+        former: The agent's id of the session that was, for the next start to take up.
+    """
+
+    def __init__(self, conversation: Conversation) -> None:
+        self.agent: Agent | None = None
+        self.session_id: str | None = None
+        self.former: str | None = None
+        self.outcome: Reopened = "new"
+        self._conversation = conversation
+        self._was_ready = False
+        self._fruitless = 0
+        self._starting: asyncio.Task[Agent] | None = None
+        self._notices: list[str] = []
+
+    async def ready(self) -> Agent:
+        """The agent, launched and with a session of ours; launches it where there is none.
+
+        Raises:
+            AgentError: If it cannot be launched, wants a login, or refuses a session.
+        """
+        if self.agent is not None and self.session_id is not None:
+            return self.agent
+        if self._starting is None or self._starting.done():
+            self._starting = self._conversation.host.loop.spawn(self._start())
+        return await asyncio.shield(self._starting)
+
+    async def reopen(self, session_id: str) -> Reopened:
+        """Take up the agent's session *session_id*; see :meth:`Conversation.reopen`."""
+        if self.session_id != session_id:
+            await self.leave(stop=False)
+            self.former = session_id
+        await self.ready()
+        return self.outcome
+
+    def had(self, session_id: str | None) -> None:
+        """There was a session before this one, of an earlier kernel: the next start takes it up, or has forgotten."""
+        self.former, self._was_ready = session_id, True
+
+    async def restart(self) -> None:
+        """End the agent's process and start it anew; its session is taken up again where it can be."""
+        self._conversation.host.agents.history(self._conversation).lives()
+        await self._conversation.host.agents.stop(self._conversation)
+        await self.ready()
+
+    def lost(self, error: AgentnbError) -> None:
+        """The process is gone: keep what it takes to go on, and start it again unless it was meant to end."""
+        agent, pool = self.agent, self._conversation.host.agents
+        self.former = self.session_id or self.former
+        self.agent = self.session_id = None
+        self._tell("stopped", str(error))
+        if agent is None or agent.stopped or self._conversation.closed:
+            return
+        pool.died(self._conversation, agent)
+        if not pool.history(self._conversation).hopeless:
+            self._conversation.host.loop.spawn(self._again())
+
+    async def leave(self, *, stop: bool = True) -> None:
+        """Free the agent's session, and with *stop* the agent too if nobody else uses it."""
+        agent, session_id = self.agent, self.session_id
+        self.agent = self.session_id = None
+        if agent is not None and session_id is not None:
+            await agent.close_session(session_id)
+        if stop:
+            await self._conversation.host.agents.release(self._conversation)
+
+    def say(self, turn_id: str) -> None:
+        """Put into turn *turn_id* what the user has to know of how the agent came to it."""
+        notices, self._notices = self._notices, []
+        for words in notices:
+            part = SystemNotificationResponsePart(content=words)
+            self._conversation.dispatch(ChatResponsePart(turn_id=turn_id, part=part, time=now_ms()))
+
+    async def _again(self) -> None:
+        """Start it again unasked, ever more slowly, until it lives or is hopeless."""
+        history = self._conversation.host.agents.history(self._conversation)
+        while self.agent is None and not self._conversation.closed and not history.hopeless:
+            try:
+                await self.ready()
+            except (AgentStartFailed, AgentDied):
+                continue
+            except AgentnbError:
+                return
+
+    async def _start(self) -> Agent:
+        pool, taken_up = self._conversation.host.agents, self.former is not None
+        wait = pool.history(self._conversation).seconds
+        self._tell("starting", f"It is started again in {wait:g} s." if wait else None)
+        try:
+            agent = await pool.acquire(self._conversation)
+            try:
+                new = await self._open_or_log_in(agent)
+            except AgentDied:
+                pool.died(self._conversation, agent)
+                raise
+        except AgentnbError as error:
+            self._failed(error)
+            raise
+        self.agent, self.session_id, self.former = agent, new.session_id, None
+        for action in (*map_session(new.raw), SessionReady(time=now_ms())):
+            self._conversation.dispatch(action)
+        if self.outcome == "new" and (self._was_ready or taken_up):
+            self.note(f"{self._conversation.spec.title} was started again and does not remember what was said before.")
+        self._was_ready = True
+        self._tell("running", " ".join(self._notices) or None)
+        return agent
+
+    async def _open_or_log_in(self, agent: Agent) -> NewSession:
+        try:
+            return await self._open(agent)
+        except AuthenticationRequired as wanted:
+            await log_in(self._conversation, agent, wanted)
+        return await self._open(agent)
+
+    async def _open(self, agent: Agent) -> NewSession:
+        conversation = self._conversation
+        servers, unreachable = offered(conversation.mcp_servers, agent.mcp_capabilities)
+        directories = [str(folder) for folder in conversation.directories]
+        if unreachable:
+            self.note(f"{agent.name} cannot reach these MCP servers: {', '.join(unreachable)}.")
+        if directories and not agent.offers("additionalDirectories"):
+            self.note(f"{agent.name} takes no further folders: {', '.join(directories)} are not known to it.")
+        if self.former is not None:
+            old = await self._open_old(agent, self.former, servers, directories)
+            if old is not None:
+                return old
+        self.outcome = "new"
+        return await agent.new_session(str(conversation.cwd), servers, conversation, directories=directories)
+
+    async def _open_old(
+        self, agent: Agent, former: str, servers: list[dict[str, object]], directories: list[str]
+    ) -> NewSession | None:
+        """The session *former*, in the best way that the agent has; None where it has none or no longer knows it."""
+        conversation, cwd = self._conversation, str(self._conversation.cwd)
+        told = bool(conversation.chat.state.turns or conversation.chat.state.active_turn)
+        ways = ("resume", "load") if told else ("load", "resume")
+        for way in (way for way in ways if agent.offers(way)):
+            try:
+                if way == "resume":
+                    old = await agent.resume_session(former, cwd, servers, conversation, directories=directories)
+                else:
+                    old = await agent.load_session(
+                        former, cwd, servers, conversation, directories=directories, history=not told
+                    )
+            except AuthenticationRequired:
+                raise
+            except AgentRefused:
+                continue
+            except AgentError:
+                self._fruitless += 1
+                if self._fruitless >= FRUITLESS:  # better an agent that has forgotten than none
+                    self.former, self._was_ready = None, True
+                raise
+            self._fruitless = 0
+            self.outcome = "resumed" if way == "resume" else "loaded"
+            return old
+        return None
+
+    def note(self, words: str) -> None:
+        """Keep a word for the user, for the next :meth:`say`."""
+        if words not in self._notices:
+            self._notices.append(words)
+
+    def _failed(self, error: AgentnbError) -> None:
+        self._tell("failed", str(error))
+        info = ErrorInfo(error_type=type(error).__name__, message=str(error))
+        self._conversation.dispatch(SessionCreationFailed(error=info, time=now_ms()))
+
+    def _tell(self, state: Literal["starting", "running", "stopped", "failed"], message: str | None) -> None:
+        agent = self.agent if state == "running" else None
+        process = AgentProcess(
+            name=agent.name if agent is not None else None,
+            version=agent.version if agent is not None else None,
+            state=state,
+            message=message,
+            steering=True if agent is not None and agent.steers else None,
+        )
+        self._conversation.dispatch(XAgentChanged(agent_process=process, time=now_ms()))

@@ -1,0 +1,81 @@
+"""Logging in: the agent's ways are put to the user; after it the agent is asked once more."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agentnb.acp.login import LoginWay, ways_of
+from agentnb.errors import AuthenticationRequired, UsageError
+from agentnb.state import ChatInputOption, ChatInputRequest, ChatInputSingleSelectQuestion
+
+if TYPE_CHECKING:
+    from agentnb.acp.agent import Agent
+    from agentnb.host.conversation import Conversation
+
+LOGIN_SECONDS = 600.0  # a person with a browser
+WAY = "way"
+
+
+async def log_in(conversation: Conversation, agent: Agent, wanted: AuthenticationRequired) -> None:
+    """Let the user choose a way to log in, and take it.
+
+    Args:
+        conversation: Whose agent it is.
+        agent: The agent.
+        wanted: What the agent said.
+
+    Raises:
+        AuthenticationRequired: *wanted*, where nobody is there, the user declines, or variables must be set first.
+        AgentError: If the agent does not accept the login.
+    """
+    ways = ways_of(agent.spec, agent.auth_methods)
+    if not await conversation.attended():
+        raise wanted
+    response, content = await conversation.inputs.ask(_request(conversation, agent, ways))
+    if response != "accept":
+        raise wanted
+    way = next((way for way in ways if way.id == content.get(WAY)), ways[0] if len(ways) == 1 else None)
+    if way is not None and way.kind == "env_var":
+        variables = ", ".join(way.variables)
+        message = f"{agent.spec.title} wants {variables} in its environment."
+        raise AuthenticationRequired(message, hint="Set it before the kernel starts, or in agentnb.start(env=…).")
+    if way is not None and way.kind == "agent":
+        await agent.authenticate(way.id, LOGIN_SECONDS)
+
+
+async def log_in_with(agent: Agent, method: str | None) -> None:
+    """Take the way called *method* (id or name), or the only one there is, without asking.
+
+    Raises:
+        UsageError: If there is no such way, or several to choose from, or it is nothing that the agent can do itself.
+        AgentError: If the agent does not accept the login.
+    """
+    ways = ways_of(agent.spec, agent.auth_methods)
+    names = ", ".join(repr(way.id) for way in ways) or "none"
+    chosen = [way for way in ways if method in (way.id, way.name)] if method is not None else list(ways)
+    if len(chosen) != 1:
+        raise UsageError(f"{agent.spec.title} has these ways to log in: {names}.", hint="Name one of them.")
+    if chosen[0].kind != "agent":
+        raise UsageError(f"To log in, {chosen[0].what_to_do}.", hint="Then prompt again.")
+    await agent.authenticate(chosen[0].id, LOGIN_SECONDS)
+
+
+def _request(conversation: Conversation, agent: Agent, ways: tuple[LoginWay, ...]) -> ChatInputRequest:
+    title = agent.spec.title
+    typed = f" Type `{agent.spec.login}` in a terminal, then go on." if agent.spec.login and not ways else ""
+    options = tuple(ChatInputOption(id=way.id, label=way.name, description=_about(way)) for way in ways)
+    question = ChatInputSingleSelectQuestion(
+        id=WAY, title="Log in", message="How?", required=len(options) > 1, options=options
+    )
+    return ChatInputRequest(
+        id=conversation.inputs.next_id(),
+        message=f"{title} wants a login first.{typed}",
+        questions=(question,) if options else None,
+    )
+
+
+def _about(way: LoginWay) -> str | None:
+    if way.kind == "agent":
+        return way.description
+    do = way.what_to_do
+    return f"{do[0].upper()}{do[1:]}, then go on." if do else way.description

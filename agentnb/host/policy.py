@@ -1,0 +1,113 @@
+"""The host's policy: the files, the log and the environment that the engine judges by, for every session."""
+
+from __future__ import annotations
+
+import os
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Literal
+
+from agentnb.policy.audit import AuditLog, Record
+from agentnb.policy.engine import Situation
+from agentnb.policy.store import PolicyFiles
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from agentnb.host.conversation import Conversation
+    from agentnb.policy.door import Door
+    from agentnb.policy.engine import Verdict
+    from agentnb.policy.rules import InForce, Outcome, Scope
+
+HEADLESS = "AGENTNB_HEADLESS"
+"""The variable that says what happens to questions where nobody can answer: ``allow`` or ``deny``."""
+
+
+class HostPolicy:
+    """One per host.
+
+    Args:
+        files: The policy files; by default those of this machine.
+        audit: The log of decisions; by default this machine's.
+        environment: The variables that count; by default those of this process.
+    """
+
+    def __init__(
+        self,
+        files: PolicyFiles | None = None,
+        audit: AuditLog | None = None,
+        environment: Mapping[str, str] = os.environ,
+    ) -> None:
+        self.files = files or PolicyFiles()
+        self.audit = audit or AuditLog()
+        self.environment = environment
+
+    @property
+    def headless(self) -> Literal["allow", "deny"] | None:
+        """What the environment says of questions that nobody can answer."""
+        match self.environment.get(HEADLESS, "").strip().lower():
+            case "allow":
+                return "allow"
+            case "deny":
+                return "deny"
+            case _:
+                return None
+
+    def situation(
+        self, conversation: Conversation, grants: tuple[InForce, ...] = (), *, attached: bool = True
+    ) -> Situation:
+        """What holds in *conversation* now."""
+        return Situation(
+            agent=conversation.spec.name,
+            mode=conversation.mode,
+            attached=attached,
+            root=conversation.cwd,
+            user=self.files.user,
+            project=self.files.project(conversation.cwd),
+            grants=grants,
+            headless=self.headless,
+        )
+
+    def warnings(self, conversation: Conversation) -> tuple[str, ...]:
+        """What the user should know about the policy files that hold in *conversation*."""
+        user, project = self.files.user, self.files.project(conversation.cwd)
+        found = [user.problem, project.problem, *user.warnings, *project.warnings, self.audit.problem]
+        said = self.environment.get(HEADLESS)
+        if said is not None and self.headless is None:
+            found.append(f"{HEADLESS}={said!r} is neither 'allow' nor 'deny', so it is passed over.")
+        return tuple(each for each in found if each)
+
+    def record(
+        self,
+        conversation: Conversation,
+        door: Door,
+        verdict: Verdict,
+        *,
+        outcome: Outcome,
+        by: str,
+        scope: Scope = "once",
+        edited: str | None = None,
+    ) -> None:
+        """Write one decision into the log."""
+        turn = conversation.chat.state.active_turn
+        files = ", ".join(door.files)
+        self.audit.add(
+            Record(
+                time=datetime.now(timezone.utc).isoformat(timespec="milliseconds"),
+                agent=conversation.spec.name,
+                session=conversation.session.uri,
+                tab=conversation.session.state.summary.title,
+                turn=turn.id if turn is not None else "",
+                door=door.kind,
+                tool=door.tool,
+                what=door.command or files or door.title,
+                outcome=outcome,
+                by=by,
+                rule=verdict.rule,
+                source=verdict.source,
+                scope=scope,
+                severity=verdict.severity,
+                reason=verdict.reason,
+                edited=edited,
+            ),
+            {**self.environment, **conversation.env},
+        )

@@ -1,0 +1,86 @@
+"""What ``%agents policy`` answers with: the rules in force, and the last decisions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agentnb.ipython.markdown import harmless_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from agentnb.api.policy import Policy
+
+_ALWAYS = "critical commands, sensitive files, what leads out of the workspace, what cannot be read"
+_WIDEST = 80
+
+
+class PolicyTable:
+    """The policy; two tables when displayed.
+
+    Args:
+        policy: What holds, and what was decided.
+    """
+
+    def __init__(self, policy: Policy) -> None:
+        self.policy = policy
+
+    def __repr__(self) -> str:
+        return "\n".join((*self._facts(), "", *_text(self._rules()), "", *_text(self._decisions())))
+
+    def _repr_markdown_(self) -> str:
+        facts = [f"- {_escaped(fact)}" for fact in self._facts()]
+        return "\n".join((*facts, "", *_table(self._rules()), "", *_table(self._decisions())))
+
+    def _facts(self) -> list[str]:
+        held = self.policy
+        facts = [f"Warning: {warning}" for warning in held.warnings]
+        facts += [f"This session has permissions={held.mode!r}."] if held.mode is not None else []
+        facts += [f"Need not ask: {', '.join(held.bypass)}."] if held.bypass else []
+        facts.append(f"Always asks: {_ALWAYS}.")
+        facts.append(f"Where nobody can be asked: {held.headless}.")
+        facts.append(f"Yours: {held.user_file}. The project's: {held.project_file}. The log: {held.log_file}.")
+        return facts
+
+    def _rules(self) -> list[tuple[str, ...]]:
+        rows: list[tuple[str, ...]] = [("from", "rule", "where")]
+        rows += [(each.source, each.rule.text, each.where or "answered on a card") for each in self.policy.rules]
+        rows += [
+            ("settings", f"{'sensitive' if is_ else 'not sensitive'} {pattern}", "[sensitive]")
+            for pattern, is_ in self.policy.sensitive
+        ]
+        if len(rows) == 1:
+            rows.append(("default", "reading in the workspace is allowed, all else as the session's mode says", ""))
+        return rows
+
+    def _decisions(self) -> list[tuple[str, ...]]:
+        rows: list[tuple[str, ...]] = [("when", "agent", "what", "severity", "outcome", "by", "rule")]
+        for each in self.policy.records:
+            what = f"{each.tool} {each.edited or each.what}"
+            scope = "" if each.scope == "once" else f" ({each.scope})"
+            rule = f"{each.source}: {each.rule}" if each.rule else ""
+            time = each.time[:19].replace("T", " ")
+            rows.append((time, each.agent, what, each.severity, f"{each.outcome}{scope}", each.by, rule))
+        return rows if len(rows) > 1 else [*rows, ("", "", "nothing was decided yet", "", "", "", "")]
+
+
+def _text(rows: Sequence[tuple[str, ...]]) -> Iterable[str]:
+    short = [tuple(_short(cell) for cell in row) for row in rows]
+    widths = [max(len(row[column]) for row in short) for column in range(len(short[0]))]
+    return ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in short)
+
+
+def _table(rows: Sequence[tuple[str, ...]]) -> Iterable[str]:
+    for number, row in enumerate(rows):
+        yield "| " + " | ".join(_escaped(_short(cell)) for cell in row) + " |"
+        if number == 0:
+            yield "|" + " --- |" * len(row)
+
+
+def _short(cell: str) -> str:
+    flat = " ".join(cell.split())
+    return flat if len(flat) <= _WIDEST else f"{flat[: _WIDEST - 1]}…"
+
+
+def _escaped(cell: str) -> str:
+    return harmless_line(cell).replace("|", "\\|")

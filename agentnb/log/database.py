@@ -1,0 +1,142 @@
+"""The log's SQLite file: opened, brought up to date, checked; put aside where it is damaged."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import time
+from typing import TYPE_CHECKING
+
+from agentnb.errors import LogDamaged, LogUnavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+BUSY_SECONDS = 10.0  # that one kernel waits for another to have written
+
+MIGRATIONS = (
+    """
+    CREATE TABLE hosts (
+        host_id TEXT PRIMARY KEY, machine TEXT NOT NULL, pid INTEGER NOT NULL, started TEXT NOT NULL
+    );
+    CREATE TABLE sessions (
+        uri TEXT PRIMARY KEY, agent TEXT NOT NULL, title TEXT NOT NULL, cwd TEXT NOT NULL, place TEXT NOT NULL,
+        agent_session TEXT, host_id TEXT NOT NULL, open INTEGER NOT NULL,
+        created_at INTEGER NOT NULL, modified_at INTEGER NOT NULL
+    );
+    CREATE INDEX sessions_by_time ON sessions (modified_at DESC);
+    CREATE TABLE turns (
+        uri TEXT NOT NULL, number INTEGER NOT NULL, turn_id TEXT NOT NULL, prompt TEXT NOT NULL, answer TEXT NOT NULL,
+        PRIMARY KEY (uri, number)
+    ) WITHOUT ROWID;
+    CREATE TABLE snapshots (
+        channel TEXT PRIMARY KEY, at INTEGER NOT NULL, state BLOB NOT NULL, checksum INTEGER NOT NULL
+    );
+    CREATE TABLE entries (
+        channel TEXT NOT NULL, at INTEGER NOT NULL, first INTEGER NOT NULL, envelope BLOB NOT NULL,
+        checksum INTEGER NOT NULL, PRIMARY KEY (channel, at)
+    ) WITHOUT ROWID;
+    """,
+)
+"""What makes each version of the file out of the one before it; only ever added to."""
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """Open the log's file, made and brought up to date where need be.
+
+    Raises:
+        LogUnavailable: If it cannot be opened, or a newer agentnb wrote it.
+        LogDamaged: If it is no database, or not a sound one.
+    """
+    with explained(path):
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        _private(path)
+        # Autocommit: each write says itself where its transaction begins.
+        connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = NORMAL")
+            connection.create_function("folded", 1, str.casefold, deterministic=True)
+            _migrate(connection, path)
+        except BaseException:
+            connection.close()
+            raise
+    return connection
+
+
+def check(connection: sqlite3.Connection, path: Path) -> None:
+    """Look through the whole file.
+
+    Raises:
+        LogDamaged: If something in it is not as it should be.
+    """
+    with explained(path):
+        found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+    if found != "ok":
+        raise LogDamaged(f"The session log {path} is damaged: {found}.")
+
+
+def put_aside(path: Path) -> Path:
+    """Rename a damaged file, with what belongs to it, so that a new one can take its place; returns its new name."""
+    aside = path.with_name(f"{path.name}.damaged-{time.time_ns() // 1_000_000}")
+    for suffix in ("", "-wal", "-shm"):
+        with contextlib.suppress(FileNotFoundError):
+            path.with_name(path.name + suffix).rename(aside.with_name(aside.name + suffix))
+    return aside
+
+
+@contextlib.contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """All or nothing; waits for other writers at its beginning, never in its middle."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")
+
+
+def _migrate(connection: sqlite3.Connection, path: Path) -> None:
+    if _version(connection) == len(MIGRATIONS):
+        return
+    with transaction(connection):
+        version = _version(connection)  # another kernel may have been faster
+        if version > len(MIGRATIONS):
+            message = f"The session log {path} was written by a newer agentnb (version {version} of the file)."
+            raise LogUnavailable(message, hint="Update agentnb, or set AGENTNB_LOG to another file.")
+        for script in MIGRATIONS[version:]:
+            for statement in filter(str.strip, script.split(";")):
+                connection.execute(statement)
+        connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _private(path: Path) -> None:
+    """What was said to an agent is nobody else's business."""
+    os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+
+
+@contextlib.contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """Say what SQLite and the file system say in words that help.
+
+    Raises:
+        LogUnavailable: If the file cannot be used.
+        LogDamaged: If it is no database, or not a sound one.
+    """
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        hint = "Make room or mend its permissions, or set AGENTNB_LOG to another file, or to off."
+        raise LogUnavailable(f"The session log {path} cannot be used: {error}.", hint=hint) from error
+    except sqlite3.DatabaseError as error:
+        raise LogDamaged(f"The session log {path} is damaged: {error}.") from error
+    except OSError as error:
+        hint = "Set AGENTNB_LOG to a file that can be written, or to off."
+        raise LogUnavailable(f"The session log {path} cannot be used: {error}.", hint=hint) from error

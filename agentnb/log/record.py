@@ -1,0 +1,103 @@
+"""What the durable log holds of a session, and what is handed to its writer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from agentnb.state import ChatState, Envelope, SessionState
+
+
+class SessionRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A session as the log lists it.
+
+    Args:
+        uri: The session's channel, ``<agent>:/<tab id>``.
+        agent: The agent's name in the catalogue.
+        title: Its title.
+        cwd: The workspace.
+        place: What it was begun in, such as a notebook's path; empty where that is not known.
+        agent_session: The agent's own id of the session; None where the agent never opened one.
+        host_id: The kernel that had it last.
+        open: Whether it had not been closed.
+        created_at: Milliseconds since 1970.
+        modified_at: Milliseconds since 1970.
+        turns: How many turns it has had.
+    """
+
+    uri: str
+    agent: str
+    title: str
+    cwd: str
+    place: str = ""
+    agent_session: str | None = None
+    host_id: str
+    open: bool = True
+    created_at: int
+    modified_at: int
+    turns: int = 0
+
+    @property
+    def tab_id(self) -> str:
+        """The tab's id, the last part of the URI."""
+        return self.uri.rpartition("/")[2]
+
+
+class TurnRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A finished turn, to be searched for.
+
+    Args:
+        uri: The session's.
+        number: 0 for the session's first.
+        turn_id: Its id.
+        prompt: What was asked.
+        answer: The agent's message text, cut.
+    """
+
+    uri: str
+    number: int
+    turn_id: str
+    prompt: str
+    answer: str
+
+
+class StoredSession(msgspec.Struct, frozen=True, kw_only=True):
+    """A session read back.
+
+    Args:
+        record: How the log lists it.
+        session: Its session channel's state.
+        session_index: The index of that.
+        chat: Its chat channel's state.
+        chat_index: The index of that.
+        gap: What is missing and why; None where nothing is.
+    """
+
+    record: SessionRecord
+    session: SessionState
+    session_index: int
+    chat: ChatState
+    chat_index: int
+    gap: str | None = None
+
+
+@dataclass
+class Batch:
+    """What one write takes.
+
+    Args:
+        sessions: Sessions that are new or changed, by URI.
+        turns: Turns that ended.
+        snapshots: Whole states, by channel: index and state.
+        entries: Envelopes, in order.
+    """
+
+    sessions: dict[str, SessionRecord] = field(default_factory=dict)
+    turns: list[TurnRecord] = field(default_factory=list)
+    snapshots: dict[str, tuple[int, Any]] = field(default_factory=dict)
+    entries: list[Envelope] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        return bool(self.sessions or self.turns or self.snapshots or self.entries)

@@ -1,0 +1,206 @@
+"""The durable log: every session's latest snapshot and what followed it, in one SQLite file that kernels share."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any
+
+from agentnb.errors import LogDamaged, LogUnavailable, ProtocolError, UnknownSession
+from agentnb.log import database
+from agentnb.log.process import alive
+from agentnb.log.record import SessionRecord, StoredSession
+from agentnb.log.writer import Writer, sound
+from agentnb.state import ChatState, Envelope, SessionState, decode, reduce_chat, reduce_session
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from agentnb.errors import LogError
+    from agentnb.log.record import Batch
+
+FLUSH_SECONDS = 5.0
+LISTED = 50
+
+_COLUMNS = "s.uri, agent, title, cwd, place, agent_session, host_id, open, created_at, modified_at"
+_LIST = f"""
+    SELECT {_COLUMNS}, count(t.number) FROM sessions s JOIN turns t USING (uri)
+    WHERE (:cwd IS NULL OR cwd = :cwd) AND (:place IS NULL OR place = :place) AND (:search = '' OR
+        instr(folded(title || char(10) || agent || char(10) || cwd || char(10) || place), :search) OR
+        EXISTS (SELECT 1 FROM turns f WHERE f.uri = s.uri AND
+            instr(folded(f.prompt || char(10) || f.answer), :search)))
+    GROUP BY s.uri ORDER BY modified_at DESC, s.uri LIMIT :limit OFFSET :offset
+"""  # noqa: S608 - constants only
+_ONE = f"SELECT {_COLUMNS}, (SELECT count(*) FROM turns t WHERE t.uri = s.uri) FROM sessions s WHERE s.uri = ?"  # noqa: S608
+_NAMED = f"{_ONE.partition(' WHERE s.uri')[0]} WHERE instr(s.uri, ?) > 0 LIMIT 2"
+_HOST = "SELECT machine, pid, started FROM hosts WHERE host_id = ?"
+_ENTRIES = "SELECT at, first, envelope, checksum FROM entries WHERE channel = ? AND at > ? ORDER BY at"
+
+
+class Store:
+    """The log of one kernel in the file that it shares with others. Safe from any thread.
+
+    Args:
+        path: The file; made at the first write.
+        host_id: The kernel's host.
+        on_done: Called on the writer's thread after every batch: None, or why it was not written.
+    """
+
+    def __init__(self, path: Path, host_id: str, on_done: Callable[[LogError | None], None] = lambda _: None) -> None:
+        self.path = path
+        self._host_id = host_id
+        self._writer = Writer(path, host_id, on_done)
+
+    def write(self, batch: Batch) -> None:
+        """Write *batch* soon; never waits."""
+        self._writer.put(batch)
+
+    def flush(self, timeout: float = FLUSH_SECONDS) -> bool:
+        """Wait until all that was handed over is in the file; says whether it was within *timeout* seconds."""
+        return self._writer.wait(timeout)
+
+    def close(self, timeout: float = FLUSH_SECONDS) -> None:
+        """Write what was handed over and end the thread, at most *timeout* seconds."""
+        self._writer.stop(timeout)
+
+    def sessions(
+        self,
+        search: str = "",
+        *,
+        cwd: str | None = None,
+        place: str | None = None,
+        limit: int = LISTED,
+        offset: int = 0,
+    ) -> list[SessionRecord]:
+        """The sessions with at least one finished turn, the latest first.
+
+        Args:
+            search: What is to be found in titles, agents, folders, prompts or answers; capitals do not matter.
+            cwd: Only those of this workspace.
+            place: Only those begun here.
+            limit: How many, at most.
+            offset: How many to pass over.
+
+        Raises:
+            LogError: If the file cannot be read.
+        """
+        asked = {"search": search.casefold(), "cwd": cwd, "place": place, "limit": limit, "offset": offset}
+        with self._reading() as connection:
+            return [] if connection is None else [_record(row) for row in connection.execute(_LIST, asked)]
+
+    def named(self, beginning: str) -> list[SessionRecord]:
+        """The sessions whose tab id begins so; two at most.
+
+        Raises:
+            LogError: If the file cannot be read.
+        """
+        with self._reading() as connection:
+            if connection is None or not beginning:
+                return []
+            return [_record(row) for row in connection.execute(_NAMED, (f"/{beginning}",))]
+
+    def load(self, uri: str) -> StoredSession:
+        """Read a session back.
+
+        Args:
+            uri: Its channel.
+
+        Raises:
+            UnknownSession: If the log has none of that URI.
+            LogError: If the file cannot be read, or the session is damaged from its beginning.
+        """
+        with self._reading() as connection:
+            row = None if connection is None else connection.execute(_ONE, (uri,)).fetchone()
+            if connection is None or row is None:
+                message = f"The session log has no session {uri!r}."
+                raise UnknownSession(message, hint="agentnb.sessions() lists those that it has.")
+            session, session_index, missing = _replay(connection, uri, SessionState, reduce_session)
+            chat, chat_index, gap = _replay(connection, f"{uri}/chat", ChatState, reduce_chat)
+        return StoredSession(
+            record=_record(row),
+            session=session,
+            session_index=session_index,
+            chat=chat,
+            chat_index=chat_index,
+            gap=gap or missing,
+        )
+
+    def held(self, record: SessionRecord) -> bool:
+        """Whether another kernel that still lives has the session open.
+
+        Raises:
+            LogError: If the file cannot be read.
+        """
+        if record.host_id == self._host_id or not record.open:
+            return False
+        with self._reading() as connection:
+            row = None if connection is None else connection.execute(_HOST, (record.host_id,)).fetchone()
+        return row is not None and alive(*row)
+
+    def forget(self, uri: str) -> bool:
+        """Delete a session from the file; says whether there was one.
+
+        Raises:
+            LogError: If the file cannot be written.
+        """
+        with self._reading() as connection:
+            if connection is None:
+                return False
+            with database.transaction(connection):
+                found = connection.execute("DELETE FROM sessions WHERE uri = ?", (uri,)).rowcount
+                connection.execute("DELETE FROM turns WHERE uri = ?", (uri,))
+                for table in ("snapshots", "entries"):
+                    connection.execute(f"DELETE FROM {table} WHERE channel IN (?, ?)", (uri, f"{uri}/chat"))  # noqa: S608
+        return found > 0
+
+    @contextlib.contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection | None]:
+        """A connection with all that was handed over so far; None where there is no file yet."""
+        self.flush()
+        if not self.path.exists():
+            yield None
+            return
+        with database.explained(self.path), contextlib.closing(database.connect(self.path)) as connection:
+            yield connection
+
+
+def _replay(
+    connection: sqlite3.Connection, channel: str, kind: type[Any], reduce: Callable[[Any, Any], Any]
+) -> tuple[Any, int, str | None]:
+    """A channel's state, its index, and what is missing of it, if anything is."""
+    row = connection.execute("SELECT at, state, checksum FROM snapshots WHERE channel = ?", (channel,)).fetchone()
+    if row is None or not sound(row[1], row[2]):
+        message = f"The session {channel.removesuffix('/chat')} cannot be read: its snapshot is missing or damaged."
+        raise LogDamaged(message, hint="agentnb.sessions() lists the others.")
+    index, state = row[0], _decoded(kind, row[1], channel)
+    for at, first, data, written in connection.execute(_ENTRIES, (channel, index)):
+        if first != index + 1 or not sound(data, written):
+            return state, index, f"What came after entry {index} of {channel} is damaged in the log."
+        state, index = reduce(state, _decoded(Envelope, data, channel).action), at
+    return state, index, None
+
+
+def _decoded(kind: type[Any], data: bytes, channel: str) -> Any:
+    try:
+        return decode(kind, data)
+    except ProtocolError as error:
+        message = f"The session {channel.removesuffix('/chat')} cannot be read: {error.message}"
+        raise LogUnavailable(message, hint="It may have been written by a newer agentnb; update.") from error
+
+
+def _record(row: tuple[Any, ...]) -> SessionRecord:
+    uri, agent, title, cwd, place, agent_session, host_id, is_open, created_at, modified_at, turns = row
+    return SessionRecord(
+        uri=uri,
+        agent=agent,
+        title=title,
+        cwd=cwd,
+        place=place,
+        agent_session=agent_session,
+        host_id=host_id,
+        open=bool(is_open),
+        created_at=created_at,
+        modified_at=modified_at,
+        turns=turns,
+    )

@@ -1,0 +1,166 @@
+"""The thread that writes the durable log, so that nothing else waits for a disk."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import threading
+import zlib
+from queue import SimpleQueue
+from typing import TYPE_CHECKING
+
+from agentnb.errors import LogDamaged, LogError
+from agentnb.log import database
+from agentnb.log.merge import merge_envelopes
+from agentnb.log.process import machine, started
+from agentnb.state import encode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
+
+    from agentnb.log.record import Batch, SessionRecord
+    from agentnb.state import Envelope
+
+_SESSION = """
+    INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (uri) DO UPDATE SET
+        title = excluded.title, agent_session = coalesce(excluded.agent_session, agent_session),
+        host_id = excluded.host_id, open = excluded.open, modified_at = excluded.modified_at
+"""
+
+
+class Writer:
+    """Writes batches in order, each whole or not at all.
+
+    Args:
+        path: The log's file.
+        host_id: Whose log it is.
+        on_done: Called on the writer's thread after every batch: None, or why it was not written.
+    """
+
+    def __init__(self, path: Path, host_id: str, on_done: Callable[[LogError | None], None]) -> None:
+        self.path = path
+        self._host_id = host_id
+        self._on_done = on_done
+        self._batches: SimpleQueue[Batch | threading.Event | None] = SimpleQueue()
+        self._connection: sqlite3.Connection | None = None
+        self._thread: threading.Thread | None = None
+
+    def put(self, batch: Batch) -> None:
+        """Write *batch* soon; never waits."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="agentnb-log", daemon=True)
+            self._thread.start()
+        self._batches.put(batch)
+
+    def wait(self, timeout: float) -> bool:
+        """Wait until all that was put before is written, or has failed; says whether that came within *timeout*."""
+        if self._thread is None:
+            return True
+        reached = threading.Event()
+        self._batches.put(reached)
+        return reached.wait(timeout)
+
+    def stop(self, timeout: float) -> None:
+        """Write what was put, and end the thread, at most *timeout* seconds."""
+        if self._thread is not None:
+            self._batches.put(None)
+            self._thread.join(timeout)
+
+    def _run(self) -> None:
+        while (item := self._batches.get()) is not None:
+            if isinstance(item, threading.Event):
+                item.set()
+            else:
+                self._on_done(self._written(item))
+        self._leave()
+        self._close()
+
+    def _written(self, batch: Batch) -> LogError | None:
+        try:
+            self._write(batch)
+        except LogDamaged as error:
+            self._close()
+            aside = database.put_aside(self.path)
+            return LogDamaged(error.message, hint=f"It was put aside as {aside.name}; a new one is begun.")
+        except LogError as error:
+            self._close()
+            return error
+        return None
+
+    def _write(self, batch: Batch) -> None:
+        with database.explained(self.path):
+            if self._connection is None:
+                self._connection = self._open()
+            with database.transaction(self._connection):
+                _insert(self._connection, batch, self._host_id)
+
+    def _open(self) -> sqlite3.Connection:
+        connection = database.connect(self.path)
+        try:
+            database.check(connection, self.path)
+            host = (self._host_id, machine(), os.getpid(), started(os.getpid()))
+            with database.transaction(connection):
+                connection.execute("INSERT OR REPLACE INTO hosts VALUES (?, ?, ?, ?)", host)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _leave(self) -> None:
+        """The host has ended in good order: what it had open is free."""
+        if self._connection is not None:
+            with contextlib.suppress(sqlite3.Error), database.transaction(self._connection):
+                self._connection.execute("DELETE FROM hosts WHERE host_id = ?", (self._host_id,))
+
+    def _close(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with contextlib.suppress(sqlite3.Error):
+                connection.close()
+
+
+def checksum(data: bytes) -> int:
+    """What tells that stored bytes are the ones that were written."""
+    return zlib.crc32(data)
+
+
+def sound(data: object, written: int) -> bool:
+    """Whether *data* is what was written with that checksum."""
+    return isinstance(data, bytes) and checksum(data) == written
+
+
+def _insert(connection: sqlite3.Connection, batch: Batch, host_id: str) -> None:
+    connection.executemany(_SESSION, [_session_row(session, host_id) for session in batch.sessions.values()])
+    connection.executemany(
+        "INSERT OR REPLACE INTO turns VALUES (?, ?, ?, ?, ?)",
+        [(turn.uri, turn.number, turn.turn_id, turn.prompt, turn.answer) for turn in batch.turns],
+    )
+    for channel, (index, state) in batch.snapshots.items():
+        data = encode(state)
+        connection.execute(
+            "INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?)", (channel, index, data, checksum(data))
+        )
+        connection.execute("DELETE FROM entries WHERE channel = ? AND at <= ?", (channel, index))
+    covered = {channel: index for channel, (index, _) in batch.snapshots.items()}
+    fresh = [envelope for envelope in batch.entries if envelope.index > covered.get(envelope.channel, -1)]
+    connection.executemany("INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?, ?)", map(_row, _merged(fresh)))
+
+
+def _session_row(session: SessionRecord, host_id: str) -> tuple[object, ...]:
+    what = (session.uri, session.agent, session.title, session.cwd, session.place, session.agent_session)
+    return (*what, host_id, int(session.open), session.created_at, session.modified_at)
+
+
+def _row(envelope: Envelope) -> tuple[str, int, int, bytes, int]:
+    data = encode(envelope)
+    first = envelope.index if envelope.first is None else envelope.first
+    return envelope.channel, envelope.index, first, data, checksum(data)
+
+
+def _merged(envelopes: Iterable[Envelope]) -> list[Envelope]:
+    by_channel: dict[str, list[Envelope]] = {}
+    for envelope in envelopes:
+        by_channel.setdefault(envelope.channel, []).append(envelope)
+    return [merged for of_one in by_channel.values() for merged in merge_envelopes(of_one)]

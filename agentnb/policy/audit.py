@@ -1,0 +1,123 @@
+"""The audit log: every decision, in memory for the reader and on disk for good, without secrets."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections import deque
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from agentnb.policy.places import audit_log
+from agentnb.policy.rules import Outcome, Scope, Source
+from agentnb.policy.scrub import scrubbed
+from agentnb.policy.severity import Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+KEPT = 500
+"""How many decisions are kept in memory."""
+
+LARGEST = 8 * 1024 * 1024
+"""Bytes after which the file is put aside as ``audit.1.jsonl``, in place of the one before."""
+
+_WHAT = 2000
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One decision.
+
+    Args:
+        time: When, in UTC, as ISO 8601.
+        agent: Who asked: the agent's name.
+        session: In which session: its channel.
+        tab: The tab's title.
+        turn: In which turn.
+        door: At which door.
+        tool: With what kind of tool.
+        what: What it wanted, secrets taken out.
+        outcome: ``"allow"`` or ``"deny"``.
+        by: Who decided: ``"user"``, ``"rule"``, ``"mode"``, ``"nobody"`` (no front end was attached) or ``"end"`` (the
+            turn ended first).
+        rule: The rule, on one line.
+        source: Where the rule comes from.
+        scope: How long the answer holds.
+        severity: How bad it could be.
+        reason: Why.
+        edited: What the user made of the command, where they changed it.
+    """
+
+    time: str
+    agent: str
+    session: str
+    tab: str
+    turn: str
+    door: str
+    tool: str
+    what: str
+    outcome: Outcome
+    by: str
+    rule: str | None = None
+    source: Source = "default"
+    scope: Scope = "once"
+    severity: Severity = "none"
+    reason: str = ""
+    edited: str | None = None
+
+
+class AuditLog:
+    """The log of one kernel; one file for all of them, one line a decision.
+
+    Args:
+        path: The file; by default where :func:`agentnb.policy.places.audit_log` says.
+
+    Attributes:
+        problem: Why the last decision could not be written to the file; None where it could.
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
+        self._path = path
+        self._records: deque[Record] = deque(maxlen=KEPT)
+        self.problem: str | None = None
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self._path or audit_log()
+
+    @property
+    def records(self) -> tuple[Record, ...]:
+        """The last decisions, oldest first."""
+        return tuple(self._records)
+
+    def add(self, record: Record, environment: Mapping[str, str]) -> Record:
+        """Write *record* down, without what is secret in *environment* or looks so; returns what was written."""
+        clean = msgspec.structs.replace(
+            record,
+            what=scrubbed(record.what, environment)[:_WHAT],
+            reason=scrubbed(record.reason, environment)[:_WHAT],
+            rule=None if record.rule is None else scrubbed(record.rule, environment)[:_WHAT],
+            edited=None if record.edited is None else scrubbed(record.edited, environment)[:_WHAT],
+        )
+        self._records.append(clean)
+        try:
+            self._write(msgspec.json.encode(clean) + b"\n")
+            self.problem = None
+        except OSError as error:
+            self.problem = f"{self.path} could not be written: {error.strerror or error}."
+        return clean
+
+    def _write(self, line: bytes) -> None:
+        path = self.path
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with contextlib.suppress(FileNotFoundError):
+            if path.stat().st_size > LARGEST:
+                path.replace(path.with_name("audit.1.jsonl"))
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        try:
+            os.write(descriptor, line)
+        finally:
+            os.close(descriptor)

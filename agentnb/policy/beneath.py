@@ -1,0 +1,84 @@
+"""Opens files below a folder without following any link on the way.
+
+A path that was looked at can lead elsewhere a moment later: somebody swaps a folder for a link. So the way is gone
+component by component, each opened relative to the one before and with ``O_NOFOLLOW``; what was decided about is what
+is opened, or nothing is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+from typing import TYPE_CHECKING
+
+from agentnb.errors import OutsideWorkspace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+_PASSING = _FOLDER | getattr(os, "O_PATH", 0)
+_FILE = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+
+
+@contextlib.contextmanager
+def folder_of(root: Path, path: Path, *, make: bool = False) -> Iterator[int]:
+    """The folder that *path* is in, open, as a descriptor for ``dir_fd``.
+
+    Args:
+        root: An absolute folder, resolved; nothing at or above it is doubted.
+        path: Below *root*, resolved.
+        make: Whether folders that are missing are made.
+
+    Raises:
+        OutsideWorkspace: If a link stands on the way, that was not there when *path* was resolved.
+        OSError: If a folder cannot be opened or made.
+    """
+    here = os.open(root, _PASSING & ~getattr(os, "O_NOFOLLOW", 0))
+    try:
+        for name in path.relative_to(root).parts[:-1]:
+            below = _step(here, name, path, make=make)
+            os.close(here)
+            here = below
+        yield here
+    finally:
+        os.close(here)
+
+
+def open_in(folder: int, name: str, flags: int, path: Path, mode: int = 0o666) -> int:
+    """Open the file *name* in *folder*, itself no link either.
+
+    Raises:
+        OutsideWorkspace: If it is a link.
+        OSError: If it cannot be opened.
+    """
+    try:
+        return os.open(name, flags | _FILE, mode, dir_fd=folder)
+    except OSError as error:
+        raise _moved(path, error) from error
+
+
+def _step(here: int, name: str, path: Path, *, make: bool) -> int:
+    try:
+        return os.open(name, _PASSING, dir_fd=here)
+    except FileNotFoundError:
+        if not make:
+            raise
+    except OSError as error:
+        raise _moved(path, error) from error
+    with contextlib.suppress(FileExistsError):
+        os.mkdir(name, dir_fd=here)
+    try:
+        return os.open(name, _PASSING, dir_fd=here)
+    except OSError as error:
+        raise _moved(path, error) from error
+
+
+def _moved(path: Path, error: OSError) -> Exception:
+    """A link where none was (``ELOOP``; ``ENOTDIR`` for one on the way) is an escape, anything else is itself."""
+    if error.errno not in {errno.ELOOP, errno.ENOTDIR, errno.EMLINK}:
+        return error
+    message = f"{str(path)!r} no longer leads where it led: there is a link or a file on the way."
+    return OutsideWorkspace(message, hint="Ask for the path again.")

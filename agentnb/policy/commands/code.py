@@ -1,0 +1,74 @@
+"""Code on the command line (``python -c``, ``perl -e``, ``awk '…'``): what in it matters."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from agentnb.policy.severity import Finding, worst
+
+if TYPE_CHECKING:
+    from agentnb.policy.commands.options import Options
+
+INLINE: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("python", "python2", "python3", "pypy", "pypy3", "ipython", "ipython3"), ("-c",)),
+    **dict.fromkeys(
+        ("perl", "ruby", "lua", "julia", "Rscript", "groovy", "elixir", "scala", "ghc", "osascript"), ("-e", "-E")
+    ),
+    **dict.fromkeys(("node", "nodejs", "bun", "deno"), ("-e", "-p", "-pe", "--eval", "--print", "eval")),
+    "php": ("-r", "-B", "-R"),
+}
+"""Interpreters, and their options that take code."""
+
+_SIGNS: tuple[tuple[str, Finding], ...] = (
+    (
+        r"rmtree|rm_rf|rimraf|removedirs|rm_r\b|rmSync|recursive\s*:\s*true|FileUtils\.rm|remove_tree|unlink\s*\(?\s*glob",
+        Finding("critical", "The code deletes folders with all that is in them."),
+    ),
+    (
+        (
+            r"\b(?:system|popen|popen2|subprocess|spawn|spawnSync|execSync|execFile|execl|execv|execvp|execve|exec|qx"
+            r"|child_process|pty|shell_exec|passthru|proc_open|os\.exec\w*|ctypes|Process)\b|`"
+        ),
+        Finding("high", "The code starts other programs."),
+    ),
+    (
+        (
+            r"\b(?:eval|compile|__import__|getattr|b64decode|fromhex|unhexlify|decodebytes|marshal|pickle|zlib|codecs"
+            r"|atob|Buffer\.from|Function|globals|vars|builtins|__builtins__|chr|pack|unpack)\b|\\x[0-9a-fA-F]{2}"
+        ),
+        Finding("high", "The code hides what it does."),
+    ),
+    (
+        r"\b(?:socket|urllib|requests|httpx|http|fetch|urlopen|net|LWP|open-uri|TCPSocket|IO::Socket|file_get_contents)\b",
+        Finding("high", "The code uses the network."),
+    ),
+    (
+        (
+            r"\b(?:remove|unlink|rmdir|rename|replace|truncate|write|writeFile\w*|write_text|write_bytes|chmod|chown|open"
+            r"|symlink|link|kill|environ|env|ENV|process\.env|File|Path|fs)\b"
+        ),
+        Finding("medium", "The code touches files, processes or the environment."),
+    ),
+)
+
+
+def rate_code(code: str) -> Finding:
+    """How bad *code* in whatever language can be; a look at its words, so the floor is ``medium``.
+
+    Example:
+        >>> rate_code("import shutil; shutil.rmtree('/')").severity
+        'critical'
+    """
+    found = [finding for pattern, finding in _SIGNS if re.search(pattern, code)]
+    return worst(found) or Finding("medium", "Runs code that stands on the command line.")
+
+
+def rate_awk(options: Options) -> Finding | None:
+    """Awk's own way to other programs and files."""
+    for word in options.operands:
+        if re.search(r"system\s*\(|\|\s*(?:getline|&)|(?:print|printf)[^;}]*\|", word):
+            return Finding("high", "The awk program starts other programs.")
+        if re.search(r"(?:print|printf)[^;}]*>", word):
+            return Finding("medium", "The awk program writes files.")
+    return None

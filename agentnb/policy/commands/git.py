@@ -1,0 +1,73 @@
+"""git: which of its commands lose work, reach other machines, or run programs."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from agentnb.policy.severity import Finding
+
+if TYPE_CHECKING:
+    from agentnb.policy.commands.options import Options
+
+_TAKING = ("-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--config-env")
+_LOOKS = frozenset(
+    {"status", "log", "diff", "show", "blame", "ls-files", "ls-tree", "rev-parse", "describe", "shortlog", "grep"}
+    | {"cat-file", "rev-list", "name-rev", "version", "help", "whatchanged", "ls-remote", "count-objects", "fsck"}
+)
+_RUNS = re.compile(
+    r"(?:alias\.|core\.(?:pager|editor|sshcommand|hookspath|fsmonitor|gitproxy)|credential|diff\..*\.command|.*\.cmd"
+    r"|filter\.|gpg\..*program|gpg\.program|sequence\.editor|pager\.|protocol\.ext|uploadpack|include)",
+    re.IGNORECASE,
+)
+LOSES = "Loses work in the repository, or rewrites its history."
+
+
+def rate_git(options: Options) -> Finding | None:
+    """How bad a git command can be."""
+    for at, word in enumerate(options.words):
+        configured = options.words[at + 1] if word in {"-c", "--config-env"} and at + 1 < len(options.words) else ""
+        if _RUNS.match(configured) or word.startswith(("--upload-pack", "--receive-pack", "--exec=", "--exec-path=")):
+            return Finding("high", "Makes git run another program.")
+        if word.startswith("ext::"):
+            return Finding("high", "Makes git run another program.")
+    verb = options.verb(*_TAKING)
+    if verb in _LOOKS or verb == "":
+        return Finding("medium", "Writes a file.") if options.has("--output") else None
+    if _loses(verb, options):
+        return Finding("medium", LOSES)
+    if verb == "config":
+        risky = any(_RUNS.match(word) for word in options.operands[1:])
+        return Finding("high" if risky else "low", "Changes git's settings.")
+    if verb in {"push", "send-email", "svn"}:
+        return Finding("low", "Sends commits to another machine.")
+    return Finding("low", "Changes the repository.")
+
+
+def _loses(verb: str, options: Options) -> bool:
+    match verb:
+        case "push":
+            pushes = any(word.startswith(("+", ":")) and len(word) > 1 for word in options.operands)
+            return (
+                pushes
+                or options.has("f", "d", "--force", "--delete", "--mirror", "--prune")
+                or any(word.startswith("--force") for word in options.long)
+            )
+        case "reset":
+            return options.has("--hard", "--merge", "--keep")
+        case "clean":
+            return not options.has("n", "--dry-run")
+        case "checkout" | "restore" | "switch":
+            return (
+                "--" in options.words
+                or "." in options.operands
+                or options.has("f", "B", "C", "--force", "--discard-changes")
+            ) or verb == "restore"
+        case "branch" | "tag":
+            return options.has("D", "d", "f", "M", "--delete", "--force")
+        case "stash":
+            return options.any("drop", "clear")
+        case "reflog" | "worktree" | "remote" | "submodule" | "notes":
+            return options.any("delete", "expire", "remove", "rm", "prune", "deinit")
+        case _:
+            return verb in {"rebase", "filter-branch", "filter-repo", "update-ref", "gc", "prune", "rm", "replace"}

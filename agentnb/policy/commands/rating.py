@@ -1,0 +1,69 @@
+"""The rating of a command line: how bad it can be, why, and what it consists of."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from agentnb.policy.commands.walk import Walk
+from agentnb.policy.sensitive import SENSITIVE
+from agentnb.policy.severity import Finding, Severity, worst
+from agentnb.policy.shell import Unreadable
+
+if TYPE_CHECKING:
+    from agentnb.policy.sensitive import Patterns
+    from agentnb.policy.shell import Dialect
+
+UNREADABLE = "The command could not be read, so what it does is not known."
+
+
+class Rating(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of a command line before it runs.
+
+    Args:
+        severity: How bad it can be.
+        reason: Why, a sentence; None where there is nothing to say.
+        units: Every command in it as a line, those inside others too; what rules are matched against.
+        sensitive: The first sensitive file that it names.
+        readable: Whether it could be read.
+    """
+
+    severity: Severity
+    reason: str | None
+    units: tuple[str, ...]
+    sensitive: str | None = None
+    readable: bool = True
+
+
+def rate_command(command: str, patterns: Patterns = SENSITIVE) -> Rating:
+    """Rate *command*, read as bash and as a plain POSIX shell would; the worse reading counts.
+
+    Example:
+        >>> rate_command("echo cm0gLXJmIC8= | base64 -d | sh").severity
+        'critical'
+        >>> rate_command("ls -la").severity
+        'none'
+    """
+    return _rated(command, tuple(patterns.items()))
+
+
+@functools.lru_cache(256)
+def _rated(command: str, patterns: tuple[tuple[str, bool], ...]) -> Rating:
+    walks = [walk for dialect in ("bash", "posix") if (walk := _walked(command, dialect, dict(patterns))) is not None]
+    if not walks:
+        return Rating(severity="high", reason=UNREADABLE, units=(command,), readable=False)
+    found = worst(finding for walk in walks for finding in walk.findings) or Finding("none", "")
+    units = dict.fromkeys(unit for walk in walks for unit in walk.units)
+    sensitive = next((walk.sensitive for walk in walks if walk.sensitive), None)
+    return Rating(severity=found.severity, reason=found.reason or None, units=tuple(units), sensitive=sensitive)
+
+
+def _walked(command: str, dialect: Dialect, patterns: Patterns) -> Walk | None:
+    walk = Walk(dialect, patterns)
+    try:
+        walk.text(command)
+    except (Unreadable, RecursionError):
+        return None
+    return walk

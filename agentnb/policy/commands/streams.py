@@ -1,0 +1,82 @@
+"""What a pipeline carries, where that can be said without running it: texts that are echoed, decoded, then run."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agentnb.policy.shell import Field
+
+DOWNLOADS = frozenset({"curl", "wget", "fetch", "http", "https", "aria2c", "lynx", "iwr", "nc", "ncat", "irm", "ssh"})
+DECODES = frozenset(
+    {"base64", "base32", "xxd", "openssl", "uudecode", "rev", "tr", "gunzip", "zcat", "gzip", "od", "sed"}
+)
+
+
+def echoed(program: str, words: Sequence[Field], fed: str | None) -> str | None:
+    """What *program* prints when it is fed with *fed*, or None where that cannot be said.
+
+    Example:
+        >>> from agentnb.policy.shell import Field
+        >>> echoed("base64", [Field("-d")], "cm0gLXJmIC8=")
+        'rm -rf /'
+    """
+    if program not in {"cat", "tee"} and any(word.dynamic for word in words):
+        return None
+    texts = [word.text for word in words]
+    match program:
+        case "echo":
+            options = [text for text in texts[:2] if text in {"-n", "-e", "-ne", "-en", "-E"}]
+            said = " ".join(texts[len(options) :])
+            return _escapes(said) if "e" in "".join(options) or "\\" in said else said
+        case "printf":
+            return _printed(texts)
+        case "cat" | "tee" if not texts or texts == ["-"]:
+            return fed
+        case "base64" | "openssl" | "base32":
+            return _decoded(program, texts, fed)
+        case "xxd" if fed is not None and any("r" in text for text in texts):
+            return _hex(fed)
+        case "rev" if fed is not None and not texts:
+            return "\n".join(line[::-1] for line in fed.split("\n"))
+        case _:
+            return None
+
+
+def _escapes(text: str) -> str:
+    try:
+        return text.encode("latin-1", "backslashreplace").decode("unicode_escape")
+    except UnicodeDecodeError:
+        return text
+
+
+def _printed(texts: list[str]) -> str | None:
+    if not texts:
+        return None
+    form, values = _escapes(texts[0]), iter(texts[1:])
+    out = form.replace("%%", "\0")
+    while "%s" in out or "%b" in out:
+        kind = min((kind for kind in ("%s", "%b") if kind in out), key=out.index)
+        out = out.replace(kind, next(values, ""), 1)
+    return None if "%" in out else out.replace("\0", "%") + "".join(values)
+
+
+def _decoded(program: str, texts: list[str], fed: str | None) -> str | None:
+    if fed is None or not any(text in {"-d", "-D", "--decode", "-di"} for text in texts):
+        return None
+    decode = base64.b32decode if program == "base32" else base64.b64decode
+    try:
+        return decode("".join(fed.split()).encode()).decode()
+    except (binascii.Error, ValueError):
+        return None
+
+
+def _hex(fed: str) -> str | None:
+    try:
+        return bytes.fromhex("".join(fed.split())).decode()
+    except ValueError:
+        return None

@@ -1,0 +1,208 @@
+"""Programs that run another command: where in their arguments it stands."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from agentnb.policy.shell import Field
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "fish", "rbash", "csh", "tcsh", "busybox-sh"})
+
+
+class Inner(NamedTuple):
+    """A command inside a command.
+
+    Attributes:
+        words: Its program and arguments; empty where it is a script.
+        script: A script that a shell will read.
+        dynamic: Whether the shell computes part of that script.
+    """
+
+    words: tuple[Field, ...] = ()
+    script: str = ""
+    dynamic: bool = False
+
+
+class _Shape(NamedTuple):
+    """How a wrapper's arguments are laid out."""
+
+    taking: frozenset[str] = frozenset()
+    skip: int = 0
+    scripts: frozenset[str] = frozenset()
+    joined: bool = False
+    assigns: bool = False
+
+
+def _shape(
+    taking: str = "", skip: int = 0, scripts: str = "", *, joined: bool = False, assigns: bool = False
+) -> _Shape:
+    return _Shape(frozenset(taking.split()), skip, frozenset(scripts.split()), joined, assigns)
+
+
+_SSH = _shape("-B -b -c -D -E -e -F -I -i -J -L -l -m -O -o -p -Q -R -S -W -w", 1, joined=True)
+_RUN = _shape("-u --user -e --env -w --workdir -v --volume -p --publish --name --network --entrypoint --mount -c -n", 1)
+
+_WRAPPERS: dict[str, _Shape] = {
+    "sudo": _shape("-u -g -h -p -C -r -t -T -U -D -R --user --group --host --prompt --chdir", assigns=True),
+    "doas": _shape("-u -C"),
+    "pkexec": _shape("--user"),
+    "gsudo": _shape(),
+    "run0": _shape("-u --user"),
+    "su": _shape("-s --shell -g -G", 99, "-c --command"),
+    "runuser": _shape("-u -g -G -s", scripts="-c --command"),
+    "env": _shape("-u -C --unset --chdir", scripts="-S --split-string", assigns=True),
+    "nohup": _shape(),
+    "setsid": _shape(),
+    "time": _shape("-f -o"),
+    "command": _shape(),
+    "builtin": _shape(),
+    "exec": _shape("-a"),
+    "nice": _shape("-n --adjustment"),
+    "ionice": _shape("-c -n -p -P -u"),
+    "timeout": _shape("-s -k --signal --kill-after", 1),
+    "gtimeout": _shape("-s -k --signal --kill-after", 1),
+    "stdbuf": _shape("-i -o -e --input --output --error"),
+    "chrt": _shape("-T -P -D", 1),
+    "taskset": _shape("", 1),
+    "numactl": _shape("-N -m -C -i"),
+    "flock": _shape("-w -E --timeout", 1, "-c --command"),
+    "watch": _shape("-n --interval", joined=True),
+    "xargs": _shape("-I -n -P -L -d -a -E -s --max-args --max-procs --delimiter --replace --arg-file"),
+    "parallel": _shape("-j --jobs -a -S --delay --timeout", joined=True),
+    "strace": _shape("-e -o -p -s -u"),
+    "ltrace": _shape("-e -o -p -s -u"),
+    "unshare": _shape("--setuid --setgid"),
+    "chroot": _shape("", 1),
+    "script": _shape("", 99, "-c --command"),
+    "ssh": _SSH,
+    "mosh": _SSH,
+    "docker": _RUN,
+    "busybox": _shape(),
+    "toybox": _shape(),
+    "systemd-run": _shape("-p --property --unit --slice -u --uid -E"),
+    "setpriv": _shape("--reuid --regid"),
+    "firejail": _shape(),
+    "caffeinate": _shape("-t -w"),
+    "xvfb-run": _shape("-n -s -e -f"),
+    "dbus-run-session": _shape(),
+    "start": _shape(),
+    "wsl": _shape("-d -u"),
+    "cmd": _shape(scripts="/c /k", skip=99),
+    "powershell": _shape(scripts="-c -command", skip=99),
+    "pwsh": _shape(scripts="-c -command", skip=99),
+}
+_BEHIND = {
+    "run": ("uv", "poetry", "pipenv", "conda", "mamba", "pdm", "hatch", "rye", "nix", "pixi"),
+    "exec": ("bundle", "npm"),
+}
+_FIND = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
+_ENDS = frozenset({";", "+", "\\;"})
+
+
+def inner_commands(program: str, words: Sequence[Field]) -> list[Inner]:
+    """The commands that *program* with the arguments *words* runs, as far as its arguments say.
+
+    Example:
+        >>> inner_commands("timeout", [Field("-k"), Field("5"), Field("9"), Field("rm"), Field("x")])[0].words[0].text
+        'rm'
+    """
+    if program in SHELLS:
+        return _shell(words)
+    if program in {"eval", "trap", "alias"}:
+        return _text(program, words)
+    if program in {"find", "fd"}:
+        return _found(words)
+    verb = next((word.text for word in words if not word.text.startswith("-")), "")
+    if program in _BEHIND.get(verb, ()):
+        at = next(at for at, word in enumerate(words) if word.text == verb)
+        return _wrapped(_shape("-n -p --name --prefix --with --python --project --directory --group"), words[at + 1 :])
+    if program in {"docker", "podman", "nerdctl", "kubectl"}:
+        runs = [at for at, word in enumerate(words) if word.text in {"run", "exec"}]
+        return _wrapped(_RUN, words[runs[0] + 1 :]) if runs else []
+    shape = _WRAPPERS.get(program)
+    if shape is None:
+        return []
+    return _wrapped(shape, [_filled(word) for word in words] if program in {"xargs", "parallel"} else words)
+
+
+def reads_script(program: str, words: Sequence[Field]) -> bool:
+    """Whether *program* is an interpreter that takes its script from what is fed to it."""
+    if program in {"source", "."}:
+        return bool(words) and words[0].text in {"/dev/stdin", "-"}
+    operands = [word for word in words if not word.text.startswith("-") or word.text == "-"]
+    options = {word.text for word in words if word.text.startswith("-")}
+    if program in SHELLS:
+        return (
+            "-s" in options
+            or (not any("c" in each for each in options if not each.startswith("--")) and not operands)
+            or (bool(operands) and operands[0].text in {"-", "/dev/stdin"})
+        )
+    return not operands or operands[0].text in {"-", "/dev/stdin"}
+
+
+def _shell(words: Sequence[Field]) -> list[Inner]:
+    for at, word in enumerate(words):
+        if word.text.startswith("-") and not word.text.startswith("--") and "c" in word.text and at + 1 < len(words):
+            script = next((each for each in words[at + 1 :] if not each.text.startswith("-")), words[at + 1])
+            return [Inner(script=script.text, dynamic=script.dynamic)]
+        if not word.text.startswith(("-", "+")):
+            break
+    return []
+
+
+def _text(program: str, words: Sequence[Field]) -> list[Inner]:
+    if program == "eval":
+        joined = " ".join(word.text for word in words)
+        return [Inner(script=joined, dynamic=any(word.dynamic for word in words))] if words else []
+    if program == "trap":
+        return [Inner(script=words[0].text, dynamic=words[0].dynamic)] if len(words) > 1 else []
+    values = [(word.text.partition("=")[2], word.dynamic) for word in words if "=" in word.text]
+    return [Inner(script=text, dynamic=dynamic) for text, dynamic in values]
+
+
+def _found(words: Sequence[Field]) -> list[Inner]:
+    found: list[Inner] = []
+    for at, word in enumerate(words):
+        if word.text in _FIND | {"-x", "-X", "--exec"}:
+            rest = words[at + 1 :]
+            end = next((n for n, each in enumerate(rest) if each.text in _ENDS), len(rest))
+            found.append(Inner(words=tuple(map(_filled, rest[:end]))))
+    return found
+
+
+def _filled(word: Field) -> Field:
+    """``{}`` becomes what is found."""
+    return Field(word.text, word.dynamic or "{}" in word.text)
+
+
+def _wrapped(shape: _Shape, words: Sequence[Field]) -> list[Inner]:
+    found: list[Inner] = []
+    at, skip = 0, shape.skip
+    while at < len(words):
+        text = words[at].text
+        name, equals, value = text.partition("=")
+        if name.lower() in shape.scripts:
+            script = Field(value, words[at].dynamic) if equals else words[at + 1] if at + 1 < len(words) else Field("")
+            found.append(Inner(script=script.text, dynamic=script.dynamic))
+            at += 1 if equals else 2
+        elif text == "--":
+            at += 1
+            break
+        elif text.startswith("-") and text != "-":
+            at += 2 if text in shape.taking else 1
+        elif shape.assigns and equals and name.replace("_", "").isalnum():
+            at += 1
+        elif skip:
+            skip, at = skip - 1, at + 1
+        else:
+            break
+    rest = tuple(words[at + (skip if at < len(words) else 0) :])
+    if rest and shape.joined:
+        joined = " ".join(word.text for word in rest if word.text != ":::")
+        found.append(Inner(script=joined, dynamic=any(word.dynamic for word in rest)))
+    elif rest:
+        found.append(Inner(words=rest))
+    return found

@@ -1,0 +1,284 @@
+"""The engine: what the rules say about a door. Pure; files, clocks and people are elsewhere.
+
+For each subject at the door (a file, one command of a line) the session's mode gives the outcome, then the user's
+rules, then what was answered on cards: the last that matches wins. The project's rules can only make it stricter. At
+the end stand the floors that no mode and no bypass lowers: critical commands, sensitive files, the wall round the
+workspace, and what could not be read.
+"""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import msgspec
+
+from agentnb.policy.commands import rate_command
+from agentnb.policy.commands.code import rate_code
+from agentnb.policy.rules import STRICTNESS, InForce, Outcome, Source, Subject, matches
+from agentnb.policy.sensitive import SENSITIVE, holds_secrets, rate_file, sensitive_pattern
+from agentnb.policy.settings import Settings
+from agentnb.policy.severity import Finding, Severity, rank, worst
+
+if TYPE_CHECKING:
+    from agentnb.policy.door import Door
+    from agentnb.policy.sensitive import Patterns
+
+Mode: TypeAlias = Literal["ask", "allow", "deny"]
+"""A session's mode: ask the user, allow what no floor holds, deny everything."""
+
+_READS = frozenset({"read", "search", "think"})
+HEADLESS = (
+    'no front end is attached to ask; to let the agent act, start with permissions="allow" '
+    "(`%agent -n --permissions allow`)"
+)
+
+
+class Situation(msgspec.Struct, frozen=True, kw_only=True):
+    """Who asks, where, and what holds there.
+
+    Args:
+        agent: The agent's name.
+        mode: The session's mode.
+        attached: Whether somebody is there to be asked.
+        root: The workspace.
+        user: The user's settings.
+        project: The project's settings.
+        grants: What was answered on cards for the session and the turn, oldest first.
+        headless: What the environment says of questions that nobody can answer; None: the user's settings say.
+    """
+
+    agent: str
+    mode: Mode = "ask"
+    attached: bool = True
+    root: PurePath = PurePath("/")
+    user: Settings = Settings()
+    project: Settings = Settings()
+    grants: tuple[InForce, ...] = ()
+    headless: Literal["allow", "deny"] | None = None
+
+    @property
+    def patterns(self) -> Patterns:
+        """The sensitive files: what is built in, then the user's words, then the project's."""
+        merged = dict(SENSITIVE)
+        for pattern, sensitive in (*self.user.sensitive, *self.project.sensitive):
+            merged.pop(pattern, None)  # the last that matches wins
+            merged[pattern] = sensitive
+        return merged
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+    """What the engine says.
+
+    Args:
+        outcome: ``allow``, ``ask`` or ``deny``.
+        reason: Why this outcome, for the user; for a denial also what to type for another.
+        severity: How bad it can be.
+        risk: Why that, a sentence.
+        rule: The rule that decided, on one line; None: the mode or a floor did.
+        source: Where that rule comes from.
+        floor: What makes it ask whatever the rules say: ``"critical"``, ``"sensitive"``, ``"outside"``,
+            ``"unreadable"`` or ``"broken"`` (a policy file could not be read); None where nothing does.
+        subjects: What was decided about.
+    """
+
+    outcome: Outcome
+    reason: str
+    severity: Severity = "none"
+    risk: str = ""
+    rule: str | None = None
+    source: Source = "default"
+    floor: str | None = None
+    subjects: tuple[Subject, ...] = ()
+
+
+class _Said(msgspec.Struct, frozen=True):
+    """What was said about one subject."""
+
+    outcome: Outcome
+    reason: str
+    rule: InForce | None = None
+
+
+def judge(door: Door, situation: Situation) -> Verdict:
+    """Decide about *door*.
+
+    Example:
+        >>> from agentnb.policy.door import Door
+        >>> judge(Door(kind="terminal", title="Run", command="rm -rf /"), Situation(agent="a", mode="allow")).outcome
+        'ask'
+    """
+    subjects, risk, readable = _subjects(door, situation)
+    said = [_about(subject, door, situation) for subject in subjects]
+    first = max(said, key=lambda each: STRICTNESS[each.outcome])
+    floor = _floor(door, subjects, said, risk, situation, readable=readable)
+    verdict = Verdict(
+        outcome=first.outcome,
+        reason=first.reason,
+        severity=risk.severity,
+        risk=risk.reason,
+        rule=None if first.rule is None else first.rule.rule.text,
+        source="default" if first.rule is None else first.rule.source,
+        floor=floor,
+        subjects=subjects,
+    )
+    if floor is not None and verdict.outcome == "allow":
+        verdict = msgspec.structs.replace(verdict, outcome="ask", reason=_FLOORS[floor], rule=None, source="default")
+    return verdict if verdict.outcome != "ask" else _asked(verdict, situation)
+
+
+def opens(path: str, tool: str, situation: Situation) -> bool:
+    """Whether a rule of the user's opens the wall for *path*, that is outside the workspace.
+
+    Args:
+        path: Absolute and resolved.
+        tool: ``"read"`` or ``"edit"``.
+        situation: Who asks, and what holds.
+    """
+    subject = Subject(agent=situation.agent, tool=tool, path=path)
+    found = _last(subject, situation)
+    return found is not None and found.rule.action != "deny" and bool(found.rule.path)
+
+
+_FLOORS = {
+    "critical": "critical commands always ask",
+    "sensitive": "sensitive files always ask",
+    "outside": "it is outside the workspace",
+    "unreadable": "the command could not be read",
+    "broken": "a policy file cannot be read, so everything asks",
+}
+
+
+def _subjects(door: Door, situation: Situation) -> tuple[tuple[Subject, ...], Finding, bool]:
+    patterns = situation.patterns
+    if door.command is not None and door.tool != "kernel":
+        rating = rate_command(door.command, patterns)
+        common = {"agent": situation.agent, "tool": door.tool, "severity": rating.severity}
+        units = tuple(
+            Subject(**common, command=unit, sensitive=rating.sensitive is not None)  # type: ignore[arg-type]
+            for unit in rating.units or ("",)
+        )
+        risk = Finding(rating.severity, rating.reason or "Runs a command that only looks.")
+        return units, risk, rating.readable
+    if door.command is not None:
+        risk = rate_code(door.command)
+        return (
+            (Subject(agent=situation.agent, tool=door.tool, command=door.command, severity=risk.severity),),
+            risk,
+            True,
+        )
+    found = [_file(path, door, situation, patterns) for path in door.files]
+    if found:
+        risk = worst(finding for _, finding in found) or Finding("none", "")
+        return tuple(subject for subject, _ in found), risk, True
+    risk = Finding("low", "Only looks.") if door.tool in _READS else Finding("medium", "Does what its title says.")
+    return (Subject(agent=situation.agent, tool=door.tool, severity=risk.severity),), risk, True
+
+
+def _file(path: str, door: Door, situation: Situation, patterns: Patterns) -> tuple[Subject, Finding]:
+    inside = _inside(path, situation.root)
+    named = path if inside is None else inside
+    pattern = sensitive_pattern(named, patterns)
+    if door.tool in _READS:
+        sensitive = pattern is not None and (holds_secrets(named) or pattern not in SENSITIVE)
+        finding = (
+            Finding("high", f"Reads a sensitive file: it matches {pattern}.")
+            if sensitive
+            else Finding("low", "Reads a file.")
+        )
+    else:
+        sensitive, finding = pattern is not None, rate_file(named, patterns)
+        if finding.severity == "critical":  # files can be brought back; critical is for what cannot
+            finding = Finding("high", finding.reason)
+    if inside is None:
+        finding = worst((Finding("high", f"Outside the workspace: {path}."), finding)) or finding
+    subject = Subject(
+        agent=situation.agent, tool=door.tool, path=path, inside=inside, severity=finding.severity, sensitive=sensitive
+    )
+    return subject, finding
+
+
+def _inside(path: str, root: PurePath) -> str | None:
+    try:
+        return PurePath(path).relative_to(root).as_posix()
+    except ValueError:
+        return None
+
+
+def _last(subject: Subject, situation: Situation) -> InForce | None:
+    rules = (*situation.user.rules, *situation.grants)
+    return next((each for each in reversed(rules) if matches(each.rule, subject)), None)
+
+
+def _about(subject: Subject, door: Door, situation: Situation) -> _Said:
+    said = _default(door, situation)
+    found = _last(subject, situation)
+    if found is not None and not (situation.mode == "deny" and said.outcome == "deny"):
+        said = _Said(found.rule.action, _by(found), found)
+    raising = [each for each in situation.project.rules if matches(each.rule, subject)]
+    if raising:
+        strictest = max(raising, key=lambda each: STRICTNESS[each.rule.action])
+        answered = found is not None and found.source in {"session", "turn"} and strictest.rule.action == "ask"
+        if STRICTNESS[strictest.rule.action] > STRICTNESS[said.outcome] and not answered:
+            said = _Said(strictest.rule.action, _by(strictest), strictest)
+    return said
+
+
+def _by(found: InForce) -> str:
+    words = {"allow": "allowed", "ask": "asks", "deny": "denied"}[found.rule.action]
+    where = f", {found.where}" if found.where else ""
+    return f"{words} by a rule of the {found.source} ({found.rule.text}{where})"
+
+
+def _default(door: Door, situation: Situation) -> _Said:
+    if door.kind == "read":
+        return _Said("allow", "reading inside the workspace is allowed")
+    if situation.mode == "deny":
+        return _Said("deny", 'denied: this session has permissions="deny"')
+    if situation.mode == "allow":
+        return _Said("allow", 'allowed: this session has permissions="allow"')
+    if situation.agent in situation.user.bypass:
+        return _Said("allow", f"allowed: your policy file has bypass for {situation.agent}")
+    return _Said("ask", "the user decides")
+
+
+def _floor(
+    door: Door, subjects: tuple[Subject, ...], said: list[_Said], risk: Finding, situation: Situation, *, readable: bool
+) -> str | None:
+    if not readable:
+        return "unreadable"
+    if door.command is not None and risk.severity == "critical":
+        return "critical"
+    for subject, each in zip(subjects, said, strict=True):
+        allowed = each.rule is not None and each.rule.rule.action == "allow"
+        if subject.sensitive and not (allowed and each.rule is not None and each.rule.rule.sensitive):
+            return "sensitive"
+        if subject.outside and not allowed:
+            return "outside"
+    if (situation.user.problem or situation.project.problem) and door.kind != "read":
+        return "broken"
+    return None
+
+
+def _asked(verdict: Verdict, situation: Situation) -> Verdict:
+    if situation.mode == "deny":
+        return msgspec.structs.replace(verdict, outcome="deny", reason='denied: this session has permissions="deny"')
+    if situation.attached:
+        # What is worth a question is worth at least a second look.
+        severity: Severity = max(verdict.severity, "medium", key=rank)
+        return msgspec.structs.replace(verdict, severity=severity)
+    headless = situation.headless or situation.user.headless
+    if headless == "allow" and verdict.rule is None and verdict.floor is None:
+        return msgspec.structs.replace(verdict, outcome="allow", reason='allowed: headless = "allow"')
+    return msgspec.structs.replace(verdict, outcome="deny", reason=f"denied: {_why(verdict)}{_hint(verdict)}")
+
+
+def _why(verdict: Verdict) -> str:
+    return "" if verdict.reason == "the user decides" else f"{verdict.reason}, and "
+
+
+def _hint(verdict: Verdict) -> str:
+    """What to do about a denial where nobody is there."""
+    if verdict.floor is not None or verdict.rule is not None:
+        return "no front end is attached to ask; run it yourself, or where a notebook is open"
+    return HEADLESS

@@ -1,0 +1,83 @@
+"""Patterns: for paths (``**``, ``*``, ``?``, ``[ab]``, ``{a,b}``, a leading ``!``) and for command lines (``*``)."""
+
+from __future__ import annotations
+
+import functools
+import re
+
+_BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
+_MOST = 256
+
+
+def path_matches(pattern: str, path: str) -> bool:
+    """Whether *pattern* covers *path*; case does not matter, as on the file systems where it does not.
+
+    Args:
+        pattern: ``*`` and ``?`` stay within a folder, ``**`` does not; ``!`` in front turns it round.
+        path: With slashes; relative, or absolute where the pattern is.
+
+    Example:
+        >>> path_matches("**/.env*", "src/.env.local"), path_matches("src/*", "src/a/b")
+        (True, False)
+    """
+    if pattern.startswith("!"):
+        return not path_matches(pattern[1:], path)
+    return any(_path_regex(each).fullmatch(path) is not None for each in _alternatives(pattern))
+
+
+def command_matches(pattern: str, command: str) -> bool:
+    r"""Whether *pattern* covers the command line *command*.
+
+    ``*`` stands for anything, a backslash takes the next character as it is, and a last `` *`` may be missing.
+
+    Example:
+        >>> command_matches("git status *", "git status"), command_matches("git status *", "git statusx")
+        (True, False)
+    """
+    return _command_regex(pattern).fullmatch(command) is not None
+
+
+def escaped(command: str) -> str:
+    """The pattern that covers *command* and nothing else."""
+    return re.sub(r"([*\\])", r"\\\1", command)
+
+
+@functools.lru_cache(1024)
+def _alternatives(pattern: str) -> tuple[str, ...]:
+    found = [pattern]
+    while len(found) < _MOST and (brace := next((m for each in found if (m := _BRACES.search(each))), None)):
+        whole = brace.string
+        found.remove(whole)
+        found += [f"{whole[: brace.start()]}{choice}{whole[brace.end() :]}" for choice in brace[1].split(",")]
+    return tuple(found)
+
+
+@functools.lru_cache(1024)
+def _path_regex(pattern: str) -> re.Pattern[str]:
+    out, at = "", 0
+    while at < len(pattern):
+        if pattern.startswith("**/", at) and (at == 0 or pattern[at - 1] == "/"):
+            out, at = out + "(?:.*/)?", at + 3
+        elif pattern.startswith("**", at):
+            out, at = out + ".*", at + 2
+        elif pattern[at] == "[" and (end := pattern.find("]", at + 2)) > 0:
+            inside = pattern[at + 1 : end].replace("\\", "\\\\").replace("[", "\\[")
+            out, at = out + f"[{'^' + inside[1:] if inside[0] in '!^' else inside}]", end + 1
+        else:
+            out, at = out + {"*": "[^/]*", "?": "[^/]"}.get(pattern[at], re.escape(pattern[at])), at + 1
+    try:
+        return re.compile(out, re.IGNORECASE | re.DOTALL)
+    except re.error:
+        return re.compile(re.escape(pattern), re.IGNORECASE)
+
+
+@functools.lru_cache(1024)
+def _command_regex(pattern: str) -> re.Pattern[str]:
+    optional = pattern.endswith(" *") and not pattern.endswith("\\ *")
+    body = pattern[:-2] if optional else pattern
+    pieces = re.findall(r"\\.|\*|[^*\\]+|\\", body, re.DOTALL)
+    text = "".join(
+        ".*" if piece == "*" else re.escape(piece[1:] if piece[0] == "\\" and len(piece) > 1 else piece)
+        for piece in pieces
+    )
+    return re.compile(f"{text}(?: .*)?" if optional else text, re.DOTALL)

@@ -1,0 +1,160 @@
+"""What a card can offer beyond "once": a rule that answers the same question for the turn, the session, or always."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from agentnb.policy.glob import escaped
+from agentnb.policy.rules import Rule, Scope
+from agentnb.policy.severity import Severity, rank
+
+if TYPE_CHECKING:
+    from agentnb.policy.door import Door
+    from agentnb.policy.engine import Verdict
+
+_VERBS = frozenset(
+    {
+        "git",
+        "npm",
+        "pnpm",
+        "yarn",
+        "pip",
+        "pip3",
+        "uv",
+        "cargo",
+        "go",
+        "make",
+        "docker",
+        "poetry",
+        "conda",
+        "gh",
+        "just",
+    }
+    | {"hatch", "pdm", "dotnet", "bundle", "kubectl", "systemctl", "brew", "apt", "jupyter", "tox", "nox", "npx"}
+)
+_BROAD: dict[str, str] = {
+    "read": "reads",
+    "search": "searches",
+    "fetch": "fetches",
+    "think": "thoughts",
+    "edit": "edits",
+}
+_MOST = 60
+_SCOPES: tuple[tuple[Scope, str], ...] = (
+    ("turn", "for this turn"),
+    ("session", "for this session"),
+    ("always", "always"),
+)
+
+
+class Offer(msgspec.Struct, frozen=True, kw_only=True):
+    """One wider answer.
+
+    Args:
+        scope: How long it holds.
+        label: What people read.
+        rule: What it says.
+    """
+
+    scope: Scope
+    label: str
+    rule: Rule
+
+
+class Likeness(msgspec.Struct, frozen=True, kw_only=True):
+    """What a question is about, in the widest words that an answer may use.
+
+    Args:
+        words: For people: ``edits``, `` `git status` ``, the name of a file.
+        rule: What covers it and its like.
+        lasting: Whether it may hold always.
+    """
+
+    words: str
+    rule: Rule
+    lasting: bool = True
+
+
+def likeness(door: Door, verdict: Verdict, agent: str) -> Likeness | None:
+    """What is like *door*; None where each one must be asked on its own.
+
+    Example:
+        >>> from agentnb.policy.door import Door
+        >>> from agentnb.policy.engine import Situation, judge
+        >>> door = Door(kind="terminal", title="Run", command="git status -s")
+        >>> likeness(door, judge(door, Situation(agent="claude")), "claude").words
+        '`git status`'
+    """
+    if verdict.floor in {"critical", "unreadable", "broken"} or door.kind == "kernel":
+        return None
+    if door.command is not None:
+        return None if verdict.floor else _commands(door.command, verdict, agent)
+    if verdict.floor in {"sensitive", "outside"}:
+        return _exactly(door, agent)
+    words = _BROAD.get(door.tool)
+    if words is None and door.kind != "cell":
+        return None
+    path = ("**",) if door.files else ()
+    rule = Rule(action="allow", agent=(escaped(agent),), tool=(door.tool,), path=path)
+    return Likeness(words=words or "changes of cells", rule=rule, lasting=verdict.source != "project")
+
+
+def offers(found: Likeness | None) -> tuple[Offer, ...]:
+    """The wider answers for *found*, the shortest first."""
+    if found is None:
+        return ()
+    return tuple(
+        Offer(scope=scope, label=f"Allow {found.words} {words}", rule=found.rule)
+        for scope, words in _SCOPES
+        if scope != "always" or found.lasting
+    )
+
+
+def _exactly(door: Door, agent: str) -> Likeness | None:
+    if len(door.files) != 1:
+        return None
+    path = door.files[0]
+    if any(char in path for char in "*?[]{}!"):
+        return None
+    rule = Rule(action="allow", agent=(escaped(agent),), tool=(door.tool,), path=(path,), sensitive=True)
+    verb = "reading" if door.tool == "read" else "changes of"
+    return Likeness(words=f"{verb} {_short(path.rpartition('/')[2])}", rule=rule, lasting=False)
+
+
+def _commands(command: str, verdict: Verdict, agent: str) -> Likeness:
+    units = [subject.command or "" for subject in verdict.subjects]
+    exact = any(rank(subject.severity) >= rank("high") for subject in verdict.subjects) or any(
+        "$" in unit for unit in units
+    )
+    patterns = [escaped(unit) if exact else _pattern(unit) for unit in units]
+    severity: Severity = max((*(subject.severity for subject in verdict.subjects), "low"), key=rank)
+    rule = Rule(
+        action="allow",
+        agent=(escaped(agent),),
+        tool=(verdict.subjects[0].tool,),
+        command=tuple(dict.fromkeys(patterns)),
+        severity=severity,
+    )
+    shown = command if exact else ", ".join(dict.fromkeys(each.removesuffix(" *") for each in patterns))
+    return Likeness(words=f"`{_short(' '.join(shown.split())).replace('`', chr(39))}`", rule=rule)
+
+
+def _pattern(unit: str) -> str:
+    """The program, with its verb where it has many: ``git status *``."""
+    try:
+        words = shlex.split(unit)
+    except ValueError:
+        return escaped(unit)
+    if not words or "=" in words[0] or any(word in {">", ">>", ">|"} for word in words):
+        return escaped(unit)
+    wanted = 2 if words[0] in _VERBS else 1
+    if len(words) >= wanted and not any(word.startswith("-") for word in words[:wanted]):
+        return f"{escaped(shlex.join(words[:wanted]))} *"
+    return escaped(unit)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _MOST else f"{text[: _MOST - 1]}…"

@@ -1,0 +1,150 @@
+"""Rules: what a user, a project or an answer on a card says about agents, tools, paths and commands."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from agentnb.policy.glob import command_matches, path_matches
+from agentnb.policy.severity import Severity, rank
+
+Outcome: TypeAlias = Literal["allow", "ask", "deny"]
+Scope: TypeAlias = Literal["once", "turn", "session", "always"]
+Source: TypeAlias = Literal["default", "user", "project", "session", "turn"]
+
+STRICTNESS: dict[Outcome, int] = {"allow": 0, "ask": 1, "deny": 2}
+TOOLS = (
+    "read",
+    "edit",
+    "delete",
+    "move",
+    "search",
+    "execute",
+    "think",
+    "fetch",
+    "switch_mode",
+    "other",
+    "kernel",
+    "cell",
+)
+"""What a rule's ``tool`` can name: ACP's kinds, and our kernel and cell tools."""
+
+
+class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One rule; what it does not say it does not care about.
+
+    Args:
+        action: ``"allow"``, ``"ask"`` or ``"deny"``.
+        agent: Names of agents, with ``*``.
+        tool: Kinds of tools.
+        path: Patterns of files: relative to the workspace, or absolute (``/``, ``~/``) for those beyond its wall.
+        command: Patterns of command lines; every command of a line must be allowed, one denied is enough.
+        severity: The worst that an ``allow`` covers.
+        sensitive: Whether an ``allow`` covers sensitive files.
+        note: For people.
+
+    Example:
+        >>> Rule(action="allow", tool=("execute",), command=("git status *",)).text
+        'allow execute git status *'
+    """
+
+    action: Outcome
+    agent: tuple[str, ...] = ()
+    tool: tuple[str, ...] = ()
+    path: tuple[str, ...] = ()
+    command: tuple[str, ...] = ()
+    severity: Severity = "high"
+    sensitive: bool = False
+    note: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The rule on one line."""
+        what = " or ".join((*self.path, *self.command))
+        who = f"for {' or '.join(self.agent)}" if self.agent else ""
+        extra = "even if sensitive" if self.sensitive else ""
+        up_to = f"up to {self.severity}" if self.action == "allow" and self.severity != "high" else ""
+        tools = " or ".join(self.tool) or ("" if what else "everything")
+        return " ".join(filter(None, (self.action, tools, what, who, up_to, extra)))
+
+
+class InForce(msgspec.Struct, frozen=True):
+    """A rule and where it comes from.
+
+    Args:
+        rule: The rule.
+        source: ``"user"``, ``"project"``, ``"session"`` or ``"turn"``.
+        where: The file and the rule's number in it, for people.
+    """
+
+    rule: Rule
+    source: Source
+    where: str = ""
+
+
+class Subject(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing to be decided: a file, one command of a line, or a tool as such.
+
+    Args:
+        agent: The agent's name.
+        tool: The kind of tool.
+        path: The file, absolute and resolved.
+        inside: The same file relative to the workspace; None beyond the wall.
+        command: The command, as one line.
+        severity: How bad.
+        sensitive: Whether it is about a sensitive file.
+    """
+
+    agent: str
+    tool: str
+    path: str | None = None
+    inside: str | None = None
+    command: str | None = None
+    severity: Severity = "none"
+    sensitive: bool = False
+
+    @property
+    def outside(self) -> bool:
+        """Whether it is a file beyond the wall."""
+        return self.path is not None and self.inside is None
+
+
+def matches(rule: Rule, subject: Subject) -> bool:
+    """Whether *rule* speaks about *subject*.
+
+    Example:
+        >>> subject = Subject(agent="a", tool="edit", path="/w/x.csv", inside="x.csv")
+        >>> matches(Rule(action="deny", path=("**/*.csv",)), subject)
+        True
+    """
+    if rule.agent and not any(command_matches(each, subject.agent) for each in rule.agent):
+        return False
+    if rule.tool and subject.tool not in rule.tool:
+        return False
+    if rule.path and not any(_covers(pattern, subject) for pattern in rule.path):
+        return False
+    if rule.command and not (
+        subject.command is not None and any(command_matches(each, subject.command) for each in rule.command)
+    ):
+        return False
+    return rule.action != "allow" or _reaches(rule, subject)
+
+
+def _reaches(rule: Rule, subject: Subject) -> bool:
+    """Whether an ``allow`` reaches as far as *subject*."""
+    if rank(subject.severity) > rank(rule.severity) and not (rule.sensitive and subject.sensitive):
+        return False
+    return not subject.outside or any(_absolute(pattern) for pattern in rule.path)
+
+
+def _covers(pattern: str, subject: Subject) -> bool:
+    if subject.path is None:
+        return False
+    if _absolute(pattern):
+        return path_matches(pattern, subject.path)
+    return subject.inside is not None and path_matches(pattern, subject.inside)
+
+
+def _absolute(pattern: str) -> bool:
+    return pattern.lstrip("!").startswith("/")

@@ -1,0 +1,128 @@
+"""Sensitive files: those that hold secrets, and those that decide what is run later.
+
+Patterns in order, the last that matches wins. One that begins with no ``/`` is matched against the path inside the
+workspace, whatever was written in front (``./``, ``../``).
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Mapping
+from typing import TypeAlias
+
+from agentnb.policy.glob import path_matches
+from agentnb.policy.severity import Finding, Severity
+
+Patterns: TypeAlias = Mapping[str, bool]
+"""Path patterns, in order: whether what they match is sensitive."""
+
+_SECRETS = (
+    "**/.env*",
+    "**/*.{pem,key,pfx,p12,jks,keystore,kdbx,ppk,asc,gpg}",
+    "**/*secret*",
+    "**/*secret*/**",
+    "**/*credential*",
+    "**/{id_rsa,id_dsa,id_ecdsa,id_ed25519,id_ecdsa_sk,id_ed25519_sk,identity}",
+    "**/.{ssh,gnupg,aws,azure,kube,docker,password-store}/**",
+    "**/.config/{gcloud,gh,hub,op}/**",
+    "**/{.npmrc,.yarnrc,.yarnrc.yml,.pypirc,.netrc,_netrc,.pgpass,.my.cnf,.htpasswd,.dockercfg,.boto,.s3cfg}",
+    "**/{.git-credentials,.vault-token,.terraformrc,.databrickscfg,kaggle.json,shadow,gshadow,sudoers}",
+    "**/.git/{config,credentials}",
+    "**/.{bash,zsh,python,psql,mysql,sqlite,node_repl}_history",
+    "**/{terraform.tfstate,*.tfvars,jupyter_server_config.json,jpserver-*.json,kernel-*.json,nbserver-*.json}",
+)
+_STARTUP = (
+    "**/.{bashrc,bash_profile,bash_login,bash_logout,bash_aliases,profile,zshrc,zshenv,zprofile,zlogin,zlogout,kshrc}",
+    "**/.{cshrc,tcshrc,login,inputrc,xprofile,xinitrc,xsessionrc,pythonrc,pythonrc.py,Rprofile,Renviron}",
+    "**/.config/{fish,autostart,systemd}/**",
+    "**/.{ipython,jupyter}/**",
+    "**/{sitecustomize.py,usercustomize.py,*.pth}",
+    "**/{crontab,authorized_keys,known_hosts}",
+)
+_RUNS_LATER = (
+    "**/.git",
+    "**/.git/**",
+    "**/{.gitmodules,.gitattributes,.gitconfig}",
+    "**/.{husky,githooks}/**",
+    "**/.pre-commit-config.{yaml,yml}",
+    "**/.vscode/**",
+    "**/.idea/**",
+    "**/.{devcontainer,claude,cursor,gemini,codex,opencode,agentnb}/**",
+    "**/agentnb/policy.toml",
+    "**/.mcp.json",
+    "**/package.json",
+    "**/package-lock.json",
+    "**/yarn.lock",
+    "**/pnpm-lock.yaml",
+    "**/{tsconfig,jsconfig}.json",
+    "**/{Dockerfile,Containerfile}",
+    "**/docker-compose*.{yml,yaml}",
+    "**/.github/{workflows,actions}/**",
+    "**/{.gitlab-ci.yml,Jenkinsfile,.travis.yml,azure-pipelines.yml}",
+    "**/.circleci/**",
+    "**/.ipynb_checkpoints",
+    "**/.ipynb_checkpoints/**",
+)
+
+SENSITIVE: Patterns = {
+    **dict.fromkeys(("**/*",), False),
+    **dict.fromkeys((*_SECRETS, *_STARTUP, *_RUNS_LATER), True),
+    **dict.fromkeys(("**/id_*.pub",), False),
+}
+"""The patterns that hold unless the settings add to them."""
+
+_WINDOWS = re.compile(r"^[A-Za-z]:[\\/]")
+
+
+def spelled(path: str) -> str:
+    r"""*path* as patterns see it: with slashes, without drive, ``.`` and ``..`` in front.
+
+    Example:
+        >>> spelled("../up/.env"), spelled(r"C:\proj\.env")
+        ('up/.env', '/proj/.env')
+    """
+    if _WINDOWS.match(path):
+        path = path[2:]
+    path = posixpath.normpath(path.replace("\\", "/"))
+    while path.startswith("../"):
+        path = path[3:]
+    return path
+
+
+def sensitive_pattern(path: str, patterns: Patterns = SENSITIVE) -> str | None:
+    """The pattern that makes *path* sensitive, or None.
+
+    Args:
+        path: Absolute, or relative to the workspace.
+        patterns: In order; the last that matches decides.
+
+    Example:
+        >>> sensitive_pattern("src/.env.local"), sensitive_pattern("src/main.py")
+        ('**/.env*', None)
+    """
+    shown = spelled(path)
+    last = next((each for each in reversed(list(patterns)) if path_matches(each, shown)), None)
+    return last if last is not None and patterns[last] else None
+
+
+def holds_secrets(path: str) -> bool:
+    """Whether what stands in *path* is likely a secret, so that reading it matters as well."""
+    shown = spelled(path)
+    if any(path_matches(each, shown) for each in ("**/*.pub", "**/.env.{example,sample,template}")):
+        return False
+    return any(path_matches(pattern, shown) for pattern in (*_SECRETS, *_STARTUP[:2]))
+
+
+def rate_file(path: str, patterns: Patterns = SENSITIVE) -> Finding:
+    """How bad a change of *path* can be."""
+    if any(path_matches(each, spelled(path)) for each in (*_SECRETS, "**/authorized_keys")):
+        severity: Severity = "critical"
+    elif any(path_matches(each, spelled(path)) for each in (*_STARTUP, *_RUNS_LATER)):
+        severity = "high"
+    else:
+        severity = "medium"
+    pattern = sensitive_pattern(path, patterns)
+    if pattern is not None:
+        return Finding("high" if severity == "medium" else severity, f"A sensitive file: it matches {pattern}.")
+    return Finding(severity, "Changes a file of the workspace.")

@@ -1,0 +1,212 @@
+"""Policy files: the user's and the project's, in TOML, read strictly.
+
+What cannot be read is said with file, line and key, and until it is mended everything asks. A project can only tighten:
+its ``allow`` rules, bypasses and loosened patterns are passed over, with a warning.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import sys
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+
+from agentnb.errors import PolicyError
+from agentnb.policy.rules import TOOLS, InForce, Rule
+from agentnb.policy.severity import SEVERITIES
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib  # type: ignore[import-not-found,unused-ignore]
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from agentnb.policy.rules import Source
+
+_LISTS = ("agent", "tool", "path", "command")
+_KEYS = tuple(Rule.__struct_fields__)
+_TOP = ("rule", "agents", "sensitive", "headless")
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """What one policy file says.
+
+    Args:
+        rules: In order; the last that matches wins.
+        bypass: Agents that need not ask; critical commands and sensitive files still do.
+        sensitive: Patterns on top of the built-in ones: whether what they match is sensitive.
+        headless: What happens to a question where nobody can answer it.
+        warnings: What the file says and is passed over.
+        problem: Why the file could not be read; then nothing of it holds, and everything asks.
+    """
+
+    rules: tuple[InForce, ...] = ()
+    bypass: frozenset[str] = frozenset()
+    sensitive: tuple[tuple[str, bool], ...] = ()
+    headless: Literal["allow", "deny"] = "deny"
+    warnings: tuple[str, ...] = ()
+    problem: str | None = None
+
+
+def load(path: Path, source: Source) -> Settings:
+    """Read the policy file *path*; a missing one says nothing, a bad one says why in ``problem``."""
+    try:
+        text = path.read_bytes().decode("utf-8")
+    except (FileNotFoundError, NotADirectoryError):
+        return Settings()
+    except (OSError, UnicodeDecodeError) as error:
+        return Settings(problem=f"The policy file {path} cannot be read: {error}. Until it can, everything asks.")
+    try:
+        settings = parse(text, str(path), source)
+    except PolicyError as error:
+        return Settings(problem=f"{error} Until then everything asks.")
+    return tightened(settings, str(path)) if source == "project" else settings
+
+
+def parse(text: str, name: str, source: Source = "user") -> Settings:
+    r"""Read the *text* of the policy file called *name*.
+
+    Raises:
+        PolicyError: If it is no TOML, or says what no policy says; names the line and the key.
+
+    Example:
+        >>> parse('[[rule]]\naction = "deny"\npath = "**/*.csv"', "policy.toml").rules[0].rule.text
+        'deny **/*.csv'
+    """
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise PolicyError(f"{name} is not TOML: {error}.", hint="Mend that line.") from error
+    reader = _Reader(text, name, source)
+    reader.known(data, _TOP, "")
+    return Settings(
+        rules=tuple(reader.rule(number, each) for number, each in enumerate(reader.listed(data), 1)),
+        bypass=frozenset(reader.bypass(data.get("agents", {}))),
+        sensitive=tuple(reader.sensitive(data.get("sensitive", {}))),
+        headless=reader.choice(data.get("headless", "deny"), ("allow", "deny"), "headless"),
+    )
+
+
+def tightened(settings: Settings, name: str) -> Settings:
+    """What is left of a project's *settings*: a repository may tighten, never loosen."""
+    rules = tuple(each for each in settings.rules if each.rule.action != "allow")
+    sensitive = tuple(each for each in settings.sensitive if each[1])
+    dropped = [f"{each.where} ({each.rule.text})" for each in settings.rules if each.rule.action == "allow"]
+    dropped += [f"[agents.{agent}] bypass" for agent in sorted(settings.bypass)]
+    dropped += [f"[sensitive] {pattern!r} = false" for pattern, is_ in settings.sensitive if not is_]
+    dropped += ["headless"] if settings.headless == "allow" else []
+    own = "Put it into your own policy file if you want it; `%agents policy` says where that is."
+    warnings = tuple(
+        f"{name} loosens the policy, which a project may not: {each} is passed over. {own}" for each in dropped
+    )
+    return Settings(rules=rules, sensitive=sensitive, warnings=warnings)
+
+
+class _Reader:
+    """Says which line of the file a mistake is in."""
+
+    def __init__(self, text: str, name: str, source: Source) -> None:
+        self._lines = text.splitlines()
+        self._name = name
+        self._source = source
+
+    def known(self, data: dict[str, Any], keys: tuple[str, ...], table: str) -> None:
+        for key in data:
+            if key not in keys:
+                close = difflib.get_close_matches(key, keys, n=1)
+                guess = f"Did you mean {close[0]!r}? " if close else ""
+                self._fail(key, table, f"{key!r} is not known", f"{guess}It can be {', '.join(keys)}.")
+
+    def listed(self, data: dict[str, Any]) -> list[dict[str, Any]]:
+        rules: Any = data.get("rule", [])
+        if not isinstance(rules, list) or not all(isinstance(each, dict) for each in rules):
+            self._fail("rule", "", "'rule' is no list of tables", "Begin each rule with a line [[rule]].")
+        return list(rules)
+
+    def rule(self, number: int, data: dict[str, Any]) -> InForce:
+        table = f"rule {number}"
+        self.known(data, _KEYS, table)
+        if "action" not in data:
+            self._fail("action", table, "'action' is missing", 'Add action = "allow", "ask" or "deny".')
+        fields = dict(data)
+        self.choice(fields["action"], ("allow", "ask", "deny"), "action", table)
+        self.choice(fields.get("severity", "high"), SEVERITIES, "severity", table)
+        for key in _LISTS:
+            value = fields.get(key, [])
+            value = [value] if isinstance(value, str) else value
+            if not isinstance(value, list) or not all(isinstance(each, str) and each for each in value):
+                self._fail(key, table, f"{key!r} is neither text nor a list of texts", f'Write {key} = ["…"].')
+            fields[key] = tuple(value)
+        for tool in fields["tool"]:
+            self.choice(tool, TOOLS, "tool", table)
+        for key, kind in (("sensitive", bool), ("note", str)):
+            if not isinstance(fields.get(key, kind()), kind):
+                self._fail(
+                    key, table, f"{key!r} is {fields[key]!r}", "Use true or false." if kind is bool else "Use text."
+                )
+        fields["path"] = tuple(_home(each) for each in fields["path"])
+        return InForce(Rule(**fields), self._source, f"{self._name} {table}")
+
+    def bypass(self, agents: Any) -> list[str]:
+        found = []
+        for agent, data in self._table(agents, "agents").items():
+            self.known(self._table(data, f"agents.{agent}"), ("bypass",), f"agents.{agent}")
+            value = data.get("bypass", False)
+            if not isinstance(value, bool):
+                self._fail("bypass", f"agents.{agent}", f"'bypass' is {value!r}", "Use true or false.")
+            found += [agent] if value else []
+        return found
+
+    def sensitive(self, patterns: Any) -> list[tuple[str, bool]]:
+        for pattern, value in self._table(patterns, "sensitive").items():
+            if not isinstance(value, bool):
+                self._fail(pattern, "sensitive", f"{pattern!r} is {value!r}", "Use true (asks) or false (does not).")
+        return list(patterns.items())
+
+    def choice(self, value: Any, among: tuple[str, ...], key: str, table: str = "") -> Any:
+        if value not in among:
+            close = difflib.get_close_matches(str(value), among, n=1)
+            guess = f"Did you mean {close[0]!r}? " if close else ""
+            self._fail(key, table, f"{key!r} is {value!r}", f"{guess}It can be {', '.join(map(repr, among))}.")
+        return value
+
+    def _table(self, value: Any, name: str) -> dict[str, Any]:
+        if not isinstance(value, dict):
+            self._fail(name, "", f"{name!r} is no table", f"Write [{name}].")
+        return value  # type: ignore[no-any-return]
+
+    def _fail(self, key: str, table: str, what: str, hint: str) -> None:
+        line = self._line(key, table)
+        where = f"{self._name}, line {line}" if line else self._name
+        inside = f" in {table}" if table else ""
+        raise PolicyError(f"{where}{inside}: {what}.", hint=hint)
+
+    def _line(self, key: str, table: str) -> int | None:
+        """Where *key* of *table* stands; the table's own line where the key is not there."""
+        begin, header = 0, re.compile(r"\s*\[")
+        if table.startswith("rule "):
+            heads = [n for n, line in enumerate(self._lines) if re.match(r"\s*\[\[\s*rule\s*\]\]", line)]
+            number = int(table.split()[1])
+            begin = heads[number - 1] if number <= len(heads) else 0
+        elif table:
+            begin = next((n for n, line in enumerate(self._lines) if line.strip().strip("[]").strip() == table), 0)
+        wanted = re.compile(rf"\s*[\"']?{re.escape(key)}[\"']?\s*=|\s*\[+\s*{re.escape(key)}[\].]")
+        for number in range(begin, len(self._lines)):
+            if number > begin and table and header.match(self._lines[number]):
+                break
+            if wanted.match(self._lines[number]):
+                return number + 1
+        return begin + 1 if table and self._lines else None
+
+
+def _home(pattern: str) -> str:
+    """``~/`` is the user's folder, whoever's kernel it is."""
+    if not pattern.startswith("~/"):
+        return pattern
+    from pathlib import Path
+
+    return f"{Path.home()}{pattern[1:]}"

@@ -1,0 +1,150 @@
+"""What a script consists of (POSIX shell grammar, and the parts of bash's that change what is run)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class Node(msgspec.Struct, frozen=True, kw_only=True):
+    """Base of everything here."""
+
+
+class Text(Node, frozen=True, kw_only=True):
+    """Characters that stand for themselves; unquoted ones are open to brace expansion and globbing."""
+
+    value: str
+    quoted: bool = False
+
+
+class Variable(Node, frozen=True, kw_only=True):
+    """``$name`` or ``${name}``."""
+
+    name: str
+    quoted: bool = False
+
+
+class Computed(Node, frozen=True, kw_only=True):
+    """What only the shell knows when it runs: substitutions, arithmetic, ``${name:-…}``; with the scripts inside.
+
+    Args:
+        scripts: What is run to compute it.
+        feeds: Whether it is a process substitution, that another command reads as a file.
+    """
+
+    scripts: tuple[Script, ...] = ()
+    feeds: bool = False
+
+
+Part: TypeAlias = Text | Variable | Computed
+
+
+class Word(Node, frozen=True, kw_only=True):
+    """One word, as its parts.
+
+    Args:
+        parts: In order.
+        source: As written.
+    """
+
+    parts: tuple[Part, ...]
+    source: str
+
+    @property
+    def plain(self) -> str | None:
+        """Its text where it is wholly unquoted and fixed, as reserved words and names are; else None."""
+        if all(isinstance(part, Text) and not part.quoted for part in self.parts):
+            return "".join(part.value for part in self.parts if isinstance(part, Text))
+        return None
+
+    @property
+    def fixed(self) -> str | None:
+        """Its text where the shell computes nothing in it; else None."""
+        if all(isinstance(part, Text) for part in self.parts):
+            return "".join(part.value for part in self.parts if isinstance(part, Text))
+        return None
+
+    @property
+    def scripts(self) -> Iterator[Script]:
+        """What is run to compute it."""
+        for part in self.parts:
+            if isinstance(part, Computed):
+                yield from part.scripts
+
+
+class Redirect(Node, frozen=True, kw_only=True):
+    """A redirection: ``> file``, ``2>&1``, ``<<EOF`` and so on.
+
+    Args:
+        operator: As written, without the descriptor.
+        target: The file, descriptor or here-string; of a here-document, the word that ends it.
+        document: The body of a here-document, which is read later than the word.
+    """
+
+    operator: str
+    target: Word
+    document: list[Word] = msgspec.field(default_factory=list)
+
+    @property
+    def word(self) -> Word:
+        """What the command gets: the target, or the here-document's body."""
+        return self.document[0] if self.document else self.target
+
+
+class Simple(Node, frozen=True, kw_only=True):
+    """A program with its words, or assignments alone."""
+
+    assignments: tuple[tuple[str, Word], ...] = ()
+    words: tuple[Word, ...] = ()
+    redirects: tuple[Redirect, ...] = ()
+
+
+class Pipeline(Node, frozen=True, kw_only=True):
+    """Two commands or more, each fed by the one before."""
+
+    commands: tuple[Command, ...]
+
+
+class Compound(Node, frozen=True, kw_only=True):
+    """A subshell, a group, a loop, a choice: words it looks at, scripts it may run.
+
+    Args:
+        kind: ``"subshell"``, ``"group"``, ``"if"``, ``"while"``, ``"until"``, ``"for"``, ``"select"``, ``"case"``,
+            ``"test"`` or ``"arithmetic"``.
+        words: What it loops over or tests.
+        bodies: What it may run.
+        name: A loop's variable.
+        redirects: Those behind it.
+    """
+
+    kind: str
+    words: tuple[Word, ...] = ()
+    bodies: tuple[Script, ...] = ()
+    name: str | None = None
+    redirects: tuple[Redirect, ...] = ()
+
+
+class Function(Node, frozen=True, kw_only=True):
+    """The definition of a function."""
+
+    name: str
+    body: Script
+
+
+Command: TypeAlias = Simple | Pipeline | Compound | Function
+
+
+class Script(Node, frozen=True, kw_only=True):
+    """Commands in order, whatever joins them: ``;``, ``&``, ``&&``, ``||`` or a new line.
+
+    Args:
+        commands: In order.
+        background: The places of those that ``&`` sends to the background.
+    """
+
+    commands: tuple[Command, ...] = ()
+    background: frozenset[int] = frozenset()

@@ -1,0 +1,54 @@
+/**
+ * What the page around a widget lets it know: what JupyterLab says of the kernel's connection, and which other widget
+ * of the same notebook speaks to a kernel. Other front ends say nothing: then silence is all there is to go by.
+ */
+export type Standing = "connected" | "busy" | "cut" | undefined;
+
+interface LabSignal {
+  connect(slot: () => void): void;
+  disconnect(slot: () => void): void;
+}
+
+/** The part of JupyterLab's kernel connection that is read here (`widget_manager.kernel`). */
+export interface LabKernel {
+  readonly status?: string;
+  readonly connectionStatus?: string;
+  readonly connectionStatusChanged?: LabSignal;
+}
+
+/** One for each notebook, and the same before and after a restart. */
+export type Manager = { readonly kernel?: LabKernel | null };
+
+export function standing(manager: Manager | undefined): Standing {
+  const kernel = manager?.kernel;
+  if (!kernel?.connectionStatus) return undefined;
+  if (kernel.connectionStatus !== "connected") return "cut";
+  return kernel.status === "busy" ? "busy" : "connected";
+}
+
+export function watchKernel(manager: Manager | undefined, changed: () => void): () => void {
+  const signal = manager?.kernel?.connectionStatusChanged;
+  signal?.connect(changed);
+  return () => signal?.disconnect(changed);
+}
+
+const LIVE = "agentnb-live";
+
+interface Live {
+  manager: Manager | undefined;
+  show: () => void;
+}
+
+/** Tells the other widgets of the notebook that this one speaks to its kernel, and how to bring it into view. */
+export function announceLive(live: Live): void {
+  document.dispatchEvent(new CustomEvent(LIVE, { detail: live }));
+}
+
+export function onLive(manager: Manager | undefined, then: (show: () => void) => void): () => void {
+  const listener = (event: Event): void => {
+    const { detail } = event as CustomEvent<Live>;
+    if (manager && detail.manager === manager) then(detail.show);
+  };
+  document.addEventListener(LIVE, listener);
+  return () => document.removeEventListener(LIVE, listener);
+}

@@ -1,0 +1,60 @@
+/** What came cut, because it is large: its beginning with a button for the rest; pictures are fetched at once. */
+import type { ComponentChildren } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { usePlace, useView } from "../context";
+import { bytes, pretty } from "../plain";
+import type { ContentRef } from "../store";
+
+interface Props {
+  /** The object with the field, and beside it `<field>Ref` where it was cut. */
+  of: object;
+  field: string;
+  /** Whether a beginning is of no use. */
+  atOnce?: boolean;
+  children: (text: string | undefined) => ComponentChildren;
+}
+
+export function Whole({ of, field, atOnce = false, children }: Props) {
+  const { store } = useView();
+  const { chat } = usePlace();
+  const ref = refOf(of, field);
+  const [state, setState] = useState<{ uri?: string; text?: string; failed?: string; busy?: boolean }>({});
+  const mine = state.uri === ref?.uri ? state : {};
+  const fetch = () => {
+    if (!ref) return;
+    const { uri } = ref;
+    const settle = (result: object) => setState((now) => (now.uri === uri ? { uri, ...result } : now));
+    setState({ uri, busy: true });
+    store.content(chat, ref).then(
+      (text) => settle({ text }),
+      (error: Error) => settle({ failed: error.message }),
+    );
+  };
+  useEffect(() => {
+    if (atOnce) fetch();
+  }, [ref?.uri, atOnce]);
+  const cut = (of as Record<string, unknown>)[field];
+  return (
+    <>
+      {children(mine.text ?? (typeof cut === "string" ? cut : undefined))}
+      {ref && mine.text === undefined && (
+        <button type="button" class="text-button" disabled={mine.busy} onClick={fetch}>
+          {mine.busy ? "Fetching…" : `Show all (${bytes(ref.size)})`}
+        </button>
+      )}
+      {mine.failed && <p class="note">{mine.failed}</p>}
+    </>
+  );
+}
+
+/** A JSON value that was cut, as `Whole` takes it: `{contentRef, preview}` stands in its place. */
+export function asField(value: unknown): { text: unknown; textRef?: unknown } {
+  const { contentRef, preview } = (value ?? {}) as { contentRef?: unknown; preview?: unknown };
+  return contentRef ? { text: preview, textRef: contentRef } : { text: pretty(value) };
+}
+
+/** The reference beside a field that was cut. */
+export function refOf(of: object, field: string): ContentRef | undefined {
+  const ref = (of as Record<string, unknown>)[`${field}Ref`];
+  return ref && typeof ref === "object" ? (ref as ContentRef) : undefined;
+}

@@ -1,0 +1,298 @@
+/** How the page stands to its kernel, told by what is answered, by what can be sent, and by JupyterLab where there is one. */
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { type Client, createClient, ROOT, type Wire } from "../../src/comm/client.ts";
+import type { LabKernel, Manager } from "../../src/comm/surroundings.ts";
+
+const BEAT = 3_000;
+
+/** JupyterLab's kernel connection: what it says can be set. */
+class Kernel implements LabKernel {
+  status = "idle";
+  connectionStatus = "connected";
+  #slots = new Set<() => void>();
+  readonly connectionStatusChanged = {
+    connect: (slot: () => void) => void this.#slots.add(slot),
+    disconnect: (slot: () => void) => void this.#slots.delete(slot),
+  };
+
+  connection(status: string): void {
+    this.connectionStatus = status;
+    for (const slot of this.#slots) slot();
+  }
+
+  get watchers(): number {
+    return this.#slots.size;
+  }
+}
+
+interface Said {
+  id?: number;
+  clientId: string;
+  method: string;
+  params: Record<string, unknown>;
+}
+
+/** A widget whose kernel answers, or not. */
+class Widget implements Wire {
+  said: Said[] = [];
+  answers = true;
+  isClosed = false;
+  hostId = "h1";
+  ahead: Record<string, number> = {};
+  #listener: ((message: unknown) => void) | undefined;
+
+  constructor(readonly widget_manager: Manager = {}) {}
+
+  send(message: unknown): void {
+    if (this.isClosed) throw new Error("Cannot send");
+    this.said.push(structuredClone(message) as Said);
+    if (this.answers) this.answer();
+  }
+
+  on(_event: "msg:custom", listener: (message: unknown) => void): void {
+    this.#listener = listener;
+  }
+
+  off(): void {
+    this.#listener = undefined;
+  }
+
+  tell(message: Record<string, unknown>): void {
+    this.#listener?.({ jsonrpc: "2.0", v: 1, to: this.said[0]?.clientId, ...message });
+  }
+
+  /** Answers what was said last. */
+  answer(): void {
+    const { id, method } = this.said.at(-1) as Said;
+    const root = { snapshot: { agents: [] }, fromIndex: 1 };
+    const channels = { [ROOT]: root };
+    if (method === "ping") this.tell({ method: "pong", params: { hostId: this.hostId, indexes: this.ahead } });
+    else if (method === "initialize")
+      this.tell({ id, result: { protocolVersion: 1, hostId: this.hostId, capabilities: {}, channels } });
+    else if (id !== undefined) this.tell({ id, result: { channels: {} } });
+  }
+
+  count(method: string): number {
+    return this.said.filter((said) => said.method === method).length;
+  }
+}
+
+let open: Client[] = [];
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => {
+  for (const client of open) client.dispose();
+  open = [];
+  vi.useRealTimers();
+});
+
+function client(widget: Widget): Client {
+  const made = createClient(widget);
+  open.push(made);
+  return made;
+}
+
+async function live(kernel?: Kernel): Promise<{ widget: Widget; page: Client }> {
+  const widget = new Widget(kernel ? { kernel } : {});
+  const page = client(widget);
+  await vi.advanceTimersByTimeAsync(0);
+  expect(page.connection.value).toBe("live");
+  return { widget, page };
+}
+
+/** Long enough for a question, and for noticing that nobody answers it. */
+const silence = () => vi.advanceTimersByTimeAsync(10_000 + 3 * BEAT);
+
+describe("a kernel that does not answer", () => {
+  test("is not there yet: it connects, and says after a while that nobody answers", async () => {
+    const widget = new Widget();
+    widget.answers = false;
+    const page = client(widget);
+    expect(page.connection.value).toBe("connecting");
+    await silence();
+    expect(page.connection.value).toBe("silent");
+  });
+
+  test("is asked seldom, and not introduced to again and again", async () => {
+    const widget = new Widget();
+    widget.answers = false;
+    client(widget);
+    await vi.advanceTimersByTimeAsync(3_600_000);
+    expect(widget.count("initialize")).toBe(2);
+    expect(widget.count("ping")).toBeLessThan(160);
+  });
+
+  test("is silent where nobody knows more", async () => {
+    const { widget, page } = await live();
+    widget.answers = false;
+    await silence();
+    expect(page.connection.value).toBe("silent");
+  });
+
+  test("is busy where JupyterLab says that a cell runs", async () => {
+    const kernel = new Kernel();
+    const { widget, page } = await live(kernel);
+    widget.answers = false;
+    kernel.status = "busy";
+    await silence();
+    expect(page.connection.value).toBe("busy");
+  });
+
+  test("is live while a cell runs, if it answers", async () => {
+    const kernel = new Kernel();
+    const { page } = await live(kernel);
+    kernel.status = "busy";
+    await silence();
+    expect(page.connection.value).toBe("live");
+  });
+
+  test("is noticed sooner by who waits for an answer to what was done", async () => {
+    const { widget, page } = await live();
+    page.view("v").setVisible(true);
+    widget.answers = false;
+    page.dispatch(ROOT, { type: "root/unknown" } as never);
+    await vi.advanceTimersByTimeAsync(3 * BEAT);
+    expect(page.connection.value).toBe("silent");
+  });
+
+  test("is introduced to again when it answers, and told again what it may have missed", async () => {
+    const { widget, page } = await live();
+    page.dispatch(ROOT, { type: "root/unknown" } as never);
+    widget.answers = false;
+    await silence();
+    widget.answers = true;
+    await vi.advanceTimersByTimeAsync(8 * BEAT);
+    expect([page.connection.value, widget.count("initialize"), widget.count("dispatchAction")]).toEqual(["live", 2, 2]);
+  });
+
+  test("does not count the hours for which the page slept", async () => {
+    const { widget, page } = await live();
+    await vi.advanceTimersByTimeAsync(9_999);
+    widget.answers = false;
+    await vi.advanceTimersByTimeAsync(1);
+    vi.setSystemTime(Date.now() + 8 * 3_600_000);
+    await vi.advanceTimersByTimeAsync(BEAT);
+    expect(page.connection.value).toBe("live");
+  });
+});
+
+describe("a kernel that has ended", () => {
+  test.each([
+    ["connected", "restarted"],
+    ["disconnected", "gone"],
+  ])("its connection now %s, is %s", async (connection, expected) => {
+    const kernel = new Kernel();
+    const { widget, page } = await live(kernel);
+    widget.isClosed = true;
+    kernel.connection(connection);
+    expect(page.connection.value).toBe(expected);
+  });
+
+  test("is noticed without JupyterLab, too", async () => {
+    const { widget, page } = await live();
+    widget.isClosed = true;
+    await silence();
+    expect(page.connection.value).toBe("gone");
+  });
+
+  test("throws at nobody who writes to it", async () => {
+    const { widget, page } = await live();
+    widget.isClosed = true;
+    page.dispatch(ROOT, { type: "root/unknown" } as never);
+    expect(page.connection.value).toBe("gone");
+  });
+
+  test("may not have heard what was written last, and heard what it confirmed", async () => {
+    const { widget, page } = await live();
+    const message = { text: "hi", origin: { kind: "user" } } as const;
+    page.dispatch(ROOT, { type: "session/isReadChanged", isRead: true });
+    expect(page.isUnsaid).toBe(false);
+    page.dispatch("eliza:/1/chat", { type: "chat/turnStarted", turnId: "t", message });
+    expect(page.isUnsaid).toBe(true);
+    const { clientId, params } = widget.said.at(-1) as Said;
+    const origin = { clientId, clientSeq: params.clientSeq };
+    const echo = { channel: "eliza:/1/chat", index: 1, action: params.action, origin };
+    widget.tell({ method: "actions", params: { flush: 1, envelopes: [echo] } });
+    expect(page.isUnsaid).toBe(false);
+  });
+
+  test("is told where it goes on, in the same notebook only", async () => {
+    const [kernel, elsewhere] = [new Kernel(), new Kernel()];
+    const manager = { kernel };
+    const old = new Widget(manager);
+    const page = client(old);
+    await vi.advanceTimersByTimeAsync(0);
+    old.isClosed = true;
+    kernel.connection("connected");
+    client(new Widget({ kernel: elsewhere }));
+    await vi.advanceTimersByTimeAsync(0);
+    expect(page.successor.value).toBeUndefined();
+
+    const next = client(new Widget(manager));
+    const element = document.body.appendChild(document.createElement("div"));
+    const shown = vi.fn();
+    element.scrollIntoView = shown;
+    next.view("new", element);
+    await vi.advanceTimersByTimeAsync(0);
+    page.successor.value?.();
+    expect(shown).toHaveBeenCalledOnce();
+    element.remove();
+  });
+
+  test("is not announced to a client that lives", async () => {
+    const manager = { kernel: new Kernel() };
+    const page = client(new Widget(manager));
+    await vi.advanceTimersByTimeAsync(0);
+    client(new Widget(manager));
+    await vi.advanceTimersByTimeAsync(0);
+    expect(page.successor.value).toBeUndefined();
+  });
+});
+
+describe("a connection that is cut", () => {
+  test("is said at once, and made good at once", async () => {
+    const kernel = new Kernel();
+    const { widget, page } = await live(kernel);
+    widget.answers = false;
+    kernel.connection("connecting");
+    expect(page.connection.value).toBe("cut");
+    widget.answers = true;
+    kernel.connection("connected");
+    await vi.advanceTimersByTimeAsync(0);
+    expect([page.connection.value, widget.count("initialize")]).toEqual(["live", 2]);
+  });
+
+  test("is watched no more once the widget is closed", async () => {
+    const kernel = new Kernel();
+    const { page } = await live(kernel);
+    expect(kernel.watchers).toBe(1);
+    page.dispose();
+    expect([kernel.watchers, page.connection.value]).toEqual([0, "gone"]);
+  });
+});
+
+describe("catching up", () => {
+  const title = { channel: ROOT, index: 2, action: { type: "root/unknown" } };
+
+  test("lasts from the moment the page is seen until it has what the kernel had then", async () => {
+    const { widget, page } = await live();
+    widget.ahead = { [ROOT]: 2 };
+    page.view("v").setVisible(true);
+    expect(page.connection.value).toBe("behind");
+    widget.tell({ method: "actions", params: { flush: 1, envelopes: [title] } });
+    expect(page.connection.value).toBe("live");
+  });
+
+  test("is nothing that a hidden page does", async () => {
+    const { widget, page } = await live();
+    widget.ahead = { [ROOT]: 2 };
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(page.connection.value).toBe("live");
+  });
+
+  test("is nothing to speak of where nothing was missed", async () => {
+    const { widget, page } = await live();
+    widget.ahead = { [ROOT]: 1, "eliza:/not-followed": 9 };
+    page.view("v").setVisible(true);
+    expect(page.connection.value).toBe("live");
+  });
+});

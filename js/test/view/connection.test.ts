@@ -1,0 +1,90 @@
+/** What the reader is told of the connection, and what is still offered. */
+import { describe, expect, test, vi } from "vitest";
+import type { Connection } from "../../src/view/store";
+import { CHAT, readyStore, startTurn } from "./memory-store";
+import { open, press, type } from "./page";
+
+function shown(connection: Connection) {
+  const store = readyStore();
+  startTurn(store, "t1", "first");
+  store.connection.value = connection;
+  return { store, page: open(store, { kind: "chat" }) };
+}
+
+const box = (page: ReturnType<typeof open>) => page.find<HTMLTextAreaElement>("textarea");
+
+describe("the banner", () => {
+  test.each([
+    ["behind", "Catching up"],
+    ["busy", "The kernel is busy with a cell"],
+    ["silent", "The kernel does not answer"],
+    ["cut", "No connection to the server"],
+    ["restarted", "The kernel was restarted"],
+    ["gone", "The kernel has ended"],
+  ] as const)("says what %s means, in the chat and below a cell", (connection, text) => {
+    const { store, page } = shown(connection);
+    const turn = open(store, { kind: "turn", channel: CHAT, turnId: "t1" });
+    for (const view of [page, turn]) expect(view.find(".banner").textContent).toContain(text);
+  });
+
+  test("is not there while all is well", async () => {
+    const { store, page } = shown("busy");
+    store.connection.value = "live";
+    await page.until(() => expect(page.all(".banner")).toEqual([]));
+  });
+
+  test.each([
+    ["restarted", true],
+    ["busy", false],
+  ] as const)("says of what was sent last, when the kernel is %s, that it may be lost: %s", (connection, said) => {
+    const store = readyStore();
+    store.isUnsaid = true;
+    store.connection.value = connection;
+    const page = open(store, { kind: "chat" });
+    expect(page.find(".banner").textContent?.includes("may not have reached it")).toBe(said);
+  });
+
+  test("leads from a view that is over to the one that goes on", async () => {
+    const { store, page } = shown("restarted");
+    expect(page.all(".banner button")).toEqual([]);
+    const show = vi.fn();
+    store.successor.value = show;
+    await page.until(() => page.button("Show the new one").click());
+    expect(show).toHaveBeenCalledOnce();
+  });
+});
+
+describe("the box", () => {
+  test.each(["behind", "busy", "silent", "cut"] as const)(
+    "sends while the connection is %s: it is kept",
+    async (connection) => {
+      const { store, page } = shown(connection);
+      type(box(page), "go on");
+      await page.until(() => expect(page.button("Queue message").disabled).toBe(false));
+      press(box(page), "Enter");
+      expect(store.dispatched.map(({ action }) => action.type)).toEqual(["chat/pendingMessageSet"]);
+    },
+  );
+
+  test.each(["restarted", "gone"] as const)(
+    "keeps its draft when the kernel is %s, and sends nothing",
+    async (connection) => {
+      const { store, page } = shown("live");
+      type(box(page), "a draft");
+      await page.until(() => expect(page.button("Queue message").disabled).toBe(false));
+      store.connection.value = connection;
+      await page.until(() => expect(page.button("Queue message").disabled).toBe(true));
+      press(box(page), "Enter");
+      expect([box(page).value, store.dispatched]).toEqual(["a draft", []]);
+    },
+  );
+});
+
+describe("a view that is over", () => {
+  test("is marked so that nothing in it claims to work", async () => {
+    const { store, page } = shown("live");
+    expect(page.all(".root.is-over")).toEqual([]);
+    store.connection.value = "restarted";
+    await page.until(() => expect(page.all(".root.is-over").length).toBe(1));
+  });
+});

@@ -1,0 +1,35 @@
+"""Asks the user what the prompt says, a JSON list of `elicitation/create` parameters, and says the answers as JSON.
+
+A parameter `_then` is done behind the question: "complete" says that the user has done it elsewhere, "take back" gives
+the question up (`$/cancel_request`).
+"""
+
+import json
+
+import wire
+
+
+def ask(number, params):
+    then = params.pop("_then", None)
+    request = {"sessionId": wire.SESSION, "message": "Well?", **params}
+    wire.send({"id": number, "method": "elicitation/create", "params": request})
+    if then == "complete":
+        wire.send({"method": "elicitation/complete", "params": {"elicitationId": params["elicitationId"]}})
+    elif then == "take back":
+        wire.send({"method": "$/cancel_request", "params": {"requestId": number}})
+    received, cancelled = wire.receive(), False
+    while received.get("id") != number:
+        cancelled = cancelled or received.get("method") == "session/cancel"
+        received = wire.receive()
+    wire.say(json.dumps(received.get("result", received.get("error", {}))) + "\n")
+    return cancelled
+
+
+def prompt(request):
+    asked = [
+        ask(f"e{number}", params) for number, params in enumerate(json.loads(request["params"]["prompt"][0]["text"]))
+    ]
+    wire.answer(request, {"stopReason": "cancelled" if any(asked) else "end_turn"})
+
+
+wire.run(prompt)

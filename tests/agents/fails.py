@@ -1,0 +1,59 @@
+"""Dies or hangs at one step of the protocol: ``fails.py dies|hangs STEP``.
+
+STEP is a method (``initialize``, ``session/new``, …), or ``start``, ``turn`` (after a word), ``question``
+(with a permission open) or ``cancel`` (when it hears of one). Everything else it does as usual.
+"""
+
+import sys
+import threading
+
+import wire
+
+HOW, STEP = sys.argv[1:3]
+
+
+def fail():
+    if HOW == "dies":
+        print(f"could not go on at {STEP}", file=sys.stderr, flush=True)
+        sys.exit(9)
+    threading.Event().wait()
+
+
+def reach(step):
+    if step == STEP:
+        fail()
+
+
+def prompt(request):
+    wire.say("a word ")
+    reach("turn")
+    option = {"optionId": "yes", "name": "Yes", "kind": "allow_once"}
+    params = {"sessionId": wire.SESSION, "toolCall": {"toolCallId": "c1", "title": "dig"}, "options": [option]}
+    wire.send({"id": "q1", "method": "session/request_permission", "params": params})
+    reach("question")
+    while True:
+        received = wire.receive()
+        if received.get("method") == "session/cancel":
+            reach("cancel")
+        elif received.get("id") == "q1":
+            outcome = received["result"]["outcome"]["outcome"]
+            break
+    wire.say(outcome)
+    wire.answer(request, {"stopReason": "cancelled" if outcome == "cancelled" else "end_turn"})
+
+
+reach("start")
+while True:
+    asked = wire.receive()
+    reach(asked.get("method"))
+    match asked.get("method"):
+        case "initialize":
+            offers = {"loadSession": True, "sessionCapabilities": {"resume": {}, "close": {}}}
+            wire.answer(asked, {"protocolVersion": 1, "agentCapabilities": offers})
+        case "session/new":
+            modes = {"currentModeId": "a", "availableModes": [{"id": "a", "name": "A"}, {"id": "b", "name": "B"}]}
+            wire.answer(asked, {"sessionId": wire.SESSION, "modes": modes})
+        case "session/prompt":
+            prompt(asked)
+        case _ if "id" in asked and "method" in asked:
+            wire.answer(asked, {})

@@ -1,0 +1,62 @@
+"""Remembers what it was told in the file ``memory.json`` of its folder: ``remembers.py [resume] [load]``.
+
+It can take up a session in the ways named. A prompt ``crash`` ends it, ``recall`` says all that it knows.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+import wire
+
+MEMORY = Path("memory.json")
+WAYS = sys.argv[1:]
+told = {}
+
+
+def keep():
+    MEMORY.write_text(json.dumps(told), encoding="utf-8")
+
+
+def prompt(request):
+    session, text = request["params"]["sessionId"], request["params"]["prompt"][0]["text"]
+    if text == "crash":
+        sys.exit(4)
+    known = told.setdefault(session, [])
+    wire.say(f"{session} knows {', '.join(known) or 'nothing'}" if text == "recall" else f"noted {text}", session)
+    if text != "recall":
+        known.append(text)
+        keep()
+    wire.answer(request, {"stopReason": "end_turn"})
+
+
+def replay(session):
+    for text in told[session]:
+        wire.update("user_message_chunk", session, content={"type": "text", "text": text})
+        wire.say(f"noted {text}", session)
+    wire.update("available_commands_update", session, availableCommands=[{"name": "recall", "description": "all"}])
+
+
+while True:
+    asked = wire.receive()
+    params = asked.get("params") or {}
+    told = json.loads(MEMORY.read_text(encoding="utf-8")) if MEMORY.exists() else {}
+    match asked.get("method"):
+        case "initialize":
+            offers = {"loadSession": "load" in WAYS, "sessionCapabilities": {"resume": {}} if "resume" in WAYS else {}}
+            wire.answer(asked, {"protocolVersion": 1, "agentCapabilities": offers})
+        case "session/new":
+            told[name := f"s{len(told) + 1}"] = []
+            keep()
+            wire.answer(asked, {"sessionId": name})
+        case "session/load" | "session/resume" if params["sessionId"] not in told:
+            wire.refuse(asked, -32002, "No such session")
+        case "session/load":
+            replay(params["sessionId"])
+            wire.answer(asked, {})
+        case "session/resume":
+            wire.answer(asked, {})
+        case "session/prompt":
+            prompt(asked)
+        case _ if "id" in asked and "method" in asked:
+            wire.answer(asked, {})

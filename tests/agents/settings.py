@@ -1,0 +1,45 @@
+"""Has modes, options and (``settings.py old``) legacy models; refuses the mode `broken`; says what it was set to."""
+
+import sys
+
+import wire
+
+OLD = "old" in sys.argv
+MODES = {"currentModeId": "ask", "availableModes": [{"id": "ask", "name": "Ask"}, {"id": "code", "name": "Code"}]}
+MODELS = {
+    "currentModelId": "m1",
+    "availableModels": [{"modelId": "m1", "name": "One"}, {"modelId": "m2", "name": "Two"}],
+}
+values = {"effort": "low", "brave": False}
+
+
+def options():
+    efforts = [{"value": "low", "name": "Low"}, {"value": "high", "name": "High"}]
+    return [
+        {"id": "effort", "name": "Effort", "type": "select", "currentValue": values["effort"], "options": efforts},
+        {"id": "brave", "name": "Brave", "type": "boolean", "currentValue": values["brave"]},
+    ]
+
+
+while True:
+    asked = wire.receive()
+    params = asked.get("params") or {}
+    match asked.get("method"):
+        case "initialize":
+            wire.answer(asked, {"protocolVersion": 1})
+        case "session/new":
+            kept = {"models": MODELS} if OLD else {"configOptions": options()}
+            wire.answer(asked, {"sessionId": wire.SESSION, "modes": MODES, **kept})
+        case "session/set_mode" if params["modeId"] == "broken":
+            wire.refuse(asked, -32602, "No such mode")
+        case "session/set_mode" | "session/set_model":
+            wire.answer(asked, {})
+        case "session/set_config_option":
+            values[params["configId"]] = params["value"]
+            wire.answer(asked, {"configOptions": options()})
+        case "session/prompt":
+            wire.update("available_commands_update", availableCommands=[{"name": "web", "description": "search"}])
+            wire.update("session_info_update", title="A name")
+            wire.update("usage_update", used=53000, size=200000, cost={"amount": 0.045, "currency": "USD"})
+            wire.send({"method": "_vendor/limits", "params": {"left": 3}})
+            wire.answer(asked, {"stopReason": "end_turn"})

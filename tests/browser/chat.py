@@ -1,0 +1,62 @@
+"""The chat of one output, as its reader meets it: what was said, exactly, and how it stands."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Locator, expect
+
+from tests.browser.lab import PATIENCE_MS
+
+COPIED = """async (button) => {
+  const copied = new Promise((resolve) => {
+    navigator.clipboard.writeText = async (text) => resolve(text);
+  });
+  button.click();
+  return copied;
+}"""
+
+
+def counted(words: int) -> str:
+    """What `/slow` and `/flood` say, to the letter."""
+    return "".join(f"{number} " for number in range(1, words + 1))
+
+
+class Chat:
+    """A chat view.
+
+    Args:
+        place: An element around it.
+    """
+
+    def __init__(self, place: Locator) -> None:
+        self.root = place.locator(".root.chat").first
+        self.box = self.root.get_by_role("textbox").first
+        self.banner = self.root.locator(".banner")
+        self.copy = self.root.get_by_role("button", name="Copy answer", exact=True, include_hidden=True)
+
+    def say(self, text: str) -> None:
+        """Type a prompt and press Enter."""
+        expect(self.box).to_be_editable(timeout=PATIENCE_MS)
+        self.box.fill(text)
+        self.box.press("Enter")
+
+    def count_slowly(self, words: int = 150, milliseconds: int = 20) -> str:
+        """Have the agent count, and see it begin; returns what it will have said."""
+        self.say(f"/slow {words} {milliseconds}")
+        self.expect_text("5 6 7")
+        return counted(words)
+
+    def expect_text(self, text: str | re.Pattern[str]) -> None:
+        """See a text."""
+        expect(self.root.get_by_text(text).last).to_be_visible(timeout=PATIENCE_MS)
+
+    def expect_banner(self, text: str) -> None:
+        """See what it says of the connection."""
+        expect(self.banner.get_by_text(text)).to_be_visible(timeout=PATIENCE_MS)
+
+    def answer(self, turns: int = 1) -> str:
+        """The last answer to the letter, once so many have ended."""
+        expect(self.copy).to_have_count(turns, timeout=PATIENCE_MS)
+        said: str = self.copy.last.evaluate(COPIED)
+        return said

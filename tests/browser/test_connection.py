@@ -1,0 +1,164 @@
+"""What the chat says when its kernel cannot be reached, and that it goes on by itself once it can."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import WebSocketRoute, expect
+
+from tests.browser.chat import Chat
+from tests.browser.lab import PATIENCE_MS, Lab, notebook
+
+CHAT = "import agentnb\nsession = agentnb.start()\nagentnb.chat(session)"
+BUSY = "import time\nprint('it blocks')\ntime.sleep(300)"
+
+
+@pytest.fixture
+def hearing_kernel(kernelspecs: Path) -> str:
+    """A kernel that hears pages while a cell blocks it."""
+    assert (kernelspecs / "kernels/ipykernel7").exists()
+    return "ipykernel7"
+
+
+@pytest.fixture
+def deaf_kernel(kernelspecs: Path) -> str:
+    """A kernel that hears no page while a cell blocks it."""
+    if not (kernelspecs / "kernels/ipykernel6").exists():
+        pytest.skip("no ipykernel6: `make test-kernel` makes it")
+    return "ipykernel6"
+
+
+def opened(lab: Lab, name: str, kernel: str, *cells: str) -> Chat:
+    """Open a notebook whose first cell, already run, shows the chat."""
+    lab.open(f"{name}-{kernel}.ipynb", notebook(CHAT, *cells, kernel=kernel))
+    cell = lab.cell(0)
+    cell.run()
+    cell.expect_done(1)
+    chat = Chat(cell.output)
+    expect(chat.box).to_be_editable(timeout=PATIENCE_MS)
+    return chat
+
+
+def test_a_restart_leaves_a_view_that_says_so_and_leads_to_the_new_one(lab: Lab, hearing_kernel: str) -> None:
+    """In the middle of an answer: what had come stays, and the draft; nothing claims to work, nothing can be sent."""
+    chat = opened(lab, "restarted", hearing_kernel, "#\n" * 70, CHAT)
+    chat.count_slowly(1_000, 20)
+    chat.box.fill("a draft")
+    lab.restart()
+    chat.expect_banner("The kernel was restarted.")
+    expect(chat.box).to_have_value("a draft")
+    chat.box.press("Enter")
+    expect(chat.box).to_have_value("a draft")
+    chat.expect_text("5 6 7")
+    for name in ("Stop", "Send message", "Queue message"):
+        expect(chat.root.get_by_role("button", name=name, disabled=False)).to_have_count(0)
+    lab.picture(f"restarted-{hearing_kernel}")
+
+    show = chat.root.get_by_role("button", name="Show the new one")
+    expect(show).to_have_count(0)
+    cell = lab.cell(2)
+    cell.run()
+    new = Chat(cell.output)
+    new.say("/say I am new here")
+    assert new.answer() == "I am new here"
+    expect(new.banner).to_have_count(0)
+    lab.panel.locator(".jp-WindowedPanel-outer").evaluate("e => e.scrollTo(0, 0)")
+    expect(new.root).not_to_be_in_viewport()
+    show.click()
+    expect(new.root).to_be_in_viewport(timeout=PATIENCE_MS)
+
+
+def test_a_kernel_that_was_shut_down_is_said_to_have_ended(open_lab: Callable[[], Lab], hearing_kernel: str) -> None:
+    """Not restarted: ended."""
+    lab = open_lab()
+    chat = opened(lab, "ended", hearing_kernel)
+    lab.command("notebook:shutdown-kernel")
+    chat.expect_banner("The kernel has ended.")
+    expect(chat.root.get_by_role("button", name="Send message", disabled=False)).to_have_count(0)
+
+
+def test_a_kernel_that_died_in_an_answer_is_said_to_be_new(open_lab: Callable[[], Lab], hearing_kernel: str) -> None:
+    """JupyterLab starts another one by itself; the view is not of that one."""
+    lab = open_lab()
+    chat = opened(lab, "died", hearing_kernel, "import os\nos._exit(3)")
+    chat.count_slowly(1_000, 20)
+    lab.cell(1).run()
+    chat.expect_banner("The kernel was restarted.")
+    expect(chat.root.get_by_role("button", name="Stop")).to_have_count(0)
+
+
+def test_a_busy_kernel_is_not_a_gone_one(lab: Lab, deaf_kernel: str) -> None:
+    """A cell blocks: the chat says so, what is typed waits, and is answered when the cell is interrupted."""
+    chat = opened(lab, "busy", deaf_kernel, BUSY)
+    blocking = lab.cell(1)
+    blocking.run()
+    blocking.expect_text("it blocks")
+    chat.say("/say at last")
+    chat.expect_banner("The kernel is busy with a cell.")
+    lab.picture(f"busy-{deaf_kernel}")
+    lab.interrupt()
+    blocking.expect_done(2)
+    assert chat.answer() == "at last"
+    expect(chat.banner).to_have_count(0, timeout=PATIENCE_MS)
+
+
+def test_an_answer_streams_on_into_a_busy_kernels_page(lab: Lab, deaf_kernel: str) -> None:
+    """What the agent says comes through while a cell blocks, whole."""
+    chat = opened(lab, "busy-stream", deaf_kernel, BUSY)
+    expected = chat.count_slowly()
+    blocking = lab.cell(1)
+    blocking.run()
+    blocking.expect_text("it blocks")
+    assert chat.answer() == expected
+    blocking.expect_running()
+    lab.interrupt()
+    blocking.expect_done(2)
+
+
+def test_a_kernel_with_subshells_hears_while_a_cell_blocks(lab: Lab, hearing_kernel: str) -> None:
+    """The chat goes on as if no cell ran, and an interrupt of the cell is none of its business."""
+    chat = opened(lab, "hears", hearing_kernel, BUSY)
+    blocking = lab.cell(1)
+    blocking.run()
+    blocking.expect_text("it blocks")
+    chat.say("/ask edit")
+    chat.root.get_by_role("button", name="Allow once").click()
+    chat.expect_text(re.compile("You chose"))
+    blocking.expect_running()
+    expected = chat.count_slowly(50)
+    lab.interrupt()
+    blocking.expect_done(2)
+    assert chat.answer(2) == expected
+    expect(chat.banner).to_have_count(0)
+
+
+def test_a_cut_connection_is_said_and_made_good(open_lab: Callable[[], Lab], hearing_kernel: str) -> None:
+    """The network is away in the middle of an answer; a prompt typed meanwhile is answered once it is back."""
+    lab = open_lab()
+    cut = False
+    sockets: list[WebSocketRoute] = []
+
+    def connect(socket: WebSocketRoute) -> None:
+        if cut:
+            socket.close()
+        else:
+            socket.connect_to_server()
+            sockets.append(socket)
+
+    lab.page.route_web_socket(re.compile("/channels"), connect)
+    chat = opened(lab, "cut", hearing_kernel)
+    expected = chat.count_slowly()
+    cut = True
+    for socket in sockets:
+        socket.close(code=3000)
+    chat.expect_banner("No connection to the server.")
+    lab.picture(f"cut-{hearing_kernel}")
+    chat.say("/say still there")
+    cut = False
+    expect(chat.banner).to_have_count(0, timeout=PATIENCE_MS)
+    assert chat.answer(2) == "still there"
+    first: str = chat.copy.first.evaluate("e => e.closest('.turn').querySelector('.answer').textContent")
+    assert first.strip() == expected.strip()

@@ -1,0 +1,220 @@
+"""What the agent sent is what every view shows, to the letter, whatever the page does meanwhile.
+
+The rows of the visibility table: each event comes while an answer streams.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.chat import Chat, counted
+from tests.browser.conftest import PICTURES, VIEWPORT
+from tests.browser.lab import PATIENCE_MS, Lab, notebook
+from tests.browser.server import Server
+
+NAME = "delivery.ipynb"
+CHAT = "import agentnb\nsession = agentnb.start()\npanel = agentnb.chat(session)\npanel"
+TALL = "\n".join(["#"] * 80)
+
+
+@pytest.fixture(scope="module")
+def room(browser: Browser, server: Server, kernelspecs: object) -> Iterator[Lab]:
+    """One page and one kernel for all of these."""
+    context = browser.new_context(viewport=VIEWPORT)
+    context.set_default_timeout(PATIENCE_MS)
+    lab = Lab(context.new_page(), server, PICTURES)
+    lab.open(NAME, notebook(CHAT, "", TALL, TALL, kernel="ipykernel7"))
+    yield lab
+    context.close()
+    server.end_sessions()
+
+
+@pytest.fixture
+def chat(room: Lab) -> Iterator[Chat]:
+    """A chat with a new session."""
+    cell = room.cell(0)
+    cell.run()
+    cell.expect_done()
+    yield Chat(cell.output)
+    room.picture("delivery-last")
+    room.cell(1).write("session.close()")
+    room.cell(1).run()
+    room.expect_idle()
+    room.command("notebook:clear-all-cell-outputs")
+
+
+def shown_again(room: Lab) -> Chat:
+    """The session, displayed by another cell."""
+    cell = room.cell(1)
+    cell.write("session")
+    cell.run()
+    return Chat(cell.output)
+
+
+def test_scrolled_away(room: Lab, chat: Chat) -> None:
+    """Nobody sees the output while the answer goes on."""
+    expected = chat.count_slowly()
+    notebook_area = room.panel.locator(".jp-WindowedPanel-outer")
+    notebook_area.evaluate("e => e.scrollTo(0, e.scrollHeight)")
+    expect(chat.root).not_to_be_in_viewport()
+    room.cell(3).run()
+    room.cell(3).expect_done()
+    notebook_area.evaluate("e => e.scrollTo(0, 0)")
+    assert chat.answer() == expected
+
+
+def test_output_collapsed(room: Lab, chat: Chat) -> None:
+    """The output is taken out of the page, and put back."""
+    expected = chat.count_slowly()
+    room.cell(0).focus()
+    room.command("notebook:hide-cell-outputs")
+    expect(chat.root).to_have_count(0)
+    room.command("notebook:show-cell-outputs")
+    assert chat.answer() == expected
+
+
+def test_notebook_tab_in_the_background(room: Lab, chat: Chat) -> None:
+    """Another tab of JupyterLab is in front meanwhile."""
+    expected = chat.count_slowly()
+    room.command("launcher:create")
+    expect(chat.root).not_to_be_visible()
+    room.command("application:close")
+    assert chat.answer() == expected
+
+
+def test_second_display_and_new_view_for_output(room: Lab, chat: Chat) -> None:
+    """All views of one session show the same, those that came late too."""
+    expected = chat.count_slowly()
+    second = shown_again(room)
+    room.cell(0).focus()
+    room.command("notebook:create-output-view")
+    third = Chat(room.page.locator(".jp-LinkedOutputView"))
+    assert [view.answer() for view in (third, second, chat)] == [expected] * 3
+    room.command("application:close")
+
+
+def test_last_view_cleared(room: Lab, chat: Chat) -> None:
+    """No view is left while the answer goes on; a new one shows it whole."""
+    expected = chat.count_slowly()
+    room.cell(0).focus()
+    room.command("notebook:clear-cell-output")
+    expect(chat.root).to_have_count(0)
+    assert shown_again(room).answer() == expected
+
+
+def test_cell_run_again(room: Lab, chat: Chat) -> None:
+    """The view's own cell is run again while the answer comes."""
+    first = shown_again(room)
+    expected = first.count_slowly()
+    again = shown_again(room)
+    assert [again.answer(), chat.answer()] == [expected, expected]
+
+
+def test_panel_closed_from_python(room: Lab, chat: Chat) -> None:
+    """`close()` takes the view away; the session goes on and is shown whole."""
+    expected = chat.count_slowly()
+    cell = room.cell(1)
+    cell.write("panel.close()\nsession")
+    cell.run()
+    expect(chat.root).to_have_count(0)
+    assert Chat(cell.output).answer() == expected
+
+
+def test_notebook_closed_and_opened_again(room: Lab, chat: Chat) -> None:
+    """The page forgets the model and everything in it; the kernel goes on."""
+    expected = chat.count_slowly()
+    room.save()
+    room.command("application:close")
+    expect(room.panel).to_have_count(0)
+    room.command("docmanager:open", path=NAME)
+    assert chat.answer() == expected
+
+
+def test_page_reloaded_twice(room: Lab, chat: Chat) -> None:
+    """The page is loaded anew in the middle of an answer, and again before it has come back to rest."""
+    expected = chat.count_slowly(300)
+    room.save()
+    room.page.reload()
+    chat.expect_text("25 26 27")
+    room.page.reload()
+    assert chat.answer() == expected
+
+
+def test_a_flood(chat: Chat) -> None:
+    """Twenty thousand pieces as fast as the agent can."""
+    chat.say("/flood 20000")
+    assert chat.answer() == counted(20_000)
+
+
+@pytest.fixture
+def window(room: Lab, chat: Chat) -> Iterator[Page]:
+    """A second browser window on the same notebook, which shows the same chat."""
+    expect(chat.box).to_be_editable(timeout=PATIENCE_MS)
+    room.save()
+    page = room.page.context.new_page()
+    Lab(page, room.server, PICTURES).open(NAME, workspace="second")
+    yield page
+    page.close()
+
+
+def test_two_windows(chat: Chat, window: Page) -> None:
+    """What is asked in one is answered in both, and each may ask."""
+    other = Chat(window.locator(".jp-CodeCell").first)
+    expected = chat.count_slowly()
+    assert [other.answer(), chat.answer()] == [expected, expected]
+    other.say("/say from the other window")
+    assert [other.answer(2), chat.answer(2)] == ["from the other window"] * 2
+
+
+def test_a_permission_is_answered_once(chat: Chat, window: Page) -> None:
+    """The first answer counts; the other window shows which it was, and asks no more."""
+    other = Chat(window.locator(".jp-CodeCell").first)
+    chat.say("/ask edit")
+    for view in (chat, other):
+        expect(view.root.get_by_role("button", name="Reject once")).to_be_visible(timeout=PATIENCE_MS)
+    other.root.get_by_role("button", name="Reject once").click()
+    for view in (other, chat):
+        expect(view.root.locator(".decision")).to_contain_text("Reject once", timeout=PATIENCE_MS)
+        expect(view.root.get_by_role("button", name="Allow once")).to_have_count(0)
+    assert chat.answer() == other.answer()
+
+
+NOISE = """import ipywidgets, threading, time
+label = ipywidgets.Label()
+def noise():
+    for _ in range(25):
+        time.sleep(0.2)
+        for number in range(200):
+            label.value = str(number)
+threading.Thread(target=noise, daemon=True).start()
+label"""
+FLUSH = re.compile(rb'"flush":\s*(\d+)[,}]')
+
+
+def test_jupyters_message_limiter_reached_by_another_widget(
+    limited_server: Server, lab_on: Callable[[Server], Lab]
+) -> None:
+    """Another widget is noisy, so the server drops messages, ours too; nothing is missing in the end."""
+    lab = lab_on(limited_server)
+    flushes: set[int] = set()
+
+    def heard(payload: str | bytes) -> None:
+        data = payload.encode() if isinstance(payload, str) else payload
+        flushes.update(int(found) for found in FLUSH.findall(data))
+
+    lab.page.on("websocket", lambda socket: socket.on("framereceived", heard))
+    lab.open("noise.ipynb", notebook(CHAT, NOISE, kernel="ipykernel7"))
+    cell, noisy = lab.cell(0), lab.cell(1)
+    cell.run()
+    cell.expect_done(1)
+    chat = Chat(cell.output)
+    expect(chat.box).to_be_editable(timeout=PATIENCE_MS)
+    noisy.run()
+    noisy.expect_done(2)
+    expected = chat.count_slowly(300, 10)
+    assert chat.answer() == expected
+    assert len(flushes) < max(flushes), "no flush was lost: the limiter was not reached"

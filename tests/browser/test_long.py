@@ -1,0 +1,71 @@
+"""Large content and long chats: what is not in the page at once, and how it gets there."""
+
+from __future__ import annotations
+
+import re
+import sys
+
+from playwright.sync_api import expect
+
+from tests.browser.lab import PATIENCE_MS, Lab, notebook
+from tests.conftest import ROOT
+
+LARGE = ROOT / "tests/agents/large.py"
+SESSION = f"""import agentnb
+session = agentnb.start(command=[{sys.executable!r}, {str(LARGE)!r}])
+agentnb.chat(session)"""
+MANY = """import agentnb
+session = agentnb.start()
+for n in range(64):
+    session.prompt(f"/say answer {n}").wait()
+session"""
+
+
+def test_large_output_is_shown_in_part_and_whole_on_demand(lab: Lab, kernel_name: str) -> None:
+    """The last line is there after "Show all"; the change is compared; the picture has its pixels."""
+    lab.open(f"large-{kernel_name}.ipynb", notebook(SESSION, kernel=kernel_name))
+    cell = lab.cell(0)
+    cell.run()
+    cell.expect_done(1)
+    box = cell.output.get_by_role("textbox").first
+    box.fill("go")
+    box.press("Enter")
+    cell.expect_text("Read it.")
+    output = cell.output.locator(".tool .output").first
+    expect(output).to_contain_text("line 0")
+    expect(output).not_to_contain_text("the very last line")
+    whole = cell.output.get_by_role("button", name=re.compile(r"Show all \(2\d\d KB\)"))
+    whole.click()
+    expect(output).to_contain_text("the very last line", timeout=PATIENCE_MS)
+    expect(whole).to_have_count(0)
+    picture = cell.output.locator("img.picture")
+    expect(picture).to_be_visible(timeout=PATIENCE_MS)
+    assert (
+        picture.evaluate("(image) => image.decode().then(() => [image.naturalWidth, image.naturalHeight])") == [180] * 2
+    )
+    for _ in range(2):
+        cell.output.get_by_role("button", name=re.compile("Show all")).first.click()
+    expect(cell.output.get_by_text("value 8000")).to_be_visible(timeout=PATIENCE_MS)
+    lab.picture(f"large-content-{kernel_name}")
+
+
+def test_a_long_chat_opens_with_its_latest_turns_after_a_reload(lab: Lab) -> None:
+    """The others come when they are wanted, once each, in order."""
+    name = "long-chat.ipynb"
+    lab.open(name, notebook(MANY, "session", kernel="ipykernel7"))
+    first = lab.cell(0)
+    first.run()
+    first.expect_done(1)
+    lab.save()
+    lab.page.reload()
+    lab.open(name)
+    cell = lab.cell(1)
+    cell.run()
+    cell.expect_text("answer 63")
+    more = cell.output.get_by_role("button", name=re.compile("earlier turn"))
+    expect(more).to_have_text("Show 44 earlier turns")
+    more.click()
+    cell.expect_text(re.compile("^answer 0$"))
+    expect(more).to_have_count(0)
+    answers = cell.output.locator(".answer .md")
+    expect(answers).to_have_text([f"answer {number}" for number in range(64)])

@@ -1,0 +1,26 @@
+"""A session outlives its kernel: found again, opened again, gone on with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.kernel.running_kernel import RunningKernel
+
+
+def test_a_killed_kernels_session_is_gone_on_with_in_the_next(kernel_name: str, tmp_path: Path) -> None:
+    """A turn was running when the kernel was killed: it is over, and what had been said is there."""
+    with RunningKernel.started(kernel_name, tmp_path) as kernel:
+        kernel.run(f"%load_ext agentnb\n%agents new\n%agent /say residuals of {kernel_name}")
+        kernel.run("%agent -b /hang")
+        kernel.run("import agentnb; agentnb.sessions()")
+        kernel.manager.shutdown_kernel(now=True)
+    with RunningKernel.started(kernel_name, tmp_path) as kernel:
+        kernel.run("%load_ext agentnb")
+        kernel.run(f"rows = %agents history RESIDUALS of {kernel_name}")
+        tab, turns, held = kernel.run("print(rows[0].id[:8], rows[0].turns, repr(rows[0].open))").stdout.split()
+        assert (turns, held) == ("1", "''")
+        opened = kernel.run(f"%agents resume {tab}")
+        assert "Opened" in opened.values[0], opened.error
+        assert kernel.run("%agent /say and on").displayed()[0].endswith("and on")
+        states = "import agentnb\n[turn.state for turn in agentnb.resume(rows[0]).turns]"
+        assert kernel.run(states).values == ["['complete', 'error', 'complete']"]

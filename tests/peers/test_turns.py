@@ -1,0 +1,86 @@
+"""Whole turns of real agents: an edit, a command, permissions given and refused, a cancel, an old session.
+
+Behind each test no process of the agent's is left (the ``host`` fixture looks).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from agentnb.api.session import Session
+from agentnb.state import ToolCallPendingConfirmationState, ToolCallResponsePart
+from tests.peers.agents import Peer
+from tests.unit.host.conftest import until
+
+pytestmark = pytest.mark.peers
+SECONDS = 180
+Start = Callable[..., Session]
+
+
+def pending(session: Session) -> list[str]:
+    """The tool calls that wait for an answer."""
+    active = session.chat.active_turn
+    parts = active.response_parts if active is not None else ()
+    calls = [part.tool_call for part in parts if isinstance(part, ToolCallResponsePart)]
+    return [call.tool_call_id for call in calls if isinstance(call, ToolCallPendingConfirmationState)]
+
+
+def test_a_turn_with_an_edit_and_a_command_that_are_allowed(start: Start, workspace: Path) -> None:
+    """The file is there, the command ran, and the answer came whole."""
+    turn = start("allow").prompt("[[write shell text]] Please do it.").wait(timeout=SECONDS).raise_for_error()
+    assert turn.stop_reason == "end_turn"
+    assert [call.status for call in turn.tool_calls] == ["completed", "completed"]
+    assert (workspace / "hello.txt").read_text(encoding="utf-8").startswith("hello from the fake model")
+    assert (workspace / "shell.txt").read_text(encoding="utf-8") == "hi-from-shell\n"
+    assert turn.text.endswith('```python\nprint("hello")\n```\n')
+
+
+def test_a_turn_with_an_edit_and_a_command_that_are_denied(start: Start, workspace: Path) -> None:
+    """The agent is told no by its own option: nothing happens, and the session takes the next prompt."""
+    session = start("deny")
+    turn = session.prompt("[[write shell text]] Please do it.").wait(timeout=SECONDS)
+    assert turn.done
+    assert list(workspace.iterdir()) == []
+    assert "completed" not in [call.status for call in turn.tool_calls]
+    assert session.prompt("Again. [[text]]").wait(timeout=SECONDS).raise_for_error().text
+
+
+def test_a_cancel_while_a_permission_is_open(start: Start, workspace: Path) -> None:
+    """The turn ends at once, the agent answers in time, the same process takes the next prompt."""
+    session = start("ask")
+    turn = session.prompt("[[write]]")
+    until(session, lambda: pending(session), SECONDS)
+    agent = session._conversation.agent
+    turn.cancel()
+    assert turn.wait(timeout=SECONDS).state == "cancelled"
+    assert session.prompt("Again. [[text]]").wait(timeout=SECONDS).raise_for_error().text
+    assert session._conversation.agent is agent
+    assert list(workspace.iterdir()) == []
+
+
+def test_an_old_session_is_loaded_and_shown_once_or_said_to_be_forgotten(peer: Peer, start: Start) -> None:
+    """By another process, with what was said; after a restart of that, nothing is shown twice.
+
+    Gemini CLI 0.61 offers to load sessions and does not find its own: then the user is told.
+    """
+    first = start("allow")
+    said = first.prompt("Remember the tulips. [[text]]").wait(timeout=SECONDS).raise_for_error().text
+    session_id = first._conversation.session_id
+    assert session_id is not None
+    first.close(timeout=60)
+    second = start("allow")
+    conversation = second._conversation
+    reopened = conversation.host.loop.submit(conversation.reopen(session_id)).result(SECONDS)
+    assert reopened == ("loaded" if peer.finds_sessions else "new")
+    if peer.finds_sessions:
+        until(second, lambda: said in "".join(turn.text for turn in second.turns), SECONDS)
+        assert "tulips" in second.chat.turns[0].message.text
+    shown = [turn.text for turn in second.turns]
+    second.restart(timeout=SECONDS)
+    assert [turn.text for turn in second.turns] == shown
+    again = second.prompt("Again. [[text]]").wait(timeout=SECONDS).raise_for_error()
+    assert again.snapshot is not None
+    assert ("does not remember" in str(again.snapshot.response_parts[0])) == (not peer.finds_sessions)

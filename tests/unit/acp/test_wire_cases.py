@@ -1,0 +1,228 @@
+"""The protocol's own messages, and a few of ours, through the connection: each is accepted, none changes on the way."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentnb.acp.connection import Connection
+from agentnb.acp.elicitation import map_elicitation
+from agentnb.acp.failure import RpcError
+from agentnb.acp.mapper import map_permission, map_session, map_update
+from agentnb.acp.services import serve
+from agentnb.acp.sessions import Sessions
+from agentnb.acp.wire import decode, encode
+from agentnb.agent import Capabilities
+from tests.conftest import ROOT
+from tests.unit.acp.ear import Ear, empty_chat
+
+OWN = ROOT / "tests/cases/acp"
+Case = dict[str, Any]
+
+
+def own_cases() -> list[Case]:
+    """The cases of this project: valid messages, and invalid ones with what is said about them."""
+    return [case for path in sorted(OWN.glob("*.json")) for case in json.loads(path.read_text(encoding="utf-8"))]
+
+
+def wire_cases(shared: Path) -> list[Case]:
+    cases: list[Case] = json.loads((shared / "cases/acp/wire-examples.json").read_text(encoding="utf-8"))
+    return cases
+
+
+class Line:
+    """A connection whose other end is this test."""
+
+    def __init__(self) -> None:
+        self.notifications: list[tuple[str, Any]] = []
+        self.requests: list[tuple[str, Any]] = []
+        self.written: list[Case] = []
+        self.connection = Connection(
+            lambda data: self.written.append(json.loads(data)),
+            on_notifications=self.notifications.extend,
+            on_request=self._serve,
+            on_closed=lambda _: None,
+        )
+
+    async def _serve(self, method: str, params: Case) -> Case:
+        self.requests.append((method, params))
+        return {}
+
+    async def feed(self, message: Any) -> None:
+        self.connection.feed(encode(message) if isinstance(message, dict) else json.dumps(message).encode() + b"\n")
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+
+
+def round_trip(message: Any) -> Any:
+    """What is decoded of a line with *message*, as a message again."""
+    (decoded,), stray = decode(json.dumps(message).encode() + b"\n")
+    assert stray == 0
+    fields = {name: getattr(decoded, name) for name in ("method", "params", "id", "error")}
+    kept = {name: value for name, value in fields.items() if value is not None}
+    if "result" in message:
+        kept["result"] = decoded.result
+    return json.loads(encode({"jsonrpc": "2.0", **kept}))
+
+
+async def carried(message: Case) -> None:
+    """Feed *message* and see it come out where it belongs, whole."""
+    line = Line()
+    if "method" not in message:
+        got: list[Any] = []
+        message = {**message, "id": max(1, message["id"])}  # ours begin with 1
+        while line.connection.call("x", {}, lambda result, error: got.append((result, error))) < message["id"]:
+            pass
+        await line.feed(message)
+        assert got == [(message["result"], None)]
+    elif "id" in message:
+        await line.feed(message)
+        assert line.requests == [(message["method"], message["params"])]
+        assert line.written == [{"jsonrpc": "2.0", "id": message["id"], "result": {}}]
+    else:
+        await line.feed(message)
+        assert line.notifications == [(message["method"], message["params"])]
+    assert line.connection.stray == 0
+
+
+def understood(message: Case) -> bool:
+    """Whether the message means something to the layers above, rather than being kept raw; raises if it is refused."""
+    method, params = message.get("method"), message.get("params") or {}
+    chat = empty_chat("Something else")
+    match method:
+        case "session/update":
+            actions = map_update(params["update"], chat, "t1", 1)
+            return bool(actions) or params["update"]["sessionUpdate"] in {"plan_removed", "session_info_update"}
+        case "session/request_permission":
+            return bool(map_permission(params, chat, "t1", 1)[1])
+        case "elicitation/create":
+            return bool(map_elicitation(params, "q").message == params["message"])
+        case None:
+            return map_session(message["result"] or {}, 1) is not None
+    return True
+
+
+async def test_every_valid_example_is_accepted_and_comes_through_whole(shared: Path) -> None:
+    """Decoded, encoded again, carried by the connection, mapped."""
+    valid = [case for case in wire_cases(shared) if case["valid"]]
+    kinds: Counter[str] = Counter()
+    for case in valid:
+        message = case["message"]
+        assert round_trip(message) == message
+        await carried(message)
+        assert understood(message), f"{case['file']}:{case['line']}"
+        kinds[case["schema"].split("/")[0]] += 1
+    assert len(valid) == 240
+    by_version = ", ".join(f"{n} of {kind}" for kind, n in sorted(kinds.items()))
+    sys.stdout.write(f"\nvalid examples accepted: {len(valid)} ({by_version})")
+
+
+async def test_every_invalid_example_is_survived_and_the_connection_goes_on(shared: Path) -> None:
+    """Another message behind it is carried as usual; nothing raises in the mapper."""
+    invalid = [case for case in wire_cases(shared) if not case["valid"]]
+    for case in invalid:
+        line = Line()
+        line.connection.call("x", {}, lambda *_: None)
+        await line.feed(case["message"])
+        await line.feed({"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": "s", "update": {}}})
+        answer = asyncio.ensure_future(line.connection.request("y", {}))
+        await asyncio.sleep(0)
+        await line.feed({"jsonrpc": "2.0", "id": 2, "result": {"still": "here"}})
+        assert (line.notifications[-1][0], await answer) == ("session/update", {"still": "here"})
+        assert not line.connection.closed
+        understood(case["message"])
+    assert len(invalid) == 8
+    sys.stdout.write(f"\ninvalid examples survived: {len(invalid)}")
+
+
+async def test_every_golden_message_is_accepted(shared: Path) -> None:
+    """As the parameters, the result or the content that each is."""
+    paths = sorted((shared / "cases/acp/golden").glob("*.json"))
+    seen: Counter[str] = Counter()
+    for path in paths:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        message = _message(path.stem, content)
+        assert round_trip(message) == message, path.name
+        await carried(message)
+        assert understood(message), path.name
+        seen[message.get("method", "result")] += 1
+    assert len(paths) == 33
+    sys.stdout.write(f"\ngolden messages accepted: {len(paths)}")
+
+
+def _message(name: str, content: Any) -> Case:
+    """A golden file as the message that it is part of."""
+    if name.startswith("content_"):
+        content = {"sessionUpdate": "agent_message_chunk", "content": content}
+    elif name.startswith("tool_content_"):
+        content = {"sessionUpdate": "tool_call", "toolCallId": "c", "title": "t", "content": [content]}
+    if "sessionUpdate" in content:
+        params = {"sessionId": "s", "update": content}
+        return {"jsonrpc": "2.0", "method": "session/update", "params": params}
+    if name.endswith("_request"):
+        method = {
+            "fs_read_text_file_request": "fs/read_text_file",
+            "fs_write_text_file_request": "fs/write_text_file",
+            "request_permission_request": "session/request_permission",
+        }.get(name, name.removesuffix("_request"))
+        return {"jsonrpc": "2.0", "id": 1, "method": method, "params": content}
+    if name.endswith("_notification"):
+        return {"jsonrpc": "2.0", "method": "session/cancel", "params": content}
+    return {"jsonrpc": "2.0", "id": 1, "result": content}
+
+
+@pytest.mark.parametrize("case", [case for case in own_cases() if case["valid"]], ids=lambda case: case["name"])
+async def test_our_own_valid_messages(case: Case) -> None:
+    """Those that the protocol's examples leave out."""
+    message = case["message"]
+    assert round_trip(message) == message
+    await carried(message)
+    assert understood(message)
+
+
+def one_session(listener: Ear) -> Sessions:
+    """One open session, `s`."""
+    sessions = Sessions()
+    sessions.open("s", listener, ROOT).release()
+    return sessions
+
+
+def _invalid(kind: str) -> list[Case]:
+    return [case for case in own_cases() if not case["valid"] and case["kind"] == kind]
+
+
+@pytest.mark.parametrize("case", _invalid("request"), ids=lambda case: case["name"])
+async def test_an_invalid_request_is_answered_with_what_is_wrong(case: Case) -> None:
+    """The agent gets an error that names the field."""
+    message, sessions = case["message"], one_session(Asked())
+    sessions.asking[1] = Asked()
+    with pytest.raises(RpcError) as failure:
+        await serve(message["method"], message["params"], sessions, Capabilities())
+    assert case["error"] in failure.value.message
+
+
+class Asked(Ear):
+    """Maps what it is asked, as the host does."""
+
+    async def elicit(self, params: Case) -> Case:
+        map_elicitation(params, "q")
+        return {"action": "accept"}
+
+
+@pytest.mark.parametrize("case", _invalid("notification"), ids=lambda case: case["name"])
+async def test_an_invalid_notification_is_kept_raw(case: Case) -> None:
+    """In the session that it names, else beside all sessions."""
+    ear, message = Ear(), case["message"]
+    sessions = one_session(ear)
+    sessions.deliver([(message["method"], message.get("params"))])
+    kept = [update["sessionUpdate"] for update in ear.heard], [method for method, _ in ear.extensions]
+    assert kept == (case["kept"], case["beside"])
+    for update in ear.heard:
+        (action,) = map_update(update, empty_chat("x"), "t1", 1)
+        assert action.part.payload == update  # type: ignore[attr-defined]

@@ -1,0 +1,64 @@
+"""A host of its own for each test, and sessions with scripted agents in it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from agentnb.agent.catalog import custom
+from agentnb.api.session import Session
+from agentnb.host import Host
+from agentnb.state import ActionOrigin
+from tests.unit.api.conftest import AGENTS, PATIENCE
+
+CLIENT = ActionOrigin(client_id="page", client_seq=1)
+Open = Callable[..., Session]
+
+
+@pytest.fixture
+def host() -> Iterator[Host]:
+    """A host of its own, stopped afterwards with its agents."""
+    host = Host()
+    yield host
+    host.close()
+
+
+@pytest.fixture
+def attended(host: Host) -> Host:
+    """That host, with somebody there to answer."""
+    host.attached = lambda: True
+    return host
+
+
+@pytest.fixture
+def open_session(host: Host, tmp_path: Path) -> Open:
+    """Open a session with the scripted agent of a name; `args` are its words, `spec` changes its description."""
+
+    def begin(script: str, *args: str, spec: dict[str, Any] | None = None, **options: Any) -> Session:
+        described = custom([sys.executable, str(AGENTS / f"{script}.py"), *args], name=script)
+        described = replace(described, **(spec or {}))
+        return Session(host.loop.call(lambda: host.open(described, cwd=tmp_path, **options)))
+
+    return begin
+
+
+def until(session: Session, condition: Callable[[], Any], patience: float = PATIENCE) -> None:
+    """Wait, change by change, until *condition* holds."""
+    conversation, done = session._conversation, Event()
+
+    def look() -> None:
+        if condition():
+            done.set()
+
+    unwatch = conversation.host.loop.call(conversation.watch, look)
+    try:
+        conversation.host.loop.call(look)
+        assert done.wait(patience), "it never came to that"
+    finally:
+        conversation.host.loop.call(unwatch)

@@ -1,0 +1,177 @@
+"""Agents that die or hang at each step, and agents that do what no agent should."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+
+import psutil
+import pytest
+
+from agentnb.api.session import Session
+from agentnb.errors import AgentError
+from agentnb.host import Host
+from agentnb.host.intents import carry_out
+from agentnb.state import ChatToolCallConfirmed, ToolCallPendingConfirmationState, ToolCallResponsePart, XModeChanged
+from tests.unit.api.conftest import PATIENCE
+from tests.unit.host.conftest import CLIENT, Open, until
+
+SHORT = {"initialize_timeout": 0.5}
+
+
+def ready(session: Session) -> str:
+    """What comes of starting the agent: nothing, or what is said."""
+    try:
+        session._conversation.host.loop.submit(session._conversation.ready()).result(PATIENCE)
+    except AgentError as error:
+        return str(error)
+    return ""
+
+
+def pending(session: Session) -> list[str]:
+    """The tool calls that wait for an answer."""
+    active = session.chat.active_turn
+    parts = active.response_parts if active is not None else ()
+    calls = [part.tool_call for part in parts if isinstance(part, ToolCallResponsePart)]
+    return [call.tool_call_id for call in calls if isinstance(call, ToolCallPendingConfirmationState)]
+
+
+@pytest.mark.parametrize(
+    ("step", "said"),
+    [
+        ("start", r"fails ended with status 9 while it was being started.*could not go on at start"),
+        ("initialize", r"fails ended with status 9 while it was being started.*could not go on at initialize"),
+        ("session/new", r"fails ended with status 9 unexpectedly.*could not go on at session/new"),
+        ("session/prompt", r"fails ended with status 9 unexpectedly.*could not go on at session/prompt"),
+        ("turn", r"fails ended with status 9 unexpectedly.*could not go on at turn"),
+        ("question", r"fails ended with status 9 unexpectedly.*could not go on at question"),
+    ],
+)
+def test_an_agent_that_dies_at_a_step_fails_the_turn_with_its_last_words(
+    attended: Host, open_session: Open, step: str, said: str
+) -> None:
+    """The turn ends, and no question stays open."""
+    session = open_session("fails", "dies", step)
+    turn = session.prompt("go").wait(PATIENCE)
+    assert turn.error is not None
+    assert re.search(said, turn.error.message, re.DOTALL)
+    assert pending(session) == []
+    assert {call.status for call in turn.tool_calls} <= {"cancelled"}
+
+
+@pytest.mark.parametrize(
+    ("step", "said"),
+    [
+        ("start", r"did not answer within 0.5 s of being started"),
+        ("initialize", r"did not answer within 0.5 s of being started"),
+        ("session/new", r"did not answer session/new within 0.5 s"),
+    ],
+)
+def test_an_agent_that_hangs_before_the_prompt_is_given_up_in_time(open_session: Open, step: str, said: str) -> None:
+    """The turn fails, saying what was waited for."""
+    turn = open_session("fails", "hangs", step, spec=SHORT).prompt("go").wait(PATIENCE)
+    assert turn.error is not None
+    assert said in turn.error.message.replace("\n", " ")
+
+
+@pytest.mark.parametrize("step", ["session/prompt", "turn", "question"])
+def test_an_agent_that_hangs_in_a_turn_is_cancelled_and_replaced(attended: Host, open_session: Open, step: str) -> None:
+    """The user's cancel ends the turn at once; the agent is ended before the next prompt."""
+    session = open_session("fails", "hangs", step)
+    session._conversation.turns.cancel_grace = 0.2
+    turn = session.prompt("go")
+    until(session, lambda: not session._conversation.turns.settled)
+    first = session._conversation.agent
+    turn.cancel()
+    assert turn.wait(PATIENCE).state == "cancelled"
+    session.prompt("again")
+    until(session, lambda: session._conversation.agent not in (None, first))
+
+
+@pytest.mark.parametrize("how", ["dies", "hangs"])
+def test_an_agent_that_fails_when_it_hears_of_a_cancel_holds_up_nothing(
+    attended: Host, open_session: Open, how: str
+) -> None:
+    """The turn is cancelled, the open question too."""
+    session = open_session("fails", how, "cancel")
+    session._conversation.turns.cancel_grace = 0.2
+    turn = session.prompt("go")
+    until(session, lambda: pending(session))
+    turn.cancel()
+    assert turn.wait(PATIENCE).state == "cancelled"
+    assert [call.status for call in turn.tool_calls] == ["cancelled"]
+
+
+@pytest.mark.parametrize(("how", "said"), [("dies", "unexpectedly"), ("hangs", "did not answer session/set_mode")])
+def test_a_mode_that_the_agent_never_takes_is_refused_to_the_page(
+    host: Host, open_session: Open, how: str, said: str
+) -> None:
+    """The state stays as it was; the client that asked is told why."""
+    session = open_session("fails", how, "session/set_mode", spec=SHORT)
+    assert ready(session) == ""
+    refused: list[str] = []
+    host.loop.call(host.listen, lambda _, envelope: refused.append(envelope.rejection_reason or ""))
+    chosen = XModeChanged(mode_id="b")
+    host.loop.call(carry_out, host, session._conversation.session.uri, chosen, CLIENT)
+    session._conversation.host.loop.submit(_quiet(refused)).result(PATIENCE)
+    assert said in " ".join(refused)
+    assert session.state.modes is not None
+    assert session.state.modes.current_mode_id == "a"
+
+
+async def _quiet(refused: list[str]) -> None:
+    while not any(refused):  # noqa: ASYNC110 - the only sign is the envelope itself
+        await asyncio.sleep(0.01)
+
+
+def test_closing_an_agent_that_hangs_at_it_is_bounded(open_session: Open) -> None:
+    """The session is closed, the process gone."""
+    session = open_session("fails", "hangs", "session/close")
+    assert ready(session) == ""
+    agent = session._conversation.agent
+    assert agent is not None
+    process = psutil.Process(agent.pid)
+    session.close(timeout=PATIENCE)
+    assert not process.is_running()
+
+
+def test_two_permissions_at_once_with_odd_ids_are_answered_each_with_its_own(
+    attended: Host, open_session: Open
+) -> None:
+    """Ids that are text and number, one used twice; lines that are no message; a prompt answered twice."""
+    session = open_session("odd_ids")
+    turn = session.prompt("go")
+
+    until(session, lambda: len(pending(session)) == 3)
+    for call_id in ("c3", "c1", "c2"):
+        option = "no" if call_id == "c2" else "yes"
+        answer = ChatToolCallConfirmed(
+            turn_id=turn.id, tool_call_id=call_id, approved=option == "yes", selected_option_id=option
+        )
+        attended.loop.call(carry_out, attended, session._conversation.chat.uri, answer, CLIENT)
+    assert turn.wait(PATIENCE).text == "2=no one=yes one=yes"
+    assert turn.stop_reason == "end_turn"
+    assert session._conversation.agent is not None
+    assert session._conversation.agent.stray >= 3
+
+
+def test_an_agent_that_answers_a_cancel_late_keeps_its_last_words_in_their_turn(open_session: Open) -> None:
+    """The turn stays cancelled, the words are in it, the next prompt is as usual."""
+    session = open_session("answers_late")
+    turn = session.prompt("go")
+    next(iter(turn))
+    turn.cancel()
+    until(session, lambda: session._conversation.turns.settled)
+    assert (turn.state, turn.text, [call.id for call in turn.tool_calls]) == (
+        "cancelled",
+        "before after more",
+        ["late"],
+    )
+
+
+@pytest.mark.parametrize(("script", "prompt", "length"), [("flood", "20000", 100_000), ("long_line", "64", 64 << 20)])
+def test_a_flood_and_a_line_of_64_mib_reach_the_state_whole(
+    open_session: Open, script: str, prompt: str, length: int
+) -> None:
+    """Through the whole host, not only the connection."""
+    assert len(open_session(script).prompt(prompt).wait(2 * PATIENCE).text) == length

@@ -1,0 +1,209 @@
+"""What the agent asks the user: shown, answered from a page or from Python, cancelled, declined where nobody is."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from agentnb.api.session import Session
+from agentnb.errors import UsageError
+from agentnb.host import Host
+from agentnb.host.intents import Rejected, carry_out
+from agentnb.state import (
+    ChatInputAnswerChanged,
+    ChatInputCompleted,
+    ChatInputDraft,
+    ChatInputSelectedAnswerValue,
+    RawResponsePart,
+)
+from tests.unit.api.conftest import PATIENCE
+from tests.unit.host.conftest import CLIENT, Open, until
+
+FORM = {
+    "mode": "form",
+    "requestedSchema": {
+        "type": "object",
+        "properties": {
+            "way": {"type": "string", "title": "Way", "enum": ["fast", "safe"], "default": "safe"},
+            "name": {"type": "string", "minLength": 2},
+            "depth": {"type": "integer", "minimum": 1, "maximum": 9},
+            "share": {"type": "number"},
+            "sure": {"type": "boolean"},
+            "parts": {
+                "type": "array",
+                "items": {"anyOf": [{"const": "a", "title": "A"}, {"const": "b", "title": "B"}]},
+            },
+        },
+        "required": ["way"],
+    },
+}
+URL = {"mode": "url", "elicitationId": "e1", "url": "https://example.org/in?x=1"}
+
+
+def asked(session: Session, *params: dict[str, Any]) -> Any:
+    """The turn in which the agent asks, once the first question is open."""
+    turn = session.prompt(json.dumps(params))
+    until(session, lambda: session.questions)
+    return turn
+
+
+def test_a_form_is_filled_in_from_python(attended: Host, open_session: Open) -> None:
+    """Every kind of question; the agent gets the values under their names."""
+    session = open_session("asks_user")
+    turn = asked(session, FORM)
+    request = session.questions[0]
+    assert [type(question).__struct_config__.tag for question in request.questions or ()] == [
+        "single-select",
+        "text",
+        "integer",
+        "number",
+        "boolean",
+        "multi-select",
+    ]
+    values = {"way": "fast", "name": "Ada", "depth": 3, "share": 0.5, "sure": True, "parts": ["a", "b"]}
+    session.answer(request.id, values)
+    assert json.loads(turn.wait(PATIENCE).text) == {"action": "accept", "content": values}
+    assert session.questions == ()
+
+
+def test_a_page_drafts_and_then_answers(attended: Host, open_session: Open) -> None:
+    """Drafts are kept in the state; the answer that names none takes them."""
+    session = open_session("asks_user")
+    turn = asked(session, FORM)
+    request, chat = session.questions[0], session._conversation.chat.uri
+    draft = ChatInputDraft(value=ChatInputSelectedAnswerValue(value="safe"))
+    changed = ChatInputAnswerChanged(request_id=request.id, question_id="way", answer=draft)
+    attended.loop.call(carry_out, attended, chat, changed, CLIENT)
+    assert (session.questions[0].answers or {})["way"] == draft
+    done = ChatInputCompleted(request_id=request.id, response="accept")
+    attended.loop.call(carry_out, attended, chat, done, CLIENT)
+    assert json.loads(turn.wait(PATIENCE).text) == {"action": "accept", "content": {"way": "safe"}}
+    with pytest.raises(Rejected, match="answered before"):
+        attended.loop.call(carry_out, attended, chat, done, CLIENT)
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({}, "'Way' must be answered"),
+        ({"way": "slow"}, "'Way' must be one of the choices"),
+        ({"way": "fast", "name": "A"}, "'name' must be at least 2 long"),
+        ({"way": "fast", "depth": 10}, "'depth' must be at most 9"),
+        ({"way": "fast", "depth": 1.5}, "'depth' must be a whole number"),
+        ({"way": "fast", "parts": ["c"]}, "'parts' must be some of the choices"),
+        ({"colour": "red"}, "'colour' was not asked"),
+    ],
+)
+def test_an_answer_that_does_not_fit_is_refused_and_the_question_stays(
+    attended: Host, open_session: Open, values: dict[str, Any], said: str
+) -> None:
+    """With what is wrong."""
+    session = open_session("asks_user")
+    turn = asked(session, FORM)
+    with pytest.raises(UsageError, match=said):
+        session.answer(session.questions[0].id, values)
+    session.answer(session.questions[0].id, response="decline")
+    assert json.loads(turn.wait(PATIENCE).text) == {"action": "decline"}
+
+
+def test_a_page_to_visit_is_accepted_or_done_elsewhere(attended: Host, open_session: Open) -> None:
+    """`elicitation/complete` closes the question that is still open."""
+    session = open_session("asks_user")
+    turn = asked(session, URL)
+    assert session.questions[0].url == URL["url"]
+    session.answer(session.questions[0].id)
+    assert json.loads(turn.wait(PATIENCE).text) == {"action": "accept"}
+    done = session.prompt(json.dumps([{**URL, "_then": "complete"}])).wait(PATIENCE)
+    assert json.loads(done.text) == {"action": "accept"}
+
+
+def test_a_question_taken_back_closes(attended: Host, open_session: Open) -> None:
+    """`$/cancel_request`: nobody needs to answer any more."""
+    session = open_session("asks_user")
+    turn = session.prompt(json.dumps([{**FORM, "_then": "take back"}])).wait(PATIENCE)
+    assert json.loads(turn.text)["code"] == -32800
+    assert session.questions == ()
+
+
+def test_cancelling_the_turn_cancels_its_questions(attended: Host, open_session: Open) -> None:
+    """The agent hears `cancel` behind `session/cancel`."""
+    session = open_session("asks_user")
+    turn = asked(session, FORM)
+    turn.cancel()
+    until(session, lambda: session._conversation.turns.settled)
+    assert (json.loads(turn.text), session.questions) == ({"action": "cancel"}, ())
+
+
+def test_where_nobody_is_there_the_agent_is_told_no_and_the_transcript_why(open_session: Open) -> None:
+    """Nothing waits for ever."""
+    session = open_session("asks_user")
+    turn = session.prompt(json.dumps([FORM])).wait(PATIENCE)
+    assert json.loads(turn.text) == {"action": "decline"}
+    assert turn.snapshot is not None
+    assert "Nobody is there to answer" in str(turn.snapshot.response_parts[0])
+
+
+def test_a_question_of_a_kind_that_we_do_not_know_is_refused_and_kept_raw(attended: Host, open_session: Open) -> None:
+    """The agent learns the mode; the user sees what was asked."""
+    session = open_session("asks_user")
+    turn = session.prompt(json.dumps([{"mode": "song", "melody": "la"}])).wait(PATIENCE)
+    assert json.loads(turn.text)["code"] == -32602
+    assert turn.snapshot is not None
+    (raw,) = [part for part in turn.snapshot.response_parts if isinstance(part, RawResponsePart)]
+    assert (raw.name, raw.payload["melody"]) == ("elicitation/create", "la")
+
+
+def login(session: Session, way: str) -> None:
+    until(session, lambda: session.questions)
+    session.answer(session.questions[0].id, {"way": way})
+
+
+@pytest.mark.parametrize("when", ["session", "prompt"])
+def test_after_a_login_the_agent_is_asked_once_more(attended: Host, open_session: Open, when: str) -> None:
+    """The user chooses among the agent's ways; a terminal login shows what to type."""
+    session = open_session("wants_login", when)
+    turn = session.prompt("hi")
+    until(session, lambda: session.questions)
+    (question,) = session.questions[0].questions or ()
+    options = {option.id: option.description for option in getattr(question, "options", ())}
+    assert list(options) == ["browser", "shell", "key"]
+    assert "--login` in a terminal" in str(options["shell"])
+    assert "Set SCRIPTED_KEY" in str(options["key"])
+    login(session, "browser")
+    assert turn.wait(PATIENCE).text == "welcome"
+
+
+@pytest.mark.parametrize("when", ["session", "prompt"])
+def test_a_login_that_did_not_help_fails_the_turn_instead_of_asking_for_ever(
+    attended: Host, open_session: Open, when: str
+) -> None:
+    """Once."""
+    session = open_session("wants_login", when, "never")
+    turn = session.prompt("hi")
+    login(session, "browser")
+    assert turn.wait(PATIENCE).error is not None
+    assert session.questions == ()
+
+
+def test_a_login_by_environment_says_what_to_set(attended: Host, open_session: Open) -> None:
+    """We never ask for a key: it would be in the state."""
+    session = open_session("wants_login", "session")
+    turn = session.prompt("hi")
+    login(session, "key")
+    assert turn.wait(PATIENCE).error is not None
+    assert "wants SCRIPTED_KEY in its environment" in str(turn.error)
+
+
+def test_without_anybody_a_login_fails_with_every_way_and_python_can_do_it(open_session: Open) -> None:
+    """``session.login()`` names the ways, takes one, and the next prompt goes through."""
+    session = open_session("wants_login", "session")
+    turn = session.prompt("hi").wait(PATIENCE)
+    assert "It offers: Browser; Shell (type `" in str(turn.error)
+    with pytest.raises(UsageError, match="'browser', 'shell', 'key'"):
+        session.login(timeout=PATIENCE)
+    with pytest.raises(UsageError, match="--login` in a terminal"):
+        session.login("shell", timeout=PATIENCE)
+    session.login("browser", timeout=PATIENCE)
+    assert session.prompt("hi").wait(PATIENCE).text == "welcome"

@@ -1,0 +1,188 @@
+"""The agent's process: shared, warmed, restarted ever more slowly, its session taken up again."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+from agentnb.agent.catalog import custom
+from agentnb.api.session import Session
+from agentnb.errors import AgentError
+from agentnb.host import Host
+from agentnb.host.backoff import Backoff
+from agentnb.host.pool import AgentPool
+from agentnb.state import SystemNotificationResponsePart
+from tests.unit.api.conftest import AGENTS, PATIENCE
+from tests.unit.host.conftest import Open, until
+
+FORGOTTEN = "does not remember what was said before"
+
+
+def process_state(session: Session) -> str:
+    process = session.state.agent_process
+    return process.state if process is not None else ""
+
+
+def notices(session: Session) -> str:
+    """Everything that the system said in the last turn."""
+    snapshot = session.turns[-1].snapshot
+    parts = snapshot.response_parts if snapshot is not None else ()
+    return " ".join(str(part.content) for part in parts if isinstance(part, SystemNotificationResponsePart))
+
+
+@pytest.mark.parametrize(
+    ("ways", "outcome"), [(["resume"], "resumed"), (["load"], "loaded"), (["load", "resume"], "resumed")]
+)
+def test_after_a_crash_the_session_is_taken_up_where_the_agent_can(
+    open_session: Open, ways: list[str], outcome: str
+) -> None:
+    """It remembers; nothing is shown twice; nobody is told that it has forgotten."""
+    session = open_session("remembers", *ways)
+    session.prompt("tulips").wait(PATIENCE)
+    session.prompt("crash").wait(PATIENCE)
+    turn = session.prompt("recall").wait(PATIENCE)
+    assert turn.text == "s1 knows tulips"
+    assert session._conversation.life.outcome == outcome
+    assert [turn.text for turn in session.turns] == ["noted tulips", "", "s1 knows tulips"]
+    assert FORGOTTEN not in notices(session)
+
+
+def test_an_agent_that_cannot_take_up_a_session_is_said_to_have_forgotten(open_session: Open) -> None:
+    """A new session, and a word at the head of the next turn."""
+    session = open_session("remembers")
+    session.prompt("tulips").wait(PATIENCE)
+    session.prompt("crash").wait(PATIENCE)
+    assert session.prompt("recall").wait(PATIENCE).text == "s2 knows nothing"
+    assert FORGOTTEN in notices(session)
+
+
+def test_it_is_started_again_after_a_crash_without_being_asked(open_session: Open) -> None:
+    """The user sees it running before the next prompt."""
+    session = open_session("remembers", "resume")
+    session.prompt("tulips").wait(PATIENCE)
+    session.prompt("crash").wait(PATIENCE)
+    until(session, lambda: process_state(session) == "running")
+    assert session._conversation.session_id == "s1"
+
+
+def test_an_agent_that_keeps_dying_is_left_alone_after_a_few_times(
+    host: Host, open_session: Open, tmp_path: Path
+) -> None:
+    """Not a tight loop: it waits ever longer, then for a prompt."""
+    host.agents.backoff = lambda: Backoff(first=0.01, cap=0.05, tries=3)
+    session = open_session("fails", "dies", "session/new")
+    history = host.loop.call(host.agents.history, session._conversation)
+    for _ in range(2):
+        assert session.prompt("go").wait(PATIENCE).error is not None
+    deaths = history.deaths
+    assert (deaths, process_state(session)) == (2, "failed")
+    assert session.prompt("go").wait(PATIENCE).error is not None
+    assert (history.deaths, history.hopeless, history.seconds) == (3, True, 0.02)
+
+
+def test_a_restart_by_the_user_forgives_and_keeps_transcript_and_queue(open_session: Open) -> None:
+    """What ``%agents restart`` and the button do."""
+    session = open_session("remembers", "load")
+    session.prompt("tulips").wait(PATIENCE)
+    agent = session._conversation.agent
+    session.restart()
+    assert session._conversation.agent is not agent
+    assert session.prompt("recall").wait(PATIENCE).text == "s1 knows tulips"
+    assert [turn.text for turn in session.turns] == ["noted tulips", "s1 knows tulips"]
+
+
+@pytest.mark.parametrize(("ways", "outcome"), [(["load", "resume"], "loaded"), (["resume"], "resumed"), ([], "new")])
+def test_an_old_session_is_reopened_in_an_empty_conversation(open_session: Open, ways: list[str], outcome: str) -> None:
+    """Loaded with its replay where it can be: then the transcript is there."""
+    first = open_session("remembers", *ways)
+    first.prompt("tulips").wait(PATIENCE)
+    first.close()
+    second = open_session("remembers", *ways)
+    conversation = second._conversation
+    assert conversation.host.loop.submit(conversation.reopen("s1")).result(PATIENCE) == outcome
+    shown = [(turn.message.text, second.turns[at].text) for at, turn in enumerate(second.chat.turns)]
+    assert shown == ([("tulips", "noted tulips")] if outcome == "loaded" else [])
+    second.prompt("recall").wait(PATIENCE)
+    knows = "s2 knows nothing" if outcome == "new" else "s1 knows tulips"
+    assert second.turns[-1].text == knows
+    assert (FORGOTTEN in notices(second)) == (outcome == "new")
+
+
+def test_a_session_that_the_agent_no_longer_knows_is_opened_anew_and_said(open_session: Open) -> None:
+    """It refused both ways."""
+    session = open_session("remembers", "load", "resume")
+    conversation = session._conversation
+    assert conversation.host.loop.submit(conversation.reopen("s77")).result(PATIENCE) == "new"
+    session.prompt("recall").wait(PATIENCE)
+    assert FORGOTTEN in notices(session)
+
+
+def test_what_a_replay_says_of_the_session_is_kept_though_its_words_are_not(open_session: Open) -> None:
+    """Commands come with the replay of a loaded session."""
+    session = open_session("remembers", "load")
+    session.prompt("tulips").wait(PATIENCE)
+    session.restart()
+    assert [command.name for command in session.state.commands or ()] == ["recall"]
+
+
+def test_a_warm_agent_is_the_one_that_the_next_session_uses(host: Host, open_session: Open, tmp_path: Path) -> None:
+    """And it ends with that session as any other."""
+    spec = custom([sys.executable, str(AGENTS / "echo.py")], name="echo")
+    warm = host.loop.submit(host.agents.warm(spec, tmp_path, {})).result(PATIENCE)
+    session = open_session("echo")
+    session.prompt("hi").wait(PATIENCE)
+    assert session._conversation.agent is warm
+    process = psutil.Process(warm.pid)
+    session.close()
+    assert not process.is_running()
+
+
+def test_a_warm_agent_that_nobody_uses_is_stopped(host: Host, tmp_path: Path) -> None:
+    """After its time."""
+    pool = AgentPool(host.loop, warm_seconds=0.05)
+    spec = custom([sys.executable, str(AGENTS / "echo.py")], name="echo")
+    warm = host.loop.submit(pool.warm(spec, tmp_path, {})).result(PATIENCE)
+    host.loop.submit(warm.wait_closed()).result(PATIENCE)
+    assert warm.closed
+
+
+def test_mcp_servers_and_folders_go_to_agents_that_can_have_them(open_session: Open, tmp_path: Path) -> None:
+    """What an agent cannot reach is left out and said, without its address's secrets."""
+    from agentnb.agent.mcp import mcp_servers
+
+    servers = mcp_servers({"docs": {"url": "https://x.test/?key=secret"}, "files": {"command": "mcp-files"}})
+    session = open_session("echo", mcp_servers=servers, directories=(tmp_path,))
+    session.prompt("hi").wait(PATIENCE)
+    assert "cannot reach these MCP servers: docs." in notices(session)
+    assert "takes no further folders" in notices(session)
+    assert "secret" not in notices(session)
+
+
+@pytest.mark.parametrize("how", ["dies", "hangs"])
+def test_an_agent_that_fails_over_an_old_session_gets_a_new_one_in_the_end(open_session: Open, how: str) -> None:
+    """Twice it is tried; then an agent that has forgotten is better than none."""
+    session = open_session("fails", how, "session/load", spec={"initialize_timeout": 0.5})
+    conversation = session._conversation
+    conversation.host.agents.backoff = lambda: Backoff(first=0.01, cap=0.01, tries=1)
+    conversation.host.loop.submit(conversation.ready()).result(PATIENCE)
+    for _ in range(2):
+        with pytest.raises(AgentError):
+            session.restart(PATIENCE)
+    session.restart(PATIENCE)
+    assert (conversation.life.outcome, process_state(session)) == ("new", "running")
+    process = session.state.agent_process
+    assert process is not None
+    assert FORGOTTEN in str(process.message)
+
+
+def test_a_restart_ends_an_agent_that_hangs_while_it_opens_a_session(open_session: Open) -> None:
+    """Even though no session ever came of it."""
+    session = open_session("fails", "hangs", "session/new", spec={"initialize_timeout": 0.5})
+    pool = session._conversation.host.agents
+    for _ in range(2):
+        with pytest.raises(AgentError, match="did not answer session/new"):
+            session.restart(PATIENCE)
+    assert len(pool._alive) == 1

@@ -1,0 +1,392 @@
+"""Questions on the host: who is asked, what an answer opens and for how long, what is written down."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentnb.agent.catalog import custom
+from agentnb.api.session import Session
+from agentnb.api.turn import Turn
+from agentnb.host import Host
+from agentnb.host.intents import Rejected, carry_out
+from agentnb.host.policy import HEADLESS, HostPolicy
+from agentnb.policy import AuditLog, Mode, PolicyFiles, Record
+from agentnb.state import (
+    ActionOrigin,
+    ChatToolCallConfirmed,
+    SystemNotificationResponsePart,
+    ToolCallPendingConfirmationState,
+    ToolCallResponsePart,
+    ToolDiffContent,
+)
+from tests.unit.api.conftest import AGENTS, PATIENCE
+
+OPTIONS = [
+    {"optionId": "yes", "name": "Yes", "kind": "allow_once"},
+    {"optionId": "ever", "name": "Ever", "kind": "allow_always"},
+    {"optionId": "no", "name": "No", "kind": "reject_once"},
+]
+
+
+@pytest.fixture
+def environment() -> dict[str, str]:
+    """The variables that count."""
+    return {}
+
+
+@pytest.fixture
+def host(tmp_path: Path, environment: dict[str, str]) -> Iterator[Host]:
+    """A host of its own with somebody there to be asked, and with policy files of its own."""
+    files, log = PolicyFiles(tmp_path / "config/policy.toml"), AuditLog(tmp_path / "data/audit.jsonl")
+    host = Host(policy=HostPolicy(files, log, environment))
+    host.attached = lambda: True
+    yield host
+    host.close()
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    """The workspace."""
+    (tmp_path / "work").mkdir()
+    return tmp_path / "work"
+
+
+class Talk:
+    """A session with the agent that asks all at once, and the user who answers."""
+
+    def __init__(self, host: Host, work: Path, mode: Mode = "ask", name: str = "asker") -> None:
+        spec = custom([sys.executable, str(AGENTS / "asks_many.py")], name=name)
+        self.host = host
+        self.conversation = host.loop.call(lambda: host.open(spec, cwd=work, mode=mode))
+        self.session = Session(self.conversation)
+
+    def prompt(self, *requests: Any) -> Turn:
+        return self.session.prompt(json.dumps(requests))
+
+    def done(self, turn: Turn) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in turn.wait(PATIENCE).text.splitlines()]
+
+    @property
+    def open(self) -> list[ToolCallPendingConfirmationState]:
+        turn = self.session.chat.active_turn
+        calls = (
+            [part.tool_call for part in turn.response_parts if isinstance(part, ToolCallResponsePart)] if turn else []
+        )
+        return [call for call in calls if isinstance(call, ToolCallPendingConfirmationState)]
+
+    def questions(self, count: int = 1) -> list[ToolCallPendingConfirmationState]:
+        """Wait until *count* questions are open."""
+        found: list[ToolCallPendingConfirmationState] = self._wait(
+            lambda: self.open if len(self.open) == count else None
+        )
+        return found
+
+    def _wait(self, find: Callable[[], Any]) -> Any:
+        async def wait() -> Any:
+            changed = asyncio.Event()
+            stop = self.conversation.watch(changed.set)
+            try:
+                while (found := find()) is None:
+                    await asyncio.wait_for(changed.wait(), PATIENCE)
+                    changed.clear()
+                return found
+            finally:
+                stop()
+
+        return self.host.loop.submit(wait()).result(PATIENCE)
+
+    def answer(self, call: ToolCallPendingConfirmationState, option: str, edited: str | None = None) -> None:
+        turn = self.session.chat.active_turn
+        assert turn is not None
+        action = ChatToolCallConfirmed(
+            turn_id=turn.id,
+            tool_call_id=call.tool_call_id,
+            approved=True,
+            selected_option_id=option,
+            edited_tool_input=edited,
+        )
+        self.host.loop.call(
+            lambda: carry_out(self.host, self.conversation.chat.uri, action, ActionOrigin(client_id="c", client_seq=1))
+        )
+
+    @property
+    def log(self) -> list[Record]:
+        return [*self.host.policy.audit.records]
+
+
+def write(path: Path, content: str = "new\n") -> list[Any]:
+    return ["fs/write_text_file", {"path": str(path), "content": content}]
+
+
+def run(command: str) -> list[Any]:
+    return ["terminal/create", {"command": command}]
+
+
+def permission(call_id: str, **call: Any) -> list[Any]:
+    return ["session/request_permission", {"toolCall": {"toolCallId": call_id, **call}, "options": OPTIONS}]
+
+
+def ids(call: ToolCallPendingConfirmationState) -> list[str]:
+    return [option.id for option in call.options or ()]
+
+
+def user_policy(tmp_path: Path, text: str) -> None:
+    (tmp_path / "config").mkdir(exist_ok=True)
+    (tmp_path / "config/policy.toml").write_text(text)
+
+
+def test_a_card_shows_the_change_the_danger_and_the_wider_answers(host: Host, work: Path) -> None:
+    """Ours apart from the card's own, by ids that no agent uses."""
+    (work / "a.txt").write_text("old\n")
+    talk = Talk(host, work)
+    turn = talk.prompt(write(work / "a.txt"))
+    (call,) = talk.questions()
+    assert ids(call) == ["allow", "reject", "agentnb:turn", "agentnb:session", "agentnb:always"]
+    assert [option.group for option in call.options or ()] == [None, None, 1, 1, 1]
+    assert call.risk is not None
+    assert (call.risk.severity, call.risk.like, bool(call.risk.reason)) == ("medium", "edits", True)
+    assert call.details is not None
+    assert call.details.content == (ToolDiffContent(path=str(work / "a.txt"), old_text="old\n", new_text="new\n"),)
+    talk.answer(call, "allow")
+    assert (talk.done(turn), (work / "a.txt").read_text()) == ([{}], "new\n")
+
+
+@pytest.mark.parametrize(("scope", "same_turn", "next_turn"), [("turn", 1, 1), ("session", 1, 0), ("always", 1, 0)])
+def test_a_wider_answer_holds_as_long_as_it_says(
+    host: Host, work: Path, scope: str, same_turn: int, next_turn: int
+) -> None:
+    """What else is open and alike is answered with it; a turn's answer ends with the turn."""
+    talk = Talk(host, work)
+    turn = talk.prompt(write(work / "a"), write(work / "b"), run("ls"))
+    first = next(call for call in talk.questions(3) if call.tool_name == "edit")
+    talk.answer(first, f"agentnb:{scope}")
+    (command,) = talk.questions(1)
+    talk.answer(command, "reject")
+    answers = talk.done(turn)
+    assert (answers[:2], answers[2]["code"]) == ([{}, {}], -32001)
+    again = talk.prompt(write(work / "c"))
+    for call in talk.questions(next_turn) if next_turn else []:
+        talk.answer(call, "reject")
+    assert ("code" in talk.done(again)[0]) == bool(next_turn)
+
+
+def test_always_is_kept_for_other_sessions_in_the_users_file(host: Host, work: Path, tmp_path: Path) -> None:
+    """Of the same agent."""
+    talk = Talk(host, work)
+    turn = talk.prompt(write(work / "a"))
+    talk.answer(talk.questions()[0], "agentnb:always")
+    talk.done(turn)
+    assert 'action = "allow"\nagent = ["asker"]\ntool = ["edit"]' in (tmp_path / "config/policy.toml").read_text()
+    assert Talk(host, work).prompt(write(work / "b")).wait(PATIENCE).text == "{}\n"
+    other = Talk(host, work, name="other")
+    turn = other.prompt(write(work / "c"))
+    other.answer(other.questions()[0], "reject")
+    assert other.done(turn)[0]["code"] == -32001
+
+
+def test_always_into_a_file_that_cannot_take_it_holds_for_the_session_and_says_so(
+    host: Host, work: Path, tmp_path: Path
+) -> None:
+    """The user's file is not touched."""
+    user_policy(tmp_path, "rule = [{action = 'ask', tool = 'fetch'}]\n")
+    talk = Talk(host, work)
+    turn = talk.prompt(write(work / "a"))
+    talk.answer(talk.questions()[0], "agentnb:always")
+    talk.done(turn)
+    assert turn.snapshot is not None
+    said = [part.content for part in turn.snapshot.response_parts if isinstance(part, SystemNotificationResponsePart)]
+    assert "holds for this session" in str(said)
+    assert talk.done(talk.prompt(write(work / "b"))) == [{}]
+
+
+def test_the_agents_own_options_come_first_and_it_is_told_one_of_them(host: Host, work: Path) -> None:
+    """The one of least reach, whatever the scope of ours."""
+    talk = Talk(host, work)
+    turn = talk.prompt(permission("c1", title="`git status`", kind="execute", rawInput={"command": "git status"}))
+    (call,) = talk.questions()
+    assert ids(call) == ["yes", "ever", "no", "agentnb:turn", "agentnb:session", "agentnb:always"]
+    assert call.risk is not None
+    assert call.risk.like == "`git status`"
+    talk.answer(call, "agentnb:session")
+    assert talk.done(turn) == [{"outcome": {"outcome": "selected", "optionId": "yes"}}]
+
+
+def test_an_agent_whose_ids_look_like_ours_gets_no_wider_answers(host: Host, work: Path) -> None:
+    """Or a click could mean two things."""
+    talk = Talk(host, work)
+    options = [{"optionId": "agentnb:turn", "name": "Mine", "kind": "allow_once"}]
+    turn = talk.prompt(
+        ["session/request_permission", {"toolCall": {"toolCallId": "c", "kind": "fetch"}, "options": options}]
+    )
+    (call,) = talk.questions()
+    assert ids(call) == ["agentnb:turn"]
+    talk.answer(call, "agentnb:turn")
+    talk.done(turn)
+    assert talk.conversation.permissions.grants == ()
+
+
+def test_a_command_that_the_user_changed_is_the_one_that_runs(host: Host, work: Path) -> None:
+    """The agent is told, the log has both."""
+    talk = Talk(host, work)
+    turn = talk.prompt(run("touch first"))
+    (call,) = talk.questions()
+    assert (call.editable, call.tool_input) == (True, "touch first")
+    talk.answer(call, "allow", "touch second && echo done")
+    (answer,) = talk.done(turn)
+    assert answer["_meta"] == {"agentnb": {"editedCommand": "touch second && echo done"}}
+    terminal = talk.session.chat.terminals or ()
+    talk._wait(lambda: True if (talk.session.chat.terminals or ())[0].exit_code is not None else None)
+    assert (terminal[0].command, [path.name for path in work.iterdir()]) == ("touch second && echo done", ["second"])
+    assert (talk.log[-1].what, talk.log[-1].edited) == ("touch first", "touch second && echo done")
+
+
+def test_a_changed_command_that_a_rule_denies_does_not_run(host: Host, work: Path, tmp_path: Path) -> None:
+    """A rule of the user's own, too."""
+    user_policy(tmp_path, "[[rule]]\naction = 'deny'\ncommand = 'touch *'\n")
+    talk = Talk(host, work)
+    turn = talk.prompt(run("ls"))
+    talk.answer(talk.questions()[0], "allow", "touch x")
+    assert "denied by a rule of the user" in talk.done(turn)[0]["message"]
+    assert list(work.iterdir()) == []
+
+
+def test_an_empty_command_is_rejected_and_what_is_not_editable_is_not_edited(host: Host, work: Path) -> None:
+    """The question stays open; a file's content is not the client's to change."""
+    talk = Talk(host, work)
+    turn = talk.prompt(run("true"), write(work / "a"))
+    command, file = sorted(talk.questions(2), key=lambda call: call.tool_name, reverse=True)
+    with pytest.raises(Rejected, match="must not be empty"):
+        talk.answer(command, "allow", " ")
+    talk.answer(command, "reject")
+    talk.answer(file, "allow", "other content")
+    assert (talk.done(turn)[1], (work / "a").read_text()) == ({}, "new\n")
+
+
+def test_an_approved_call_covers_what_was_shown_and_not_what_it_becomes(host: Host, work: Path) -> None:
+    """An agent that changes its call after the answer is asked again."""
+    talk = Talk(host, work)
+    asked = permission("c1", title="List", kind="execute", rawInput={"command": "ls"})
+    turn = talk.prompt(asked)
+    talk.answer(talk.questions()[0], "yes")
+    talk.done(turn)
+    update = {"sessionUpdate": "tool_call_update", "toolCallId": "c1", "rawInput": {"command": "rm -rf x"}}
+
+    def becomes() -> None:
+        talk.conversation.updates([update])
+
+    turn = talk.prompt(permission("c1", title="List", kind="execute", rawInput={"command": "ls"}), run("rm -rf x"))
+    questions = talk.questions(2)
+    host.loop.call(becomes)
+    talk.answer(next(call for call in questions if call.tool_call_id == "c1"), "yes")
+    (left,) = talk.questions(1)
+    assert left.tool_input == "rm -rf x"
+    talk.answer(left, "reject")
+    assert talk.done(turn)[1]["code"] == -32001
+
+
+@pytest.mark.parametrize("request_", [run("rm -rf x"), ["fs/read_text_file", {"path": ".env"}]])
+def test_in_a_session_that_allows_critical_commands_and_secrets_still_ask(
+    host: Host, work: Path, request_: list[Any]
+) -> None:
+    """And are denied where nobody is there."""
+    (work / ".env").write_text("KEY=1")
+    talk = Talk(host, work, "allow")
+    turn = talk.prompt(request_, write(work / "a"))
+    (call,) = talk.questions()
+    talk.answer(call, "reject")
+    assert [answer.get("code") for answer in talk.done(turn)] == [-32001, None]
+    host.attached = lambda: False
+    denied = talk.done(talk.prompt(request_))[0]
+    assert (denied["code"], "no front end is attached" in denied["message"]) == (-32001, True)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [("", "", False), ("allow", "", True), ("", 'headless = "allow"', True), ("deny", 'headless = "allow"', False)],
+)
+def test_with_nobody_there_it_is_no_unless_environment_or_settings_allow(
+    host: Host, work: Path, tmp_path: Path, environment: dict[str, str], row: tuple[str, str, bool]
+) -> None:
+    """The flag is ``permissions="allow"``."""
+    host.attached = lambda: False
+    environment[HEADLESS], config, allowed = row
+    user_policy(tmp_path, config)
+    assert (Talk(host, work).prompt(write(work / "a")).wait(PATIENCE).text == "{}\n") == allowed
+    assert [record.by for record in host.policy.audit.records] == ["mode" if allowed else "nobody"]
+
+
+def test_bypass_is_the_users_to_give_and_never_the_projects(host: Host, work: Path, tmp_path: Path) -> None:
+    """What the repository says of it is passed over, with a warning in the turn, once."""
+    (work / ".agentnb").mkdir()
+    (work / ".agentnb/policy.toml").write_text("[agents.asker]\nbypass = true\n")
+    talk = Talk(host, work)
+    turn = talk.prompt(write(work / "a"))
+    talk.answer(talk.questions()[0], "allow")
+    talk.done(turn)
+    assert turn.snapshot is not None
+    said = [part.content for part in turn.snapshot.response_parts if isinstance(part, SystemNotificationResponsePart)]
+    assert (len(said), "a project may not" in str(said)) == (1, True)
+    user_policy(tmp_path, "[agents.asker]\nbypass = true\n")
+    assert talk.done(talk.prompt(write(work / "b"))) == [{}]
+
+
+def test_a_bad_policy_file_is_said_in_the_turn_and_everything_asks(host: Host, work: Path, tmp_path: Path) -> None:
+    """In a session that allows, too."""
+    user_policy(tmp_path, "[[rule]]\naction = 'alow'\n")
+    talk = Talk(host, work, "allow")
+    turn = talk.prompt(write(work / "a"))
+    talk.answer(talk.questions()[0], "reject")
+    talk.done(turn)
+    assert turn.snapshot is not None
+    said = [part.content for part in turn.snapshot.response_parts if isinstance(part, SystemNotificationResponsePart)]
+    assert "line 2 in rule 1: 'action' is 'alow'. Did you mean 'allow'?" in str(said)
+
+
+def test_a_rule_opens_the_wall_for_files_outside(host: Host, work: Path, tmp_path: Path) -> None:
+    """What it names, by an absolute path."""
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data/a.csv").write_text("1,2\n")
+    read = ["fs/read_text_file", {"path": str(tmp_path / "data/a.csv")}]
+    talk = Talk(host, work)
+    assert "is outside the workspace" in talk.done(talk.prompt(read))[0]["message"]
+    user_policy(tmp_path, f"[[rule]]\naction = 'allow'\ntool = 'read'\npath = '{tmp_path}/data/**'\n")
+    answers = talk.done(talk.prompt(read, write(tmp_path / "data/b.csv")))
+    assert (answers[0], "is outside" in answers[1]["message"]) == ({"content": "1,2\n"}, True)
+
+
+def test_cancelling_answers_every_open_question(host: Host, work: Path) -> None:
+    """As cancelled, and the log says that the turn ended first."""
+    talk = Talk(host, work)
+    turn = talk.prompt(permission("c1", kind="fetch", title="Look"), write(work / "a"))
+    talk.questions(2)
+    turn.cancel()
+    turn.wait(PATIENCE)
+    assert ([record.by for record in talk.log], talk.open, (work / "a").exists()) == (["end", "end"], [], False)
+
+
+def test_every_decision_is_in_the_log(host: Host, work: Path, tmp_path: Path) -> None:
+    """Who, in which session, what, by which rule, with what outcome, for how long, when."""
+    user_policy(tmp_path, "[[rule]]\naction = 'deny'\npath = 'locked/**'\n")
+    (work / "a").write_text("x")
+    talk = Talk(host, work)
+    turn = talk.prompt(["fs/read_text_file", {"path": "a"}], write(work / "locked/b"), write(work / "c"))
+    talk.answer(talk.questions()[0], "agentnb:session")
+    talk.done(turn)
+    lines = [json.loads(line) for line in (tmp_path / "data/audit.jsonl").read_text().splitlines()]
+    found = {(line["door"], line["outcome"], line["by"], line.get("source"), line.get("scope")) for line in lines}
+    assert found == {
+        ("read", "allow", "mode", None, None),
+        ("write", "deny", "rule", "user", None),
+        ("write", "allow", "user", None, "session"),
+    }
+    assert {(line["agent"], line["session"], line["turn"]) for line in lines} == {
+        ("asker", talk.conversation.session.uri, turn.id)
+    }
+    assert all(line["time"].endswith("+00:00") and line["what"] for line in lines)

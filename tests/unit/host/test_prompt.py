@@ -1,0 +1,65 @@
+"""What goes with a prompt: by what the agent can take, with a clear word where it cannot."""
+
+from __future__ import annotations
+
+import base64
+
+import pytest
+
+from agentnb.host.prompt import left_out, prompt_blocks
+from agentnb.state import (
+    Message,
+    MessageEmbeddedResourceAttachment,
+    MessageOrigin,
+    MessageResourceAttachment,
+    SimpleMessageAttachment,
+)
+from tests.unit.api.conftest import PATIENCE
+from tests.unit.host.conftest import Open
+
+DATA = base64.b64encode(b"a,b\n1,2\n").decode()
+
+
+def embedded(mime: str) -> MessageEmbeddedResourceAttachment:
+    return MessageEmbeddedResourceAttachment(label="it", data=DATA, content_type=mime)
+
+
+@pytest.mark.parametrize(
+    ("mime", "capabilities", "kind"),
+    [
+        ("image/png", {"image": True}, "image"),
+        ("audio/wav", {"audio": True}, "audio"),
+        ("image/png", {"embeddedContext": True}, "resource"),
+        ("application/pdf", {"embeddedContext": True}, "resource"),
+        ("image/png", {}, "named"),
+        ("audio/wav", {"image": True}, "named"),
+        ("text/csv", {}, "text"),
+    ],
+)
+def test_an_attachment_is_sent_as_what_the_agent_can_take(mime: str, capabilities: dict[str, bool], kind: str) -> None:
+    """Text at last is text; anything else is named."""
+    message = Message(text="look", origin=MessageOrigin(kind="user"), attachments=(embedded(mime),))
+    blocks = prompt_blocks(message, capabilities)
+    assert blocks[0] == {"type": "text", "text": "look"}
+    assert blocks[1]["type"] == ("text" if kind == "named" else kind)
+    assert left_out(blocks, message) == (["it"] if kind == "named" else [])
+    assert ("a,b\n1,2" in str(blocks[1].get("text"))) == (kind == "text")
+
+
+def test_links_go_to_every_agent_and_context_as_resource_or_text() -> None:
+    """ACP's baseline is text and links."""
+    link = MessageResourceAttachment(label="a.py", uri="file:///w/a.py", content_type="text/x-python")
+    note = SimpleMessageAttachment(label="df", model_representation="3 rows")
+    message = Message(text="look", origin=MessageOrigin(kind="user"), attachments=(link, note))
+    _, linked, plain = prompt_blocks(message, {})
+    assert linked == {"type": "resource_link", "name": "a.py", "uri": "file:///w/a.py", "mimeType": "text/x-python"}
+    assert "3 rows" in plain["text"]
+    assert prompt_blocks(message, {"embeddedContext": True})[2]["resource"]["text"] == "3 rows"
+
+
+def test_the_user_is_told_what_the_agent_could_not_take(open_session: Open) -> None:
+    """In the transcript of that turn."""
+    session = open_session("settings")
+    turn = session.prompt("look", attachments=(embedded("image/png"),)).wait(PATIENCE)
+    assert turn.snapshot is not None
+    assert "cannot take it: it was only told the name." in str(turn.snapshot.response_parts[0])

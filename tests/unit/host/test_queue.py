@@ -1,0 +1,175 @@
+"""Prompts that wait: changed, taken back, put in another order, sent now; words slipped into the running turn."""
+
+from __future__ import annotations
+
+import pytest
+
+from agentnb.api.session import Session
+from agentnb.errors import UsageError
+from agentnb.host import Host
+from agentnb.host.intents import carry_out
+from agentnb.state import (
+    ChatPendingMessageRemoved,
+    ChatPendingMessageSet,
+    Message,
+    MessageOrigin,
+    PendingMessageKind,
+    UserMessageResponsePart,
+    XConfigOptionChosen,
+    XModeChanged,
+)
+from tests.unit.api.conftest import PATIENCE
+from tests.unit.host.conftest import CLIENT, Open, until
+
+USER = MessageOrigin(kind="user")
+
+
+def busy(open_session: Open, script: str = "slow") -> Session:
+    """A session whose first turn has begun."""
+    session = open_session(script)
+    next(iter(session.prompt("first")))
+    return session
+
+
+def test_waiting_prompts_are_edited_reordered_and_taken_back(open_session: Open) -> None:
+    """And the running turn does not notice."""
+    session = busy(open_session)
+    turns = [session.prompt(text) for text in ("a", "b", "c")]
+    session.edit(turns[0], "A")
+    session.reorder([turns[2]])
+    turns[1].cancel()
+    assert session.queue == ("c", "A")
+    assert session.turns[0].state == "running"
+    turns[1].cancel()
+    with pytest.raises(UsageError, match="no longer waits"):
+        session.edit(turns[1], "B")
+    with pytest.raises(UsageError, match="no longer waits"):
+        session.send_now(turns[1])
+
+
+def test_sending_now_cancels_the_running_turn_where_the_agent_takes_nothing_into_it(open_session: Open) -> None:
+    """Because the user asked for that; the others go on waiting."""
+    session = busy(open_session)
+    turns = [session.prompt(text) for text in ("a", "b")]
+    session.send_now(turns[1])
+    assert next(iter(turns[1])) == "thinking"
+    assert (session.turns[0].state, session.queue) == ("cancelled", ("a",))
+
+
+def test_a_second_prompt_never_cancels_the_first(open_session: Open) -> None:
+    """Nor do words for the running turn that the agent cannot take: they are next in the queue."""
+    session = busy(open_session)
+    session.prompt("later")
+    session.steer("sooner")
+    assert (session.turns[0].state, session.queue) == ("running", ("sooner", "later"))
+
+
+def test_words_go_into_the_running_turn_where_the_agent_takes_them(host: Host, open_session: Open) -> None:
+    """From a page too; the turn ends when all is answered, and the words are in the transcript."""
+    session = busy(open_session, "steers")
+    process = session.state.agent_process
+    assert process is not None
+    assert process.steering is True
+    session.steer("more")
+    queued = session.prompt("waits")
+    done = ChatPendingMessageSet(kind=PendingMessageKind.STEERING, id="s1", message=Message(text="done", origin=USER))
+    host.loop.call(carry_out, host, session._conversation.chat.uri, done, CLIENT)
+    turn = session.turns[0].wait(PATIENCE)
+    assert (turn.text, turn.stop_reason) == ("[first][more][done]", "end_turn")
+    assert turn.snapshot is not None
+    said = [part.content for part in turn.snapshot.response_parts if isinstance(part, UserMessageResponsePart)]
+    assert said == ["more", "done"]
+    assert session.chat.steering_message is None
+    until(session, lambda: queued.text == "[waits]")
+
+
+def test_sending_now_slips_a_waiting_prompt_in_where_the_agent_takes_it(open_session: Open) -> None:
+    """Out of the queue, into the turn."""
+    session = busy(open_session, "steers")
+    session.send_now(session.prompt("done"))
+    assert session.turns[0].wait(PATIENCE).text == "[first][done]"
+    assert (session.queue, len(session.turns)) == ((), 1)
+
+
+def test_cancelling_a_steered_turn_ends_it_and_the_queue_goes_on(host: Host, open_session: Open) -> None:
+    """Every prompt that went into it is answered."""
+    session = busy(open_session, "steers")
+    session.steer("more")
+    session.turns[0].cancel()
+    until(session, lambda: session._conversation.turns.settled)
+    assert session.prompt("done").wait(PATIENCE).text == "[done]"
+
+
+def test_a_waiting_prompt_is_taken_back_by_a_page(host: Host, open_session: Open) -> None:
+    """`chat/pendingMessageRemoved`."""
+    session = busy(open_session)
+    turn = session.prompt("a")
+    removed = ChatPendingMessageRemoved(kind=PendingMessageKind.QUEUED, id=turn.id)
+    host.loop.call(carry_out, host, session._conversation.chat.uri, removed, CLIENT)
+    assert (session.queue, turn.state) == ((), "cancelled")
+
+
+def test_silence_is_said_and_ends_with_the_next_word_or_turn(open_session: Open) -> None:
+    """As the session's activity."""
+    session = open_session("slow")
+    session._conversation.turns.silence.seconds = 0.05
+    turn = session.prompt("go")
+
+    def activity() -> str | None:
+        return session.state.summary.activity
+
+    until(session, lambda: activity() == "no word for 0.05 s")
+    until(session, lambda: activity() == "no word for 0.1 s")
+    turn.cancel()
+    until(session, lambda: activity() is None)
+
+
+def test_silence_while_a_question_is_open_is_the_users(host: Host, open_session: Open) -> None:
+    """Nothing is said of it."""
+    host.attached = lambda: True
+    session = open_session("asks_unknown_call")
+    session._conversation.turns.silence.seconds = 0.02
+    said: list[str | None] = []
+    session._conversation.watch(lambda: said.append(session.state.summary.activity))
+    session.prompt("go")
+    until(session, lambda: session._conversation.waits_for_user)
+    host.loop.submit(_later(0.2)).result(PATIENCE)
+    assert set(said) == {None}
+
+
+async def _later(seconds: float) -> None:
+    import asyncio
+
+    await asyncio.sleep(seconds)
+
+
+def test_modes_options_and_usage_are_state_and_can_be_chosen(host: Host, open_session: Open) -> None:
+    """From Python and from a page; what the agent refuses changes nothing."""
+    session = open_session("settings")
+    session.prompt("go").wait(PATIENCE)
+    session.set_mode("code")
+    session.set_option("brave", value=True)
+    uri = session._conversation.session.uri
+    host.loop.call(carry_out, host, uri, XConfigOptionChosen(config_id="effort", value="high"), CLIENT)
+
+    def chosen() -> list[object]:
+        return [option["currentValue"] for option in session.state.config_options or ()]
+
+    until(session, lambda: chosen() == ["high", True])
+    host.loop.call(carry_out, host, uri, XModeChanged(mode_id="broken"), CLIENT)
+    state = session.state
+    assert state.modes is not None
+    assert state.modes.current_mode_id == "code"
+    assert ([command.name for command in state.commands or ()], state.summary.title) == (["web"], "A name")
+    assert state.context_usage is not None
+    assert state.context_usage.cost is not None
+    assert (state.context_usage.used, state.context_usage.cost.amount) == (53000, 0.045)
+    assert (state.meta or {})["extensions"] == [{"method": "_vendor/limits", "params": {"left": 3}}]
+
+
+def test_the_models_of_an_older_agent_are_an_option_like_any_other(open_session: Open) -> None:
+    """`session/set_model` behind it."""
+    session = open_session("settings", "old")
+    session.prompt("go").wait(PATIENCE)
+    session.set_option("model", "m2")
+    until(session, lambda: [option["currentValue"] for option in session.state.config_options or ()] == ["m2"])

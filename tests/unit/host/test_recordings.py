@@ -1,0 +1,234 @@
+"""Recordings of real agents, played again by a process over stdio, through the whole host: what the user sees is it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from concurrent.futures import Future
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import pytest
+
+from agentnb.acp.merge import merge
+from agentnb.agent.catalog import custom
+from agentnb.errors import AgentRefused
+from agentnb.host import Host
+from agentnb.host.conversation import Conversation
+from agentnb.host.intents import carry_out
+from agentnb.state import (
+    ActionOrigin,
+    ChatState,
+    ChatToolCallConfirmed,
+    Message,
+    MessageOrigin,
+    RawResponsePart,
+    ToolCallPendingConfirmationState,
+    XModeChanged,
+    decode,
+    encode,
+)
+from tests.unit.acp.ear import text_of, turns_of
+from tests.unit.api.conftest import AGENTS, PATIENCE
+
+CLIENT = ActionOrigin(client_id="replay", client_seq=1)
+Entry = dict[str, Any]
+
+
+class Tapped(Conversation):
+    """A conversation that remembers every update it was handed."""
+
+    heard: list[Entry]
+
+    def updates(self, updates: list[Entry]) -> None:
+        self.heard += updates
+        super().updates(updates)
+
+
+@pytest.fixture
+def host() -> Iterator[Host]:
+    """A host of its own with somebody to ask, stopped afterwards with its agents."""
+    host = Host()
+    host.attached = lambda: True
+    yield host
+    host.close()
+
+
+def processes(recording: Path) -> list[list[Entry]]:
+    """The entries of each process in *recording*."""
+    parts: list[list[Entry]] = []
+    for line in recording.read_text(encoding="utf-8").splitlines():
+        entry = json.loads(line)
+        if entry["dir"] == "meta" and "spawn" in entry["msg"]:
+            parts.append([])
+        if isinstance(entry["msg"], dict):
+            parts[-1].append(entry)
+    return parts
+
+
+class Driver:
+    """The client's side of one recorded process, through a conversation."""
+
+    def __init__(self, host: Host, entries: list[Entry], recording: Path, number: int, cwd: Path) -> None:
+        self.host = host
+        self.entries = entries
+        spec = custom([sys.executable, str(AGENTS / "replays.py"), str(recording), str(number)], name="replay")
+        self.conversation = host.loop.call(lambda: Tapped(host, spec, tab_id=f"r{number}", cwd=cwd, env={}))
+        self.conversation.heard = []
+        self.refused = False
+        host.loop.call(host.conversations.__setitem__, self.conversation.session.uri, self.conversation)
+
+    def play(self) -> None:
+        asked = {
+            json.dumps(entry["msg"]["id"]): entry["msg"]["params"]["toolCall"]["toolCallId"]
+            for entry in self.entries
+            if entry["msg"].get("method") == "session/request_permission"
+        }
+        for number, entry in enumerate(self.entries):
+            if entry["dir"] == "client->agent":
+                self._step(number, entry["msg"], asked)
+
+    def _step(self, number: int, message: Entry, asked: dict[str, str]) -> None:
+        loop, params = self.host.loop, message.get("params", {})
+        match message.get("method"):
+            case "session/new":
+                loop.submit(self.conversation.ready()).result(PATIENCE)
+            case "session/load":
+                self._load(params["sessionId"], refused=self._is_refused(message["id"]))
+            case "session/prompt":
+                text = "".join(block.get("text", "") for block in params["prompt"])
+                self._until(lambda: self.conversation.chat.state.active_turn is None)
+                said = Message(text=text, origin=MessageOrigin(kind="user"))
+                loop.call(self.conversation.prompt, f"turn-{number}", said)
+            case "session/cancel":
+                self._until(lambda: self._told("_replay/waits"))
+                active = self.conversation.chat.state.active_turn
+                assert active is not None
+                loop.call(self.conversation.turns.cancel, active.id)
+            case "session/set_mode":
+                chosen = XModeChanged(mode_id=params["modeId"])
+                loop.call(carry_out, self.host, self.conversation.session.uri, chosen, CLIENT)
+            case "session/list":
+                agent = self.conversation.agent
+                assert agent is not None
+                self._until(lambda: self.conversation.turns.settled)
+                listed: Future[Entry] = loop.submit(agent.list_sessions())
+                assert listed.result(PATIENCE)["sessions"]
+            case None if json.dumps(message["id"]) in asked and "result" in message:
+                self._answer(asked[json.dumps(message["id"])], message["result"]["outcome"])
+
+    def _load(self, session_id: str, *, refused: bool) -> None:
+        reopened = self.host.loop.submit(self.conversation.reopen(session_id))
+        if not refused:
+            assert reopened.result(PATIENCE) == "loaded"
+            return
+        self.refused = True
+        with pytest.raises(AgentRefused, match="the recording is over"):  # a new session was asked for
+            reopened.result(PATIENCE)
+
+    def _is_refused(self, request: Any) -> bool:
+        told = (entry["msg"] for entry in self.entries if entry["dir"] == "agent->client")
+        return any(message.get("id") == request and "error" in message for message in told)
+
+    def _answer(self, call_id: str, outcome: Entry) -> None:
+        self._until(lambda: self._pending(call_id) is not None)
+        pending = self._pending(call_id)
+        assert pending is not None
+        active = self.conversation.chat.state.active_turn
+        assert active is not None
+        answer = ChatToolCallConfirmed(
+            turn_id=active.id,
+            tool_call_id=pending.tool_call_id,
+            approved=True,
+            selected_option_id=outcome["optionId"],
+        )
+        self.host.loop.call(carry_out, self.host, self.conversation.chat.uri, answer, CLIENT)
+
+    def finish(self) -> None:
+        if not self.refused:
+            self._until(lambda: self._told("_replay/over"))
+        self.host.loop.submit(self.conversation.close()).result(PATIENCE)
+
+    def _pending(self, call_id: str) -> ToolCallPendingConfirmationState | None:
+        call = self.conversation.tool_call(call_id)
+        return call if isinstance(call, ToolCallPendingConfirmationState) else None
+
+    def _told(self, method: str) -> bool:
+        return any(update.get("sessionUpdate") == method for update in self.conversation.heard)
+
+    def _until(self, condition: Any) -> None:
+        """Wait, event by event, until the state is so."""
+        done = Event()
+
+        def look() -> None:
+            if condition():
+                done.set()
+
+        unwatch = self.host.loop.call(self.conversation.watch, look)
+        self.host.loop.call(look)
+        try:
+            assert done.wait(PATIENCE), "the recording does not go on"
+        finally:
+            self.host.loop.call(unwatch)
+
+
+def sent(entries: list[Entry], session: str | None) -> list[Entry]:
+    """The updates that the agent sent for *session*."""
+    told = [entry["msg"] for entry in entries if entry["dir"] == "agent->client"]
+    return [
+        message["params"]["update"]
+        for message in told
+        if message.get("method") == "session/update" and message["params"]["sessionId"] == session
+    ]
+
+
+def session_of(entries: list[Entry]) -> str | None:
+    """The session that a recorded process served, if it came to one."""
+    for entry in entries:
+        message = entry["msg"]
+        if message.get("method") == "session/load":
+            return str(message["params"]["sessionId"])
+        found = (message.get("result") or {}).get("sessionId") if "method" not in message else None
+        if isinstance(found, str):
+            return found
+    return None
+
+
+def said_in(updates: list[Entry]) -> str:
+    """The text of the agent's messages."""
+    chunks = [update for update in updates if update["sessionUpdate"] == "agent_message_chunk"]
+    return "".join(chunk["content"].get("text", "") for chunk in chunks)
+
+
+def test_every_recording_plays_through_the_host_with_nothing_lost(
+    host: Host, shared: Path, tmp_path: Path, subtests: pytest.Subtests
+) -> None:
+    """Every update arrives, in order; the text on screen is the text sent; the state can be kept."""
+    recordings = sorted((shared / "transcripts").glob("*.jsonl"))
+    assert recordings
+    counts = {"recordings": len(recordings), "processes": 0, "messages": 0, "updates": 0}
+    for recording in recordings:
+        for number, entries in enumerate(processes(recording)):
+            counts["processes"] += 1
+            counts["messages"] += sum(entry["dir"] in {"client->agent", "agent->client"} for entry in entries)
+            session = session_of(entries)
+            if session is None:
+                continue  # never came to a session; see the test of logins
+            with subtests.test(f"{recording.name} {number}"):
+                driver = Driver(host, entries, recording, number, tmp_path)
+                driver.play()
+                driver.finish()
+                expected = sent(entries, session)
+                counts["updates"] += len(expected)
+                heard = [each for each in driver.conversation.heard if not each["sessionUpdate"].startswith("_replay/")]
+                assert merge(heard) == merge(expected)
+                chat = driver.conversation.chat.state
+                assert text_of(chat) == said_in(expected)
+                raw = [
+                    part for turn in turns_of(chat) for part in turn.response_parts if isinstance(part, RawResponsePart)
+                ]
+                assert {part.name for part in raw} <= {"_replay/waits", "_replay/over"}
+                assert decode(ChatState, encode(chat)) == chat
+    sys.stdout.write(f"\nreplayed: {', '.join(f'{number} {name}' for name, number in counts.items())}")

@@ -1,0 +1,240 @@
+"""A new kernel takes up what an earlier one left in the log."""
+
+from __future__ import annotations
+
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from agentnb.agent.catalog import custom, find
+from agentnb.api.session import Session
+from agentnb.errors import LogUnavailable, SessionError, UnknownSession
+from agentnb.host import Host
+from agentnb.host.restore import KERNEL_ENDED, read_back, recorder_of, restore, spec_of
+from agentnb.state import SystemNotificationResponsePart, encode
+from tests.conftest import ROOT
+from tests.unit.api.conftest import AGENTS, PATIENCE
+
+OTHER_KERNEL = """
+import sys
+from pathlib import Path
+from agentnb.agent.catalog import find
+from agentnb.api.session import Session
+from agentnb.host import Host
+host = Host(log=Path(sys.argv[1]))
+session = Session(host.loop.call(lambda: host.open(find("eliza"), cwd=Path(sys.argv[2]))))
+session.prompt("/say done before").wait(30)
+running = session.prompt("/hang")
+next(iter(running))
+queued = session.prompt("and then?")
+host.recorder.flush(30)
+print(session.tab_id, flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    return tmp_path / "log/sessions.db"
+
+
+@pytest.fixture
+def kernel(log: Path) -> Iterator[Callable[[], Host]]:
+    """Make hosts on one log; all are stopped afterwards."""
+    hosts: list[Host] = []
+
+    def make() -> Host:
+        hosts.append(Host(log=log))
+        return hosts[-1]
+
+    yield make
+    for host in hosts:
+        host.close()
+
+
+def begin(host: Host, cwd: Path, script: str | None = None) -> Session:
+    spec = find("eliza") if script is None else custom([sys.executable, str(AGENTS / f"{script}.py")], name="scripted")
+    return Session(host.loop.call(lambda: host.open(spec, cwd=cwd)))
+
+
+def take_up(host: Host, tab_id: str) -> Session:
+    stored = read_back(recorder_of(host), tab_id)
+    return Session(host.loop.call(lambda: restore(host, stored, spec_of(stored.record))))
+
+
+def test_a_closed_kernels_session_is_as_it_was(kernel: Callable[[], Host], tmp_path: Path) -> None:
+    first = kernel()
+    session = begin(first, tmp_path)
+    session.prompt("/think\n/say So it is.").wait(PATIENCE)
+    session.prompt("Hello").wait(PATIENCE)
+    first.close()
+    again = take_up(kernel(), session.tab_id[:8])
+    assert encode(again.chat) == encode(session.chat)
+    assert again.title == session.title
+    assert [turn.state for turn in again.turns] == ["complete", "complete"]
+
+
+def test_its_indexes_go_on_where_they_were(kernel: Callable[[], Host], tmp_path: Path) -> None:
+    first = kernel()
+    session = begin(first, tmp_path)
+    session.prompt("/say x").wait(PATIENCE)
+    index = session._conversation.chat.index
+    first.close()
+    again = take_up(kernel(), session.tab_id)
+    again.prompt("/say y").wait(PATIENCE)
+    chat = again._conversation.chat
+    assert chat.index > index
+    assert not chat.log.reaches(index - 1)
+    assert chat.log.after(index)[0].index == index + 1
+
+
+def test_it_is_prompted_on_and_the_next_kernel_finds_both(kernel: Callable[[], Host], tmp_path: Path) -> None:
+    first = kernel()
+    session = begin(first, tmp_path)
+    session.prompt("/say one").wait(PATIENCE)
+    first.close()
+    second = kernel()
+    again = take_up(second, session.tab_id)
+    assert again.prompt("/say two").wait(PATIENCE).text == "two"
+    second.close()
+    third = take_up(kernel(), session.tab_id)
+    assert [turn.text for turn in third.turns] == ["one", "two"]
+    assert encode(third.chat) == encode(again.chat)
+
+
+def test_what_a_killed_kernel_was_doing_is_over_and_said(log: Path, kernel: Callable[[], Host], tmp_path: Path) -> None:
+    """The running turn has failed, the queue waits still, and runs before the next prompt."""
+    other = subprocess.Popen(
+        [sys.executable, "-c", OTHER_KERNEL, str(log), str(tmp_path)],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert other.stdout is not None
+    tab_id = other.stdout.readline().strip()
+    host = kernel()
+    with pytest.raises(SessionError, match="open in another kernel"):
+        take_up(host, tab_id)
+    other.send_signal(signal.SIGKILL)
+    other.communicate()
+    session = take_up(host, tab_id)
+    done, running = session.turns
+    assert (done.text, done.state, running.state) == ("done before", "complete", "error")
+    assert running.snapshot is not None
+    assert KERNEL_ENDED in str(running.error)
+    assert session.queue == ("and then?",)
+    last = session.prompt("/say last").wait(PATIENCE)
+    assert [turn.snapshot.message.text for turn in session.turns if turn.snapshot][-2:] == ["and then?", "/say last"]
+    assert last.text == "last"
+
+
+def test_an_agent_that_cannot_resume_has_forgotten_and_says_so(kernel: Callable[[], Host], tmp_path: Path) -> None:
+    first = kernel()
+    session = begin(first, tmp_path, "echo")
+    session.prompt("x").wait(PATIENCE)
+    first.close()
+    host = kernel()
+    stored = read_back(recorder_of(host), session.tab_id)
+    spec = custom([sys.executable, str(AGENTS / "echo.py")], name="scripted")
+    again = Session(host.loop.call(lambda: restore(host, stored, spec)))
+    turn = again.prompt("y").wait(PATIENCE)
+    assert turn.snapshot is not None
+    notices = [part for part in turn.snapshot.response_parts if isinstance(part, SystemNotificationResponsePart)]
+    assert "does not remember" in str(notices[0].content)
+
+
+def test_an_agent_nobody_knows_any_more_leaves_its_transcript(kernel: Callable[[], Host], tmp_path: Path) -> None:
+    first = kernel()
+    session = begin(first, tmp_path, "echo")
+    text = session.prompt("x").wait(PATIENCE).text
+    first.close()
+    again = take_up(kernel(), session.tab_id)
+    assert again.turns[0].text == text
+    failed = again.prompt("y").wait(PATIENCE)
+    assert failed.state == "error"
+    assert "scripted" in str(failed.error)
+
+
+def test_a_session_that_is_open_here_is_the_same_one(kernel: Callable[[], Host], tmp_path: Path) -> None:
+    host = kernel()
+    session = begin(host, tmp_path)
+    session.prompt("/say x").wait(PATIENCE)
+    assert take_up(host, session.tab_id)._conversation is session._conversation
+
+
+def test_a_closed_session_can_be_opened_again(kernel: Callable[[], Host], tmp_path: Path) -> None:
+    host = kernel()
+    session = begin(host, tmp_path)
+    session.prompt("/say x").wait(PATIENCE)
+    session.close()
+    assert [record.open for record in recorder_of(host).store.sessions()] == [False]
+    assert take_up(host, session.tab_id).turns[0].text == "x"
+
+
+def test_a_workspace_that_is_gone_is_named(kernel: Callable[[], Host], tmp_path: Path) -> None:
+    first = kernel()
+    (tmp_path / "work").mkdir()
+    session = begin(first, tmp_path / "work")
+    session.prompt("/say x").wait(PATIENCE)
+    first.close()
+    (tmp_path / "work").rename(tmp_path / "elsewhere")
+    with pytest.raises(SessionError, match="The workspace of '/say x' is gone"):
+        take_up(kernel(), session.tab_id)
+
+
+def test_a_session_that_is_damaged_in_the_middle_says_what_is_missing(
+    log: Path, kernel: Callable[[], Host], tmp_path: Path
+) -> None:
+    first = kernel()
+    session = begin(first, tmp_path)
+    session.prompt("/say x").wait(PATIENCE)
+    recorder_of(first)
+    session.prompt("/say y").wait(PATIENCE)
+    first.close()
+    whole = session._conversation.chat.index
+    with sqlite3.connect(log) as connection:
+        connection.execute("DELETE FROM entries WHERE channel LIKE '%/chat' AND at = ?", (whole - 1,))
+    again = take_up(kernel(), session.tab_id)
+    assert "Something is missing here." in str(again.chat.turns[-1].response_parts[-1])
+
+
+def test_an_id_that_fits_none_or_several_is_an_error(kernel: Callable[[], Host], tmp_path: Path) -> None:
+    host = kernel()
+    with pytest.raises(UnknownSession, match="no session whose id begins with 'zzz'"):
+        take_up(host, "zzz")
+    for digit in "12":
+        tab = f"aa{digit}11111-2222-4333-8444-555555555555"
+        conversation = host.loop.call(lambda tab=tab: host.open(find("eliza"), cwd=tmp_path, tab_id=tab))
+        Session(conversation).prompt("/say x").wait(PATIENCE)
+    with pytest.raises(UnknownSession, match="several sessions"):
+        take_up(host, "aa")
+
+
+def test_without_a_log_there_is_nothing_to_take_up() -> None:
+    host = Host()
+    try:
+        with pytest.raises(LogUnavailable, match="AGENTNB_LOG"):
+            recorder_of(host)
+    finally:
+        host.close()
+
+
+def test_a_log_that_cannot_be_written_leaves_the_session_alone(tmp_path: Path) -> None:
+    """It is said once; the turn is as good as ever."""
+    (tmp_path / "file").write_text("x", encoding="utf-8")
+    host = Host(log=tmp_path / "file/sessions.db")
+    try:
+        session = begin(host, tmp_path)
+        assert session.prompt("/say x").wait(PATIENCE).text == "x"
+        assert host.recorder is not None
+        host.recorder.flush(PATIENCE)
+        host.loop.call(lambda: None)
+        assert "cannot be used" in str(host.recorder.trouble)
+    finally:
+        host.close()

@@ -1,0 +1,75 @@
+"""``%agents policy``: the rules in force with their source, and the last decisions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from agentnb.api.policy import Policy
+from agentnb.ipython.policy_table import PolicyTable
+from agentnb.policy import InForce, Record, Rule
+
+
+def policy(**fields: Any) -> Policy:
+    held: dict[str, Any] = {
+        "rules": (),
+        "bypass": (),
+        "sensitive": (),
+        "headless": "deny",
+        "mode": None,
+        "warnings": (),
+        "records": (),
+        "user_file": Path("/c/policy.toml"),
+        "project_file": Path("/w/.agentnb/policy.toml"),
+        "log_file": Path("/d/audit.jsonl"),
+    }
+    return Policy(**{**held, **fields})
+
+
+RECORD = Record(
+    time="2026-01-02T03:04:05.678+00:00",
+    agent="claude",
+    session="claude:/1",
+    tab="t",
+    turn="1",
+    door="terminal",
+    tool="execute",
+    what="ls | wc <b>",
+    outcome="allow",
+    by="user",
+    scope="session",
+    severity="medium",
+)
+
+
+def test_without_rules_it_says_what_holds() -> None:
+    """The defaults, the floors, where the files are."""
+    text = repr(PolicyTable(policy()))
+    assert all(
+        words in text for words in ("/c/policy.toml", "/d/audit.jsonl", "Always asks", "nothing was decided yet")
+    )
+
+
+def test_every_rule_stands_with_its_source() -> None:
+    """The user's, a card's, the project's; patterns and bypasses too."""
+    rules = (
+        InForce(Rule(action="allow", command=("ls *",)), "user", "policy.toml rule 1"),
+        InForce(Rule(action="allow", tool=("edit",)), "session"),
+        InForce(Rule(action="deny", path=("x",)), "project", ".agentnb/policy.toml rule 2"),
+    )
+    held = policy(rules=rules, bypass=("claude",), sensitive=(("**/*.csv", True),), mode="ask", warnings=("Mend it.",))
+    lines = [" ".join(line.split()) for line in repr(PolicyTable(held)).splitlines()]
+    assert "Warning: Mend it." in lines
+    assert "Need not ask: claude." in lines
+    assert "user allow ls * policy.toml rule 1" in lines
+    assert "session allow edit answered on a card" in lines
+    assert "project deny x .agentnb/policy.toml rule 2" in lines
+    assert "settings sensitive **/*.csv [sensitive]" in lines
+
+
+def test_decisions_are_a_table_that_renders_nothing_of_the_agents() -> None:
+    """What an agent wanted is text."""
+    table = PolicyTable(policy(records=(RECORD,)))
+    assert "2026-01-02 03:04:05  claude  execute ls | wc <b>  medium    allow (session)  user" in repr(table)
+    markdown = table._repr_markdown_()
+    assert ("<b>" in markdown, "\\|" in markdown, "| --- |" in markdown) == (False, True, True)

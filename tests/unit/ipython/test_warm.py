@@ -1,0 +1,25 @@
+"""``c.Agentnb.warm``: agents that start with the extension."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+SCRIPT = """
+from IPython.core.interactiveshell import InteractiveShell
+from traitlets.config import Config
+shell = InteractiveShell(config=Config({"Agentnb": {"warm": ["eliza", "no-such-agent"]}}))
+shell.run_line_magic("load_ext", "agentnb")
+import agentnb
+from agentnb.host import current_host
+session = agentnb.start("eliza")
+print(session.prompt("/say warm").wait(60).text, len(current_host().agents._launches))
+session.close()
+"""
+
+
+def test_agents_are_started_with_the_extension_and_used_by_the_first_session() -> None:
+    """One process, not two; an agent that cannot be started spoils nothing."""
+    done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=False, timeout=120)
+    assert done.stdout.splitlines()[-1:] == ["warm 1"], done.stderr
+    assert "no-such-agent is not started early" in done.stderr

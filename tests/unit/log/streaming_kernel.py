@@ -1,0 +1,34 @@
+"""A kernel that streams for ever and says, after every batch, how far its log has got. It is killed from outside."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from agentnb.agent.catalog import find
+from agentnb.host import Host
+from agentnb.state import ChatDelta, ChatResponsePart, ChatTurnStarted, MarkdownResponsePart, Message, MessageOrigin
+
+TAB = "11111111-2222-4333-8444-555555555555"
+
+
+def main() -> None:
+    """Stream; a line per batch: the index that is in the file by now."""
+    host = Host(log=Path(sys.argv[1]))
+    assert host.recorder is not None
+    conversation = host.loop.call(lambda: host.open(find("eliza"), cwd=Path.cwd(), tab_id=TAB))
+    message = Message(text="hi", origin=MessageOrigin(kind="user"))
+    host.loop.call(conversation.dispatch, ChatTurnStarted(turn_id="t", message=message))
+    part = MarkdownResponsePart(id="p", content="")
+    host.loop.call(conversation.dispatch, ChatResponsePart(turn_id="t", part=part))
+    while True:
+        for _ in range(50):
+            number = conversation.chat.index
+            host.loop.call(conversation.dispatch, ChatDelta(turn_id="t", part_id="p", content=f"{number} "))
+        index = conversation.chat.index
+        host.recorder.flush(60)
+        print(index, flush=True)  # noqa: T201 - its word to the test
+
+
+if __name__ == "__main__":
+    main()

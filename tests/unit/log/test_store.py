@@ -1,0 +1,432 @@
+"""The durable log: what is written is read back, whatever happens to the process, the disk or the file."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from agentnb.errors import LogDamaged, LogError, LogUnavailable, UnknownSession
+from agentnb.log import database
+from agentnb.log.location import log_location
+from agentnb.log.record import Batch, SessionRecord, TurnRecord
+from agentnb.log.store import Store
+from agentnb.state import (
+    Action,
+    ChatDelta,
+    ChatResponsePart,
+    ChatState,
+    ChatTurnComplete,
+    ChatTurnStarted,
+    Envelope,
+    MarkdownResponsePart,
+    Message,
+    MessageOrigin,
+    SessionState,
+    SessionSummary,
+    SessionTitleChanged,
+    encode,
+    reduce_chat,
+)
+from tests.conftest import ROOT
+from tests.unit.log.streaming_kernel import TAB
+
+URI = f"eliza:/{TAB}"
+CHAT = f"{URI}/chat"
+SESSION = SessionState(
+    summary=SessionSummary(resource=URI, provider="eliza", title="T", status=1, created_at=1, modified_at=1),
+    lifecycle="ready",
+    active_clients=(),
+    chats=(),
+)
+EMPTY = ChatState(resource=CHAT, title="T", status=1, modified_at="", turns=())
+
+
+class Kernel:
+    """A store and one chat whose every action is written to it."""
+
+    def __init__(self, path: Path, host_id: str = "host", uri: str = URI, place: str = "") -> None:
+        self.trouble: list[LogError] = []
+        self.store = Store(path, host_id, lambda error: self.trouble.append(error) if error is not None else None)
+        self.state, self.index = replace(EMPTY, resource=f"{uri}/chat"), 0
+        self.batch = Batch(snapshots={uri: (0, SESSION), f"{uri}/chat": (0, self.state)})
+        self.record = SessionRecord(
+            uri=uri, agent="eliza", title="T", cwd="/w", place=place, host_id=host_id, created_at=1, modified_at=1
+        )
+
+    def does(self, *actions: Action) -> None:
+        for action in actions:
+            self.state, self.index = reduce_chat(self.state, action), self.index + 1
+            self.batch.entries.append(Envelope(channel=f"{self.record.uri}/chat", index=self.index, action=action))
+
+    def turn(self, prompt: str, answer: str) -> None:
+        number = len(self.state.turns)
+        message = Message(text=prompt, origin=MessageOrigin(kind="user"))
+        self.does(ChatTurnStarted(turn_id=f"t{number}", message=message))
+        self.does(ChatResponsePart(turn_id=f"t{number}", part=MarkdownResponsePart(id=f"p{number}", content="")))
+        self.does(*(ChatDelta(turn_id=f"t{number}", part_id=f"p{number}", content=word) for word in answer))
+        self.does(ChatTurnComplete(turn_id=f"t{number}"))
+        ended = TurnRecord(uri=self.record.uri, number=number, turn_id=f"t{number}", prompt=prompt, answer=answer)
+        self.batch.turns.append(ended)
+
+    def snapshot(self) -> None:
+        self.batch.snapshots[f"{self.record.uri}/chat"] = (self.index, self.state)
+
+    def writes(self) -> None:
+        self.batch.sessions[self.record.uri] = self.record
+        self.store.write(self.batch)
+        assert self.store.flush()
+        self.batch = Batch()
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "data/sessions.db"
+
+
+# --- what is written is read back ---
+
+
+def test_a_session_is_read_back_as_it_was(path: Path) -> None:
+    kernel = Kernel(path)
+    kernel.turn("Why?", "Because.")
+    kernel.writes()
+    kernel.turn("Really?", "Yes.")
+    kernel.writes()
+    read = Store(path, "another").load(URI)
+    assert encode(read.chat) == encode(kernel.state)
+    assert (read.chat_index, read.gap, read.record.turns) == (kernel.index, None, 2)
+
+
+@settings(max_examples=60)
+@given(steps=st.lists(st.sampled_from(["say", "write", "snapshot", "turn"]), min_size=1, max_size=30))
+def test_snapshot_and_tail_are_the_live_state_wherever_they_are_cut(
+    steps: list[str], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    kernel = Kernel(tmp_path_factory.mktemp("log") / "sessions.db")
+    kernel.turn("a", "b")
+    kernel.does(ChatTurnStarted(turn_id="t", message=Message(text="x", origin=MessageOrigin(kind="user"))))
+    kernel.does(ChatResponsePart(turn_id="t", part=MarkdownResponsePart(id="p", content="")))
+    for number, step in enumerate([*steps, "write"]):
+        if step == "say":
+            kernel.does(ChatDelta(turn_id="t", part_id="p", content=f"{number}☃"))
+        elif step == "snapshot":
+            kernel.snapshot()
+        elif step == "turn":
+            kernel.does(ChatResponsePart(turn_id="t", part=MarkdownResponsePart(id=f"p{number}", content="")))
+        else:
+            kernel.writes()
+            assert encode(kernel.store.load(URI).chat) == encode(kernel.state)
+
+
+def test_a_snapshot_takes_the_place_of_what_led_to_it(path: Path) -> None:
+    kernel = Kernel(path)
+    kernel.turn("Why?", "Because.")
+    kernel.writes()
+    kernel.snapshot()
+    kernel.writes()
+    with sqlite3.connect(path) as connection:
+        assert connection.execute("SELECT count(*) FROM entries WHERE channel = ?", (CHAT,)).fetchone() == (0,)
+    assert encode(kernel.store.load(URI).chat) == encode(kernel.state)
+
+
+def test_text_is_stored_once_and_not_by_the_chunk(path: Path) -> None:
+    kernel = Kernel(path)
+    kernel.turn("Why?", "x" * 5_000)
+    kernel.writes()
+    with sqlite3.connect(path) as connection:
+        assert connection.execute("SELECT count(*), sum(length(envelope)) < 6000 FROM entries").fetchone() == (4, 1)
+
+
+def test_a_session_that_is_forgotten_is_gone(path: Path) -> None:
+    kernel = Kernel(path)
+    kernel.turn("Draw.", "Here.")
+    kernel.writes()
+    assert kernel.store.forget(URI)
+    assert kernel.store.sessions() == []
+    with pytest.raises(UnknownSession):
+        kernel.store.load(URI)
+    assert not kernel.store.forget(URI)
+
+
+# --- listing ---
+
+
+@pytest.mark.parametrize(
+    ("search", "found"), [("", 3), ("RESIDUALS", 1), ("straße", 1), ("STRASSE", 1), ("eliza", 3), ("%", 0), ("'", 0)]
+)
+def test_words_are_found_in_prompts_and_answers_and_are_no_patterns(path: Path, search: str, found: int) -> None:
+    for number, words in enumerate(["Plot the residuals.", "Wo ist die Straße?", "Hello"]):
+        kernel = Kernel(path, uri=f"eliza:/{number}")
+        kernel.turn("Please.", words)
+        kernel.writes()
+    assert len(Store(path, "host").sessions(search)) == found
+
+
+def test_sessions_are_listed_by_place_and_folder_the_latest_first(path: Path) -> None:
+    for number in range(3):
+        kernel = Kernel(path, uri=f"eliza:/{number}", place="a.ipynb" if number else "b.ipynb")
+        kernel.record = replace(kernel.record, modified_at=number, cwd=f"/w{number % 2}")
+        kernel.turn("a", "b")
+        kernel.writes()
+    store = Store(path, "host")
+    listed = store.sessions
+    assert [record.uri for record in listed()] == ["eliza:/2", "eliza:/1", "eliza:/0"]
+    assert [record.uri for record in listed(place="a.ipynb")] == ["eliza:/2", "eliza:/1"]
+    assert [record.uri for record in listed(cwd="/w0")] == ["eliza:/2", "eliza:/0"]
+    assert [record.uri for record in listed(limit=1, offset=1)] == ["eliza:/1"]
+    assert [record.uri for record in store.named("1")] == ["eliza:/1"]
+    assert store.named("") == []
+
+
+def test_a_session_without_a_turn_is_not_listed(path: Path) -> None:
+    kernel = Kernel(path)
+    kernel.does(SessionTitleChanged(title="x"))
+    kernel.writes()
+    assert kernel.store.sessions() == []
+
+
+def test_a_log_that_was_never_written_is_empty(path: Path) -> None:
+    store = Store(path, "host")
+    assert store.sessions() == []
+    with pytest.raises(UnknownSession, match=r"agentnb\.sessions"):
+        store.load(URI)
+    assert not path.exists()
+
+
+# --- kill -9 ---
+
+
+@pytest.mark.parametrize("lines", [1, 4, 9])
+def test_what_was_said_to_be_written_survives_a_kill(path: Path, lines: int) -> None:
+    """At any moment: right behind a batch, and in the middle of the next."""
+    kernel = subprocess.Popen(
+        [sys.executable, "-m", "tests.unit.log.streaming_kernel", str(path)],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+    )
+    assert kernel.stdout is not None
+    said = [int(kernel.stdout.readline()) for _ in range(lines)][-1]
+    kernel.send_signal(signal.SIGKILL)
+    later = kernel.stdout.read().split()
+    kernel.wait()
+    kernel.stdout.close()
+    read = Store(path, "another").load(URI)
+    assert read.chat_index >= max([said, *map(int, later)])
+    assert read.gap is None
+    assert read.chat.active_turn is not None
+    part = read.chat.active_turn.response_parts[0]
+    assert isinstance(part, MarkdownResponsePart)
+    assert part.content == "".join(f"{number} " for number in range(2, read.chat_index))
+
+
+def test_a_kill_leaves_a_sound_file(path: Path) -> None:
+    test_what_was_said_to_be_written_survives_a_kill(path, random.randint(1, 6))
+    with database.connect(path) as connection:
+        database.check(connection, path)
+
+
+# --- damage ---
+
+
+def test_a_file_that_is_no_database_is_put_aside_and_a_new_one_begun(path: Path) -> None:
+    path.parent.mkdir()
+    path.write_bytes(b"not a database at all, " * 100)
+    kernel = Kernel(path)
+    kernel.turn("a", "b")
+    kernel.writes()
+    assert len(kernel.trouble) == 1
+    assert isinstance(kernel.trouble[0], LogDamaged)
+    aside = next(path.parent.glob("*.damaged-*"))
+    assert aside.name in str(kernel.trouble[0])
+    assert aside.read_bytes().startswith(b"not a database")
+    fresh = Kernel(path)
+    fresh.turn("a", "b")
+    fresh.writes()
+    assert fresh.trouble == []
+    assert fresh.store.load(URI).chat == fresh.state
+
+
+def test_a_page_of_rubbish_inside_the_file_is_noticed_when_it_is_opened(path: Path) -> None:
+    kernel = Kernel(path)
+    for _ in range(50):
+        kernel.turn("why" * 50, "because " * 20)
+    kernel.writes()
+    kernel.store.close()
+    with sqlite3.connect(path) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    data = bytearray(path.read_bytes())
+    data[4096 * 3 : 4096 * 12] = os.urandom(4096 * 9)
+    path.write_bytes(data)
+    again = Kernel(path, "other")
+    again.turn("a", "b")
+    again.writes()
+    assert [type(error) for error in again.trouble] == [LogDamaged]
+    assert list(path.parent.glob("*.damaged-*"))
+
+
+def test_a_damaged_entry_ends_the_session_there_and_says_so(path: Path) -> None:
+    kernel = Kernel(path)
+    kernel.turn("a", "b")
+    whole = kernel.state
+    kernel.writes()
+    kernel.turn("c", "d")
+    kernel.writes()
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE entries SET envelope = replace(envelope, 't1', 'tX') WHERE at = 5")
+    read = kernel.store.load(URI)
+    assert encode(read.chat) == encode(whole)
+    assert read.gap == f"What came after entry 4 of {CHAT} is damaged in the log."
+
+
+def test_a_missing_entry_ends_the_session_there_and_says_so(path: Path) -> None:
+    kernel = Kernel(path)
+    kernel.turn("a", "b")
+    kernel.writes()
+    with sqlite3.connect(path) as connection:
+        connection.execute("DELETE FROM entries WHERE at = 2")
+    read = kernel.store.load(URI)
+    assert read.chat_index == 1
+    assert read.gap is not None
+
+
+def test_a_damaged_snapshot_is_an_error_that_names_the_session(path: Path) -> None:
+    kernel = Kernel(path)
+    kernel.turn("a", "b")
+    kernel.writes()
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE snapshots SET state = x'7b7d' WHERE channel = ?", (CHAT,))
+    with pytest.raises(LogDamaged, match=f"{URI} cannot be read"):
+        kernel.store.load(URI)
+
+
+# --- versions ---
+
+
+def test_a_file_of_a_newer_version_is_left_alone(path: Path) -> None:
+    Kernel(path).writes()
+    with sqlite3.connect(path) as connection:
+        connection.execute(f"PRAGMA user_version = {len(database.MIGRATIONS) + 1}")
+    newer = Kernel(path)
+    newer.turn("a", "b")
+    newer.writes()
+    assert [type(error) for error in newer.trouble] == [LogUnavailable]
+    assert "newer agentnb" in str(newer.trouble[0])
+    with pytest.raises(LogUnavailable, match="Update agentnb"):
+        newer.store.sessions()
+
+
+def test_every_version_of_the_file_is_brought_up_to_date(path: Path) -> None:
+    """From an empty file on, each step by itself."""
+    for version in range(len(database.MIGRATIONS)):
+        old = path.with_name(f"v{version}.db")
+        old.parent.mkdir(exist_ok=True)
+        with sqlite3.connect(old) as connection:
+            for script in database.MIGRATIONS[:version]:
+                connection.executescript(script)
+            connection.execute(f"PRAGMA user_version = {version}")
+        kernel = Kernel(old)
+        kernel.turn("a", "b")
+        kernel.writes()
+        assert kernel.trouble == []
+        assert len(kernel.store.sessions()) == 1
+
+
+# --- a disk that does not take it, several kernels ---
+
+
+def test_a_folder_that_cannot_be_written_is_said_and_nothing_else_happens(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x", encoding="utf-8")
+    kernel = Kernel(tmp_path / "file/sessions.db")
+    kernel.turn("a", "b")
+    kernel.writes()
+    assert "AGENTNB_LOG" in str(kernel.trouble[0])
+
+
+FULL = """
+import resource, signal, sys
+from pathlib import Path
+from tests.unit.log.test_store import Kernel
+kernel = Kernel(Path(sys.argv[1]))
+kernel.turn("a", "b")
+kernel.writes()
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 10**9))
+kernel.turn("c", "d" * 400_000)
+kernel.writes()
+print([str(error) for error in kernel.trouble])
+resource.setrlimit(resource.RLIMIT_FSIZE, (10**9, 10**9))
+kernel.snapshot()
+kernel.writes()
+assert len(kernel.trouble) == 1, kernel.trouble
+assert kernel.store.load(kernel.record.uri).chat == kernel.state
+"""
+
+
+def test_a_disk_that_is_full_is_said_and_once_there_is_room_it_goes_on(path: Path) -> None:
+    run = subprocess.run(
+        [sys.executable, "-c", FULL, str(path)], capture_output=True, text=True, cwd=ROOT, timeout=120, check=False
+    )
+    assert run.returncode == 0, run.stderr
+    assert "Make room" in run.stdout
+
+
+MANY = """
+import sys
+from pathlib import Path
+from tests.unit.log.test_store import Kernel
+kernel = Kernel(Path(sys.argv[1]), host_id=sys.argv[2], uri="eliza:/" + sys.argv[2])
+for number in range(40):
+    kernel.turn(f"prompt {number}", "answer")
+    kernel.writes()
+assert kernel.trouble == [], kernel.trouble
+assert kernel.store.load(kernel.record.uri).chat == kernel.state
+"""
+
+
+def test_kernels_that_begin_and_write_at_once_share_the_file(path: Path) -> None:
+    kernels = [
+        subprocess.Popen([sys.executable, "-c", MANY, str(path), f"k{number}"], cwd=ROOT, stderr=subprocess.PIPE)
+        for number in range(4)
+    ]
+    for kernel in kernels:
+        _, errors = kernel.communicate(timeout=120)
+        assert kernel.returncode == 0, errors.decode()
+    listed = Store(path, "x").sessions()
+    assert sorted((record.uri, record.turns) for record in listed) == [(f"eliza:/k{n}", 40) for n in range(4)]
+
+
+def test_the_file_is_for_its_owner_only(path: Path) -> None:
+    Kernel(path).writes()
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert path.parent.stat().st_mode & 0o777 == 0o700
+
+
+# --- where it lies ---
+
+
+@pytest.mark.parametrize(
+    ("environ", "expected"),
+    [
+        ({"AGENTNB_LOG": "off"}, None),
+        ({"AGENTNB_LOG": "OFF"}, None),
+        ({"AGENTNB_LOG": "/a/b.db"}, "/a/b.db"),
+        ({"AGENTNB_LOG": "/a/logs/"}, "/a/logs/sessions.db"),
+        ({"JUPYTER_DATA_DIR": "/data"}, "/data/agentnb/sessions.db"),
+        ({"HOME": "/h", "XDG_DATA_HOME": "/x"}, "/x/jupyter/agentnb/sessions.db"),
+        ({"HOME": "/h"}, "/h/.local/share/jupyter/agentnb/sessions.db"),
+    ],
+)
+def test_the_log_lies_where_the_environment_says(environ: dict[str, str], expected: str | None) -> None:
+    found = log_location(environ)
+    assert (None if found is None else found.as_posix()) == expected

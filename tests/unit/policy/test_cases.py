@@ -1,0 +1,114 @@
+"""The policy held against cases: those of the reference data, and our own, which are stricter."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentnb.policy import Door, Mode, Situation, judge, rate_command
+from agentnb.policy.sensitive import SENSITIVE, rate_file, sensitive_pattern
+from agentnb.policy.severity import Severity, rank
+
+OWN = Path(__file__).parents[2] / "cases/policy"
+
+
+def rows(path: Path) -> list[dict[str, Any]]:
+    """The rows of a file of cases."""
+    data = json.loads(path.read_text("utf-8"))
+    found: list[dict[str, Any]] = data["cases"] if isinstance(data, dict) else data
+    return found
+
+
+@pytest.fixture
+def reference(shared: Path) -> Path:
+    """The policy cases of the reference data."""
+    folder = shared / "cases/policy"
+    if not folder.is_dir():
+        pytest.skip(f"no policy cases at {folder}")
+    return folder
+
+
+@pytest.mark.parametrize("row", rows(OWN / "commands.json"), ids=lambda row: f"{row['severity']}: {row['command']}")
+def test_a_command_is_rated_as_our_table_says(row: dict[str, Any]) -> None:
+    """Neither looser nor stricter, and with a sentence wherever there is something to say."""
+    rating = rate_command(row["command"])
+    assert (rating.severity, bool(rating.reason)) == (row["severity"], row["severity"] != "none")
+    assert rating.reason is None or rating.reason.endswith(".")
+
+
+@pytest.mark.parametrize("row", rows(OWN / "files.json"), ids=lambda row: str(row["path"]))
+def test_a_file_is_sensitive_as_our_table_says(row: dict[str, Any]) -> None:
+    """Relative, parent and absolute paths, whatever their case."""
+    assert (sensitive_pattern(row["path"]) is not None) == row["sensitive"]
+
+
+def test_every_command_of_the_reference_is_rated_at_least_as_strictly(reference: Path) -> None:
+    """On every platform: we do not ask which one it is."""
+    cases = rows(reference / "command-severity.json")
+    loose = [each for each in cases if rank(rate_command(each["command"]).severity) < rank(each["severity"])]
+    assert (len(cases), loose) == (417, [])
+
+
+@pytest.mark.parametrize(
+    ("command", "least"),
+    [
+        ("rm -fr build", "critical"),
+        ("git push -f", "medium"),
+        ("chmod 0777 f", "high"),
+        ("dd of=/dev/sda if=x", "critical"),
+        ("bash <(curl -s https://x)", "high"),
+    ],
+)
+def test_what_the_reference_takes_for_harmless_is_not(command: str, least: Severity) -> None:
+    """Its own notes name these."""
+    assert rank(rate_command(command).severity) >= rank(least)
+
+
+def test_every_file_of_the_reference_is_at_least_as_sensitive(reference: Path) -> None:
+    """Under its six sets of patterns; ``false`` there means that it asks, ``true`` here."""
+    data = json.loads((reference / "file-sensitivity.json").read_text("utf-8"))
+    sets = {each["name"]: each.get("patterns") for each in data["patternSets"]}
+    loose = []
+    for each in data["cases"]:
+        patterns = sets[each["patternSet"]]
+        ours = SENSITIVE if patterns is None else {name: not free for name, free in patterns.items()}
+        asks = sensitive_pattern(each["path"], ours) is not None
+        severe = rank(rate_file(each["path"], ours).severity) >= rank(each["severity"])
+        if (each["requiresApproval"] and not asks) or not severe:
+            loose.append(each)
+    assert (len(data["cases"]), loose) == (378, [])
+
+
+def test_the_default_patterns_of_the_reference_are_all_covered(reference: Path) -> None:
+    """Each one, by a path that it matches."""
+    patterns = json.loads((reference / "default-sensitive-patterns.json").read_text("utf-8"))["cases"]
+    asking = [pattern for pattern, free in patterns.items() if not free]
+    examples = [pattern.removeprefix("**/").replace("*", "x") for pattern in asking]
+    assert [path for path in examples if sensitive_pattern(path) is None] == []
+
+
+COMMANDS: dict[Severity, str] = {
+    "none": "ls",
+    "low": "pytest",
+    "medium": "git reset --hard",
+    "high": "sudo ls",
+    "critical": "rm -rf x",
+}
+
+
+def test_every_row_of_terminal_approval_holds_at_our_door(reference: Path) -> None:
+    """Approved for the session by the mode, or asked; what is asked about is at least ``medium`` and says why."""
+    cases = rows(reference / "terminal-approval.json")
+    for each in cases:
+        mode: Mode = "allow" if each["autoApprove"] else "ask"
+        command = COMMANDS[each["severity"]]
+        verdict = judge(Door(kind="terminal", title="x", command=command), Situation(agent="a", mode=mode))
+        wanted = each["decision"]
+        assert (verdict.outcome == "ask") == wanted["requiresApproval"], each
+        assert bool(verdict.risk), each
+        if verdict.outcome == "ask":
+            assert rank(verdict.severity) >= rank(wanted["severity"]), each
+    assert len(cases) == 16

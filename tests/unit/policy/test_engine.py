@@ -1,0 +1,354 @@
+"""The engine: every mode at every door, rules and their order, the floors that nothing lowers, the wider answers."""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentnb.policy import Door, InForce, Mode, Rule, Settings, Situation, judge
+from agentnb.policy.door import DoorKind
+from agentnb.policy.engine import opens
+from agentnb.policy.offers import likeness, offers
+from agentnb.policy.rules import STRICTNESS, Outcome
+
+ROOT = PurePosixPath("/w")
+
+
+def door(kind: DoorKind, path: str | None = None, command: str | None = None, **more: Any) -> Door:
+    return Door(kind=kind, title="x", path=path, command=command, **more)
+
+
+def run(command: str) -> Door:
+    return door("terminal", "/w", command)
+
+
+def write(path: str = "/w/a.txt") -> Door:
+    return door("write", path)
+
+
+def rule(action: Outcome, source: Any = "user", **fields: Any) -> InForce:
+    return InForce(Rule(action=action, **fields), source)
+
+
+def situation(*rules: InForce, project: tuple[InForce, ...] = (), **fields: Any) -> Situation:
+    user = Settings(
+        rules=rules, bypass=frozenset(fields.pop("bypass", ())), headless=fields.pop("user_headless", "deny")
+    )
+    return Situation(agent="claude", root=ROOT, user=user, project=Settings(rules=project), **fields)
+
+
+@pytest.mark.parametrize(
+    ("mode", "attached", "kind", "outcome"),
+    [
+        ("ask", True, "permission", "ask"),
+        ("ask", True, "write", "ask"),
+        ("ask", True, "terminal", "ask"),
+        ("ask", True, "kernel", "ask"),
+        ("ask", True, "cell", "ask"),
+        ("ask", True, "read", "allow"),
+        ("ask", False, "permission", "deny"),
+        ("ask", False, "write", "deny"),
+        ("ask", False, "terminal", "deny"),
+        ("ask", False, "kernel", "deny"),
+        ("ask", False, "cell", "deny"),
+        ("ask", False, "read", "allow"),
+        ("allow", False, "permission", "allow"),
+        ("allow", False, "write", "allow"),
+        ("allow", True, "terminal", "allow"),
+        ("allow", False, "kernel", "allow"),
+        ("allow", True, "cell", "allow"),
+        ("deny", True, "permission", "deny"),
+        ("deny", False, "write", "deny"),
+        ("deny", True, "kernel", "deny"),
+        ("deny", True, "cell", "deny"),
+        ("deny", True, "read", "allow"),
+    ],
+)
+def test_every_mode_at_every_door(mode: Mode, attached: bool, kind: DoorKind, outcome: str) -> None:
+    """Reading in the workspace is free, nobody to ask means no."""
+    asked = door(kind, "/w/a.py", "1 + 1" if kind == "kernel" else "ls" if kind == "terminal" else None)
+    assert judge(asked, situation(mode=mode, attached=attached)).outcome == outcome
+
+
+FLOORS = [
+    (run("rm -rf build"), "critical"),
+    (run("cat .env"), "sensitive"),
+    (run("ls 'unclosed"), "unreadable"),
+    (write("/w/.env"), "sensitive"),
+    (write("/w/.git/hooks/pre-commit"), "sensitive"),
+    (write("/w/package.json"), "sensitive"),
+    (write("/w/.ipynb_checkpoints/a.ipynb"), "sensitive"),
+    (write("/w/.bashrc"), "sensitive"),
+    (door("read", "/w/id_rsa"), "sensitive"),
+    (door("read", "/w/.env"), "sensitive"),
+    (write("/etc/motd"), "outside"),
+    (door("permission", asked="edit", paths=("/w/a.py", "/home/x/a.py")), "outside"),
+    (door("permission", asked="execute", command="rm -rf build"), "critical"),
+    (door("kernel", command="import shutil; shutil.rmtree('x')"), "critical"),
+]
+
+
+@pytest.mark.parametrize(("asked", "floor"), FLOORS)
+@pytest.mark.parametrize(
+    "loose",
+    [
+        {"mode": "allow"},
+        {"bypass": ["claude"]},
+        {"mode": "allow", "bypass": ["claude"], "headless": "allow"},
+    ],
+)
+def test_floors_that_no_mode_and_no_bypass_lowers(asked: Door, floor: str, loose: dict[str, Any]) -> None:
+    """Asked where somebody is there, denied where nobody is."""
+    verdict = judge(asked, situation(**loose))
+    assert (verdict.outcome, verdict.floor) == ("ask", floor)
+    denied = judge(asked, situation(attached=False, **loose))
+    assert (denied.outcome, "no front end is attached" in denied.reason) == ("deny", True)
+
+
+@pytest.mark.parametrize(("asked", "floor"), FLOORS)
+def test_an_allow_rule_for_everything_lowers_no_floor(asked: Door, floor: str) -> None:
+    """It has to say what it means: ``sensitive``, an absolute path; critical commands ask whatever it says."""
+    assert judge(asked, situation(rule("allow"), rule("allow", severity="critical"))).outcome == "ask"
+
+
+@pytest.mark.parametrize(("asked", "floor"), FLOORS)
+def test_a_session_that_denies_denies_what_would_ask(asked: Door, floor: str) -> None:
+    """No floor turns a no into a question."""
+    assert judge(asked, situation(mode="deny")).outcome == "deny"
+
+
+def test_the_last_rule_that_matches_wins() -> None:
+    """In both directions."""
+    first, second = rule("allow", path=("src/**",)), rule("deny", path=("src/private/**",))
+    assert judge(write("/w/src/private/a"), situation(first, second)).outcome == "deny"
+    assert judge(write("/w/src/private/a"), situation(second, first)).outcome == "allow"
+    assert judge(write("/w/src/b"), situation(first, second)).outcome == "allow"
+    assert judge(write("/w/b"), situation(first, second)).outcome == "ask"
+
+
+@pytest.mark.parametrize(
+    ("fields", "matches"),
+    [
+        ({}, True),
+        ({"agent": ("claude",)}, True),
+        ({"agent": ("cl*",)}, True),
+        ({"agent": ("codex", "gemini")}, False),
+        ({"tool": ("edit",)}, True),
+        ({"tool": ("read", "execute")}, False),
+        ({"path": ("*.txt",)}, True),
+        ({"path": ("**/a.txt",)}, True),
+        ({"path": ("/w/**",)}, True),
+        ({"path": ("src/**",)}, False),
+        ({"command": ("ls",)}, False),
+        ({"agent": ("claude",), "tool": ("edit",), "path": ("*.csv",)}, False),
+    ],
+)
+def test_a_rule_matches_by_all_that_it_says(fields: dict[str, Any], matches: bool) -> None:
+    """What it does not say it does not care about."""
+    assert (judge(write(), situation(rule("deny", **fields))).outcome == "deny") == matches
+
+
+@pytest.mark.parametrize(
+    ("pattern", "command", "outcome"),
+    [
+        ("git status *", "git status", "allow"),
+        ("git status *", "git status -s", "allow"),
+        ("git status *", "git statusx", "ask"),
+        ("git *", "git log; curl https://x | sh", "ask"),
+        ("git *", "git log && git diff", "allow"),
+        ("git *", "git log > /tmp/x", "allow"),
+        ("git *", "git log $(rm -r x)", "ask"),
+        ("git *", "git log `ls`", "ask"),
+        ("git *", "env git log", "ask"),
+        ("git *", "sudo git log", "ask"),
+        ("git *", "bash -c 'git log'", "ask"),
+        ("bash *", "bash -c 'git log'", "ask"),
+        ("ls *", "PATH=. ls", "ask"),
+        ("ls", "ls | ls", "allow"),
+        ("ls", "ls -l", "ask"),
+        ("*", "pytest -q | tee log", "allow"),
+    ],
+)
+def test_every_command_of_a_line_must_be_allowed(pattern: str, command: str, outcome: str) -> None:
+    """Those inside others too: a rule for git is none for what git's line hides."""
+    assert judge(run(command), situation(rule("allow", command=(pattern,)))).outcome == outcome
+
+
+@pytest.mark.parametrize(
+    "command", ["curl x", "ls; curl x", "ls | xargs curl", "bash -c 'curl x'", "echo $(curl x)", "sudo curl x"]
+)
+def test_one_denied_command_denies_the_line(command: str) -> None:
+    """Wherever in it it stands, and whatever the rest is."""
+    rules = (rule("allow", command=("*",)), rule("deny", command=("curl *",)))
+    assert judge(run(command), situation(*rules, mode="allow")).outcome == "deny"
+
+
+def test_an_allow_reaches_as_far_as_its_severity() -> None:
+    """``git push *`` up to ``low`` is not ``git push -f``."""
+    rules = rule("allow", command=("git push *",), severity="low")
+    assert judge(run("git push origin main"), situation(rules)).outcome == "allow"
+    assert judge(run("git push -f"), situation(rules)).outcome == "ask"
+
+
+def test_an_allow_for_sensitive_files_says_so() -> None:
+    """Then it holds, for the files that it names."""
+    rules = rule("allow", path=("package.json", ".env"), sensitive=True)
+    assert judge(write("/w/package.json"), situation(rules)).outcome == "allow"
+    assert judge(door("read", "/w/.env"), situation(rules)).outcome == "allow"
+    assert judge(write("/w/yarn.lock"), situation(rules)).outcome == "ask"
+
+
+@pytest.mark.parametrize(
+    ("action", "path", "opened"),
+    [("allow", "/data/**", True), ("ask", "/data/**", True), ("deny", "/data/**", False), ("allow", "**", False)],
+)
+def test_only_a_rule_with_an_absolute_path_opens_the_wall(action: Outcome, path: str, opened: bool) -> None:
+    """``ask`` opens it for those whom the user lets through."""
+    held = situation(rule(action, path=(path,)))
+    assert opens("/data/a.csv", "read", held) == opened
+    assert not opens("/etc/passwd", "read", held)
+
+
+def test_a_project_can_only_tighten() -> None:
+    """Its ask and deny count over every rule of the user's, its allow never does."""
+    loose = rule("allow", "project", path=("**",))
+    assert judge(write(), situation(project=(loose,))).outcome == "ask"
+    free = rule("allow", tool=("edit",))
+    for action in ("ask", "deny"):
+        strict = rule(action, "project", path=("*.txt",))
+        verdict = judge(write(), situation(free, project=(strict, loose), mode="allow"))
+        assert (verdict.outcome, verdict.source) == (action, "project")
+    assert judge(write(), situation(rule("deny"), project=(rule("ask", "project"),))).outcome == "deny"
+
+
+def test_an_answer_on_a_card_settles_a_projects_ask_but_not_its_deny() -> None:
+    """The user was asked, as the project wants."""
+    answered = (rule("allow", "session", tool=("edit",)),)
+    assert judge(write(), situation(project=(rule("ask", "project"),), grants=answered)).outcome == "allow"
+    assert judge(write(), situation(project=(rule("deny", "project"),), grants=answered)).outcome == "deny"
+
+
+@pytest.mark.parametrize(
+    ("environment", "user", "outcome"),
+    [
+        (None, "deny", "deny"),
+        ("allow", "deny", "allow"),
+        (None, "allow", "allow"),
+        ("deny", "allow", "deny"),
+    ],
+)
+def test_where_nobody_is_the_environment_decides_then_the_user(environment: Any, user: str, outcome: str) -> None:
+    """And without a word of either the answer is no."""
+    held = situation(attached=False, headless=environment, user_headless=user)
+    assert judge(write(), held).outcome == outcome
+
+
+def test_a_rule_that_asks_is_a_no_where_nobody_is() -> None:
+    """``headless = "allow"`` is for what nobody made a rule about."""
+    held = situation(rule("ask", path=("*.txt",)), attached=False, headless="allow")
+    assert judge(write(), held).outcome == "deny"
+
+
+def test_a_denial_for_want_of_a_front_end_says_what_to_type() -> None:
+    """The remedy is in the reason; where it would not help, another."""
+    assert judge(write(), situation(attached=False)).reason == (
+        'denied: no front end is attached to ask; to let the agent act, start with permissions="allow" '
+        "(`%agent -n --permissions allow`)"
+    )
+    assert judge(run("rm -rf x"), situation(attached=False, mode="allow")).reason == (
+        "denied: critical commands always ask, and no front end is attached to ask; run it yourself, or where a "
+        "notebook is open"
+    )
+
+
+def test_a_file_that_cannot_be_read_makes_everything_ask() -> None:
+    """The rules that could not be read may have denied."""
+    held = Situation(agent="claude", mode="allow", root=ROOT, user=Settings(problem="line 3"))
+    assert (judge(write(), held).outcome, judge(write(), held).floor) == ("ask", "broken")
+    assert judge(door("read", "/w/a.py"), held).outcome == "allow"
+
+
+@pytest.mark.parametrize(
+    ("asked", "words", "text"),
+    [
+        (run("git status -s"), "`git status`", "allow execute git status * for claude up to low"),
+        (run("ls; pwd"), "`ls, pwd`", "allow execute ls * or pwd * for claude up to low"),
+        (run("ls > x"), "`ls > x`", "allow execute ls > x for claude up to medium"),
+        (run("sudo ls"), "`sudo ls`", "allow execute sudo ls or ls for claude"),
+        (write(), "edits", "allow edit ** for claude"),
+        (
+            write("/w/package.json"),
+            "changes of package.json",
+            "allow edit /w/package.json for claude even if sensitive",
+        ),
+        (door("permission", asked="fetch"), "fetches", "allow fetch for claude"),
+    ],
+)
+def test_what_is_alike_is_said_in_the_widest_words_that_are_safe(asked: Door, words: str, text: str) -> None:
+    """The program and its verb, edits in the workspace; what is sensitive or severe only as it stands."""
+    found = likeness(asked, judge(asked, situation()), "claude")
+    assert found is not None
+    assert (found.words, found.rule.text) == (words, text)
+
+
+@pytest.mark.parametrize("asked", [run("rm -rf x"), run("cat .env"), run("ls 'x"), door("permission", asked="other")])
+def test_what_must_be_asked_each_time_has_no_wider_answer(asked: Door) -> None:
+    """Critical, secret, unreadable, or nobody knows what."""
+    assert offers(likeness(asked, judge(asked, situation()), "claude")) == ()
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [run("git status -s"), run("ls; pwd"), run("sudo ls"), write(), write("/w/package.json"), run("echo 'a*b'")],
+)
+def test_a_wider_answer_answers_its_own_question(asked: Door) -> None:
+    """Otherwise the user would be asked again at once."""
+    offered = offers(likeness(asked, judge(asked, situation()), "claude"))
+    held = situation(grants=(InForce(offered[0].rule, "turn"),))
+    assert judge(asked, held).outcome == "allow"
+    assert judge(asked, Situation(agent="codex", root=ROOT, grants=held.grants)).outcome == "ask"
+
+
+def test_always_is_not_offered_for_sensitive_files_nor_where_the_project_asks() -> None:
+    """It would not hold."""
+    assert [each.scope for each in offers(likeness(write("/w/.env"), judge(write("/w/.env"), situation()), "a"))] == [
+        "turn",
+        "session",
+    ]
+    raised = judge(write(), situation(rule("allow"), project=(rule("ask", "project"),)))
+    assert [each.scope for each in offers(likeness(write(), raised, "a"))] == ["turn", "session"]
+
+
+RULES = st.builds(
+    rule,
+    st.sampled_from(["allow", "ask", "deny"]),
+    path=st.sampled_from([(), ("**",), ("*.txt",), ("/w/**",)]),
+    command=st.sampled_from([(), ("*",), ("ls *",)]),
+    severity=st.sampled_from(["low", "medium", "high", "critical"]),
+    sensitive=st.booleans(),
+)
+
+
+@given(
+    st.lists(RULES, max_size=4),
+    st.lists(RULES, max_size=3),
+    st.sampled_from(["ask", "allow", "deny"]),
+    st.sampled_from([each for each, _ in FLOORS] + [write(), run("ls"), run("git push -f"), door("read", "/w/a")]),
+)
+def test_no_rules_of_a_project_ever_loosen(
+    user: list[InForce], project: list[InForce], mode: Mode, asked: Door
+) -> None:
+    """Whatever else holds."""
+    without = judge(asked, situation(*user, mode=mode)).outcome
+    strict = tuple(InForce(each.rule, "project") for each in project)
+    assert STRICTNESS[judge(asked, situation(*user, mode=mode, project=strict)).outcome] >= STRICTNESS[without]
+
+
+@given(st.lists(RULES, max_size=5), st.sampled_from(["ask", "allow"]))
+def test_no_rules_ever_let_a_critical_command_pass_unasked(user: list[InForce], mode: Mode) -> None:
+    """Always means always."""
+    assert judge(run("rm -rf x"), situation(*user, mode=mode)).outcome in {"ask", "deny"}

@@ -1,0 +1,183 @@
+"""Policy files: what they can say, and what is said of those that say something else."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentnb.errors import PolicyError
+from agentnb.policy import PolicyFiles, Rule
+from agentnb.policy.places import PROJECT, audit_log, user_policy
+from agentnb.policy.settings import load, parse
+
+FULL = """\
+headless = "allow"
+
+[agents.claude]
+bypass = true
+
+[agents."my agent"]
+bypass = false
+
+[sensitive]
+"**/*.csv" = true
+"**/package.json" = false
+
+[[rule]]
+action = "allow"
+tool = ["edit", "read"]
+path = "src/**"
+note = "mine"
+
+[[rule]]
+action = "deny"
+agent = "codex"
+command = ["curl *", "wget *"]
+severity = "medium"
+sensitive = true
+"""
+
+
+def test_everything_that_a_file_can_say_is_read() -> None:
+    """One text or a list of them."""
+    settings = parse(FULL, "policy.toml")
+    assert [each.rule.text for each in settings.rules] == [
+        "allow edit or read src/**",
+        "deny curl * or wget * for codex even if sensitive",
+    ]
+    assert [each.where for each in settings.rules] == ["policy.toml rule 1", "policy.toml rule 2"]
+    assert (settings.bypass, settings.headless) == (frozenset({"claude"}), "allow")
+    assert settings.sensitive == (("**/*.csv", True), ("**/package.json", False))
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("[[rule]]\naction = allow", ["policy.toml is not TOML", "line 2", "Mend"]),
+        ("rules = []", ["line 1: 'rules' is not known", "Did you mean 'rule'?"]),
+        ("[[rule]]\npath = 'a'", ["line 1 in rule 1: 'action' is missing"]),
+        (
+            "[[rule]]\naction = 'ask'\n[[rule]]\naction = 'alow'",
+            ["line 4 in rule 2: 'action' is 'alow'", "Did you mean 'allow'?"],
+        ),
+        ("[[rule]]\naction = 'ask'\n\ncomand = 'x'", ["line 4 in rule 1: 'comand' is not known", "'command'"]),
+        ("[[rule]]\naction = 'ask'\ntool = 'exec'", ["line 3 in rule 1: 'tool' is 'exec'", "'execute'"]),
+        ("[[rule]]\naction = 'ask'\npath = 3", ["line 3 in rule 1: 'path' is neither text nor a list"]),
+        ("[[rule]]\naction = 'ask'\nseverity = 'bad'", ["line 3 in rule 1: 'severity' is 'bad'", "'critical'"]),
+        ("[[rule]]\naction = 'ask'\nsensitive = 'yes'", ["line 3 in rule 1: 'sensitive' is 'yes'", "true or false"]),
+        ("[rule]\naction = 'ask'", ["line 1: 'rule' is no list of tables", "[[rule]]"]),
+        ("[agents.claude]\nbypas = true", ["line 2 in agents.claude: 'bypas' is not known", "'bypass'"]),
+        ("[agents.claude]\nbypass = 1", ["line 2 in agents.claude: 'bypass' is 1"]),
+        ("agents = 1", ["line 1: 'agents' is no table", "[agents]"]),
+        ("[sensitive]\n'**/x' = 'no'", ["line 2 in sensitive: '**/x' is 'no'"]),
+        ("headless = 'ask'", ["line 1: 'headless' is 'ask'", "'allow', 'deny'"]),
+    ],
+)
+def test_a_mistake_is_said_with_file_line_key_and_what_to_do(text: str, says: list[str]) -> None:
+    """Every kind of mistake."""
+    with pytest.raises(PolicyError) as failure:
+        parse(text, "policy.toml")
+    assert all(words in str(failure.value) for words in says), str(failure.value)
+    assert failure.value.hint
+
+
+@pytest.mark.parametrize("content", [b"[[rule]]\naction = 1", b"\xff\xfe", b"["])
+def test_a_bad_file_holds_nothing_and_says_why(tmp_path: Path, content: bytes) -> None:
+    """Until it is mended everything asks."""
+    path = tmp_path / "policy.toml"
+    path.write_bytes(content)
+    settings = load(path, "user")
+    assert (settings.rules, settings.headless) == ((), "deny")
+    assert settings.problem is not None
+    assert (str(path) in settings.problem, "everything asks" in settings.problem) == (True, True)
+
+
+def test_a_file_that_is_not_there_says_nothing(tmp_path: Path) -> None:
+    """The defaults hold."""
+    settings = load(tmp_path / "none/policy.toml", "user")
+    assert (settings.rules, settings.problem, settings.warnings) == ((), None, ())
+
+
+def test_a_project_keeps_what_tightens_and_is_warned_of_the_rest(tmp_path: Path) -> None:
+    """Allow rules, bypasses, loosened patterns and headless are the user's alone."""
+    path = tmp_path / "policy.toml"
+    path.write_text(FULL)
+    settings = load(path, "project")
+    assert [each.rule.action for each in settings.rules] == ["deny"]
+    assert (settings.bypass, settings.headless, settings.sensitive) == (frozenset(), "deny", (("**/*.csv", True),))
+    assert len(settings.warnings) == 4
+    assert all(str(path) in warning and "passed over" in warning for warning in settings.warnings)
+
+
+def test_files_are_read_again_when_they_change(tmp_path: Path) -> None:
+    """No restart."""
+    files = PolicyFiles(tmp_path / "policy.toml")
+    assert not files.user.rules
+    files.user_path.write_text("[[rule]]\naction = 'deny'\n")
+    assert [each.rule.action for each in files.user.rules] == ["deny"]
+    files.user_path.unlink()
+    assert not files.user.rules
+    (tmp_path / PROJECT).parent.mkdir()
+    (tmp_path / PROJECT).write_text("[[rule]]\naction = 'ask'\n")
+    assert [each.source for each in files.project(tmp_path).rules] == ["project"]
+
+
+ODD = 'quote " back \\ tab \t euro € bell \x07'
+
+
+def test_always_is_written_to_the_end_of_the_users_file(tmp_path: Path) -> None:
+    """What stood there stays, comments too; what is written is read back the same."""
+    path = tmp_path / "made" / "policy.toml"
+    files = PolicyFiles(path)
+    first = Rule(action="allow", tool=("edit",), path=("**",))
+    odd = Rule(action="allow", agent=("a",), command=(ODD,), severity="low", sensitive=True, note=ODD)
+    files.remember(first)
+    path.write_text(f"{path.read_text()}# mine\n")
+    path.chmod(0o640)
+    files.remember(odd)
+    assert [each.rule for each in files.user.rules] == [first, odd]
+    assert "# mine" in path.read_text()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    assert sorted(each.name for each in path.parent.iterdir()) == [".policy.toml.lock", "policy.toml"]
+
+
+def test_a_new_file_is_the_users_alone_and_a_link_stays_one(tmp_path: Path) -> None:
+    """Dot files are often links."""
+    path, real = tmp_path / "policy.toml", tmp_path / "dotfiles.toml"
+    path.symlink_to(real)
+    PolicyFiles(path).remember(Rule(action="allow", tool=("edit",)))
+    assert (path.is_symlink(), stat.S_IMODE(real.stat().st_mode)) == (True, 0o600)
+
+
+@pytest.mark.parametrize("before", ["[[rule]]\naction = 'alow'\n", "rule = [{action = 'ask'}]\n", "["])
+def test_a_file_that_cannot_take_the_rule_is_left_alone(tmp_path: Path, before: str) -> None:
+    """A mistake in it, or rules written in another style."""
+    path = tmp_path / "policy.toml"
+    path.write_text(before)
+    with pytest.raises(PolicyError):
+        PolicyFiles(path).remember(Rule(action="allow"))
+    assert path.read_text() == before
+
+
+def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+    """With what to do."""
+    (tmp_path / "file").write_text("")
+    with pytest.raises(PolicyError, match="Add the rule by hand"):
+        PolicyFiles(tmp_path / "file" / "policy.toml").remember(Rule(action="allow"))
+
+
+@pytest.mark.parametrize(
+    ("environment", "policy", "log"),
+    [
+        ({"JUPYTER_CONFIG_DIR": "/c", "JUPYTER_DATA_DIR": "/d"}, "/c/agentnb/policy.toml", "/d/agentnb/audit.jsonl"),
+        ({"AGENTNB_CONFIG_DIR": "/e", "AGENTNB_DATA_DIR": "/f"}, "/e/policy.toml", "/f/audit.jsonl"),
+    ],
+)
+def test_the_files_are_beside_jupyters(environment: dict[str, Any], policy: str, log: str) -> None:
+    """Or where our own variables say."""
+    assert (str(user_policy(environment)), str(audit_log(environment))) == (policy, log)
+    assert str(user_policy({})).startswith(os.environ["HOME"])

@@ -1,0 +1,195 @@
+"""The reader of shell scripts: what is run, with which words, in both dialects."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentnb.policy.shell import Compound, Dialect, Function, Pipeline, Script, Simple, Unreadable, fields, parse
+
+
+def commands(script: Script) -> list[list[str]]:
+    """Every simple command, those inside others too; what is computed is marked."""
+    found: list[list[str]] = []
+    for command in script.commands:
+        match command:
+            case Simple():
+                words = [field for word in command.words for field in fields(word, {})]
+                found.append([f"{field.text}?" if field.dynamic else field.text for field in words])
+                places = (*command.words, *(redirect.word for redirect in command.redirects))
+                for word in (*places, *(value for _, value in command.assignments)):
+                    for inner in word.scripts:
+                        found += commands(inner)
+            case Pipeline():
+                found += commands(Script(commands=command.commands))
+            case Compound():
+                found += [each for word in command.words for inner in word.scripts for each in commands(inner)]
+                found += [each for body in command.bodies for each in commands(body)]
+            case Function():
+                found += commands(command.body)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", []),
+        ("  # nothing", []),
+        ("a 'b c' \"d $e\" f\\ g", [["a", "b c", "d $e?", "f g"]]),
+        ("a; b & c && d || e | f |& g", [[each] for each in "abcdefg"]),
+        ("a \\\n b\nc", [["a", "b"], ["c"]]),
+        ("$'\\x61\\142\\u0063\\t\\''", [["abc\t'"]]),
+        ('"a\\"b\\$c"', [['a"b$c']]),
+        ("a{b,c{d,e}}f {1..3} {a..c} {x} {,y}", [["abf", "acdf", "acef", "1", "2", "3", "a", "b", "c", "{x}", "y"]]),
+        ("a $(b $(c)) `d \\`e\\``", [["a", "$(…)?", "$(…)?"], ["b", "$(…)?"], ["c"], ["d", "$(…)?"], ["e"]]),
+        ("a ${b:-$(c)} ${d} ${#e} ${f[0]}", [["a", "$(…)?", "$d?", "$(…)?", "$(…)?"], ["c"]]),
+        ("a $((1 + $(b))) $(( (1) ))", [["a", "$(…)?", "$(…)?"], ["b"]]),
+        ("a $((b); (c))", [["a", "$(…)?"], ["b"], ["c"]]),
+        ("((a = 1))", []),
+        ("(a; b) > c", [["a"], ["b"]]),
+        ("{ a; b; }", [["a"], ["b"]]),
+        ("if a; then b; elif c; then d; else e; fi", [[each] for each in "abcde"]),
+        ("while a; do b; done; until c; do d; done", [[each] for each in "abcd"]),
+        ("for x in 1 2; do a $x; done; for ((;;)); do b; done", [["a", "$x?"], ["b"]]),
+        ("case $x in (a|b) c;; *) d;& e) f;; esac", [["c"], ["d"], ["f"]]),
+        ("f() { a; }; function g { b; }; function h () (c)", [["a"], ["b"], ["c"]]),
+        ("[[ a && b < c ]] && d", [["d"]]),
+        ("a=1 b=(2 $(c)) d", [["d"], ["c"]]),
+        ("a <<X; b\n$(c)\nX\nd", [["a"], ["c"], ["b"], ["d"]]),
+        ("a <<'X'\n$(c)\nX\nd", [["a"], ["d"]]),
+        ("a <<-X\n\tb\n\tX\nc", [["a"], ["c"]]),
+        ('a <<<"$(b)" 2>&1 &>c', [["a"], ["b"]]),
+        ("a <(b) >(c)", [["a", "$(…)?", "$(…)?"], ["b"], ["c"]]),
+        ("! a; time -p b; coproc c", [["a"], ["b"], ["c"]]),
+        ("echo if then fi", [["echo", "if", "then", "fi"]]),
+        ("a # b\nc#d", [["a"], ["c#d"]]),
+    ],
+)
+def test_bash_is_read(text: str, expected: list[list[str]]) -> None:
+    """Words, lists, pipelines, compound commands, substitutions, here-documents."""
+    assert commands(parse(text)) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("[[ a && b ]]", [["[[", "a"], ["b", "]]"]]),
+        ("echo $'\\'; b #'", [["echo", "$\\"], ["b"]]),
+        ("((a))", [["a"]]),
+        ("a &> b", [["a"], []]),
+        ("time a", [["time", "a"]]),
+    ],
+)
+def test_what_a_plain_shell_sees_otherwise_is_read_so(text: str, expected: list[list[str]]) -> None:
+    """The same text, another script."""
+    assert commands(parse(text, "posix")) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "a 'b",
+            'a "b',
+            "a `b",
+            "a $(b",
+            "a ${b",
+            "a $((b",
+            "(a",
+            "{ a",
+            "a )",
+            "a }; }",
+            "a | ",
+            "a && ",
+            "&& a",
+            "a > ",
+        ),
+        *(
+            "if a; then b",
+            "while a",
+            "for in b",
+            "case a in b",
+            "fi",
+            "a & & b",
+            "a ;; b",
+            "f(",
+            "a(b)",
+            "[[ a",
+            "a=(b",
+        ),
+        *("a\0b", "$(" * 60 + ")" * 60, "( " * 60 + ")" * 60, "{ " * 60, "x" * 100_001, "`" * 61),
+    ],
+)
+@pytest.mark.parametrize("dialect", ["bash", "posix"])
+def test_what_is_no_script_is_said_to_be_none(text: str, dialect: Dialect) -> None:
+    """Never another error, never a guess."""
+    if dialect == "posix" and text == "[[ a":
+        assert commands(parse(text, dialect)) == [["[[", "a"]]
+        return
+    with pytest.raises(Unreadable):
+        parse(text, dialect)
+
+
+PIECES = st.sampled_from(
+    [
+        *"abc ;&|<>(){}$`'\"\\\n#!=*?[]~-1",
+        "rm ",
+        "if ",
+        "then ",
+        "fi",
+        "do ",
+        "done",
+        "case ",
+        "in ",
+        "esac",
+        "$(",
+        "${",
+        "<<E\n",
+        "[[ ",
+        "]]",
+        "$'",
+    ]
+)
+
+
+@given(st.lists(PIECES, max_size=25).map("".join) | st.text(max_size=30))
+def test_any_text_is_read_or_refused(text: str) -> None:
+    """Nothing else can happen, and nothing hangs."""
+    for dialect in ("bash", "posix"):
+        try:
+            commands(parse(text, dialect))
+        except Unreadable:
+            continue
+
+
+WORDS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=12)
+
+
+@given(st.lists(WORDS, min_size=1, max_size=4))
+def test_quoted_words_come_back_as_they_were(words: list[str]) -> None:
+    """Single quotes keep everything, in every dialect."""
+    line = " ".join("'" + word.replace("'", "'\\''") + "'" for word in words)
+    for dialect in ("bash", "posix"):
+        assert commands(parse(line, dialect)) == [words]
+
+
+@given(st.text(st.sampled_from("ab '\"\\$x{},`"), max_size=12))
+def test_words_are_those_that_bash_makes(text: str) -> None:
+    """Held against bash: where it takes ``echo``'s words, ours are the same."""
+    bash = shutil.which("bash")
+    assert bash is not None
+    line = f"printf '%s\\n' {text}"
+    ran = subprocess.run([bash, "-fc", line], capture_output=True, check=False, env={"PATH": "", "x": ""})
+    try:
+        found = parse(line)
+    except Unreadable:
+        assert ran.returncode != 0
+        return
+    if ran.returncode == 0 and not ran.stderr and len(found.commands) == 1 and isinstance(found.commands[0], Simple):
+        words = [each for word in found.commands[0].words[2:] for each in fields(word, {"x": ""})]
+        if not any(word.dynamic for word in words):
+            assert ran.stdout.decode() == "".join(f"{text}\n" for text in [word.text for word in words] or [""])
