@@ -21,7 +21,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help env static lab test check check-python check-js fix types test-unit test-kernel test-notebooks test-js \
-	test-browser test-peers soak notebooks chromium build bench pins clean distclean
+	test-browser test-peers soak notebooks chromium build bench pictures pins clean distclean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | expand -t 18
@@ -130,6 +130,9 @@ soak: $(VENV)/.installed ## the delivery schedules, 50,000 of them (opt-in, some
 
 bench: $(VENV)/.installed $(STATIC) chromium ## measure, print a table with ratios
 	$(BIN)/python -m tests.benchmarks
+
+pictures: $(VENV)/.installed $(STATIC) chromium ## the manual's pictures, taken from the running product
+	$(BIN)/python scripts/pictures.py
 
 # ---------------------------------------------------------------- distribution
 

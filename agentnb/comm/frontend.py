@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import sys
 import threading
 from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from agentnb.comm.model import HostModel, PanelModel, reference, send_to
@@ -44,6 +46,9 @@ class Frontend:
         self._shown_at: float | None = None
         host.attached, host.arrival = self.attached, self._arrival
         self.model.on_msg(self._on_message)
+        if (shell := _shell()) is not None and host.mentions is None:
+            # The layer above knows the shell; it is named here, not imported, so that the chat needs no `%load_ext`.
+            import_module("agentnb.ipython.shell_mentions").install(host, shell)
 
     def attached(self) -> bool:
         """Whether any page has said that it is ready."""
@@ -86,6 +91,11 @@ class Frontend:
                 arrivals, self._arrivals = self._arrivals, []
             for arrive in arrivals:
                 arrive()
+
+
+def _shell() -> Any:
+    """The running IPython shell; None outside of one."""
+    return getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
 
 
 _lock = threading.Lock()

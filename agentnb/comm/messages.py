@@ -106,6 +106,34 @@ class DisposeSessionParams(msgspec.Struct, frozen=True, rename="camel", kw_only=
     channel: str
 
 
+class CompleteParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """``complete``: what can stand after the ``@`` that is being typed.
+
+    Attributes:
+        channel: The session or chat whose prompt it is.
+        start: What stands after the ``@`` so far.
+    """
+
+    channel: str
+    start: str
+
+
+class RestartAgentParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """``restartAgent``: start the agent of a session anew; the transcript stays."""
+
+    channel: str
+
+
+class DraftParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """``draft``: what is typed, and not sent, in a tab; empty when there is nothing.
+
+    It is kept in memory for other windows and never logged: it may hold anything.
+    """
+
+    channel: str
+    text: str
+
+
 class FetchContentParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """``fetchContent``: a range of large content, as the answer's one binary buffer.
 

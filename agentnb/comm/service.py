@@ -25,6 +25,7 @@ from agentnb.comm.outline import RANGE, content_of, outlined
 from agentnb.errors import AgentnbError, UnsupportedVersion
 from agentnb.host.host import ROOT
 from agentnb.host.intents import carry_out
+from agentnb.host.mention_source import LOOK_SECONDS
 from agentnb.host.restore import LOG_OFF, read_back, recorder_of, restore, spec_of
 from agentnb.state import ActionOrigin, action_type, decode_action, to_json
 from agentnb.state.versions import WINDOW, is_known_in, negotiate
@@ -32,12 +33,14 @@ from agentnb.state.versions import WINDOW, is_known_in, negotiate
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
 
+    from agentnb.host.conversation import Conversation
     from agentnb.host.host import Host
     from agentnb.state.versions import Window
 
 log = logging.getLogger("agentnb.comm")
 
 DEFAULT_AGENT = "eliza"
+LONGEST_DRAFT = 100_000  # characters; what is longer stays in its own window
 MAX_LISTED = 200
 
 
@@ -93,6 +96,8 @@ class Service:
             "unsubscribe": self._unsubscribe,
             "createSession": self._create_session,
             "disposeSession": self._dispose_session,
+            "restartAgent": self._restart_agent,
+            "complete": self._complete,
             "fetchContent": self._fetch_content,
             "fetchTurns": self._fetch_turns,
             "listSessions": self._list_sessions,
@@ -104,7 +109,9 @@ class Service:
             "resync": self._resync,
             "visibility": self._visibility,
             "ping": self._ping,
+            "draft": self._draft,
         }
+        self._drafts: dict[str, str] = {}
 
     @property
     def requests(self) -> frozenset[str]:
@@ -190,6 +197,7 @@ class Service:
             "hostId": self._host.host_id,
             "capabilities": {},
             "channels": channels,
+            "drafts": {uri: text for uri, text in self._drafts.items() if self._host.channel_or_none(uri)},
         }
 
     def _subscribe(self, client_id: str, raw: bytes) -> dict[str, Any]:
@@ -217,12 +225,44 @@ class Service:
         spec = find(params.agent or DEFAULT_AGENT)
         find_program(spec, Path.cwd(), os.environ.get("PATH"))
         conversation = self._host.open(spec, cwd=Path.cwd(), tab_id=params.tab_id)
+        self._host.loop.spawn(_started(conversation))
         return {"channel": conversation.session.uri, "chat": conversation.chat.uri}
 
     def _dispose_session(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
         params = msgspec.json.decode(raw, type=m.DisposeSessionParams)
         self._host.loop.spawn(self._host.find(params.channel).close())
         return {}
+
+    async def _restart_agent(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
+        params = msgspec.json.decode(raw, type=m.RestartAgentParams)
+        await self._host.find(params.channel).restart()
+        return {}
+
+    async def _complete(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
+        params = msgspec.json.decode(raw, type=m.CompleteParams)
+        cwd, source = self._host.find(params.channel).cwd, self._host.mentions
+        if source is None:
+            return {"items": []}
+        try:
+            look = asyncio.to_thread(source.suggest, params.start, cwd)
+            found = await asyncio.wait_for(look, LOOK_SECONDS)
+        except asyncio.TimeoutError:
+            return {"items": []}
+        return {"items": [msgspec.to_builtins(one) for one in found]}
+
+    def _draft(self, client_id: str, raw: bytes) -> None:
+        params = msgspec.json.decode(raw, type=m.DraftParams)
+        uri = self._host.find(params.channel).chat.uri
+        if len(params.text) > LONGEST_DRAFT:
+            return
+        if params.text:
+            self._drafts[uri] = params.text
+        else:
+            self._drafts.pop(uri, None)
+        said = m.notification("draft", {"channel": uri, "text": params.text})
+        for other in self.delivery.clients:
+            if other != client_id:
+                self._send(other, said)
 
     def _fetch_content(self, client_id: str, raw: bytes) -> Bytes:  # noqa: ARG002
         params = msgspec.json.decode(raw, type=m.FetchContentParams)
@@ -300,6 +340,12 @@ class Service:
         if text not in self._logged:
             self._logged.add(text)
             log.warning("%s", text)
+
+
+async def _started(conversation: Conversation) -> None:
+    """Start the agent of a tab that someone looks at: its commands, modes and options are wanted before a prompt."""
+    with contextlib.suppress(AgentnbError):  # the session's state says what went wrong
+        await conversation.ready()
 
 
 def _listed(host: Host, params: m.ListSessionsParams) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from agentnb.state import (
 from agentnb.state.status import ACTIVITY_MASK, with_activity
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
@@ -81,6 +82,7 @@ class Conversation:
         self.mcp_servers = tuple(mcp_servers)
         self.directories = tuple(directories)
         self.closed = False
+        self.closing: asyncio.TimerHandle | None = None
         self._named = title is not None
         self._watchers: list[Callable[[], None]] = []
         uri = f"{spec.name}:/{tab_id}"
@@ -307,7 +309,7 @@ def _new_session(uri: str, spec: AgentSpec, cwd: Path, title: str | None) -> Ses
         resource=uri,
         provider=spec.name,
         title=title or spec.title,
-        status=SessionStatus.IDLE,
+        status=SessionStatus.IDLE | SessionStatus.IS_READ,
         created_at=now,
         modified_at=now,
         working_directory=cwd.as_uri(),

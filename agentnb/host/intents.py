@@ -6,12 +6,14 @@ whether an answer means yes is read from the option, not from the client's word.
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, NoReturn
 
 from msgspec.structs import replace
 
 from agentnb.errors import AgentnbError
 from agentnb.host.clock import now_ms
+from agentnb.host.mention_source import LOOK_SECONDS
 from agentnb.state import (
     ChatInputAnswerChanged,
     ChatInputCompleted,
@@ -22,6 +24,7 @@ from agentnb.state import (
     ChatTurnCancelled,
     ChatTurnStarted,
     PendingMessageKind,
+    SessionIsArchivedChanged,
     SessionIsReadChanged,
     SessionTitleChanged,
     ToolCallPendingConfirmationState,
@@ -51,6 +54,10 @@ DISPATCHABLE = (
 """The actions that a client may dispatch: those that `carry_out` has a case for."""
 
 
+UNDO_SECONDS = 12.0
+"""How long a tab that was closed in the chat can be brought back."""
+
+
 class Rejected(AgentnbError):
     """The host does not accept a client's action."""
 
@@ -65,13 +72,11 @@ def carry_out(host: Host, channel: str, action: Action, origin: ActionOrigin) ->
     conversation = host.find(channel)
     match action:
         case ChatTurnStarted(turn_id=turn_id, message=message):
-            _prompt(conversation, turn_id, message, origin)
+            _mention_and_prompt(conversation, turn_id, message, origin)
         case ChatPendingMessageSet():
             _set_pending(conversation, action, origin)
-        case ChatInputAnswerChanged():
-            _refuse_if(conversation.inputs.change(action, origin))
-        case ChatInputCompleted():
-            _refuse_if(conversation.inputs.complete(action, origin))
+        case ChatInputAnswerChanged() | ChatInputCompleted():
+            _answer_input(conversation, action, origin)
         case ChatTurnCancelled(turn_id=turn_id) | ChatPendingMessageRemoved(id=turn_id):
             if not conversation.turns.cancel(turn_id, origin):
                 _reject(f"No turn {turn_id!r} runs or waits.")
@@ -79,10 +84,58 @@ def carry_out(host: Host, channel: str, action: Action, origin: ActionOrigin) ->
             _confirm(conversation, action, origin)
         case XModeChanged() | XConfigOptionChosen():
             host.loop.spawn(_choose(conversation, action, origin))
+        case SessionIsArchivedChanged():
+            _archive(conversation, action, origin)
         case ChatQueuedMessagesReordered() | SessionTitleChanged() | SessionIsReadChanged():
             conversation.dispatch(replace(action, time=now_ms()), origin)
         case _:
             _reject("A client may not dispatch this action.")
+
+
+def _answer_input(
+    conversation: Conversation, action: ChatInputAnswerChanged | ChatInputCompleted, origin: ActionOrigin
+) -> None:
+    if isinstance(action, ChatInputCompleted):
+        _refuse_if(conversation.inputs.complete(action, origin))
+    else:
+        _refuse_if(conversation.inputs.change(action, origin))
+
+
+def _mention_and_prompt(conversation: Conversation, turn_id: str, message: Message, origin: ActionOrigin) -> None:
+    """Prompt with what the text mentions attached; looking at the user's objects happens on another thread."""
+    if "@" in message.text and conversation.host.mentions is not None:
+        conversation.host.loop.spawn(_prompt_with_mentions(conversation, turn_id, message, origin))
+    else:
+        _prompt(conversation, turn_id, message, origin)
+
+
+async def _prompt_with_mentions(
+    conversation: Conversation, turn_id: str, message: Message, origin: ActionOrigin
+) -> None:
+    source = conversation.host.mentions
+    try:
+        if source is not None:
+            look = asyncio.to_thread(source.attach, message.text, conversation.cwd)
+            found = await asyncio.wait_for(look, LOOK_SECONDS)
+            message = replace(message, attachments=(*(message.attachments or ()), *found) or None)
+    except (asyncio.TimeoutError, OSError):
+        pass  # the prompt goes without what could not be looked at in time
+    try:
+        _prompt(conversation, turn_id, message, origin)
+    except AgentnbError as error:
+        action = ChatTurnStarted(turn_id=turn_id, message=message)
+        conversation.host.reject(conversation.chat, action, origin, str(error))
+
+
+def _archive(conversation: Conversation, action: SessionIsArchivedChanged, origin: ActionOrigin) -> None:
+    """Close a tab soon: until then it can be brought back as it was."""
+    if conversation.closing is not None:
+        conversation.closing.cancel()
+        conversation.closing = None
+    conversation.dispatch(replace(action, time=now_ms()), origin)
+    if action.is_archived:
+        close = lambda: conversation.host.loop.spawn(conversation.close())  # noqa: E731
+        conversation.closing = conversation.host.loop.later(UNDO_SECONDS, close)
 
 
 def _prompt(conversation: Conversation, turn_id: str, message: Message, origin: ActionOrigin) -> None:
@@ -98,7 +151,7 @@ def _set_pending(conversation: Conversation, action: ChatPendingMessageSet, orig
     if waiting:
         conversation.dispatch(replace(action, time=now_ms()), origin)
     else:
-        _prompt(conversation, action.id, action.message, origin)
+        _mention_and_prompt(conversation, action.id, action.message, origin)
 
 
 def _confirm(conversation: Conversation, action: ChatToolCallConfirmed, origin: ActionOrigin) -> None:

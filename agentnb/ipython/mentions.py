@@ -84,6 +84,16 @@ def attachments(prompt: str, names: Iterable[str], scope: Scope) -> tuple[Messag
     return tuple(found.values())
 
 
+def mentioned(prompt: str) -> list[str]:
+    """The names that *prompt* mentions, in order, each once.
+
+    Example:
+        >>> mentioned("Look at @df, `@code` and @cells.")
+        ['df', 'cells']
+    """
+    return list(dict.fromkeys(name for name, _ in _mentions(prompt)))
+
+
 def _mentions(prompt: str) -> Iterator[tuple[str, TextRange]]:
     code = [match.span() for match in _CODE.finditer(prompt)]
     for match in _MENTION.finditer(prompt):

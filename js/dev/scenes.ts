@@ -195,6 +195,7 @@ function session(more: Loose = {}): SessionState {
     chats: [],
     defaultChat: CHAT,
     contextUsage: { used: 48_200, size: 200_000, cost: { amount: 0.1834, currency: "USD" } },
+    configOptions: OPTIONS,
     modes: { currentModeId: "ask", availableModes: [{ id: "ask", name: "Ask before edits" }] },
     commands: [
       { name: "plan", description: "Make a plan first" },
@@ -216,6 +217,7 @@ function store(state: ChatState | undefined, more: Loose = {}): ScriptedStore {
       summary("eliza:/1", "", 33),
       summary("gemini:/2", "Clean the data set", 24),
       summary("codex:/4", "Port to polars", 8),
+      summary("eliza:/5", "Small talk", 1),
       summary(SESSION, "Residuals", 33),
     ],
   } as never;
@@ -223,6 +225,71 @@ function store(state: ChatState | undefined, more: Loose = {}): ScriptedStore {
   made.chat(CHAT).value = state;
   return made;
 }
+
+const FORM = {
+  id: "r1",
+  message: "How shall the fit be set up?",
+  questions: [
+    {
+      kind: "text",
+      id: "name",
+      title: "Name of the report",
+      message: "A file of this name is written.",
+      required: true,
+    },
+    { kind: "integer", id: "n", message: "How many bootstrap samples?", min: 10, max: 10_000, defaultValue: 500 },
+    { kind: "boolean", id: "plot", message: "Draw the residuals", defaultValue: true },
+    {
+      kind: "single-select",
+      id: "model",
+      message: "Which model?",
+      required: true,
+      options: [
+        { id: "exp", label: "Exponential", recommended: true },
+        { id: "pow", label: "Power law", description: "two more parameters" },
+      ],
+    },
+    {
+      kind: "multi-select",
+      id: "out",
+      message: "What shall be saved?",
+      options: [
+        { id: "png", label: "Figure" },
+        { id: "csv", label: "Table of parameters" },
+      ],
+    },
+  ],
+};
+const VISIT = {
+  id: "r2",
+  message: "Log in to the data portal, please.",
+  url: "https://data.example.org/login?code=WDJB",
+};
+
+const OPTIONS = [
+  {
+    id: "model",
+    name: "Model",
+    type: "select",
+    category: "model",
+    currentValue: "large",
+    options: [
+      { value: "small", name: "Small, fast" },
+      { value: "large", name: "Large" },
+    ],
+  },
+  {
+    id: "effort",
+    name: "Effort",
+    type: "select",
+    category: "thought_level",
+    currentValue: "high",
+    options: [
+      { value: "low", name: "Low effort" },
+      { value: "high", name: "High effort" },
+    ],
+  },
+];
 
 export interface Scene {
   store: ScriptedStore;
@@ -299,7 +366,7 @@ export const SCENES: Record<string, () => Scene> = {
       { agentProcess: { state: "failed", message: "exit code 137" } },
     ),
   empty: () => inChat(chat({})),
-  starting: () => inChat(chat({}), { lifecycle: "creating" }),
+  starting: () => inChat(chat({}), { lifecycle: "creating", agentProcess: { state: "starting" } }),
   "not-started": () =>
     inChat(chat({}), {
       lifecycle: "creationFailed",
@@ -330,6 +397,28 @@ export const SCENES: Record<string, () => Scene> = {
     scene.store.root.value = { ...scene.store.root.value, sessions: [] } as never;
     return scene;
   },
+  form: () =>
+    inChat({
+      ...chat({ activeTurn: active("u1", ASKED, [markdown("p5", "Before I fit again I need to know a few things.")]) }),
+      inputRequests: [FORM],
+    } as never),
+  visit: () =>
+    inChat({
+      ...chat({ activeTurn: active("u1", ASKED, [markdown("p5", "I need access to the data portal.")]) }),
+      inputRequests: [VISIT],
+    } as never),
+  stopped: () =>
+    inChat(chat({ turns: [turn("u1", ASKED, [markdown("p1", "Done.")])] }), {
+      agentProcess: { state: "stopped", message: "Claude Code ended (exit code 0)." },
+    }),
+  long: () =>
+    inChat(
+      chat({
+        turns: Array.from({ length: 60 }, (_, at) =>
+          turn(`u${at}`, `Question ${at}`, [THOUGHT, READ, markdown("p5", ANSWER)]),
+        ),
+      }),
+    ),
   "turn-working": () =>
     inTurn(
       chat({

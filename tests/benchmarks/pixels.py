@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import statistics
 import sys
-from pathlib import Path
 
 from playwright.sync_api import Page
 
-from tests.benchmarks.chromium import open_lab
+from tests.benchmarks.browser import ROOT, a_lab
 from tests.benchmarks.row import Row
 from tests.browser.lab import Lab, notebook
 
-ROOT = Path(__file__).parents[2]
 COUNT, PAUSE_MS = 200, 30
 LIMIT_P95_MS = 250.0
 WATCH = r"""
@@ -40,7 +38,7 @@ WATCH = r"""
 
 def measure() -> list[Row]:
     """Stream stamped chunks into the chat of a real JupyterLab."""
-    with open_lab() as lab:
+    with a_lab() as lab:
         return _rows(_stream(lab))
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from playwright.sync_api import Page, WebSocket
 
-from tests.benchmarks.chromium import open_lab
+from tests.benchmarks.browser import a_lab
 from tests.benchmarks.row import Row
 from tests.browser.lab import Lab, notebook
 
@@ -104,7 +104,7 @@ class Run:
 def measure() -> list[Row]:
     """The rows of ``make bench``."""
     rows: list[Row] = []
-    with open_lab() as lab:
+    with a_lab() as lab:
         traffic = Traffic()
         lab.page.on("websocket", lambda socket: _count(socket, traffic))
         for number, (count, pause) in enumerate(PACES):

@@ -10,7 +10,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.benchmarks.chromium import open_lab
+from tests.benchmarks.browser import a_lab
 from tests.benchmarks.row import Row
 from tests.browser.lab import Lab, notebook
 
@@ -57,7 +57,7 @@ class Restored:
 
 def measure() -> list[Row]:
     """The rows of ``make bench``."""
-    with open_lab() as lab:
+    with a_lab() as lab:
         found = {turns: _best(lab, turns) for turns in TURNS}
     few, many = (found[turns] for turns in TURNS)
     what = f"a session of {TURNS[1]:,} turns after a reload: initialize to first paint"

@@ -71,6 +71,7 @@ class PageClient implements Client {
   readonly clientId = uuid();
   readonly connection = signal<Connection>("connecting");
   readonly hostId = signal<string | undefined>(undefined);
+  readonly drafts = signal<Readonly<Record<string, string>>>({});
   readonly successor = signal<(() => void) | undefined>(undefined);
   readonly refusal = signal<string | undefined>(undefined);
   #wire: Wire;
@@ -309,6 +310,7 @@ class PageClient implements Client {
     batch(() => {
       this.hostId.value = result.hostId;
       this.refusal.value = undefined;
+      if (isObject(result.drafts)) this.drafts.value = result.drafts as Record<string, string>;
       this.#take(result.channels);
       this.#stand();
     });
@@ -339,7 +341,9 @@ class PageClient implements Client {
     else if (method === "unknownClient") {
       this.#pulse.answered();
       this.#initialize();
-    } else if (method === "pong" && isObject(params)) this.#pong(params);
+    } else if (method === "draft" && isObject(params) && typeof params.channel === "string")
+      this.drafts.value = { ...this.drafts.peek(), [params.channel]: String(params.text ?? "") };
+    else if (method === "pong" && isObject(params)) this.#pong(params);
     else this.#log(`The kernel sent ${JSON.stringify(method)}, which this page does not understand.`);
   }
 
@@ -401,6 +405,10 @@ class PageClient implements Client {
   #show(): void {
     const elements = [...this.#views.values()].map((view) => view.element);
     elements.findLast((element) => element?.isConnected)?.scrollIntoView({ block: "nearest" });
+  }
+
+  notify(method: string, params: unknown): void {
+    if (this.connection.peek() === "live") this.#notify(method, params);
   }
 
   #notify(method: string, params: unknown): void {

@@ -43,6 +43,8 @@ export interface Initialized {
   hostId: string;
   capabilities: Record<string, unknown>;
   channels: Record<string, Snapshot | Replay>;
+  /** What other windows have typed and not sent, by chat. */
+  drafts?: unknown;
 }
 
 export interface Flush {

@@ -3,6 +3,7 @@ import { useEffect, useRef } from "preact/hooks";
 import type { ChatState, Turn } from "../state/types.gen";
 import { useView } from "./context";
 import { toolTitle } from "./parts/tool";
+import { line } from "./plain";
 import type { AnyTurn } from "./turn";
 
 const ENDED: Record<Turn["state"], string> = {
@@ -19,6 +20,11 @@ export function useAnnouncements(chat: ChatState | undefined, agent: string): vo
     const ended = chat?.turns.at(-1);
     if (running.current && ended?.id === running.current) announce(`${agent} ${ENDED[ended.state]}.`);
     running.current = chat?.activeTurn?.id;
+    for (const { id, message } of chat?.inputRequests ?? []) {
+      if (asked.current.has(id)) continue;
+      asked.current.add(id);
+      announce(`${agent} asks: ${line(message, 200) || "see the form above the message box"}`);
+    }
     for (const [id, title] of questions(chat?.activeTurn)) {
       if (asked.current.has(id)) continue;
       asked.current.add(id);

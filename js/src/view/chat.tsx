@@ -1,18 +1,20 @@
 /** The whole chat: tabs, one conversation, the queue and the box to write in. */
 import { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
-import type { AgentInfo, RootState, SessionState, SessionSummary } from "../state/types.gen";
-import { useAnnouncements } from "./announcements";
-import { PlaceContext, useMemory, useView } from "./context";
-import { chatChannel, isTab } from "./identity";
-import { Meter } from "./meter";
-import { Banner, EmptyChat, SessionTrouble, Start, Waiting } from "./notices";
-import { Prompt } from "./prompt";
-import { Queue } from "./queue";
-import { isArchived, isIdle, isRead } from "./status";
+import type { SessionSummary } from "../state/types.gen";
+import { useMemory, useView } from "./context";
+import { Conversation, type Doing } from "./conversation";
+import { Icon } from "./icons";
+import { isTab } from "./identity";
+import { Menu } from "./menu";
+import { Banner, Start, Waiting } from "./notices";
+import { line } from "./plain";
+import { isArchived } from "./status";
 import { isOver } from "./store";
-import { agentName, Tabs } from "./tabs";
-import { Transcript } from "./transcript";
+import { agentName, NewTab, Tabs } from "./tabs";
 import { ErrorCard } from "./turn";
+
+/** How long a closed tab can be brought back from here; the kernel waits a little longer. */
+const UNDO_FOR = 10_000;
 
 export function Chat({ tab }: { tab?: string | undefined }) {
   const { store, cadence } = useView();
@@ -23,76 +25,97 @@ export function Chat({ tab }: { tab?: string | undefined }) {
   const sessions = useMemo(() => (root?.sessions ?? []).filter((one) => !isArchived(one)), [root?.sessions]);
   const { active, select } = useActive(sessions, tab);
   const { create, trouble } = useCreate(sessions, select);
+  const { closed, close, reopen } = useClosing(sessions, select);
+  const [doing, setDoing] = useState<Doing>();
   const agents = root?.agents ?? [];
   const dead = connection === "connecting" || isOver(connection);
+  const summary = sessions.find((session) => session.resource === active);
+  const rename = (resource: string) => {
+    select(resource);
+    setDoing("rename");
+  };
   return (
-    <section class="chat" aria-label="Agent chat">
+    <section class="chat" aria-label="Agent chat" onKeyDown={(event) => isFind(event) && setDoing("find")}>
       {(sessions.length > 0 || !root) && (
-        <Tabs
-          id={id}
-          sessions={sessions}
-          agents={agents}
-          active={active}
-          onSelect={select}
-          onNew={create}
-          disabled={dead}
-        />
+        <div class="tabs">
+          <Tabs
+            id={id}
+            sessions={sessions}
+            agents={agents}
+            active={active}
+            onSelect={select}
+            onRename={rename}
+            onClose={close}
+          />
+          <NewTab agents={agents} onNew={create} disabled={dead} />
+          {active && (
+            <Menu
+              label="Conversation"
+              items={[
+                { name: "Find", detail: "Ctrl+F", onSelect: () => setDoing("find") },
+                { name: "Rename", detail: "F2 on the tab", onSelect: () => setDoing("rename") },
+                { name: "Copy as Markdown", onSelect: () => setDoing("copy") },
+                { name: "Save as Markdown", onSelect: () => setDoing("save") },
+                { name: "Close", detail: "Delete on the tab", onSelect: () => close(active) },
+              ]}
+            >
+              <Icon name="more" />
+            </Menu>
+          )}
+        </div>
       )}
       <Banner />
+      {closed && (
+        <div class="banner plain-banner">
+          <span class="cut">
+            Closed {agentName(agents, closed.provider)}
+            {closed.title && `: ${line(closed.title, 60)}`}
+          </span>
+          <span class="spacer" />
+          <button type="button" class="button small" onClick={reopen}>
+            Undo
+          </button>
+        </div>
+      )}
       {trouble && <ErrorCard title="The conversation could not be started" message={trouble} />}
       {!root && !refusal && !isOver(connection) && <Waiting text="Connecting to the kernel…" />}
       {root && sessions.length === 0 && <Start agents={agents} onNew={create} disabled={dead} />}
       {root && active && (
         <div class="panel" role="tabpanel" id={`${id} panel`} aria-labelledby={`${id} ${active}`}>
-          <Conversation key={active} resource={active} agents={agents} dead={dead} />
+          <Conversation
+            key={active}
+            resource={active}
+            summary={summary}
+            agents={agents}
+            dead={dead}
+            doing={doing}
+            setDoing={setDoing}
+          />
         </div>
       )}
     </section>
   );
 }
 
-interface ConversationProps {
-  resource: string;
-  agents: NonNullable<RootState["agents"]>;
-  dead: boolean;
-}
-
-function Conversation({ resource, agents, dead }: ConversationProps) {
-  const { store, cadence } = useView();
-  const session = cadence.paced(store.session(resource)).value;
-  const channel = session?.defaultChat ?? chatChannel(resource);
-  const chat = cadence.paced(store.chat(channel)).value;
-  const place = useMemo(() => ({ session: resource, chat: channel }), [resource, channel]);
-  const agent = nameOf(agents, session, resource);
-  useAnnouncements(chat, agent);
-  useMarkRead(resource, session);
-  if (!session || !chat) return <Waiting text={`Opening ${agent}…`} />;
-  const isEmpty = chat.turns.length === 0 && !chat.activeTurn;
-  const starting = session.lifecycle === "creating";
-  return (
-    <PlaceContext.Provider value={place}>
-      {isEmpty && starting && <Waiting text={`Starting ${agent}…`} />}
-      {isEmpty && session.lifecycle === "ready" && <EmptyChat agent={agent} session={session} />}
-      {!isEmpty && <Transcript chat={chat} />}
-      <SessionTrouble agent={agent} session={session} />
-      <div class="foot">
-        <Queue messages={chat.queuedMessages ?? []} />
-        <Prompt chat={chat} agent={agent} disabled={dead || session.lifecycle === "creationFailed"} />
-        <Meter session={session} />
-      </div>
-    </PlaceContext.Provider>
-  );
-}
-
-function nameOf(agents: readonly AgentInfo[], session: SessionState | undefined, resource: string): string {
-  return agentName(agents, session?.summary.provider ?? resource.slice(0, resource.indexOf(":")));
+/** Ctrl+F finds in the conversation; in the find box it is the browser's again. */
+function isFind(event: KeyboardEvent): boolean {
+  if (event.key !== "f" || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey) return false;
+  if ((event.target as Element).closest(".find")) return false;
+  event.preventDefault();
+  event.stopPropagation();
+  return true;
 }
 
 /** The active tab: what was chosen here, else what was asked for, else the newest. */
 function useActive(sessions: readonly SessionSummary[], tab: string | undefined) {
-  const [chosen, select] = useMemory<string | undefined>("active tab", undefined);
+  const { drafts } = useView();
+  const [chosen, choose] = useMemory<string | undefined>("active tab", undefined);
   const known = sessions.find((session) => session.resource === chosen);
   const wanted = tab === undefined ? undefined : sessions.find((session) => isTab(session.resource, tab));
+  const select = (resource: string) => {
+    drafts.flush();
+    choose(resource);
+  };
   return { active: (known ?? wanted ?? sessions.at(-1))?.resource, select };
 }
 
@@ -118,15 +141,28 @@ function useCreate(sessions: readonly SessionSummary[], select: (resource: strin
   return { create, trouble };
 }
 
-/** Who has a conversation on screen has read it. */
-function useMarkRead(resource: string, session: SessionState | undefined): void {
-  const { store } = useView();
-  const told = useRef<number | undefined>(undefined);
-  const summary = session?.summary;
+/** Closes a tab, and for a while offers to bring it back. The kernel keeps it as long. */
+function useClosing(sessions: readonly SessionSummary[], select: (resource: string) => void) {
+  const { store, announce } = useView();
+  const [closed, setClosed] = useState<SessionSummary>();
   useEffect(() => {
-    if (!summary || isRead(summary.status) || !isIdle(summary.status)) return;
-    if (told.current === summary.modifiedAt || document.visibilityState === "hidden") return;
-    told.current = summary.modifiedAt;
-    store.dispatch(resource, { type: "session/isReadChanged", isRead: true });
-  }, [summary, resource, store]);
+    if (!closed) return;
+    const timer = setTimeout(() => setClosed(undefined), UNDO_FOR);
+    return () => clearTimeout(timer);
+  }, [closed]);
+  const close = (resource: string) => {
+    const at = sessions.findIndex((session) => session.resource === resource);
+    const next = sessions[at + 1] ?? sessions[at - 1];
+    if (next) select(next.resource);
+    setClosed(sessions[at]);
+    announce("Conversation closed.");
+    store.dispatch(resource, { type: "session/isArchivedChanged", isArchived: true });
+  };
+  const reopen = () => {
+    if (!closed) return;
+    store.dispatch(closed.resource, { type: "session/isArchivedChanged", isArchived: false });
+    select(closed.resource);
+    setClosed(undefined);
+  };
+  return { closed, close, reopen };
 }

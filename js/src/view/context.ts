@@ -1,15 +1,21 @@
 /** What every component of one view shares. */
+import type { ReadonlySignal } from "@preact/signals";
 import { createContext } from "preact";
 import { useContext, useState } from "preact/hooks";
 import type { Cadence } from "./cadence";
+import type { Drafts } from "./drafts";
 import type { Store } from "./store";
 
 export interface View {
   readonly store: Store;
   readonly cadence: Cadence;
   readonly root: ShadowRoot;
-  /** Folds, drafts and places that this view remembers, by what they belong to. */
+  /** Folds and places that this view remembers, by what they belong to. */
   readonly memory: Map<string, unknown>;
+  /** What is typed and not sent; the same for all views of the store. */
+  readonly drafts: Drafts;
+  /** Whether anyone can see this view. */
+  readonly visible: ReadonlySignal<boolean>;
   /** Calls back once when `element` comes near the screen; undefined where nothing can tell. */
   readonly near: ((element: Element, then: () => void) => () => void) | undefined;
   /** Says a sentence to screen readers, politely. */

@@ -1,20 +1,27 @@
 /** A button that copies text and says so. */
 import { useEffect, useState } from "preact/hooks";
-import { Icon } from "./icons";
+import { Icon, type IconName } from "./icons";
 
 const SAID_FOR = 1600;
 
-export function CopyButton({ text, label }: { text: string; label: string }) {
+interface Props {
+  text: string | (() => string);
+  label: string;
+  icon?: IconName;
+}
+
+export function CopyButton({ text, label, icon = "copy" }: Props) {
   const [said, say] = useState<"" | "Copied" | "Could not copy">("");
   useEffect(() => {
     if (!said) return;
     const timer = setTimeout(() => say(""), SAID_FOR);
     return () => clearTimeout(timer);
   }, [said]);
-  const copy = () => copyText(text).then((done) => say(done ? "Copied" : "Could not copy"));
+  const copy = () =>
+    copyText(typeof text === "string" ? text : text()).then((done) => say(done ? "Copied" : "Could not copy"));
   return (
     <button type="button" class="icon-button copy" aria-label={said || label} title={said || label} onClick={copy}>
-      <Icon name={said === "Copied" ? "check" : "copy"} />
+      <Icon name={said === "Copied" ? "check" : icon} />
     </button>
   );
 }

@@ -27,6 +27,14 @@ const PATHS = {
   plan: "M6.500 4h7M6.500 8h7M6.500 12h7M2.500 4l.8.8L4.800 3.200M2.500 8l.8.8 1.500-1.600M2.500 12l.8.8 1.500-1.600",
   file: "M4 2.500h5.500l2.500 2.500v8.500H4zM9.500 2.500V5H12",
   link: "M6.800 9.200a2.600 2.600 0 0 0 3.700 0l2-2a2.600 2.600 0 0 0-3.700-3.700l-.9.9M9.200 6.800a2.600 2.600 0 0 0-3.700 0l-2 2a2.600 2.600 0 0 0 3.700 3.700l.9-.9",
+  more: "M3.500 7.600a.4.4 0 1 0 .01 0zM8 7.600a.4.4 0 1 0 .01 0zM12.500 7.600a.4.4 0 1 0 .01 0z",
+  now: "M4.500 3.200v9.600l8-4.800z",
+  up: "M8 12.500V3M4 7l4-4 4 4",
+  image: "M2.500 3h11v10h-11zM2.500 11l3-3 2.500 2.500 2-2 3.500 3.500M10.500 6h.01",
+  insert: "M2.500 3h11v5h-11zM8 10v4M6 12h4",
+  save: "M8 2.500v8M5 7.500l3 3 3-3M3 13.500h10",
+  restart: "M13 8a5 5 0 1 1-1.600-3.700M13.200 2.500v2.800h-2.800",
+  question: "M8 2.200a5.8 5.8 0 1 0 0 11.6A5.8 5.8 0 0 0 8 2.200zM6.300 6.500A1.700 1.700 0 1 1 8 8.300v.9M8 11.200v.1",
   chat: "M2.500 3h11v8H7l-3 2.500V11H2.500z",
 } as const;
 
@@ -41,6 +49,30 @@ export function Icon({ name, className }: { name: IconName; className?: string }
     <svg class={`icon ${className ?? ""}`} viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">
       <path d={PATHS[name]} />
     </svg>
+  );
+}
+
+interface IconButtonProps {
+  name: string;
+  icon: IconName;
+  disabled?: boolean;
+  className?: string;
+  onClick: () => void;
+}
+
+/** A button that is an icon; its name is heard and shown on hover. */
+export function IconButton({ name, icon, disabled, className = "", onClick }: IconButtonProps) {
+  return (
+    <button
+      type="button"
+      class={`icon-button ${className}`}
+      aria-label={name}
+      title={name}
+      disabled={disabled}
+      onClick={onClick}
+    >
+      <Icon name={icon} />
+    </button>
   );
 }
 

@@ -11,6 +11,8 @@ export function safeHref(href: unknown): string | undefined {
   if (bare === "" || bare.includes("\\") || bare.startsWith("//")) return undefined;
   const scheme = /^[^/?#]*?:/.exec(bare)?.[0].toLowerCase();
   if (scheme === undefined) return bare === address ? address : undefined;
+  // Without its slashes a browser may read `https:x` as a place on this very server.
+  if (scheme.startsWith("http") && !/^https?:\/\/[^/]/i.test(address)) return undefined;
   return SCHEMES.has(scheme) ? address : undefined;
 }
 

@@ -1,25 +1,43 @@
-/** How full the model's context is, and what it has cost. */
-import type { SessionState } from "../state/types.gen";
+/** Below the box: what the agent can be set to, how full the model's context is, and what it has cost. */
+import { useMemo } from "preact/hooks";
+import type { ChatState, SessionState } from "../state/types.gen";
 import { count, line } from "./plain";
+import { Selectors } from "./selectors";
 
-export function Meter({ session }: { session: SessionState }) {
+interface Props {
+  session: SessionState;
+  chat: ChatState;
+  disabled: boolean;
+}
+
+export function Meter({ session, chat, disabled }: Props) {
   const usage = session.contextUsage;
-  const mode = session.modes?.availableModes.find((one) => one.id === session.modes?.currentModeId);
-  if (!usage && !mode) return null;
+  const spent = useMemo(() => tokens(chat), [chat.turns]);
   const share = usage && usage.size > 0 ? Math.min(1, usage.used / usage.size) : 0;
+  const known = session.configOptions?.length || session.modes?.availableModes.length;
+  if (!usage && !known && spent === 0) return null;
   return (
     <div class="meter">
-      {mode && <span class="chip">{line(mode.name, 40)}</span>}
+      <Selectors session={session} disabled={disabled} />
       <span class="spacer" />
-      {usage?.cost && <span>{money(usage.cost.amount, usage.cost.currency)}</span>}
+      {spent > 0 && <span title={`${count(spent)} tokens in this conversation`}>{short(spent)} tokens</span>}
+      {usage?.cost && <span title="Cost of this conversation">{money(usage.cost.amount, usage.cost.currency)}</span>}
       {usage && (
         <span class="meter-use" title={`${count(usage.used)} of ${count(usage.size)} tokens of context`}>
-          <progress class="bar" value={share} max={1} aria-label="Context in use" />
+          <progress class={`bar${share > 0.85 ? " is-full" : ""}`} value={share} max={1} aria-label="Context in use" />
           {Math.round(share * 100)}%
         </span>
       )}
     </div>
   );
+}
+
+function tokens(chat: ChatState): number {
+  return chat.turns.reduce((sum, { usage }) => sum + (usage?.inputTokens ?? 0) + (usage?.outputTokens ?? 0), 0);
+}
+
+function short(value: number): string {
+  return new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 }).format(value);
 }
 
 function money(amount: number, currency: string): string {

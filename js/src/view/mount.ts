@@ -4,8 +4,10 @@ import { h, render } from "preact";
 import { App } from "./app";
 import { Cadence } from "./cadence";
 import type { View } from "./context";
+import { draftsOf } from "./drafts";
 import { uuid } from "./identity";
 import { keepShortcutsAway } from "./keyboard";
+import { Memory, takePlace } from "./memory";
 import { nearness } from "./nearness";
 import { isOver, type Store, type What } from "./store";
 import { addStyles } from "./styles/sheet";
@@ -21,35 +23,58 @@ export function mount(el: HTMLElement, store: Store, what: What): () => void {
   body.className = `root ${what.kind}`;
 
   const said = signal("");
+  const visible = signal(false);
   const near = nearness();
+  const drafts = draftsOf(store);
+  const memory = new Memory();
+  const place = takePlace(store, what);
   const view: View = {
     store,
     cadence: new Cadence(),
     root,
-    memory: new Map(),
+    memory,
+    drafts,
+    visible,
     near: near?.watch,
     announce: (sentence) => {
       said.value = sentence;
     },
   };
+  const stopFollowing = effect(() => {
+    const hostId = store.hostId.value;
+    if (hostId === undefined) return;
+    host.dataset.agentnbHost = hostId;
+    memory.keptUnder(`agentnb view ${hostId} ${place.name}`);
+  });
+  const save = () => {
+    drafts.flush();
+    memory.flush();
+  };
   const link = store.view(uuid(), host);
   const stopStanding = effect(() => {
     body.classList.toggle("is-over", isOver(store.connection.value));
   });
-  const stopWatching = watchVisibility(host, (visible) => {
-    view.cadence.setVisible(visible);
-    link.setVisible(visible);
+  const stopWatching = watchVisibility(host, (seen) => {
+    visible.value = seen;
+    view.cadence.setVisible(seen);
+    link.setVisible(seen);
+    if (!seen) save();
   });
   const stopKeys = keepShortcutsAway(host);
+  window.addEventListener("pagehide", save);
   render(h(App, { view, what, said }), body);
 
   return () => {
+    save();
+    window.removeEventListener("pagehide", save);
+    stopFollowing();
     stopWatching();
     stopStanding();
     stopKeys();
     render(null, body);
     view.cadence.dispose();
     near?.dispose();
+    place.leave();
     link.close();
     host.remove();
   };

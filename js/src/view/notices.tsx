@@ -1,6 +1,7 @@
 /** What is shown where there is no transcript to show, and what stands above it when something is wrong. */
+import { useState } from "preact/hooks";
 import type { AgentInfo, SessionState } from "../state/types.gen";
-import { useView } from "./context";
+import { usePlace, useView } from "./context";
 import { Icon, Spinner } from "./icons";
 import { line, plain } from "./plain";
 import { type Connection, isOver } from "./store";
@@ -108,18 +109,50 @@ export function EmptyChat({ agent, session }: { agent: string; session: SessionS
   );
 }
 
-/** Why a session cannot be used, or undefined when it can. */
+/** Why a session cannot be used, with what can be done about it; nothing when it can. */
 export function SessionTrouble({ agent, session }: { agent: string; session: SessionState }) {
   if (session.lifecycle === "creationFailed") {
-    const error = session.creationError;
-    return <ErrorCard title={`${agent} could not be started`} message={error?.message ?? "No reason was given."} />;
+    const message = session.creationError?.message ?? "No reason was given.";
+    return <ErrorCard title={`${agent} could not be started`} message={message} action={<Restart again />} />;
   }
   const process = session.agentProcess;
   if (process?.state === "failed") {
-    return <ErrorCard title={`${agent} has stopped working`} message={process.message ?? "No reason was given."} />;
+    const message = process.message ?? "No reason was given.";
+    return <ErrorCard title={`${agent} has stopped working`} message={message} action={<Restart />} />;
   }
   if (process?.state === "stopped") {
-    return <p class="note centred">{plain(process.message) || `${agent} has stopped.`}</p>;
+    return (
+      <div class="note stopped">
+        <span>{plain(process.message) || `${agent} has stopped. It starts again with the next message.`}</span>
+        <Restart />
+      </div>
+    );
   }
   return null;
+}
+
+function Restart({ again = false }: { again?: boolean }) {
+  const { store } = useView();
+  const { session } = usePlace();
+  const [state, setState] = useState<{ busy: boolean; trouble: string }>({ busy: false, trouble: "" });
+  const restart = () => {
+    setState({ busy: true, trouble: "" });
+    store.request("restartAgent", { channel: session }).then(
+      () => setState({ busy: false, trouble: "" }),
+      (error: unknown) => setState({ busy: false, trouble: error instanceof Error ? error.message : String(error) }),
+    );
+  };
+  return (
+    <div class="restart">
+      <button type="button" class="button small" disabled={state.busy} onClick={restart}>
+        {state.busy ? <Spinner /> : <Icon name="restart" />}
+        {again ? "Try again" : "Restart"}
+      </button>
+      {state.trouble && (
+        <span class="error-text" role="alert">
+          {plain(state.trouble)}
+        </span>
+      )}
+    </div>
+  );
 }

@@ -1,79 +1,233 @@
 /** The box to write in: Enter sends, Shift+Enter breaks the line; what is sent while a turn runs waits its turn. */
-import type { TargetedKeyboardEvent } from "preact";
-import { useLayoutEffect, useRef } from "preact/hooks";
-import type { ChatState } from "../state/types.gen";
+import type { TargetedClipboardEvent, TargetedDragEvent, TargetedKeyboardEvent } from "preact";
+import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
+import type { AgentCommand, ChatState, Message } from "../state/types.gen";
+import { filesOf, LARGEST, type Picture, takePictures } from "./attach";
+import { type Offer, useCompletion } from "./completion";
 import { useMemory, usePlace, useView } from "./context";
-import { Icon } from "./icons";
+import { Icon, IconButton } from "./icons";
 import { uuid } from "./identity";
-import { line } from "./plain";
+import { imageSource } from "./links";
+import { Offers } from "./offers";
+import { Orphans } from "./orphans";
+import { bytes, line } from "./plain";
 
 const TALLEST = 240;
+const NO_COMMANDS: readonly AgentCommand[] = [];
+const NO_PICTURES: readonly Picture[] = [];
 
 interface Props {
-  chat: ChatState | undefined;
+  chat: ChatState;
   agent: string;
+  commands?: readonly AgentCommand[] | undefined;
   disabled: boolean;
 }
 
-export function Prompt({ chat, agent, disabled }: Props) {
-  const { store } = useView();
+export function Prompt({ chat, agent, commands = NO_COMMANDS, disabled }: Props) {
+  const { store, drafts } = useView();
   const place = usePlace();
-  const [draft, setDraft] = useMemory(`draft ${place.chat}`, "");
+  const id = useId();
+  const draft = drafts.of(place.chat).value;
+  const [pictures, setPictures] = useMemory<readonly Picture[]>(`pictures ${place.chat}`, NO_PICTURES);
+  const [trouble, setTrouble] = useState("");
+  const [over, setOver] = useState(false);
   const box = useRef<HTMLTextAreaElement>(null);
-  const running = chat?.activeTurn;
+  const chooser = useRef<HTMLInputElement>(null);
+  const running = chat.activeTurn;
+  const empty = draft.trim() === "" && pictures.length === 0;
+  const write = (text: string) => drafts.set(place.chat, text);
+  const { offers, at, look, onKey, choose } = useOffers(box, write, commands);
   useLayoutEffect(() => grow(box.current as HTMLTextAreaElement), [draft]);
+  useLayoutEffect(() => () => void drafts.busy.delete(place.chat), [drafts, place.chat]);
 
   const send = () => {
-    if (disabled || draft.trim() === "") return;
-    const message = { text: draft, origin: { kind: "user" } } as const;
-    if (running || chat?.queuedMessages?.length) {
+    if (disabled || empty) return;
+    const attachments = pictures.map(({ size: _, ...picture }) => picture);
+    const message: Message = { text: draft, origin: { kind: "user" }, ...(attachments.length > 0 && { attachments }) };
+    if (running || chat.queuedMessages?.length) {
       store.dispatch(place.chat, { type: "chat/pendingMessageSet", kind: "queued", id: uuid(), message });
-    } else store.dispatch(place.chat, { type: "chat/turnStarted", turnId: uuid(), message });
-    setDraft("");
+    } else {
+      store.dispatch(place.chat, { type: "chat/turnStarted", turnId: uuid(), message, time: Date.now() });
+    }
+    write("");
+    look(false);
+    setPictures(NO_PICTURES);
+    setTrouble("");
     box.current?.focus();
   };
 
+  const take = (files: File[]) => {
+    if (files.length === 0) return false;
+    takePictures(files, pictures).then(
+      (taken) => {
+        setTrouble(taken.trouble);
+        if (taken.pictures.length > 0) setPictures([...pictures, ...taken.pictures]);
+      },
+      (error: unknown) => setTrouble(String(error)),
+    );
+    return true;
+  };
+
   const onKeyDown = (event: TargetedKeyboardEvent<HTMLTextAreaElement>) => {
-    event.stopPropagation();
-    if (event.key !== "Enter" || event.shiftKey || isComposing(event)) return;
+    if (event.key !== "f" || !(event.ctrlKey || event.metaKey)) event.stopPropagation();
+    if (isComposing(event) || onKey(event)) return;
+    if (event.key !== "Enter" || event.shiftKey) return;
     event.preventDefault();
     send();
   };
 
   return (
-    <form
-      class="prompt"
-      onSubmit={(event) => {
-        event.preventDefault();
-        send();
-      }}
-    >
-      <textarea
-        ref={box}
-        rows={1}
-        value={draft}
-        readOnly={disabled}
-        aria-label={`Message to ${agent}`}
-        placeholder={running ? "Write the next message…" : `Message ${line(agent, 40)}…`}
-        onInput={(event) => setDraft(event.currentTarget.value)}
-        onKeyDown={onKeyDown}
-        onKeyUp={stop}
-        onKeyPress={stop}
-      />
-      <div class="prompt-buttons">
-        {running && <StopButton turnId={running.id} />}
-        <button
-          type="submit"
-          class="round primary"
-          disabled={disabled || draft.trim() === ""}
-          aria-label={running ? "Queue message" : "Send message"}
-          title={running ? "Send when this turn has ended (Enter)" : "Send (Enter)"}
-        >
-          <Icon name="send" />
-        </button>
-      </div>
-    </form>
+    <>
+      {empty && <Orphans onRestore={write} />}
+      {trouble && (
+        <p class="error-text" role="alert">
+          {trouble}
+        </p>
+      )}
+      <form
+        class={`prompt${over ? " is-over" : ""}`}
+        onSubmit={(event) => {
+          event.preventDefault();
+          send();
+        }}
+        onDragOver={(event) => {
+          if (!event.dataTransfer?.types.includes("Files")) return;
+          event.preventDefault();
+          event.stopPropagation();
+          setOver(true);
+        }}
+        onDragLeave={() => setOver(false)}
+        onDrop={(event: TargetedDragEvent<HTMLFormElement>) => {
+          setOver(false);
+          if (disabled || !take(filesOf(event.dataTransfer))) return;
+          event.preventDefault();
+          event.stopPropagation();
+        }}
+      >
+        {offers.length > 0 && <Offers id={`${id}-offers`} offers={offers} at={at} onChoose={choose} />}
+        {pictures.length > 0 && (
+          <ul class="pictures" aria-label="Pictures to send">
+            {pictures.map((picture, index) => (
+              <li key={index}>
+                <img class="thumbnail" src={imageSource(picture.contentType, picture.data)} alt={line(picture.label)} />
+                <IconButton
+                  name={`Remove ${line(picture.label, 60)}`}
+                  icon="cross"
+                  onClick={() => setPictures(pictures.filter((one) => one !== picture))}
+                />
+              </li>
+            ))}
+          </ul>
+        )}
+        <div class="prompt-row">
+          <IconButton
+            name="Add a picture"
+            icon="image"
+            className="add-picture"
+            disabled={disabled}
+            onClick={() => chooser.current?.click()}
+          />
+          <input
+            ref={chooser}
+            type="file"
+            accept="image/*"
+            multiple
+            hidden
+            title={`Pictures of at most ${bytes(LARGEST)}`}
+            onChange={(event) => {
+              take([...(event.currentTarget.files ?? [])]);
+              event.currentTarget.value = "";
+            }}
+          />
+          <textarea
+            ref={box}
+            rows={1}
+            value={draft}
+            readOnly={disabled}
+            aria-label={`Message to ${agent}`}
+            aria-autocomplete="list"
+            aria-controls={offers.length > 0 ? `${id}-offers` : undefined}
+            aria-activedescendant={offers.length > 0 ? `${id}-offers-${at}` : undefined}
+            placeholder={running ? "Write the next message…" : `Message ${line(agent, 40)}…`}
+            onInput={(event) => {
+              write(event.currentTarget.value);
+              look();
+            }}
+            onKeyDown={onKeyDown}
+            onKeyUp={stop}
+            onKeyPress={stop}
+            onPaste={(event: TargetedClipboardEvent<HTMLTextAreaElement>) => {
+              event.stopPropagation();
+              if (take(filesOf(event.clipboardData))) event.preventDefault();
+            }}
+            onFocus={() => drafts.busy.add(place.chat)}
+            onBlur={() => {
+              drafts.busy.delete(place.chat);
+              look(false);
+            }}
+          />
+          <div class="prompt-buttons">
+            {running && <StopButton turnId={running.id} />}
+            <button
+              type="submit"
+              class="round primary"
+              disabled={disabled || empty}
+              aria-label={running ? "Queue message" : "Send message"}
+              title={running ? "Send when this turn has ended (Enter)" : "Send (Enter)"}
+            >
+              <Icon name="send" />
+            </button>
+          </div>
+        </div>
+      </form>
+    </>
   );
+}
+
+/** The completions for what stands before the caret, and the keys that choose among them. */
+function useOffers(
+  box: { current: HTMLTextAreaElement | null },
+  write: (text: string) => void,
+  commands: readonly AgentCommand[],
+) {
+  const [before, setBefore] = useState<string>();
+  const [at, setAt] = useState(0);
+  const { offers, from } = useCompletion(before, commands);
+  const number = Math.min(at, Math.max(0, offers.length - 1));
+  const look = (open = true) => {
+    const area = box.current;
+    setAt(0);
+    setBefore(open && area ? area.value.slice(0, area.selectionStart) : undefined);
+  };
+  const choose = (index: number) => {
+    const area = box.current;
+    const { insert } = offers[index] as Offer;
+    if (!area || before === undefined) return;
+    const start = area.value.slice(0, from) + insert;
+    const rest = area.value.slice(before.length);
+    write(start + rest);
+    area.value = start + rest;
+    area.setSelectionRange(start.length, start.length);
+    if (insert.endsWith("/")) look();
+    else look(false);
+  };
+  const onKey = (event: KeyboardEvent): boolean => {
+    if (offers.length === 0) return false;
+    if (event.key === "ArrowDown") setAt((number + 1) % offers.length);
+    else if (event.key === "ArrowUp") setAt((number - 1 + offers.length) % offers.length);
+    else if (event.key === "Enter" && isWhole(offers[number] as Offer, before?.slice(from))) return false;
+    else if (event.key === "Tab" || (event.key === "Enter" && !event.shiftKey)) choose(number);
+    else if (event.key === "Escape") look(false);
+    else return false;
+    event.preventDefault();
+    return true;
+  };
+  return { offers, at: number, look, onKey, choose };
+}
+
+/** What is typed in full need not be chosen: Enter sends. */
+function isWhole(offer: Offer, typed: string | undefined): boolean {
+  return offer.insert.trim() === typed;
 }
 
 export function StopButton({ turnId, labelled = false }: { turnId: string; labelled?: boolean }) {

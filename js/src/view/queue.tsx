@@ -1,31 +1,86 @@
-/** The messages that wait for the running turn to end. */
+/** The messages that wait for the running turn to end: changed, moved, sent now or taken back. */
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { PendingMessage } from "../state/types.gen";
 import { usePlace, useView } from "./context";
-import { Icon } from "./icons";
+import { Icon, IconButton } from "./icons";
 import { line } from "./plain";
 
-export function Queue({ messages }: { messages: readonly PendingMessage[] }) {
+interface Props {
+  messages: readonly PendingMessage[];
+  running: string | undefined;
+}
+
+export function Queue({ messages, running }: Props) {
   const { store } = useView();
   const { chat } = usePlace();
+  const [edited, edit] = useState<string>();
   if (messages.length === 0) return null;
+  const order = messages.map((message) => message.id);
+  const reorder = (ids: string[]) => store.dispatch(chat, { type: "chat/queuedMessagesReordered", order: ids });
   const remove = (id: string) => store.dispatch(chat, { type: "chat/pendingMessageRemoved", kind: "queued", id });
+  const toFront = (id: string) => [id, ...order.filter((other) => other !== id)];
+  const sendNow = (id: string) => {
+    if (order[0] !== id) reorder(toFront(id));
+    if (running !== undefined) store.dispatch(chat, { type: "chat/turnCancelled", turnId: running });
+  };
+  const change = (pending: PendingMessage, text: string) => {
+    edit(undefined);
+    if (text.trim() === "" || text === pending.message.text) return;
+    const message = { ...pending.message, text };
+    store.dispatch(chat, { type: "chat/pendingMessageSet", kind: "queued", id: pending.id, message });
+  };
   return (
     <ul class="queue" aria-label="Waiting messages">
-      {messages.map((pending) => (
-        <li key={pending.id}>
-          <Icon name="clock" />
-          <span class="cut">{line(pending.message.text, 300)}</span>
-          <button
-            type="button"
-            class="icon-button"
-            aria-label={`Remove: ${line(pending.message.text, 60)}`}
-            title="Remove from the queue"
-            onClick={() => remove(pending.id)}
-          >
-            <Icon name="cross" />
-          </button>
-        </li>
-      ))}
+      {messages.map((pending, index) => {
+        const name = line(pending.message.text, 60);
+        return (
+          <li key={pending.id}>
+            <Icon name="clock" />
+            {edited === pending.id ? (
+              <Editor text={pending.message.text} onDone={(text) => change(pending, text)} />
+            ) : (
+              <>
+                <span class="cut">{line(pending.message.text, 300)}</span>
+                {index > 0 && (
+                  <IconButton name={`Move up: ${name}`} icon="up" onClick={() => reorder(swapped(order, index))} />
+                )}
+                <IconButton name={`Send now: ${name}`} icon="now" onClick={() => sendNow(pending.id)} />
+                <IconButton name={`Edit: ${name}`} icon="edit" onClick={() => edit(pending.id)} />
+                <IconButton name={`Remove: ${name}`} icon="cross" onClick={() => remove(pending.id)} />
+              </>
+            )}
+          </li>
+        );
+      })}
     </ul>
+  );
+}
+
+/** The order with the message at `index` one place earlier. */
+function swapped(order: string[], index: number): string[] {
+  const next = order.filter((_, at) => at !== index);
+  next.splice(index - 1, 0, order[index] as string);
+  return next;
+}
+
+function Editor({ text, onDone }: { text: string; onDone: (text: string) => void }) {
+  const box = useRef<HTMLTextAreaElement>(null);
+  useLayoutEffect(() => box.current?.focus(), []);
+  return (
+    <textarea
+      ref={box}
+      class="field"
+      rows={Math.min(6, text.split("\n").length)}
+      aria-label="Change the waiting message"
+      defaultValue={text}
+      onBlur={(event) => onDone(event.currentTarget.value)}
+      onKeyDown={(event) => {
+        event.stopPropagation();
+        if (event.key === "Escape") onDone(text);
+        if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+        event.preventDefault();
+        onDone(event.currentTarget.value);
+      }}
+    />
   );
 }

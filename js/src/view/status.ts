@@ -10,11 +10,13 @@ const IS_ARCHIVED = 64;
 
 export type TabState = "needs you" | "working" | "error" | "unread" | "draft" | "idle";
 
-export function tabState(status: number, hasDraft: boolean): TabState {
+/** One word, the most pressing; what is on screen is not unread. */
+export function tabState(status: number, hasDraft: boolean, isShown = false): TabState {
   const activity = status & ACTIVITY;
   if (activity === INPUT_NEEDED) return "needs you";
   if (activity & IN_PROGRESS) return "working";
   if (activity === ERROR) return "error";
+  if (!isShown && !isRead(status)) return "unread";
   if (hasDraft) return "draft";
   return "idle";
 }

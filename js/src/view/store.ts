@@ -31,6 +31,13 @@ export interface ViewLink {
   close(): void;
 }
 
+/** What a view can do to the notebook beside it, where there is one that can be reached. */
+export interface NotebookActions {
+  insertBelow(source: string): void;
+  replaceActive(source: string): void;
+  run(source: string): void;
+}
+
 export interface Store {
   readonly connection: ReadonlySignal<Connection>;
   readonly hostId: ReadonlySignal<string | undefined>;
@@ -52,6 +59,11 @@ export interface Store {
   /** Applied at once, then sent to the host. */
   dispatch(channel: string, action: Action): void;
   request<T>(method: string, params: unknown): Promise<T>;
+  /** Says something that needs no answer. */
+  notify?(method: string, params: unknown): void;
+  /** What other windows have typed and not sent, by chat. */
+  readonly drafts?: ReadonlySignal<Readonly<Record<string, string>>>;
+  notebook?: NotebookActions;
   view(viewId: string, element?: Element): ViewLink;
 }
 

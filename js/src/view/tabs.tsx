@@ -1,10 +1,11 @@
 /** The strip of tabs: one session each, with its agent, its title and how it stands. */
-import type { TargetedKeyboardEvent } from "preact";
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import type { TargetedKeyboardEvent, TargetedMouseEvent } from "preact";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import type { AgentInfo, SessionSummary } from "../state/types.gen";
 import { useView } from "./context";
-import { Icon, Spinner } from "./icons";
+import { Icon, IconButton, Spinner } from "./icons";
 import { chatChannel } from "./identity";
+import { Menu } from "./menu";
 import { line } from "./plain";
 import { type TabState, tabState } from "./status";
 
@@ -14,13 +15,13 @@ interface Props {
   agents: readonly AgentInfo[];
   active: string | undefined;
   onSelect: (resource: string) => void;
-  onNew: (agent: string) => void;
-  disabled: boolean;
+  onRename: (resource: string) => void;
+  onClose: (resource: string) => void;
 }
 
 const STEP: Record<string, number> = { ArrowRight: 1, ArrowLeft: -1 };
 
-export function Tabs({ id, sessions, agents, active, onSelect, onNew, disabled }: Props) {
+export function Tabs({ id, sessions, agents, active, onSelect, onRename, onClose }: Props) {
   const strip = useRef<HTMLDivElement>(null);
   const onKeyDown = (event: TargetedKeyboardEvent<HTMLDivElement>) => {
     const at = sessions.findIndex((session) => session.resource === active);
@@ -28,31 +29,33 @@ export function Tabs({ id, sessions, agents, active, onSelect, onNew, disabled }
     const end = event.key === "Home" ? 0 : event.key === "End" ? sessions.length - 1 : undefined;
     const to = step === undefined ? end : (at + step + sessions.length) % sessions.length;
     const next = to === undefined ? undefined : sessions[to];
-    if (!next || to === undefined) return;
+    if (next && to !== undefined) {
+      onSelect(next.resource);
+      (strip.current?.children[to] as HTMLElement | undefined)?.focus();
+    } else if (event.key === "F2" && active) onRename(active);
+    else if (event.key === "Delete" && active) onClose(active);
+    else return;
     event.preventDefault();
     event.stopPropagation();
-    onSelect(next.resource);
-    (strip.current?.children[to] as HTMLElement | undefined)?.focus();
   };
   useLayoutEffect(() => {
     const tab = strip.current?.querySelector<HTMLElement>("[aria-selected=true]");
     if (tab && strip.current) keepInside(strip.current, tab);
   }, [active, sessions.length]);
   return (
-    <div class="tabs">
-      <div class="tab-strip" role="tablist" aria-label="Conversations" ref={strip} onKeyDown={onKeyDown}>
-        {sessions.map((session) => (
-          <Tab
-            key={session.resource}
-            id={id}
-            session={session}
-            agent={agentName(agents, session.provider)}
-            active={session.resource === active}
-            onSelect={onSelect}
-          />
-        ))}
-      </div>
-      <NewTab agents={agents} onNew={onNew} disabled={disabled} />
+    <div class="tab-strip" role="tablist" aria-label="Conversations" ref={strip} onKeyDown={onKeyDown}>
+      {sessions.map((session) => (
+        <Tab
+          key={session.resource}
+          id={id}
+          session={session}
+          agent={agentName(agents, session.provider)}
+          active={session.resource === active}
+          onSelect={onSelect}
+          onRename={onRename}
+          onClose={onClose}
+        />
+      ))}
     </div>
   );
 }
@@ -70,13 +73,20 @@ interface TabProps {
   agent: string;
   active: boolean;
   onSelect: (resource: string) => void;
+  onRename: (resource: string) => void;
+  onClose: (resource: string) => void;
 }
 
-function Tab({ id, session, agent, active, onSelect }: TabProps) {
-  const { memory } = useView();
-  const draft = memory.get(`draft ${chatChannel(session.resource)}`);
-  const state = tabState(session.status, typeof draft === "string" && draft.trim() !== "" && !active);
+function Tab({ id, session, agent, active, onSelect, onRename, onClose }: TabProps) {
+  const { drafts } = useView();
+  const hasDraft = drafts.of(chatChannel(session.resource)).value.trim() !== "";
+  const state = tabState(session.status, hasDraft && !active, active);
   const title = line(session.title, 60);
+  const onClick = (event: TargetedMouseEvent<HTMLButtonElement>) => {
+    // The cross is part of the tab, for a tab may hold no button; by keyboard it is the Delete key.
+    if ((event.target as Element).closest(".tab-close")) onClose(session.resource);
+    else onSelect(session.resource);
+  };
   return (
     <button
       type="button"
@@ -87,11 +97,16 @@ function Tab({ id, session, agent, active, onSelect }: TabProps) {
       aria-controls={`${id} panel`}
       tabIndex={active ? 0 : -1}
       title={`${agent}${title ? `: ${title}` : ""}${state === "idle" ? "" : ` (${state})`}`}
-      onClick={() => onSelect(session.resource)}
+      onClick={onClick}
+      onDblClick={() => onRename(session.resource)}
+      onAuxClick={(event) => event.button === 1 && onClose(session.resource)}
     >
       <TabMark state={state} />
       <span class="tab-agent">{agent}</span>
       {title && title !== agent && <span class="tab-title">{title}</span>}
+      <span class="tab-close" aria-hidden="true" title="Close (Delete)">
+        <Icon name="cross" />
+      </span>
     </button>
   );
 }
@@ -112,49 +127,21 @@ interface NewTabProps {
   disabled: boolean;
 }
 
-function NewTab({ agents, onNew, disabled }: NewTabProps) {
-  const [open, setOpen] = useState(false);
-  const holder = useRef<HTMLDivElement>(null);
+export function NewTab({ agents, onNew, disabled }: NewTabProps) {
   const only = agents.length === 1 ? agents[0] : undefined;
-  const choose = (agent: string) => {
-    setOpen(false);
-    onNew(agent);
-  };
-  const onKeyDown = (event: KeyboardEvent) => {
-    if (event.key !== "Escape" || !open) return;
-    event.stopPropagation();
-    setOpen(false);
-    holder.current?.querySelector("button")?.focus();
-  };
-  const onFocusOut = (event: FocusEvent) => {
-    if (!holder.current?.contains(event.relatedTarget as Node | null)) setOpen(false);
-  };
+  if (only) {
+    return <IconButton name="New conversation" icon="plus" disabled={disabled} onClick={() => onNew(only.provider)} />;
+  }
   if (agents.length === 0) return null;
+  const items = agents.map((agent) => ({
+    name: line(agent.displayName || agent.provider, 60),
+    detail: line(agent.description, 120),
+    onSelect: () => onNew(agent.provider),
+  }));
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: it only hears that the keyboard leaves its buttons
-    <div class="new-tab" ref={holder} onKeyDown={onKeyDown} onFocusOut={onFocusOut}>
-      <button
-        type="button"
-        class="icon-button"
-        aria-label="New conversation"
-        title="New conversation"
-        aria-expanded={only ? undefined : open}
-        disabled={disabled}
-        onClick={() => (only ? choose(only.provider) : setOpen(!open))}
-      >
-        <Icon name="plus" />
-      </button>
-      {open && (
-        <div class="menu">
-          {agents.map((agent) => (
-            <button type="button" key={agent.provider} class="menu-item" onClick={() => choose(agent.provider)}>
-              <span class="menu-name">{line(agent.displayName || agent.provider, 60)}</span>
-              {agent.description && <span class="dim small">{line(agent.description, 120)}</span>}
-            </button>
-          ))}
-        </div>
-      )}
-    </div>
+    <Menu label="New conversation" items={items} disabled={disabled}>
+      <Icon name="plus" />
+    </Menu>
   );
 }
 

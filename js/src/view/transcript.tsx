@@ -9,16 +9,29 @@ import { type AnyTurn, TurnItem } from "./turn";
 const FIRST = 20;
 const MORE = 50;
 const NEAR_END = 8;
+const NEAR_JUMP = 3;
 
-export function Transcript({ chat }: { chat: ChatState }) {
+/** A turn to go to; the nonce makes going there again another wish. */
+export interface Jump {
+  turnId: string;
+  nonce: number;
+}
+
+export function Transcript({ chat, jump }: { chat: ChatState; jump?: Jump | undefined }) {
   const place = usePlace();
   const { store } = useView();
   const older = store.older(place.chat).value;
   const [shown, show] = useMemory(`shown ${place.chat}`, FIRST);
-  const { box, content, pinned, toEnd, ...listeners } = usePinned(`scroll ${place.chat}`);
+  const { box, content, pinned, toEnd, goTo, ...listeners } = usePinned(`scroll ${place.chat}`);
   const turns: AnyTurn[] = [...older.turns, ...chat.turns, ...(chat.activeTurn ? [chat.activeTurn] : [])];
   const here = Math.max(0, turns.length - shown);
   const hidden = here + older.left;
+  const wanted = jump === undefined ? -1 : turns.findIndex((turn) => turn.id === jump.turnId);
+  useLayoutEffect(() => {
+    if (wanted < 0) return;
+    if (wanted < here) show(turns.length - wanted + NEAR_JUMP);
+    else goTo((jump as Jump).turnId);
+  }, [jump, wanted < here]);
   const showMore = () => {
     show(shown + MORE);
     if (here < MORE) store.fetchOlder(place.chat, MORE).catch(() => undefined); // the button is still there
@@ -76,9 +89,8 @@ function usePinned(key: string) {
   const [pinned, setPinned] = useState(!memory.has(key));
 
   useLayoutEffect(() => {
-    const element = box.current as HTMLDivElement;
-    const kept = memory.get(key);
-    if (typeof kept === "number") element.scrollTop = kept;
+    const kept = memory.get(key) as Spot | undefined;
+    if (kept) moveTo(box.current as HTMLDivElement, kept);
   }, [key, memory]);
 
   useLayoutEffect(() => {
@@ -95,6 +107,14 @@ function usePinned(key: string) {
     return () => observer.disconnect();
   }, [pinned]);
 
+  // Heights are guesses until turns are drawn, so that a place is gone to twice.
+  const goTo = (turnId: string) => {
+    const spot = { turnId, offset: -MARGIN };
+    memory.set(key, spot);
+    setPinned(false);
+    moveTo(box.current as HTMLDivElement, spot);
+    setTimeout(() => box.current && moveTo(box.current, spot), 60);
+  };
   const unpin = () => {
     byReader.current = true;
     if (pinned && canScroll(box.current as HTMLDivElement)) setPinned(false);
@@ -108,6 +128,7 @@ function usePinned(key: string) {
     content,
     pinned,
     toEnd,
+    goTo,
     onWheel: (event: WheelEvent) => {
       byReader.current = true;
       if (event.deltaY < 0) unpin();
@@ -126,9 +147,30 @@ function usePinned(key: string) {
       if (pinned || !byReader.current) return;
       const left = element.scrollHeight - element.scrollTop - element.clientHeight;
       if (left <= NEAR_END) toEnd();
-      else memory.set(key, element.scrollTop);
+      else memory.set(key, spotOf(element));
     },
   };
+}
+
+const MARGIN = 12;
+
+/** A place in the transcript that outlives changes of height: a turn, and how far its top is above the box's. */
+interface Spot {
+  turnId: string;
+  offset: number;
+}
+
+const turnsIn = (box: HTMLElement) => [...box.querySelectorAll<HTMLElement>("[data-turn]")];
+
+function spotOf(box: HTMLElement): Spot | undefined {
+  const top = box.getBoundingClientRect().top;
+  const turn = turnsIn(box).find((one) => one.getBoundingClientRect().bottom > top);
+  return turn && { turnId: turn.dataset.turn as string, offset: top - turn.getBoundingClientRect().top };
+}
+
+function moveTo(box: HTMLElement, { turnId, offset }: Spot): void {
+  const turn = turnsIn(box).find((one) => one.dataset.turn === turnId);
+  if (turn) box.scrollTop += turn.getBoundingClientRect().top - box.getBoundingClientRect().top + offset;
 }
 
 function canScroll(element: HTMLElement): boolean {

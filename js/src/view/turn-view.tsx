@@ -5,6 +5,7 @@ import { useAnnouncements } from "./announcements";
 import { PlaceContext, usePlace, useView } from "./context";
 import { Icon, Spinner } from "./icons";
 import { chatChannel, provider, sessionChannel } from "./identity";
+import { InputRequests } from "./input-request";
 import { Banner, SessionTrouble } from "./notices";
 import { duration } from "./plain";
 import { StopButton } from "./prompt";
@@ -32,7 +33,8 @@ export function TurnView({ channel, turnId }: { channel: string; turnId: string 
     <PlaceContext.Provider value={place}>
       <section class="turn-view" aria-label={`Answer of ${agent}`}>
         <Banner />
-        {active && <Running turn={active} agent={agent} />}
+        {active && <Running turn={active} agent={agent} asked={(chat?.inputRequests ?? []).length > 0} />}
+        {active && <InputRequests requests={chat?.inputRequests ?? []} agent={agent} />}
         {ended && <Ended turn={ended} agent={agent} />}
         {!active && !ended && (
           <Before chat={chat} turnId={turnId} agent={agent} starting={session?.lifecycle === "creating"} />
@@ -43,9 +45,9 @@ export function TurnView({ channel, turnId }: { channel: string; turnId: string 
   );
 }
 
-function Running({ turn, agent }: { turn: ActiveTurn; agent: string }) {
+function Running({ turn, agent, asked }: { turn: ActiveTurn; agent: string; asked: boolean }) {
   const elapsed = useElapsed(turn.id);
-  const asks = needsAnswer(turn);
+  const asks = asked || needsAnswer(turn);
   return (
     <>
       <Answer turn={turn} />

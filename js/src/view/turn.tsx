@@ -1,13 +1,16 @@
 /** One turn: what was asked, and the answer with how it ended. */
 
+import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import type { ActiveTurn, Turn, UsageInfo } from "../state/types.gen";
-import { useView } from "./context";
+import type { ActiveTurn, ResponsePart, Turn, UsageInfo } from "../state/types.gen";
+import { usePlace, useView } from "./context";
 import { CopyButton } from "./copy";
+import { turnMarkdown } from "./export";
 import { Icon } from "./icons";
 import { memo } from "./memo";
 import { UserMessage } from "./parts/message";
 import { Part, partKey } from "./parts/part";
+import { writtenPlan } from "./parts/plan";
 import { count, duration, line, plain } from "./plain";
 
 export type AnyTurn = Turn | ActiveTurn;
@@ -29,17 +32,28 @@ export const Answer = memo(({ turn }: { turn: AnyTurn }) => {
   const active = isActive(turn);
   return (
     <div class="answer">
-      {turn.responseParts.map((part, index) => (
-        <Part key={partKey(part, index)} turnId={turn.id} part={part} index={index} live={active && index === last} />
-      ))}
+      {turn.responseParts.map((part, index) =>
+        isSuperseded(turn, part, index) ? null : (
+          <Part key={partKey(part, index)} turnId={turn.id} part={part} index={index} live={active && index === last} />
+        ),
+      )}
     </div>
   );
 });
 
+/** A written plan is sent whole with each change: the last one counts. */
+function isSuperseded(turn: AnyTurn, part: ResponsePart, at: number): boolean {
+  const plan = writtenPlan(part);
+  if (plan === undefined) return false;
+  return turn.responseParts.some((other, index) => index > at && writtenPlan(other)?.planId === plan.planId);
+}
+
 /** The line below a running answer; it keeps quiet while a question waits for the reader. */
 function Working({ turn }: { turn: ActiveTurn }) {
   const elapsed = useElapsed(turn.id);
-  if (needsAnswer(turn)) return null;
+  const { store } = useView();
+  const { chat } = usePlace();
+  if (needsAnswer(turn) || store.chat(chat).peek()?.inputRequests?.length) return null;
   return (
     <div class="working">
       <span class="dots" aria-hidden="true">
@@ -56,11 +70,21 @@ export function needsAnswer(turn: ActiveTurn): boolean {
   return turn.responseParts.some((part) => part.kind === "toolCall" && part.toolCall.status === "pending-confirmation");
 }
 
-/** How long this view has seen the turn run, in milliseconds. */
+const LONGEST_TURN = 24 * 3600 * 1000;
+
+/**
+ * How long the turn has run, in milliseconds. A view that comes late takes the chat's last change for the start: while a
+ * turn runs that is when it began.
+ */
 export function useElapsed(turnId: string, running = true): number {
-  const { memory } = useView();
+  const { memory, store } = useView();
+  const { chat } = usePlace();
   const key = `start ${turnId}`;
-  if (!memory.has(key)) memory.set(key, Date.now());
+  if (!memory.has(key)) {
+    const began = Date.parse(store.chat(chat).peek()?.modifiedAt ?? "");
+    const now = Date.now();
+    memory.set(key, began <= now && began > now - LONGEST_TURN ? began : now);
+  }
   const [now, tick] = useState(Date.now);
   useEffect(() => {
     if (!running) return;
@@ -79,10 +103,20 @@ export function TurnEnd({ turn }: { turn: Turn }) {
       {turn.error && <ErrorCard title="The turn failed" message={turn.error.message} kind={turn.error.errorType} />}
       <div class="turn-end">
         {text && <CopyButton text={text} label="Copy answer" />}
+        <CopyTurn turn={turn} />
         {said && <span class="dim">{said}</span>}
         {usage && <span class="dim usage">{usage}</span>}
       </div>
     </>
+  );
+}
+
+/** Question and answer with everything that was done, as Markdown. */
+function CopyTurn({ turn }: { turn: Turn }) {
+  const { store } = useView();
+  const { chat } = usePlace();
+  return (
+    <CopyButton icon="save" text={() => turnMarkdown(turn, store.chat(chat).peek())} label="Copy turn as Markdown" />
   );
 }
 
@@ -114,7 +148,14 @@ export function answerText(turn: AnyTurn): string {
     .join("\n\n");
 }
 
-export function ErrorCard({ title, message, kind }: { title: string; message: string; kind?: string }) {
+interface ErrorCardProps {
+  title: string;
+  message: string;
+  kind?: string;
+  action?: ComponentChildren;
+}
+
+export function ErrorCard({ title, message, kind, action }: ErrorCardProps) {
   return (
     <div class="error-card" role="note">
       <Icon name="alert" />
@@ -122,6 +163,7 @@ export function ErrorCard({ title, message, kind }: { title: string; message: st
         <strong>{title}</strong>
         <div class="error-message">{plain(message)}</div>
         {kind && <div class="dim small">{line(kind, 80)}</div>}
+        {action}
       </div>
     </div>
   );

@@ -50,7 +50,9 @@ describe("the chat without a conversation", () => {
 
   test("says that the agent is starting", () => {
     const store = readyStore();
-    store.session(SESSION).value = { summary: summary(SESSION), lifecycle: "creating", activeClients: [], chats: [] };
+    const agentProcess = { state: "starting" } as const;
+    const more = { lifecycle: "creating", activeClients: [], chats: [], agentProcess } as const;
+    store.session(SESSION).value = { summary: summary(SESSION), ...more };
     expect(open(store, { kind: "chat" }).text()).toContain("Starting Eliza");
   });
 

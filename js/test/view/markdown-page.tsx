@@ -1,7 +1,9 @@
 /** Markdown drawn into an element, as a stream of growing texts. */
+import { signal } from "@preact/signals";
 import { render } from "preact";
 import { Cadence } from "../../src/view/cadence";
 import { type View, ViewContext } from "../../src/view/context";
+import type { Drafts } from "../../src/view/drafts";
 import { Markdown } from "../../src/view/markdown/markdown";
 import type { Store } from "../../src/view/store";
 
@@ -12,6 +14,8 @@ export class MarkdownPage {
     cadence: new Cadence(),
     root: undefined as unknown as ShadowRoot,
     memory: new Map(),
+    drafts: undefined as unknown as Drafts,
+    visible: signal(true),
     near: undefined,
     announce: () => {},
   };

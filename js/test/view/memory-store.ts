@@ -2,7 +2,7 @@
 import { type Signal, signal } from "@preact/signals";
 import { reduceChat, reduceRoot, reduceSession } from "../../src/state/reduce";
 import type { Action, ChatState, RootState, SessionState, SessionSummary } from "../../src/state/types.gen";
-import type { Connection, ContentRef, Older, Store, ViewLink } from "../../src/view/store";
+import type { Connection, ContentRef, NotebookActions, Older, Store, ViewLink } from "../../src/view/store";
 
 export const SESSION = "eliza:/one";
 export const CHAT = `${SESSION}/chat`;
@@ -19,6 +19,9 @@ export class MemoryStore implements Store {
   readonly requested: { method: string; params: unknown }[] = [];
   readonly fetched: { channel: string; limit: number }[] = [];
   readonly visible = new Map<string, boolean>();
+  readonly drafts = signal<Readonly<Record<string, string>>>({});
+  notify?: (method: string, params: unknown) => void;
+  notebook?: NotebookActions;
   answer: (method: string, params: unknown) => Promise<unknown> = () => Promise.resolve({});
   #sessions = new Map<string, Signal<SessionState | undefined>>();
   #older = new Map<string, Signal<Older>>();

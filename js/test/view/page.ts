@@ -20,6 +20,7 @@ export function open(store: Store, what: What): Page {
   onTestFinished(() => {
     unmount();
     el.remove();
+    sessionStorage.clear();
   });
   const host = el.firstElementChild as HTMLElement;
   const root = host.shadowRoot as ShadowRoot;

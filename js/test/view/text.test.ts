@@ -30,6 +30,9 @@ describe("links", () => {
     "/\\evil",
     "",
     "blob:x",
+    "https:evil.invalid",
+    "https:/evil.invalid",
+    "http:///evil.invalid",
     "a\u0000b:c",
   ])("%j stays text", (href) => {
     expect(safeHref(href)).toEqual(undefined);

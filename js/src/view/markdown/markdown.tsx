@@ -3,6 +3,7 @@
 import { useContext, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { ViewContext } from "../context";
 import { memo } from "../memo";
+import { keepSelections } from "./growing";
 import type { Token } from "./lexer";
 import { MarkdownStream } from "./stream";
 import { drawToken } from "./tokens";
@@ -37,11 +38,16 @@ function Drawn({ text, live }: { text: string; live: boolean }) {
   kept.current ??= new MarkdownStream();
   const stream = kept.current;
   stream.update(text);
+  const element = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    const last = element.current?.lastElementChild?.lastElementChild;
+    if (live && last) keepSelections(last);
+  });
   const tokens = [...stream.frozen, ...stream.open(!live)];
   const chunks: Token[][] = [];
   for (let at = 0; at < tokens.length; at += CHUNK) chunks.push(tokens.slice(at, at + CHUNK));
   return (
-    <div class="md">
+    <div class="md" ref={element}>
       {chunks.map((chunk, index) => (
         <Chunk key={index} tokens={chunk} />
       ))}

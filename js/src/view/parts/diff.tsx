@@ -1,15 +1,13 @@
 /** A change to a file, line by line. */
-import { structuredPatch } from "diff";
 import { useMemo } from "preact/hooks";
 import { Fold } from "../fold";
 import { Icon } from "../icons";
 import { memo } from "../memo";
 import { count, splitPath } from "../plain";
+import { type Hunk, lineDiff } from "./line-diff";
 
-const CONTEXT = 3;
 const FOLD_ABOVE = 2000;
 const LONGEST = 2_000_000;
-const PATIENCE = 200;
 
 interface Props {
   id: string;
@@ -19,23 +17,19 @@ interface Props {
 }
 
 interface Change {
-  hunks: { oldStart: number; newStart: number; lines: string[] }[];
+  hunks: Hunk[];
   added: number;
   removed: number;
   lines: number;
 }
 
-/** The hunks between two texts, or undefined when they are too far apart to be compared in time. */
+/** The hunks between two texts, or undefined when they are too long to be compared here. */
 export function compare(oldText: string, newText: string): Change | undefined {
   if (oldText.length + newText.length > LONGEST) return undefined;
-  const patch = structuredPatch("", "", oldText, newText, undefined, undefined, {
-    context: CONTEXT,
-    timeout: PATIENCE,
-  });
-  if (!patch) return undefined;
-  const lines = patch.hunks.flatMap((hunk) => hunk.lines);
+  const hunks = lineDiff(oldText, newText);
+  const lines = hunks.flatMap((hunk) => hunk.lines);
   return {
-    hunks: patch.hunks,
+    hunks,
     added: lines.filter((line) => line.startsWith("+")).length,
     removed: lines.filter((line) => line.startsWith("-")).length,
     lines: lines.length,

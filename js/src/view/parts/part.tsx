@@ -7,7 +7,7 @@ import { memo } from "../memo";
 import { line } from "../plain";
 import { Content, Raw } from "./content";
 import { UserMessage } from "./message";
-import { Plan } from "./plan";
+import { Plan, WrittenPlan, writtenPlan } from "./plan";
 import { Reasoning } from "./reasoning";
 import { Text } from "./text";
 import { Tool } from "./tool";
@@ -67,8 +67,14 @@ function PartBody({ turnId, part, index, live }: Props) {
       return <Content id={id} block={part.block} />;
     case "x-agentnb/userMessage":
       return <UserMessage message={{ text: part.content, origin: { kind: "user" } }} />;
-    case "x-agentnb/raw":
-      return <Raw id={id} name={line(part.name, 80)} payload={part.payload} />;
+    case "x-agentnb/raw": {
+      const plan = writtenPlan(part);
+      return plan ? (
+        <WrittenPlan id={id} plan={plan} />
+      ) : (
+        <Raw id={id} name={line(part.name, 80)} payload={part.payload} />
+      );
+    }
     default:
       return <Raw id={id} name={line((part as { kind?: unknown }).kind ?? "part", 80)} payload={part} />;
   }

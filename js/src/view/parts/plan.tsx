@@ -1,8 +1,10 @@
 /** The agent's plan: its steps and how far it has come. */
-import type { PlanResponsePart } from "../../state/types.gen";
+import type { PlanResponsePart, ResponsePart } from "../../state/types.gen";
 import { Fold } from "../fold";
 import { Icon, Spinner } from "../icons";
+import { Markdown } from "../markdown/markdown";
 import { plain } from "../plain";
+import { Content } from "./content";
 
 const SAID: Record<string, string> = { completed: "done", in_progress: "under way", pending: "to do" };
 
@@ -40,4 +42,36 @@ function StepMark({ status }: { status: string }) {
   if (status === "completed") return <Icon name="check" className="good" />;
   if (status === "in_progress") return <Spinner />;
   return <span class="ring" aria-hidden="true" />;
+}
+
+/** A plan that is a text or a file of its own (ACP `plan_update` of type `markdown` or `file`). */
+export interface Written {
+  planId: string;
+  content?: string;
+  uri?: string;
+}
+
+export function writtenPlan(part: ResponsePart): Written | undefined {
+  if (part.kind !== "x-agentnb/raw" || part.name !== "plan_update") return undefined;
+  const { plan } = (part.payload ?? {}) as { plan?: Record<string, unknown> };
+  if (plan === undefined || plan === null) return undefined;
+  const planId = String(plan.planId ?? "");
+  if (plan.type === "markdown" && typeof plan.content === "string") return { planId, content: plan.content };
+  return plan.type === "file" && typeof plan.uri === "string" ? { planId, uri: plan.uri } : undefined;
+}
+
+export function WrittenPlan({ id, plan }: { id: string; plan: Written }) {
+  if (plan.uri !== undefined)
+    return <Content id={id} block={{ type: "resource_link", uri: plan.uri, title: `Plan: ${plan.uri}` }} />;
+  const head = (
+    <>
+      <Icon name="plan" />
+      <span class="label">Plan</span>
+    </>
+  );
+  return (
+    <Fold id={id} className="card plan" open head={head}>
+      <Markdown text={plan.content ?? ""} />
+    </Fold>
+  );
 }

@@ -1,4 +1,4 @@
-"""A real JupyterLab in a real Chromium, for the benchmarks that look at a page."""
+"""A real JupyterLab in a real Chromium for the benchmarks that need one."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ ROOT = Path(__file__).parents[2]
 
 
 @contextmanager
-def open_lab() -> Iterator[Lab]:
-    """A page with a server of its own; afterwards both are gone, and every kernel and agent with them."""
+def a_lab() -> Iterator[Lab]:
+    """One page with a server, folders and a profile of its own."""
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         home = Path(folder)
         for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR"):

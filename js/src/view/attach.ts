@@ -1,0 +1,62 @@
+/** Pictures that go with a message: pasted, dropped or chosen, checked for kind and size. */
+import type { MessageEmbeddedResourceAttachment } from "../state/types.gen";
+import { bytes } from "./plain";
+
+/** Bytes of one picture, and of all of one message: what a notebook's connection carries at once. */
+export const LARGEST = 3 * 1024 * 1024;
+export const LARGEST_ALL = 5 * 1024 * 1024;
+const KINDS = /^image\/(?:png|jpe?g|gif|webp|avif|bmp)$/i;
+
+export type Picture = MessageEmbeddedResourceAttachment & { size: number };
+
+export interface Taken {
+  pictures: Picture[];
+  /** What could not be taken, and why. */
+  trouble: string;
+}
+
+/** The files of a paste or a drop. */
+export function filesOf(data: DataTransfer | null): File[] {
+  return [...(data?.files ?? [])];
+}
+
+export async function takePictures(files: readonly File[], before: readonly Picture[]): Promise<Taken> {
+  const pictures: Picture[] = [];
+  const troubles: string[] = [];
+  let total = before.reduce((sum, one) => sum + one.size, 0);
+  for (const file of files) {
+    const trouble = refused(file, total);
+    if (trouble) troubles.push(trouble);
+    else {
+      total += file.size;
+      pictures.push(await read(file, before.length + pictures.length + 1));
+    }
+  }
+  return { pictures, trouble: troubles.join(" ") };
+}
+
+function refused(file: File, total: number): string {
+  const name = file.name || "The file";
+  if (!KINDS.test(file.type)) return `${name} is not a picture. To attach a file, name it: @path.`;
+  if (file.size > LARGEST) return `${name} has ${bytes(file.size)}; a picture may have ${bytes(LARGEST)}.`;
+  if (total + file.size > LARGEST_ALL)
+    return `${name} is too much: the pictures of a message may have ${bytes(LARGEST_ALL)} together.`;
+  return "";
+}
+
+function read(file: File, number: number): Promise<Picture> {
+  return new Promise((resolve, reject) => {
+    const reader = new FileReader();
+    reader.onerror = () => reject(reader.error ?? new Error(`${file.name} cannot be read.`));
+    reader.onload = () =>
+      resolve({
+        type: "embeddedResource",
+        label: file.name || `picture ${number}`,
+        displayKind: "image",
+        contentType: file.type.toLowerCase(),
+        data: String(reader.result).replace(/^[^,]*,/, ""),
+        size: file.size,
+      });
+    reader.readAsDataURL(file);
+  });
+}

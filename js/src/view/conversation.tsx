@@ -1,0 +1,107 @@
+/** One conversation: its transcript, what is asked of the reader, what waits, and the box to write in. */
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { AgentInfo, ChatState, SessionState, SessionSummary } from "../state/types.gen";
+import { useAnnouncements } from "./announcements";
+import { PlaceContext, useView } from "./context";
+import { copyText } from "./copy";
+import { chatMarkdown, fetchAll, fileName, saveText } from "./export";
+import { Find } from "./find";
+import { chatChannel } from "./identity";
+import { InputRequests } from "./input-request";
+import { Meter } from "./meter";
+import { EmptyChat, SessionTrouble, Waiting } from "./notices";
+import { line } from "./plain";
+import { Prompt } from "./prompt";
+import { Queue } from "./queue";
+import { Rename } from "./rename";
+import { isIdle, isRead } from "./status";
+import { agentName } from "./tabs";
+import { type Jump, Transcript } from "./transcript";
+
+/** What the conversation's menu can ask for. */
+export type Doing = "find" | "rename" | "copy" | "save" | undefined;
+
+interface Props {
+  resource: string;
+  summary: SessionSummary | undefined;
+  agents: readonly AgentInfo[];
+  dead: boolean;
+  doing: Doing;
+  setDoing: (doing: Doing) => void;
+}
+
+export function Conversation({ resource, summary, agents, dead, doing, setDoing }: Props) {
+  const { store, cadence } = useView();
+  const session = cadence.paced(store.session(resource)).value;
+  const channel = session?.defaultChat ?? chatChannel(resource);
+  const chat = cadence.paced(store.chat(channel)).value;
+  const place = useMemo(() => ({ session: resource, chat: channel }), [resource, channel]);
+  const [jump, setJump] = useState<Jump>();
+  const agent = nameOf(agents, session, resource);
+  const title = line(summary?.title ?? session?.summary.title ?? "", 200);
+  useAnnouncements(chat, agent);
+  useMarkRead(resource, session, chat);
+  useTaking(doing, setDoing, channel, chat, title || agent);
+  if (!session || !chat) return <Waiting text={`Opening ${agent}…`} />;
+  const isEmpty = chat.turns.length === 0 && !chat.activeTurn;
+  const process = session.agentProcess?.state;
+  const starting = session.lifecycle === "creating" && process === "starting";
+  const failed = session.lifecycle === "creationFailed";
+  return (
+    <PlaceContext.Provider value={place}>
+      {doing === "rename" && <Rename title={title} onDone={() => setDoing(undefined)} />}
+      {doing === "find" && <Find chat={chat} onJump={setJump} onDone={() => setDoing(undefined)} />}
+      {isEmpty && starting && <Waiting text={`Starting ${agent}…`} />}
+      {isEmpty && !starting && !failed && <EmptyChat agent={agent} session={session} />}
+      {!isEmpty && <Transcript chat={chat} jump={jump} />}
+      <SessionTrouble agent={agent} session={session} />
+      <div class="foot">
+        <InputRequests requests={chat.inputRequests ?? []} agent={agent} />
+        <Queue messages={chat.queuedMessages ?? []} running={chat.activeTurn?.id} />
+        <Prompt chat={chat} agent={agent} commands={session.commands} disabled={dead || failed} />
+        <Meter session={session} chat={chat} disabled={dead || failed} />
+      </div>
+    </PlaceContext.Provider>
+  );
+}
+
+function nameOf(agents: readonly AgentInfo[], session: SessionState | undefined, resource: string): string {
+  return agentName(agents, session?.summary.provider ?? resource.slice(0, resource.indexOf(":")));
+}
+
+/** Who has a conversation on screen has read it. */
+function useMarkRead(resource: string, session: SessionState | undefined, chat: ChatState | undefined): void {
+  const { store, visible } = useView();
+  const told = useRef<number | undefined>(undefined);
+  const seen = visible.value;
+  const turns = chat?.turns.length ?? 0;
+  const status = session?.summary.status;
+  useEffect(() => {
+    if (status === undefined || isRead(status) || !isIdle(status) || chat?.activeTurn) return;
+    if (told.current === turns || !seen) return;
+    told.current = turns;
+    store.dispatch(resource, { type: "session/isReadChanged", isRead: true });
+  }, [status, chat?.activeTurn, turns, seen, resource, store]);
+}
+
+/** Copies or saves the conversation when its menu asks for it. */
+function useTaking(
+  doing: Doing,
+  done: (doing: Doing) => void,
+  channel: string,
+  chat: ChatState | undefined,
+  title: string,
+): void {
+  const { announce, store } = useView();
+  useEffect(() => {
+    if (!chat || (doing !== "copy" && doing !== "save")) return;
+    done(undefined);
+    const take = async () => {
+      await fetchAll(store, channel).catch(() => undefined); // then with what there is
+      const text = chatMarkdown(chat, title, store.older(channel).peek().turns);
+      if (doing === "save") saveText(fileName(title), text);
+      else announce((await copyText(text)) ? "Conversation copied." : "Could not copy.");
+    };
+    take();
+  }, [doing]);
+}

@@ -1,0 +1,107 @@
+/**
+ * What is typed and not sent, by chat: one text for all views of a page.
+ *
+ * It is saved within 400 ms, and at once when a tab, a view or the page goes out of sight: in the browser tab's storage
+ * (so that it outlives a reload and a kernel), and with the kernel, for other windows. Never in the notebook.
+ */
+import { effect, type Signal, signal } from "@preact/signals";
+import { store as keep, stored, storedKeys } from "./storage";
+import type { Store } from "./store";
+
+const SAVE_AFTER = 400;
+const PREFIX = "agentnb draft ";
+
+interface Saved {
+  text: string;
+  /** The kernel that had the tab. */
+  host: string | undefined;
+}
+
+/** A draft whose kernel is gone. */
+export interface Orphan {
+  key: string;
+  text: string;
+}
+
+export class Drafts {
+  /** The chats whose box someone is in: what other windows type does not overwrite it. */
+  readonly busy = new Set<string>();
+  #store: Store;
+  #texts = new Map<string, Signal<string>>();
+  #unsaved = new Set<string>();
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(store: Store) {
+    this.#store = store;
+    effect(() => {
+      for (const [chat, text] of Object.entries(store.drafts?.value ?? {})) this.#hear(chat, text);
+    });
+  }
+
+  of(chat: string): Signal<string> {
+    let text = this.#texts.get(chat);
+    if (!text) {
+      const own = stored<Saved>(PREFIX + chat)?.text;
+      text = signal(own ?? this.#store.drafts?.peek()[chat] ?? "");
+      this.#texts.set(chat, text);
+    }
+    return text;
+  }
+
+  set(chat: string, text: string): void {
+    this.of(chat).value = text;
+    this.#unsaved.add(chat);
+    if (text === "") return this.flush();
+    this.#timer ??= setTimeout(() => this.flush(), SAVE_AFTER);
+  }
+
+  /** Saves at once what is not saved. */
+  flush(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    for (const chat of this.#unsaved) {
+      const text = this.of(chat).peek();
+      const saved: Saved = { text, host: this.#store.hostId.peek() };
+      keep(PREFIX + chat, text === "" ? undefined : saved);
+      this.#store.notify?.("draft", { channel: chat, text });
+    }
+    this.#unsaved.clear();
+  }
+
+  /** Drafts of kernels that no view of this page talks to any more. */
+  orphans(): Orphan[] {
+    const now = this.#store.hostId.peek();
+    if (now === undefined) return [];
+    const hosts = [...document.querySelectorAll<HTMLElement>("[data-agentnb-host]")].map(
+      (view) => view.dataset.agentnbHost,
+    );
+    const living = new Set([now, ...hosts]);
+    return storedKeys(PREFIX).flatMap((key) => {
+      const saved = stored<Saved>(key);
+      return saved && !living.has(saved.host) ? [{ key, text: saved.text }] : [];
+    });
+  }
+
+  forget(orphan: Orphan): void {
+    keep(orphan.key, undefined);
+  }
+
+  #hear(chat: string, text: string): void {
+    if (this.busy.has(chat) || this.#unsaved.has(chat)) return;
+    const known = this.#texts.get(chat);
+    if (known) known.value = text;
+    if (text === "") keep(PREFIX + chat, undefined);
+  }
+}
+
+const all = new WeakMap<Store, Drafts>();
+
+/** The drafts of one store, shared by its views. */
+export function draftsOf(store: Store): Drafts {
+  let drafts = all.get(store);
+  if (!drafts) {
+    drafts = new Drafts(store);
+    all.set(store, drafts);
+  }
+  return drafts;
+}

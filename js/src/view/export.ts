@@ -1,0 +1,121 @@
+/** A turn or a conversation as Markdown, to copy or to keep. */
+import type { ChatState, Message, ResponsePart, ToolCallState, ToolContent, Turn } from "../state/types.gen";
+import { ansiText } from "./ansi";
+import { textOf } from "./parts/text";
+import { toolTitle } from "./parts/tool";
+import { line, plain } from "./plain";
+import type { Store } from "./store";
+import type { AnyTurn } from "./turn";
+
+const AT_ONCE = 100;
+
+/** Every turn of a chat from its first on, those included that had to be fetched. */
+export async function fetchAll(store: Store, channel: string): Promise<void> {
+  for (let left = store.older(channel).peek().left; left > 0; ) {
+    await store.fetchOlder(channel, AT_ONCE);
+    const next = store.older(channel).peek().left;
+    if (next >= left) return;
+    left = next;
+  }
+}
+
+export function allTurns(chat: ChatState, older: readonly Turn[]): AnyTurn[] {
+  return [...older, ...chat.turns, ...(chat.activeTurn ? [chat.activeTurn] : [])];
+}
+
+export function chatMarkdown(chat: ChatState, title: string, older: readonly Turn[] = []): string {
+  const turns = allTurns(chat, older);
+  return `${[`# ${line(title)}`, ...turns.map((turn) => turnMarkdown(turn, chat))].join("\n\n")}\n`;
+}
+
+export function turnMarkdown(turn: AnyTurn, chat?: ChatState): string {
+  const parts = turn.responseParts.map((part) => partMarkdown(part, chat)).filter(Boolean);
+  if ("state" in turn) {
+    if (turn.error) parts.push(quoted(`**Error:** ${plain(turn.error.message)}`));
+    else if (turn.state === "cancelled") parts.push("*Stopped.*");
+  }
+  return [quoted(messageText(turn.message)), ...parts].join("\n\n");
+}
+
+function messageText({ text, attachments }: Message): string {
+  const names = (attachments ?? []).map((one) => line((one as { label?: unknown }).label ?? "attachment", 80));
+  return names.length > 0 ? `${text}\n\nWith: ${names.join(", ")}` : text;
+}
+
+function quoted(text: string): string {
+  return text
+    .split("\n")
+    .map((row) => `> ${row}`.trimEnd())
+    .join("\n");
+}
+
+function partMarkdown(part: ResponsePart, chat: ChatState | undefined): string {
+  switch (part.kind) {
+    case "markdown":
+      return part.content;
+    case "reasoning":
+      return folded("Thought", part.content);
+    case "toolCall":
+      return toolMarkdown(part.toolCall, chat);
+    case "systemNotification":
+      return quoted(textOf(part.content));
+    case "x-agentnb/plan":
+      return part.entries
+        .map((entry) => `- [${entry.status === "completed" ? "x" : " "}] ${line(entry.content, 500)}`)
+        .join("\n");
+    case "x-agentnb/userMessage":
+      return quoted(part.content);
+    case "contentRef":
+      return `*${line(part.uri, 300)}*`;
+    case "x-agentnb/content":
+      return `*${line(part.block.uri ?? part.block.type ?? "content", 300)}*`;
+    default:
+      return "";
+  }
+}
+
+function toolMarkdown(call: ToolCallState, chat: ChatState | undefined): string {
+  const input = call.status === "streaming" ? call.partialInput : call.toolInput;
+  const pieces = (call.details?.content ?? []).map((piece) => pieceMarkdown(piece, chat));
+  const body = [input ? fenced(plain(input)) : "", ...pieces].filter(Boolean).join("\n\n");
+  const state = call.status === "completed" ? (call.success ? "done" : "failed") : call.status;
+  return folded(`${toolTitle(call)} (${state})`, body);
+}
+
+function pieceMarkdown(piece: ToolContent, chat: ChatState | undefined): string {
+  if (piece.type === "text") return fenced(ansiText(piece.text));
+  if (piece.type === "diff") return `\`${line(piece.path, 300)}\`\n\n${fenced(piece.newText)}`;
+  if (piece.type !== "terminal") return "";
+  const terminal = chat?.terminals?.find((one) => one.id === piece.terminalId);
+  return terminal ? fenced(`$ ${terminal.command}\n${ansiText(terminal.output ?? "")}`) : "";
+}
+
+/** A part that opens on a click; what an agent wrote cannot close it early. */
+function folded(title: string, body: string): string {
+  const name = title.replace(/[&<>]/g, (mark) => `&#${mark.charCodeAt(0)};`);
+  if (body.trim() === "") return `*${name}*`;
+  return `<details><summary>${name}</summary>\n\n${body.replace(/<(?=\/?(?:details|summary))/gi, "&lt;")}\n\n</details>`;
+}
+
+/** A fence longer than any in the text. */
+function fenced(text: string): string {
+  const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([ticks]) => ticks.length));
+  const fence = "`".repeat(longest + 1);
+  return `${fence}\n${text.replace(/\n$/, "")}\n${fence}`;
+}
+
+export function fileName(title: string): string {
+  const name = line(title, 60)
+    .replace(/[^\p{L}\p{N}._ -]+/gu, "")
+    .trim()
+    .replace(/\s+/g, "-");
+  return `${name || "conversation"}.md`;
+}
+
+export function saveText(name: string, text: string): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([text], { type: "text/markdown" }));
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}

@@ -1,0 +1,90 @@
+/** Finds words in the whole conversation, also in turns that are not drawn, and goes from turn to turn. */
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { ChatState, Turn } from "../state/types.gen";
+import { usePlace, useView } from "./context";
+import { allTurns, fetchAll, turnMarkdown } from "./export";
+import { IconButton } from "./icons";
+import { mark, unmark } from "./marks";
+import { count } from "./plain";
+import type { Jump } from "./transcript";
+import type { AnyTurn } from "./turn";
+
+interface Props {
+  chat: ChatState;
+  onJump: (jump: Jump) => void;
+  onDone: () => void;
+}
+
+export function Find({ chat, onJump, onDone }: Props) {
+  const { root, store } = useView();
+  const place = usePlace();
+  const box = useRef<HTMLInputElement>(null);
+  const [words, setWords] = useState("");
+  const [at, setAt] = useState(0);
+  const older = store.older(place.chat).value.turns;
+  const found = useMemo(() => findTurns(chat, older, words), [chat, older, words]);
+  const number = found.length === 0 ? 0 : ((at % found.length) + found.length) % found.length;
+  const turn = found[number];
+  useLayoutEffect(() => box.current?.focus(), []);
+  useEffect(() => void fetchAll(store, place.chat).catch(() => undefined), [store, place.chat]);
+  useEffect(() => {
+    if (turn === undefined) return unmark(root);
+    onJump({ turnId: turn, nonce: Date.now() });
+    const draw = () => mark(root, turn, words);
+    const timers = [80, 400].map((delay) => setTimeout(draw, delay));
+    return () => timers.forEach(clearTimeout);
+  }, [turn, at, words, place.chat]);
+  useEffect(() => () => unmark(root), [root]);
+  const said =
+    words.trim() === "" ? "" : found.length === 0 ? "Nothing found" : `${number + 1} of ${count(found.length)} turns`;
+  return (
+    <div
+      class="bar-form find"
+      role="search"
+      onKeyDown={(event) => {
+        event.stopPropagation();
+        if (event.key === "Escape") onDone();
+        else if (event.key === "Enter") setAt(number + (event.shiftKey ? -1 : 1));
+      }}
+    >
+      <input
+        ref={box}
+        class="field"
+        type="search"
+        aria-label="Find in the conversation"
+        placeholder="Find"
+        value={words}
+        onInput={(event) => {
+          setWords(event.currentTarget.value);
+          setAt(-1);
+        }}
+      />
+      <span class="dim small" role="status">
+        {said}
+      </span>
+      <IconButton name="Earlier (Shift+Enter)" icon="up" disabled={!turn} onClick={() => setAt(number - 1)} />
+      <IconButton name="Later (Enter)" icon="down" disabled={!turn} onClick={() => setAt(number + 1)} />
+      <IconButton name="Close (Escape)" icon="cross" onClick={onDone} />
+    </div>
+  );
+}
+
+const texts = new WeakMap<AnyTurn, string>();
+
+function textOfTurn(turn: AnyTurn, chat: ChatState): string {
+  let text = texts.get(turn);
+  if (text === undefined) {
+    text = turnMarkdown(turn, chat).toLowerCase();
+    texts.set(turn, text);
+  }
+  return text;
+}
+
+/** The ids of the turns that hold `words`, in order. */
+export function findTurns(chat: ChatState, older: readonly Turn[], words: string): string[] {
+  const wanted = words.trim().toLowerCase();
+  if (wanted === "") return [];
+  return allTurns(chat, older)
+    .filter((turn) => textOfTurn(turn, chat).includes(wanted))
+    .map((turn) => turn.id);
+}

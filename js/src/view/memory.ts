@@ -1,0 +1,62 @@
+/**
+ * What one view remembers: its tab, places and folds. A view has no name that outlives a reload, so it is known by what
+ * it shows and by its place among the views that show the same.
+ */
+
+import { store as keep, stored } from "./storage";
+import type { Store, What } from "./store";
+
+const SAVE_AFTER = 300;
+const MOST = 400;
+const LASTING = /^(?:active tab|fold |scroll |shown |start )/;
+
+export class Memory extends Map<string, unknown> {
+  #key: string | undefined;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  /** From here on it is kept under `key`; what is there already is taken in. */
+  keptUnder(key: string): void {
+    if (key === this.#key) return;
+    this.flush();
+    this.#key = key;
+    for (const [name, value] of stored<[string, unknown][]>(key) ?? []) if (!this.has(name)) super.set(name, value);
+  }
+
+  override set(name: string, value: unknown): this {
+    super.set(name, value);
+    return this.#later();
+  }
+
+  override delete(name: string): boolean {
+    this.#later();
+    return super.delete(name);
+  }
+
+  flush(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    if (this.#key === undefined) return;
+    const lasting = [...this].filter(([name, value]) => LASTING.test(name) && value !== undefined);
+    keep(this.#key, lasting.slice(-MOST));
+  }
+
+  #later(): this {
+    if (this.#key !== undefined) this.#timer ??= setTimeout(() => this.flush(), SAVE_AFTER);
+    return this;
+  }
+}
+
+const places = new WeakMap<Store, Map<string, Set<number>>>();
+
+/** A place among the views of `store` that show the same: the lowest that is free. */
+export function takePlace(store: Store, what: What): { name: string; leave(): void } {
+  const kinds = places.get(store) ?? new Map<string, Set<number>>();
+  places.set(store, kinds);
+  const kind = JSON.stringify(what);
+  const taken = kinds.get(kind) ?? new Set<number>();
+  kinds.set(kind, taken);
+  let place = 0;
+  while (taken.has(place)) place += 1;
+  taken.add(place);
+  return { name: `${kind} ${place}`, leave: () => void taken.delete(place) };
+}

@@ -1,0 +1,92 @@
+/** A button that opens a short list of things to do. */
+import type { ComponentChildren, TargetedKeyboardEvent } from "preact";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+
+export interface MenuItem {
+  name: string;
+  detail?: string | undefined;
+  icon?: ComponentChildren;
+  onSelect: () => void;
+}
+
+interface Props {
+  /** What the button is called. */
+  label: string;
+  items: readonly MenuItem[];
+  disabled?: boolean;
+  children: ComponentChildren;
+}
+
+const STEP: Record<string, number> = { ArrowDown: 1, ArrowUp: -1 };
+
+export function Menu({ label, items, disabled = false, children }: Props) {
+  const [open, setOpen] = useState(false);
+  const holder = useRef<HTMLDivElement>(null);
+  const entries = () => [...(holder.current?.querySelectorAll<HTMLElement>("[role=menuitem]") ?? [])];
+  useLayoutEffect(() => {
+    if (open) entries()[0]?.focus();
+  }, [open]);
+
+  const close = () => {
+    setOpen(false);
+    holder.current?.querySelector("button")?.focus();
+  };
+  const onKeyDown = (event: TargetedKeyboardEvent<HTMLDivElement>) => {
+    if (!open) return;
+    const all = entries();
+    const focused = (holder.current?.getRootNode() as ShadowRoot | undefined)?.activeElement;
+    const at = all.indexOf(focused as HTMLElement);
+    const step = STEP[event.key];
+    const end = event.key === "Home" ? 0 : event.key === "End" ? all.length - 1 : undefined;
+    const to = step === undefined ? end : (at + step + all.length) % all.length;
+    if (event.key === "Escape") close();
+    else if (to !== undefined) all[to]?.focus();
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  const onFocusOut = (event: FocusEvent) => {
+    if (!holder.current?.contains(event.relatedTarget as Node | null)) setOpen(false);
+  };
+  const choose = (item: MenuItem) => {
+    close();
+    item.onSelect();
+  };
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: it only hears what its buttons are told
+    <div class="menu-holder" ref={holder} onKeyDown={onKeyDown} onFocusOut={onFocusOut}>
+      <button
+        type="button"
+        class="icon-button"
+        aria-label={label}
+        title={label}
+        aria-haspopup="menu"
+        aria-expanded={open}
+        disabled={disabled}
+        onClick={() => setOpen(!open)}
+      >
+        {children}
+      </button>
+      {open && (
+        <div class="menu" role="menu" aria-label={label}>
+          {items.map((item) => (
+            <button
+              type="button"
+              role="menuitem"
+              tabIndex={-1}
+              key={item.name}
+              class="menu-item"
+              onClick={() => choose(item)}
+            >
+              {item.icon}
+              <span>
+                <span class="menu-name">{item.name}</span>
+                {item.detail && <span class="dim small">{item.detail}</span>}
+              </span>
+            </button>
+          ))}
+        </div>
+      )}
+    </div>
+  );
+}

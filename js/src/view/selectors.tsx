@@ -1,0 +1,149 @@
+/** Model, mode, effort: what the agent itself says it can be set to (ACP config options and modes). */
+import type { SessionModes, SessionState } from "../state/types.gen";
+import { usePlace, useView } from "./context";
+import { line } from "./plain";
+
+interface Choice {
+  value: string;
+  name: string;
+  description?: string | undefined;
+}
+
+interface Option {
+  id: string;
+  name: string;
+  category: string;
+  value: string | boolean;
+  groups: { name: string; choices: Choice[] }[];
+}
+
+type Loose = Record<string, unknown>;
+const ORDER = ["model", "mode", "thought_level", "model_config"];
+
+/** The agent's options in the order model, mode, effort, others; odd ones are passed over. */
+export function readOptions(raw: readonly Loose[] | undefined): Option[] {
+  const options = (raw ?? []).flatMap((one): Option[] => {
+    const { id, name, type, currentValue, category } = one;
+    if (typeof id !== "string") return [];
+    const base = { id, name: line(name ?? id, 40), category: typeof category === "string" ? category : "" };
+    if (type === "boolean" || typeof currentValue === "boolean") {
+      return [{ ...base, value: currentValue === true, groups: [] }];
+    }
+    const groups = readGroups(one.options);
+    return typeof currentValue === "string" && groups.length > 0 ? [{ ...base, value: currentValue, groups }] : [];
+  });
+  const rank = ({ category }: Option) => (ORDER.includes(category) ? ORDER.indexOf(category) : ORDER.length);
+  return options.toSorted((a, b) => rank(a) - rank(b));
+}
+
+function readGroups(raw: unknown): Option["groups"] {
+  if (!Array.isArray(raw)) return [];
+  const single = raw.flatMap(readChoice);
+  const grouped = raw.flatMap((one: Loose) => {
+    const choices = Array.isArray(one?.options) ? one.options.flatMap(readChoice) : [];
+    return choices.length > 0 ? [{ name: line(one.name ?? one.group ?? "", 40), choices }] : [];
+  });
+  return single.length > 0 ? [{ name: "", choices: single }, ...grouped] : grouped;
+}
+
+function readChoice(raw: Loose | null): Choice[] {
+  if (typeof raw?.value !== "string") return [];
+  return [{ value: raw.value, name: line(raw.name ?? raw.value, 60), description: line(raw.description ?? "", 200) }];
+}
+
+export function Selectors({ session, disabled }: { session: SessionState; disabled: boolean }) {
+  const { store } = useView();
+  const place = usePlace();
+  const options = readOptions(session.configOptions);
+  const choose = (configId: string, value: string | boolean) =>
+    store.dispatch(place.session, { type: "x-agentnb/configOptionChosen", configId, value });
+  const hasMode = options.some((option) => option.category === "mode");
+  return (
+    <div class="selectors">
+      {options.map((option) =>
+        typeof option.value === "boolean" ? (
+          <label class="selector" key={option.id}>
+            <input
+              type="checkbox"
+              checked={option.value}
+              disabled={disabled}
+              onChange={(event) => choose(option.id, event.currentTarget.checked)}
+            />
+            {option.name}
+          </label>
+        ) : (
+          <Select
+            key={option.id}
+            name={option.name}
+            value={option.value}
+            groups={option.groups}
+            disabled={disabled}
+            onChoose={(value) => choose(option.id, value)}
+          />
+        ),
+      )}
+      {!hasMode && session.modes && <Mode modes={session.modes} disabled={disabled} />}
+    </div>
+  );
+}
+
+function Mode({ modes, disabled }: { modes: SessionModes; disabled: boolean }) {
+  const { store } = useView();
+  const { session } = usePlace();
+  const choices = modes.availableModes.map((mode) => ({
+    value: mode.id,
+    name: line(mode.name, 60),
+    description: line(mode.description ?? "", 200),
+  }));
+  if (choices.length === 0) return null;
+  return (
+    <Select
+      name="Mode"
+      value={modes.currentModeId}
+      groups={[{ name: "", choices }]}
+      disabled={disabled}
+      onChoose={(modeId) => store.dispatch(session, { type: "x-agentnb/modeChanged", modeId })}
+    />
+  );
+}
+
+interface SelectProps {
+  name: string;
+  value: string;
+  groups: Option["groups"];
+  disabled: boolean;
+  onChoose: (value: string) => void;
+}
+
+function Select({ name, value, groups, disabled, onChoose }: SelectProps) {
+  const all = groups.flatMap((group) => group.choices);
+  const current = all.find((choice) => choice.value === value);
+  const options = (choices: Choice[]) =>
+    choices.map((choice) => (
+      <option key={choice.value} value={choice.value} title={choice.description}>
+        {choice.name}
+      </option>
+    ));
+  return (
+    <select
+      class="selector"
+      aria-label={name}
+      title={[`${name}: ${current?.name ?? value}`, current?.description].filter(Boolean).join("\n")}
+      value={value}
+      disabled={disabled}
+      onChange={(event) => onChoose(event.currentTarget.value)}
+      onKeyDown={(event) => event.stopPropagation()}
+    >
+      {!current && <option value={value}>{line(value, 40)}</option>}
+      {groups.map((group) =>
+        group.name ? (
+          <optgroup key={group.name} label={group.name}>
+            {options(group.choices)}
+          </optgroup>
+        ) : (
+          options(group.choices)
+        ),
+      )}
+    </select>
+  );
+}

@@ -1,0 +1,648 @@
+import { beforeEach, describe, expect, test, vi } from "vitest";
+import type { ChatInputRequest, SessionState } from "../../src/state/types.gen";
+import { AGENT, addSession, CHAT, type MemoryStore, readyStore, SESSION, startTurn, summary } from "./memory-store";
+import { open, type Page, press, type } from "./page";
+
+const OTHER = "eliza:/two";
+type Sent = Record<string, unknown>;
+
+function tabs() {
+  const store = readyStore();
+  addSession(store, OTHER);
+  store.root.value = { agents: [AGENT], sessions: [summary(SESSION, "First"), summary(OTHER, "Second")] };
+  return { store, page: open(store, { kind: "chat", tab: "one" }) };
+}
+
+const sent = (store: MemoryStore) => store.dispatched.map(({ action }) => action as unknown as Sent);
+const box = (page: Page) => page.find<HTMLTextAreaElement>("textarea");
+const selected = (page: Page) => page.find("[aria-selected=true][role=tab]");
+
+async function choose(page: Page, item: string) {
+  page.button("Conversation").click();
+  await page.until(() => page.find("[role=menuitem]"));
+  (page.all("[role=menuitem]").find((one) => one.textContent?.startsWith(item)) as HTMLElement).click();
+}
+
+function endTurn(store: MemoryStore, id: string, question: string, answer: string) {
+  startTurn(store, id, question);
+  store.apply(CHAT, {
+    type: "chat/responsePart",
+    turnId: id,
+    part: { kind: "markdown", id: `p${id}`, content: answer },
+  });
+  store.apply(CHAT, { type: "chat/turnComplete", turnId: id, stopReason: "end_turn" });
+}
+
+describe("a tab", () => {
+  test("gets another name by its menu, by F2 and by a double click", async () => {
+    const { store, page } = tabs();
+    await choose(page, "Rename");
+    await page.until(() => page.find("[aria-label='Name of the conversation']"));
+    const field = page.find<HTMLInputElement>("[aria-label='Name of the conversation']");
+    expect(field.value).toEqual("First");
+    field.value = "  Residuals ";
+    field.form?.requestSubmit();
+    expect(sent(store)).toEqual([{ type: "session/titleChanged", title: "Residuals" }]);
+    await page.until(() => expect(page.all(".bar-form")).toEqual([]));
+    press(selected(page), "F2");
+    await page.until(() => page.find(".bar-form"));
+    press(page.find(".bar-form input"), "Escape");
+    await page.until(() => expect(page.all(".bar-form")).toEqual([]));
+    selected(page).dispatchEvent(new MouseEvent("dblclick", { bubbles: true }));
+    await page.until(() => page.find(".bar-form"));
+  });
+
+  test("is closed by the Delete key and brought back by Undo", async () => {
+    const { store, page } = tabs();
+    press(selected(page), "Delete");
+    expect(store.dispatched).toEqual([
+      { channel: SESSION, action: { type: "session/isArchivedChanged", isArchived: true } },
+    ]);
+    store.apply("ahp-root://", { type: "x-agentnb/sessionSet", summary: summary(SESSION, "First", 33 | 64) });
+    await page.until(() => expect(selected(page).textContent).toContain("Second"));
+    expect(page.text()).toContain("Closed Eliza: First");
+    page.button("Undo").click();
+    expect(store.dispatched[1]).toEqual({
+      channel: SESSION,
+      action: { type: "session/isArchivedChanged", isArchived: false },
+    });
+    store.apply("ahp-root://", { type: "x-agentnb/sessionSet", summary: summary(SESSION, "First", 33) });
+    await page.until(() => expect(selected(page).textContent).toContain("First"));
+  });
+
+  test("is closed by its cross, which no screen reader hears, and by the middle button", () => {
+    const { store, page } = tabs();
+    const [first, second] = page.all("[role=tab]") as [HTMLElement, HTMLElement];
+    expect(second.querySelector(".tab-close")?.getAttribute("aria-hidden")).toEqual("true");
+    second.querySelector<HTMLElement>(".tab-close")?.click();
+    first.dispatchEvent(new MouseEvent("auxclick", { button: 1, bubbles: true }));
+    expect(store.dispatched.map(({ channel }) => channel)).toEqual([OTHER, SESSION]);
+  });
+
+  test("says that it has something unread, but not while it is shown", async () => {
+    const { store, page } = tabs();
+    store.apply("ahp-root://", { type: "x-agentnb/sessionSet", summary: summary(OTHER, "Second", 1) });
+    store.apply("ahp-root://", { type: "x-agentnb/sessionSet", summary: summary(SESSION, "First", 1) });
+    const names = () => page.all("[role=tab]").map((tab) => tab.textContent);
+    await page.until(() => expect(names()).toEqual(["ElizaFirst", "unread: ElizaSecond"]));
+  });
+});
+
+describe("drafts", () => {
+  test("are marked on the tab, shared by the views, and cleared when sent", async () => {
+    const { store, page } = tabs();
+    const twin = open(store, { kind: "chat", tab: "one" });
+    type(box(page), "half a thought");
+    await page.until(() => expect(box(twin).value).toEqual("half a thought"));
+    page.all("[role=tab]")[1]?.click();
+    await page.until(() => expect(page.all("[role=tab]")[0]?.textContent).toEqual("draft: ElizaFirst"));
+    page.all("[role=tab]")[0]?.click();
+    await page.until(() => expect(box(page).value).toEqual("half a thought"));
+    press(box(page), "Enter");
+    await page.until(() => expect([box(page).value, box(twin).value]).toEqual(["", ""]));
+    expect(Object.keys(sessionStorage).filter((key) => key.startsWith("agentnb draft"))).toEqual([]);
+  });
+
+  test("are told to the kernel within half a second, and at once when the tab is left", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    try {
+      const { store, page } = tabs();
+      const told: unknown[] = [];
+      store.notify = (method, params) => told.push([method, params]);
+      type(box(page), "a");
+      type(box(page), "ab");
+      expect(told).toEqual([]);
+      vi.advanceTimersByTime(500);
+      expect(told).toEqual([["draft", { channel: CHAT, text: "ab" }]]);
+      type(box(page), "abc");
+      page.all("[role=tab]")[1]?.click();
+      expect(told.at(-1)).toEqual(["draft", { channel: CHAT, text: "abc" }]);
+      type(box(page), "abcd");
+      window.dispatchEvent(new Event("pagehide"));
+      expect(told.at(-1)).toEqual(["draft", { channel: CHAT, text: "abcd" }]);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  test("come back after a reload", () => {
+    const { page } = tabs();
+    type(box(page), "before the reload");
+    page.unmount();
+    const { page: after } = tabs(); // a new store, as after a reload
+    expect(box(after).value).toEqual("before the reload");
+  });
+
+  test("of another window are shown, but not over what is typed here", async () => {
+    const store = readyStore();
+    const page = open(store, { kind: "chat" });
+    store.drafts.value = { [CHAT]: "from elsewhere" };
+    await page.until(() => expect(box(page).value).toEqual("from elsewhere"));
+    box(page).focus();
+    type(box(page), "mine");
+    store.drafts.value = { [CHAT]: "theirs" };
+    expect(box(page).value).toEqual("mine");
+  });
+
+  test("of a kernel that was restarted are offered, and taken or thrown away", async () => {
+    const store = readyStore();
+    const page = open(store, { kind: "chat" });
+    type(box(page), "precious words");
+    window.dispatchEvent(new Event("pagehide"));
+    store.root.value = { agents: [AGENT], sessions: [summary("eliza:/fresh")] };
+    addSession(store, "eliza:/fresh");
+    store.hostId.value = "another";
+    await page.until(() => expect(page.text()).toContain("precious words"));
+    page.button("Restore").click();
+    await page.until(() => expect(box(page).value).toEqual("precious words"));
+    expect(page.all("[aria-label^='Drafts from before']")).toEqual([]);
+  });
+});
+
+describe("a view remembers across a reload", () => {
+  test("its own tab and its folds, each view for itself", async () => {
+    const before = tabs();
+    const twin = open(before.store, { kind: "chat", tab: "one" });
+    before.page.all("[role=tab]")[1]?.click();
+    await before.page.until(() => expect(selected(before.page).textContent).toContain("Second"));
+    before.page.unmount();
+    twin.unmount();
+    const after = tabs();
+    const other = open(after.store, { kind: "chat", tab: "one" });
+    expect(selected(after.page).textContent).toContain("Second");
+    expect(selected(other).textContent).toContain("First");
+  });
+
+  test("how long a turn has run", async () => {
+    const store = readyStore();
+    store.apply(CHAT, {
+      type: "chat/turnStarted",
+      turnId: "t1",
+      time: Date.now() - 65_000,
+      message: { text: "x", origin: { kind: "user" } },
+    });
+    const page = open(store, { kind: "chat" });
+    expect(page.find(".working").textContent).toContain("1 min 5 s");
+  });
+});
+
+describe("the queue", () => {
+  function queued() {
+    const store = readyStore();
+    startTurn(store, "t0", "running");
+    for (const id of ["a", "b"]) {
+      const message = { text: `message ${id}`, origin: { kind: "user" } };
+      store.apply(CHAT, { type: "chat/pendingMessageSet", kind: "queued", id, message });
+    }
+    return { store, page: open(store, { kind: "chat" }) };
+  }
+
+  test("is changed, moved and sent now", async () => {
+    const { store, page } = queued();
+    page.button("Edit: message a").click();
+    await page.until(() => page.find(".queue textarea"));
+    const field = page.find<HTMLTextAreaElement>(".queue textarea");
+    field.value = "message a, better";
+    press(field, "Enter");
+    expect(sent(store)[0]).toMatchObject({
+      type: "chat/pendingMessageSet",
+      id: "a",
+      message: { text: "message a, better" },
+    });
+    await page.until(() => page.button("Move up: message b"));
+    page.button("Move up: message b").click();
+    expect(sent(store)[1]).toEqual({ type: "chat/queuedMessagesReordered", order: ["b", "a"] });
+    await page.until(() => page.button("Send now: message a, better"));
+    page.button("Send now: message a, better").click();
+    expect(sent(store).slice(2)).toEqual([
+      { type: "chat/queuedMessagesReordered", order: ["a", "b"] },
+      { type: "chat/turnCancelled", turnId: "t0" },
+    ]);
+  });
+
+  test("Escape leaves a waiting message as it was", async () => {
+    const { store, page } = queued();
+    page.button("Edit: message a").click();
+    await page.until(() => page.find(".queue textarea"));
+    page.find<HTMLTextAreaElement>(".queue textarea").value = "no";
+    press(page.find(".queue textarea"), "Escape");
+    await page.until(() => expect(page.all(".queue textarea")).toEqual([]));
+    expect(sent(store)).toEqual([]);
+  });
+});
+
+describe("completion", () => {
+  test("offers the agent's commands after a slash at the start, and Enter takes one", async () => {
+    const store = readyStore();
+    store.apply(SESSION, {
+      type: "x-agentnb/commandsChanged",
+      commands: [
+        { name: "compact", description: "Shorten" },
+        { name: "plan", description: "Plan first", hint: "goal" },
+      ],
+    });
+    const page = open(store, { kind: "chat" });
+    type(box(page), "/pl");
+    await page.until(() =>
+      expect(page.all("[role=option]").map((one) => one.textContent)).toEqual(["/plan‹goal› Plan first"]),
+    );
+    expect(box(page).getAttribute("aria-activedescendant")).toEqual(page.find("[role=option]").id);
+    press(box(page), "Enter");
+    await page.until(() => expect(box(page).value).toEqual("/plan "));
+    expect(store.dispatched).toEqual([]);
+    await page.until(() => expect(page.all("[role=option]")).toEqual([]));
+  });
+
+  test("asks the kernel after an @, walks with the arrows, and Escape closes it", async () => {
+    const store = readyStore();
+    store.answer = () =>
+      Promise.resolve({
+        items: [
+          { text: "df", kind: "variable", detail: "DataFrame, shape (3, 2)" },
+          { text: "my data.csv", kind: "file", detail: "" },
+        ],
+      });
+    const page = open(store, { kind: "chat" });
+    type(box(page), "look at @d");
+    await page.until(() => expect(page.all("[role=option]").length).toEqual(2));
+    expect(store.requested).toEqual([{ method: "complete", params: { channel: CHAT, start: "d" } }]);
+    expect(page.find("[role=option]").textContent).toContain("shape (3, 2)");
+    press(box(page), "ArrowDown");
+    await page.until(() => expect(page.find("[aria-selected=true][role=option]").textContent).toContain("my data.csv"));
+    press(box(page), "Tab");
+    await page.until(() => expect(box(page).value).toEqual('look at @"my data.csv" '));
+    type(box(page), "look at @d");
+    await page.until(() => expect(page.all("[role=option]").length).toEqual(2));
+    press(box(page), "Escape");
+    await page.until(() => expect(page.all("[role=option]")).toEqual([]));
+  });
+
+  test("an address is no mention", async () => {
+    const store = readyStore();
+    const page = open(store, { kind: "chat" });
+    type(box(page), "write to ada@exa");
+    await new Promise((resolve) => setTimeout(resolve, 80));
+    expect(store.requested).toEqual([]);
+  });
+});
+
+describe("pictures", () => {
+  const png = (size = 8, name = "plot.png") => new File([new Uint8Array(size)], name, { type: "image/png" });
+  function paste(page: Page, ...files: File[]) {
+    const event = new Event("paste", { bubbles: true, cancelable: true });
+    Object.assign(event, { clipboardData: { files } });
+    box(page).dispatchEvent(event);
+  }
+
+  test("are pasted, shown, sent with the message, and gone then", async () => {
+    const store = readyStore();
+    const page = open(store, { kind: "chat" });
+    paste(page, png());
+    await page.until(() =>
+      expect(page.find<HTMLImageElement>(".pictures img").src).toContain("data:image/png;base64,"),
+    );
+    expect(page.button("Send message").disabled).toEqual(false);
+    press(box(page), "Enter");
+    expect(sent(store)[0]).toMatchObject({
+      message: {
+        attachments: [{ type: "embeddedResource", label: "plot.png", contentType: "image/png", data: "AAAAAAAAAAA=" }],
+      },
+    });
+    await page.until(() => expect(page.all(".pictures")).toEqual([]));
+  });
+
+  test.each([
+    [() => new File(["x"], "notes.txt", { type: "text/plain" }), "notes.txt is not a picture"],
+    [() => new File(["<svg/>"], "x.svg", { type: "image/svg+xml" }), "x.svg is not a picture"],
+    [() => png(4 * 1024 * 1024), "a picture may have 3.0 MB"],
+  ])("what cannot be taken is named with the reason", async (file, reason) => {
+    const page = open(readyStore(), { kind: "chat" });
+    paste(page, file());
+    await page.until(() => expect(page.find("[role=alert]").textContent).toContain(reason));
+    expect(page.all(".pictures")).toEqual([]);
+  });
+
+  test("together they may not be too much", async () => {
+    const page = open(readyStore(), { kind: "chat" });
+    paste(page, png(2.5 * 1024 * 1024, "one.png"), png(2.9 * 1024 * 1024, "two.png"));
+    await page.until(() => expect(page.find("[role=alert]").textContent).toContain("two.png is too much"));
+    expect(page.all(".pictures img").length).toEqual(1);
+    page.button("Remove one.png").click();
+    await page.until(() => expect(page.all(".pictures")).toEqual([]));
+  });
+});
+
+describe("selectors", () => {
+  const options = [
+    {
+      id: "effort",
+      name: "Effort",
+      category: "thought_level",
+      type: "select",
+      currentValue: "low",
+      options: [
+        { value: "low", name: "Low" },
+        { value: "high", name: "High" },
+      ],
+    },
+    {
+      id: "model",
+      name: "Model",
+      category: "model",
+      type: "select",
+      currentValue: "a",
+      options: [{ group: "g", name: "Group", options: [{ value: "a", name: "A" }] }],
+    },
+    { id: "web", name: "Web search", type: "boolean", currentValue: false },
+    { id: "odd", type: "future", currentValue: 7 },
+    { name: "nameless" },
+  ];
+
+  test("come from the agent's options in a fixed order, and are chosen by action", async () => {
+    const store = readyStore();
+    store.apply(SESSION, { type: "x-agentnb/configOptionsChanged", configOptions: options });
+    const page = open(store, { kind: "chat" });
+    expect(page.all(".selector").map((one) => one.getAttribute("aria-label") ?? one.textContent)).toEqual([
+      "Model",
+      "Effort",
+      "Web search",
+    ]);
+    const effort = page.find<HTMLSelectElement>("[aria-label=Effort]");
+    effort.value = "high";
+    effort.dispatchEvent(new Event("change", { bubbles: true }));
+    page.find<HTMLInputElement>(".selector input").click();
+    expect(sent(store)).toEqual([
+      { type: "x-agentnb/configOptionChosen", configId: "effort", value: "high" },
+      { type: "x-agentnb/configOptionChosen", configId: "web", value: true },
+    ]);
+  });
+
+  test("modes are one of them", () => {
+    const store = readyStore();
+    const modes = {
+      currentModeId: "ask",
+      availableModes: [
+        { id: "ask", name: "Ask" },
+        { id: "code", name: "Code" },
+      ],
+    };
+    store.apply(SESSION, { type: "x-agentnb/modesChanged", modes });
+    const page = open(store, { kind: "chat" });
+    const mode = page.find<HTMLSelectElement>("[aria-label=Mode]");
+    expect(mode.value).toEqual("ask");
+    mode.value = "code";
+    mode.dispatchEvent(new Event("change", { bubbles: true }));
+    expect(sent(store)).toEqual([{ type: "x-agentnb/modeChanged", modeId: "code" }]);
+  });
+
+  test("tokens, cost and context are read below the box", () => {
+    const store = readyStore();
+    store.apply(SESSION, {
+      type: "x-agentnb/contextUsageChanged",
+      used: 50_000,
+      size: 200_000,
+      cost: { amount: 0.25, currency: "EUR" },
+    });
+    startTurn(store, "t", "x");
+    store.apply(CHAT, { type: "chat/usage", turnId: "t", usage: { inputTokens: 1200, outputTokens: 300 } });
+    store.apply(CHAT, { type: "chat/turnComplete", turnId: "t" });
+    const meter = open(store, { kind: "chat" }).find(".meter").textContent;
+    expect(meter).toContain("1.5K tokens");
+    expect(meter).toContain("€0.25");
+    expect(meter).toContain("25%");
+  });
+});
+
+describe("find", () => {
+  test("goes from turn to turn that holds the words, also those not drawn", async () => {
+    const store = readyStore();
+    for (let at = 0; at < 40; at += 1)
+      endTurn(store, `t${at}`, `question ${at}`, at % 10 === 3 ? "a **Needle** here" : "hay");
+    const page = open(store, { kind: "chat" });
+    press(page.find(".transcript"), "f", { ctrlKey: true });
+    await page.until(() => page.find(".find input"));
+    const field = page.find<HTMLInputElement>(".find input");
+    field.value = "needle";
+    field.dispatchEvent(new InputEvent("input", { bubbles: true }));
+    await page.until(() => expect(page.find(".find [role=status]").textContent).toEqual("4 of 4 turns"));
+    press(field, "Enter");
+    await page.until(() => expect(page.find(".find [role=status]").textContent).toEqual("1 of 4 turns"));
+    await page.until(() => page.find("[data-turn=t3]"));
+    press(field, "Escape");
+    await page.until(() => expect(page.all(".find")).toEqual([]));
+  });
+
+  test("says when there is nothing", async () => {
+    const store = readyStore();
+    endTurn(store, "t", "q", "a");
+    const page = open(store, { kind: "chat" });
+    await choose(page, "Find");
+    await page.until(() => page.find(".find input"));
+    const field = page.find<HTMLInputElement>(".find input");
+    field.value = "zzz";
+    field.dispatchEvent(new InputEvent("input", { bubbles: true }));
+    await page.until(() => expect(page.text()).toContain("Nothing found"));
+  });
+});
+
+describe("export", () => {
+  let copied: string[];
+  beforeEach(() => {
+    copied = [];
+    Object.assign(navigator, { clipboard: { writeText: (text: string) => Promise.resolve(copied.push(text)) } });
+  });
+
+  test("a turn and a conversation are copied as Markdown", async () => {
+    const store = readyStore();
+    endTurn(store, "t", "What is it?", "**It** is ```` ` ````.");
+    store.root.value = { agents: [AGENT], sessions: [summary(SESSION, "Naming")] };
+    const page = open(store, { kind: "chat" });
+    page.button("Copy turn as Markdown").click();
+    await page.until(() => expect(copied).toEqual(["> What is it?\n\n**It** is ```` ` ````."]));
+    await choose(page, "Copy as Markdown");
+    await page.until(() => expect(copied[1]).toEqual("# Naming\n\n> What is it?\n\n**It** is ```` ` ````.\n"));
+  });
+});
+
+describe("a form of the agent", () => {
+  const questions = [
+    { kind: "text", id: "name", message: "Name", required: true, min: 2 },
+    { kind: "integer", id: "n", message: "How many?", min: 1, max: 9 },
+    { kind: "boolean", id: "yes", message: "Sure?" },
+    {
+      kind: "single-select",
+      id: "one",
+      message: "Which?",
+      options: [
+        { id: "a", label: "A" },
+        { id: "b", label: "B" },
+      ],
+    },
+    {
+      kind: "multi-select",
+      id: "many",
+      message: "Which ones?",
+      min: 1,
+      options: [
+        { id: "x", label: "X" },
+        { id: "y", label: "Y" },
+      ],
+    },
+  ] as const;
+  const asked = (request: Partial<ChatInputRequest>) => {
+    const store = readyStore();
+    startTurn(store, "t", "x");
+    store.apply(CHAT, {
+      type: "chat/inputRequested",
+      request: { id: "r", message: "Tell me", ...request } as ChatInputRequest,
+    });
+    return { store, page: open(store, { kind: "chat" }) };
+  };
+  const fill = (page: Page, label: string, value: string) => {
+    const found = page.all(".question label").find((one) => one.textContent?.startsWith(label)) as HTMLLabelElement;
+    const field = page.find<HTMLInputElement>(`[id="${found.getAttribute("for")}"]`);
+    field.value = value;
+    field.dispatchEvent(new InputEvent("input", { bubbles: true }));
+  };
+  const tick = (page: Page, label: string) =>
+    page
+      .all(".check")
+      .find((one) => one.textContent === label)
+      ?.querySelector("input")
+      ?.click();
+
+  test("says what is missing, and sends each answer in its kind", async () => {
+    const { store, page } = asked({ questions });
+    page.button("Send").click();
+    await page.until(() =>
+      expect(page.all(".question .error-text").map((one) => one.textContent)).toEqual([
+        "This is needed.",
+        "",
+        "",
+        "",
+        "Choose at least 1.",
+      ]),
+    );
+    expect(store.dispatched).toEqual([]);
+    fill(page, "Name", "Ada");
+    await page.until(() => expect(page.text()).not.toContain("This is needed."));
+    fill(page, "How many?", "4.5");
+    await page.until(() => expect(page.text()).toContain("whole number"));
+    fill(page, "How many?", "12");
+    await page.until(() => expect(page.text()).toContain("At most 9."));
+    fill(page, "How many?", "7");
+    for (const label of ["Sure?", "B", "X", "Y"]) {
+      tick(page, label);
+      await page.until(() => expect(page.all("input:checked").length).toBeGreaterThan(0));
+    }
+    await page.until(() =>
+      expect(
+        page
+          .all(".question .error-text")
+          .map((one) => one.textContent)
+          .join(""),
+      ).toEqual(""),
+    );
+    page.button("Send").click();
+    expect(sent(store)).toEqual([
+      {
+        type: "chat/inputCompleted",
+        requestId: "r",
+        response: "accept",
+        answers: {
+          name: { state: "submitted", value: { kind: "text", value: "Ada" } },
+          n: { state: "submitted", value: { kind: "number", value: 7 } },
+          yes: { state: "submitted", value: { kind: "boolean", value: true } },
+          one: { state: "submitted", value: { kind: "selected", value: "b" } },
+          many: { state: "submitted", value: { kind: "selected-many", value: ["x", "y"] } },
+        },
+      },
+    ]);
+    await page.until(() => expect(page.all(".input-request")).toEqual([]));
+  });
+
+  test.each([
+    ["Decline", "decline"],
+    ["Cancel", "cancel"],
+  ])("%s answers without answers", (name, response) => {
+    const { store, page } = asked({ questions });
+    page.button(name).click();
+    expect(sent(store)).toEqual([{ type: "chat/inputCompleted", requestId: "r", response }]);
+  });
+
+  test("an address is shown in full with whose it is; one that is none cannot be opened", () => {
+    const { page } = asked({ url: "https://bank.example@evil.example/login" });
+    expect(page.find(".address strong").textContent).toEqual("evil.example");
+    expect(page.find(".address code").textContent).toEqual("https://bank.example@evil.example/login");
+    expect(page.find<HTMLAnchorElement>(".address a").rel).toContain("noopener");
+    const bad = asked({ url: "javascript:alert(1)" }).page;
+    expect(bad.all(".address a")).toEqual([]);
+    expect(bad.text()).toContain("not a web address");
+  });
+
+  test("keys typed in it stay in it", () => {
+    const { page } = asked({ questions });
+    const heard: string[] = [];
+    page.host.parentElement?.addEventListener("keydown", (event) => heard.push(event.key));
+    press(page.find(".question input"), "a");
+    expect(heard).toEqual([]);
+  });
+});
+
+describe("trouble with the agent", () => {
+  const trouble = (more: Partial<SessionState>) => {
+    const store = readyStore();
+    store.session(SESSION).value = { ...(store.session(SESSION).peek() as SessionState), ...more };
+    return { store, page: open(store, { kind: "chat" }) };
+  };
+
+  test.each([
+    [{ agentProcess: { state: "failed", message: "exit code 1" } }, "Restart"],
+    [{ agentProcess: { state: "stopped", message: "" } }, "Restart"],
+    [{ lifecycle: "creationFailed", creationError: { errorType: "X", message: "no" } }, "Try again"],
+  ] as const)("is mended by a button", async (more, name) => {
+    const { store, page } = trouble(more as Partial<SessionState>);
+    store.answer = () => Promise.reject(new Error("it does not want to"));
+    page.button(name).click();
+    expect(store.requested).toEqual([{ method: "restartAgent", params: { channel: SESSION } }]);
+    await page.until(() => expect(page.text()).toContain("it does not want to"));
+  });
+});
+
+describe("code that a cell can run", () => {
+  test("is put below the active cell, with a cell magic where it is not Python", () => {
+    const store = readyStore();
+    const inserted: string[] = [];
+    store.notebook = { insertBelow: (source) => inserted.push(source), replaceActive: () => {}, run: () => {} };
+    endTurn(store, "t", "q", "```python\nx = 1\n```\n\n```bash\nls\n```\n\n```rust\nfn f() {}\n```\n");
+    const page = open(store, { kind: "chat" });
+    const buttons = page.all("[aria-label='Insert below the active cell']");
+    for (const button of buttons) button.click();
+    expect(inserted).toEqual(["x = 1", "%%bash\nls"]);
+  });
+
+  test("has no such button where there is no notebook", () => {
+    const store = readyStore();
+    endTurn(store, "t", "q", "```python\nx = 1\n```\n");
+    expect(open(store, { kind: "chat" }).all("[aria-label='Insert below the active cell']")).toEqual([]);
+  });
+});
+
+describe("a written plan", () => {
+  test("is Markdown or a file, and only the last of each id is shown", () => {
+    const store = readyStore();
+    startTurn(store, "t", "x");
+    const plan = (id: string, more: object) =>
+      store.apply(CHAT, {
+        type: "chat/responsePart",
+        turnId: "t",
+        part: { kind: "x-agentnb/raw", id, name: "plan_update", payload: { plan: { planId: "p", ...more } } },
+      });
+    plan("1", { type: "markdown", content: "old **plan**" });
+    plan("2", { type: "markdown", content: "new **plan**" });
+    const page = open(store, { kind: "chat" });
+    expect(page.text()).toContain("new plan");
+    expect(page.text()).not.toContain("old");
+    expect(page.find(".plan strong").textContent).toEqual("plan");
+  });
+});

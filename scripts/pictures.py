@@ -1,0 +1,95 @@
+"""Take the pictures of the manual from the running product: a real JupyterLab, the built-in agent, a real Chromium.
+
+Usage: ``python scripts/pictures.py [FOLDER]``; by default ``docs/pictures``.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from playwright.sync_api import Locator, expect
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from tests.benchmarks.browser import a_lab  # noqa: E402 - the checkout is not on the path before
+from tests.browser.lab import PATIENCE_MS, Cell, Lab, notebook  # noqa: E402
+
+THEMES = {"light": "JupyterLab Light", "dark": "JupyterLab Dark", "contrast": "JupyterLab Dark High Contrast"}
+CELLS = [
+    "%load_ext agentnb\nimport agentnb",
+    "%agent /ask edit",
+    "session = agentnb.start(title='Residuals')\nresiduals = [0.2, -0.1, 0.4]\nagentnb.chat(session)",
+]
+TALK = (
+    "/plan 3",
+    "/think The noise grows with x, so the weights matter.",
+    "/markdown",
+    "/tool search",
+    "/run echo 3 passed",
+)
+
+
+def main(folder: Path) -> None:
+    """Take every picture."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with a_lab() as lab:
+        lab.page.set_viewport_size({"width": 1280, "height": 860})
+        lab.open("pictures.ipynb", notebook(*CELLS, kernel="python3"))
+        lab.page.keyboard.press("Control+b")  # the file browser goes away
+        _cell(lab, folder)
+        _chat(lab, folder)
+
+
+def _cell(lab: Lab, folder: Path) -> None:
+    first, cell = lab.cell(0), lab.cell(1)
+    first.run()
+    first.expect_done(1)
+    cell.run()
+    expect(cell.button("Allow once")).to_be_visible(timeout=PATIENCE_MS)
+    lab.page.screenshot(path=folder / "permission-in-a-cell.png")
+    cell.button("Allow once").click()
+    cell.expect_done(2)
+
+
+def _chat(lab: Lab, folder: Path) -> None:
+    cell = lab.cell(2)
+    cell.run()
+    cell.expect_done(3)
+    for text in TALK:
+        _say(cell, text)
+    view = cell.output.locator(".agentnb-view")
+    for name, theme in THEMES.items():
+        lab.theme(theme)
+        _take(view, folder / f"chat-{name}.png")
+    lab.theme(THEMES["light"])
+    _box(cell).press_sequentially("What of @res")
+    expect(cell.output.get_by_role("listbox", name="Completions")).to_be_visible(timeout=PATIENCE_MS)
+    _take(view, folder / "completion.png")
+    _box(cell).press("Escape")
+    _box(cell).fill("/ask edit")
+    _box(cell).press("Enter")
+    expect(cell.button("Allow once")).to_be_visible(timeout=PATIENCE_MS)
+    view.evaluate("element => { element.style.width = '300px' }")
+    _take(view, folder / "chat-narrow.png")
+
+
+def _box(cell: Cell) -> Locator:
+    return cell.output.locator(".prompt textarea")
+
+
+def _say(cell: Cell, text: str) -> None:
+    _box(cell).fill(text)
+    _box(cell).press("Enter")
+    expect(cell.button("Stop")).to_have_count(0, timeout=PATIENCE_MS)
+    expect(cell.output.locator(".working")).to_have_count(0, timeout=PATIENCE_MS)
+
+
+def _take(view: Locator, path: Path) -> None:
+    view.scroll_into_view_if_needed()
+    view.screenshot(path=path, animations="disabled")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs" / "pictures")

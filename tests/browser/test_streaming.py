@@ -1,0 +1,81 @@
+"""An answer that streams leaves the reader in peace: what is selected, where the page stands, where the focus is."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.lab import PATIENCE_MS, Cell, Lab, notebook
+from tests.browser.test_chat import CHAT, say
+
+LONG = "/slow 400 8"
+SELECT = """([words]) => {
+  const root = document.querySelector('.agentnb-view').shadowRoot;
+  const walker = document.createTreeWalker(root.querySelector('.answer'), NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    const at = node.nodeValue.indexOf(words);
+    if (at < 0) continue;
+    const range = document.createRange();
+    range.setStart(node, at);
+    range.setEnd(node, at + words.length);
+    window.kept = range;
+    return true;
+  }
+  return false;
+}"""
+PLACE = """() => {
+  const root = document.querySelector('.agentnb-view').shadowRoot;
+  const box = root.querySelector('.transcript');
+  const turn = root.querySelector('[data-turn]');
+  return [Math.round(box.scrollTop), Math.round(turn.getBoundingClientRect().top - box.getBoundingClientRect().top)];
+}"""
+
+
+@pytest.fixture
+def chat(lab: Lab, kernelspecs: object) -> Cell:
+    """A chat with two screens of text in it."""
+    lab.open("streaming.ipynb", notebook(CHAT, kernel="ipykernel7"))
+    cell = lab.cell(0)
+    cell.run()
+    cell.expect_done(1)
+    say(cell, "/markdown")
+    expect(cell.output.locator(".working")).to_have_count(0, timeout=PATIENCE_MS)
+    return cell
+
+
+def test_a_selection_survives_the_stream_and_its_end(chat: Cell, lab: Lab) -> None:
+    """Words chosen in the paragraph that is being written are the same words afterwards."""
+    say(chat, LONG)
+    chat.expect_text(re.compile("20 21 22"))
+    lab.page.evaluate(SELECT.replace("'.answer'", "'[data-turn]:last-of-type .answer'"), ["20 21 22"])
+    expect(chat.button("Stop")).to_have_count(0, timeout=PATIENCE_MS)
+    assert lab.page.evaluate("window.kept.toString()") == "20 21 22"
+
+
+def test_the_page_stays_where_the_reader_put_it(chat: Cell, lab: Lab) -> None:
+    """Scrolled up while it streams: nothing moves, also not at the end; the way back is one button."""
+    say(chat, LONG)
+    chat.expect_text(re.compile("10 11 12"))
+    box = chat.output.get_by_role("log")
+    box.hover()
+    lab.page.mouse.wheel(0, -300)
+    expect(chat.button("Go to the newest")).to_be_visible(timeout=PATIENCE_MS)
+    lab.page.wait_for_function(f"(before) => ({PLACE})()[0] !== before", arg=-1)
+    before = lab.page.evaluate(PLACE)
+    expect(chat.button("Stop")).to_have_count(0, timeout=PATIENCE_MS)
+    assert lab.page.evaluate(PLACE) == before
+    chat.button("Go to the newest").click()
+    expect(chat.button("Go to the newest")).to_have_count(0)
+
+
+def test_the_focus_is_never_stolen_from_typing(chat: Cell, lab: Lab) -> None:
+    """A permission card comes while a message is being written: what is typed goes on into the message."""
+    box = chat.output.get_by_role("textbox", name=re.compile("^Message to"))
+    say(chat, "/ask edit")
+    box.press_sequentially("I am still ", delay=20)
+    expect(chat.button("Allow once")).to_be_visible(timeout=PATIENCE_MS)
+    box.press_sequentially("typing", delay=20)
+    expect(box).to_have_value("I am still typing")
+    expect(box).to_be_focused()

@@ -1,0 +1,120 @@
+"""What the chat asks of the kernel: completion, drafts, an agent started anew, a tab closed and brought back."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from queue import Queue
+from typing import Any
+
+import pytest
+
+from agentnb.comm.service import LONGEST_DRAFT, Service
+from agentnb.host import Host
+from agentnb.host.conversation import Conversation
+from agentnb.host.mention_source import Suggestion
+from agentnb.state import MessageAttachment, SessionStatus, SimpleMessageAttachment
+from tests.unit.comm.test_service import PATIENCE, Page
+
+USER = {"kind": "user"}
+
+
+class Variables:
+    """A source of mentions with two variables; says on which thread it was asked."""
+
+    def __init__(self) -> None:
+        self.threads: list[threading.Thread] = []
+
+    def suggest(self, start: str, cwd: Path) -> Sequence[Suggestion]:
+        self.threads.append(threading.current_thread())
+        names = {"frame": "DataFrame, shape (3, 2)", "model": "Model"}
+        return [Suggestion(text=n, kind="variable", detail=d) for n, d in names.items() if n.startswith(start)]
+
+    def attach(self, prompt: str, cwd: Path) -> tuple[MessageAttachment, ...]:
+        return (SimpleMessageAttachment(label="frame", model_representation="frame: 3 rows"),)
+
+
+@pytest.fixture
+def page(host: Host) -> Page:
+    """A page that is ready."""
+    page = Page(host)
+    page.ready()
+    return page
+
+
+def test_completion_offers_what_the_kernel_knows(page: Page, conversation: Conversation) -> None:
+    """Name, kind and detail; asked on a thread of its own, for the user's objects may be slow."""
+    source = page.host.mentions = Variables()
+    answer = page.ask("complete", {"channel": conversation.chat.uri, "start": "fr"})
+    assert answer["result"]["items"] == [{"text": "frame", "kind": "variable", "detail": "DataFrame, shape (3, 2)"}]
+    assert source.threads != [threading.current_thread()]
+
+
+def test_completion_without_a_shell_offers_nothing(page: Page, conversation: Conversation) -> None:
+    """In a script there are no variables to see."""
+    assert page.ask("complete", {"channel": conversation.chat.uri, "start": ""})["result"] == {"items": []}
+
+
+@pytest.mark.parametrize("method", ["complete", "restartAgent"])
+@pytest.mark.parametrize(("params", "code"), [({}, -32602), ({"channel": "eliza:/none", "start": ""}, -32012)])
+def test_a_senseless_request_is_answered_with_an_error(
+    page: Page, conversation: Conversation, method: str, params: dict[str, Any], code: int
+) -> None:
+    """Also by the methods that answer later."""
+    assert page.ask(method, params)["error"]["code"] == code
+
+
+def test_a_prompt_typed_in_the_chat_takes_what_it_mentions_along(page: Page, conversation: Conversation) -> None:
+    """The kernel attaches; the page need not know how."""
+    page.host.mentions = Variables()
+    page.ask("subscribe", {"channels": [conversation.chat.uri]})
+    message = {"text": "Look at @frame", "origin": USER}
+    page.dispatch(conversation.chat.uri, {"type": "chat/turnStarted", "turnId": "t1", "message": message})
+    action = page.envelope()["action"]
+    assert [one["label"] for one in action["message"]["attachments"]] == ["frame"]
+
+
+def test_a_draft_reaches_the_other_windows_and_later_ones(page: Page, conversation: Conversation) -> None:
+    """Not its own window; and the next window to open finds it in its handshake, until it is sent."""
+    uri = conversation.chat.uri
+    told: Queue[tuple[str, dict[str, Any]]] = Queue()
+    service = page.service = Service(page.host, lambda client, message: told.put((client, message)))
+    first, second = Page(page.host, "first"), Page(page.host, "second")
+    first.service = second.service = service
+    for window in (first, second):
+        window.say("initialize", {"protocolVersions": [1], "visible": True}, id=1)
+        told.get(timeout=PATIENCE)
+    first.say("draft", {"channel": uri, "text": "half a sen"})
+    client, message = told.get(timeout=PATIENCE)
+    assert (client, message["method"], message["params"]) == ("second", "draft", {"channel": uri, "text": "half a sen"})
+    second.say("initialize", {"protocolVersions": [1]}, id=2)
+    assert told.get(timeout=PATIENCE)[1]["result"]["drafts"] == {uri: "half a sen"}
+    first.say("draft", {"channel": uri, "text": ""})
+    told.get(timeout=PATIENCE)
+    second.say("initialize", {"protocolVersions": [1]}, id=3)
+    assert told.get(timeout=PATIENCE)[1]["result"]["drafts"] == {}
+
+
+def test_a_draft_is_in_no_state_and_no_log(page: Page, conversation: Conversation) -> None:
+    """It may hold a secret that was pasted by mistake."""
+    before = (page.host.root.index, conversation.chat.index, conversation.session.index)
+    page.say("draft", {"channel": conversation.chat.uri, "text": "sk-secret"})
+    page.say("draft", {"channel": conversation.chat.uri, "text": "x" * (LONGEST_DRAFT + 1)})
+    page.say("draft", {"channel": "eliza:/none", "text": "x"})
+    assert (page.host.root.index, conversation.chat.index, conversation.session.index) == before
+    assert page.ready()["result"]["drafts"] == {conversation.chat.uri: "sk-secret"}
+
+
+def test_a_closed_tab_can_be_brought_back(page: Page, conversation: Conversation) -> None:
+    """Archived at once, closed after a while; brought back, its end is called off."""
+    uri = conversation.session.uri
+    page.dispatch(uri, {"type": "session/isArchivedChanged", "isArchived": True})
+    closing = conversation.closing
+    assert closing is not None
+    assert conversation.summary.status & SessionStatus.IS_ARCHIVED
+    page.dispatch(uri, {"type": "session/isArchivedChanged", "isArchived": False}, seq=2)
+    assert closing.cancelled()
+    assert conversation.closing is None
+    assert not conversation.summary.status & SessionStatus.IS_ARCHIVED
+    assert page.host.channel_or_none(uri) is not None

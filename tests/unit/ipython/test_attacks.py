@@ -1,0 +1,82 @@
+"""Every attack of ``tests/cases/attacks`` in the Markdown that stays in the notebook: nothing of it acts."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from agentnb.ipython.markdown import harmless, harmless_line
+from agentnb.ipython.transcript import transcript
+from agentnb.state import (
+    ErrorInfo,
+    Message,
+    MessageOrigin,
+    PlanEntry,
+    PlanResponsePart,
+    ReasoningResponsePart,
+    TerminalView,
+    ToolCallDetails,
+    ToolCallLocation,
+    ToolDiffContent,
+    ToolTerminalContent,
+    ToolTextContent,
+    Turn,
+)
+from tests.unit.ipython.test_markdown import check
+from tests.unit.ipython.test_transcript import text, tool
+
+FOLDER = Path(__file__).parents[2] / "cases" / "attacks"
+LONG = 1500
+"""So much of an endless one is enough: length is no matter of safety here."""
+
+
+def attacks(path: Path) -> list[str]:
+    """The texts of one file."""
+    messages = json.loads(path.read_text(encoding="utf-8"))["messages"]
+    return list(dict.fromkeys((one["text"] * one.get("times", 1))[:LONG] for one in messages))
+
+
+FILES = sorted(FOLDER.glob("*.json"))
+
+
+def turn(attack: str) -> tuple[Turn, tuple[TerminalView, ...]]:
+    """A turn whose every field is *attack*."""
+    content = (
+        ToolTextContent(text=attack),
+        ToolDiffContent(path=attack, old_text="a\n", new_text=f"{attack}\n"),
+        ToolTerminalContent(terminal_id="x"),
+    )
+    details = ToolCallDetails(kind="execute", locations=(ToolCallLocation(path=attack),), content=content)
+    parts = (
+        text(attack),
+        ReasoningResponsePart(id="p2", content=attack),
+        tool(display_name=attack, tool_input=attack, details=details),
+        PlanResponsePart(id="p3", entries=(PlanEntry(content=attack, status=attack, priority=attack),)),
+    )
+    message = Message(text=attack, origin=MessageOrigin(kind="user"))
+    error = ErrorInfo(error_type=attack, message=attack)
+    ended = Turn(id="t", message=message, response_parts=parts, state="error", stop_reason=attack, error=error)
+    return ended, (TerminalView(id="x", command=attack, output=attack, exited=True),)
+
+
+def test_there_are_enough_of_them() -> None:
+    """At least 300, all different."""
+    assert len({attack for path in FILES for attack in attacks(path)}) >= 300
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.stem))
+def test_no_attack_survives_as_text(path: Path) -> None:
+    """A message and a line of it, in every renderer."""
+    for attack in attacks(path):
+        check(harmless(attack))
+        check(harmless_line(attack))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.stem))
+def test_no_attack_survives_in_a_transcript(path: Path) -> None:
+    """Message, thought, tool title, command, path, diff, output, plan, error and reason."""
+    for attack in attacks(path):
+        ended, terminals = turn(attack)
+        check(transcript(ended, terminals=terminals))
