@@ -31,6 +31,16 @@ export interface ViewLink {
   close(): void;
 }
 
+/** What a view can ask of the notebook that it belongs to, where the front end can edit notebooks. */
+export interface NotebookActions {
+  /** Adds a code cell under the active one. */
+  insertBelow(source: string): void;
+  /** Puts `source` in the place of the active cell's own. */
+  replaceActive(source: string): void;
+  /** Adds a code cell under the active one and runs it. */
+  run(source: string): void;
+}
+
 export interface Store {
   readonly connection: ReadonlySignal<Connection>;
   readonly hostId: ReadonlySignal<string | undefined>;
@@ -51,6 +61,8 @@ export interface Store {
   dispatch(channel: string, action: Action): void;
   request<T>(method: string, params: unknown): Promise<T>;
   view(viewId: string, element?: Element): ViewLink;
+  /** Absent where there is no notebook to edit. */
+  notebook?: NotebookActions;
 }
 
 /** What one mounted view shows: the whole chat (on one tab), or one turn. */
