@@ -20,6 +20,7 @@ from agentnb.ipython.mentions import Scope, attachments
 from agentnb.ipython.policy_table import PolicyTable
 from agentnb.ipython.record import record, workspace
 from agentnb.ipython.rewrite import AWAITED_MAGIC
+from agentnb.ipython.sidebar import sidebar
 from agentnb.ipython.stage import LiveStage, stage_for
 from agentnb.ipython.tab_table import Note, tab_table
 from agentnb.ipython.waiting import await_turn, block_on
@@ -90,6 +91,7 @@ class AgentMagics(Magics):
         @df                     a variable: type, shape, columns, head
         @data/train.csv         a file or folder of the workspace; with spaces: @"my data.csv"
         @cell:3, @cells         the cell with that number and its result; all of them
+        @cell, @selection       the active cell, and what is selected in it (where the sidebar is open)
 
         An @ inside a word (an address), in backticks or in a decorator is just an @. Quotes, braces, dollars and
         question marks in a prompt are just text.
@@ -133,6 +135,7 @@ class AgentMagics(Magics):
             %agents history [WORDS]   the sessions that the log has kept; WORDS are searched for
             %agents resume ID         open one of them again; the beginning of its id is enough
             %agents policy [NAME]     what agents may do: the rules in force, and the last decisions
+            %agents sidebar           show the chat in JupyterLab's sidebar
 
         Without NAME it is the current tab.
         """
@@ -269,4 +272,5 @@ _COMMANDS: dict[str, Callable[[Tabs, str], Any]] = {
     "history": lambda _, words: sessions(words),
     "resume": _resume,
     "policy": _policy,
+    "sidebar": lambda *_: sidebar(),
 }
