@@ -79,7 +79,7 @@ def test_a_draft_reaches_the_other_windows_and_later_ones(page: Page, conversati
     """Not its own window; and the next window to open finds it in its handshake, until it is sent."""
     uri = conversation.chat.uri
     told: Queue[tuple[str, dict[str, Any]]] = Queue()
-    service = page.service = Service(page.host, lambda client, message: told.put((client, message)))
+    service = page.service = Service(page.host, lambda client, message, *_: told.put((client, message)))
     first, second = Page(page.host, "first"), Page(page.host, "second")
     first.service = second.service = service
     for window in (first, second):

@@ -49,9 +49,9 @@ const C: Language = {
     NUMBER,
   ],
   keywords:
-    "abstract as assert async auto await break case catch chan class const constexpr continue crate data def default defer delete do dyn else enum explicit export extends extern fallthrough false final finally fn for friend fun func function go goto if impl implements import in inline instanceof interface internal is iota let loop match mod move mut namespace new nil noexcept null nullptr object open operator override package private protected pub public range record ref return sealed select self Self signed sizeof static struct super suspend switch synchronized template this throw throws trait true try type typedef typename union unsafe unsigned use using val var virtual volatile when where while yield",
+    "abstract as assert async auto await break case catch chan class const constexpr continue crate data def default defer delete do dyn else enum explicit export extends extern false final finally fn for fun func function go goto if impl implements import in inline instanceof interface internal is let loop match mod move mut namespace new nil null nullptr object open operator override package private protected pub public range return select self Self signed sizeof static struct super switch template this throw throws trait true try type typedef typename union unsafe unsigned use using val var virtual when where while yield",
   builtIns:
-    "Any Boolean Box Double Err Int Integer List Long Map None Object Ok Option Result Set Some Str String Unit Vec append bool boolean byte cap char double error f32 f64 float float32 float64 i8 i16 i32 i64 int int32 int32_t int64 int64_t isize len long make rune short size_t std str string u8 u16 u32 u64 uint uint8_t uint32_t uint64 uint64_t usize vector void",
+    "Any Boolean Box Double Err Int Integer List Long Map None Object Ok Option Result Set Some Str String Unit Vec append bool boolean byte cap char double error f32 f64 float float64 i32 i64 int int64 int64_t len long make rune short size_t std str string u8 u32 u64 uint8_t usize vector void",
 };
 
 const SHELL: Language = {
@@ -91,7 +91,7 @@ const SQL: Language = {
   rules: [["comment", "--.*|\\/\\*[^]*?(?:\\*\\/|$)"], LITERAL, ["", '"[^"]*"?'], ["variable", "[@:]\\w+"], NUMBER],
   anyCase: true,
   keywords:
-    "add all alter and any as asc begin between by case cast check column commit constraint create cross cte current database default delete desc distinct drop else end except exists explain false fetch filter first following for foreign from full function grant group having if ilike in index inner insert intersect into is join key last lateral left like limit materialized natural not null offset on or order outer over partition preceding primary qualify range recursive references replace returning revoke right rollback row rows select set table temp then to trigger true truncate unbounded union unique update using values view when where window with within",
+    "add all alter and any as asc begin between by case cast check column commit create cross cte current database default delete desc distinct drop else end except exists explain false filter first for foreign from full group having if ilike in index inner insert intersect into is join key last lateral left like limit natural not null offset on or order outer over partition primary qualify recursive references replace returning right rollback row rows select set table then to true truncate union unique update using values view when where window with within",
   builtIns:
     "array bigint binary blob boolean char date datetime decimal double float int integer interval json jsonb numeric real serial smallint text time timestamp uuid varchar",
 };
@@ -115,13 +115,6 @@ const JULIA: Language = {
   keywords:
     "abstract baremodule begin break const continue do else elseif end export false finally for function global if import in isa let local macro module mutable primitive quote return struct true try type using where while",
   builtIns: "Any Array Bool Char Dict Float64 Int Int64 Matrix Nothing Number String Vector println",
-};
-
-const DOCKER: Language = {
-  rules: [HASH, DOUBLE, LITERAL, ["variable", "\\$(?:\\w+|\\{[^}\\n]*\\})"], NUMBER],
-  anyCase: true,
-  keywords: "add arg cmd copy entrypoint env expose from healthcheck label run shell stopsignal user volume workdir as",
-  builtIns: "",
 };
 
 const DATA = { keywords: "true false null", builtIns: "" };
@@ -204,11 +197,10 @@ export const LANGUAGES = new Map<string, Language>(
       [PYTHON, "python py python3 ipython ipython3 pycon"],
       [TS, "typescript javascript js jsx mjs cjs ts tsx mts"],
       [C, "c h hpp cc c++ cpp cuda cu rust rs java kotlin kt scala csharp cs swift go golang php"],
-      [SHELL, "bash sh shell zsh console shellsession fish makefile make"],
+      [SHELL, "bash sh shell zsh console shellsession fish makefile make dockerfile docker"],
       [SQL, "sql duckdb postgres postgresql sqlite mysql"],
       [R, "r"],
       [JULIA, "julia jl"],
-      [DOCKER, "dockerfile docker"],
       [JSONS, "json jsonc json5 ipynb"],
       [YAML, "yaml yml"],
       [INI, "ini toml cfg conf properties"],

@@ -1,0 +1,106 @@
+/** Loads agentnb in a kernel, quietly: nothing in the history, nothing in an output, even while a cell runs. */
+import type { Kernel, Message } from "@jupyterlab/services";
+import { isObject } from "../state/guard";
+
+const BOOT = "__import__('agentnb.ipython.lab', fromlist=['boot']).boot()";
+const EXPRESSIONS = { agentnb: BOOT, python: "__import__('sys').executable" };
+const GRACE_MS = 1_500;
+
+export interface Loaded {
+  state: "loaded";
+  modelId: string;
+  version: string;
+}
+
+export interface Missing {
+  state: "missing";
+  /** The kernel's interpreter, if it said. */
+  python: string;
+}
+
+export interface Failed {
+  state: "failed";
+  reason: string;
+}
+
+export type Boot = Loaded | Missing | Failed;
+
+/** Reads the kernel's answer. */
+export function readBoot(content: Record<string, unknown>): Boot {
+  if (content.status !== "ok") return failed(content);
+  const values = isObject(content.user_expressions) ? content.user_expressions : {};
+  const value = values.agentnb;
+  if (!isObject(value)) return { state: "failed", reason: "The kernel did not say whether it has agentnb." };
+  if (value.status !== "ok") return refused(value, text(values.python));
+  const answer = isObject(value.data) ? value.data["application/json"] : undefined;
+  if (!isObject(answer) || typeof answer.modelId !== "string")
+    return { state: "failed", reason: "The kernel's answer is not of this version of agentnb." };
+  return { state: "loaded", modelId: answer.modelId, version: String(answer.version ?? "") };
+}
+
+function refused(value: Record<string, unknown>, python: string): Boot {
+  const reason = String(value.evalue ?? "");
+  if (value.ename !== "ModuleNotFoundError") return failed(value);
+  if (/'agentnb'/.test(reason)) return { state: "missing", python };
+  if (/'agentnb\./.test(reason))
+    return {
+      state: "failed",
+      reason: "The kernel's agentnb is older than this page's: %pip install --upgrade agentnb",
+    };
+  return failed(value);
+}
+
+function failed(value: Record<string, unknown>): Failed {
+  const name = String(value.ename ?? value.status ?? "error");
+  return { state: "failed", reason: value.evalue ? `${name}: ${value.evalue}` : name };
+}
+
+/** A string as Python's `repr` writes it, read back. */
+function text(value: unknown): string {
+  const shown = isObject(value) && isObject(value.data) ? value.data["text/plain"] : "";
+  const inside = typeof shown === "string" ? /^(['"])(.*)\1$/s.exec(shown)?.[2] : undefined;
+  return inside?.replace(/\\(.)/g, "$1") ?? "";
+}
+
+/**
+ * Asks the kernel, on a second shell where it can have one: there no cell is in the way, now or later, because what the
+ * chat then says comes in on that shell, too.
+ */
+export async function boot(kernel: Kernel, onBusy: () => void): Promise<Boot> {
+  const aside = kernel.supportsSubshells ? await bootAside(kernel).catch(() => undefined) : undefined;
+  if (aside) return aside;
+  const slow = setTimeout(onBusy, GRACE_MS);
+  const reply = await execute(kernel, null).finally(() => clearTimeout(slow));
+  return readBoot(reply.content);
+}
+
+/** The subshell is never deleted, what is bound to it would fall silent; a page that is loaded again finds it again. */
+async function bootAside(kernel: Kernel): Promise<Boot | undefined> {
+  const key = `agentnb subshell ${kernel.id}`;
+  const known = sessionStorage.getItem(key);
+  const again = known === null ? undefined : (await execute(kernel, known)).content;
+  if (again?.status === "ok") return readBoot(again);
+  const made = (await kernel.requestCreateSubshell({}).done).content.subshell_id;
+  if (typeof made !== "string") return undefined;
+  sessionStorage.setItem(key, made);
+  return readBoot((await execute(kernel, made)).content);
+}
+
+function execute(kernel: Kernel, subshell: string | null): Promise<Message> {
+  const content = {
+    code: "",
+    silent: true,
+    store_history: false,
+    allow_stdin: false,
+    stop_on_error: false,
+    user_expressions: EXPRESSIONS,
+  };
+  if (subshell === null) return kernel.requestExecute(content).done;
+  const before = kernel.subshellId ?? null;
+  kernel.subshellId = subshell;
+  try {
+    return kernel.requestExecute(content).done;
+  } finally {
+    kernel.subshellId = before;
+  }
+}
