@@ -71,6 +71,14 @@ A message that is not of the protocol, an unknown notification and a notificatio
 logged once; an unknown request is answered with an error. None of them breaks the channel.
 """
 
+LAB = """\
+## The notebook's comm
+
+The JupyterLab extension opens a comm of its own, `agentnb.lab`, for each notebook that its sidebar shows. The page says
+`notebook` there, with `NotebookParams`; the kernel says `notebookAgain`, without parameters, where it cannot follow and
+wants to hear all of it.
+"""
+
 LIMITS: tuple[tuple[str, str, str, str], ...] = (
     ("agentnb.comm.delivery", "FLUSH_SECONDS", "s", "between two flushes to a client, at least"),
     ("agentnb.comm.delivery", "TEXT_CHARACTERS", "characters", "of text that are worth a flush of their own"),
@@ -93,6 +101,8 @@ LIMITS: tuple[tuple[str, str, str, str], ...] = (
     ("agentnb.comm.window", "TURNS", "turns", "of a chat in a first snapshot, at most; the others are fetched"),
     ("agentnb.comm.window", "BYTES", "bytes", "of turns in a snapshot or an answer, at most (one turn at least)"),
     ("agentnb.comm.window", "MAX_FETCHED", "turns", "in an answer to `fetchTurns`, at most"),
+    ("agentnb.comm.service", "LONGEST_DRAFT", "characters", "of a draft that other windows are told of, at most"),
+    ("agentnb.host.mention_source", "LOOK_SECONDS", "s", "that looking for what can be mentioned may take"),
     ("agentnb.comm.service", "MAX_LISTED", "sessions", "in an answer to `listSessions`, at most"),
     (
         "agentnb.state.chat_terminal_reducer",
@@ -110,11 +120,11 @@ PAGE_LIMITS = (
 def page() -> str:
     """The whole page."""
     from agentnb.comm import answers, messages
-    from agentnb.comm.methods import METHODS
+    from agentnb.comm.methods import METHODS, NOTIFICATIONS
     from agentnb.state.versions import WINDOW
 
     examples = _examples()
-    from_page = [method for method in METHODS.values() if method.sender == "page"]
+    from_page = METHODS.values()
     sections = [
         HEAD,
         IDENTITIES,
@@ -126,7 +136,9 @@ def page() -> str:
         "## Notifications of the page\n",
         *(_method(method, examples) for method in from_page if not method.result),
         "## Notifications of the kernel\n",
-        *(_method(method, examples) for method in METHODS.values() if method.sender == "kernel"),
+        *(_method(method, examples) for method in NOTIFICATIONS.values()),
+        LAB,
+        *(_struct(kind, kind.__name__) for kind in (messages.NotebookParams, messages.CellParams)),
         _actions(),
         _codes(),
         _limits(),
@@ -135,6 +147,7 @@ def page() -> str:
 
 
 def _envelopes(messages: Any, answers: Any) -> list[tuple[str, type[Any]]]:
+    from agentnb.host.mention_source import Suggestion
     from agentnb.log.record import SessionRecord
     from agentnb.state import ActionOrigin, Envelope
 
@@ -146,6 +159,7 @@ def _envelopes(messages: Any, answers: Any) -> list[tuple[str, type[Any]]]:
         ("ActionOrigin", ActionOrigin),
         ("ChannelUpdate", answers.ChannelUpdate),
         ("SessionRecord", SessionRecord),
+        ("Suggestion", Suggestion),
     ]
 
 

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import msgspec
 
+from agentnb.host.mention_source import Suggestion
 from agentnb.log.record import SessionRecord
 from agentnb.state import Envelope, Turn
 from agentnb.state.wire import Wire
@@ -81,12 +82,14 @@ class InitializeResult(Wire, frozen=True, kw_only=True):
         host_id: The host, one per kernel process; another one than before is a new kernel.
         capabilities: What the kernel can do beyond this page's version; empty so far.
         channels: What brings the page up to date, by channel: the root, and what it has seen before.
+        drafts: What other windows have typed and not sent, by chat.
     """
 
     protocol_version: int
     host_id: str
     capabilities: dict[str, Any]
     channels: dict[str, ChannelUpdate]
+    drafts: dict[str, str] | None = None
 
 
 class SubscribeResult(Wire, frozen=True, kw_only=True):
@@ -111,6 +114,16 @@ class CreateSessionResult(Wire, frozen=True, kw_only=True):
 
     channel: str
     chat: str
+
+
+class CompleteResult(Wire, frozen=True, kw_only=True):
+    """What can be mentioned, the best first; nothing where it cannot be found in time.
+
+    Attributes:
+        items: The suggestions.
+    """
+
+    items: tuple[Suggestion, ...]
 
 
 class FetchContentResult(Wire, frozen=True, kw_only=True):
@@ -197,6 +210,18 @@ class PongParams(Wire, frozen=True, kw_only=True):
 
     host_id: str
     indexes: dict[str, Count] | None = None
+
+
+class KernelDraftParams(Wire, frozen=True, kw_only=True):
+    """``draft``: what another window has typed in a chat and not sent; empty when there is nothing any more.
+
+    Attributes:
+        channel: The chat's URI.
+        text: The text.
+    """
+
+    channel: str
+    text: str
 
 
 class UnknownClientParams(Wire, frozen=True, kw_only=True):

@@ -127,7 +127,11 @@ class CompleteParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
 
 
 class RestartAgentParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
-    """``restartAgent``: start the agent of a session anew; the transcript stays."""
+    """``restartAgent``: start the agent of a session anew; the transcript stays.
+
+    Attributes:
+        channel: The session's or the chat's channel.
+    """
 
     channel: str
 
@@ -136,6 +140,10 @@ class DraftParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """``draft``: what is typed, and not sent, in a tab; empty when there is nothing.
 
     It is kept in memory for other windows and never logged: it may hold anything.
+
+    Attributes:
+        channel: The session's or the chat's channel.
+        text: The text; one of more than 100,000 characters is passed over.
     """
 
     channel: str

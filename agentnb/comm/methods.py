@@ -71,6 +71,20 @@ METHODS: dict[str, Method] = {
             errors=(m.REFUSED,),
         ),
         Method(
+            name="restartAgent",
+            sender="page",
+            params=m.RestartAgentParams,
+            result=a.EmptyResult,
+            errors=(m.REFUSED,),
+        ),
+        Method(
+            name="complete",
+            sender="page",
+            params=m.CompleteParams,
+            result=a.CompleteResult,
+            errors=(m.REFUSED,),
+        ),
+        Method(
             name="fetchContent",
             sender="page",
             params=m.FetchContentParams,
@@ -103,9 +117,21 @@ METHODS: dict[str, Method] = {
         Method(name="resync", sender="page", params=m.ResyncParams),
         Method(name="visibility", sender="page", params=m.VisibilityParams),
         Method(name="ping", sender="page", params=m.PingParams),
+        Method(name="draft", sender="page", params=m.DraftParams),
+    )
+}
+"""What a page says, by name."""
+
+NOTIFICATIONS: dict[str, Method] = {
+    method.name: method
+    for method in (
         Method(name="actions", sender="kernel", params=a.ActionsParams),
         Method(name="pong", sender="kernel", params=a.PongParams),
         Method(name="unknownClient", sender="kernel", params=a.UnknownClientParams),
+        Method(name="draft", sender="kernel", params=a.KernelDraftParams),
     )
 }
-"""Every method, by its name."""
+"""What the kernel says of its own accord, by name."""
+
+LAB_NOTIFICATIONS = frozenset({"notebookAgain"})
+"""What the kernel says on the comm of the JupyterLab extension."""

@@ -48,6 +48,7 @@ DISPATCHABLE = (
     ChatInputCompleted,
     SessionTitleChanged,
     SessionIsReadChanged,
+    SessionIsArchivedChanged,
     XModeChanged,
     XConfigOptionChosen,
 )

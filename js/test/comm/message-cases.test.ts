@@ -111,6 +111,7 @@ const SAYING: Record<string, (kernel: Kernel, message: Said) => unknown> = {
   ack: async (kernel) => (await kernel.live()).tell(flush(7, 6, 4)),
   resync: async (kernel) => (await kernel.live()).tell(flush(1, 9, 9)),
   visibility: async (kernel) => (await kernel.live()).client.view("view").setVisible(true),
+  draft: async (kernel, { params }) => (await kernel.live()).client.notify?.("draft", params),
   ping: async (kernel) => {
     await kernel.live();
     await vi.advanceTimersByTimeAsync(10_000);

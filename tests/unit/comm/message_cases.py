@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from agentnb.agent.catalog import find
 from agentnb.comm.service import Service
+from agentnb.errors import AgentStartFailed
 from agentnb.host import Host
 from agentnb.host.host import ROOT
 from agentnb.state import ChatTurnComplete, ChatTurnStarted, Message, MessageOrigin, SimpleMessageAttachment
@@ -34,13 +35,24 @@ def of(direction: str) -> dict[str, dict[str, Any]]:
 
 
 class AnsweringLoop(ManualLoop):
-    """One on which an answer that takes its time is there at once."""
+    """One on which an answer that takes its time is there at once; whoever waits for an agent hears that none comes."""
 
     def spawn(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
         if getattr(coroutine, "__qualname__", "").startswith("Service."):
-            asyncio.run(coroutine)
-        else:
-            super().spawn(coroutine)
+            return asyncio.run(coroutine)
+        coroutine.close()
+        return self._no_agent() if self._answers() else None
+
+    def _answers(self) -> bool:
+        try:
+            return asyncio.get_running_loop().is_running()
+        except RuntimeError:
+            return False
+
+    def _no_agent(self) -> asyncio.Future[Any]:
+        future = asyncio.get_running_loop().create_future()
+        future.set_exception(AgentStartFailed("No agent comes here."))
+        return future
 
     def post(self, function: Callable[..., object], *args: object) -> None:
         """The log's writer says that it is done, while the test waits for it."""

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import agentnb.comm
 from agentnb.comm.answers import FromKernel
 from agentnb.comm.messages import ERRORS
-from agentnb.comm.methods import COMMON_ERRORS, METHODS
+from agentnb.comm.methods import COMMON_ERRORS, LAB_NOTIFICATIONS, METHODS, NOTIFICATIONS
 from agentnb.comm.service import Service
 from agentnb.errors import ProtocolError
 from agentnb.host import Host
@@ -71,7 +71,7 @@ def test_what_the_kernel_answers_has_the_form_that_the_method_says(name: str, ke
         if envelope.error is not None:
             assert envelope.error.code in _codes(case["method"])
         elif envelope.method is not None:
-            assert to_json(decode(METHODS[envelope.method].params, envelope.params)) == message["params"]
+            assert to_json(decode(NOTIFICATIONS[envelope.method].params, envelope.params)) == message["params"]
         else:
             assert to_json(decode(_result(case["method"]), envelope.result)) == message["result"]
 
@@ -85,8 +85,8 @@ def test_what_the_kernel_may_say_is_what_the_structs_take(name: str) -> None:
 
 def test_every_method_has_a_valid_and_an_invalid_example() -> None:
     """In each direction in which it is said; a method without parameters and without an answer cannot be invalid."""
-    asked = {name for name, method in METHODS.items() if method.sender == "page"}
-    answered = {name for name, method in METHODS.items() if method.sender == "kernel" or method.result is not None}
+    asked = METHODS.keys()
+    answered = {*NOTIFICATIONS, *(name for name, method in METHODS.items() if method.result is not None)}
     for cases, names in ((TO_KERNEL, asked), (TO_PAGE, answered)):
         assert names - {case["method"] for case in cases.values() if case["valid"]} == set()
     wrong = {case["method"] for case in TO_KERNEL.values() if not case["valid"]}
@@ -96,7 +96,7 @@ def test_every_method_has_a_valid_and_an_invalid_example() -> None:
 def test_every_method_of_the_service_is_in_the_table() -> None:
     """And the table has none that the service does not know."""
     service = Service(Host(ManualLoop()), lambda _client, _message, _buffers=(): None)
-    page = {name: method.result is not None for name, method in METHODS.items() if method.sender == "page"}
+    page = {name: method.result is not None for name, method in METHODS.items()}
     assert {name for name, request in page.items() if request} == service.requests
     assert {name for name, request in page.items() if not request} == service.notifications
 
@@ -104,7 +104,7 @@ def test_every_method_of_the_service_is_in_the_table() -> None:
 def test_every_notification_that_the_kernel_sends_is_in_the_table() -> None:
     """Whatever `notification("…")` the code of ``comm/`` has."""
     sent = {name for path in Path(agentnb.comm.__path__[0]).glob("*.py") for name in _notified(path)}
-    assert sent == {name for name, method in METHODS.items() if method.sender == "kernel"}
+    assert sent == NOTIFICATIONS.keys() | LAB_NOTIFICATIONS
 
 
 def kinds(*, dispatchable: bool) -> st.SearchStrategy[Any]:
@@ -150,11 +150,13 @@ def _is_of_the_protocol(message: Any, method: str | None) -> bool:
             return False
         if envelope.error is not None:
             return envelope.error.code in ERRORS
-        if envelope.v not in WINDOW or method not in METHODS:
+        if envelope.v not in WINDOW:
             return False
-        kind = METHODS[method].params if envelope.method is not None else _result(method)
-        decode(kind, envelope.params if envelope.method is not None else envelope.result)
-    except ProtocolError:
+        if envelope.method is not None:
+            decode(NOTIFICATIONS[envelope.method].params, envelope.params)
+        else:
+            decode(_result(method or ""), envelope.result)
+    except (ProtocolError, KeyError):
         return False
     return True
 
