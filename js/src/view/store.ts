@@ -31,10 +31,13 @@ export interface ViewLink {
   close(): void;
 }
 
-/** What a view can do to the notebook beside it, where there is one that can be reached. */
+/** What a view can ask of the notebook that it belongs to, where the front end can edit notebooks. */
 export interface NotebookActions {
+  /** Adds a code cell under the active one. */
   insertBelow(source: string): void;
+  /** Puts `source` in the place of the active cell's own. */
   replaceActive(source: string): void;
+  /** Adds a code cell under the active one and runs it. */
   run(source: string): void;
 }
 
@@ -63,8 +66,9 @@ export interface Store {
   notify?(method: string, params: unknown): void;
   /** What other windows have typed and not sent, by chat. */
   readonly drafts?: ReadonlySignal<Readonly<Record<string, string>>>;
-  notebook?: NotebookActions;
   view(viewId: string, element?: Element): ViewLink;
+  /** Absent where there is no notebook to edit. */
+  notebook?: NotebookActions;
 }
 
 /** What one mounted view shows: the whole chat (on one tab), or one turn. */
