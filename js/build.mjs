@@ -1,8 +1,9 @@
-// Builds the two modules that the wheel carries: widget.js (the whole front end) and panel.js (a few lines).
+// Builds what the wheel carries: widget.js (the whole front end), panel.js (a few lines) and the JupyterLab extension.
 import { readFile, stat, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { build, transform } from "esbuild";
 import { minify } from "terser";
+import { buildLabExtension } from "./labextension.mjs";
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 const LIMITS = { "widget.js": 200 * 1024, "panel.js": 2 * 1024 };
@@ -80,4 +81,6 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     console.log(`${name} ${(size / 1024).toFixed(1)} KB (limit ${limit / 1024} KB)`);
     if (size > limit) throw new Error(`${name} is ${size} bytes, more than the ${limit} it may have.`);
   }
+  const size = await buildLabExtension(options, here("../labextension"));
+  console.log(`labextension ${(size / 1024).toFixed(1)} KB`);
 }

@@ -1,0 +1,100 @@
+/** Loads agentnb in a kernel, quietly: nothing in the history, nothing in an output, even while a cell runs. */
+import type { Kernel, Message } from "@jupyterlab/services";
+import { isObject } from "../state/guard";
+
+const BOOT = "__import__('agentnb.ipython.lab', fromlist=['boot']).boot()";
+const EXPRESSIONS = { agentnb: BOOT, python: "__import__('sys').executable" };
+const GRACE_MS = 1_500;
+
+export interface Loaded {
+  state: "loaded";
+  modelId: string;
+  version: string;
+}
+
+export interface Missing {
+  state: "missing";
+  /** The kernel's interpreter, if it said. */
+  python: string;
+}
+
+export interface Failed {
+  state: "failed";
+  reason: string;
+}
+
+export type Boot = Loaded | Missing | Failed;
+
+/** Reads the kernel's answer. */
+export function readBoot(content: Record<string, unknown>): Boot {
+  if (content.status !== "ok") return failed(content);
+  const values = isObject(content.user_expressions) ? content.user_expressions : {};
+  const value = values.agentnb;
+  if (!isObject(value)) return { state: "failed", reason: "The kernel did not say whether it has agentnb." };
+  if (value.status !== "ok") return refused(value, text(values.python));
+  const answer = isObject(value.data) ? value.data["application/json"] : undefined;
+  if (!isObject(answer) || typeof answer.modelId !== "string")
+    return { state: "failed", reason: "The kernel's answer is not of this version of agentnb." };
+  return { state: "loaded", modelId: answer.modelId, version: String(answer.version ?? "") };
+}
+
+function refused(value: Record<string, unknown>, python: string): Boot {
+  const reason = String(value.evalue ?? "");
+  if (value.ename !== "ModuleNotFoundError") return failed(value);
+  if (/'agentnb'/.test(reason)) return { state: "missing", python };
+  if (/'agentnb\./.test(reason))
+    return {
+      state: "failed",
+      reason: "The kernel's agentnb is older than this page's: %pip install --upgrade agentnb",
+    };
+  return failed(value);
+}
+
+function failed(value: Record<string, unknown>): Failed {
+  const name = String(value.ename ?? value.status ?? "error");
+  return { state: "failed", reason: value.evalue ? `${name}: ${value.evalue}` : name };
+}
+
+/** A string as Python's `repr` writes it, read back. */
+function text(value: unknown): string {
+  const shown = isObject(value) && isObject(value.data) ? value.data["text/plain"] : "";
+  const inside = typeof shown === "string" ? /^(['"])(.*)\1$/s.exec(shown)?.[2] : undefined;
+  return inside?.replace(/\\(.)/g, "$1") ?? "";
+}
+
+/** Asks the kernel; where a cell blocks it and it can have a second shell, there. */
+export async function boot(kernel: Kernel, onBusy: () => void): Promise<Boot> {
+  const first = execute(kernel, null);
+  const soon = await Promise.race([first.done, after(GRACE_MS)]);
+  if (soon) return readBoot(soon.content);
+  onBusy();
+  if (!kernel.supportsSubshells) return readBoot((await first.done).content);
+  // The subshell is never deleted: what is bound to it would fall silent.
+  const made = await kernel.requestCreateSubshell({}).done.catch(() => undefined);
+  const subshell = made?.content.subshell_id;
+  const second = typeof subshell === "string" ? execute(kernel, subshell) : first;
+  return readBoot((await Promise.race([first.done, second.done])).content);
+}
+
+function execute(kernel: Kernel, subshell: string | null): { done: Promise<Message> } {
+  const content = {
+    code: "",
+    silent: true,
+    store_history: false,
+    allow_stdin: false,
+    stop_on_error: false,
+    user_expressions: EXPRESSIONS,
+  };
+  if (subshell === null) return kernel.requestExecute(content);
+  const before = kernel.subshellId ?? null;
+  kernel.subshellId = subshell;
+  try {
+    return kernel.requestExecute(content);
+  } finally {
+    kernel.subshellId = before;
+  }
+}
+
+function after(ms: number): Promise<undefined> {
+  return new Promise((resolve) => setTimeout(resolve, ms, undefined));
+}

@@ -1,0 +1,108 @@
+/** What the chat does to its notebook: through the notebook's own model, so that Undo takes it back, a step each. */
+import type { CellExecutor, Notebook, NotebookPanel, SharedCell } from "@jupyterlab/notebook";
+import type { NotebookActions } from "../view/store";
+
+export interface Edit {
+  start: number;
+  end: number;
+  text: string;
+}
+
+/** The smallest edit that makes `after` of `before`: what stays is not touched, so cursors in it stay where they are. */
+export function smallestEdit(before: string, after: string): Edit {
+  const most = Math.min(before.length, after.length);
+  let start = 0;
+  while (start < most && before[start] === after[start]) start++;
+  if (isHighSurrogate(before, start - 1)) start--;
+  let tail = 0;
+  while (tail < most - start && before[before.length - 1 - tail] === after[after.length - 1 - tail]) tail++;
+  if (isLowSurrogate(before, before.length - tail)) tail--;
+  return { start, end: before.length - tail, text: after.slice(start, after.length - tail) };
+}
+
+const isHighSurrogate = (text: string, at: number): boolean => /[\uD800-\uDBFF]/.test(text.charAt(at));
+const isLowSurrogate = (text: string, at: number): boolean => /[\uDC00-\uDFFF]/.test(text.charAt(at));
+
+export interface Helpers {
+  executor: CellExecutor | null;
+  /** Says why something was not done. */
+  warn(sentence: string): void;
+}
+
+export class NotebookEdits implements NotebookActions {
+  readonly #panel: NotebookPanel;
+  readonly #helpers: Helpers;
+
+  constructor(panel: NotebookPanel, helpers: Helpers) {
+    this.#panel = panel;
+    this.#helpers = helpers;
+  }
+
+  insertBelow(source: string): void {
+    this.#insert(source);
+  }
+
+  replaceActive(source: string): void {
+    const cell = this.#active();
+    if (cell?.cell_type !== "code") {
+      this.#helpers.warn("The active cell is not a code cell: the code is in a new cell below it.");
+      this.#insert(source);
+    } else if (cell.getMetadata("editable") === false) {
+      this.#helpers.warn("The active cell is read-only. “Insert below” puts the code into a cell of its own.");
+    } else replace(cell, source);
+  }
+
+  run(source: string): void {
+    const index = this.#insert(source);
+    if (index !== undefined) void this.#run(index);
+  }
+
+  /** Adds a code cell under the active one and makes it active; says where, if anywhere. */
+  #insert(source: string): number | undefined {
+    const { content } = this.#panel;
+    const shared = content.model?.sharedModel;
+    if (!shared) return undefined;
+    const index = content.activeCell ? content.activeCellIndex + 1 : shared.cells.length;
+    shared.undoManager?.stopCapturing();
+    shared.transact(() => {
+      shared.insertCell(index, { cell_type: "code", source, metadata: { trusted: true }, outputs: [] });
+    });
+    shared.undoManager?.stopCapturing();
+    goTo(content, index);
+    return index;
+  }
+
+  async #run(index: number): Promise<void> {
+    const { content, sessionContext } = this.#panel;
+    if (!this.#helpers.executor || !sessionContext.session?.kernel) {
+      this.#helpers.warn("There is no kernel to run it: the code is in a new cell.");
+      return;
+    }
+    const done = {
+      cell: content.widgets[index],
+      notebook: content.model,
+      notebookConfig: content.notebookConfig,
+      sessionContext,
+      onCellExecuted: () => {},
+      onCellExecutionScheduled: () => {},
+    };
+    await this.#helpers.executor.runCell(done).catch(() => {}); // the cell's own output tells
+  }
+
+  #active(): SharedCell | undefined {
+    return this.#panel.content.activeCell?.model.sharedModel;
+  }
+}
+
+function replace(cell: SharedCell, source: string): void {
+  const { start, end, text } = smallestEdit(cell.getSource(), source);
+  cell.undoManager?.stopCapturing();
+  cell.updateSource(start, end, text);
+  cell.undoManager?.stopCapturing();
+}
+
+function goTo(notebook: Notebook, index: number): void {
+  notebook.deselectAll();
+  notebook.activeCellIndex = index;
+  void notebook.scrollToItem?.(index, "smart").catch(() => {});
+}

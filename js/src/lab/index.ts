@@ -1,0 +1,165 @@
+/** The JupyterLab extension: the chat in the right area, for JupyterLab 4 and Notebook 7. */
+import type { Manager } from "@jupyter-widgets/jupyterlab-manager";
+import { type Application, ILayoutRestorer, type Restorer } from "@jupyterlab/application";
+import { ICommandPalette, Notification, type Palette, ToolbarButton } from "@jupyterlab/apputils";
+import {
+  type CellExecutor,
+  INotebookCellExecutor,
+  INotebookTracker,
+  NotebookActions,
+  type NotebookPanel,
+  type Tracker,
+} from "@jupyterlab/notebook";
+import type { Comm, Kernel } from "@jupyterlab/services";
+import { notebooks } from "../notebooks";
+import { NotebookEdits } from "./edits";
+import icon from "./icon";
+import styles from "./lab.css";
+import { Session } from "./session";
+import { ID, Sidebar } from "./sidebar";
+
+const REVEAL = "agentnb.sidebar";
+const OPEN_KEY = "agentnb sidebar";
+const COMMANDS = { toggle: "agentnb:toggle", focus: "agentnb:focus", reconnect: "agentnb:reconnect" };
+
+function activate(
+  app: Application,
+  tracker: Tracker,
+  restorer: Restorer | null,
+  palette: Palette | null,
+  executor: CellExecutor | null = null,
+): void {
+  document.head.append(Object.assign(document.createElement("style"), { textContent: styles }));
+  const classic = app.name === "Jupyter Notebook";
+  const edits = new WeakMap<NotebookPanel, NotebookEdits>();
+  const managers = new WeakMap<NotebookPanel, Promise<Manager>>();
+
+  const sidebar = new Sidebar(
+    tracker,
+    (panel) =>
+      new Session({
+        panel,
+        edits: edits.get(panel) as NotebookEdits,
+        manager: () => managers.get(panel) as Promise<Manager>,
+      }),
+    (visible) => {
+      if (classic) localStorage.setItem(OPEN_KEY, visible ? "open" : "");
+      app.commands.notifyCommandChanged(COMMANDS.toggle);
+    },
+  );
+  app.shell.add(sidebar, "right", { rank: 900, type: "Agent Chat" });
+  restorer?.add(sidebar, ID);
+
+  const warn = (sentence: string): void => {
+    Notification.warning(sentence, { autoClose: 6000 });
+  };
+  const join = (panel: NotebookPanel): void => {
+    const made = new NotebookEdits(panel, { executor, warn });
+    edits.set(panel, made);
+    const manager = managerOf(panel);
+    managers.set(panel, manager);
+    manager.then((known) => notebooks().set(known, made)).catch((error: unknown) => console.warn("agentnb:", error));
+    followKernel(panel, () => reveal());
+  };
+  const reveal = (): void => app.shell.activateById(ID);
+  tracker.forEach(join);
+  tracker.widgetAdded.connect((_, panel) => {
+    join(panel);
+    if (classic)
+      panel.toolbar.insertItem(
+        10,
+        "agentnb",
+        toolbarButton(() => toggle()),
+      );
+  });
+  NotebookActions.executed.connect((_, { notebook }) => {
+    tracker.forEach((panel) => {
+      if (panel.content === notebook) sidebar.sessionOf(panel)?.cellDone();
+    });
+  });
+
+  const toggle = (): void => {
+    if (sidebar.isVisible) app.shell.collapseRight?.();
+    else reveal();
+  };
+  addCommands(app, palette, sidebar, { toggle, reveal });
+  void app.restored.then(() => {
+    if (classic && localStorage.getItem(OPEN_KEY)) reveal();
+    sidebar.follow();
+  });
+}
+
+interface Doings {
+  toggle(): void;
+  reveal(): void;
+}
+
+function addCommands(app: Application, palette: Palette | null, sidebar: Sidebar, { toggle, reveal }: Doings): void {
+  const focus = (): void => {
+    const inside = sidebar.node.contains(document.activeElement);
+    if (inside && app.shell.currentWidget) app.shell.activateById(app.shell.currentWidget.id);
+    else reveal();
+  };
+  app.commands.addCommand(COMMANDS.toggle, {
+    label: "Agent Chat",
+    caption: "Show or hide the chat with coding agents",
+    icon,
+    isToggled: () => sidebar.isVisible,
+    execute: toggle,
+  });
+  app.commands.addCommand(COMMANDS.focus, {
+    label: "Write to the Agent",
+    caption: "Go to the agent chat, and from there back to the notebook",
+    execute: focus,
+  });
+  app.commands.addCommand(COMMANDS.reconnect, {
+    label: "Reconnect the Agent Chat",
+    caption: "Load the chat from the notebook's kernel again",
+    isEnabled: () => sidebar.current !== undefined,
+    execute: () => sidebar.current?.again(),
+  });
+  for (const command of Object.values(COMMANDS)) palette?.addItem({ command, category: "Agents" });
+}
+
+/** The notebook's own widget manager; the delegate that hands it over is never disposed. */
+async function managerOf(panel: NotebookPanel): Promise<Manager> {
+  const { registerWidgetManager } = await import("@jupyter-widgets/jupyterlab-manager");
+  return new Promise((resolve) => {
+    const taker = {
+      set manager(manager: Manager) {
+        resolve(manager);
+      },
+    };
+    registerWidgetManager(panel.context, panel.content.rendermime, [taker as { manager: Manager }]);
+  });
+}
+
+/** `agentnb.sidebar()` opens a comm of this name in every page of the kernel, and is answered by those that can. */
+function followKernel(panel: NotebookPanel, reveal: () => void): void {
+  const told = new WeakSet<Kernel>();
+  const answer = (comm: Comm): void => {
+    reveal();
+    comm.send({ shown: true });
+  };
+  const register = (): void => {
+    const kernel = panel.sessionContext.session?.kernel;
+    if (!kernel || told.has(kernel)) return;
+    told.add(kernel);
+    kernel.registerCommTarget(REVEAL, answer);
+  };
+  panel.sessionContext.kernelChanged.connect(register);
+  void panel.sessionContext.ready.then(register);
+}
+
+function toolbarButton(onClick: () => void): ToolbarButton {
+  return new ToolbarButton({ icon, onClick, tooltip: "Show or hide the agent chat", label: "" });
+}
+
+export default {
+  id: "agentnb:plugin",
+  description: "The chat with coding agents, in the right area.",
+  autoStart: true,
+  requires: [INotebookTracker],
+  optional: [ILayoutRestorer, ICommandPalette, INotebookCellExecutor].filter(Boolean),
+  activate,
+};

@@ -1,0 +1,205 @@
+/**
+ * The little of JupyterLab that the extension uses, by hand: the packages come with JupyterLab, and installing them for
+ * their types alone would bring some hundreds of others.
+ */
+declare module "@lumino/widgets" {
+  /** `ISignal` of @lumino/signaling. */
+  export interface Signal<A> {
+    connect(slot: (sender: unknown, args: A) => void): boolean;
+    disconnect(slot: (sender: unknown, args: A) => void): boolean;
+  }
+  export class Widget {
+    constructor(options?: { node?: HTMLElement });
+    id: string;
+    readonly node: HTMLElement;
+    readonly title: { label: string; caption: string; icon: unknown };
+    readonly isDisposed: boolean;
+    readonly isVisible: boolean;
+    readonly disposed: Signal<unknown>;
+    addClass(name: string): void;
+    show(): void;
+    hide(): void;
+    dispose(): void;
+    protected onAfterShow(message: unknown): void;
+    protected onAfterHide(message: unknown): void;
+    protected onActivateRequest(message: unknown): void;
+  }
+  export class Panel extends Widget {
+    addWidget(widget: Widget): void;
+  }
+}
+
+declare module "@jupyterlab/ui-components" {
+  export class LabIcon {
+    constructor(options: { name: string; svgstr: string });
+  }
+}
+
+declare module "@jupyterlab/services" {
+  export interface Message {
+    content: Record<string, unknown>;
+  }
+  export interface Comm {
+    readonly commId: string;
+    readonly isDisposed: boolean;
+    /** Whether its own subshell is there (JupyterLab ≥ 4.4). */
+    readonly subshellStarted?: Promise<void>;
+    onMsg: (message: Message) => void;
+    onClose: (message: Message) => void;
+    open(data: unknown): unknown;
+    send(data: unknown): unknown;
+    close(): unknown;
+    dispose(): void;
+  }
+  export interface Future {
+    readonly done: Promise<Message>;
+    dispose(): void;
+  }
+  export interface Kernel {
+    readonly id: string;
+    readonly status: string;
+    readonly clientId: string;
+    readonly username: string;
+    readonly info: Promise<{ language_info: { name: string } }>;
+    readonly isDisposed: boolean;
+    /** JupyterLab ≥ 4.4. */
+    readonly supportsSubshells?: boolean;
+    subshellId?: string | null;
+    requestExecute(content: unknown): Future;
+    requestCreateSubshell(content: unknown): Future;
+    createComm(target: string): Comm;
+    registerCommTarget(target: string, callback: (comm: Comm, message: Message) => void): void;
+    removeCommTarget(target: string, callback: (comm: Comm, message: Message) => void): void;
+  }
+}
+
+declare module "@jupyterlab/notebook" {
+  import type { Kernel } from "@jupyterlab/services";
+  import type { Signal, Widget } from "@lumino/widgets";
+
+  /** `@jupyter/ydoc`: the cell as every editor of the notebook shares it. */
+  export interface SharedCell {
+    readonly id: string;
+    readonly cell_type: string;
+    readonly execution_count?: number | null;
+    readonly undoManager?: { stopCapturing(): void } | null;
+    getSource(): string;
+    updateSource(start: number, end: number, value: string): void;
+    getMetadata(name: string): unknown;
+  }
+  export interface SharedNotebook {
+    readonly cells: readonly SharedCell[];
+    readonly undoManager?: { stopCapturing(): void } | null;
+    insertCell(index: number, cell: unknown): SharedCell;
+    transact(change: () => void): void;
+  }
+  export interface Editor {
+    getSelection(): { start: unknown; end: unknown };
+    getOffsetAt(position: unknown): number;
+  }
+  export interface Cell extends Widget {
+    readonly editor: Editor | null;
+    readonly model: {
+      readonly id: string;
+      readonly sharedModel: SharedCell;
+      readonly selections: { readonly changed: Signal<unknown> };
+    };
+  }
+  export interface Notebook extends Widget {
+    readonly model: { readonly sharedModel: SharedNotebook; readonly contentChanged: Signal<unknown> } | null;
+    readonly widgets: readonly Cell[];
+    readonly activeCell: Cell | null;
+    activeCellIndex: number;
+    readonly activeCellChanged: Signal<Cell | null>;
+    readonly notebookConfig: unknown;
+    readonly rendermime: unknown;
+    deselectAll(): void;
+    scrollToItem?(index: number, align: string): Promise<void>;
+  }
+  export interface SessionContext {
+    readonly ready: Promise<void>;
+    readonly session: { readonly kernel: Kernel | null } | null;
+    readonly hasNoKernel: boolean;
+    readonly kernelChanged: Signal<unknown>;
+    readonly statusChanged: Signal<string>;
+    readonly connectionStatusChanged: Signal<string>;
+  }
+  export interface NotebookPanel extends Widget {
+    readonly content: Notebook;
+    readonly context: { readonly path: string; readonly pathChanged: Signal<string>; readonly ready: Promise<void> };
+    readonly sessionContext: SessionContext;
+    readonly toolbar: Widget & { insertItem(index: number, name: string, widget: Widget): boolean };
+  }
+  export interface Tracker {
+    readonly currentWidget: NotebookPanel | null;
+    readonly currentChanged: Signal<NotebookPanel | null>;
+    readonly widgetAdded: Signal<NotebookPanel>;
+    forEach(callback: (panel: NotebookPanel) => void): void;
+  }
+  export interface CellExecutor {
+    runCell(options: unknown): Promise<boolean>;
+  }
+  export const INotebookTracker: unique symbol;
+  export const INotebookCellExecutor: unique symbol | undefined;
+  export const NotebookActions: { readonly executed: Signal<{ notebook: Notebook }> };
+}
+
+declare module "@jupyterlab/application" {
+  import type { Widget } from "@lumino/widgets";
+
+  export interface Command {
+    label: string;
+    caption?: string;
+    icon?: unknown;
+    isToggled?: () => boolean;
+    isEnabled?: () => boolean;
+    execute: () => unknown;
+  }
+  export interface Application {
+    readonly name: string;
+    readonly restored: Promise<unknown>;
+    readonly commands: {
+      addCommand(id: string, command: Command): unknown;
+      notifyCommandChanged(id: string): void;
+      execute(id: string): Promise<unknown>;
+    };
+    readonly shell: {
+      add(widget: Widget, area: string, options?: unknown): void;
+      activateById(id: string): void;
+      collapseRight?(): void;
+      readonly currentWidget: Widget | null;
+    };
+  }
+  export interface Restorer {
+    add(widget: Widget, name: string): void;
+  }
+  export const ILayoutRestorer: unique symbol;
+}
+
+declare module "@jupyterlab/apputils" {
+  import type { Widget } from "@lumino/widgets";
+
+  export interface Palette {
+    addItem(item: { command: string; category: string }): unknown;
+  }
+  export const ICommandPalette: unique symbol;
+  export const Notification: { warning(message: string, options?: unknown): string };
+  export class ToolbarButton extends Widget {
+    constructor(options: unknown);
+  }
+}
+
+declare module "@jupyter-widgets/jupyterlab-manager" {
+  import type { Widget } from "@lumino/widgets";
+
+  export interface Manager {
+    get_model(id: string): Promise<object>;
+    create_view(model: object): Promise<{ readonly luminoWidget: Widget }>;
+    restoreWidgets(notebook: unknown, options: { loadKernel: boolean; loadNotebook: boolean }): Promise<void>;
+  }
+  export function registerWidgetManager(
+    context: unknown,
+    rendermime: unknown,
+    renderers: Iterable<{ manager: Manager }>,
+  ): unknown;
+}

@@ -1,0 +1,115 @@
+/** Tells the kernel of the notebook, over a comm of its own: `agentnb.lab` (agentnb/comm/messages.py). */
+
+import type { Cell, NotebookPanel } from "@jupyterlab/notebook";
+import type { Comm, Kernel, Message } from "@jupyterlab/services";
+import type { Signal } from "@lumino/widgets";
+import { isObject } from "../state/guard";
+import { uuid } from "../uuid";
+import { Difference, notebookState } from "./notebook-state";
+
+const TARGET = "agentnb.lab";
+const VERSION = 1;
+const SUBSHELL_MS = 2_000;
+const QUIET_MS = 250;
+const LONGEST_MS = 1_500;
+
+export class Link {
+  readonly #panel: NotebookPanel;
+  readonly #comm: Comm;
+  readonly #endings: (() => void)[] = [];
+  #watched: Cell | null = null;
+  #difference = new Difference();
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #since = 0;
+  #last = "";
+  #open = false;
+
+  constructor(panel: NotebookPanel, kernel: Kernel) {
+    this.#panel = panel;
+    this.#comm = kernel.createComm(TARGET);
+    this.#comm.onMsg = (message) => this.#receive(message);
+    this.#comm.onClose = () => this.dispose();
+  }
+
+  async open(): Promise<void> {
+    // A comm that speaks before its subshell is there would wait behind the running cell.
+    const limit = new Promise((resolve) => setTimeout(resolve, SUBSHELL_MS));
+    if (this.#comm.subshellStarted) await Promise.race([this.#comm.subshellStarted, limit]);
+    if (this.#comm.isDisposed) return;
+    this.#comm.open({ v: VERSION, clientId: pageId() });
+    this.#open = true;
+    const { content, context } = this.#panel;
+    const later = (): void => this.#later();
+    this.#follow(content.activeCellChanged, () => {
+      this.#watch();
+      later();
+    });
+    if (content.model) this.#follow(content.model.contentChanged, later);
+    this.#follow(context.pathChanged, later);
+    this.#watch();
+    this.flush();
+  }
+
+  /** Says now what else would wait for a pause. */
+  flush(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    if (!this.#open) return;
+    const state = notebookState(this.#panel.context.path, this.#panel.content);
+    const whole = JSON.stringify(state);
+    if (whole === this.#last) return;
+    this.#last = whole;
+    this.#send("notebook", this.#difference.of(state));
+  }
+
+  dispose(): void {
+    clearTimeout(this.#timer);
+    this.#open = false;
+    for (const end of this.#endings.splice(0)) end();
+    this.#watched?.model.selections.changed.disconnect(this.#onSelection);
+    if (!this.#comm.isDisposed) this.#comm.dispose();
+  }
+
+  #onSelection = (): void => this.#later();
+
+  /** Follows what is selected in the active cell. */
+  #watch(): void {
+    if (this.#watched && !this.#watched.isDisposed)
+      this.#watched.model.selections.changed.disconnect(this.#onSelection);
+    this.#watched = this.#panel.content.activeCell;
+    this.#watched?.model.selections.changed.connect(this.#onSelection);
+  }
+
+  #follow<A>(signal: Signal<A>, slot: () => void): void {
+    signal.connect(slot);
+    this.#endings.push(() => signal.disconnect(slot));
+  }
+
+  /** After a pause in typing, and now and then in long typing. */
+  #later(): void {
+    const now = Date.now();
+    if (this.#timer === undefined) this.#since = now;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.flush(), Math.min(QUIET_MS, Math.max(0, this.#since + LONGEST_MS - now)));
+  }
+
+  #receive(message: Message): void {
+    const data = message.content.data;
+    if (!isObject(data) || data.method !== "notebookAgain") return;
+    this.#difference = new Difference();
+    this.#last = "";
+    this.flush();
+  }
+
+  #send(method: string, params: unknown): void {
+    this.#comm.send({ jsonrpc: "2.0", v: VERSION, clientId: pageId(), method, params });
+  }
+}
+
+/** The same over a reload: what this page said before is replaced and not kept beside. */
+function pageId(): string {
+  const key = "agentnb page";
+  const known = sessionStorage.getItem(key) ?? uuid();
+  sessionStorage.setItem(key, known);
+  return known;
+}

@@ -1,0 +1,203 @@
+/** One notebook's part of the sidebar: its kernel's chat, or why there is none. */
+import type { Manager } from "@jupyter-widgets/jupyterlab-manager";
+import type { NotebookPanel } from "@jupyterlab/notebook";
+import type { Kernel } from "@jupyterlab/services";
+import { Panel, Widget } from "@lumino/widgets";
+import type { NotebookActions } from "../view/store";
+import { boot } from "./boot";
+import { Link } from "./link";
+import { type Notice, noticeElement } from "./notice";
+import * as notices from "./notices";
+
+const INFO_MS = 3_000;
+const FOCUS_MS = 5_000;
+const DYING = new Set(["restarting", "autorestarting"]);
+
+export interface Parts {
+  panel: NotebookPanel;
+  edits: NotebookActions;
+  manager(): Promise<Manager>;
+}
+
+export class Session {
+  readonly node = new Panel();
+  readonly #parts: Parts;
+  readonly #head = new Widget({ node: document.createElement("div") });
+  #body: Widget | undefined;
+  #link: Link | undefined;
+  #started: Kernel | null = null;
+  #attempt = 0;
+  #state = "new";
+  #restarting = false;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+    this.node.addClass("agentnb-session");
+    this.#head.addClass("agentnb-head");
+    this.node.addWidget(this.#head);
+    this.node.node.addEventListener("focusin", () => this.#link?.flush());
+    const { sessionContext, context } = parts.panel;
+    sessionContext.kernelChanged.connect(this.#onKernel);
+    sessionContext.statusChanged.connect(this.#onStatus);
+    context.pathChanged.connect(this.#onPath);
+    this.#onPath();
+  }
+
+  /** Shows the chat, if it is not shown or on its way. */
+  start(): void {
+    const kernel = this.#kernel();
+    if (this.#state !== "new" && this.#started === kernel) return;
+    this.again();
+  }
+
+  /** Begins anew. */
+  again(): void {
+    const attempt = ++this.#attempt;
+    this.#started = this.#kernel();
+    this.#drop();
+    void this.#load(attempt).catch((error: unknown) => {
+      if (attempt === this.#attempt)
+        this.#say(
+          "failed",
+          notices.failed(String(error), () => this.again()),
+        );
+    });
+  }
+
+  /** A cell has run: it may have installed what was missing. */
+  cellDone(): void {
+    if (this.#state === "missing") this.again();
+  }
+
+  /** Moves the keyboard's focus to the box to write in, now or as soon as it is there. */
+  focus(): void {
+    if (this.#focusBox()) return;
+    this.node.node.tabIndex = -1;
+    this.node.node.focus();
+    const root = this.node.node;
+    const watch = setInterval(() => {
+      const active = document.activeElement;
+      if ((active !== root && active !== document.body) || this.#focusBox()) clearInterval(watch);
+    }, 100);
+    setTimeout(() => clearInterval(watch), FOCUS_MS);
+  }
+
+  dispose(): void {
+    this.#attempt++;
+    const { sessionContext, context } = this.#parts.panel;
+    sessionContext.kernelChanged.disconnect(this.#onKernel);
+    sessionContext.statusChanged.disconnect(this.#onStatus);
+    context.pathChanged.disconnect(this.#onPath);
+    this.#drop();
+    this.node.dispose();
+  }
+
+  async #load(attempt: number): Promise<void> {
+    const stale = (): boolean => attempt !== this.#attempt || this.node.isDisposed;
+    const { panel } = this.#parts;
+    this.#say("loading", notices.loading());
+    await panel.sessionContext.ready;
+    await panel.context.ready;
+    const kernel = this.#kernel();
+    if (stale()) return;
+    this.#started = kernel;
+    if (!kernel) return this.#say("no kernel", notices.noKernel());
+    const busy = (): void => {
+      if (!stale()) this.#say("busy", notices.busy());
+    };
+    const slow = setTimeout(busy, INFO_MS);
+    const info = await kernel.info.finally(() => clearTimeout(slow));
+    if (stale()) return;
+    const language = info.language_info.name;
+    if (language !== "python") return this.#say("language", notices.language(language));
+    const answer = await boot(kernel, busy);
+    if (stale()) return;
+    const again = (): void => this.again();
+    if (answer.state === "missing") {
+      const { edits } = this.#parts;
+      return this.#say(
+        "missing",
+        notices.missing(answer.python, again, (source) => edits.insertBelow(source)),
+      );
+    }
+    if (answer.state === "failed") return this.#say("failed", notices.failed(answer.reason, again));
+    await this.#show(answer.modelId, stale);
+    if (stale()) return;
+    this.#link = new Link(panel, kernel);
+    await this.#link.open();
+  }
+
+  async #show(modelId: string, stale: () => boolean): Promise<void> {
+    const { panel } = this.#parts;
+    const manager = await this.#parts.manager().catch(() => undefined);
+    if (!manager) return this.#say("failed", notices.noManager());
+    const model = await manager.get_model(modelId).catch(async () => {
+      // Made before this page was there, or not yet heard of: ask the kernel for all it has.
+      await manager.restoreWidgets(panel.content.model, { loadKernel: true, loadNotebook: false });
+      return manager.get_model(modelId);
+    });
+    const view = await manager.create_view(model);
+    if (stale()) return view.luminoWidget.dispose();
+    this.#put("shown", view.luminoWidget);
+  }
+
+  #say(state: string, notice: Notice): void {
+    this.#put(state, new Widget({ node: noticeElement(notice) }));
+  }
+
+  #put(state: string, body: Widget): void {
+    this.#body?.dispose();
+    this.#body = body;
+    this.#state = state;
+    this.node.node.dataset.state = state;
+    this.node.addWidget(body);
+  }
+
+  #drop(): void {
+    this.#link?.dispose();
+    this.#link = undefined;
+    this.#body?.dispose();
+    this.#body = undefined;
+    this.#state = "new";
+  }
+
+  #kernel(): Kernel | null {
+    return this.#parts.panel.sessionContext.session?.kernel ?? null;
+  }
+
+  #focusBox(): boolean {
+    const view = this.node.node.querySelector(".agentnb-view");
+    const box = view?.shadowRoot?.querySelector<HTMLElement>("textarea:not(:disabled)");
+    box?.focus();
+    return box !== null && box !== undefined;
+  }
+
+  /** Another kernel, or none. */
+  #onKernel = (): void => {
+    if (this.#state !== "new") this.again();
+  };
+
+  /** A kernel that restarts loses all; the first word after it is the new one's. */
+  #onStatus = (_: unknown, status: string): void => {
+    if (this.#state === "new" && !this.#restarting) return;
+    if (DYING.has(status)) {
+      this.#attempt++;
+      this.#restarting = true;
+      this.#drop();
+      this.#say("restarting", notices.restarting());
+    } else if (status === "dead") {
+      this.#attempt++;
+      this.#drop();
+      this.#say("dead", notices.dead());
+    } else if (this.#restarting && (status === "idle" || status === "busy")) {
+      this.#restarting = false;
+      this.again();
+    }
+  };
+
+  #onPath = (): void => {
+    const path = this.#parts.panel.context.path;
+    this.#head.node.textContent = path.slice(path.lastIndexOf("/") + 1);
+    this.#head.node.title = path;
+  };
+}

@@ -1,0 +1,89 @@
+/** The panel in the right area: one session for each notebook, of which the active notebook's is shown. */
+import type { NotebookPanel, Tracker } from "@jupyterlab/notebook";
+import { Panel, Widget } from "@lumino/widgets";
+import icon from "./icon";
+import { noticeElement } from "./notice";
+import { noNotebook } from "./notices";
+import type { Session } from "./session";
+
+export const ID = "agentnb-sidebar";
+
+export class Sidebar extends Panel {
+  readonly #sessions = new Map<NotebookPanel, Session>();
+  readonly #tracker: Tracker;
+  readonly #make: (panel: NotebookPanel) => Session;
+  readonly #onVisible: (visible: boolean) => void;
+  readonly #empty: Widget;
+
+  constructor(tracker: Tracker, make: (panel: NotebookPanel) => Session, onVisible: (visible: boolean) => void) {
+    super();
+    this.id = ID;
+    this.title.icon = icon;
+    this.title.caption = "Agent chat";
+    this.addClass("agentnb-sidebar");
+    this.node.setAttribute("role", "complementary");
+    this.node.setAttribute("aria-label", "Agent chat");
+    this.#tracker = tracker;
+    this.#make = make;
+    this.#onVisible = onVisible;
+    this.#empty = new Widget({ node: noticeElement(noNotebook()) });
+    this.addWidget(this.#empty);
+    tracker.currentChanged.connect(() => this.follow());
+  }
+
+  /** The active notebook's session, if there is one. */
+  get current(): Session | undefined {
+    const panel = this.#tracker.currentWidget;
+    return panel ? this.#sessions.get(panel) : undefined;
+  }
+
+  sessionOf(panel: NotebookPanel): Session | undefined {
+    return this.#sessions.get(panel);
+  }
+
+  forEach(callback: (session: Session) => void): void {
+    this.#sessions.forEach(callback);
+  }
+
+  /** Shows what belongs to the active notebook. */
+  follow(): void {
+    const panel = this.#tracker.currentWidget;
+    for (const [owner, session] of this.#sessions) if (owner !== panel) session.node.hide();
+    if (!panel) return this.#empty.show();
+    if (!this.isVisible) return; // nothing is asked of a kernel that nobody wants to talk to
+    this.#empty.hide();
+    const session = this.#session(panel);
+    session.node.show();
+    session.start();
+  }
+
+  #session(panel: NotebookPanel): Session {
+    const known = this.#sessions.get(panel);
+    if (known) return known;
+    const made = this.#make(panel);
+    this.#sessions.set(panel, made);
+    this.addWidget(made.node);
+    panel.disposed.connect(() => {
+      this.#sessions.delete(panel);
+      made.dispose();
+      this.follow();
+    });
+    return made;
+  }
+
+  protected override onAfterShow(message: unknown): void {
+    super.onAfterShow(message);
+    this.#onVisible(true);
+    this.follow();
+  }
+
+  protected override onAfterHide(message: unknown): void {
+    super.onAfterHide(message);
+    this.#onVisible(false);
+  }
+
+  protected override onActivateRequest(message: unknown): void {
+    super.onActivateRequest(message);
+    this.current?.focus();
+  }
+}
