@@ -13,7 +13,8 @@ PYTEST := $(BIN)/python -m pytest
 AT_HOME = mkdir -p .cache/ipython .cache/jupyter && IPYTHONDIR=$(CURDIR)/.cache/ipython JUPYTER_CONFIG_DIR=$(CURDIR)/.cache/jupyter JUPYTER_DATA_DIR=$(CURDIR)/.cache/jupyter
 
 STATIC := agentnb/static/widget.js
-JS_SOURCES := $(shell find js/src -name '*.ts' -o -name '*.tsx' -o -name '*.css' 2>/dev/null) $(wildcard js/*.mjs js/package.json js/tsconfig.json)
+LABEXTENSION := $(VENV)/share/jupyter/labextensions/agentnb/package.json
+JS_SOURCES := $(shell find js/src -name '*.ts' -o -name '*.tsx' -o -name '*.css' 2>/dev/null) $(wildcard js/*.mjs js/schema/*.json js/package.json js/tsconfig.json)
 NOTEBOOKS := $(sort $(wildcard notebooks/*.ipynb tests/notebooks/*.ipynb))
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -28,7 +29,7 @@ help: ## list the targets
 
 # ---------------------------------------------------------------- environment
 
-env: $(VENV)/.installed ## the Python environment and the built front end
+env: $(VENV)/.installed $(LABEXTENSION) ## the Python environment and the built front end
 
 $(VENV)/.created:
 	$(PYTHON) scripts/python_version.py
@@ -39,6 +40,11 @@ $(VENV)/.created:
 $(VENV)/.installed: $(VENV)/.created pyproject.toml constraints.txt | $(STATIC)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt hatchling hatch-jupyter-builder editables
 	SKIP_JUPYTER_BUILDER=1 $(BIN)/python -m pip install --quiet --constraint constraints.txt --no-build-isolation --editable '.[dev]'
+	@touch $@
+
+# Where JupyterLab looks for it. An editable install copies the extension once; after each build it is copied again.
+$(LABEXTENSION): $(STATIC) $(VENV)/.installed
+	rm -rf $(@D) && mkdir -p $(@D) && cp -R labextension/. $(@D)/
 	@touch $@
 
 # A second environment whose kernel is ipykernel 6: there, clicks reach a running cell in another way.
@@ -69,7 +75,7 @@ pins: $(VENV)/.installed ## write constraints.txt from what is installed
 
 # ---------------------------------------------------------------- use
 
-lab: $(VENV)/.installed $(STATIC) ## open JupyterLab on the quickstart (LAB_ARGS: more options)
+lab: $(LABEXTENSION) ## open JupyterLab on the quickstart (LAB_ARGS: more options)
 	$(BIN)/jupyter lab $(LAB_ARGS) notebooks/quickstart.ipynb
 
 # ---------------------------------------------------------------- checks and tests
@@ -116,7 +122,7 @@ test-notebooks: $(VENV)/.installed ## every notebook against its stored outputs
 test-js: js/node_modules/.installed ## TypeScript
 	cd js && $(NPM) test --silent
 
-test-browser: $(VENV)/.installed $(VENV6)/.installed $(STATIC) chromium ## real JupyterLab in a real Chromium
+test-browser: $(LABEXTENSION) $(VENV6)/.installed chromium ## real JupyterLab in a real Chromium
 	$(PYTEST) tests/browser $(PYTEST_ARGS)
 
 test-peers: $(VENV)/.installed ## opencode, Gemini CLI and the Claude agent from npm against a scripted model (opt-in)
@@ -142,7 +148,7 @@ build: $(VENV)/.installed $(STATIC) ## sdist and wheel in dist/, checked
 	$(BIN)/python scripts/distribution.py dist
 
 clean: ## what builds and tests made
-	rm -rf dist build agentnb/static js/dist js/lib $(RESULTS) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf dist build agentnb/static labextension js/dist js/lib $(RESULTS) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find agentnb tests scripts -name __pycache__ -type d -prune -exec rm -rf {} +
 
 distclean: clean ## and the environments

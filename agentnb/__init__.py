@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from agentnb.api.start import warm as warm
     from agentnb.api.turn import Turn as Turn
     from agentnb.errors import AgentnbError as AgentnbError
+    from agentnb.ipython.sidebar import sidebar as sidebar
 
 __version__ = "0.1.0"
 
@@ -37,6 +38,7 @@ _PUBLIC = {
     "resume": "agentnb.api.history",
     "sessions": "agentnb.api.history",
     "doctor": "agentnb.api.agents",
+    "sidebar": "agentnb.ipython.sidebar",
     "start": "agentnb.api.start",
     "warm": "agentnb.api.start",
 }
@@ -51,6 +53,7 @@ __all__ = [
     "doctor",
     "resume",
     "sessions",
+    "sidebar",
     "start",
     "warm",
 ]

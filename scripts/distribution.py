@@ -10,9 +10,20 @@ import tarfile
 import zipfile
 from pathlib import Path
 
+from agentnb import __version__
+
 BUILT = ("agentnb/static/widget.js", "agentnb/static/panel.js")
 IN_WHEEL = (*BUILT, "agentnb/__init__.py", "agentnb/agent/catalog/eliza.toml", "agentnb/eliza/script.toml")
-IN_SDIST = (*IN_WHEEL, "LICENSE", "README.md", "js/package-lock.json", "js/src/widget.ts", "notebooks/quickstart.ipynb")
+EXTENSION = ("package.json", "install.json", "schemas/agentnb/plugin.json")
+IN_SDIST = (
+    *IN_WHEEL,
+    *(f"labextension/{name}" for name in EXTENSION),
+    "LICENSE",
+    "README.md",
+    "js/package-lock.json",
+    "js/src/widget.ts",
+    "notebooks/quickstart.ipynb",
+)
 LITTER = ("node_modules", "__pycache__", ".venv", ".cache", "test-results", ".ipynb_checkpoints")
 
 
@@ -28,7 +39,9 @@ def names(path: Path) -> list[str]:
 def problems(path: Path) -> list[str]:
     """What is wrong with a distribution, a line each."""
     found = names(path)
-    wanted = IN_WHEEL if path.suffix == ".whl" else IN_SDIST
+    data = f"agentnb-{__version__}.data/data/share/jupyter/labextensions/agentnb"
+    in_wheel = (*IN_WHEEL, *(f"{data}/{name}" for name in EXTENSION))
+    wanted = in_wheel if path.suffix == ".whl" else IN_SDIST
     missing = [f"{path.name} lacks {name}" for name in wanted if name not in found]
     litter = [f"{path.name} carries {name}" for name in found if any(part in LITTER for part in name.split("/"))]
     return missing + litter

@@ -55,7 +55,7 @@ def python() -> str:
     from agentnb.api.tool_call import ToolCall
 
     lines = ["# Python\n", NOTE, "", "`import agentnb` starts nothing; a name is loaded at its first use.\n"]
-    for name in ("start", "chat", "agents"):
+    for name in ("start", "chat", "sidebar", "agents"):
         lines += [_entry(f"agentnb.{name}{_signature(getattr(agentnb, name))}", getattr(agentnb, name), "##")]
     for kind in (agentnb.Session, agentnb.Turn):
         lines += [_entry(kind.__name__, kind, "##")]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from IPython.core.completer import SimpleCompletion, context_matcher
 
 from agentnb.agent.catalog import known
+from agentnb.comm.lab import current_notebook
 from agentnb.ipython.arguments import OPTIONS, PERMISSIONS
 from agentnb.ipython.mentions import file_names, visible
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 _LINE = re.compile(r"(?:.*=\s*|\s*)%{1,2}agent\s(?P<words>.*)$")
 _MANAGE = re.compile(r"\s*%agents\s+(?P<words>.*)$")
 _MENTION = re.compile(r"(?:^|[\s(\[{\"'])@(?P<start>[\w./~:-]*)$")
-_COMMANDS = ("list", "known", "use", "new", "cancel", "close", "restart", "record")
+_COMMANDS = ("list", "known", "use", "new", "cancel", "close", "restart", "record", "sidebar")
 
 
 def completers(extension: Extension) -> list[Any]:
@@ -80,7 +81,8 @@ def _mentionable(start: str, extension: Extension) -> tuple[Iterable[str], str]:
     files = [f"{folder}{slash}{entry}" for entry in file_names(root / folder)]
     if slash:
         return files, start
-    return [*visible(extension.shell.user_ns), "cells", "cell:", *files], start
+    cells = ["cell", "selection"] if current_notebook() is not None else []
+    return [*visible(extension.shell.user_ns), *cells, "cells", "cell:", *files], start
 
 
 def _result(names: Iterable[str], start: str) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from agentnb.ipython.mentions import Scope, attachments
 from agentnb.ipython.policy_table import PolicyTable
 from agentnb.ipython.record import record, workspace
 from agentnb.ipython.rewrite import AWAITED_MAGIC
+from agentnb.ipython.sidebar import sidebar
 from agentnb.ipython.stage import LiveStage, stage_for
 from agentnb.ipython.tab_table import Note, tab_table
 from agentnb.ipython.waiting import await_turn, block_on
@@ -92,6 +93,7 @@ class AgentMagics(Magics):
         @df                     a variable: type, shape, columns, head
         @data/train.csv         a file or folder of the workspace; with spaces: @"my data.csv"
         @cell:3, @cells         the cell with that number and its result; all of them
+        @cell, @selection       the active cell, and what is selected in it (where the sidebar is open)
 
         An @ inside a word (an address), in backticks or in a decorator is just an @. Quotes, braces, dollars and
         question marks in a prompt are just text.
@@ -137,6 +139,7 @@ class AgentMagics(Magics):
             %agents record PATH       write what agents that start from now on say into a cassette
             %agents record stop       end that
             %agents policy [NAME]     what agents may do: the rules in force, and the last decisions
+            %agents sidebar           show the chat in JupyterLab's sidebar
 
         Without NAME it is the current tab.
         """
@@ -286,4 +289,5 @@ _COMMANDS: dict[str, Callable[[Tabs, str], Any]] = {
     "resume": _resume,
     "record": _record,
     "policy": _policy,
+    "sidebar": lambda *_: sidebar(),
 }

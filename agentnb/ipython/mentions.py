@@ -2,8 +2,9 @@ r"""Mentions: what ``@name`` in a prompt, or ``-c NAME``, attaches for the agent
 
 A mention is an ``@`` at the start of a word, outside of code: not in an address (``ada@example.org``), not between
 backticks, not in a decorator above a ``def``, not after a backslash. It means, in this order: ``@cell:3`` and
-``@cells``; a path with a dot or slash that exists; a variable (of ``@df.columns`` the variable is ``df``); any other
-existing file. A mention that means nothing is an error and not sent on as prose: the agent would only guess.
+``@cells``, and where a page tells of its notebook (the sidebar) ``@cell`` and ``@selection``; a path with a dot or
+slash that exists; a variable (of ``@df.columns`` the variable is ``df``); any other existing file. A mention that means
+nothing is an error and not sent on as prose: the agent would only guess.
 """
 
 from __future__ import annotations
@@ -16,12 +17,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentnb.api.describe import describe
+from agentnb.comm.lab import current_notebook
 from agentnb.errors import OutsideWorkspace, UnknownMention
+from agentnb.ipython import cells as real_cells
 from agentnb.state import MessageResourceAttachment, SimpleMessageAttachment, TextPosition, TextRange
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from agentnb.comm.notebook import Notebook
     from agentnb.state import MessageAttachment
 
 LONGEST_CELLS = 20_000
@@ -47,12 +51,14 @@ class Scope:
         cells: The cells run so far, by execution count; index 0 is unused.
         outputs: What they gave, as text, by execution count.
         cwd: The workspace.
+        notebook: The notebook itself; the one that a page tells of by default.
     """
 
     variables: Mapping[str, Any]
     cells: Sequence[str] = ()
     outputs: Mapping[int, str] = field(default_factory=dict)
     cwd: Path = field(default_factory=Path.cwd)
+    notebook: Notebook | None = field(default_factory=current_notebook)
 
 
 def attachments(prompt: str, names: Iterable[str], scope: Scope) -> tuple[MessageAttachment, ...]:
@@ -111,6 +117,8 @@ def _position(text: str, offset: int) -> TextPosition:
 
 
 def _resolve(name: str, place: TextRange | None, scope: Scope) -> MessageAttachment:
+    if (text := _of_notebook(name, scope)) is not None:
+        return _text(name, text, place)
     if name == "cells":
         numbers = range(1, len(scope.cells))
         return _text("cells", _cells_text(numbers, scope), place)
@@ -124,6 +132,20 @@ def _resolve(name: str, place: TextRange | None, scope: Scope) -> MessageAttachm
     if path := _existing(name, scope):
         return _file(path, name, place, scope)
     raise _unknown(name, scope)
+
+
+def _of_notebook(name: str, scope: Scope) -> str | None:
+    """What *name* means in the notebook that a page tells of: more than the kernel knows, which is what was run."""
+    notebook = scope.notebook
+    if notebook is None:
+        return None
+    if match := _CELL.fullmatch(name):
+        return real_cells.executed_text(int(match["number"]), notebook, scope.outputs)
+    if name == "cells":
+        return real_cells.all_text(notebook, scope.outputs)
+    if name == "cell":
+        return real_cells.active_text(notebook, scope.outputs)
+    return notebook.selection or None if name == "selection" and name not in scope.variables else None
 
 
 def _text(label: str, text: str, place: TextRange | None) -> SimpleMessageAttachment:
@@ -187,6 +209,10 @@ def _file(path: Path, name: str, place: TextRange | None, scope: Scope) -> Messa
 
 def _unknown(name: str, scope: Scope) -> UnknownMention:
     known = [*visible(scope.variables), *file_names(scope.cwd), "cells"]
+    if name in {"cell", "selection"}:
+        what = "cell is active" if name == "cell" else "text is selected"
+        hint = "Open agentnb's sidebar: it tells the kernel of the notebook. @cell:3 and @cells work without it."
+        return UnknownMention(f"@{name}: no {what}, as far as the kernel knows.", hint=hint)
     close = difflib.get_close_matches(name, known, n=3, cutoff=0.6)
     guess = f"Did you mean {' or '.join(f'@{match}' for match in close)}? " if close else ""
     return UnknownMention(

@@ -1,0 +1,110 @@
+"""The JupyterLab extension, seen from the kernel: what its notebooks are, and asking pages to show the sidebar.
+
+Comm handlers run on whatever thread Jupyter chooses; they only note what they hear.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import logging
+import threading
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import comm
+import msgspec
+
+from agentnb.comm import messages as m
+from agentnb.comm.notebook import Notebook, Unfollowable, follow
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+log = logging.getLogger("agentnb.comm")
+
+MOST_PAGES = 16  # a page that was closed says no goodbye: the oldest go
+
+
+class _Page(NamedTuple):
+    """One notebook in one page."""
+
+    comm: Any
+    context: contextvars.Context  # ipykernel answers where the comm's opening came from, and only from in here
+    notebook: Notebook | None = None
+
+
+class Lab:
+    """What the pages with the extension have said. Usable from any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._pages: dict[str, _Page] = {}  # who spoke last is last
+
+    @property
+    def notebook(self) -> Notebook | None:
+        """The notebook that a page spoke of last; None before the first."""
+        with self._lock:
+            return next((page.notebook for page in reversed(self._pages.values()) if page.notebook), None)
+
+    def register(self) -> None:
+        """Let pages open the comm."""
+        comm.get_comm_manager().register_target(m.LAB_TARGET, self.opened)
+
+    def opened(self, opened: Any, _message: dict[str, Any]) -> None:
+        """A page opens the comm, for one notebook."""
+        opened.on_msg(lambda message: self.heard(opened.comm_id, message))
+        opened.on_close(lambda _: self._forget(opened.comm_id))
+        with self._lock:
+            self._pages[opened.comm_id] = _Page(opened, contextvars.copy_context())
+            for comm_id in [*self._pages][:-MOST_PAGES]:
+                del self._pages[comm_id]
+
+    def heard(self, comm_id: str, message: dict[str, Any]) -> None:
+        """A page says something on the comm *comm_id*."""
+        with self._lock:
+            page = self._pages.get(comm_id)
+        if page is None:
+            return
+        try:
+            said = msgspec.convert(message["content"]["data"], m.NotebookMessage)
+            notebook = follow(page.notebook, said.params)
+        except Unfollowable:
+            page.context.copy().run(page.comm.send, m.notification("notebookAgain", {}))
+            return
+        except (KeyError, msgspec.ValidationError) as error:
+            log.warning("A page sent a notebook that is not of the protocol: %s", error)
+            return
+        with self._lock:
+            if self._pages.pop(comm_id, None) is not None:
+                self._pages[comm_id] = page._replace(notebook=notebook)
+
+    def _forget(self, comm_id: str) -> None:
+        with self._lock:
+            self._pages.pop(comm_id, None)
+
+
+_lab = Lab()
+
+
+def lab() -> Lab:
+    """This kernel's."""
+    return _lab
+
+
+def current_notebook() -> Notebook | None:
+    """The notebook that a page spoke of last; None where no page has the extension's sidebar open."""
+    return _lab.notebook
+
+
+def ask_for_sidebar(answered: Callable[[bool], None]) -> Any:
+    """Ask every page to show its sidebar.
+
+    Args:
+        answered: Called with True for each page that does, with False for each that cannot, on any thread.
+
+    Returns:
+        The comm, to be closed when no answer is waited for any longer.
+    """
+    asked = comm.create_comm(target_name=m.SIDEBAR_TARGET, data={"v": m.VERSION})
+    asked.on_msg(lambda _: answered(True))
+    asked.on_close(lambda _: answered(False))
+    return asked

@@ -1,0 +1,54 @@
+"""The notebook's real cells as text for the agent: what ``@cell``, ``@cell:3`` and ``@cells`` attach."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from agentnb.comm.notebook import Notebook, NotebookCell
+
+LONGEST = 20_000
+"""Characters of cells that one mention attaches; those far from the active cell are left out first."""
+
+
+def active_text(notebook: Notebook, outputs: Mapping[int, str]) -> str | None:
+    """The active cell; None where there is none."""
+    cell = notebook.active_cell
+    return None if cell is None else _bounded([cell], notebook, outputs)
+
+
+def executed_text(number: int, notebook: Notebook, outputs: Mapping[int, str]) -> str | None:
+    """The cell with an execution count, as it reads now; None where no cell has it."""
+    cell = notebook.executed(number)
+    return None if cell is None else _bounded([cell], notebook, outputs)
+
+
+def all_text(notebook: Notebook, outputs: Mapping[int, str]) -> str:
+    """Every cell, in the notebook's order."""
+    return _bounded(notebook.cells, notebook, outputs) or "(the notebook is empty)"
+
+
+def _bounded(cells: Iterable[NotebookCell], notebook: Notebook, outputs: Mapping[int, str]) -> str:
+    places = {cell.id: place for place, cell in enumerate(notebook.cells)}
+    centre = places.get(notebook.active or "", len(places))
+    kept: dict[int, str] = {}
+    left, skipped = LONGEST, 0
+    for cell in sorted(cells, key=lambda cell: abs(places[cell.id] - centre)):
+        text = _text(cell, places[cell.id] + 1, outputs)
+        if left <= 0:
+            skipped += 1
+            continue
+        kept[places[cell.id]] = text if len(text) <= left else f"{text[:left]}\n… (cut)"
+        left -= len(text)
+    pieces = [kept[place] for place in sorted(kept)]
+    return "\n\n".join([*pieces, f"… ({skipped} cells left out)"] if skipped else pieces)
+
+
+def _text(cell: NotebookCell, number: int, outputs: Mapping[int, str]) -> str:
+    run = f", In [{cell.count}]" if cell.count else ""
+    lines = [f"Cell {number} ({cell.kind}{run}):", cell.source + ("\n… (cut)" if cell.cut else "")]
+    if cell.count and (output := outputs.get(cell.count)):
+        lines += [f"Out[{cell.count}]:", output]
+    return "\n".join(lines)

@@ -1,0 +1,32 @@
+"""What the sidebar runs in a kernel to load agentnb there: one expression, silent, without a trace in the notebook."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agentnb import __version__
+from agentnb.comm.frontend import current_frontend
+from agentnb.comm.lab import lab
+
+
+class Loaded:
+    """The kernel's answer: which model the sidebar shows.
+
+    Args:
+        answer: ``{"modelId": …, "version": …}``, for the page.
+    """
+
+    def __init__(self, answer: dict[str, Any]) -> None:
+        self._answer = answer
+
+    def _repr_json_(self) -> dict[str, Any]:
+        return self._answer
+
+    def __repr__(self) -> str:
+        return f"agentnb {self._answer['version']}"
+
+
+def boot() -> Loaded:
+    """Make this kernel's one chat model and listen to the extension; as often as you like, from any thread."""
+    lab().register()
+    return Loaded({"modelId": current_frontend().model.model_id, "version": __version__})
