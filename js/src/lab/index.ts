@@ -12,6 +12,7 @@ import {
 } from "@jupyterlab/notebook";
 import type { Comm, Kernel } from "@jupyterlab/services";
 import { notebooks } from "../notebooks";
+import { isTyping } from "../view/keyboard";
 import { NotebookEdits } from "./edits";
 import icon from "./icon";
 import styles from "./lab.css";
@@ -47,6 +48,7 @@ function activate(
       app.commands.notifyCommandChanged(COMMANDS.toggle);
     },
   );
+  passCommandsOn(app, sidebar.node);
   app.shell.add(sidebar, "right", { rank: 900, type: "Agent Chat" });
   restorer?.add(sidebar, ID);
 
@@ -119,6 +121,15 @@ function addCommands(app: Application, palette: Palette | null, sidebar: Sidebar
     execute: () => sidebar.current?.again(),
   });
   for (const command of Object.values(COMMANDS)) palette?.addItem({ command, category: "Agents" });
+}
+
+/** Keys that are commands reach JupyterLab from the chat's boxes, too, which keep what is typed to themselves. */
+function passCommandsOn(app: Application, node: HTMLElement): void {
+  const onKey = (event: KeyboardEvent): void => {
+    const ours = event.target instanceof Node && node.contains(event.target);
+    if (ours && !event.defaultPrevented && !isTyping(event)) app.commands.processKeydownEvent(event);
+  };
+  document.addEventListener("keydown", onKey, { capture: true });
 }
 
 /** The notebook's own widget manager; the delegate that hands it over is never disposed. */

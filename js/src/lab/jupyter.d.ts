@@ -161,6 +161,7 @@ declare module "@jupyterlab/application" {
     readonly commands: {
       addCommand(id: string, command: Command): unknown;
       notifyCommandChanged(id: string): void;
+      processKeydownEvent(event: KeyboardEvent): void;
       execute(id: string): Promise<unknown>;
     };
     readonly shell: {

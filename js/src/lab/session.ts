@@ -138,6 +138,7 @@ export class Session {
     });
     const view = await manager.create_view(model);
     if (stale()) return view.luminoWidget.dispose();
+    view.luminoWidget.addClass("agentnb-chat-view");
     this.#put("shown", view.luminoWidget);
   }
 

@@ -1,0 +1,63 @@
+"""The sidebar in JupyterLab and Notebook 7, as its user meets it: a page object."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from playwright.sync_api import Locator, expect
+
+from tests.browser.lab import PATIENCE_MS
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+
+class Side:
+    """The sidebar of one page.
+
+    Args:
+        page: The browser's page.
+    """
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.panel = page.locator("#agentnb-sidebar")
+        self.icon = page.locator(".jp-SideBar.jp-mod-right [data-id='agentnb-sidebar']")
+        self.session = self.panel.locator(".agentnb-session:not(.lm-mod-hidden)")
+        self.head = self.session.locator(".agentnb-head")
+        self.notice = self.session.locator(".agentnb-notice")
+        self.chat = self.session.locator(".agentnb-view")
+        self.box = self.chat.get_by_role("textbox")
+
+    def open(self) -> None:
+        """Click the icon."""
+        self.icon.click()
+        expect(self.panel).to_be_visible(timeout=PATIENCE_MS)
+
+    def expect_state(self, state: str) -> None:
+        """See what the active notebook's part shows: ``shown``, ``missing``, ``no kernel``, …"""
+        expect(self.session).to_have_attribute("data-state", state, timeout=PATIENCE_MS)
+
+    def expect_chat(self) -> None:
+        """See the chat."""
+        self.expect_state("shown")
+        expect(self.chat).to_be_visible(timeout=PATIENCE_MS)
+
+    def start(self, agent: str = "eliza") -> None:
+        """Begin a conversation in a chat that has none."""
+        self.expect_chat()
+        self.chat.get_by_role("button", name=agent).first.click()
+        expect(self.box).to_be_enabled(timeout=PATIENCE_MS)
+
+    def say(self, text: str) -> None:
+        """Type a prompt and send it."""
+        self.box.fill(text)
+        self.box.press("Enter")
+
+    def button(self, name: str) -> Locator:
+        """A button of the chat or the notice, by its name."""
+        return self.session.get_by_role("button", name=name)
+
+    def expect_text(self, text: str) -> None:
+        """See a text in the chat."""
+        expect(self.chat.get_by_text(text).first).to_be_visible(timeout=PATIENCE_MS)
