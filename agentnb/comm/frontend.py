@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import contextvars
 import sys
 import threading
-from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -39,7 +39,8 @@ class Frontend:
     def __init__(self, host: Host) -> None:
         self.model = HostModel()
         self._host = host
-        self._service = Service(host, partial(send_to, self.model))
+        self._service = Service(host, self._send)
+        self._context: contextvars.Context | None = None
         self._arrivals: list[Callable[[], None]] = []
         self._lock = threading.Lock()
         self._attached = False
@@ -69,6 +70,19 @@ class Frontend:
         with contextlib.suppress(asyncio.TimeoutError):
             await asyncio.wait_for(arrived.wait(), timeout)
         return self._attached
+
+    def speak_from_here(self) -> None:
+        """From now on speak as from the running request: pages answer to the shell that it came in on.
+
+        ipykernel hands what a page says on a comm to the shell that spoke last on it. From a subshell of its own
+        (``boot``) the chat then hears pages while a cell blocks the main one.
+        """
+        self._context = contextvars.copy_context()
+        self._send("", {})  # to nobody: it moves the comm here
+
+    def _send(self, client_id: str, message: dict[str, Any]) -> None:
+        context = self._context.copy() if self._context is not None else contextvars.copy_context()
+        context.run(send_to, self.model, client_id, message)
 
     def panel(self, what: dict[str, Any]) -> PanelModel:
         """A small model that shows *what*."""

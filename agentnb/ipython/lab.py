@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from IPython.core.getipython import get_ipython
+
 from agentnb import __version__
 from agentnb.comm.frontend import current_frontend
 from agentnb.comm.lab import lab
@@ -29,4 +31,13 @@ class Loaded:
 def boot() -> Loaded:
     """Make this kernel's one chat model and listen to the extension; as often as you like, from any thread."""
     lab().register()
-    return Loaded({"modelId": current_frontend().model.model_id, "version": __version__})
+    frontend = current_frontend()
+    if _on_subshell():
+        frontend.speak_from_here()
+    return Loaded({"modelId": frontend.model.model_id, "version": __version__})
+
+
+def _on_subshell() -> bool:
+    kernel = getattr(get_ipython(), "kernel", None)
+    header = (kernel.get_parent() or {}).get("header", {}) if kernel is not None else {}
+    return bool(header.get("subshell_id"))

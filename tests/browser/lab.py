@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +24,20 @@ CONNECTED = """async () => {
   await context.session.kernel.info;
 }"""
 """Resolves once the notebook's kernel has answered: the indicator says idle before that, and a run is then lost."""
+
+
+BECOMES = """async ([expression, wanted, patience]) => {
+  const { kernel } = window.jupyterapp.shell.currentWidget.sessionContext.session;
+  const content = { code: "", silent: true, store_history: false, user_expressions: { value: expression } };
+  for (const end = Date.now() + patience; ; ) {
+    const { user_expressions: { value } } = (await kernel.requestExecute(content).done).content;
+    const found = value.status === "ok" ? value.data["text/plain"] : value.evalue;
+    if (found === wanted) return;
+    if (Date.now() > end) throw new Error(`${expression} is ${found}, not ${wanted}`);
+    await new Promise(requestAnimationFrame);
+  }
+}"""
+"""Resolves once a kernel's expression has a value."""
 
 
 def notebook(*cells: str, kernel: str) -> Any:
@@ -112,6 +129,41 @@ class Lab:
         expect(self.panel.locator(".jp-CodeCell").first).to_be_visible(timeout=PATIENCE_MS)
         self.page.evaluate(CONNECTED)
         self.expect_idle()
+
+    def open_too(self, name: str, document: Any) -> None:
+        """Open one more notebook in the same page and wait for its kernel."""
+        nbformat.write(document, self.server.folder / name)
+        self.command("docmanager:open", path=name)
+        self.page.evaluate(CONNECTED)
+        self.expect_idle()
+
+    @contextmanager
+    def layout_saved(self, word: str) -> Iterator[None]:
+        """What happens inside ends when the page has saved a layout with *word* in it."""
+        with self.page.expect_response(
+            lambda answer: answer.request.method == "PUT" and word in (answer.request.post_data or "")
+        ):
+            yield
+
+    def expect_in_kernel(self, expression: str, value: object) -> None:
+        """See a Python expression become a value, asked silently, between whatever the kernel does.
+
+        Args:
+            expression: What to evaluate in the kernel.
+            value: What its JSON shall be.
+        """
+        as_json = f"__import__('json').dumps({expression})"
+        self.page.evaluate(BECOMES, [as_json, repr(json.dumps(value)), PATIENCE_MS])
+
+    def reload(self, name: str) -> None:
+        """Load the page again, with the layout that it has saved.
+
+        Args:
+            name: The notebook that is open.
+        """
+        self.page.goto(f"{self.server.url}/lab/workspaces/{Path(name).stem}")
+        expect(self.panel.locator(".jp-CodeCell").first).to_be_visible(timeout=PATIENCE_MS)
+        self.page.evaluate(CONNECTED)
 
     def expect_idle(self) -> None:
         """See the kernel idle."""

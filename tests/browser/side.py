@@ -35,7 +35,7 @@ class Side:
         expect(self.panel).to_be_visible(timeout=PATIENCE_MS)
 
     def expect_state(self, state: str) -> None:
-        """See what the active notebook's part shows: ``shown``, ``missing``, ``no kernel``, …"""
+        """See what the active notebook's part shows: ``shown``, ``missing``, ``no kernel``, …."""
         expect(self.session).to_have_attribute("data-state", state, timeout=PATIENCE_MS)
 
     def expect_chat(self) -> None:

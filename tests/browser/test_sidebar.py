@@ -2,16 +2,57 @@
 
 from __future__ import annotations
 
-import pytest
+import json
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
 
-from tests.browser.lab import Lab, notebook
+import pytest
+from playwright.sync_api import expect
+
+import agentnb
+from tests.browser.lab import PATIENCE_MS, Lab, notebook
 from tests.browser.side import Side
+
+KERNEL = "ipykernel7"
+LOAD = "%load_ext agentnb"
+NOTEBOOK = "__import__('agentnb.comm.lab', fromlist=['lab']).current_notebook()"
+UNDO_CELLS = "notebook:undo-cell-action"
 
 
 @pytest.fixture
-def side(lab: Lab) -> Side:
+def side(lab: Lab, kernelspecs: Path) -> Side:
     """The sidebar of a page."""
     return Side(lab.page)
+
+
+@pytest.fixture(scope="session")
+def bare(kernelspecs: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The site folder of a kernel ``bare`` that has what agentnb needs, and not agentnb."""
+    site = tmp_path_factory.mktemp("bare")
+    for entry in Path(pytest.__file__).parent.parent.iterdir():
+        if "agentnb" not in entry.name and entry.suffix != ".pth":
+            (site / entry.name).symlink_to(entry)
+    folder = kernelspecs / "kernels/bare"
+    folder.mkdir()
+    python = getattr(sys, "_base_executable", sys.executable)
+    argv = [python, "-Xfrozen_modules=off", "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+    spec = {"argv": argv, "display_name": "bare", "language": "python", "env": {"PYTHONPATH": str(site)}}
+    (folder / "kernel.json").write_text(json.dumps(spec), encoding="utf-8")
+    return site
+
+
+def install(site: Path) -> str:
+    """Python that puts agentnb into the bare kernel's site folder."""
+    package = Path(agentnb.__file__).parent
+    return f"import os; os.symlink({str(package)!r}, {str(site / 'agentnb')!r})"
+
+
+def sources(lab: Lab) -> list[str]:
+    """The code cells of the shown notebook, as they read."""
+    script = "() => window.jupyterapp.shell.currentWidget.content.model.sharedModel.cells.map(c => c.getSource())"
+    return list(lab.page.evaluate(script))
 
 
 def test_one_click_opens_the_chat_without_any_code(lab: Lab, side: Side, kernel_name: str) -> None:
@@ -25,3 +66,234 @@ def test_one_click_opens_the_chat_without_any_code(lab: Lab, side: Side, kernel_
     cell = lab.cell(0)
     cell.run()
     cell.expect_done(1)
+
+
+def test_the_chat_is_there_again_after_a_reload(lab: Lab, side: Side) -> None:
+    """The sidebar reopens by itself, with the conversation."""
+    lab.open("side-reload.ipynb", notebook("x = 1", kernel=KERNEL))
+    with lab.layout_saved("agentnb-sidebar"):
+        side.open()
+    side.start()
+    side.say("/say kept over the reload")
+    side.expect_text("kept over the reload")
+    lab.reload("side-reload.ipynb")
+    side.expect_chat()
+    side.expect_text("kept over the reload")
+    side.say("/say and it goes on")
+    side.expect_text("and it goes on")
+
+
+def test_the_chat_comes_back_after_a_restart_of_the_kernel(lab: Lab, side: Side) -> None:
+    """The new kernel has no conversation yet; the sidebar loads agentnb there by itself."""
+    lab.open("side-restart.ipynb", notebook("x = 1", kernel=KERNEL))
+    side.open()
+    side.start()
+    side.say("/say before")
+    side.expect_text("before")
+    lab.restart()
+    side.start()
+    side.say("/say after")
+    side.expect_text("after")
+    expect(side.chat.get_by_text("before")).to_have_count(0)
+
+
+def test_the_chat_opens_while_a_cell_blocks_the_kernel(lab: Lab, side: Side) -> None:
+    """On a kernel with subshells the chat need not wait for the cell."""
+    lab.open("side-busy.ipynb", notebook("input()", kernel=KERNEL))
+    cell = lab.cell(0)
+    cell.run()
+    cell.expect_running()
+    expect(lab.panel.locator(".jp-Stdin-input")).to_be_visible(timeout=PATIENCE_MS)
+    side.open()
+    side.start()
+    side.say("/say while it runs")
+    side.expect_text("while it runs")
+    cell.expect_running()
+
+
+def test_each_notebook_has_its_own_chat(lab: Lab, side: Side) -> None:
+    """Switching tabs switches the chat with it; each keeps its own conversation."""
+    lab.open("side-one.ipynb", notebook("x = 1", kernel=KERNEL))
+    side.open()
+    side.start()
+    side.say("/say said in one")
+    side.expect_text("said in one")
+    lab.open_too("side-two.ipynb", notebook("y = 2", kernel=KERNEL))
+    expect(side.head).to_have_text("side-two.ipynb", timeout=PATIENCE_MS)
+    side.start()
+    side.say("/say said in two")
+    side.expect_text("said in two")
+    expect(side.chat.get_by_text("said in one")).to_have_count(0)
+    lab.page.locator(".lm-DockPanel-tabBar .lm-TabBar-tab", has_text="side-one.ipynb").click()
+    expect(side.head).to_have_text("side-one.ipynb", timeout=PATIENCE_MS)
+    side.expect_text("said in one")
+    expect(side.chat.get_by_text("said in two")).to_have_count(0)
+
+
+def test_a_closed_notebook_takes_its_chat_along(lab: Lab, side: Side) -> None:
+    """Without a notebook the sidebar says what to do."""
+    lab.open("side-closed.ipynb", notebook("x = 1", kernel=KERNEL))
+    side.open()
+    side.expect_chat()
+    lab.command("docmanager:save")
+    lab.command("application:close")
+    expect(side.panel.get_by_text("No notebook is open")).to_be_visible(timeout=PATIENCE_MS)
+    expect(side.panel.locator(".agentnb-session")).to_have_count(0)
+
+
+def test_a_notebook_without_a_kernel_says_so_until_it_has_one(lab: Lab, side: Side) -> None:
+    """Shut down: there is nothing to talk to. Started again: the chat opens."""
+    lab.open("side-none.ipynb", notebook("x = 1", kernel=KERNEL))
+    side.open()
+    side.expect_chat()
+    lab.page.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.shutdown()")
+    side.expect_state("no kernel")
+    expect(side.notice).to_contain_text("Choose one")
+    lab.page.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.changeKernel({name: 'ipykernel7'})")
+    side.expect_chat()
+
+
+def test_where_agentnb_is_missing_the_sidebar_says_what_to_type(lab: Lab, side: Side, bare: Path) -> None:
+    """The exact commands; one goes into a cell by a click; once installed, the chat opens by itself."""
+    lab.open("side-bare.ipynb", notebook(install(bare), kernel="bare"))
+    side.open()
+    side.expect_state("missing")
+    commands = side.notice.locator("code").all_inner_texts()
+    assert commands[0] == "%pip install agentnb"
+    assert re.fullmatch(r"\S+ -m pip install agentnb", commands[1])
+    lab.picture("sidebar-missing")
+    side.button("Put it in a cell").click()
+    assert sources(lab) == [install(bare), "%pip install agentnb"]
+    side.button("Try again").click()
+    side.expect_state("missing")
+    lab.cell(0).run()
+    side.start()
+    side.say("/say installed")
+    side.expect_text("installed")
+    (bare / "agentnb").unlink()
+
+
+def test_code_is_inserted_below_the_active_cell_and_undone(lab: Lab, side: Side) -> None:
+    """Several in a row keep their order; each is one step of Undo; the keyboard's focus stays where it is."""
+    lab.open("side-insert.ipynb", notebook("first = 1", "last = 1", kernel=KERNEL))
+    side.open()
+    side.start()
+    side.box.fill("half a thought")
+    lab.command("agentnb:insert-below", source="a = 1")
+    lab.command("agentnb:insert-below", source="b = 2")
+    assert sources(lab) == ["first = 1", "a = 1", "b = 2", "last = 1"]
+    lab.page.keyboard.type(" goes on")
+    expect(side.box).to_have_value("half a thought goes on")
+    lab.command(UNDO_CELLS)
+    assert sources(lab) == ["first = 1", "a = 1", "last = 1"]
+    lab.command(UNDO_CELLS)
+    assert sources(lab) == ["first = 1", "last = 1"]
+
+
+def test_a_cell_is_replaced_and_one_undo_brings_it_back(lab: Lab, side: Side) -> None:
+    """What was typed just before is not undone with it."""
+    lab.open("side-replace.ipynb", notebook("x = 1", kernel=KERNEL))
+    side.open()
+    side.expect_chat()
+    cell = lab.cell(0)
+    cell.focus()
+    lab.page.keyboard.press("End")
+    lab.page.keyboard.type("00")
+    lab.command("agentnb:replace-active", source="x = 2\ny = x")
+    assert sources(lab) == ["x = 2\ny = x"]
+    cell.focus()
+    lab.page.keyboard.press("Control+z")
+    assert sources(lab) == ["x = 100"]
+    lab.page.keyboard.press("Control+Shift+z")
+    assert sources(lab) == ["x = 2\ny = x"]
+
+
+def test_a_markdown_cell_is_not_replaced_by_code(lab: Lab, side: Side) -> None:
+    """The code goes below it instead, and a notification says so."""
+    lab.open("side-markdown.ipynb", notebook("x = 1", kernel=KERNEL))
+    lab.cell(0).focus()
+    lab.page.keyboard.press("Escape")
+    lab.command("notebook:change-cell-to-markdown")
+    lab.command("agentnb:replace-active", source="y = 2")
+    assert sources(lab) == ["x = 1", "y = 2"]
+    lab.command("apputils:display-notifications")
+    expect(lab.page.get_by_text("not a code cell").first).to_be_visible(timeout=PATIENCE_MS)
+
+
+def test_code_is_run_in_a_cell_of_its_own(lab: Lab, side: Side) -> None:
+    """It stands below the active cell, with its output, and can be undone as any cell."""
+    lab.open("side-run.ipynb", notebook("x = 20", kernel=KERNEL))
+    lab.cell(0).run()
+    lab.cell(0).expect_done(1)
+    lab.command("agentnb:run", source="x + 22")
+    lab.cell(1).expect_done(2)
+    lab.cell(1).expect_text("42")
+    lab.command(UNDO_CELLS)
+    assert sources(lab) == ["x = 20"]
+
+
+def test_the_kernel_knows_the_notebook_as_it_reads_now(lab: Lab, side: Side) -> None:
+    """The active cell, what is typed into it and what is selected there; without a cell being run."""
+    lab.open("side-state.ipynb", notebook("secret = 1", "other = 2", kernel=KERNEL))
+    side.open()
+    side.expect_chat()
+    lab.expect_in_kernel(f"{NOTEBOOK}.active_cell.source", "secret = 1")
+    lab.cell(1).write("other = 'typed'")
+    lab.expect_in_kernel(f"{NOTEBOOK}.active_cell.source", "other = 'typed'")
+    lab.page.keyboard.press("Shift+Home")
+    lab.expect_in_kernel(f"{NOTEBOOK}.selection", "other = 'typed'")
+    lab.command("notebook:move-cell-up")
+    lab.expect_in_kernel(f"[c.source for c in {NOTEBOOK}.cells]", ["other = 'typed'", "secret = 1"])
+    lab.command("notebook:delete-cell")
+    lab.expect_in_kernel(f"len({NOTEBOOK}.cells)", 1)
+
+
+def test_mentions_mean_the_notebooks_real_cells(lab: Lab, side: Side) -> None:
+    """``@cells`` holds a cell that was never run, as it reads now."""
+    lab.open("side-mention.ipynb", notebook("x = 1", LOAD, "%agent /context @cells", kernel=KERNEL))
+    side.open()
+    side.expect_chat()
+    lab.cell(0).write("secret = 'never run'")
+    lab.expect_in_kernel(f"{NOTEBOOK}.active_cell.source", "secret = 'never run'")
+    lab.cell(1).run()
+    lab.cell(1).expect_done(1)
+    lab.cell(2).run()
+    lab.cell(2).expect_done(2)
+    lab.cell(2).expect_static(re.compile("never run"))
+
+
+def test_python_opens_the_sidebar(lab: Lab, side: Side, kernel_name: str) -> None:
+    """``agentnb.sidebar()`` and ``%agents sidebar`` ask the page, which shows it; the cell ends at once and says so."""
+    lab.open(f"side-python-{kernel_name}.ipynb", notebook("import agentnb\nagentnb.sidebar()", kernel=kernel_name))
+    lab.cell(0).run()
+    lab.cell(0).expect_done(1)
+    lab.cell(0).expect_text("The chat is in the sidebar on the right.")
+    side.expect_chat()
+
+
+def test_commands_stand_in_palette_and_menu(lab: Lab, side: Side) -> None:
+    """The palette finds them; the View menu has them; the menu's mark follows the sidebar."""
+    lab.open("side-commands.ipynb", notebook("x = 1", kernel=KERNEL))
+    lab.command("apputils:activate-command-palette")
+    lab.page.keyboard.type("agent chat")
+    lab.page.locator(".lm-CommandPalette-item[data-command='agentnb:toggle']").click()
+    side.expect_chat()
+    lab.page.get_by_role("menuitem", name="View", exact=True).click()
+    entry = lab.page.locator(".lm-Menu-item[data-command='agentnb:toggle']")
+    expect(entry).to_have_class(re.compile("lm-mod-toggled"))
+    entry.click()
+    expect(side.panel).to_be_hidden(timeout=PATIENCE_MS)
+
+
+def test_a_shortcut_goes_to_the_chat_and_back(lab: Lab, side: Side) -> None:
+    """Ctrl+Shift+O opens the sidebar and puts the cursor into its box; again, and the notebook has the keyboard."""
+    lab.open("side-keys.ipynb", notebook("x = 1", kernel=KERNEL))
+    lab.cell(0).focus()
+    lab.page.keyboard.press("Control+Shift+O")
+    side.start()
+    side.box.focus()
+    lab.page.keyboard.press("Control+Shift+O")
+    expect(side.box).not_to_be_focused(timeout=PATIENCE_MS)
+    assert lab.page.evaluate("() => document.activeElement.closest('.jp-NotebookPanel') !== null")
+    lab.page.keyboard.press("Control+Shift+O")
+    expect(side.box).to_be_focused(timeout=PATIENCE_MS)

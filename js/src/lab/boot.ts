@@ -62,21 +62,31 @@ function text(value: unknown): string {
   return inside?.replace(/\\(.)/g, "$1") ?? "";
 }
 
-/** Asks the kernel; where a cell blocks it and it can have a second shell, there. */
+/**
+ * Asks the kernel, on a second shell where it can have one: there no cell is in the way, now or later, because what the
+ * chat then says comes in on that shell, too.
+ */
 export async function boot(kernel: Kernel, onBusy: () => void): Promise<Boot> {
-  const first = execute(kernel, null);
-  const soon = await Promise.race([first.done, after(GRACE_MS)]);
-  if (soon) return readBoot(soon.content);
-  onBusy();
-  if (!kernel.supportsSubshells) return readBoot((await first.done).content);
-  // The subshell is never deleted: what is bound to it would fall silent.
-  const made = await kernel.requestCreateSubshell({}).done.catch(() => undefined);
-  const subshell = made?.content.subshell_id;
-  const second = typeof subshell === "string" ? execute(kernel, subshell) : first;
-  return readBoot((await Promise.race([first.done, second.done])).content);
+  const aside = kernel.supportsSubshells ? await bootAside(kernel).catch(() => undefined) : undefined;
+  if (aside) return aside;
+  const slow = setTimeout(onBusy, GRACE_MS);
+  const reply = await execute(kernel, null).finally(() => clearTimeout(slow));
+  return readBoot(reply.content);
 }
 
-function execute(kernel: Kernel, subshell: string | null): { done: Promise<Message> } {
+/** The subshell is never deleted, what is bound to it would fall silent; a page that is loaded again finds it again. */
+async function bootAside(kernel: Kernel): Promise<Boot | undefined> {
+  const key = `agentnb subshell ${kernel.id}`;
+  const known = sessionStorage.getItem(key);
+  const again = known === null ? undefined : (await execute(kernel, known)).content;
+  if (again?.status === "ok") return readBoot(again);
+  const made = (await kernel.requestCreateSubshell({}).done).content.subshell_id;
+  if (typeof made !== "string") return undefined;
+  sessionStorage.setItem(key, made);
+  return readBoot((await execute(kernel, made)).content);
+}
+
+function execute(kernel: Kernel, subshell: string | null): Promise<Message> {
   const content = {
     code: "",
     silent: true,
@@ -85,16 +95,12 @@ function execute(kernel: Kernel, subshell: string | null): { done: Promise<Messa
     stop_on_error: false,
     user_expressions: EXPRESSIONS,
   };
-  if (subshell === null) return kernel.requestExecute(content);
+  if (subshell === null) return kernel.requestExecute(content).done;
   const before = kernel.subshellId ?? null;
   kernel.subshellId = subshell;
   try {
-    return kernel.requestExecute(content);
+    return kernel.requestExecute(content).done;
   } finally {
     kernel.subshellId = before;
   }
-}
-
-function after(ms: number): Promise<undefined> {
-  return new Promise((resolve) => setTimeout(resolve, ms, undefined));
 }

@@ -85,6 +85,7 @@ function activate(
     else reveal();
   };
   addCommands(app, palette, sidebar, { toggle, reveal });
+  addEdits(app, () => (tracker.currentWidget ? edits.get(tracker.currentWidget) : undefined));
   void app.restored.then(() => {
     if (classic && localStorage.getItem(OPEN_KEY)) reveal();
     sidebar.follow();
@@ -121,6 +122,21 @@ function addCommands(app: Application, palette: Palette | null, sidebar: Sidebar
     execute: () => sidebar.current?.again(),
   });
   for (const command of Object.values(COMMANDS)) palette?.addItem({ command, category: "Agents" });
+}
+
+/** The same edits for other extensions and for shortcuts of one's own: `{"source": "…"}`. */
+function addEdits(app: Application, current: () => NotebookEdits | undefined): void {
+  const add = (id: string, label: string, edit: (edits: NotebookEdits, source: string) => void): void => {
+    const isEnabled = (): boolean => current() !== undefined;
+    const execute = ({ source }: { source?: unknown } = {}): void => {
+      const edits = current();
+      if (edits && typeof source === "string") edit(edits, source);
+    };
+    app.commands.addCommand(id, { label, isEnabled, execute });
+  };
+  add("agentnb:insert-below", "Insert Code Below the Active Cell", (edits, source) => edits.insertBelow(source));
+  add("agentnb:replace-active", "Replace the Active Cell's Code", (edits, source) => edits.replaceActive(source));
+  add("agentnb:run", "Run Code in a New Cell", (edits, source) => edits.run(source));
 }
 
 /** Keys that are commands reach JupyterLab from the chat's boxes, too, which keep what is typed to themselves. */

@@ -153,7 +153,7 @@ declare module "@jupyterlab/application" {
     icon?: unknown;
     isToggled?: () => boolean;
     isEnabled?: () => boolean;
-    execute: () => unknown;
+    execute: (args?: Record<string, unknown>) => unknown;
   }
   export interface Application {
     readonly name: string;
