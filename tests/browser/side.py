@@ -61,3 +61,13 @@ class Side:
     def expect_text(self, text: str) -> None:
         """See a text in the chat."""
         expect(self.chat.get_by_text(text).first).to_be_visible(timeout=PATIENCE_MS)
+
+    def resize(self, width: int) -> None:
+        """Drag the panel's edge until it is so wide, in pixels."""
+        box = self.panel.bounding_box()
+        assert box is not None
+        edge, middle = box["x"] - 2, box["y"] + 300
+        self.page.mouse.move(edge, middle)
+        self.page.mouse.down()
+        self.page.mouse.move(edge + box["width"] - width, middle, steps=4)
+        self.page.mouse.up()

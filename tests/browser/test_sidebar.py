@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -28,7 +28,7 @@ def side(lab: Lab, kernelspecs: Path) -> Side:
 
 
 @pytest.fixture(scope="session")
-def bare(kernelspecs: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def bare(kernelspecs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site folder of a kernel ``bare`` that has what agentnb needs, and not agentnb."""
     site = tmp_path_factory.mktemp("bare")
     for entry in Path(pytest.__file__).parent.parent.iterdir():
@@ -297,3 +297,55 @@ def test_a_shortcut_goes_to_the_chat_and_back(lab: Lab, side: Side) -> None:
     assert lab.page.evaluate("() => document.activeElement.closest('.jp-NotebookPanel') !== null")
     lab.page.keyboard.press("Control+Shift+O")
     expect(side.box).to_be_focused(timeout=PATIENCE_MS)
+
+
+@pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])
+@pytest.mark.parametrize("width", [300, 1200])
+def test_the_sidebar_fits_its_width_and_theme(lab: Lab, side: Side, theme: str, width: int) -> None:
+    """From 300 px to wide, light and dark: nothing is cut off, the ground is the theme's; pictures are left."""
+    name = f"side-{theme.removeprefix('JupyterLab ').lower()}-{width}"
+    lab.page.set_viewport_size({"width": width + 700, "height": 900})
+    lab.open(f"{name}.ipynb", notebook("x = 1", kernel=KERNEL))
+    lab.theme(theme)
+    side.open()
+    side.start()
+    side.resize(width)
+    side.say("/markdown")
+    expect(side.chat.get_by_role("article").first).to_be_visible(timeout=PATIENCE_MS)
+    expect(side.button("Stop")).to_have_count(0, timeout=PATIENCE_MS)
+    lab.picture(name)
+    assert side.panel.evaluate("e => e.scrollWidth <= e.clientWidth")
+    ground = side.panel.evaluate("e => getComputedStyle(e).backgroundColor.match(/\\d+/g).slice(0, 3).map(Number)")
+    assert (sum(ground) < 384) == ("Dark" in theme)
+
+
+def without_extension(open_lab: Callable[[], Lab], name: str, *cells: str) -> Lab:
+    """A page that has not got our extension, with a notebook open."""
+    lab = open_lab()
+    lab.page.route("**/lab/extensions/agentnb/**", lambda route: route.abort())
+    lab.open(f"{name}.ipynb", notebook(*cells, kernel=KERNEL))
+    return lab
+
+
+def test_without_the_extension_the_chat_is_shown_and_the_reason(open_lab: Callable[[], Lab], kernelspecs: Path) -> None:
+    """Neither extension nor sidecar: the chat stands under the cell, with what to install where."""
+    hidden = "import sys\nsys.modules['sidecar'] = None\nimport agentnb\nagentnb.sidebar()"
+    lab = without_extension(open_lab, "side-absent", hidden)
+    cell = lab.cell(0)
+    cell.run()
+    cell.expect_done(1)
+    cell.expect_text(re.compile("lacks agentnb's JupyterLab extension"))
+    cell.expect_text("Start a conversation")
+    lab.picture("sidebar-absent")
+
+
+def test_without_the_extension_sidecar_holds_the_chat(open_lab: Callable[[], Lab], kernelspecs: Path) -> None:
+    """The ``sidecar`` package has a right area of its own."""
+    lab = without_extension(open_lab, "side-sidecar", "import agentnb\nagentnb.sidebar()")
+    cell = lab.cell(0)
+    cell.run()
+    cell.expect_done(1)
+    cell.expect_text(re.compile("in a sidecar panel"))
+    panel = lab.page.locator(".jupyterlab-sidecar")
+    expect(panel.get_by_text("Start a conversation")).to_be_visible(timeout=PATIENCE_MS)
+    lab.picture("sidebar-sidecar")
