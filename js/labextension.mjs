@@ -2,7 +2,7 @@
  * Builds the JupyterLab extension: one file that JupyterLab takes for a module-federation container.
  *
  * A container has `init(scope)` and `get(module)`; the scope holds what the page shares, by package and version. What
- * the extension imports from JupyterLab is taken from there (docs/decisions/0013-prebuilt-extension.md).
+ * the extension imports from JupyterLab is taken from there (docs/decisions/0020-prebuilt-extension.md).
  */
 import { createHash } from "node:crypto";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";

@@ -80,9 +80,9 @@ class Frontend:
         self._context = contextvars.copy_context()
         self._send("", {})  # to nobody: it moves the comm here
 
-    def _send(self, client_id: str, message: dict[str, Any]) -> None:
+    def _send(self, client_id: str, message: dict[str, Any], buffers: tuple[bytes, ...] = ()) -> None:
         context = self._context.copy() if self._context is not None else contextvars.copy_context()
-        context.run(send_to, self.model, client_id, message)
+        context.run(send_to, self.model, client_id, message, buffers)
 
     def panel(self, what: dict[str, Any]) -> PanelModel:
         """A small model that shows *what*."""

@@ -96,9 +96,8 @@ def _instead(session: Session | None) -> dict[str, Any]:
     panel = frontend.chat_view(session)
     if _in_sidecar(panel):
         return _words(f"The chat is in a sidecar panel. {_WHY}")
-    bundle: dict[str, Any] = VBox(
-        [HTML(f"The chat is here and not in the sidebar. {_WHY}"), panel]
-    )._repr_mimebundle_()[0]
+    box = VBox([HTML(f"The chat is here and not in the sidebar. {_WHY}"), panel])
+    bundle: dict[str, Any] = box._repr_mimebundle_()
     return bundle
 
 

@@ -58,6 +58,7 @@ Turn
     tool_calls
     usage
     wait(timeout=None)
+sidebar(session=None)
 warm(agent=None, *, command=None, env=None, cwd=None)
 """
 HEAVY = ["acp", "anywidget", "asyncio", "IPython", "ipywidgets", "msgspec", "pydantic", "traitlets"]

@@ -1,0 +1,73 @@
+import { describe, expect, it } from "vitest";
+import {
+  boundedCells,
+  Difference,
+  LONGEST_CELL,
+  LONGEST_NOTEBOOK,
+  MOST_CELLS,
+  type RawCell,
+} from "../../src/lab/notebook-state";
+
+const cell = (id: string, source: string, count: number | null = null): RawCell => ({
+  id,
+  kind: "code",
+  count,
+  source,
+});
+const many = (number: number, source: string): RawCell[] =>
+  Array.from({ length: number }, (_, index) => cell(String(index), source));
+
+describe("what the kernel is told of the cells", () => {
+  it("is all of a small notebook, in its order", () => {
+    expect(boundedCells([cell("a", "x = 1", 3), cell("b", "")], 0)).toEqual([
+      { id: "a", kind: "code", count: 3, source: "x = 1" },
+      { id: "b", kind: "code", source: "" },
+    ]);
+  });
+
+  it("cuts a long cell and says so", () => {
+    const [sent] = boundedCells([cell("a", "x".repeat(LONGEST_CELL + 1))], 0);
+    expect(sent?.source).toHaveLength(LONGEST_CELL);
+    expect(sent?.cut).toBe(true);
+  });
+
+  it("gives the room there is to the cells near the active one", () => {
+    const cells = many(30, "y".repeat(LONGEST_CELL));
+    const sent = boundedCells(cells, 20);
+    expect(sent.reduce((sum, { source }) => sum + (source?.length ?? 0), 0)).toBe(LONGEST_NOTEBOOK);
+    expect(sent[20]?.cut).toBeUndefined();
+    expect(sent[0]).toMatchObject({ source: "", cut: true });
+  });
+
+  it.each([0, 2_000, 4_999])("holds so many cells round the active one (%i)", (active) => {
+    const sent = boundedCells(many(5_000, ""), active);
+    expect(sent).toHaveLength(MOST_CELLS);
+    expect(sent.map(({ id }) => id)).toContain(String(active));
+  });
+});
+
+describe("what is sent again", () => {
+  const state = (...cells: RawCell[]) => ({ path: "a.ipynb", cells: boundedCells(cells, 0) });
+
+  it("is nothing of cells that are as they were", () => {
+    const difference = new Difference();
+    expect(difference.of(state(cell("a", "1"))).cells).toHaveLength(1);
+    expect(difference.of({ ...state(cell("a", "1")), active: "a" })).toEqual({ path: "a.ipynb", active: "a" });
+  });
+
+  it("is the source of what has changed, and only the place of the others", () => {
+    const difference = new Difference();
+    difference.of(state(cell("a", "1"), cell("b", "2")));
+    expect(difference.of(state(cell("b", "2"), cell("a", "1!"))).cells).toEqual([
+      { id: "b", kind: "code" },
+      { id: "a", kind: "code", source: "1!" },
+    ]);
+  });
+
+  it("is a cell that comes back after it was gone", () => {
+    const difference = new Difference();
+    difference.of(state(cell("a", "1"), cell("b", "2")));
+    difference.of(state(cell("a", "1")));
+    expect(difference.of(state(cell("a", "1"), cell("b", "2"))).cells?.[1]?.source).toBe("2");
+  });
+});

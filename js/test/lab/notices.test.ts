@@ -1,0 +1,32 @@
+import { describe, expect, it } from "vitest";
+import { noticeElement } from "../../src/lab/notice";
+import { failed, missing } from "../../src/lab/notices";
+
+const nothing = (): void => {};
+
+describe("a notice", () => {
+  it("names the exact commands for a kernel without agentnb", () => {
+    const shown = noticeElement(missing("/opt/my env/bin/python", nothing, nothing));
+    const commands = [...shown.querySelectorAll("code")].map((code) => code.textContent);
+    expect(commands).toEqual(["%pip install agentnb", '"/opt/my env/bin/python" -m pip install agentnb']);
+  });
+
+  it("puts the command into a cell, and asks again", () => {
+    const done: string[] = [];
+    const shown = noticeElement(
+      missing(
+        "",
+        () => done.push("again"),
+        (source) => done.push(source),
+      ),
+    );
+    for (const button of shown.querySelectorAll<HTMLButtonElement>(".agentnb-actions button")) button.click();
+    expect(done).toEqual(["%pip install agentnb", "again"]);
+  });
+
+  it("shows what a kernel says as text", () => {
+    const shown = noticeElement(failed("<img src=x onerror=alert(1)>", nothing));
+    expect(shown.querySelector("img")).toBeNull();
+    expect(shown.textContent).toContain("<img src=x onerror=alert(1)>");
+  });
+});

@@ -1,0 +1,116 @@
+"""The notebook as pages tell of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from agentnb.comm.lab import MOST_PAGES, Lab
+from agentnb.comm.messages import LONGEST_CELL, MOST_CELLS, NotebookParams
+from agentnb.comm.notebook import Unfollowable, follow
+
+
+class Page:
+    """A page's end of the comm, in memory."""
+
+    def __init__(self, lab: Lab, comm_id: str = "c1") -> None:
+        self.comm_id = comm_id
+        self.heard: list[dict[str, Any]] = []
+        self._lab = lab
+        self._closed: Any = None
+        lab.opened(self, {})
+
+    def on_msg(self, listener: Any) -> None:
+        self._listener = listener
+
+    def on_close(self, listener: Any) -> None:
+        self._closed = listener
+
+    def send(self, message: dict[str, Any]) -> None:
+        self.heard.append(message)
+
+    def say(self, **params: Any) -> None:
+        self._listener({"content": {"data": {"jsonrpc": "2.0", "v": 1, "method": "notebook", "params": params}}})
+
+    def close(self) -> None:
+        self._closed({})
+
+
+def cell(cell_id: str, source: str | None = None, **more: Any) -> dict[str, Any]:
+    return {"id": cell_id, "kind": "code", **({} if source is None else {"source": source}), **more}
+
+
+def test_what_a_page_says_last_is_the_notebook() -> None:
+    """Two pages: the one that spoke last is where the user is; when it closes, the other one."""
+    lab = Lab()
+    assert lab.notebook is None
+    one, two = Page(lab, "c1"), Page(lab, "c2")
+    one.say(path="one.ipynb", cells=[cell("a", "x")])
+    two.say(path="two.ipynb", cells=[])
+    assert lab.notebook is not None
+    assert lab.notebook.path == "two.ipynb"
+    one.say(path="one.ipynb", active="a")
+    assert lab.notebook.path == "one.ipynb"
+    assert lab.notebook.active_cell is not None
+    assert lab.notebook.active_cell.source == "x"
+    one.close()
+    assert lab.notebook.path == "two.ipynb"
+
+
+def test_a_source_that_is_left_out_is_the_one_sent_before() -> None:
+    """Cells move and run; their sources come once."""
+    page = Page(lab := Lab())
+    page.say(path="n", cells=[cell("a", "1"), cell("b", "2", cut=True)])
+    page.say(path="n", cells=[cell("b", count=4), cell("a", "1!")])
+    notebook = lab.notebook
+    assert notebook is not None
+    assert [(one.id, one.source, one.count) for one in notebook.cells] == [("b", "2", 4), ("a", "1!", None)]
+    assert notebook.executed(4) is notebook.cells[0]
+    assert notebook.executed(5) is None
+
+
+@pytest.mark.parametrize("said", [{"path": "n"}, {"path": "n", "cells": [cell("a")]}])
+def test_what_cannot_be_followed_is_asked_for_again(said: dict[str, Any]) -> None:
+    """A message before it was lost: the page hears so, and says all of it."""
+    page = Page(lab := Lab())
+    page.say(**said)
+    assert lab.notebook is None
+    assert [message["method"] for message in page.heard] == ["notebookAgain"]
+    page.say(path="n", cells=[cell("a", "x")])
+    assert lab.notebook is not None
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"path": 1},
+        {"path": "n", "cells": [cell("a", "x" * (LONGEST_CELL + 1))]},
+        {"path": "n", "cells": [cell(str(number), "") for number in range(MOST_CELLS + 1)]},
+        {"path": "n", "selection": "x" * (LONGEST_CELL + 1)},
+    ],
+)
+def test_what_is_out_of_bounds_is_dropped(said: dict[str, Any]) -> None:
+    """What was known before stays."""
+    page = Page(lab := Lab())
+    page.say(path="before", cells=[])
+    page.say(**said)
+    assert lab.notebook is not None
+    assert lab.notebook.path == "before"
+
+
+def test_pages_that_went_without_a_word_are_forgotten_in_time() -> None:
+    """A page that was closed sends no goodbye."""
+    lab = Lab()
+    pages = [Page(lab, f"c{number}") for number in range(MOST_PAGES + 1)]
+    pages[0].say(path="forgotten", cells=[])
+    assert lab.notebook is None
+    pages[1].say(path="known", cells=[])
+    assert lab.notebook is not None
+
+
+def test_nothing_is_followed_from_nothing() -> None:
+    """The first message must hold the cells."""
+    with pytest.raises(Unfollowable):
+        follow(None, msgspec.convert({"path": "n"}, NotebookParams))
