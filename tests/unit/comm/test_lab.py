@@ -38,6 +38,11 @@ class Page:
         self._closed({})
 
 
+def path(lab: Lab) -> str | None:
+    """Which notebook it is."""
+    return lab.notebook.path if lab.notebook else None
+
+
 def cell(cell_id: str, source: str | None = None, **more: Any) -> dict[str, Any]:
     return {"id": cell_id, "kind": "code", **({} if source is None else {"source": source}), **more}
 
@@ -45,18 +50,18 @@ def cell(cell_id: str, source: str | None = None, **more: Any) -> dict[str, Any]
 def test_what_a_page_says_last_is_the_notebook() -> None:
     """Two pages: the one that spoke last is where the user is; when it closes, the other one."""
     lab = Lab()
-    assert lab.notebook is None
     one, two = Page(lab, "c1"), Page(lab, "c2")
+    assert path(lab) is None
     one.say(path="one.ipynb", cells=[cell("a", "x")])
     two.say(path="two.ipynb", cells=[])
-    assert lab.notebook is not None
-    assert lab.notebook.path == "two.ipynb"
+    assert path(lab) == "two.ipynb"
     one.say(path="one.ipynb", active="a")
-    assert lab.notebook.path == "one.ipynb"
-    assert lab.notebook.active_cell is not None
-    assert lab.notebook.active_cell.source == "x"
+    assert path(lab) == "one.ipynb"
+    active = lab.notebook.active_cell if lab.notebook else None
+    assert active is not None
+    assert active.source == "x"
     one.close()
-    assert lab.notebook.path == "two.ipynb"
+    assert path(lab) == "two.ipynb"
 
 
 def test_a_source_that_is_left_out_is_the_one_sent_before() -> None:
@@ -76,10 +81,10 @@ def test_what_cannot_be_followed_is_asked_for_again(said: dict[str, Any]) -> Non
     """A message before it was lost: the page hears so, and says all of it."""
     page = Page(lab := Lab())
     page.say(**said)
-    assert lab.notebook is None
+    assert path(lab) is None
     assert [message["method"] for message in page.heard] == ["notebookAgain"]
     page.say(path="n", cells=[cell("a", "x")])
-    assert lab.notebook is not None
+    assert path(lab) == "n"
 
 
 @pytest.mark.parametrize(
@@ -96,8 +101,7 @@ def test_what_is_out_of_bounds_is_dropped(said: dict[str, Any]) -> None:
     page = Page(lab := Lab())
     page.say(path="before", cells=[])
     page.say(**said)
-    assert lab.notebook is not None
-    assert lab.notebook.path == "before"
+    assert path(lab) == "before"
 
 
 def test_pages_that_went_without_a_word_are_forgotten_in_time() -> None:
@@ -105,9 +109,9 @@ def test_pages_that_went_without_a_word_are_forgotten_in_time() -> None:
     lab = Lab()
     pages = [Page(lab, f"c{number}") for number in range(MOST_PAGES + 1)]
     pages[0].say(path="forgotten", cells=[])
-    assert lab.notebook is None
+    assert path(lab) is None
     pages[1].say(path="known", cells=[])
-    assert lab.notebook is not None
+    assert path(lab) == "known"
 
 
 def test_nothing_is_followed_from_nothing() -> None:
