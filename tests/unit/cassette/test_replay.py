@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -61,7 +62,8 @@ def cassette(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[tuple
                 await patient.prompt(session, prompt)
             return heard(patient, session)
 
-    said = asyncio.run(record())
+    with ThreadPoolExecutor(1) as thread:  # a loop of its own beside the one of the tests
+        said = thread.submit(asyncio.run, record()).result()
     assert file.read(path).turns == len(PROMPTS)
     return path, said
 
