@@ -53,6 +53,7 @@ const require = (name) => {
 export async function buildLabExtension(options, outdir) {
   const { outputFiles } = await build({
     ...options,
+    inject: [],
     entryPoints: [here("src/lab/index.ts")],
     format: "cjs",
     write: false,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from agentnb.api.describe import summarize
+from agentnb.comm.lab import current_notebook
 from agentnb.errors import AgentnbError
 from agentnb.host.mention_source import Suggestion
 from agentnb.ipython.mentions import Scope, attachments, file_names, mentioned, visible
@@ -69,7 +70,12 @@ class ShellMentions:
 
     def _cells(self) -> Iterator[Suggestion]:
         cells = self.scope_cells()
-        if len(cells) > 1:
+        if (notebook := current_notebook()) is not None:
+            yield Suggestion(text="cell", kind="cell", detail="the active one")
+            yield Suggestion(text="cells", kind="cell", detail=f"all {len(notebook.cells)} of the notebook")
+            if notebook.selection:
+                yield Suggestion(text="selection", kind="cell", detail=notebook.selection[:_DETAIL_CHARACTERS])
+        elif len(cells) > 1:
             yield Suggestion(text="cells", kind="cell", detail=f"all {len(cells) - 1} that were run")
         for number in range(len(cells) - 1, 0, -1):
             first = next((line for line in cells[number].splitlines() if line.strip()), "")

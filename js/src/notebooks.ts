@@ -1,17 +1,20 @@
 /**
  * Where the JupyterLab extension leaves, for each widget manager in the page, what can be done with its notebook.
  *
- * The extension and the widgets are bundles of their own, and a widget's bundle is evaluated once per model: a page-wide
- * symbol is what they share. A widget manager belongs to one notebook, so a view edits the notebook that it is part of.
+ * The extension and the widgets are bundles of their own, and a widget's bundle is evaluated once per model: a name in
+ * the page is what they share. A widget manager belongs to one notebook, so a view edits the notebook that it is part of.
  */
 import type { NotebookActions } from "./view/store";
 
-const KEY = Symbol.for("agentnb.notebooks");
+const page = globalThis as { agentnbNotebooks?: WeakMap<object, NotebookActions> };
 
-type Notebooks = WeakMap<object, NotebookActions>;
+/** What can be done with the notebook of a widget manager; undefined without one, and without the extension. */
+export function notebookOf(manager: object | undefined): NotebookActions | undefined {
+  return page.agentnbNotebooks?.get(manager as object);
+}
 
-export function notebooks(): Notebooks {
-  const page = globalThis as { [KEY]?: Notebooks };
-  page[KEY] ??= new WeakMap();
-  return page[KEY];
+/** The extension's word on a notebook. */
+export function offer(manager: object, actions: NotebookActions): void {
+  page.agentnbNotebooks ??= new WeakMap();
+  page.agentnbNotebooks.set(manager, actions);
 }

@@ -1,11 +1,10 @@
 /** The host model's module (anywidget): one client per page and model, shared by every view of it. */
 import { type Client, createClient, type Wire } from "./comm/client";
-import { notebooks } from "./notebooks";
 import { mount } from "./view/mount";
 import type { What } from "./view/store";
 
 interface InitializeContext {
-  model: Wire & { widget_manager?: object };
+  model: Wire;
   signal?: AbortSignal;
 }
 
@@ -25,8 +24,6 @@ export default () => {
     initialize({ model, signal }: InitializeContext): Exports {
       const made = createClient(model);
       client = made;
-      const manager = model.widget_manager;
-      Object.defineProperty(made, "notebook", { get: () => manager && notebooks().get(manager) });
       signal?.addEventListener("abort", () => made.dispose());
       return { mount: (el, what) => mount(el, made, what) };
     },

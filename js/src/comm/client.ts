@@ -5,12 +5,13 @@
  * for), acknowledged, and shown; what a view does is applied at once and sent.
  */
 import { batch, type ReadonlySignal, signal } from "@preact/signals";
+import { notebookOf } from "../notebooks.ts";
 import { isObject } from "../state/guard.ts";
 import { reduceChat, reduceRoot, reduceSession } from "../state/reduce.ts";
 import { WINDOW } from "../state/tables.gen.ts";
 import type { Action, ChatState, Envelope, RootState, SessionState } from "../state/types.gen.ts";
 import { uuid } from "../uuid.ts";
-import type { Connection, ContentRef, Older, Store } from "../view/store.ts";
+import type { Connection, ContentRef, NotebookActions, Older, Store } from "../view/store.ts";
 import { ChannelStore, type Reduce } from "./channel.ts";
 import { Contents } from "./contents.ts";
 import {
@@ -112,6 +113,10 @@ class PageClient implements Client {
     this.#initialize();
     this.#timers.push(setInterval(() => this.#beat(), PING_MS));
     this.#timers.push(setInterval(() => this.#retry(), RETRY_MS));
+  }
+
+  get notebook(): NotebookActions | undefined {
+    return notebookOf(this.#wire.widget_manager);
   }
 
   get root(): ReadonlySignal<RootState | undefined> {

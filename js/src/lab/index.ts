@@ -11,14 +11,15 @@ import {
   type Tracker,
 } from "@jupyterlab/notebook";
 import type { Comm, Kernel } from "@jupyterlab/services";
-import { notebooks } from "../notebooks";
-import { isTyping } from "../view/keyboard";
+import { offer } from "../notebooks";
 import { NotebookEdits } from "./edits";
 import icon from "./icon";
 import styles from "./lab.css";
 import { Session } from "./session";
 import { ID, Sidebar } from "./sidebar";
 
+const EDITING = /^([acvxyz]|arrow.*|enter|backspace|delete)$/i;
+const EDITING_SHIFTED = /^([vz]|arrow.*|enter|backspace|delete)$/i;
 const REVEAL = "agentnb.sidebar";
 const OPEN_KEY = "agentnb sidebar";
 const COMMANDS = { toggle: "agentnb:toggle", focus: "agentnb:focus", reconnect: "agentnb:reconnect" };
@@ -60,7 +61,7 @@ function activate(
     edits.set(panel, made);
     const manager = managerOf(panel);
     managers.set(panel, manager);
-    manager.then((known) => notebooks().set(known, made)).catch((error: unknown) => console.warn("agentnb:", error));
+    manager.then((known) => offer(known, made)).catch((error: unknown) => console.warn("agentnb:", error));
     followKernel(panel, () => reveal());
   };
   const reveal = (): void => app.shell.activateById(ID);
@@ -143,9 +144,16 @@ function addEdits(app: Application, current: () => NotebookEdits | undefined): v
 function passCommandsOn(app: Application, node: HTMLElement): void {
   const onKey = (event: KeyboardEvent): void => {
     const ours = event.target instanceof Node && node.contains(event.target);
-    if (ours && !event.defaultPrevented && !isTyping(event)) app.commands.processKeydownEvent(event);
+    if (!ours || event.defaultPrevented || !isCommand(event)) return;
+    (event.target as Element).removeAttribute?.("data-lm-suppress-shortcuts");
+    app.commands.processKeydownEvent(event);
   };
   document.addEventListener("keydown", onKey, { capture: true });
+}
+
+/** With Ctrl or Command, and not what edits text. */
+function isCommand({ ctrlKey, metaKey, shiftKey, key }: KeyboardEvent): boolean {
+  return (ctrlKey || metaKey) && !(shiftKey ? EDITING_SHIFTED : EDITING).test(key);
 }
 
 /** The notebook's own widget manager; the delegate that hands it over is never disposed. */

@@ -140,6 +140,7 @@ export class Session {
     if (stale()) return view.luminoWidget.dispose();
     view.luminoWidget.addClass("agentnb-chat-view");
     this.#put("shown", view.luminoWidget);
+    unframe(view.luminoWidget.node);
   }
 
   #say(state: string, notice: Notice): void {
@@ -201,4 +202,15 @@ export class Session {
     this.#head.node.textContent = path.slice(path.lastIndexOf("/") + 1);
     this.#head.node.title = path;
   };
+}
+
+/** The sidebar is frame enough: the chat's own goes as soon as it is drawn. */
+function unframe(node: HTMLElement): void {
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(".root.chat { border: 0; border-radius: 0; }");
+  const watch = new MutationObserver(() => {
+    const root = node.querySelector(".agentnb-view")?.shadowRoot;
+    if (root && !root.adoptedStyleSheets.includes(sheet)) root.adoptedStyleSheets.push(sheet);
+  });
+  watch.observe(node, { childList: true, subtree: true });
 }

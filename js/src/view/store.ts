@@ -68,7 +68,7 @@ export interface Store {
   readonly drafts?: ReadonlySignal<Readonly<Record<string, string>>>;
   view(viewId: string, element?: Element): ViewLink;
   /** Absent where there is no notebook to edit. */
-  notebook?: NotebookActions;
+  readonly notebook?: NotebookActions | undefined;
 }
 
 /** What one mounted view shows: the whole chat (on one tab), or one turn. */
