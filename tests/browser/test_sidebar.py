@@ -190,6 +190,16 @@ def test_code_is_inserted_below_the_active_cell_and_undone(lab: Lab, side: Side)
     assert sources(lab) == ["first = 1", "last = 1"]
 
 
+def test_the_button_of_a_code_block_puts_it_into_the_notebook(lab: Lab, side: Side) -> None:
+    """From the sidebar, into the notebook that is active."""
+    lab.open("side-button.ipynb", notebook("x = 1", kernel=KERNEL))
+    side.open()
+    side.start()
+    side.say("/say ```python\nprint(6 * 7)\n```")
+    side.button("Insert below the active cell").click()
+    assert sources(lab) == ["x = 1", "print(6 * 7)"]
+
+
 def test_a_cell_is_replaced_and_one_undo_brings_it_back(lab: Lab, side: Side) -> None:
     """What was typed just before is not undone with it."""
     lab.open("side-replace.ipynb", notebook("x = 1", kernel=KERNEL))

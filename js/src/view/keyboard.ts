@@ -8,7 +8,6 @@
 
 const MARK = "data-lm-suppress-shortcuts";
 const EDITING = new Set(["a", "c", "v", "x", "y", "z", "enter", "backspace", "delete"]);
-const EDITING_SHIFTED = new Set(["v", "z", "enter", "backspace", "delete"]);
 
 export function keepShortcutsAway(host: HTMLElement): () => void {
   const onKey = (event: KeyboardEvent) => {
@@ -21,9 +20,7 @@ export function keepShortcutsAway(host: HTMLElement): () => void {
   return () => window.removeEventListener("keydown", onKey, { capture: true });
 }
 
-/** Whether a key in a box to write in is text or editing, and no command. */
-export function isTyping(event: KeyboardEvent): boolean {
+function isTyping(event: KeyboardEvent): boolean {
   if (!event.ctrlKey && !event.metaKey) return true;
-  const editing = event.shiftKey ? EDITING_SHIFTED : EDITING;
-  return editing.has(event.key.toLowerCase()) || event.key.startsWith("Arrow");
+  return EDITING.has(event.key.toLowerCase()) || event.key.startsWith("Arrow");
 }
