@@ -275,7 +275,7 @@ class Line {
     const gap = skipBlank(src, end);
     let title: string | undefined;
     if (gap > end) {
-      const quoted = /"((?:\\[^]|[^"\\])*)"|'((?:\\[^]|[^'\\])*)'|\(((?:\\[^]|[^()\\])*)\)/y;
+      const quoted = /"((?:\\[\s\S]|[^"\\])*)"|'((?:\\[\s\S]|[^'\\])*)'|\(((?:\\[\s\S]|[^()\\])*)\)/y;
       quoted.lastIndex = gap;
       const found = quoted.exec(src);
       title = found ? (found[1] ?? found[2] ?? found[3]) : undefined;
@@ -286,7 +286,7 @@ class Line {
   }
 
   #reference(label: string, at: number): (Link & { end: number }) | undefined {
-    const full = /\[((?:\\[^]|[^[\]\\])*)\]/y;
+    const full = /\[((?:\\[\s\S]|[^[\]\\])*)\]/y;
     full.lastIndex = at;
     const second = this.#src[at] === "[" ? full.exec(this.#src) : null;
     const name = second?.[1] ? second[1] : label;
