@@ -19,33 +19,6 @@ export const cssText = {
   },
 };
 
-/**
- * Only marked's lexer is used, but its module makes a whole `Marked` when loaded, which keeps parser and renderers in
- * the bundle. Without that tail they are dropped, and with them the options that we do not use. When a new version
- * looks different, everything stays in.
- */
-const FIXED = Object.entries({
-  pedantic: "false",
-  breaks: "false",
-  gfm: "true",
-  extensions: "undefined",
-  silent: "false",
-});
-export const lexerOnly = {
-  name: "lexer-only",
-  setup(context) {
-    context.onLoad({ filter: /marked\.esm\.js$/ }, async ({ path }) => {
-      const source = await readFile(path, "utf8");
-      const tail = /var (\w+)=new \w+;function (\w+)\(\w+,\w+\)\{return \1\.parse\(/.exec(source);
-      const lexer = /(\w+) as Lexer/.exec(source)?.[1];
-      if (!tail || !lexer) return { contents: source };
-      let used = source.slice(0, tail.index).replace(/(={normal:\w+,gfm:\w+)(?:,breaks:\w+)?,pedantic:\w+}/g, "$1}");
-      for (const [option, value] of FIXED) used = used.replaceAll(`this.options.${option}`, value);
-      return { contents: `${used}export{${lexer} as Lexer};` };
-    });
-  },
-};
-
 export const options = {
   bundle: true,
   format: "esm",
@@ -56,7 +29,7 @@ export const options = {
   // `h(name, props, ...children)`: a little shorter than the automatic form.
   tsconfigRaw: { compilerOptions: { jsx: "react", jsxFactory: "h", jsxFragmentFactory: "Fragment" } },
   inject: [here("jsx.mjs")],
-  plugins: [cssText, lexerOnly],
+  plugins: [cssText],
 };
 
 /** A second, slower pass, which finds another fiftieth. */

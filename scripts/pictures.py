@@ -27,7 +27,7 @@ TALK = (
     "/think The noise grows with x, so the weights matter.",
     "/markdown",
     "/tool search",
-    "/run echo 3 passed",
+    "/diff",
 )
 
 

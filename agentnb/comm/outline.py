@@ -105,9 +105,8 @@ def _turn_of(value: Mapping[str, Any], outer: str | None) -> str | None:
     if "turnId" in value:
         return str(value["turnId"])
     is_turn = "message" in value and ("responseParts" in value or set(value) <= {"id", "message"})
-    if is_turn or value.get("type") == "chat/pendingMessageSet":
-        return str(value["id"])
-    return outer
+    named = "id" in value and (is_turn or value.get("type") == "chat/pendingMessageSet")
+    return str(value["id"]) if named else outer
 
 
 def _is_appended(value: Mapping[str, Any]) -> bool:

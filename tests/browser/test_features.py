@@ -134,15 +134,18 @@ def test_words_are_found_in_the_conversation(chat: Cell, lab: Lab) -> None:
     expect(field).to_have_count(0)
 
 
-def test_an_agent_that_died_is_started_anew(chat: Cell) -> None:
-    """The error says so and has the button; then it answers again."""
+def test_a_turn_that_failed_is_sent_again(chat: Cell) -> None:
+    """The error says why; its button sends the same message; the next one is answered by the agent started anew."""
     say(chat, "/crash")
-    restart = chat.button("Restart")
-    expect(restart).to_be_visible(timeout=PATIENCE_MS)
-    restart.click()
-    expect(restart).to_have_count(0, timeout=PATIENCE_MS)
+    again = chat.button("Send again")
+    expect(again).to_be_visible(timeout=PATIENCE_MS)
+    expect(chat.output.locator(".error-card")).to_contain_text("died on purpose")
+    again.click()
+    expect(chat.output.locator("[data-turn]")).to_have_count(2, timeout=PATIENCE_MS)
+    expect(again).to_have_count(1, timeout=PATIENCE_MS)
     say(chat, "/say back again")
     answered(chat, "back again")
+    expect(again).to_have_count(0)
 
 
 @pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark", "JupyterLab Dark High Contrast"])

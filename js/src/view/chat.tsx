@@ -10,7 +10,7 @@ import { Banner, Start, Waiting } from "./notices";
 import { line } from "./plain";
 import { isArchived } from "./status";
 import { isOver } from "./store";
-import { agentName, NewTab, Tabs } from "./tabs";
+import { agentName, NewTab, Tabs, tabId } from "./tabs";
 import { ErrorCard } from "./turn";
 
 /** How long a closed tab can be brought back from here; the kernel waits a little longer. */
@@ -81,7 +81,7 @@ export function Chat({ tab }: { tab?: string | undefined }) {
       {!root && !refusal && !isOver(connection) && <Waiting text="Connecting to the kernel…" />}
       {root && sessions.length === 0 && <Start agents={agents} onNew={create} disabled={dead} />}
       {root && active && (
-        <div class="panel" role="tabpanel" id={`${id} panel`} aria-labelledby={`${id} ${active}`}>
+        <div class="panel" role="tabpanel" id={`${id}-panel`} aria-labelledby={tabId(id, active)}>
           <Conversation
             key={active}
             resource={active}

@@ -92,9 +92,9 @@ function Tab({ id, session, agent, active, onSelect, onRename, onClose }: TabPro
       type="button"
       role="tab"
       class={`tab is-${state.replace(" ", "-")}`}
-      id={`${id} ${session.resource}`}
+      id={tabId(id, session.resource)}
       aria-selected={active}
-      aria-controls={`${id} panel`}
+      aria-controls={`${id}-panel`}
       tabIndex={active ? 0 : -1}
       title={`${agent}${title ? `: ${title}` : ""}${state === "idle" ? "" : ` (${state})`}`}
       onClick={onClick}
@@ -143,6 +143,11 @@ export function NewTab({ agents, onNew, disabled }: NewTabProps) {
       <Icon name="plus" />
     </Menu>
   );
+}
+
+/** The id of a tab's element; no spaces, for lists of ids are separated by them. */
+export function tabId(id: string, resource: string): string {
+  return `${id}-${resource.replace(/\s/g, "_")}`;
 }
 
 export function agentName(agents: readonly AgentInfo[], provider: string): string {

@@ -1,5 +1,6 @@
 /** One turn: what was asked, and the answer with how it ended. */
 
+import { useComputed } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { ActiveTurn, ResponsePart, Turn, UsageInfo } from "../state/types.gen";
@@ -7,6 +8,7 @@ import { usePlace, useView } from "./context";
 import { CopyButton } from "./copy";
 import { turnMarkdown } from "./export";
 import { Icon } from "./icons";
+import { uuid } from "./identity";
 import { memo } from "./memo";
 import { UserMessage } from "./parts/message";
 import { Part, partKey } from "./parts/part";
@@ -100,7 +102,14 @@ export function TurnEnd({ turn }: { turn: Turn }) {
   const text = answerText(turn);
   return (
     <>
-      {turn.error && <ErrorCard title="The turn failed" message={turn.error.message} kind={turn.error.errorType} />}
+      {turn.error && (
+        <ErrorCard
+          title="The turn failed"
+          message={turn.error.message}
+          kind={turn.error.errorType}
+          action={<Again turn={turn} />}
+        />
+      )}
       <div class="turn-end">
         {text && <CopyButton text={text} label="Copy answer" />}
         <CopyTurn turn={turn} />
@@ -108,6 +117,27 @@ export function TurnEnd({ turn }: { turn: Turn }) {
         {usage && <span class="dim usage">{usage}</span>}
       </div>
     </>
+  );
+}
+
+/** Sends the message of a failed turn once more, as long as nothing came after it. */
+function Again({ turn }: { turn: Turn }) {
+  const { store } = useView();
+  const { chat } = usePlace();
+  const state = store.chat(chat);
+  const isLast = useComputed(() => !state.value?.activeTurn && state.value?.turns.at(-1)?.id === turn.id);
+  if (!isLast.value) return null;
+  const again = () => {
+    const { message } = turn;
+    store.dispatch(chat, { type: "chat/turnStarted", turnId: uuid(), message, time: Date.now() });
+  };
+  return (
+    <div class="restart">
+      <button type="button" class="button small" onClick={again}>
+        <Icon name="restart" />
+        Send again
+      </button>
+    </div>
   );
 }
 

@@ -609,6 +609,16 @@ describe("trouble with the agent", () => {
   });
 });
 
+test("a turn that failed is sent again, as long as it is the last", async () => {
+  const store = readyStore();
+  startTurn(store, "t", "Try this");
+  store.apply(CHAT, { type: "chat/error", turnId: "t", error: { errorType: "X", message: "no" } });
+  const page = open(store, { kind: "chat" });
+  page.button("Send again").click();
+  expect(sent(store)[0]).toMatchObject({ type: "chat/turnStarted", message: { text: "Try this" } });
+  await page.until(() => expect(page.all(".error-card button")).toEqual([]));
+});
+
 describe("code that a cell can run", () => {
   test("is put below the active cell, with a cell magic where it is not Python", () => {
     const store = readyStore();

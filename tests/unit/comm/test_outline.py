@@ -189,3 +189,11 @@ def test_a_page_asks_for_ranges(conversation: Conversation) -> None:
     assert beyond["buffers"][0] == b""
     assert page.ask("fetchContent", {"channel": chat, "uri": ref["uri"], "offset": -1})["error"]["code"] == -32602
     assert "does not hold" in page.ask("fetchContent", {"channel": chat, "uri": "x"})["error"]["message"]
+
+
+def test_what_only_looks_like_a_message_is_passed_on_as_it_is() -> None:
+    """An error has a message and no id; what an agent sends raw may look like anything."""
+    for odd in ({"message": "no"}, {"message": "no", "responseParts": []}, {"type": "chat/pendingMessageSet"}):
+        assert outlined({"turns": [{"id": "t", "message": {"text": ""}, "responseParts": [odd]}]}) == {
+            "turns": [{"id": "t", "message": {"text": ""}, "responseParts": [odd]}]
+        }

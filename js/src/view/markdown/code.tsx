@@ -28,25 +28,27 @@ export const CodeBlock = memo(({ text, lang, live }: Props) => {
   );
 });
 
-const CELLS: Record<string, string> = {
-  "": "",
-  python: "",
-  py: "",
-  python3: "",
-  ipython: "",
-  ipython3: "",
-  bash: "%%bash\n",
-  sh: "%%sh\n",
-  html: "%%html\n",
-  javascript: "%%javascript\n",
-  js: "%%javascript\n",
-  sql: "%%sql\n",
-};
+const CELLS = new Map(
+  Object.entries({
+    "": "",
+    python: "",
+    py: "",
+    python3: "",
+    ipython: "",
+    ipython3: "",
+    bash: "%%bash\n",
+    sh: "%%sh\n",
+    html: "%%html\n",
+    javascript: "%%javascript\n",
+    js: "%%javascript\n",
+    sql: "%%sql\n",
+  }),
+);
 
 /** Where a notebook is at hand, code that a cell can run is put below the active one. */
 function InsertButton({ text, language = "" }: { text: string; language?: string | undefined }) {
   const notebook = useContext(ViewContext).store?.notebook;
-  const magic = CELLS[language];
+  const magic = CELLS.get(language);
   if (!notebook || magic === undefined) return null;
   return (
     <IconButton name="Insert below the active cell" icon="insert" onClick={() => notebook.insertBelow(magic + text)} />

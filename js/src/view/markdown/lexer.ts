@@ -1,5 +1,7 @@
-/** Markdown text to tokens (CommonMark + GFM by marked's lexer), with bounds on what hostile text can cost. */
-import { Lexer, type Links, type Token, type TokensList } from "marked";
+/** Markdown text to tokens (CommonMark, GitHub's tables, tasks and addresses), with bounds on what hostile text can cost. */
+import { type Queue, readBlocks } from "./blocks";
+import { readInline } from "./inline";
+import type { Links, Token } from "./token";
 
 /** Inline markup is not looked for in longer paragraphs: some of it costs the square of the length. */
 const LONGEST_INLINE = 20_000;
@@ -21,13 +23,13 @@ export function copied(links: Links): Links {
 export function lex(text: string, links: Links = noLinks()): Token[] {
   if (text === "") return [];
   if (DEEP.test(text)) return [asText(text)];
-  const lexer = new Lexer({ gfm: true });
-  lexer.tokens.links = links;
-  try {
-    return inlined(lexer, lexer.blockTokens(text, lexer.tokens) as TokensList);
-  } catch {
-    return [asText(text)];
+  const queue: Queue = [];
+  const tokens = readBlocks(text, links, queue);
+  for (const { src, into } of queue) {
+    if (hasInline(src)) readInline(src, links, into);
+    else into.push({ type: "text", raw: src, text: src });
   }
+  return tokens;
 }
 
 /** Whether inline markup is looked for in a paragraph's `text` at all. */
@@ -35,18 +37,6 @@ export function hasInline(text: string): boolean {
   return text.length <= LONGEST_INLINE && !NESTED.test(text);
 }
 
-function inlined(lexer: Lexer, tokens: TokensList): Token[] {
-  const queue = lexer.inlineQueue;
-  for (let at = 0; at < queue.length; at += 1) {
-    const { src, tokens: into } = queue[at] as { src: string; tokens: Token[] };
-    lexer.state.inRawBlock = false;
-    if (!hasInline(src)) into.push({ type: "text", raw: src, text: src } as Token);
-    else lexer.inlineTokens(src, into);
-  }
-  lexer.inlineQueue = [];
-  return tokens;
-}
-
 function asText(text: string): Token {
-  return { type: "plain", raw: text, text } as Token;
+  return { type: "plain", raw: text, text };
 }

@@ -1,11 +1,10 @@
 /** Markdown tokens to elements. Raw HTML stays text, pictures from elsewhere stay names, links are checked. */
-import type { Tokens } from "marked";
 import { type ComponentChildren, Fragment, h } from "preact";
 import { safeHref } from "../links";
 import { line } from "../plain";
 import { CodeBlock } from "./code";
 import { unescapeEntities } from "./entities";
-import type { Token } from "./lexer";
+import type { Align, Token } from "./token";
 
 const DEEPEST = 30;
 type Draw = (token: never, depth: number) => ComponentChildren;
@@ -25,32 +24,30 @@ const DRAW: Record<string, Draw | undefined> = {
   def: () => null,
   hr: () => <hr />,
   br: () => <br />,
-  plain: (token: { text: string }) => <p class="as-text">{token.text}</p>,
-  escape: (token: Tokens.Escape) => unescapeEntities(token.text),
-  text: (token: Tokens.Text, depth) =>
-    token.tokens ? <Fragment>{drawTokens(token.tokens, depth)}</Fragment> : unescapeEntities(token.text),
-  paragraph: (token: Tokens.Paragraph, depth) => <p>{drawTokens(token.tokens, depth)}</p>,
-  heading: (token: Tokens.Heading, depth) => h(`h${token.depth}`, null, drawTokens(token.tokens, depth)),
-  strong: (token: Tokens.Strong, depth) => <strong>{drawTokens(token.tokens, depth)}</strong>,
-  em: (token: Tokens.Em, depth) => <em>{drawTokens(token.tokens, depth)}</em>,
-  del: (token: Tokens.Del, depth) => <del>{drawTokens(token.tokens, depth)}</del>,
-  codespan: (token: Tokens.Codespan) => <code>{token.text}</code>,
-  code: (token: Tokens.Code & { live?: boolean }) => (
-    <CodeBlock text={token.text} lang={token.lang} live={token.live} />
-  ),
-  blockquote: (token: Tokens.Blockquote, depth) => <blockquote>{drawTokens(token.tokens, depth)}</blockquote>,
+  plain: (token: Token) => <p class="as-text">{token.text}</p>,
+  escape: (token: Token) => unescapeEntities(token.text ?? ""),
+  text: (token: Token, depth) =>
+    token.tokens ? <Fragment>{drawTokens(token.tokens, depth)}</Fragment> : unescapeEntities(token.text ?? ""),
+  paragraph: (token: Token, depth) => <p>{drawTokens(token.tokens, depth)}</p>,
+  heading: (token: Token, depth) => h(`h${token.depth}`, null, drawTokens(token.tokens, depth)),
+  strong: (token: Token, depth) => <strong>{drawTokens(token.tokens, depth)}</strong>,
+  em: (token: Token, depth) => <em>{drawTokens(token.tokens, depth)}</em>,
+  del: (token: Token, depth) => <del>{drawTokens(token.tokens, depth)}</del>,
+  codespan: (token: Token) => <code>{token.text}</code>,
+  code: (token: Token) => <CodeBlock text={token.text ?? ""} lang={token.lang} live={token.live} />,
+  blockquote: (token: Token, depth) => <blockquote>{drawTokens(token.tokens, depth)}</blockquote>,
   list: drawList,
-  checkbox: (token: { checked: boolean }) => (
+  checkbox: (token: Token) => (
     <input type="checkbox" checked={token.checked} disabled aria-label={token.checked ? "done" : "to do"} />
   ),
   table: drawTable,
   link: drawLink,
   image: drawImage,
-  html: (token: Tokens.HTML) => (token.block ? <p class="as-text">{token.text.trimEnd()}</p> : token.text),
+  html: (token: Token) => (token.block ? <p class="as-text">{token.text?.trimEnd()}</p> : token.text),
 };
 
-function drawList(token: Tokens.List, depth: number) {
-  const items = token.items.map((item, index) => (
+function drawList(token: Token, depth: number) {
+  const items = (token.items ?? []).map((item, index) => (
     <li key={index} class={item.task ? "task" : undefined}>
       {drawTokens(item.tokens, depth)}
     </li>
@@ -62,21 +59,21 @@ function drawList(token: Tokens.List, depth: number) {
   );
 }
 
-function drawTable(token: Tokens.Table, depth: number) {
-  const style = (align: string | null) => (align ? { textAlign: align } : undefined);
+function drawTable(token: Token, depth: number) {
+  const style = (align: Align) => (align ? { textAlign: align } : undefined);
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling block must be reachable by keyboard
     <div class="table" tabIndex={0}>
       <table>
         <thead>
           <tr>
-            {token.header.map((cell) => (
+            {(token.header ?? []).map((cell) => (
               <th style={style(cell.align)}>{drawTokens(cell.tokens, depth)}</th>
             ))}
           </tr>
         </thead>
         <tbody>
-          {token.rows.map((row) => (
+          {(token.rows ?? []).map((row) => (
             <tr>
               {row.map((cell) => (
                 <td style={style(cell.align)}>{drawTokens(cell.tokens, depth)}</td>
@@ -89,8 +86,8 @@ function drawTable(token: Tokens.Table, depth: number) {
   );
 }
 
-function drawLink(token: Tokens.Link, depth: number) {
-  const href = safeHref(unescapeEntities(token.href));
+function drawLink(token: Token, depth: number) {
+  const href = safeHref(unescapeEntities(token.href ?? ""));
   const children = drawTokens(token.tokens, depth);
   if (!href) {
     const target = line(token.href, 300);
@@ -108,9 +105,9 @@ function drawLink(token: Tokens.Link, depth: number) {
 }
 
 /** A picture in a message is a name to click at most: loading it would tell its server who reads. */
-function drawImage(token: Tokens.Image) {
-  const href = safeHref(unescapeEntities(token.href));
-  const label = `🖼 ${line(unescapeEntities(token.text) || "image")}`;
+function drawImage(token: Token) {
+  const href = safeHref(unescapeEntities(token.href ?? ""));
+  const label = `🖼 ${line(unescapeEntities(token.text ?? "") || "image")}`;
   if (!href) return <span class="dead-link">{label}</span>;
   return (
     <a href={href} target="_blank" rel="noopener noreferrer nofollow">
