@@ -69,3 +69,22 @@ def test_a_long_chat_opens_with_its_latest_turns_after_a_reload(lab: Lab) -> Non
     expect(more).to_have_count(0)
     answers = cell.output.locator(".answer .md")
     expect(answers).to_have_text([f"answer {number}" for number in range(64)])
+
+
+def test_a_new_kernel_offers_what_the_notebook_had_open(lab: Lab) -> None:
+    """A click brings the conversation back, with its transcript, and it is gone on with."""
+    first = "import agentnb\nsession = agentnb.start()\nsession.prompt('/say remember me').wait()\nsession"
+    lab.open("again.ipynb", notebook(first, "import agentnb\nagentnb.chat()", kernel="ipykernel7"))
+    lab.cell(0).run()
+    lab.cell(0).expect_done(1)
+    lab.restart()
+    cell = lab.cell(1)
+    cell.run()
+    cell.expect_text("Earlier in this notebook")
+    lab.picture("earlier-in-this-notebook")
+    cell.output.get_by_role("button", name=re.compile("/say remember me")).click()
+    cell.expect_text(re.compile("^remember me$"))
+    box = cell.output.get_by_role("textbox").first
+    box.fill("/say and on we go")
+    box.press("Enter")
+    cell.expect_text(re.compile("^and on we go$"))

@@ -2,6 +2,7 @@
 import { useState } from "preact/hooks";
 import type { AgentInfo, SessionState } from "../state/types.gen";
 import { usePlace, useView } from "./context";
+import { Earlier } from "./earlier";
 import { Icon, Spinner } from "./icons";
 import { line, plain } from "./plain";
 import { type Connection, isOver } from "./store";
@@ -82,6 +83,7 @@ export function Start({ agents, onNew, disabled }: StartProps) {
           ))}
         </div>
       )}
+      <Earlier />
     </div>
   );
 }
@@ -105,6 +107,7 @@ export function EmptyChat({ agent, session }: { agent: string; session: SessionS
           ))}
         </ul>
       )}
+      <Earlier />
     </div>
   );
 }
