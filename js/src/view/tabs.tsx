@@ -41,7 +41,7 @@ export function Tabs({ id, sessions, agents, active, onSelect, onRename, onClose
   useLayoutEffect(() => {
     const tab = strip.current?.querySelector<HTMLElement>("[aria-selected=true]");
     if (tab && strip.current) keepInside(strip.current, tab);
-  }, [active, sessions.length]);
+  }, [active, sessions]);
   return (
     <div class="tab-strip" role="tablist" aria-label="Conversations" ref={strip} onKeyDown={onKeyDown}>
       {sessions.map((session) => (
