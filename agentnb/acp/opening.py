@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentnb.acp.fields import mapping
 from agentnb.acp.sessions import NewSession
-from agentnb.errors import AgentnbError, ProtocolError
+from agentnb.errors import AgentnbError, AgentRefused, ProtocolError
 
 if TYPE_CHECKING:
     from agentnb.acp.listener import Listener
@@ -61,6 +61,8 @@ class Opening:
             AgentError: If the agent refuses, does not answer, or is gone.
         """
         if self._known:  # an old session is replayed before the answer
+            if self._sessions.is_open(self._known):
+                raise self._taken()
             route = self._sessions.open(self._known, self._listener, self._params["cwd"])
             if self._history:
                 route.release()
@@ -73,7 +75,7 @@ class Opening:
         try:
             return await self._opened
         except BaseException:
-            self._sessions.forget(self._known)
+            self._sessions.forget(self._known, self._listener)
             raise
         finally:
             late.cancel()
@@ -92,9 +94,16 @@ class Opening:
         if not self._known:
             route = self._sessions.open(new.session_id, self._listener, self._params["cwd"])
             loop.call_soon(loop.call_soon, _release, route)  # behind the step in which the caller takes its answer
+        elif not self._sessions.holds(self._known, self._listener):
+            self._opened.set_exception(self._taken())
+            return
         elif not self._history:
             self._sessions.release(self._known, history=False)
         self._opened.set_result(new)
+
+    def _taken(self) -> AgentRefused:
+        """The agent was started anew and counts from the beginning: the id is another session's now."""
+        return AgentRefused(f"The session {self._known!r} of {self._peer.spec.title} is another tab's.")
 
     def _too_late(self, limit: float) -> None:
         if not self._opened.done():

@@ -165,9 +165,20 @@ class Sessions:
             self._early.clear()
         self._change()
 
-    def forget(self, session: str) -> Route | None:
-        """The session is closed: nothing more is delivered."""
+    def forget(self, session: str, listener: Listener | None = None) -> Route | None:
+        """The session is closed: nothing more is delivered. With *listener*, only where it is that listener's."""
+        if listener is not None and not self.holds(session, listener):
+            return None
         return self._routes.pop(session, None)
+
+    def holds(self, session: str, listener: Listener) -> bool:
+        """Whether *session* is open, and is *listener*'s: a new process may give an old id to another."""
+        route = self._routes.get(session)
+        return route is not None and route.listener is listener
+
+    def is_open(self, session: str) -> bool:
+        """Whether *session* is open, whoever's it is."""
+        return session in self._routes
 
     async def lose(self, reason: AgentnbError) -> None:
         """The agent is gone: tell every listener, end every terminal."""

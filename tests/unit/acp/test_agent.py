@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from agentnb.acp import Agent
+from agentnb.acp.sessions import NewSession
+from agentnb.agent.catalog import find
 from agentnb.errors import (
     AgentDied,
     AgentError,
@@ -239,3 +241,31 @@ async def test_closing_a_session_ends_its_terminals_and_its_deliveries(tmp_path:
         await talk.agent.close_session(talk.session_id)
         await talk.prompt("Hello")
         assert talk.ear.heard == []
+
+
+async def test_an_old_id_that_is_another_sessions_now_is_refused(tmp_path: Path) -> None:
+    """An agent that was started anew may count its sessions from the beginning: nobody hears another's words."""
+    agent = await Agent.launch(find("eliza"), cwd=tmp_path)
+    try:
+        one, former, two = Ear(), Ear(), Ear()
+        first = await agent.new_session(str(tmp_path), (), one)
+        with pytest.raises(AgentRefused, match="another tab's"):
+            await agent.resume_session(first.session_id, str(tmp_path), (), former)
+        old, second = await asyncio.gather(
+            agent.resume_session("sess-2", str(tmp_path), (), former),
+            agent.new_session(str(tmp_path), (), two),
+            return_exceptions=True,
+        )
+        assert isinstance(old, AgentRefused)
+        assert isinstance(second, NewSession)
+        assert second.session_id == "sess-2"
+        for session, ear in ((first, one), (second, two)):
+            said = asyncio.Event()
+            blocks = [{"type": "text", "text": f"/say {session.session_id}"}]
+            agent.prompt(session.session_id, blocks, lambda *_, said=said: said.set())
+            await said.wait()
+            words = [update["content"]["text"] for update in ear.heard if "content" in update]
+            assert "".join(words) == session.session_id
+        assert former.heard == []
+    finally:
+        await agent.stop()
