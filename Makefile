@@ -8,6 +8,8 @@ VENV6 := .venv-ipykernel6
 RESULTS := test-results
 LAB_ARGS ?=
 PYTEST_ARGS ?=
+# Test processes at once, but for the browser's: those share one server.
+WORKERS ?= 2
 PYTEST := $(BIN)/python -m pytest
 # Kernels that no fixture starts: nothing of the user's profile is read.
 AT_HOME = mkdir -p .cache/ipython .cache/jupyter && IPYTHONDIR=$(CURDIR)/.cache/ipython JUPYTER_CONFIG_DIR=$(CURDIR)/.cache/jupyter JUPYTER_DATA_DIR=$(CURDIR)/.cache/jupyter
@@ -110,14 +112,14 @@ types: $(VENV)/.installed ## what is generated: TypeScript types, reference page
 	$(BIN)/python scripts/gen_api_docs.py
 	$(BIN)/python scripts/gen_protocol_docs.py
 
-test-unit: $(VENV)/.installed ## Python, one process
-	$(PYTEST) tests/unit $(PYTEST_ARGS)
+test-unit: $(VENV)/.installed ## Python
+	$(PYTEST) tests/unit --numprocesses $(WORKERS) --dist loadfile $(PYTEST_ARGS)
 
 test-kernel: $(VENV)/.installed $(VENV6)/.installed ## real kernels (ipykernel 7 and 6), no front end
-	$(PYTEST) tests/kernel $(PYTEST_ARGS)
+	$(PYTEST) tests/kernel --numprocesses $(WORKERS) $(PYTEST_ARGS)
 
 test-notebooks: $(VENV)/.installed ## every notebook against its stored outputs
-	$(AT_HOME) $(PYTEST) --nbval --nbval-sanitize-with tests/notebooks/sanitize.cfg -p no:cacheprovider $(NOTEBOOKS) tests/notebooks $(PYTEST_ARGS)
+	$(AT_HOME) $(PYTEST) --nbval --nbval-sanitize-with tests/notebooks/sanitize.cfg -p no:cacheprovider --numprocesses $(WORKERS) --dist loadfile $(NOTEBOOKS) tests/notebooks $(PYTEST_ARGS)
 
 test-js: js/node_modules/.installed ## TypeScript
 	cd js && $(NPM) test --silent

@@ -82,7 +82,7 @@ def test_a_new_kernel_offers_what_the_notebook_had_open(lab: Lab) -> None:
     cell.run()
     cell.expect_text("Earlier in this notebook")
     lab.picture("earlier-in-this-notebook")
-    cell.output.get_by_role("button", name=re.compile("/say remember me")).click()
+    cell.output.get_by_role("button", name=re.compile("remember me")).click()
     cell.expect_text(re.compile("^remember me$"))
     box = cell.output.get_by_role("textbox").first
     box.fill("/say and on we go")

@@ -12,6 +12,7 @@ import pytest
 from agentnb import Session
 from agentnb.errors import SessionClosed, TurnCancelled, TurnFailed, TurnTimeout, UsageError
 from tests.unit.api.conftest import PATIENCE
+from tests.unit.running import run
 
 Start = Callable[..., Session]
 
@@ -52,7 +53,7 @@ def test_a_turn_can_be_awaited_and_streamed_in_async_code(start: Start) -> None:
         pieces = [piece async for piece in session.prompt("/say b c")]
         return said.text, "".join(pieces)
 
-    assert asyncio.run(both()) == ("a", "b c")
+    assert run(both()) == ("a", "b c")
 
 
 def test_waiting_inside_a_running_loop_lets_the_loop_go_on(start: Start) -> None:
@@ -65,7 +66,7 @@ def test_waiting_inside_a_running_loop_lets_the_loop_go_on(start: Start) -> None
         seen.append(session.prompt("/say done").wait(PATIENCE).text)
         return seen
 
-    assert asyncio.run(cell()) == ["my own task", "done"]
+    assert run(cell()) == ["my own task", "done"]
 
 
 def test_a_second_prompt_waits_for_the_first(start: Start) -> None:

@@ -8,7 +8,6 @@ import os
 import subprocess
 import sys
 from collections.abc import AsyncIterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -18,6 +17,7 @@ import pytest
 from agentnb.cassette import file
 from tests.unit.cassette.conversation import Conversation, recorder
 from tests.unit.eliza.patient import COMMAND, ROOT, Patient, environment, visit
+from tests.unit.running import run
 
 PROMPTS = ("Hello", "/ask execute", "/read a.txt", "/write b.txt New words.", "/run echo hello", "/form", "/plan 2")
 AGENTNB = (sys.executable, "-m", "agentnb")
@@ -62,8 +62,7 @@ def cassette(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[tuple
                 await patient.prompt(session, prompt)
             return heard(patient, session)
 
-    with ThreadPoolExecutor(1) as thread:  # a loop of its own beside the one of the tests
-        said = thread.submit(asyncio.run, record()).result()
+    said = run(record())
     assert file.read(path).turns == len(PROMPTS)
     return path, said
 

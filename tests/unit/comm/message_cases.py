@@ -18,6 +18,7 @@ from agentnb.host.host import ROOT
 from agentnb.state import ChatTurnComplete, ChatTurnStarted, Message, MessageOrigin, SimpleMessageAttachment
 from tests.unit.comm.manual_loop import ManualLoop
 from tests.unit.comm.world import TAB
+from tests.unit.running import run
 
 FOLDER = Path(__file__).parents[2] / "cases/messages"
 CASES: dict[str, dict[str, Any]] = {
@@ -39,7 +40,7 @@ class AnsweringLoop(ManualLoop):
 
     def spawn(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
         if getattr(coroutine, "__qualname__", "").startswith("Service."):
-            return asyncio.run(coroutine)
+            return run(coroutine)
         coroutine.close()
         return self._no_agent() if self._answers() else None
 

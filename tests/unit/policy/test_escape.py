@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import os
 import shutil
@@ -19,6 +18,7 @@ from agentnb.errors import OutsideWorkspace
 from agentnb.policy import Door, Situation, Workspace, judge
 from agentnb.policy.beneath import folder_of, open_in
 from tests.unit.acp.ear import Ear
+from tests.unit.running import run
 
 SECRET = "the secret outside"
 TRIES = 400
@@ -89,7 +89,7 @@ def test_no_spelling_of_a_path_leads_out(root: Path, path: str, absolute: bool) 
                 continue
             assert SECRET not in answer.get("content", "")
 
-    asyncio.run(both())
+    run(both())
     assert tree(outside) == before
     assert {each.name for each in root.parent.iterdir()} == {"work", "outside"}
 

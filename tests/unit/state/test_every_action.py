@@ -51,7 +51,7 @@ def test_every_action_has_a_case_of_ours() -> None:
         (TerminalAction, TERMINAL),
         (ChangesetAction, CHANGESET),
     ],
-    ids=str,
+    ids=["root", "session", "chat", "terminal", "changeset"],
 )
 def test_every_action_has_a_reducer(union: Any, reducers: dict[type[Action], Any]) -> None:
     """Each channel's table of reducers has exactly the channel's actions."""
