@@ -39,8 +39,16 @@ export function Tabs({ id, sessions, agents, active, onSelect, onRename, onClose
     event.stopPropagation();
   };
   useLayoutEffect(() => {
-    const tab = strip.current?.querySelector<HTMLElement>("[aria-selected=true]");
-    if (tab && strip.current) keepInside(strip.current, tab);
+    const box = strip.current as HTMLDivElement;
+    const follow = () => {
+      const tab = box.querySelector<HTMLElement>("[aria-selected=true]");
+      if (tab) keepInside(box, tab);
+    };
+    follow();
+    if (typeof ResizeObserver !== "function") return;
+    const observer = new ResizeObserver(follow);
+    observer.observe(box);
+    return () => observer.disconnect();
   }, [active, sessions]);
   return (
     <div class="tab-strip" role="tablist" aria-label="Conversations" ref={strip} onKeyDown={onKeyDown}>
