@@ -11,6 +11,19 @@ T = TypeVar("T")
 
 
 def run(coroutine: Coroutine[Any, Any, T]) -> T:
-    """As ``asyncio.run``, on a thread of its own: on the main one it would put away the loop of pytest-asyncio."""
+    """As ``asyncio.run``, on a thread and a loop of its own.
+
+    On the main thread it would put away the loop of pytest-asyncio, and once nest-asyncio was applied in this process
+    ``asyncio.run`` closes its loop no more.
+    """
     with ThreadPoolExecutor(1) as thread:
-        return thread.submit(asyncio.run, coroutine).result()
+        return thread.submit(_run, coroutine).result()
+
+
+def _run(coroutine: Coroutine[Any, Any, T]) -> T:
+    loop = asyncio.new_event_loop()
+    try:
+        return loop.run_until_complete(coroutine)
+    finally:
+        loop.run_until_complete(loop.shutdown_asyncgens())
+        loop.close()
