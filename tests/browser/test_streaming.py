@@ -60,7 +60,8 @@ def test_the_page_stays_where_the_reader_put_it(chat: Cell, lab: Lab) -> None:
     chat.expect_text(re.compile("10 11 12"))
     box = chat.output.get_by_role("log")
     box.hover()
-    lab.page.mouse.wheel(0, -300)
+    for _ in range(6):  # a wheel turns in notches
+        lab.page.mouse.wheel(0, -50)
     expect(chat.button("Go to the newest")).to_be_visible(timeout=PATIENCE_MS)
     lab.page.wait_for_function(f"(before) => ({PLACE})()[0] !== before", arg=-1)
     before = lab.page.evaluate(PLACE)
