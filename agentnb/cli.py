@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentnb import __version__
+from agentnb.api import columns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -208,7 +209,7 @@ def _doctor(arguments: argparse.Namespace) -> int:
         print(msgspec.json.format(msgspec.json.encode(found)).decode())
     else:
         lines = [(each.name, each.state, each.version or "-", _prescription(each)) for each in found]
-        print(_columns([("NAME", "STATE", "VERSION", "WHAT TO DO"), *lines]))
+        print("\n".join(columns.lines([("NAME", "STATE", "VERSION", "WHAT TO DO"), *lines])))
     for each in wrong:
         print(f"agentnb: {each}", file=sys.stderr)
     return FAILED if arguments.words and any(each.state != "ready" for each in found) else OK
@@ -238,15 +239,7 @@ def _listing(rows: list[dict[str, Any]]) -> str:
         return "No agent is known."
     lines = [("NAME", "AGENT", "", "WHAT TO TYPE")]
     lines += [(row["name"], row["title"], "installed" if row["installed"] else "missing", _next(row)) for row in rows]
-    return _columns(lines)
-
-
-def _columns(lines: list[tuple[str, str, str, str]]) -> str:
-    widths = [max(len(line[column]) for line in lines) for column in range(3)]
-    return "\n".join(
-        "  ".join([*(cell.ljust(width) for cell, width in zip(line, widths, strict=False)), line[3]]).rstrip()
-        for line in lines
-    )
+    return "\n".join(columns.lines(lines))
 
 
 def _next(row: dict[str, Any]) -> str:

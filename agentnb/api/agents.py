@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from agentnb.acp.doctor import Checkup, examine_all
 from agentnb.agent.catalog import find, installed, known
+from agentnb.api.columns import lines, padded
 from agentnb.host import current_host
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class AgentTable(tuple[AgentRow, ...]):
     __slots__ = ()
 
     def __repr__(self) -> str:
-        return "\n".join("  ".join(cells) for cells in _padded(list(self._rows())))
+        return "\n".join("  ".join(cells) for cells in padded(list(self._rows())))
 
     def _repr_markdown_(self) -> str:
         head, *rows = ("| " + " | ".join(map(_cell, cells)) + " |" for cells in self._rows())
@@ -77,7 +78,7 @@ class CheckupTable(tuple[Checkup, ...]):
     __slots__ = ()
 
     def __repr__(self) -> str:
-        return "\n".join("  ".join(cells).rstrip() for cells in _padded(list(self._rows())))
+        return "\n".join(lines(list(self._rows())))
 
     def _repr_markdown_(self) -> str:
         head, *rows = ("| " + " | ".join(map(_cell, cells)) + " |" for cells in self._rows())
@@ -112,8 +113,3 @@ def doctor(*names: str) -> CheckupTable:
 
 def _cell(text: str) -> str:
     return escape(text, quote=False).replace("|", "\\|")
-
-
-def _padded(rows: list[tuple[str, ...]]) -> list[list[str]]:
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    return [[cell.ljust(width) for cell, width in zip(row, widths, strict=True)] for row in rows]

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timezone
 from html import escape
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
+from typing import TYPE_CHECKING, Literal, NamedTuple, overload
 
 from agentnb.agent.catalog import custom
+from agentnb.api.columns import lines
 from agentnb.api.session import Session
 from agentnb.api.start import check_permissions
 from agentnb.host import current_host
@@ -15,9 +16,8 @@ from agentnb.host.restore import LOG_OFF, read_back, recorder_of, restore, spec_
 from agentnb.log.store import LISTED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Container, Iterable
 
-    from agentnb.host.recorder import Recorder
     from agentnb.log.record import SessionRecord
 
 ID_CHARACTERS = 8  # of an id, in tables; as many as tell sessions apart are enough for `resume`
@@ -78,17 +78,15 @@ class SessionTable(Sequence[SessionRow]):
         if not self:
             return self.note or NONE
         rows = [_HEAD, *map(_cells, self)]
-        widths = [max(len(row[column]) for row in rows) for column in range(len(_HEAD))]
-        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-        return "\n".join([*lines, *([self.note] if self.note else [])])
+        return "\n".join([*lines(rows), *([self.note] if self.note else [])])
 
     def _repr_html_(self) -> str:
         note = f"<p>{escape(self.note)}</p>" if self.note else ""
         if not self:
             return note or f"<p>{NONE}</p>"
         head = "".join(f"<th>{word}</th>" for word in _HEAD)
-        lines = ["".join(f"<td>{escape(cell)}</td>" for cell in _cells(row)) for row in self]
-        body = "".join(f"<tr>{line}</tr>" for line in lines)
+        cells = ["".join(f"<td>{escape(cell)}</td>" for cell in _cells(row)) for row in self]
+        body = "".join(f"<tr>{line}</tr>" for line in cells)
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{note}"
 
 
@@ -114,8 +112,9 @@ def sessions(search: str = "", *, here: bool = False, limit: int = LISTED) -> Se
         return SessionTable(note=LOG_OFF)
     recorder = recorder_of(host)
     records = recorder.store.sessions(search, place=recorder.place if here else None, limit=limit)
+    held = recorder.store.held(records)
     note = "" if recorder.trouble is None else str(recorder.trouble)
-    return SessionTable((_row(recorder, record, host.conversations) for record in records), note)
+    return SessionTable((_row(record, host.conversations, held) for record in records), note)
 
 
 def resume(
@@ -153,16 +152,14 @@ def resume(
     return Session(host.loop.call(lambda: restore(host, stored, spec, permissions)))
 
 
-def _row(recorder: Recorder, record: SessionRecord, open_here: Any) -> SessionRow:
-    here = record.uri in open_here
-    held: Literal["here", "in another kernel", ""] = "here" if here else ""
+def _row(record: SessionRecord, here: Container[str], elsewhere: Container[str]) -> SessionRow:
     return SessionRow(
         id=record.tab_id,
         title=record.title,
         agent=record.agent,
         turns=record.turns,
         modified=datetime.fromtimestamp(record.modified_at / 1000, timezone.utc),
-        open=held if here or not recorder.store.held(record) else "in another kernel",
+        open="here" if record.uri in here else "in another kernel" if record.uri in elsewhere else "",
         cwd=record.cwd,
         place=record.place,
     )

@@ -356,7 +356,8 @@ def _listed(host: Host, params: m.ListSessionsParams) -> dict[str, Any]:
         limit=min(params.limit, MAX_LISTED),
         offset=params.offset,
     )
-    elsewhere = [record.uri for record in records if recorder.store.held(record)]
+    held = recorder.store.held(records)
+    elsewhere = [record.uri for record in records if record.uri in held]
     note = {} if recorder.trouble is None else {"note": str(recorder.trouble)}
     return {"sessions": [to_json(record) for record in records], "elsewhere": elsewhere, **note}
 

@@ -59,7 +59,7 @@ def read_back(recorder: Recorder, tab_id: str) -> StoredSession:
     if len(found) != 1:
         what = "several sessions whose id begins with" if found else "no session whose id begins with"
         raise UnknownSession(f"The log has {what} {tab_id!r}.", hint="agentnb.sessions() lists those that it has.")
-    if recorder.store.held(found[0]):
+    if recorder.store.held(found):
         message = f"The session {found[0].title!r} is open in another kernel."
         raise SessionError(message, hint="Go on there, or close it there (`%agents close`).")
     return recorder.store.load(found[0].uri)

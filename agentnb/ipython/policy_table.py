@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from agentnb.api.columns import lines
 from agentnb.ipython.markdown import harmless_line
 
 if TYPE_CHECKING:
@@ -65,9 +66,7 @@ class PolicyTable:
 
 
 def _text(rows: Sequence[tuple[str, ...]]) -> Iterable[str]:
-    short = [tuple(_short(cell) for cell in row) for row in rows]
-    widths = [max(len(row[column]) for row in short) for column in range(len(short[0]))]
-    return ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in short)
+    return lines([tuple(_short(cell) for cell in row) for row in rows])
 
 
 def _table(rows: Sequence[tuple[str, ...]]) -> Iterable[str]:

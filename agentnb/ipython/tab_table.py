@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from agentnb.api.columns import lines
 from agentnb.ipython.markdown import harmless_line
 from agentnb.state import SessionStatus
 
@@ -42,11 +43,7 @@ class TabTable(tuple[TabRow, ...]):
     def __repr__(self) -> str:
         if not self:
             return "No tab is open. `%agent Hello` opens one."
-        rows = [_HEAD, *map(_cells, self)]
-        widths = [max(len(row[column]) for row in rows) for column in range(len(_HEAD))]
-        return "\n".join(
-            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
-        )
+        return "\n".join(lines([_HEAD, *map(_cells, self)]))
 
     def _repr_markdown_(self) -> str:
         if not self:

@@ -14,7 +14,7 @@ from agentnb.state import ChatState, Envelope, SessionState, decode, reduce_chat
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     from agentnb.errors import LogError
@@ -34,7 +34,7 @@ _LIST = f"""
 """  # noqa: S608 - constants only
 _ONE = f"SELECT {_COLUMNS}, (SELECT count(*) FROM turns t WHERE t.uri = s.uri) FROM sessions s WHERE s.uri = ?"  # noqa: S608
 _NAMED = f"{_ONE.partition(' WHERE s.uri')[0]} WHERE instr(s.uri, ?) > 0 LIMIT 2"
-_HOST = "SELECT machine, pid, started FROM hosts WHERE host_id = ?"
+_HOSTS = "SELECT host_id, machine, pid, started FROM hosts"
 _ENTRIES = "SELECT at, first, envelope, checksum FROM entries WHERE channel = ? AND at > ? ORDER BY at"
 
 
@@ -126,17 +126,18 @@ class Store:
             gap=gap or missing,
         )
 
-    def held(self, record: SessionRecord) -> bool:
-        """Whether another kernel that still lives has the session open.
+    def held(self, records: Iterable[SessionRecord]) -> set[str]:
+        """The URIs of those that another kernel which still lives has open.
 
         Raises:
             LogError: If the file cannot be read.
         """
-        if record.host_id == self._host_id or not record.open:
-            return False
+        theirs = [record for record in records if record.open and record.host_id != self._host_id]
         with self._reading() as connection:
-            row = None if connection is None else connection.execute(_HOST, (record.host_id,)).fetchone()
-        return row is not None and alive(*row)
+            if connection is None or not theirs:
+                return set()
+            alive_hosts = {host_id for host_id, *process in connection.execute(_HOSTS) if alive(*process)}
+        return {record.uri for record in theirs if record.host_id in alive_hosts}
 
     def forget(self, uri: str) -> bool:
         """Delete a session from the file; says whether there was one.
