@@ -7,6 +7,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
+from agentnb.cassette import mcp
 from agentnb.cassette.words import each_text, mark
 from agentnb.errors import CassetteMismatch
 
@@ -138,7 +139,7 @@ def _outcome(ask: Event, result: Any, error: Any) -> str:
         case "elicitation/create" | "session/elicitation":
             content = json.dumps(answer.get("content"), ensure_ascii=False, sort_keys=True)
             return f"{answer.get('action')} {content}"
-        case "tools/call":
+        case mcp.MESSAGE:
             return "failed" if answer.get("isError") else "done"
     return "done"
 
@@ -165,7 +166,11 @@ def _content(result: Any) -> str:
 
 def _what(ask: Event) -> str:
     params = ask.params if isinstance(ask.params, dict) else {}
+    if ask.method == mcp.MESSAGE:
+        return mcp.title(params)
     call = params.get("toolCall")
     title = call.get("title") if isinstance(call, dict) else None
-    about = title or params.get("path") or params.get("command") or params.get("name") or params.get("message") or ""
+    about = (
+        title or params.get("path") or params.get("command") or params.get("serverId") or params.get("message") or ""
+    )
     return f"{ask.method} ({about})" if about else ask.method

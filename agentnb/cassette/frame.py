@@ -1,7 +1,8 @@
 """A frame: what legitimately differs between runs of one session, out of its texts and back into them.
 
 The rules are these and no others: the workspace (the session's ``cwd``, as named and as it really is, as a path and in
-a URL), the home folder, the session's id, the ids of its terminals, and secrets.
+a URL), the home folder, the session's id, the ids of its terminals, of its MCP servers and of the connections to them,
+and secrets.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from agentnb.cassette.mcp import Tools
 from agentnb.cassette.secrets import Secrets, apart, replaced
 from agentnb.cassette.words import (
     HOME,
@@ -53,6 +55,7 @@ class Frame:
         self.cwd = cwd
         self.session_id = session_id
         self.terminals: list[str] = []
+        self.tools = Tools()
         self._secrets = secrets or Secrets()
         self._home = home if home is not None else str(Path.home())
         self._known: tuple[Any, ...] = ()
@@ -71,7 +74,7 @@ class Frame:
 
     def kept(self, value: Any) -> Any:
         """*value*, whose texts are escaped, as it is kept."""
-        return each_text(self._secrets.fields(value), self.clean_text)
+        return each_text(self._secrets.fields(self.tools.marked(value)), self.clean_text)
 
     def clean_text(self, text: str) -> str:
         """*text*, which is escaped, with marks and without secrets."""
@@ -96,6 +99,7 @@ class Frame:
         if self.session_id is not None:
             values[SESSION] = self.session_id
         values |= {f"{TERMINAL}{number}": name for number, name in enumerate(self.terminals, 1)}
+        values |= self.tools.values
         return each_text(value, lambda text: filled(text, values))
 
     def _learn(self) -> None:

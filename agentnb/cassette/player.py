@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from agentnb.acp.failure import CASSETTE, METHOD_NOT_FOUND, RpcError
+from agentnb.cassette import mcp
 from agentnb.cassette.compare import difference, mismatch
 from agentnb.cassette.shelf import Playing, Shelf
 from agentnb.cassette.tape import OPENERS, PROMPT, Event, Exchange
@@ -96,7 +97,9 @@ class Player:
     async def _answer(self, method: str, params: dict[str, Any], request: Any) -> None:
         if isinstance(self._shelf, AgentnbError):
             raise self._shelf
-        playing = self._shelf.playing.get(str(params.get("sessionId")))
+        playing = self._shelf.playing.get(str(params.get("sessionId"))) or self._shelf.connected(
+            params.get("connectionId")
+        )
         if method in OPENERS and (playing is None or method == "session/fork"):
             playing, found = self._shelf.open(method, params)
         elif playing is not None:
@@ -181,6 +184,8 @@ class Player:
             result, error = await self._output(playing, ask, recorded, result, error)
         if ask.method == "terminal/create" and isinstance(result, dict) and isinstance(result.get("terminalId"), str):
             playing.frame.terminal(result["terminalId"])
+        if ask.method == mcp.CONNECT and (connection := mcp.connected(result)):
+            playing.frame.tools.connections.append(connection)
         if turn.cancelled.is_set() or isinstance(self._shelf, AgentnbError):
             return
         ruled, clean = self._shelf.ruled, playing.frame.clean

@@ -110,6 +110,7 @@ def _kept(raw: RawLane, session: int, frame: Frame) -> Lane:
     """*raw* as it is kept: with marks for what differs, without secrets, with counted ids."""
     for name in raw.terminals:
         frame.terminal(name)
+    frame.tools.servers, frame.tools.connections = raw.servers, raw.connections
     lane = Lane(
         agent=raw.lane.agent,
         launch=raw.lane.launch,

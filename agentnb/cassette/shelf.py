@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from agentnb.cassette import mcp
 from agentnb.cassette.compare import described, diff, mismatch, ruled, same_request, shown
 from agentnb.cassette.frame import Frame
 from agentnb.cassette.tape import OPENERS, PROMPT
@@ -110,9 +111,11 @@ class Shelf:
         given = params.get("sessionId")
         fresh = method in ("session/new", "session/fork")
         frame.session_id = given if isinstance(given, str) and not fresh else f"cassette-{len(self.playing) + 1}"
+        frame.tools.servers = mcp.served(params)
         wanted = frame.clean(params)
         alike = [lane for lane in free if same_request(lane.exchanges[0].params, wanted)]
-        playing = Playing((alike or free)[0], frame)
+        named = [lane for lane in alike if mcp.names(lane.exchanges[0].params) == mcp.names(wanted)]
+        playing = Playing((named or alike or free)[0], frame)
         self.playing[frame.session_id] = playing
         opener = playing.lane.exchanges[0]
         playing.use(opener)
@@ -126,17 +129,23 @@ class Shelf:
         """
         if method == PROMPT:
             return self._prompt(playing, params)
-        exchange = playing.following(method)
+        today = self._today(playing, params)
+        exchange = self._spoken(playing, today) if method == mcp.MESSAGE else playing.following(method)
         if exchange is None and method in (*OPENERS, *_LENIENT):
             return _LENIENT.get(method, {})
         if exchange is None:
             raise mismatch(f"{method} was not recorded here.\n" + "\n".join(shown(params)))
-        today = self._today(playing, params)
         recorded = self.ruled(exchange.params)
         if not same_request(recorded, today):
             raise mismatch(f"{method} is not as recorded.\n{diff(shown(recorded), shown(today))}")
         playing.use(exchange)
         return exchange
+
+    def connected(self, connection: Any) -> Playing | None:
+        """The session that *connection*, of MCP, belongs to."""
+        return next(
+            (playing for playing in self.playing.values() if connection in playing.frame.tools.connections), None
+        )
 
     def written(self, path: str) -> set[str]:
         """What the recorded agent writes to *path* (as recorded), comparable."""
@@ -168,6 +177,12 @@ class Shelf:
             raise mismatch(self._not_this(playing, turn, recorded, today))
         playing.use(turn)
         return turn
+
+    def _spoken(self, playing: Playing, today: Any) -> Exchange | None:
+        """What MCP servers say to the agent comes in any order: that which is the same, else the next."""
+        left = [each for each in playing.lane.exchanges if each.method == mcp.MESSAGE and id(each) not in playing.used]
+        same = (each for each in left if same_request(self.ruled(each.params), today))
+        return next(same, left[0] if left else None)
 
     def _matches(self, lane: Lane, today: list[str]) -> bool:
         return bool(lane.turns) and self._recorded(lane.turns[0]) == today

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from agentnb.acp import wire
+from agentnb.cassette import mcp
 from agentnb.cassette.tape import OPENERS, PROMPT, Event, Exchange, Lane
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ class RawLane:
             self.cwd = _text(opener.params.get("cwd"))
         self.prompt: Exchange | None = None
         self.terminals: list[str] = []
+        self.servers = mcp.served(opener.params if opener else None)
+        self.connections: list[str] = []
         self.asked = 0
         self._last = time.monotonic()
 
@@ -49,7 +52,8 @@ class RawLane:
 
     def add(self, event: Event) -> Exchange | None:
         """Something happens; returns the exchange that it belongs to."""
-        exchange = self.prompt or (self.lane.exchanges[-1] if self.lane.exchanges else None)
+        asked = (each for each in reversed(self.lane.exchanges) if each.method != mcp.MESSAGE)
+        exchange = self.prompt or next(asked, None)
         if exchange is not None:
             self.add_to(exchange, event)
         return exchange
@@ -86,7 +90,7 @@ class WireTap:
             if isinstance(message.method, str) and message.id is not None:
                 self._request(message.method, message)
             elif isinstance(message.method, str):
-                self._lane(message.params).add(Event(kind="told", method=message.method, params=message.params))
+                self._lane(message).add(Event(kind="told", method=message.method, params=message.params))
             elif message.id is not None:
                 self._client_answers(message)
 
@@ -114,7 +118,7 @@ class WireTap:
             if method != "session/fork" and isinstance(message.params, dict):
                 lane.session_id = _text(message.params.get("sessionId"))
         else:
-            lane = self._lane(message.params)
+            lane = self._lane(message)
             lane.begin(exchange)
         self._open[_key(message.id)] = (lane, exchange)
 
@@ -144,7 +148,7 @@ class WireTap:
         if isinstance(session, str) and self._known(message.params) is None and self._is_opening():
             self._early.setdefault(session, []).append(message)
             return
-        lane = self._lane(message.params)
+        lane = self._lane(message)
         if message.id is None:
             lane.add(Event(kind="said", method=method, params=message.params))
             return
@@ -162,6 +166,8 @@ class WireTap:
         lane.add_to(exchange, Event(kind="answered", id=ask.id, result=result, error=message.error))
         if ask.method == "terminal/create" and isinstance(result, dict) and _text(result.get("terminalId")):
             lane.terminals.append(str(result["terminalId"]))
+        if ask.method == mcp.CONNECT and (connection := mcp.connected(result)):
+            lane.connections.append(connection)
 
     def _is_opening(self) -> bool:
         return any(not exchange.answered and exchange.method in OPENERS for _, exchange in self._open.values())
@@ -172,8 +178,15 @@ class WireTap:
             return None
         return next((lane for lane in reversed(self.sessions) if lane.session_id == session), None)
 
-    def _lane(self, params: Any) -> RawLane:
-        return self._known(params) or self.connection
+    def _lane(self, message: wire.Message) -> RawLane:
+        return self._known(message.params) or self._tooled(message) or self.connection
+
+    def _tooled(self, message: wire.Message) -> RawLane | None:
+        """MCP's messages name no session, but a server that one was given, or a connection to it."""
+        server, connection = mcp.addressed(message.method, message.params)
+        found = [lane for lane in self.sessions if server in lane.servers or connection in lane.connections]
+        busy = [lane for lane in found if lane.prompt is not None or not lane.lane.exchanges[0].answered]
+        return next(reversed(busy or found), None)
 
 
 def _messages(lines: wire.Lines, data: bytes) -> list[wire.Message]:

@@ -1,0 +1,101 @@
+"""MCP over ACP: tools that the client serves to the agent on the same wire (``mcp/connect``, ``mcp/message``).
+
+These messages name no session. A server's id is the client's own and a connection's is given out on ``mcp/connect``:
+both are others on every day, so that a cassette holds marks in their place. Servers that an agent reaches by itself
+(stdio, http, sse) are not on this wire at all.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from agentnb.cassette.words import CLOSE, OPEN, mark
+
+CONNECT, MESSAGE, DISCONNECT = "mcp/connect", "mcp/message", "mcp/disconnect"
+_FIELDS = ("serverId", "connectionId")
+
+
+class Tools:
+    """The MCP servers that one session was given, and the connections to them.
+
+    Attributes:
+        servers: The servers' names by their ids.
+        connections: The connections' ids, in the order in which they were made.
+    """
+
+    def __init__(self) -> None:
+        self.servers: dict[str, str] = {}
+        self.connections: list[str] = []
+
+    @property
+    def values(self) -> dict[str, str]:
+        """Today's ids by the names of their marks."""
+        named = {f"mcp server {name}": server for server, name in self.servers.items()}
+        return named | {f"mcp connection {number}": name for number, name in enumerate(self.connections, 1)}
+
+    def marked(self, value: Any) -> Any:
+        """*value* (JSON) with marks for these ids, where a field is named for them: they can be any short word."""
+        words = {held: mark(name) for name, held in self.values.items()}
+        return _marked(value, words) if words else value
+
+
+def served(params: Any) -> dict[str, str]:
+    """The names, by id, of the servers that the client serves itself to the session that it opens with *params*.
+
+    Example:
+        >>> served({"mcpServers": [{"type": "acp", "name": "kernel", "serverId": "s-1"}]})
+        {'s-1': 'kernel'}
+    """
+    return {
+        server["serverId"]: re.sub(rf"[{OPEN}{CLOSE}\s]+", " ", str(server.get("name")))
+        for server in _servers(params)
+        if server.get("type") == "acp" and isinstance(server.get("serverId"), str)
+    }
+
+
+def names(params: Any) -> list[str]:
+    """What the servers of a session are called, whatever they are."""
+    return sorted(str(server.get("name")) for server in _servers(params))
+
+
+def addressed(method: Any, params: Any) -> tuple[str | None, str | None]:
+    """Which server and which connection a message is about; each None where it is about none."""
+    if method not in (CONNECT, MESSAGE, DISCONNECT) or not isinstance(params, dict):
+        return None, None
+    server, connection = (params.get(field) for field in _FIELDS)
+    return server if isinstance(server, str) else None, connection if isinstance(connection, str) else None
+
+
+def connected(answer: Any) -> str | None:
+    """The connection that an answer to ``mcp/connect`` gives."""
+    connection = answer.get("connectionId") if isinstance(answer, dict) else None
+    return connection if isinstance(connection, str) else None
+
+
+def title(params: dict[str, Any]) -> str:
+    """What an ``mcp/message`` is about, for people.
+
+    Example:
+        >>> title({"connectionId": "1", "method": "tools/call", "params": {"name": "add"}})
+        'MCP tools/call (add)'
+    """
+    inner = params.get("params")
+    about = (inner.get("name") or inner.get("uri")) if isinstance(inner, dict) else None
+    return f"MCP {params.get('method')} ({about})" if about else f"MCP {params.get('method')}"
+
+
+def _servers(params: Any) -> list[dict[str, Any]]:
+    servers = params.get("mcpServers") if isinstance(params, dict) else None
+    return [server for server in servers if isinstance(server, dict)] if isinstance(servers, list) else []
+
+
+def _marked(value: Any, words: dict[str, str]) -> Any:
+    if isinstance(value, list):
+        return [_marked(item, words) for item in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        name: words[item] if name in _FIELDS and isinstance(item, str) and item in words else _marked(item, words)
+        for name, item in value.items()
+    }

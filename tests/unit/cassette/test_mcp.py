@@ -1,0 +1,200 @@
+"""MCP over ACP in a cassette: the tools that a client serves are called again, by today's ids, in their session."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from agentnb.cassette import file
+from tests.conftest import ROOT
+from tests.unit.cassette.conversation import lines
+from tests.unit.eliza.patient import environment
+
+AGENTNB = (sys.executable, "-m", "agentnb")
+AGENT = (sys.executable, str(ROOT / "tests/agents/uses_mcp.py"))
+
+
+class Host:
+    """A client that serves tools over ACP; attributes say what was asked of them.
+
+    Args:
+        process: The agent.
+        prefix: What its ids begin with: other ones on every day.
+        fails: Whether its tools fail.
+    """
+
+    def __init__(self, process: subprocess.Popen[str], prefix: str, *, fails: bool = False) -> None:
+        self.process = process
+        self.prefix = prefix
+        self.fails = fails
+        self.said: list[str] = []
+        self.called: list[tuple[str, str, Any]] = []
+        self.heard: list[Any] = []
+        self.pings = False
+        self._id = 0
+
+    def open(self, *names: str) -> dict[str, Any]:
+        """A session with these servers of ours, and one that the agent reaches itself."""
+        ours = [{"type": "acp", "name": name, "serverId": f"{self.prefix}{name}"} for name in names]
+        apart = {"name": "apart", "command": "/bin/x", "args": [], "env": [{"name": "API_KEY", "value": "hush-hush-1"}]}
+        self.request("initialize", protocolVersion=1)
+        return self.request("session/new", cwd="/work", mcpServers=[*ours, apart])
+
+    def prompt(self, opened: dict[str, Any], text: str) -> dict[str, Any]:
+        session = opened["result"]["sessionId"]
+        return self.request("session/prompt", sessionId=session, prompt=[{"type": "text", "text": text}])
+
+    def request(self, method: str, **params: Any) -> dict[str, Any]:
+        """Ask the agent, and serve it until it has answered."""
+        self._id += 1
+        wanted = f"host-{self._id}"
+        self._send(id=wanted, method=method, params=params)
+        while True:
+            message = json.loads(self._read())
+            if message.get("id") == wanted and "method" not in message:
+                return dict(message)
+            if "method" not in message:
+                self.heard.append(message["result"])
+            elif "id" in message:
+                self._serve(message)
+            elif message["method"] == "session/update":
+                self.said.append(message["params"]["update"]["content"]["text"])
+            else:
+                self.called.append((message["params"]["connectionId"], message["params"]["method"], None))
+
+    def _serve(self, message: dict[str, Any]) -> None:
+        params = message["params"]
+        server = params.get("serverId", "")
+        if message["method"] == "mcp/connect" and not server.startswith(self.prefix):
+            self._send(id=message["id"], error={"code": -32602, "message": f"no server {server}"})
+            return
+        connection = params.get("connectionId") or f"connection-of-{server}"
+        what = params.get("method", message["method"])
+        self.called.append((connection, what, (params.get("params") or {}).get("arguments")))
+        if what == "tools/call" and self.pings:
+            self._id += 1
+            self._send(
+                id=f"host-{self._id}", method="mcp/message", params={"connectionId": connection, "method": "ping"}
+            )
+        answers = {
+            "mcp/connect": {"connectionId": connection},
+            "initialize": {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}},
+            "tools/call": {"content": [{"type": "text", "text": f"by {server or connection}"}], "isError": self.fails},
+        }
+        self._send(id=message["id"], result=answers.get(what, {}))
+
+    def _send(self, **message: Any) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+        self.process.stdin.flush()
+
+    def _read(self) -> str:
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        assert line, "the agent has ended"
+        return line
+
+
+@contextmanager
+def host(*command: str, prefix: str, fails: bool = False) -> Iterator[Host]:
+    """A client of an agent."""
+    env = {**os.environ, **environment()}
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env, cwd=ROOT)
+    with process:
+        yield Host(process, prefix, fails=fails)
+        assert process.stdin is not None
+        process.stdin.close()
+        process.wait(30)
+
+
+@contextmanager
+def recording(path: Path) -> Iterator[Host]:
+    with host(*AGENTNB, "record", "--name", "tools", str(path), "--", *AGENT, prefix="then-") as client:
+        yield client
+
+
+@contextmanager
+def replaying(path: Path, prefix: str = "7", *, fails: bool = False) -> Iterator[Host]:
+    with host(*AGENTNB, "replay", str(path), prefix=prefix, fails=fails) as client:
+        yield client
+
+
+def test_tools_are_called_again_by_todays_ids(tmp_path: Path) -> None:
+    """In their session, in order, also while it is opened; no id of that day and no key is in the file."""
+    path = tmp_path / "a.cassette.jsonl"
+    with recording(path) as then:
+        opened = then.open("kernel", "docs")
+        for prompt in ("kernel add 2 3", "docs find axolotl", "leave"):
+            then.prompt(opened, prompt)
+    text = path.read_text(encoding="utf-8")
+    assert "then-" not in text.replace("by connection-of-then-", "")
+    assert "hush" not in text
+    assert '"serverId": "⟦mcp server kernel⟧"' in text
+    sessions = [row for row in lines(path) if row.get("method", "").startswith("mcp/")]
+    assert {row["method"] for row in sessions} == {"mcp/connect", "mcp/message", "mcp/disconnect"}
+    assert [lane.session for lane in file.read(path).lanes] == [0, 1]
+    with replaying(path) as today:
+        opened = today.open("docs", "kernel")
+        for prompt in ("kernel add 2 3", "docs find axolotl", "leave"):
+            assert today.prompt(opened, prompt)["result"]["stopReason"] == "end_turn"
+    assert today.called == [(name.replace("then-", "7"), what, given) for name, what, given in then.called]
+    assert ("connection-of-7kernel", "tools/call", {"words": ["add", "2", "3"]}) not in today.called
+    assert ("connection-of-7kernel", "tools/call", {"words": ["2", "3"]}) in today.called
+    assert ("connection-of-7docs", "notifications/initialized", None) in today.called
+    assert today.said == then.said
+
+
+def test_a_tool_that_fails_today_fails_the_turn(tmp_path: Path) -> None:
+    """What the agent did next does not follow from it."""
+    path = tmp_path / "a.cassette.jsonl"
+    with recording(path) as then:
+        then.prompt(then.open("kernel"), "kernel add 2 3")
+    with replaying(path, fails=True) as today:
+        error = today.prompt(today.open("kernel"), "kernel add 2 3")["error"]
+    assert "MCP tools/call (add): recorded was `done`, today it is `failed`." in error["message"]
+
+
+def test_a_server_that_is_not_served_today_fails_the_session(tmp_path: Path) -> None:
+    """With its name."""
+    path = tmp_path / "a.cassette.jsonl"
+    with recording(path) as then:
+        then.prompt(then.open("kernel"), "kernel add 2 3")
+    with replaying(path) as today:
+        error = today.open()["error"]
+    assert "mcp/connect (⟦mcp server kernel⟧): recorded was `done`, today it is `refused`." in error["message"]
+
+
+def test_what_a_server_asks_the_agent_is_answered_again(tmp_path: Path) -> None:
+    """On the connection that it comes by."""
+    path = tmp_path / "a.cassette.jsonl"
+    with recording(path) as then:
+        then.pings = True
+        then.prompt(then.open("kernel"), "kernel add 2 3")
+    assert then.heard == [{"heard": "ping"}]
+    with replaying(path) as today:
+        today.pings = True
+        today.prompt(today.open("kernel"), "kernel add 2 3")
+    assert today.heard == [{"heard": "ping"}]
+
+
+def test_sessions_are_told_apart_by_their_servers(tmp_path: Path) -> None:
+    """Whichever is opened first: the agent has connected before any prompt says which is which."""
+    path = tmp_path / "a.cassette.jsonl"
+    with recording(path) as then:
+        then.prompt(then.open("kernel"), "kernel add 2 3")
+    with recording(tmp_path / "b.cassette.jsonl") as then:
+        then.prompt(then.open("docs"), "docs find axolotl")
+    both = file.read(path)
+    both.lanes += [lane for lane in file.read(tmp_path / "b.cassette.jsonl").lanes if lane.session]
+    both.lanes[-1].session = 2
+    file.write(path, both)
+    with replaying(path) as today:
+        docs, kernel = today.open("docs"), today.open("kernel")
+        assert today.prompt(kernel, "kernel add 2 3")["result"]["stopReason"] == "end_turn"
+        assert today.prompt(docs, "docs find axolotl")["result"]["stopReason"] == "end_turn"
