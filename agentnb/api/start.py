@@ -102,9 +102,9 @@ def warm(
         >>> agentnb.warm("claude")  # doctest: +SKIP
     """
     spec, folder = _spec(agent, command), _folder(cwd, "cwd")
-    find_program(spec, folder, {**os.environ, **spec.env, **(env or {})}.get("PATH"))
+    find_program(SWITCH.standing_in(spec), folder, {**os.environ, **spec.env, **(env or {})}.get("PATH"))
     host = current_host()
-    host.loop.post(host.agents.begin, spec, folder, dict(env or {}))
+    host.loop.post(host.agents.begin, spec, folder, {**(env or {}), **SWITCH.apart()})
 
 
 def chat(session: Session | None = None) -> Any:

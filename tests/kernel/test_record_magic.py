@@ -23,6 +23,16 @@ def test_what_starts_in_between_is_recorded(kernel: RunningKernel) -> None:
     ]
 
 
+def test_an_agent_that_is_started_early_is_recorded_too(kernel: RunningKernel) -> None:
+    """It is the process that the session then uses, not another."""
+    kernel.run("%agents record said.cassette.jsonl")
+    kernel.run("import agentnb\nagentnb.warm()")
+    kernel.run("%agent Hello")
+    kernel.run("%agents record stop")
+    lanes = file.read(kernel.folder / "said.cassette.jsonl").lanes
+    assert [(lane.launch, lane.session) for lane in lanes] == [(1, 0), (1, 1)]
+
+
 def test_it_says_what_it_wants(kernel: RunningKernel) -> None:
     """A path to begin, a recording to end."""
     assert kernel.run("%agents record").error.startswith("UsageError: %agents record wants a path.")

@@ -14,6 +14,7 @@ from agentnb.cassette import file
 from agentnb.cassette.switch import Switch
 from agentnb.errors import CassetteBroken, UsageError
 from tests.conftest import ROOT
+from tests.notebooks.recorded import stand_in
 
 TALK = """
 import sys, agentnb
@@ -81,6 +82,29 @@ def test_a_session_needs_no_agent_to_be_replayed(tmp_path: Path) -> None:
     assert switch.standing_in(spec).command[0] == sys.executable
     launched = [switch.launching(spec, {})[0].command for _ in range(2)]
     assert [command[command.index("--launch") + 1] for command in launched] == ["1", "2"]
+
+
+WARM = """
+import sys, agentnb
+agentnb.warm("opencode", cwd=sys.argv[1])
+sessions = [agentnb.start("opencode", cwd=sys.argv[1], title=name) for name in ("one", "two")]
+print([session.prompt(f"I am {session.title}").wait(60).text for session in sessions])
+"""
+
+
+def test_an_agent_that_is_started_early_is_recorded_and_played(tmp_path: Path) -> None:
+    """Its one process is that of the sessions which come to need it; in the replay it need not be installed."""
+    env = {**stand_in(tmp_path), "AGENTNB_CASSETTE": str(tmp_path / "warm.cassette.jsonl")}
+    command = [sys.executable, "-c", WARM, str(tmp_path)]
+    first = subprocess.run(command, capture_output=True, text=True, check=False, env=env, timeout=120)
+    assert first.returncode == 0, first.stderr
+    lanes = file.read(tmp_path / "warm.cassette.jsonl").lanes
+    assert [(lane.agent, lane.launch, lane.session) for lane in lanes] == [
+        ("opencode", 1, 0), ("opencode", 1, 1), ("opencode", 1, 2),
+    ]  # fmt: skip
+    (tmp_path / "bin/opencode").unlink()
+    second = subprocess.run(command, capture_output=True, text=True, check=False, env=env, timeout=120)
+    assert second.stdout == first.stdout, second.stderr
 
 
 def test_replay_demands_a_cassette(tmp_path: Path) -> None:
