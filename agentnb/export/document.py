@@ -40,3 +40,20 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     entries: tuple[Entry, ...]
     notebook: dict[str, Any] | None = None
+
+    @property
+    def is_headed(self) -> bool:
+        """Whether it begins with its title as a heading."""
+        first = self.entries[0] if self.entries else None
+        return first is not None and first.kind == "text" and heading(first.source) == self.title
+
+
+def heading(markdown: str) -> str | None:
+    """The heading of the first order that *markdown* begins with, if any.
+
+    Example:
+        >>> heading("# A report\\n\\nOf what was measured.")
+        'A report'
+    """
+    first = markdown.lstrip().split("\n", 1)[0]
+    return first[2:].strip() or None if first.startswith("# ") else None

@@ -31,7 +31,7 @@ def exported(document: Document, form: str) -> str:
 
 def as_markdown(document: Document) -> str:
     """One Markdown file: prose and answers as they are, everything else in blocks of code."""
-    blocks = [f"# {harmless_line(document.title)}"]
+    blocks = [] if document.is_headed else [f"# {harmless_line(document.title)}"]
     for entry in document.entries:
         about = " · ".join(word for word in (_HEADS.get(entry.kind), entry.agent, entry.tab) if word)
         if about:

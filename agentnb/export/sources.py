@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentnb.errors import UnknownSession, UsageError
-from agentnb.export.document import Document, Entry
+from agentnb.export.document import Document, Entry, heading
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,7 +66,8 @@ def of_notebook(path: Path) -> Document:
         entries = tuple(entry for cell in cells for entry in _of_cell(cell))
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise UsageError(f"{path} is no notebook: {error}.", hint="It must be a file of nbformat 4.") from error
-    return Document(title=path.stem, entries=entries, notebook=notebook)
+    headed = heading(entries[0].source) if entries and entries[0].kind == "text" else None
+    return Document(title=headed or path.stem, entries=entries, notebook=notebook)
 
 
 def _of_cell(cell: dict[str, Any]) -> Iterator[Entry]:

@@ -167,6 +167,15 @@ def test_the_pages_policy_allows_nothing_but_its_style() -> None:
     assert "<link" not in html
 
 
+def test_a_notebooks_own_heading_is_its_title() -> None:
+    """Which stands there once."""
+    document = find(str(NOTEBOOK))
+    assert document.title == "Your first ten minutes with agentnb"
+    assert page(document).count("<h1>") == 1
+    assert exported(document, "md").count("# Your first ten minutes") == 1
+    assert page(find(str(CASSETTE))).count("<h1>opencode</h1>") == 1
+
+
 def test_what_cannot_be_exported_says_why(tmp_path: Path) -> None:
     """No such thing, something else, something broken."""
     with pytest.raises(UnknownSession, match="no file and no session"):
@@ -188,7 +197,8 @@ def test_what_cannot_be_exported_says_why(tmp_path: Path) -> None:
 TALK = """
 import sys, agentnb
 session = agentnb.start(cwd=sys.argv[1], permissions="allow", title="Kept")
-session.prompt("/write kept.txt Words.").wait(60)
+for prompt in ("/write kept.txt Words.", *sys.argv[2:]):
+    session.prompt(prompt).wait(60)
 print(session.tab_id)
 session.close()
 """
@@ -206,6 +216,27 @@ def test_a_session_that_was_kept(tmp_path: Path) -> None:
     assert "/write kept.txt Words." in done.stdout
     assert "I wrote `kept.txt`" in done.stdout
     assert str(tmp_path) not in done.stdout
+
+
+def test_a_session_of_a_hostile_agent_can_do_nothing(tmp_path: Path) -> None:
+    """In any form: what it said is text."""
+    env = {**os.environ, "AGENTNB_LOG": str(tmp_path / "log.db")}
+    said = "\n\n".join(line for line in HOSTILE if "\x00" not in line)
+    command = [sys.executable, "-c", TALK, str(tmp_path), f"/say {said}"]
+    tab = subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT, env=env).stdout.strip()
+    forms = {}
+    for form in FORMS:
+        command = [sys.executable, "-m", "agentnb", "export", tab, "--to", form]
+        done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT, env=env)
+        forms[form] = done.stdout
+    assert inspect(forms["html"]) == []
+    answer = json.loads(forms["jsonl"].splitlines()[-1])["source"]
+    assert "alert(1)" in answer
+    assert answer in forms["md"]
+    assert inspect(markdown(answer)) == []
+    for tag in ("<script", "<img", "<svg", "<iframe", "<form", "<meta", "<base", "<style", "<a "):
+        assert tag not in answer.replace("```html\n</code></pre><script>", "")
+    assert answer in nbformat.reads(forms["ipynb"], as_version=4).cells[-1].outputs[0].data["text/markdown"]
 
 
 def test_on_the_command_line(tmp_path: Path) -> None:
