@@ -49,10 +49,10 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def heading(markdown: str) -> str | None:
-    """The heading of the first order that *markdown* begins with, if any.
+    r"""The heading of the first order that *markdown* begins with, if any.
 
     Example:
-        >>> heading("# A report\\n\\nOf what was measured.")
+        >>> heading("# A report\n\nOf what was measured.")
         'A report'
     """
     first = markdown.lstrip().split("\n", 1)[0]
