@@ -66,6 +66,50 @@ def test_the_run_fails(tmp_path: Path, prompt: str) -> None:
     assert not (tmp_path / "reached").exists()
 
 
+PYTEST = ("pytest", "-q", "-p", "no:cacheprovider", "-p", "no:asyncio")
+
+
+@pytest.mark.parametrize(
+    ("runner", "prompt", "error"),
+    [
+        (("papermill", "--no-progress-bar", "fails.ipynb", "out.ipynb"), "/fail", "TurnFailed"),
+        (("jupyter", "execute", "fails.ipynb"), "/stop refusal", "TurnRefused"),
+        ((*PYTEST, "--nbmake", "fails.ipynb"), "--timeout 1 /hang", "TurnTimeout"),
+        (("IPython", "fails.ipy"), "/stop refusal", "TurnRefused"),
+    ],
+    ids=["papermill", "nbclient", "nbmake", "ipython"],
+)
+def test_every_runner_ends_with_the_error(tmp_path: Path, runner: tuple[str, ...], prompt: str, error: str) -> None:
+    """Exit code 1, the error's class in what is printed, and nothing behind it is run."""
+    cells = ("%load_ext agentnb", f"%agent {prompt}", "open('reached', 'w')")
+    notebook(tmp_path / "fails.ipynb", *cells)
+    (tmp_path / "fails.ipy").write_text("\n".join(cells), encoding="utf-8")
+    done = run(*runner, cwd=tmp_path)
+    assert done.returncode == 1
+    assert error in done.stdout + done.stderr
+    assert not (tmp_path / "reached").exists()
+
+
+@pytest.mark.parametrize("option", ["--nbval", "--nbval-lax"])
+def test_nbval_fails_the_cells_that_fail(tmp_path: Path, option: str) -> None:
+    """It runs those behind them, too; one that may fail is marked."""
+    prompts = ("/fail", "/stop refusal", "--timeout 1 /hang")
+    path = notebook(tmp_path / "fails.ipynb", "%load_ext agentnb", *(f"%agent {prompt}" for prompt in prompts), "1")
+    done = run(*PYTEST, option, path.name, cwd=tmp_path)
+    assert done.returncode == 1
+    assert "3 failed, 2 passed" in done.stdout
+    assert all(error in done.stdout for error in ("TurnFailed", "TurnRefused", "TurnTimeout"))
+
+
+def test_a_script_raises_what_went_wrong(tmp_path: Path) -> None:
+    """Where it asks to."""
+    said = "import agentnb; agentnb.start().prompt('/stop refusal').wait(60).raise_for_error()"
+    (tmp_path / "script.py").write_text(said, encoding="utf-8")
+    done = run("script", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "agentnb.errors.TurnRefused" in done.stderr
+
+
 def test_a_long_turn_is_told_to_the_terminal(tmp_path: Path) -> None:
     """And is not in the notebook."""
     path = notebook(tmp_path / "long.ipynb", "%load_ext agentnb", "%agent --permissions allow /run sleep 2")
