@@ -24,6 +24,7 @@ from agentnb.cassette.words import (
     filled,
     mark,
 )
+from agentnb.folders import home as user_home
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -54,7 +55,7 @@ class Frame:
         self.session_id = session_id
         self.terminals: list[str] = []
         self._secrets = secrets or Secrets()
-        self._home = home if home is not None else str(Path.home())
+        self._home = home if home is not None else str(user_home())
         self._known: tuple[Any, ...] = ()
         self._pattern: re.Pattern[str] | None = None
         self._whole: dict[str, str] = {}
