@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from agentnb.errors import AgentnbError, UnknownAgent, UsageError
+from agentnb.folders import config_folder
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -154,19 +155,19 @@ def installed(spec: AgentSpec, path: str | None = None) -> str | None:
 
 
 def additions(project: Path | None = None) -> tuple[dict[str, AgentSpec], list[str]]:
-    """The agents that the user and the project add, and what is wrong with their files.
+    """The agents that the user and the project add, and what is wrong with their files and with packages' entry points.
 
-    The user's files, ``agentnb/agents/*.toml`` in Jupyter's configuration folder (``$JUPYTER_CONFIG_DIR``, else
-    ``~/.jupyter``), may replace an agent that is known. The project's, ``.agentnb/agents/*.toml``, may only add: a
-    repository that you open does not choose what your ``claude`` starts.
+    The user's files, ``agents/*.toml`` in agentnb's settings folder (:func:`agentnb.folders.config_folder`), may
+    replace an agent that is known. The project's, ``.agentnb/agents/*.toml``, may only add: a repository that you open
+    does not choose what your ``claude`` starts.
 
     Args:
         project: The project's folder; by default the current one.
     """
-    config = Path(os.environ.get("JUPYTER_CONFIG_DIR") or Path.home() / ".jupyter")
-    added, wrong = _folder(config / "agentnb/agents", "user")
-    taken = {**_shipped(), **added}
-    project_added, project_wrong = _folder((project or Path.cwd()) / ".agentnb/agents", "project")
+    shipped, packages_wrong = _shipped()
+    added, wrong = _folder(config_folder() / "agents", "user")
+    taken = {**shipped, **added}
+    project_added, project_wrong = _folder((project or Path()) / ".agentnb/agents", "project")
     for name, spec in project_added.items():
         if name in taken:
             project_wrong.append(
@@ -174,24 +175,32 @@ def additions(project: Path | None = None) -> tuple[dict[str, AgentSpec], list[s
             )
         else:
             added[name] = spec
-    return added, [*wrong, *project_wrong]
+    return added, [*packages_wrong, *wrong, *project_wrong]
 
 
 def _specs() -> dict[str, AgentSpec]:
-    return {**_shipped(), **additions()[0]}
+    return {**_shipped()[0], **additions()[0]}
 
 
 @functools.cache
-def _shipped() -> dict[str, AgentSpec]:
+def _shipped() -> tuple[dict[str, AgentSpec], list[str]]:
+    """What is built in and what packages add, and what is wrong with the latter."""
     files = (file for file in resources.files("agentnb.agent").joinpath("catalog").iterdir() if _is_toml(file.name))
     specs = [_from(read(file.read_text("utf-8")), "built in") for file in files]
-    return {spec.name: spec for spec in (*specs, *(_from(spec, "package") for spec in _added()))}
+    added, wrong = _from_packages()
+    return {spec.name: spec for spec in (*specs, *added)}, wrong
 
 
 def _folder(folder: Path, origin: str) -> tuple[dict[str, AgentSpec], list[str]]:
     found: dict[str, AgentSpec] = {}
     wrong: list[str] = []
-    for file in sorted(folder.glob("*.toml")):
+    try:
+        files = sorted(name for name in os.listdir(folder) if _is_toml(name))  # noqa: PTH208 - `glob` hides what is wrong
+    except (FileNotFoundError, NotADirectoryError):
+        return found, wrong
+    except OSError as error:
+        return found, [f"{folder}: {error.strerror}"]
+    for file in map(folder.joinpath, files):
         try:
             spec = _from(read(file.read_text("utf-8")), origin)
         except (AgentnbError, OSError, UnicodeError) as error:
@@ -228,12 +237,17 @@ def read(text: str) -> AgentSpec:
     return msgspec.structs.replace(spec, command=command)
 
 
-def _added() -> list[AgentSpec]:
-    specs = []
+def _from_packages() -> tuple[list[AgentSpec], list[str]]:
+    specs, wrong = [], []
     for point in metadata.entry_points(group=GROUP):
-        loaded = point.load()
-        spec = loaded if isinstance(loaded, AgentSpec) else loaded()
-        if not isinstance(spec, AgentSpec):
-            raise UsageError(f"The entry point {point.name!r} in {GROUP!r} is not an AgentSpec.")
-        specs.append(spec)
-    return specs
+        try:
+            loaded = point.load()
+            spec = loaded if isinstance(loaded, AgentSpec) else loaded()
+        except Exception as error:  # noqa: BLE001 - another package's code; the other agents count all the same
+            wrong.append(f"The entry point {point.name!r} in {GROUP!r} fails: {type(error).__name__}: {error}")
+            continue
+        if isinstance(spec, AgentSpec):
+            specs.append(_from(spec, "package"))
+        else:
+            wrong.append(f"The entry point {point.name!r} in {GROUP!r} is not an AgentSpec.")
+    return specs, wrong

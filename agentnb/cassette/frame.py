@@ -26,6 +26,7 @@ from agentnb.cassette.words import (
     filled,
     mark,
 )
+from agentnb.folders import home as user_home
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -57,7 +58,7 @@ class Frame:
         self.terminals: list[str] = []
         self.tools = Tools()
         self._secrets = secrets or Secrets()
-        self._home = home if home is not None else str(Path.home())
+        self._home = home if home is not None else str(user_home())
         self._known: tuple[Any, ...] = ()
         self._pattern: re.Pattern[str] | None = None
         self._whole: dict[str, str] = {}

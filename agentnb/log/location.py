@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from agentnb.folders import data_folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,7 +21,7 @@ def log_location(environ: Mapping[str, str] = os.environ) -> Path | None:
 
     Args:
         environ: The environment. ``AGENTNB_LOG`` is ``off``, a file or a folder; where it is not set the file is
-            ``agentnb/sessions.db`` in Jupyter's data folder.
+            ``sessions.db`` in agentnb's data folder (:func:`agentnb.folders.data_folder`).
 
     Returns:
         The file, which need not exist; None where the log is off.
@@ -35,7 +36,7 @@ def log_location(environ: Mapping[str, str] = os.environ) -> Path | None:
     if said.lower() in OFF:
         return None
     if not said:
-        return _jupyter_data(environ) / "agentnb" / NAME
+        return data_folder(environ) / NAME
     path = Path(said).expanduser()
     return path / NAME if path.is_dir() or said.endswith(os.sep) else path
 
@@ -48,15 +49,3 @@ def log_place(environ: Mapping[str, str] = os.environ) -> str:
         'work/fit.ipynb'
     """
     return environ.get("JPY_SESSION_NAME", "")
-
-
-def _jupyter_data(environ: Mapping[str, str]) -> Path:
-    """The rule of ``jupyter --data-dir``; Jupyter itself need not be there."""
-    home = Path(environ.get("HOME") or Path.home())
-    if said := environ.get("JUPYTER_DATA_DIR"):
-        return Path(said).expanduser()
-    if sys.platform == "darwin":
-        return home / "Library" / "Jupyter"
-    if sys.platform == "win32":
-        return Path(environ.get("APPDATA") or home / "AppData" / "Roaming") / "jupyter"
-    return Path(environ.get("XDG_DATA_HOME") or home / ".local" / "share") / "jupyter"

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from agentnb.errors import PolicyError
+from agentnb.folders import home
 from agentnb.policy.rules import TOOLS, InForce, Rule
 from agentnb.policy.severity import SEVERITIES
 
@@ -207,6 +208,4 @@ def _home(pattern: str) -> str:
     """``~/`` is the user's folder, whoever's kernel it is."""
     if not pattern.startswith("~/"):
         return pattern
-    from pathlib import Path
-
-    return f"{Path.home()}{pattern[1:]}"
+    return f"{home()}{pattern[1:]}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -56,22 +58,41 @@ def test_a_broken_file_is_told_and_the_others_count(places: tuple[Path, Path]) -
     assert ["broken.toml: This is not an agent's description" in wrong[0], "wants a name" in wrong[1]] == [True, True]
 
 
-def test_a_package_adds_agents_by_entry_point(tmp_path: Path) -> None:
-    """A real installed package, seen by a new interpreter."""
-    import subprocess
-    import sys
+def test_a_folder_that_cannot_be_read_is_told(places: tuple[Path, Path]) -> None:
+    """Listing agents never fails because of it; a link that leads to itself is one that not even root can read."""
+    user, _ = places
+    user.rmdir()
+    user.symlink_to(user)
+    assert "eliza" in [spec.name for spec in known()]
+    assert [line.startswith(str(user)) for line in additions()[1]] == [True]
 
+
+def test_a_package_adds_agents_by_entry_point(tmp_path: Path) -> None:
+    """A real installed package, seen by a new interpreter; one that is broken costs nobody else anything."""
     site = tmp_path / "site"
-    info = site / "extra_agent-1.dist-info"
-    info.mkdir(parents=True)
-    (site / "extra_agent.py").write_text(
-        'from agentnb.agent import AgentSpec\nspec = AgentSpec(name="extra", title="Extra", command=("extra",))\n',
-        encoding="utf-8",
-    )
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: extra-agent\nVersion: 1\n", encoding="utf-8")
-    (info / "entry_points.txt").write_text("[agentnb.agents]\nextra = extra_agent:spec\n", encoding="utf-8")
+    install(site, "extra", "spec = AgentSpec(name='extra', title='Extra', command=('extra',))")
+    install(site, "broken", "spec = 1 / 0")
+    install(site, "wrong", "spec = str")
     script = (
-        f"import sys; sys.path.insert(0, {str(site)!r})\nfrom agentnb.agent import find\nprint(find('extra').origin)"
+        f"import sys; sys.path.insert(0, {str(site)!r})\n"
+        "from agentnb.agent.catalog import additions, find\n"
+        "print(find('extra').origin, *sorted(additions()[1]), sep='\\n')"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
-    assert (done.stdout, done.stderr) == ("package\n", "")
+    assert (done.stdout.splitlines(), done.stderr) == (
+        [
+            "package",
+            "The entry point 'broken' in 'agentnb.agents' fails: ZeroDivisionError: division by zero",
+            "The entry point 'wrong' in 'agentnb.agents' is not an AgentSpec.",
+        ],
+        "",
+    )
+
+
+def install(site: Path, name: str, code: str) -> None:
+    """A package that adds an agent, as pip leaves it."""
+    info = site / f"{name}_agent-1.dist-info"
+    info.mkdir(parents=True)
+    (site / f"{name}_agent.py").write_text(f"from agentnb.agent import AgentSpec\n{code}\n", encoding="utf-8")
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}-agent\nVersion: 1\n", encoding="utf-8")
+    (info / "entry_points.txt").write_text(f"[agentnb.agents]\n{name} = {name}_agent:spec\n", encoding="utf-8")

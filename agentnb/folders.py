@@ -1,0 +1,68 @@
+"""The user's folders: where settings and what agentnb keeps lie, beside Jupyter's own.
+
+The rules are those of ``jupyter --paths``; Jupyter itself need not be there. Nothing is made here.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+NAME = "agentnb"
+
+
+def home(environ: Mapping[str, str] = os.environ) -> Path:
+    """The user's home folder; the root folder where neither the environment nor the system knows one.
+
+    Containers that run under a user id of their own have none: nothing is found there then, and nothing written.
+
+    Example:
+        >>> home({"HOME": "/home/ada"}).as_posix()
+        '/home/ada'
+    """
+    if sys.platform != "win32" and (said := environ.get("HOME")):
+        return Path(said)
+    try:
+        return Path.home()
+    except RuntimeError:
+        return Path(os.sep)
+
+
+def config_folder(environ: Mapping[str, str] = os.environ) -> Path:
+    """Where the user's settings are: ``AGENTNB_CONFIG_DIR``, else ``agentnb`` in Jupyter's configuration folder.
+
+    Example:
+        >>> config_folder({"JUPYTER_CONFIG_DIR": "/home/ada/.jupyter"}).as_posix()
+        '/home/ada/.jupyter/agentnb'
+    """
+    if own := environ.get("AGENTNB_CONFIG_DIR"):
+        return Path(own).expanduser()
+    said = environ.get("JUPYTER_CONFIG_DIR")
+    return (Path(said).expanduser() if said else home(environ) / ".jupyter") / NAME
+
+
+def data_folder(environ: Mapping[str, str] = os.environ) -> Path:
+    """Where things are kept: ``AGENTNB_DATA_DIR``, else ``agentnb`` in Jupyter's data folder.
+
+    Example:
+        >>> data_folder({"JUPYTER_DATA_DIR": "/data"}).as_posix()
+        '/data/agentnb'
+    """
+    if own := environ.get("AGENTNB_DATA_DIR"):
+        return Path(own).expanduser()
+    return _jupyter_data(environ) / NAME
+
+
+def _jupyter_data(environ: Mapping[str, str]) -> Path:
+    if said := environ.get("JUPYTER_DATA_DIR"):
+        return Path(said).expanduser()
+    if sys.platform == "darwin":
+        return home(environ) / "Library" / "Jupyter"
+    if sys.platform == "win32":
+        return Path(environ.get("APPDATA") or home(environ) / "AppData" / "Roaming") / "jupyter"
+    return Path(environ.get("XDG_DATA_HOME") or home(environ) / ".local" / "share") / "jupyter"

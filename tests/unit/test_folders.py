@@ -1,0 +1,49 @@
+"""The user's folders, where there is a home and where there is none."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from agentnb.folders import config_folder, data_folder
+
+# What is installed with the package is read first: a stranger may not be allowed to see the checkout.
+STRANGER = """
+import os
+from agentnb.agent.catalog import find
+from agentnb.folders import config_folder, home
+find("eliza")
+os.setuid(54321)
+del os.environ["HOME"]
+print(home(), config_folder(), find("eliza").title)
+"""
+
+
+@pytest.mark.parametrize(
+    ("environ", "config", "data"),
+    [
+        ({"HOME": "/h"}, "/h/.jupyter/agentnb", "/h/.local/share/jupyter/agentnb"),
+        ({"HOME": "/h", "XDG_DATA_HOME": "/x"}, "/h/.jupyter/agentnb", "/x/jupyter/agentnb"),
+        ({"HOME": "/h", "JUPYTER_CONFIG_DIR": "/c", "JUPYTER_DATA_DIR": "/d"}, "/c/agentnb", "/d/agentnb"),
+        ({"HOME": "/h", "AGENTNB_CONFIG_DIR": "/c", "AGENTNB_DATA_DIR": "/d"}, "/c", "/d"),
+    ],
+)
+@pytest.mark.skipif(sys.platform != "linux", reason="the folders of a Linux home")
+def test_they_are_beside_jupyters_own(environ: dict[str, str], config: str, data: str) -> None:
+    """By Jupyter's own rules, or where our variables say."""
+    assert (str(config_folder(environ)), str(data_folder(environ))) == (config, data)
+
+
+@pytest.mark.skipif(
+    not hasattr(os, "getuid") or os.getuid() != 0, reason="only root can become a user whom the system does not know"
+)
+def test_a_user_without_a_home_has_the_built_in_agents() -> None:
+    """A container's user id that no password file has, and no HOME: nothing is found, nothing fails."""
+    environ = {name: value for name, value in os.environ.items() if not name.startswith(("JUPYTER", "AGENTNB"))}
+    done = subprocess.run(
+        [sys.executable, "-c", STRANGER], env=environ, cwd="/", capture_output=True, text=True, check=False
+    )
+    assert (done.stdout, done.stderr) == ("/ /.jupyter/agentnb ELIZA\n", "")
