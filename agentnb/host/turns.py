@@ -158,7 +158,8 @@ class Turns:
         """End turn *turn_id* where it runs, or take it out of the queue where it waits."""
         chat = self._conversation.chat.state
         if chat.active_turn is not None and chat.active_turn.id == turn_id:
-            cancelled = ChatTurnCancelled(turn_id=turn_id, stop_reason=CANCELLED, time=now_ms())
+            now = now_ms()
+            cancelled = ChatTurnCancelled(turn_id=turn_id, stop_reason=CANCELLED, ended_at=now, time=now)
             self._conversation.dispatch(cancelled, origin)
             self._stop_agent()
             self.pump()
@@ -173,7 +174,9 @@ class Turns:
         """End turn *turn_id* with *error*, where it still runs."""
         if self._is_active(turn_id):
             info = ErrorInfo(error_type=type(error).__name__, message=str(error))
-            self._conversation.dispatch(ChatError(turn_id=turn_id, error=info, stop_reason="error", time=now_ms()))
+            now = now_ms()
+            failed = ChatError(turn_id=turn_id, error=info, stop_reason="error", ended_at=now, time=now)
+            self._conversation.dispatch(failed)
             self._conversation.cancel_questions()
         self.pump()
 
@@ -181,7 +184,10 @@ class Turns:
         self, turn_id: str, message: Message, *, queued_id: str | None = None, origin: ActionOrigin | None = None
     ) -> None:
         self._conversation.permissions.forget_grants()
-        started = ChatTurnStarted(turn_id=turn_id, message=message, queued_message_id=queued_id, time=now_ms())
+        now = now_ms()
+        started = ChatTurnStarted(
+            turn_id=turn_id, message=message, queued_message_id=queued_id, started_at=now, time=now
+        )
         self._conversation.dispatch(started, origin)
         if self._conversation.session.state.summary.status & SessionStatus.IS_READ:
             self._conversation.dispatch(SessionIsReadChanged(is_read=False, time=now_ms()))
@@ -247,7 +253,8 @@ class Turns:
         self._count(turn_id, usage)
         if self._is_active(turn_id):
             ended = ChatTurnCancelled if stop_reason == CANCELLED else ChatTurnComplete
-            self._conversation.dispatch(ended(turn_id=turn_id, stop_reason=stop_reason, time=now_ms()))
+            now = now_ms()
+            self._conversation.dispatch(ended(turn_id=turn_id, stop_reason=stop_reason, ended_at=now, time=now))
         self.pump()
 
     def _steered(

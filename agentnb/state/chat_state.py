@@ -9,7 +9,7 @@ import msgspec
 from agentnb.state.chat_input_state import ChatInputRequest
 from agentnb.state.chat_message_state import Message, PendingMessage
 from agentnb.state.chat_part_state import ResponsePart, part_id
-from agentnb.state.wire import AgentSelection, ErrorInfo, JsonObject, ModelSelection, Wire
+from agentnb.state.wire import AgentSelection, ErrorInfo, JsonObject, ModelSelection, Time, Wire
 
 TurnState: TypeAlias = Literal["complete", "cancelled", "error"]
 """How a turn ended (AHP ``TurnState``)."""
@@ -33,12 +33,14 @@ class ActiveTurn(Wire, frozen=True, kw_only=True):
         message: What started it.
         response_parts: The answer so far, in the order it came.
         usage: Tokens so far.
+        started_at: Ours: when it began, in milliseconds since 1970.
     """
 
     id: str
     message: Message
     response_parts: tuple[ResponsePart, ...]
     usage: UsageInfo | None = None
+    started_at: Time | None = None
 
 
 class Turn(Wire, frozen=True, kw_only=True):
@@ -52,6 +54,8 @@ class Turn(Wire, frozen=True, kw_only=True):
         state: How it ended.
         error: What went wrong, when ``state`` is ``"error"``.
         stop_reason: Ours: ACP ``StopReason`` as sent (``"end_turn"``, ``"max_tokens"`` …).
+        started_at: Ours: when it began, in milliseconds since 1970.
+        ended_at: Ours: when it ended, by the same clock; ``None`` where nobody saw it end.
     """
 
     id: str
@@ -61,6 +65,8 @@ class Turn(Wire, frozen=True, kw_only=True):
     state: TurnState
     error: ErrorInfo | None = None
     stop_reason: str | None = None
+    started_at: Time | None = None
+    ended_at: Time | None = None
 
 
 class TerminalView(Wire, frozen=True, kw_only=True):

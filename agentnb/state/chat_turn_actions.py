@@ -6,7 +6,7 @@ from agentnb.state.action import KnownAction
 from agentnb.state.chat_message_state import Message
 from agentnb.state.chat_part_state import PlanEntry, ResponsePart
 from agentnb.state.chat_state import UsageInfo
-from agentnb.state.wire import ErrorInfo
+from agentnb.state.wire import ErrorInfo, Time
 
 
 class ChatTurnStarted(KnownAction, frozen=True, kw_only=True, tag="chat/turnStarted"):
@@ -16,11 +16,13 @@ class ChatTurnStarted(KnownAction, frozen=True, kw_only=True, tag="chat/turnStar
         turn_id: UUID v4 made by whoever prompts.
         message: The prompt.
         queued_message_id: The waiting message that it was, which is taken out of its queue.
+        started_at: Ours: when, in milliseconds since 1970.
     """
 
     turn_id: str
     message: Message
     queued_message_id: str | None = None
+    started_at: Time | None = None
 
 
 class ChatDelta(KnownAction, frozen=True, kw_only=True, tag="chat/delta"):
@@ -52,10 +54,12 @@ class ChatTurnComplete(KnownAction, frozen=True, kw_only=True, tag="chat/turnCom
     Args:
         turn_id: The running turn.
         stop_reason: Ours: ACP ``StopReason`` as sent.
+        ended_at: Ours: when, in milliseconds since 1970.
     """
 
     turn_id: str
     stop_reason: str | None = None
+    ended_at: Time | None = None
 
 
 class ChatTurnCancelled(KnownAction, frozen=True, kw_only=True, tag="chat/turnCancelled"):
@@ -64,10 +68,12 @@ class ChatTurnCancelled(KnownAction, frozen=True, kw_only=True, tag="chat/turnCa
     Args:
         turn_id: The running turn.
         stop_reason: Ours: ACP ``StopReason`` as sent.
+        ended_at: Ours: when, in milliseconds since 1970.
     """
 
     turn_id: str
     stop_reason: str | None = None
+    ended_at: Time | None = None
 
 
 class ChatError(KnownAction, frozen=True, kw_only=True, tag="chat/error"):
@@ -77,11 +83,13 @@ class ChatError(KnownAction, frozen=True, kw_only=True, tag="chat/error"):
         turn_id: The running turn.
         error: What went wrong.
         stop_reason: Ours: ACP ``StopReason`` as sent.
+        ended_at: Ours: when, in milliseconds since 1970.
     """
 
     turn_id: str
     error: ErrorInfo
     stop_reason: str | None = None
+    ended_at: Time | None = None
 
 
 class ChatUsage(KnownAction, frozen=True, kw_only=True, tag="chat/usage"):

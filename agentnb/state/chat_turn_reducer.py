@@ -25,7 +25,7 @@ def turn_started(state: ChatState, action: ChatTurnStarted) -> ChatState:
     """A turn begins. One that has begun before is left alone."""
     if _knows_turn(state, action.turn_id):
         return state
-    turn = ActiveTurn(id=action.turn_id, message=action.message, response_parts=())
+    turn = ActiveTurn(id=action.turn_id, message=action.message, response_parts=(), started_at=action.started_at)
     state = _without_pending(replace(state, active_turn=turn), action.queued_message_id)
     status = with_flag(derived_status(state), SessionStatus.IS_READ, on=False)
     return replace(state, status=status, modified_at=modified_at(state, action))
@@ -74,6 +74,8 @@ def _end(state: ChatState, action: ChatTurnComplete | ChatTurnCancelled | ChatEr
         state=how,
         error=action.error if isinstance(action, ChatError) else None,
         stop_reason=action.stop_reason,
+        started_at=active.started_at,
+        ended_at=action.ended_at,
     )
     state = replace(
         state,

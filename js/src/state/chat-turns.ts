@@ -4,6 +4,7 @@ import { derivedStatus, modifiedAt, unread, withActivity, withDerivedStatus } fr
 import { cancelled } from "./chat-tools.ts";
 import { SessionStatus } from "./tables.gen.ts";
 import type {
+  ActiveTurn,
   ChatError,
   ChatState,
   ChatTruncated,
@@ -17,9 +18,10 @@ import type {
 
 /** A turn begins. One that has begun before is left alone. */
 export function turnStarted(state: ChatState, action: ChatTurnStarted): ChatState {
-  const { turnId, message, queuedMessageId } = action;
+  const { turnId, message, queuedMessageId, startedAt } = action;
   if (state.activeTurn?.id === turnId || state.turns.some((turn) => turn.id === turnId)) return state;
-  const started = { ...state, activeTurn: { id: turnId, message, responseParts: [] } };
+  const turn: ActiveTurn = defined({ id: turnId, message, responseParts: [], startedAt });
+  const started = { ...state, activeTurn: turn };
   const next = queuedMessageId === undefined ? started : withoutPending(started, queuedMessageId);
   return changed(next, { status: unread(derivedStatus(next)), modifiedAt: modifiedAt(state, action) });
 }
@@ -42,6 +44,7 @@ export function ends(how: Turn["state"]) {
       state: how,
       error: action.type === "chat/error" ? action.error : undefined,
       stopReason: action.stopReason,
+      endedAt: action.endedAt,
     });
     const next = defined<ChatState>({
       ...state,

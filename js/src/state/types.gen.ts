@@ -19,6 +19,7 @@ export interface ActiveTurn {
   readonly message: Message;
   readonly responseParts: readonly ResponsePart[];
   readonly usage?: UsageInfo;
+  readonly startedAt?: number;
 }
 
 /** Ours: a slash command (ACP `AvailableCommand`). */
@@ -214,6 +215,7 @@ export interface ChatError {
   readonly turnId: string;
   readonly error: ErrorInfo;
   readonly stopReason?: string;
+  readonly endedAt?: number;
 }
 
 export type ChatInputAnswer = ChatInputDraft | ChatInputSubmitted | ChatInputSkipped;
@@ -604,6 +606,7 @@ export interface ChatTurnCancelled {
   readonly _meta?: JsonObject;
   readonly turnId: string;
   readonly stopReason?: string;
+  readonly endedAt?: number;
 }
 
 /** The turn is over (AHP `chat/turnComplete`). */
@@ -613,6 +616,7 @@ export interface ChatTurnComplete {
   readonly _meta?: JsonObject;
   readonly turnId: string;
   readonly stopReason?: string;
+  readonly endedAt?: number;
 }
 
 /** A turn begins (AHP `chat/turnStarted`). Starting the same turn again changes nothing. */
@@ -623,6 +627,7 @@ export interface ChatTurnStarted {
   readonly turnId: string;
   readonly message: Message;
   readonly queuedMessageId?: string;
+  readonly startedAt?: number;
 }
 
 /** Tokens that the turn has used so far (AHP `chat/usage`). */
@@ -1618,6 +1623,8 @@ export interface Turn {
   readonly state: "cancelled" | "complete" | "error";
   readonly error?: ErrorInfo;
   readonly stopReason?: string;
+  readonly startedAt?: number;
+  readonly endedAt?: number;
 }
 
 /** Tokens that a turn has used (AHP `UsageInfo`). */

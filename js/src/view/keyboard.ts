@@ -1,26 +1,44 @@
 /**
- * Keeps JupyterLab's shortcuts away from what is typed in a view.
+ * Keeps the keys of a view from the notebook around it, and lets the application have its own.
  *
- * JupyterLab reads keys at the document in the capture phase, before any listener of ours inside it, and passes
- * over elements marked `data-lm-suppress-shortcuts`. A listener at the window comes first: it marks the view's
- * element for keys that are text or editing, and leaves the rest (save, command palette) to JupyterLab.
+ * JupyterLab and Notebook 7 look for a shortcut at the document, and pass over elements marked
+ * `data-lm-suppress-shortcuts`: the whole view is marked, always. What bubbles out of it would still bring the focus
+ * back to the active cell, so nothing does. What the application answers to everywhere (save, palette, sidebars) is
+ * said once more at the body, where no command of the notebook is meant. A listener at the window comes before all.
  */
 
 const MARK = "data-lm-suppress-shortcuts";
-const EDITING = new Set(["a", "c", "v", "x", "y", "z", "enter", "backspace", "delete"]);
+const EDITING = /^(?:[acfvxyz]|enter|backspace|delete|tab|arrow.*|home|end|page.*|control|meta|shift)$/i;
+const EDITING_SHIFTED = /^(?:[vz]|enter|backspace|delete|tab|arrow.*|home|end|page.*|control|meta|shift)$/i;
+const KINDS = ["keydown", "keypress", "keyup"];
 
 export function keepShortcutsAway(host: HTMLElement): () => void {
+  host.setAttribute(MARK, "true");
+  const stop = (event: Event) => event.stopPropagation();
   const onKey = (event: KeyboardEvent) => {
-    const target = event.composedPath()[0];
-    if (!(target instanceof Element) || !event.composedPath().includes(host)) return;
-    if (target.matches("textarea, input") && isTyping(event)) host.setAttribute(MARK, "true");
-    else host.removeAttribute(MARK);
+    if (!event.composedPath().includes(host)) return;
+    host.setAttribute(MARK, "true");
+    if (isCommand(event) && passOn(event)) {
+      event.preventDefault();
+      event.stopImmediatePropagation();
+    }
   };
+  for (const kind of KINDS) host.addEventListener(kind, stop);
   window.addEventListener("keydown", onKey, { capture: true });
-  return () => window.removeEventListener("keydown", onKey, { capture: true });
+  return () => {
+    for (const kind of KINDS) host.removeEventListener(kind, stop);
+    window.removeEventListener("keydown", onKey, { capture: true });
+  };
 }
 
-function isTyping(event: KeyboardEvent): boolean {
-  if (!event.ctrlKey && !event.metaKey) return true;
-  return EDITING.has(event.key.toLowerCase()) || event.key.startsWith("Arrow");
+/** With Ctrl or Command and not what edits, moves or finds; with Alt it may be a letter of some keyboards. */
+function isCommand({ ctrlKey, metaKey, altKey, shiftKey, key }: KeyboardEvent): boolean {
+  return (ctrlKey || metaKey) && !altKey && !(shiftKey ? EDITING_SHIFTED : EDITING).test(key);
+}
+
+/** Whether the application has taken it. */
+function passOn(event: KeyboardEvent): boolean {
+  const { key, code, keyCode, ctrlKey, metaKey, shiftKey, repeat } = event;
+  const same = { key, code, keyCode, ctrlKey, metaKey, shiftKey, repeat };
+  return !document.body.dispatchEvent(new KeyboardEvent("keydown", { ...same, bubbles: true, cancelable: true }));
 }

@@ -69,7 +69,6 @@ export function Prompt({ chat, agent, commands = NO_COMMANDS, disabled }: Props)
   };
 
   const onKeyDown = (event: TargetedKeyboardEvent<HTMLTextAreaElement>) => {
-    if (event.key !== "f" || !(event.ctrlKey || event.metaKey)) event.stopPropagation();
     if (isComposing(event) || onKey(event)) return;
     if (event.key !== "Enter" || event.shiftKey) return;
     event.preventDefault();
@@ -154,8 +153,6 @@ export function Prompt({ chat, agent, commands = NO_COMMANDS, disabled }: Props)
               look();
             }}
             onKeyDown={onKeyDown}
-            onKeyUp={stop}
-            onKeyPress={stop}
             onPaste={(event: TargetedClipboardEvent<HTMLTextAreaElement>) => {
               event.stopPropagation();
               if (take(filesOf(event.clipboardData))) event.preventDefault();
@@ -246,11 +243,6 @@ export function StopButton({ turnId, labelled = false }: { turnId: string; label
       {labelled && "Stop"}
     </button>
   );
-}
-
-/** Keys typed here must not become the notebook's commands. */
-function stop(event: Event): void {
-  event.stopPropagation();
 }
 
 /** Enter that ends an input method's composition chooses a word, it does not send. */

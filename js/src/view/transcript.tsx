@@ -1,14 +1,14 @@
 /** The turns of one chat in a box that follows the newest, until the reader scrolls away. */
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect } from "preact/hooks";
 import type { ChatState } from "../state/types.gen";
 import { useMemory, usePlace, useView } from "./context";
 import { Icon } from "./icons";
+import { usePinned } from "./pinned";
 import { count } from "./plain";
 import { type AnyTurn, TurnItem } from "./turn";
 
 const FIRST = 20;
 const MORE = 50;
-const NEAR_END = 8;
 const NEAR_JUMP = 3;
 
 /** A turn to go to; the nonce makes going there again another wish. */
@@ -73,106 +73,4 @@ export function Transcript({ chat, jump }: { chat: ChatState; jump?: Jump | unde
       )}
     </div>
   );
-}
-
-/**
- * Keeps a box at its end while it is pinned.
- *
- * Heights change by themselves (`content-visibility`), so being away from the end means nothing: only what the
- * reader does with wheel, keys, touch or scrollbar unpins, and scrolling back to the end pins again.
- */
-function usePinned(key: string) {
-  const { memory } = useView();
-  const box = useRef<HTMLDivElement>(null);
-  const content = useRef<HTMLDivElement>(null);
-  const byReader = useRef(false);
-  const [pinned, setPinned] = useState(!memory.has(key));
-
-  useLayoutEffect(() => {
-    const kept = memory.get(key) as Spot | undefined;
-    if (kept) moveTo(box.current as HTMLDivElement, kept);
-  }, [key, memory]);
-
-  useLayoutEffect(() => {
-    const element = box.current as HTMLDivElement;
-    if (!pinned) return;
-    const follow = () => {
-      element.scrollTop = element.scrollHeight;
-    };
-    follow();
-    if (typeof ResizeObserver !== "function") return;
-    const observer = new ResizeObserver(follow);
-    observer.observe(content.current as HTMLDivElement);
-    observer.observe(element);
-    return () => observer.disconnect();
-  }, [pinned]);
-
-  // Heights are guesses until turns are drawn, so that a place is gone to twice.
-  const goTo = (turnId: string) => {
-    const spot = { turnId, offset: -MARGIN };
-    memory.set(key, spot);
-    setPinned(false);
-    moveTo(box.current as HTMLDivElement, spot);
-    setTimeout(() => box.current && moveTo(box.current, spot), 60);
-  };
-  const unpin = () => {
-    byReader.current = true;
-    if (pinned && canScroll(box.current as HTMLDivElement)) setPinned(false);
-  };
-  const toEnd = () => {
-    memory.delete(key);
-    setPinned(true);
-  };
-  return {
-    box,
-    content,
-    pinned,
-    toEnd,
-    goTo,
-    onWheel: (event: WheelEvent) => {
-      byReader.current = true;
-      if (event.deltaY < 0) unpin();
-    },
-    onTouchMove: unpin,
-    onKeyDown: (event: KeyboardEvent) => {
-      if (["PageUp", "ArrowUp", "Home"].includes(event.key)) unpin();
-      else byReader.current = true;
-    },
-    onPointerDown: (event: PointerEvent) => {
-      const element = box.current as HTMLDivElement;
-      if (event.target === element && event.offsetX >= element.clientWidth) unpin();
-    },
-    onScroll: () => {
-      const element = box.current as HTMLDivElement;
-      if (pinned || !byReader.current) return;
-      const left = element.scrollHeight - element.scrollTop - element.clientHeight;
-      if (left <= NEAR_END) toEnd();
-      else memory.set(key, spotOf(element));
-    },
-  };
-}
-
-const MARGIN = 12;
-
-/** A place in the transcript that outlives changes of height: a turn, and how far its top is above the box's. */
-interface Spot {
-  turnId: string;
-  offset: number;
-}
-
-const turnsIn = (box: HTMLElement) => [...box.querySelectorAll<HTMLElement>("[data-turn]")];
-
-function spotOf(box: HTMLElement): Spot | undefined {
-  const top = box.getBoundingClientRect().top;
-  const turn = turnsIn(box).find((one) => one.getBoundingClientRect().bottom > top);
-  return turn && { turnId: turn.dataset.turn as string, offset: top - turn.getBoundingClientRect().top };
-}
-
-function moveTo(box: HTMLElement, { turnId, offset }: Spot): void {
-  const turn = turnsIn(box).find((one) => one.dataset.turn === turnId);
-  if (turn) box.scrollTop += turn.getBoundingClientRect().top - box.getBoundingClientRect().top + offset;
-}
-
-function canScroll(element: HTMLElement): boolean {
-  return element.scrollHeight > element.clientHeight && element.scrollTop > 0;
 }

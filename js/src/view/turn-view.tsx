@@ -3,6 +3,7 @@ import { useEffect, useMemo } from "preact/hooks";
 import type { ActiveTurn, ChatState, Turn } from "../state/types.gen";
 import { useAnnouncements } from "./announcements";
 import { PlaceContext, usePlace, useView } from "./context";
+import { useElapsed } from "./elapsed";
 import { Icon, Spinner } from "./icons";
 import { chatChannel, provider, sessionChannel } from "./identity";
 import { InputRequests } from "./input-request";
@@ -10,7 +11,7 @@ import { Banner, SessionTrouble } from "./notices";
 import { duration } from "./plain";
 import { StopButton } from "./prompt";
 import { agentName } from "./tabs";
-import { Answer, endNote, needsAnswer, TurnEnd, useElapsed } from "./turn";
+import { Answer, endNote, needsAnswer, TurnEnd } from "./turn";
 
 const PAGE = 100;
 
@@ -46,7 +47,7 @@ export function TurnView({ channel, turnId }: { channel: string; turnId: string 
 }
 
 function Running({ turn, agent, asked }: { turn: ActiveTurn; agent: string; asked: boolean }) {
-  const elapsed = useElapsed(turn.id);
+  const elapsed = useElapsed(turn);
   const asks = asked || needsAnswer(turn);
   return (
     <>
@@ -64,11 +65,6 @@ function Running({ turn, agent, asked }: { turn: ActiveTurn; agent: string; aske
 }
 
 function Ended({ turn, agent }: { turn: Turn; agent: string }) {
-  const { memory } = useView();
-  const started = memory.get(`start ${turn.id}`);
-  const key = `took ${turn.id}`;
-  if (typeof started === "number" && !memory.has(key)) memory.set(key, Date.now() - started);
-  const took = memory.get(key);
   const isBare = turn.responseParts.length === 0 && !turn.error && !endNote(turn);
   return (
     <>
@@ -76,7 +72,6 @@ function Ended({ turn, agent }: { turn: Turn; agent: string }) {
       {isBare && <p class="note">{agent} ended the turn without an answer.</p>}
       <div class={`ended is-${turn.state}`}>
         <span class="status-agent dim">{agent}</span>
-        {typeof took === "number" && took >= 1000 && <span class="dim elapsed">{duration(took)}</span>}
         <TurnEnd turn={turn} />
       </div>
     </>

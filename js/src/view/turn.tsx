@@ -2,10 +2,10 @@
 
 import { useComputed } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { useEffect, useState } from "preact/hooks";
 import type { ActiveTurn, ResponsePart, Turn, UsageInfo } from "../state/types.gen";
 import { usePlace, useView } from "./context";
 import { CopyButton } from "./copy";
+import { Took, useElapsed } from "./elapsed";
 import { turnMarkdown } from "./export";
 import { Icon } from "./icons";
 import { uuid } from "./identity";
@@ -52,7 +52,7 @@ function isSuperseded(turn: AnyTurn, part: ResponsePart, at: number): boolean {
 
 /** The line below a running answer; it keeps quiet while a question waits for the reader. */
 function Working({ turn }: { turn: ActiveTurn }) {
-  const elapsed = useElapsed(turn.id);
+  const elapsed = useElapsed(turn);
   const { store } = useView();
   const { chat } = usePlace();
   if (needsAnswer(turn) || store.chat(chat).peek()?.inputRequests?.length) return null;
@@ -70,30 +70,6 @@ function Working({ turn }: { turn: ActiveTurn }) {
 
 export function needsAnswer(turn: ActiveTurn): boolean {
   return turn.responseParts.some((part) => part.kind === "toolCall" && part.toolCall.status === "pending-confirmation");
-}
-
-const LONGEST_TURN = 24 * 3600 * 1000;
-
-/**
- * How long the turn has run, in milliseconds. A view that comes late takes the chat's last change for the start: while a
- * turn runs that is when it began.
- */
-export function useElapsed(turnId: string, running = true): number {
-  const { memory, store } = useView();
-  const { chat } = usePlace();
-  const key = `start ${turnId}`;
-  if (!memory.has(key)) {
-    const began = Date.parse(store.chat(chat).peek()?.modifiedAt ?? "");
-    const now = Date.now();
-    memory.set(key, began <= now && began > now - LONGEST_TURN ? began : now);
-  }
-  const [now, tick] = useState(Date.now);
-  useEffect(() => {
-    if (!running) return;
-    const timer = setInterval(() => tick(Date.now()), 1000);
-    return () => clearInterval(timer);
-  }, [running]);
-  return Math.max(0, now - (memory.get(key) as number));
 }
 
 export function TurnEnd({ turn }: { turn: Turn }) {
@@ -114,6 +90,7 @@ export function TurnEnd({ turn }: { turn: Turn }) {
         {text && <CopyButton text={text} label="Copy answer" />}
         <CopyTurn turn={turn} />
         {said && <span class="dim">{said}</span>}
+        <Took turn={turn} />
         {usage && <span class="dim usage">{usage}</span>}
       </div>
     </>

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test, vi } from "vitest";
+import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import type { ChatInputRequest, SessionState } from "../../src/state/types.gen";
 import { AGENT, addSession, CHAT, type MemoryStore, readyStore, SESSION, startTurn, summary } from "./memory-store";
 import { open, type Page, press, type } from "./page";
@@ -171,18 +171,6 @@ describe("a view remembers across a reload", () => {
     const other = open(after.store, { kind: "chat", tab: "one" });
     expect(selected(after.page).textContent).toContain("Second");
     expect(selected(other).textContent).toContain("First");
-  });
-
-  test("how long a turn has run", async () => {
-    const store = readyStore();
-    store.apply(CHAT, {
-      type: "chat/turnStarted",
-      turnId: "t1",
-      time: Date.now() - 65_000,
-      message: { text: "x", origin: { kind: "user" } },
-    });
-    const page = open(store, { kind: "chat" });
-    expect(page.find(".working").textContent).toContain("1 min 5 s");
   });
 });
 
@@ -633,10 +621,49 @@ describe("code that a cell can run", () => {
     expect(inserted).toEqual(["x = 1", "%%bash\nls"]);
   });
 
-  test("has no such button where there is no notebook", () => {
+  test("is run in a cell of its own, or put in the place of the active one's, and it is said", async () => {
+    const store = readyStore();
+    const done: string[] = [];
+    const keep = (what: string) => (source: string) => done.push(`${what} ${source}`);
+    store.notebook = { insertBelow: keep("insert"), replaceActive: keep("replace"), run: keep("run") };
+    endTurn(store, "t", "q", "```python\nx = 1\n```\n");
+    const page = open(store, { kind: "chat" });
+    page.button("Run in a new cell below").click();
+    page.button("Insert below the active cell").click();
+    page.button("Replace the active cell").click();
+    expect(done).toEqual(["run x = 1", "insert x = 1", "replace x = 1"]);
+    await page.until(() => expect(page.find("[role=status]").textContent).toContain("active cell's code"));
+  });
+
+  test("under a cell cannot replace it: the click itself would make it the active one", () => {
+    const store = readyStore();
+    store.notebook = { insertBelow: () => {}, replaceActive: () => {}, run: () => {} };
+    endTurn(store, "t", "q", "```python\nx = 1\n```\n");
+    const cell = document.body.appendChild(document.createElement("div"));
+    onTestFinished(() => cell.remove());
+    cell.className = "jp-Cell";
+    const page = open(store, { kind: "chat" }, cell);
+    expect(page.button("Run in a new cell below")).toBeTruthy();
+    expect(page.all("[aria-label='Replace the active cell']")).toEqual([]);
+  });
+
+  test("has copy alone where there is no notebook, and while it is being written", () => {
     const store = readyStore();
     endTurn(store, "t", "q", "```python\nx = 1\n```\n");
-    expect(open(store, { kind: "chat" }).all("[aria-label='Insert below the active cell']")).toEqual([]);
+    const names = (page: Page) => page.all(".code-bar button").map((one) => one.getAttribute("aria-label"));
+    expect(names(open(store, { kind: "chat" }))).toEqual(["Copy code"]);
+    store.notebook = { insertBelow: () => {}, replaceActive: () => {}, run: () => {} };
+    const part = { kind: "markdown", id: "p", content: "```python\ny =" } as const;
+    startTurn(store, "u", "q");
+    store.apply(CHAT, { type: "chat/responsePart", turnId: "u", part });
+    const page = open(store, { kind: "chat" });
+    expect(names(page)).toEqual([
+      "Run in a new cell below",
+      "Insert below the active cell",
+      "Replace the active cell",
+      "Copy code",
+      "Copy code",
+    ]);
   });
 });
 

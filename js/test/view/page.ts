@@ -14,8 +14,8 @@ export interface Page {
   until(check: () => void): Promise<void>;
 }
 
-export function open(store: Store, what: What): Page {
-  const el = document.body.appendChild(document.createElement("div"));
+export function open(store: Store, what: What, into: HTMLElement = document.body): Page {
+  const el = into.appendChild(document.createElement("div"));
   const unmount = mount(el, store, what);
   onTestFinished(() => {
     unmount();

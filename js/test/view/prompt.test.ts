@@ -51,25 +51,6 @@ describe("the box to write in", () => {
     expect(store.dispatched).toEqual([]);
   });
 
-  test.each(["a", "d", "Enter", "Escape", "ArrowDown"])("the key %s does not leave the box", (key) => {
-    const { page, box } = prompt();
-    const heard: string[] = [];
-    const listen = (event: KeyboardEvent) => heard.push(event.key);
-    page.host.parentElement?.addEventListener("keydown", listen);
-    press(box, key);
-    expect(heard).toEqual([]);
-  });
-
-  test("text and Enter are marked so that JupyterLab passes them over, saving is not", () => {
-    const { page, box } = prompt();
-    press(box, "a");
-    expect(page.host.hasAttribute("data-lm-suppress-shortcuts")).toEqual(true);
-    press(box, "s", { ctrlKey: true });
-    expect(page.host.hasAttribute("data-lm-suppress-shortcuts")).toEqual(false);
-    press(box, "Enter", { shiftKey: true });
-    expect(page.host.hasAttribute("data-lm-suppress-shortcuts")).toEqual(true);
-  });
-
   test("while a turn runs a message is queued, is shown waiting, and can be removed", async () => {
     const { store, page, box } = prompt();
     startTurn(store, "t1", "first");

@@ -84,4 +84,26 @@ describe("one turn below its cell", () => {
     store.apply(CHAT, { type: "chat/turnComplete", turnId: "t1", stopReason: "max_tokens" });
     expect(open(store, WHAT).text()).toContain("token limit");
   });
+
+  test("counts from when the kernel says that it began, also in a view that comes late", async () => {
+    const store = readyStore();
+    const message = { text: "Hi", origin: { kind: "user" } } as const;
+    const startedAt = Date.now() - 125_000;
+    store.apply(CHAT, { type: "chat/turnStarted", turnId: "t1", message, startedAt });
+    const page = open(store, WHAT);
+    expect(page.find(".status-line .elapsed").textContent).toMatch(/^2 min \d+ s$/);
+    store.apply(CHAT, { type: "chat/turnComplete", turnId: "t1", endedAt: startedAt + 3_725_000 });
+    await page.until(() => expect(page.find(".turn-end .elapsed").textContent).toEqual("1 h 2 min"));
+    expect(open(store, { kind: "chat" }).find(".turn-end .elapsed").textContent).toEqual("1 h 2 min");
+  });
+
+  test("does not say how long it took where nobody saw it end, or it took no time", () => {
+    const store = readyStore();
+    const message = { text: "Hi", origin: { kind: "user" } } as const;
+    store.apply(CHAT, { type: "chat/turnStarted", turnId: "t1", message, startedAt: 1000 });
+    store.apply(CHAT, { type: "chat/error", turnId: "t1", error: { errorType: "KernelEnded", message: "It ended." } });
+    store.apply(CHAT, { type: "chat/turnStarted", turnId: "t2", message, startedAt: 2000 });
+    store.apply(CHAT, { type: "chat/turnComplete", turnId: "t2", endedAt: 2900 });
+    expect(open(store, { kind: "chat" }).all(".elapsed")).toEqual([]);
+  });
 });

@@ -1,8 +1,7 @@
-/** A code block: a bar with its language and a copy button, and the code, coloured once it is complete. */
-import { useContext, useLayoutEffect, useRef } from "preact/hooks";
-import { ViewContext } from "../context";
+/** A code block: a bar with its language and what can be done with it, and the code, coloured once it is complete. */
+import { useLayoutEffect, useRef } from "preact/hooks";
+import { CellButtons } from "../cell-buttons";
 import { CopyButton } from "../copy";
-import { IconButton } from "../icons";
 import { memo } from "../memo";
 import { line } from "../plain";
 import { highlight } from "./highlight";
@@ -19,7 +18,7 @@ export const CodeBlock = memo(({ text, lang, live }: Props) => {
     <div class="code">
       <div class="code-bar">
         <span class="code-lang">{line(language || "text", 30)}</span>
-        {!live && <InsertButton text={text} language={language} />}
+        {!live && <CellButtons text={text} language={language} />}
         <CopyButton text={text} label="Copy code" />
       </div>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling block must be reachable by keyboard */}
@@ -27,33 +26,6 @@ export const CodeBlock = memo(({ text, lang, live }: Props) => {
     </div>
   );
 });
-
-const CELLS = new Map(
-  Object.entries({
-    "": "",
-    python: "",
-    py: "",
-    python3: "",
-    ipython: "",
-    ipython3: "",
-    bash: "%%bash\n",
-    sh: "%%sh\n",
-    html: "%%html\n",
-    javascript: "%%javascript\n",
-    js: "%%javascript\n",
-    sql: "%%sql\n",
-  }),
-);
-
-/** Where a notebook is at hand, code that a cell can run is put below the active one. */
-function InsertButton({ text, language = "" }: { text: string; language?: string | undefined }) {
-  const notebook = useContext(ViewContext).store?.notebook;
-  const magic = CELLS.get(language);
-  if (!notebook || magic === undefined) return null;
-  return (
-    <IconButton name="Insert below the active cell" icon="insert" onClick={() => notebook.insertBelow(magic + text)} />
-  );
-}
 
 export const Coloured = memo(({ text, language }: { text: string; language?: string | undefined }) => (
   <code key="done">

@@ -1,0 +1,31 @@
+/** How long a turn has run, or took: by the times in its state, which are the kernel's. */
+import { useEffect, useState } from "preact/hooks";
+import type { ActiveTurn, Turn } from "../state/types.gen";
+import { useView } from "./context";
+import { duration } from "./plain";
+
+const SHORTEST = 1000;
+
+/** Milliseconds so far; where the kernel has not yet said when the turn began, since it is shown. */
+export function useElapsed(turn: ActiveTurn): number {
+  const { memory } = useView();
+  const key = `start ${turn.id}`;
+  if (!memory.has(key)) memory.set(key, Date.now());
+  const began = turn.startedAt ?? (memory.get(key) as number);
+  const [now, tick] = useState(Date.now);
+  useEffect(() => {
+    const timer = setInterval(() => tick(Date.now()), 1000);
+    return () => clearInterval(timer);
+  }, []);
+  return Math.max(0, now - began);
+}
+
+/** How long a turn took, where that is known and worth a word. */
+export function Took({ turn: { startedAt, endedAt } }: { turn: Turn }) {
+  if (startedAt === undefined || endedAt === undefined || endedAt - startedAt < SHORTEST) return null;
+  return (
+    <span class="dim elapsed" title={`Began ${new Date(startedAt).toLocaleString()}`}>
+      {duration(endedAt - startedAt)}
+    </span>
+  );
+}

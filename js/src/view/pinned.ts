@@ -1,0 +1,131 @@
+/** Keeps the box of a transcript at its end, or at the place that its reader has chosen and the view remembers. */
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useView } from "./context";
+import { Follower, type Intent } from "./follow";
+
+const MARGIN = 12;
+const DRAWN_AFTER = 60;
+const KEYS: Record<string, Intent> = {
+  ArrowUp: "up",
+  PageUp: "up",
+  Home: "up",
+  ArrowDown: "down",
+  PageDown: "down",
+  End: "down",
+};
+
+/** A place in the transcript that outlives changes of height: a turn, and how far its top is above the box's. */
+interface Spot {
+  turnId: string;
+  offset: number;
+}
+
+export function usePinned(key: string) {
+  const { memory } = useView();
+  const box = useRef<HTMLDivElement>(null);
+  const content = useRef<HTMLDivElement>(null);
+  const kept = useRef<Follower | undefined>(undefined);
+  const [pinned, setPinned] = useState(!memory.has(key));
+  const follower = () => kept.current as Follower;
+
+  useLayoutEffect(() => {
+    const element = box.current as HTMLDivElement;
+    const spot = memory.get(key) as Spot | undefined;
+    const made = new Follower(element, spot === undefined, (holds) => {
+      if (holds) memory.delete(key);
+      setPinned(holds);
+    });
+    kept.current = made;
+    setPinned(made.pinned);
+    if (spot) made.moves(() => moveTo(element, spot));
+    const follow = () => made.follow();
+    follow();
+    if (typeof ResizeObserver !== "function") return;
+    const observer = new ResizeObserver(follow);
+    observer.observe(content.current as HTMLDivElement);
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [key, memory]);
+
+  // Heights are guesses until turns are drawn, so that a place is gone to twice, unless the reader has gone on.
+  const goTo = (turnId: string) => {
+    const spot = { turnId, offset: -MARGIN };
+    const { wishes } = follower();
+    const go = () => {
+      const element = box.current;
+      if (element && follower().wishes === wishes) follower().moves(() => moveTo(element, spot));
+    };
+    memory.set(key, spot);
+    follower().release();
+    go();
+    setTimeout(go, DRAWN_AFTER);
+  };
+
+  return {
+    box,
+    content,
+    pinned,
+    toEnd: () => follower().hold(),
+    goTo,
+    ...listeners(box, follower, (spot) => memory.set(key, spot)),
+  };
+}
+
+/** What tells where the reader wants to go. */
+function listeners(
+  box: { current: HTMLDivElement | null },
+  follower: () => Follower,
+  keep: (spot: Spot | undefined) => void,
+) {
+  const finger = { y: 0 };
+  return {
+    onWheel: (event: WheelEvent) => {
+      if (event.deltaY !== 0 && !event.ctrlKey) follower().intends(event.deltaY < 0 ? "up" : "down");
+    },
+    onTouchStart: (event: TouchEvent) => {
+      finger.y = event.touches[0]?.clientY ?? 0;
+    },
+    onTouchMove: (event: TouchEvent) => {
+      const y = event.touches[0]?.clientY ?? 0;
+      if (y !== finger.y) follower().intends(y > finger.y ? "up" : "down");
+      finger.y = y;
+    },
+    onKeyDown: (event: KeyboardEvent) => {
+      if ((event.target as Element).matches("textarea, input, select")) return;
+      const intent = event.key === " " && event.target === box.current ? space(event) : KEYS[event.key];
+      if (intent) follower().intends(intent);
+    },
+    onPointerDown: (event: PointerEvent) => {
+      const element = box.current as HTMLDivElement;
+      if (event.target === element && event.offsetX >= element.clientWidth) follower().intends("free");
+    },
+    onFocusIn: (event: FocusEvent) => {
+      if (isAbove(box.current as HTMLDivElement, event.target as Element)) follower().intends("up");
+    },
+    onScroll: () => {
+      if (follower().scrolled()) keep(spotOf(box.current as HTMLDivElement));
+    },
+  };
+}
+
+const space = (event: KeyboardEvent): Intent => (event.shiftKey ? "up" : "down");
+
+/** Whether `element` would be out of sight if the box were at its end. */
+function isAbove(box: HTMLElement, element: Element): boolean {
+  if (element === box) return false;
+  const end = box.getBoundingClientRect().top - box.scrollTop + box.scrollHeight;
+  return element.getBoundingClientRect().bottom < end - box.clientHeight;
+}
+
+const turnsIn = (box: HTMLElement) => [...box.querySelectorAll<HTMLElement>("[data-turn]")];
+
+function spotOf(box: HTMLElement): Spot | undefined {
+  const top = box.getBoundingClientRect().top;
+  const turn = turnsIn(box).find((one) => one.getBoundingClientRect().bottom > top);
+  return turn && { turnId: turn.dataset.turn as string, offset: top - turn.getBoundingClientRect().top };
+}
+
+function moveTo(box: HTMLElement, { turnId, offset }: Spot): void {
+  const turn = turnsIn(box).find((one) => one.dataset.turn === turnId);
+  if (turn) box.scrollTop += turn.getBoundingClientRect().top - box.getBoundingClientRect().top + offset;
+}

@@ -1,0 +1,141 @@
+import { describe, expect, test } from "vitest";
+import { Follower, type Intent } from "../../src/view/follow";
+
+/** A box that scrolls as a browser's does: it clamps, and tells of a scroll later. */
+class Box {
+  clientHeight = 100;
+  scrollHeight = 1000;
+  readonly untold: (() => void)[] = [];
+  tell = (): void => {};
+  #top = 900;
+
+  get scrollTop(): number {
+    return this.#top;
+  }
+
+  set scrollTop(top: number) {
+    const clamped = Math.max(0, Math.min(top, this.scrollHeight - this.clientHeight));
+    if (clamped === this.#top) return;
+    this.#top = clamped;
+    this.untold.push(() => this.tell());
+  }
+
+  /** The browser's next frame: scrolls are told of, as many as there were. */
+  frame(): void {
+    for (const one of this.untold.splice(0)) one();
+  }
+}
+
+function following(pinned = true) {
+  const box = new Box();
+  const said: boolean[] = [];
+  const kept: number[] = [];
+  const follower = new Follower(box, pinned, (holds) => said.push(holds));
+  box.tell = () => {
+    if (follower.scrolled()) kept.push(box.scrollTop);
+  };
+  const grow = (by = 40) => {
+    box.scrollHeight += by;
+    follower.follow();
+  };
+  return { box, follower, said, kept, grow };
+}
+
+describe("a transcript at its end", () => {
+  test("follows what comes, and takes its own scrolls for nobody's", () => {
+    const { box, follower, said, kept, grow } = following();
+    for (let at = 0; at < 3; at++) grow();
+    box.frame();
+    expect([box.scrollTop, follower.pinned, said, kept]).toEqual([1020, true, [], []]);
+  });
+
+  test("is let go by one step of the wheel, whatever text comes before the browser has scrolled", () => {
+    const { box, follower, said, grow } = following();
+    grow();
+    follower.intends("up"); // the wheel is heard of first, …
+    grow();
+    box.frame(); // … then the programme's scroll before it, …
+    grow();
+    for (const step of [3, 10, 20, 17]) {
+      box.scrollTop -= step; // … then the browser scrolls smoothly, at first hardly away from the end
+      grow();
+      box.frame();
+    }
+    expect([box.scrollTop, follower.pinned, said]).toEqual([890, false, [false]]);
+  });
+
+  test("is let go by a wheel that comes between our scroll and what is told of it", () => {
+    const { box, follower, kept, grow } = following();
+    grow();
+    grow();
+    follower.intends("up");
+    box.frame();
+    expect([follower.pinned, kept]).toEqual([false, []]);
+    box.scrollTop -= 2;
+    box.frame();
+    expect([follower.pinned, kept]).toEqual([false, [978]]);
+  });
+
+  test("stays held by a wheel that leads down, and by one where nothing can be scrolled", () => {
+    const { box, follower } = following();
+    follower.intends("down");
+    box.scrollHeight = 80;
+    box.scrollTop = 0;
+    follower.intends("up");
+    expect(follower.pinned).toEqual(true);
+  });
+
+  test("stays held while heights change by themselves", () => {
+    const { box, follower, said } = following();
+    box.scrollHeight = 700; // the browser clamps
+    box.scrollTop = 600;
+    box.frame();
+    box.scrollHeight = 1200;
+    box.scrollTop = 650; // and anchors
+    box.frame();
+    expect([follower.pinned, said]).toEqual([true, []]);
+  });
+});
+
+describe("a transcript away from its end", () => {
+  test.each<[Intent, number, boolean]>([
+    ["down", 895, true],
+    ["down", 700, false],
+    ["free", 895, true],
+    ["up", 895, false],
+  ])("when the reader goes %s to %i holds the end: %s", (intent, to, holds) => {
+    const { box, follower } = following();
+    follower.intends("up");
+    box.scrollTop = 500;
+    box.frame();
+    follower.intends(intent);
+    box.scrollTop = to;
+    box.frame();
+    expect(follower.pinned).toEqual(holds);
+  });
+
+  test("goes where it is sent and stays there, near the end too", () => {
+    const { box, follower, kept } = following(false);
+    follower.moves(() => {
+      box.scrollTop = 898;
+    });
+    box.frame();
+    expect([follower.pinned, kept]).toEqual([false, []]);
+  });
+
+  test("counts what the reader wants, so that a second move of ours can be left out", () => {
+    const { follower } = following(false);
+    follower.intends("down");
+    expect(follower.wishes).toEqual(1);
+  });
+
+  test("holds the end again when asked to, and follows at once", () => {
+    const { box, follower, said, grow } = following();
+    follower.intends("up");
+    box.scrollTop = 300;
+    box.frame();
+    grow(200);
+    follower.hold();
+    expect([box.scrollTop, said]).toEqual([1100, [false, true]]);
+  });
+});
