@@ -52,6 +52,12 @@ export interface AgentSelection {
   readonly uri: string;
 }
 
+/** Ours: who answered the question whether a tool may run. The host says so, whatever a client claims. */
+export interface Answerer {
+  readonly kind: string;
+  readonly clientId?: string;
+}
+
 /** How much a session has changed: lines and files (AHP `ChangesSummary`). */
 export interface ChangesSummary {
   readonly additions?: number;
@@ -526,6 +532,7 @@ export interface ChatToolCallConfirmed {
   readonly reasonMessage?: StringOrMarkdown;
   readonly userSuggestion?: Message;
   readonly selectedOptionId?: string;
+  readonly answeredBy?: Answerer;
 }
 
 /** What a running tool shows so far (AHP `chat/toolCallContentChanged`). */
@@ -679,6 +686,7 @@ export interface Envelope {
   readonly action: Action;
   readonly origin?: ActionOrigin;
   readonly rejectionReason?: string;
+  readonly repeated?: boolean;
 }
 
 /** What went wrong (AHP `ErrorInfo`). */
@@ -1381,6 +1389,7 @@ export interface ToolCallCancelledState {
   readonly reasonMessage?: StringOrMarkdown;
   readonly userSuggestion?: Message;
   readonly selectedOption?: ConfirmationOption;
+  readonly answeredBy?: Answerer;
 }
 
 /** It ended, well or not (AHP `ToolCallCompletedState`). */
@@ -1396,6 +1405,7 @@ export interface ToolCallCompletedState {
   readonly toolInput?: string;
   readonly confirmed: string;
   readonly selectedOption?: ConfirmationOption;
+  readonly answeredBy?: Answerer;
   readonly success: boolean;
   readonly pastTenseMessage: StringOrMarkdown;
   readonly content?: readonly ToolResultContent[];
@@ -1462,6 +1472,7 @@ export interface ToolCallPendingResultConfirmationState {
   readonly toolInput?: string;
   readonly confirmed: string;
   readonly selectedOption?: ConfirmationOption;
+  readonly answeredBy?: Answerer;
   readonly success: boolean;
   readonly pastTenseMessage: StringOrMarkdown;
   readonly content?: readonly ToolResultContent[];
@@ -1504,6 +1515,7 @@ export interface ToolCallRunningState {
   readonly toolInput?: string;
   readonly confirmed: string;
   readonly selectedOption?: ConfirmationOption;
+  readonly answeredBy?: Answerer;
   readonly content?: readonly ToolResultContent[];
 }
 
