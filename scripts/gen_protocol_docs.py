@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "reference" / "protocol.md"
 CASES = ROOT / "tests" / "cases" / "messages"
-CLIENT_TS = ROOT / "js" / "src" / "comm" / "client.ts"
+CLIENT_TS = ROOT / "js" / "src" / "comm" / "presence.ts"
 
 HEAD = """\
 # The protocol between kernel and page
@@ -92,6 +92,7 @@ LIMITS: tuple[tuple[str, str, str, str], ...] = (
         "without acknowledgement, after which a living client is sent again",
     ),
     ("agentnb.comm.delivery", "GONE_SECONDS", "s", "of silence, after which a client is forgotten"),
+    ("agentnb.comm.delivery", "RETURN_SECONDS", "s", "the same for a client that said `leave`"),
     ("agentnb.comm.client", "SNAPSHOT_FROM", "envelopes", "from which on a snapshot is sent where it is smaller"),
     ("agentnb.log.channel_log", "MAX_ENTRIES", "envelopes", "of a channel kept in memory, at most"),
     ("agentnb.log.channel_log", "MAX_BYTES", "bytes", "of a channel's envelopes kept in memory, at most"),
@@ -103,7 +104,7 @@ LIMITS: tuple[tuple[str, str, str, str], ...] = (
     ("agentnb.comm.window", "MAX_FETCHED", "turns", "in an answer to `fetchTurns`, at most"),
     ("agentnb.comm.service", "LONGEST_DRAFT", "characters", "of a draft that other windows are told of, at most"),
     ("agentnb.host.mention_source", "LOOK_SECONDS", "s", "that looking for what can be mentioned may take"),
-    ("agentnb.comm.service", "MAX_LISTED", "sessions", "in an answer to `listSessions`, at most"),
+    ("agentnb.comm.requests", "MAX_LISTED", "sessions", "in an answer to `listSessions`, at most"),
     (
         "agentnb.state.chat_terminal_reducer",
         "OUTPUT_LIMIT",
@@ -119,7 +120,7 @@ PAGE_LIMITS = (
 
 def page() -> str:
     """The whole page."""
-    from agentnb.comm import answers, messages
+    from agentnb.comm import answers, lab_messages, messages
     from agentnb.comm.methods import METHODS, NOTIFICATIONS
     from agentnb.state.versions import WINDOW
 
@@ -138,7 +139,7 @@ def page() -> str:
         "## Notifications of the kernel\n",
         *(_method(method, examples) for method in NOTIFICATIONS.values()),
         LAB,
-        *(_struct(kind, kind.__name__) for kind in (messages.NotebookParams, messages.CellParams)),
+        *(_struct(kind, kind.__name__) for kind in (lab_messages.NotebookParams, lab_messages.CellParams)),
         _actions(),
         _codes(),
         _limits(),

@@ -10,7 +10,7 @@ from agentnb.api.answers import answers_from
 from agentnb.api.describe import describe
 from agentnb.api.turn import Turn
 from agentnb.errors import UsageError
-from agentnb.host.intents import Rejected, carry_out
+from agentnb.host.intents import PYTHON, Rejected, carry_out, choose
 from agentnb.ids import new_id
 from agentnb.state import (
     ActionOrigin,
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
     from agentnb.host.conversation import Conversation
     from agentnb.state import Action, ChatInputRequest, ChatState, MessageAttachment, SessionState
+
+
+ORIGIN = ActionOrigin(client_id=PYTHON, client_seq=0)
 
 
 class Session:
@@ -177,13 +180,30 @@ class Session:
         answers = answers_from(request, values or {})
         self._do(ChatInputCompleted(request_id=request_id, response=response, answers=answers))
 
-    def set_mode(self, mode_id: str) -> None:
-        """Ask the agent to work in another mode (`session.state.modes`); the state follows what it accepts."""
-        self._do(XModeChanged(mode_id=mode_id), session=True)
+    def set_mode(self, mode_id: str, timeout: float = 60.0) -> None:
+        """Have the agent work in another mode (`session.state.modes`).
 
-    def set_option(self, config_id: str, value: str | bool) -> None:
-        """Ask the agent for another value of an option (`session.state.config_options`), such as the model."""
-        self._do(XConfigOptionChosen(config_id=config_id, value=value), session=True)
+        Args:
+            mode_id: The mode.
+            timeout: Seconds to wait for the agent, at most.
+
+        Raises:
+            AgentError: If the agent cannot be started, or refuses.
+        """
+        self._choose(XModeChanged(mode_id=mode_id), timeout)
+
+    def set_option(self, config_id: str, value: str | bool, timeout: float = 60.0) -> None:
+        """Have the agent take another value of an option (`session.state.config_options`), such as the model.
+
+        Args:
+            config_id: The option.
+            value: Its value.
+            timeout: Seconds to wait for the agent, at most.
+
+        Raises:
+            AgentError: If the agent cannot be started, or refuses.
+        """
+        self._choose(XConfigOptionChosen(config_id=config_id, value=value), timeout)
 
     def login(self, method: str | None = None, timeout: float = 600.0) -> None:
         """Log in at the agent, in a way that it can do by itself (a browser window, say).
@@ -237,16 +257,16 @@ class Session:
         self._conversation.prompt(turn.id, message)
         turn._attach()  # noqa: SLF001 - the two are one
 
-    def _do(self, action: Action, *, session: bool = False) -> None:
+    def _do(self, action: Action) -> None:
         """What a click in a view does; refused, it raises."""
         conversation = self._conversation
-        channel = conversation.session.uri if session else conversation.chat.uri
         try:
-            conversation.host.loop.call(
-                carry_out, conversation.host, channel, action, ActionOrigin(client_id="python", client_seq=0)
-            )
+            conversation.host.loop.call(carry_out, conversation.host, conversation.chat.uri, action, ORIGIN)
         except Rejected as refused:
             raise UsageError(refused.message) from None
+
+    def _choose(self, action: XModeChanged | XConfigOptionChosen, timeout: float) -> None:
+        self._conversation.host.loop.submit(choose(self._conversation, action, ORIGIN)).result(timeout)
 
     def _edited(self, turn: Turn, text: str) -> Message:
         waiting = next((each for each in self.chat.queued_messages or () if each.id == turn.id), None)

@@ -60,6 +60,7 @@ class ChannelUpdate(Wire, frozen=True, kw_only=True):
         from_index: The index at which the state is that; goes with `snapshot`.
         answered: The page's own actions (their ``clientSeq``) that are in the snapshot: no echo of them will come.
         earlier: How many of a chat's first turns the snapshot leaves out; `fetchTurns` gives them.
+        gap: What of the state could not be recovered, and why; the view says so.
         replay: The envelopes that the page lacks, in order; where there is no snapshot.
     """
 
@@ -67,6 +68,7 @@ class ChannelUpdate(Wire, frozen=True, kw_only=True):
     from_index: Count | None = None
     answered: tuple[Count, ...] | None = None
     earlier: Count | None = None
+    gap: str | None = None
     replay: tuple[Envelope, ...] | None = None
 
     def __post_init__(self) -> None:

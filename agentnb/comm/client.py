@@ -92,6 +92,8 @@ class Client:
         self.version = version
         self.visible = visible
         self.seen_at = seen_at
+        self.heard_after = 0.0  # how long the kernel could hear, when it was last heard
+        self.leaves = False
         self.flush = flush
         self.turns = turns
         self.cursors: dict[str, Cursor] = {}
@@ -215,9 +217,13 @@ class Client:
         return bool(lost)
 
     def _better_whole(self, fresh: list[Envelope], channel: Channel[Any]) -> bool:
-        """Whether the state serves better than *fresh*: it is smaller, or the page cannot reduce an action."""
-        foreign = any(not is_reduced_by_page(envelope.action, self.version) for envelope in fresh)
-        return foreign or self._outweighs(fresh, channel)
+        """Whether the state serves better than *fresh*: it is smaller, or the page cannot come to it by *fresh*.
+
+        It cannot where it does not know an action, or does not have the turns that a truncated chat ends with.
+        """
+        actions = [envelope.action for envelope in fresh]
+        beyond = any(isinstance(one, ChatTruncated) or not is_reduced_by_page(one, self.version) for one in actions)
+        return beyond or self._outweighs(fresh, channel)
 
     def _snapshot(self, channel: Channel[Any]) -> dict[str, Any]:
         """The channel's state at its index (AHP ``Snapshot``), and which of the client's actions are in it."""
@@ -225,12 +231,10 @@ class Client:
         state, cursor.earlier = window.latest(channel.state, cursor.earlier, turns=self.turns)
         snapshot = {"snapshot": outlined(state), "fromIndex": channel.index}
         answered = list(self._accepted.get(channel.uri, {}).values())
-        return snapshot | _filled(earlier=cursor.earlier, answered=answered)
+        return snapshot | _filled(earlier=cursor.earlier, answered=answered, gap=channel.gap)
 
     def _outweighs(self, fresh: list[Envelope], channel: Channel[Any]) -> bool:
-        """Whether a snapshot is the smaller thing, or the only one that a page with the latest turns understands."""
-        if any(isinstance(envelope.action, ChatTruncated) for envelope in fresh):
-            return True
+        """Whether a snapshot is the smaller thing."""
         if len(fresh) < SNAPSHOT_FROM:
             return False
         state, _ = window.latest(channel.state, self.cursors[channel.uri].earlier, turns=self.turns)

@@ -8,26 +8,32 @@ root channel only. Runs on the host's thread.
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from agentnb.comm.client import MAX_UNACKNOWLEDGED, UNHEARD_SECONDS, Client
 from agentnb.comm.messages import VERSION, notification
 from agentnb.comm.window import TURNS
 from agentnb.host.host import ROOT
-from agentnb.state import ChatDelta, ChatReasoning
+from agentnb.state import ChatDelta, ChatReasoning, Envelope
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agentnb.host.channel import Channel
     from agentnb.host.host import Host
-    from agentnb.state import Envelope
+    from agentnb.state import Action, ActionOrigin
 
 FLUSH_SECONDS = 0.04
 TEXT_SECONDS = 0.25  # that a few characters of text wait at most, from the last flush on
 TEXT_CHARACTERS = 120  # that are worth a flush; about a quarter of what an envelope and its message weigh
 RESEND_SECONDS = 2.0
 GONE_SECONDS = 600.0  # a client not heard of for so long is sent nothing more; it initializes again if it comes back
+RETURN_SECONDS = 60.0  # the same for one that said that it leaves: it may only be loading anew
+MOST_ACCEPTED = 256  # of a client's actions that are known again when they come once more
+MOST_REMEMBERED = 64  # clients of which that is known
 
 
 class Delivery:
@@ -41,6 +47,8 @@ class Delivery:
 
     def __init__(self, host: Host, send: Callable[[str, dict[str, Any]], None], *, turns: int = TURNS) -> None:
         self.clients: dict[str, Client] = {}
+        self.deaf_seconds: Callable[[], float] = lambda: 0.0
+        self._accepted: dict[str, deque[int]] = {}
         self._host = host
         self._turns = turns
         self._send = send
@@ -52,6 +60,12 @@ class Delivery:
         self._urgent = False
         host.listen(self._on_envelope)
 
+    @property
+    def attached(self) -> bool:
+        """Whether a page is there, as far as can be known (decision 20). From any thread."""
+        clients = tuple(self.clients.values())
+        return any(not self._is_gone(client) for client in clients)
+
     def attach(self, client_id: str, *, visible: bool, version: int = VERSION) -> Client:
         """A page is ready: from now on it is a client (again, from nothing, if it was one before)."""
         before = self.clients.get(client_id)
@@ -60,6 +74,7 @@ class Delivery:
         client = Client(
             client_id, visible=visible, seen_at=self.heard_at, flush=flush, turns=self._turns, version=version
         )
+        client.heard_after = self._hearing()
         self.clients[client_id] = client
         return client
 
@@ -68,7 +83,24 @@ class Delivery:
         client = self.clients.get(client_id)
         if client is not None:
             client.seen_at = self.heard_at = self._host.loop.time()
+            client.heard_after = self._hearing()
+            client.leaves = False
         return client
+
+    def leave(self, client: Client) -> None:
+        """*client* says that it goes away, or loads anew."""
+        client.leaves, client.visible = True, False
+
+    def has_accepted(self, origin: ActionOrigin) -> bool:
+        """Whether that very action was accepted before: a page that is not sure sends it again."""
+        return origin.client_seq in self._accepted.get(origin.client_id, ())
+
+    def refuse(self, uri: str, action: Action, origin: ActionOrigin, reason: str) -> None:
+        """Tell the client that dispatched *action* on *uri* why it was not accepted; there need be no such channel."""
+        channel = self._host.channel_or_none(uri)
+        index = 1 if channel is None else max(1, channel.index)
+        self._answered(Envelope(channel=uri, index=index, action=action, origin=origin, rejection_reason=reason))
+        self.kick()
 
     def acknowledged(self, client: Client, flush: int, seen: dict[str, int]) -> None:
         """*client* has taken *flush*: it may have waited for that, or lack something."""
@@ -91,12 +123,36 @@ class Delivery:
         self._host.loop.later(max(0.0, seconds), self._flush)
 
     def _on_envelope(self, _channel: Channel[Any], envelope: Envelope) -> None:
-        if envelope.origin is not None and (client := self.clients.get(envelope.origin.client_id)) is not None:
-            client.answered(envelope, envelope.origin.client_seq)
+        self._answered(envelope)
         action = envelope.action
         characters = len(action.content) if isinstance(action, ChatDelta | ChatReasoning) else 0
         self._text += characters
         self.kick(urgent=characters == 0)
+
+    def _answered(self, envelope: Envelope) -> None:
+        origin = envelope.origin
+        if origin is None:
+            return
+        if envelope.rejection_reason is None:
+            self._remember(origin)
+        elif self.has_accepted(origin):
+            envelope = replace(envelope, repeated=True)
+        if (client := self.clients.get(origin.client_id)) is not None:
+            client.answered(envelope, origin.client_seq)
+
+    def _remember(self, origin: ActionOrigin) -> None:
+        accepted = self._accepted.pop(origin.client_id, deque(maxlen=MOST_ACCEPTED))
+        accepted.append(origin.client_seq)
+        self._accepted[origin.client_id] = accepted
+        for client_id in [*self._accepted][:-MOST_REMEMBERED]:
+            del self._accepted[client_id]
+
+    def _hearing(self) -> float:
+        """For how long the kernel could hear, in seconds: time in which a cell made it deaf does not count."""
+        return self._host.loop.time() - self.deaf_seconds()
+
+    def _is_gone(self, client: Client) -> bool:
+        return self._hearing() - client.heard_after > (RETURN_SECONDS if client.leaves else GONE_SECONDS)
 
     def _flush(self) -> None:
         self._scheduled = False
@@ -108,7 +164,7 @@ class Delivery:
 
     def _flush_all(self, now: float) -> None:
         self._last_flush, self._text, self._urgent = now, 0, False
-        self._drop_gone(now)
+        self._drop_gone()
         for client in tuple(self.clients.values()):
             if not client.blocked(now, self.heard_at):
                 message = client.next_flush(self._channels(client), now)
@@ -140,11 +196,11 @@ class Delivery:
             if since is not None and now - since > RESEND_SECONDS and client.seen_at > since:
                 client.rewind()
                 self._urgent = True
-        self._drop_gone(now)
+        self._drop_gone()
         self.kick(urgent=False)
         self._watch_for_silence()
 
-    def _drop_gone(self, now: float) -> None:
+    def _drop_gone(self) -> None:
         for client in tuple(self.clients.values()):
-            if now - client.seen_at > GONE_SECONDS:
+            if self._is_gone(client):
                 del self.clients[client.client_id]

@@ -14,6 +14,7 @@ import threading
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from agentnb.comm.ear import Ear
 from agentnb.comm.model import HostModel, PanelModel, reference, send_to
 from agentnb.comm.service import Service
 from agentnb.host import current_host
@@ -43,17 +44,19 @@ class Frontend:
         self._context: contextvars.Context | None = None
         self._arrivals: list[Callable[[], None]] = []
         self._lock = threading.Lock()
-        self._attached = False
+        self._ear = Ear(host.loop)
+        self._service.delivery.deaf_seconds = self._ear.deaf_seconds
         self._shown_at: float | None = None
         host.attached, host.arrival = self.attached, self._arrival
         self.model.on_msg(self._on_message)
+        self.model.comm.on_close(lambda _message: host.loop.post(self._service.delivery.clients.clear))
         if (shell := _shell()) is not None and host.mentions is None:
             # The layer above knows the shell; it is named here, not imported, so that the chat needs no `%load_ext`.
             import_module("agentnb.ipython.shell_mentions").install(host, shell)
 
     def attached(self) -> bool:
-        """Whether any page has said that it is ready."""
-        return self._attached
+        """Whether a page is there: one has said that it is ready, and is not gone. From any thread."""
+        return self._service.delivery.attached
 
     async def wait_attached(self, timeout: float) -> bool:
         """Wait until a page is ready, *timeout* seconds at most; says whether one is."""
@@ -64,12 +67,12 @@ class Frontend:
                 loop.call_soon_threadsafe(arrived.set)
 
         with self._lock:
-            if self._attached:
+            if self.attached():
                 return True
             self._arrivals.append(arrive)
         with contextlib.suppress(asyncio.TimeoutError):
             await asyncio.wait_for(arrived.wait(), timeout)
-        return self._attached
+        return self.attached()
 
     def speak_from_here(self) -> None:
         """From now on speak as from the running request: pages answer to the shell that it came in on.
@@ -92,16 +95,16 @@ class Frontend:
     async def _arrival(self) -> bool:
         """Where something was just shown, give the page the time to say that it is ready."""
         left = 0.0 if self._shown_at is None else self._shown_at + ARRIVAL_SECONDS - self._host.loop.time()
-        return self._attached if left <= 0 else await self.wait_attached(left)
+        return self.attached() if left <= 0 else await self.wait_attached(left)
 
     def _on_message(self, _model: HostModel, content: Any, _buffers: Any) -> None:
+        self._ear.heard()
         self._host.loop.post(self._receive, content)
 
     def _receive(self, content: Any) -> None:
         self._service.receive(content)
-        if not self._attached and self._service.delivery.clients:
+        if self._arrivals and self.attached():
             with self._lock:
-                self._attached = True
                 arrivals, self._arrivals = self._arrivals, []
             for arrive in arrivals:
                 arrive()
@@ -126,7 +129,7 @@ def current_frontend() -> Frontend:
 
 
 def attached() -> bool:
-    """Whether any page shows, or has shown, something of ours."""
+    """Whether a page is there that shows something of ours."""
     return any(frontend.attached() for frontend in _frontends.values())
 
 

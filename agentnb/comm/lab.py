@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import comm
 import msgspec
 
-from agentnb.comm import messages as m
+from agentnb.comm import lab_messages as m
+from agentnb.comm.messages import VERSION, notification
 from agentnb.comm.notebook import Notebook, Unfollowable, follow
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ class Lab:
             said = msgspec.convert(message["content"]["data"], m.NotebookMessage)
             notebook = follow(page.notebook, said.params)
         except Unfollowable:
-            page.context.copy().run(page.comm.send, m.notification("notebookAgain", {}))
+            page.context.copy().run(page.comm.send, notification("notebookAgain", {}))
             return
         except (KeyError, msgspec.ValidationError) as error:
             log.warning("A page sent a notebook that is not of the protocol: %s", error)
@@ -104,7 +105,7 @@ def ask_for_sidebar(answered: Callable[[bool], None]) -> Any:
     Returns:
         The comm, to be closed when no answer is waited for any longer.
     """
-    asked = comm.create_comm(target_name=m.SIDEBAR_TARGET, data={"v": m.VERSION})
+    asked = comm.create_comm(target_name=m.SIDEBAR_TARGET, data={"v": VERSION})
     asked.on_msg(lambda _: answered(True))
     asked.on_close(lambda _: answered(False))
     return asked

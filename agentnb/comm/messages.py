@@ -3,18 +3,12 @@
 Everything that a page sends is decoded against these structs; what does not fit gets a JSON-RPC error (requests) or is
 dropped and logged (notifications), and never breaks the channel. Additive fields are allowed within a version.
 
-Two comms. The host model's carries the chat: everything below but ``NotebookParams``. ``agentnb.lab`` is opened by the
-JupyterLab extension, once for each notebook that its sidebar shows, with ``{"v": 1, "clientId": …}``; the page says
-``notebook`` there when the notebook's cells, the active one or the selection have changed (a quarter of a second after
-the last change), and the kernel ``notebookAgain`` where it cannot follow and wants to hear all of it.
-
-``agentnb.sidebar`` is a comm that the kernel opens to ask every page to show its sidebar. A page that can answers
-``{"shown": true}``; one without the extension closes it, as Jupyter wants for unknown targets.
+They travel on the host model's comm; what the JupyterLab extension says on its own is in `agentnb.comm.lab_messages`.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import msgspec
 
@@ -256,60 +250,8 @@ class PingParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """``ping``: the page is there; the kernel answers `pong`."""
 
 
-LAB_TARGET = "agentnb.lab"
-SIDEBAR_TARGET = "agentnb.sidebar"
-MOST_CELLS = 1_000
-LONGEST_CELL = 20_000  # characters of one cell's source, and of the selection
-
-_Bounded = Annotated[str, msgspec.Meta(max_length=LONGEST_CELL)]
-
-
-class CellParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
-    """One cell of a notebook.
-
-    Attributes:
-        id: Its id in the notebook (nbformat 4.5).
-        kind: ``"code"``, ``"markdown"`` or ``"raw"``.
-        count: Its execution count, once it has run.
-        source: Its text, at most 20,000 characters; absent where it was sent before and has not changed.
-        cut: Whether *source* is not all of it: a long cell, or one far from the active one in a long notebook.
-    """
-
-    id: Annotated[str, msgspec.Meta(max_length=256)]
-    kind: str
-    count: int | None = None
-    source: _Bounded | None = None
-    cut: bool = False
-
-
-class NotebookParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
-    """``notebook``, on the comm ``agentnb.lab``: what the page's notebook is now.
-
-    At most 1,000 cells, those round the active one, and 200,000 characters of sources in all.
-
-    Attributes:
-        path: Its path on the Jupyter server.
-        active: The active cell's id.
-        selection: What is selected in the active cell's editor.
-        cells: Its cells in their order; absent where nothing about them has changed.
-    """
-
-    path: Annotated[str, msgspec.Meta(max_length=4_096)]
-    active: str | None = None
-    selection: _Bounded | None = None
-    cells: Annotated[tuple[CellParams, ...], msgspec.Meta(max_length=MOST_CELLS)] | None = None
-
-
-class NotebookMessage(msgspec.Struct, frozen=True, kw_only=True, tag_field="method", tag="notebook"):
-    """The envelope of ``notebook``.
-
-    Attributes:
-        v: The protocol's version.
-        params: What the notebook is now.
-    """
-
-    v: Literal[1]
-    params: NotebookParams
+class LeaveParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """``leave``: the page goes away, or loads anew; unless one comes back within a minute, nobody is there."""
 
 
 def response(request_id: int | str, result: Any) -> dict[str, Any]:

@@ -118,6 +118,7 @@ METHODS: dict[str, Method] = {
         Method(name="visibility", sender="page", params=m.VisibilityParams),
         Method(name="ping", sender="page", params=m.PingParams),
         Method(name="draft", sender="page", params=m.DraftParams),
+        Method(name="leave", sender="page", params=m.LeaveParams),
     )
 }
 """What a page says, by name."""

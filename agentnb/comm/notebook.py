@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 if TYPE_CHECKING:
-    from agentnb.comm.messages import CellParams, NotebookParams
+    from agentnb.comm.lab_messages import CellParams, NotebookParams
 
 
 class NotebookCell(msgspec.Struct, frozen=True, kw_only=True):

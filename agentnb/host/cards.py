@@ -13,6 +13,7 @@ from agentnb.policy.commands import rate_command
 from agentnb.policy.decision import choose_option
 from agentnb.policy.door import Door
 from agentnb.state import (
+    Answerer,
     ChatToolCallConfirmed,
     ChatToolCallReady,
     ChatToolCallStart,
@@ -120,8 +121,10 @@ def choose(options: tuple[ConfirmationOption, ...], *, allow: bool) -> Confirmat
     return choose_option(own, allow=False) if chosen is None and allow else chosen
 
 
-def answered(turn_id: str, call_id: str, chosen: ConfirmationOption | None, reason: str) -> ChatToolCallConfirmed:
-    """The answer that the policy gave."""
+def answered(
+    turn_id: str, call_id: str, chosen: ConfirmationOption | None, reason: str, by: str
+) -> ChatToolCallConfirmed:
+    """The answer that the policy gave, *by* a rule, an earlier answer, the mode, or because nobody was there."""
     approved = chosen is not None and chosen.kind == "approve"
     return ChatToolCallConfirmed(
         turn_id=turn_id,
@@ -131,6 +134,19 @@ def answered(turn_id: str, call_id: str, chosen: ConfirmationOption | None, reas
         reason=None if approved else "denied",
         reason_message=None if approved else reason,
         selected_option_id=chosen.id if chosen is not None else None,
+        answered_by=Answerer(kind=by),
+        time=now_ms(),
+    )
+
+
+def unanswered(turn_id: str, call_id: str) -> ChatToolCallConfirmed:
+    """There will be no answer: the turn is over."""
+    return ChatToolCallConfirmed(
+        turn_id=turn_id,
+        tool_call_id=call_id,
+        approved=False,
+        reason="skipped",
+        answered_by=Answerer(kind="cancelled"),
         time=now_ms(),
     )
 

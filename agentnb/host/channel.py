@@ -31,6 +31,7 @@ class Channel(Generic[S]):
         self.uri = uri
         self.state = state
         self.index = 0
+        self.gap: str | None = None
         self.log = ChannelLog()
         self._reduce = reduce
         self._emit = emit
@@ -44,7 +45,13 @@ class Channel(Generic[S]):
         self._emit(self, envelope)
         return envelope
 
-    def restore(self, state: S, index: int) -> None:
-        """Go on from a state that the log kept; nothing is said of it: clients come later."""
-        self.state, self.index = state, index
+    def restore(self, state: S, index: int, gap: str | None = None) -> None:
+        """Go on from a state that the log kept; nothing is said of it: clients come later.
+
+        Args:
+            state: The state.
+            index: The index at which it was that.
+            gap: What of it could not be recovered, and why.
+        """
+        self.state, self.index, self.gap = state, index, gap
         self.log = ChannelLog(begins_after=index)

@@ -15,6 +15,7 @@ from agentnb.errors import AgentnbError
 from agentnb.host.clock import now_ms
 from agentnb.host.mention_source import LOOK_SECONDS
 from agentnb.state import (
+    Answerer,
     ChatInputAnswerChanged,
     ChatInputCompleted,
     ChatPendingMessageRemoved,
@@ -54,6 +55,9 @@ DISPATCHABLE = (
 )
 """The actions that a client may dispatch: those that `carry_out` has a case for."""
 
+
+PYTHON = "python"
+"""The client id of code in the kernel."""
 
 UNDO_SECONDS = 12.0
 """How long a tab that was closed in the chat can be brought back."""
@@ -173,26 +177,40 @@ def _confirm(conversation: Conversation, action: ChatToolCallConfirmed, origin: 
         confirmed="user-action" if approved else None,
         reason=None if approved else "denied",
         edited_tool_input=edited,
+        answered_by=_answerer(origin),
         time=now_ms(),
     )
     conversation.dispatch(accepted, origin)
     conversation.permissions.answer(action.tool_call_id, option, edited)
 
 
+def _answerer(origin: ActionOrigin) -> Answerer:
+    if origin.client_id == PYTHON:
+        return Answerer(kind="python")
+    return Answerer(kind="client", client_id=origin.client_id)
+
+
+async def choose(conversation: Conversation, action: XModeChanged | XConfigOptionChosen, origin: ActionOrigin) -> None:
+    """Ask the agent for another mode or option; the state follows what the agent accepts.
+
+    Raises:
+        AgentError: If it cannot be started, or refuses.
+    """
+    agent = await conversation.ready()
+    session_id = conversation.session_id or ""
+    if isinstance(action, XModeChanged):
+        await agent.set_mode(session_id, action.mode_id)
+    else:
+        answer = await agent.set_config_option(session_id, action.config_id, action.value)
+        conversation.learn(answer)
+    conversation.dispatch(replace(action, time=now_ms()), origin)
+
+
 async def _choose(conversation: Conversation, action: XModeChanged | XConfigOptionChosen, origin: ActionOrigin) -> None:
-    """Ask the agent for another mode or option; the state follows what the agent accepts."""
     try:
-        agent = await conversation.ready()
-        session_id = conversation.session_id or ""
-        if isinstance(action, XModeChanged):
-            await agent.set_mode(session_id, action.mode_id)
-        else:
-            answer = await agent.set_config_option(session_id, action.config_id, action.value)
-            conversation.learn(answer)
+        await choose(conversation, action, origin)
     except AgentnbError as error:
         conversation.host.reject(conversation.session, action, origin, str(error))
-        return
-    conversation.dispatch(replace(action, time=now_ms()), origin)
 
 
 def _refuse_if(reason: str | None) -> None:

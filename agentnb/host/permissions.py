@@ -25,6 +25,7 @@ from agentnb.state import (
     ChatToolCallComplete,
     ChatToolCallReady,
     SystemNotificationResponsePart,
+    ToolCallPendingConfirmationState,
     ToolCallResponsePart,
     ToolCallResult,
     ToolCallRunningState,
@@ -170,9 +171,11 @@ class Permissions:
             self._grant(offer)
 
     def cancel_all(self) -> None:
-        """Answer every open question with ``cancelled`` (the turn is over)."""
+        """Answer every open question with ``cancelled`` (the turn is over, or about to be)."""
         waiting, self._open = self._open, {}
         for question in waiting.values():
+            if isinstance(self._conversation.tool_call(question.call_id), ToolCallPendingConfirmationState):
+                self._conversation.dispatch(cards.unanswered(question.turn_id, question.call_id))
             if not question.answer.done():
                 self._record(question.door, question.verdict, outcome="deny", by="end")
                 question.answer.set_result(None)
@@ -222,7 +225,8 @@ class Permissions:
     def _decided(self, question: Question, verdict: Verdict) -> Answer | None:
         """Answer without asking."""
         chosen = cards.choose(question.options, allow=verdict.outcome == "allow")
-        self._conversation.dispatch(cards.answered(question.turn_id, question.call_id, chosen, verdict.reason))
+        by = "answer" if verdict.source in {"session", "turn"} else _by(verdict)
+        self._conversation.dispatch(cards.answered(question.turn_id, question.call_id, chosen, verdict.reason, by))
         approved = chosen is not None and chosen.kind == "approve"
         self._record(question.door, verdict, outcome="allow" if approved else "deny", by=_by(verdict))
         return None if chosen is None else Answer(chosen)

@@ -95,7 +95,7 @@ def restore(host: Host, stored: StoredSession, spec: AgentSpec, mode: Mode = "as
         raise SessionError(message, hint="Bring the folder back, or start a new session.")
     conversation = Conversation(host, spec, tab_id=record.tab_id, cwd=cwd, env={}, mode=mode, title=record.title)
     conversation.session.restore(stored.session, stored.session_index)
-    conversation.chat.restore(stored.chat, stored.chat_index)
+    conversation.chat.restore(stored.chat, stored.chat_index, stored.gap)
     conversation.restored(record.agent_session)
     host.add(conversation)
     _say_what_happened(conversation, stored.gap)

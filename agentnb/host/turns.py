@@ -158,6 +158,7 @@ class Turns:
         """End turn *turn_id* where it runs, or take it out of the queue where it waits."""
         chat = self._conversation.chat.state
         if chat.active_turn is not None and chat.active_turn.id == turn_id:
+            self._conversation.permissions.cancel_all()
             now = now_ms()
             cancelled = ChatTurnCancelled(turn_id=turn_id, stop_reason=CANCELLED, ended_at=now, time=now)
             self._conversation.dispatch(cancelled, origin)
@@ -173,6 +174,7 @@ class Turns:
     def fail(self, turn_id: str, error: AgentnbError) -> None:
         """End turn *turn_id* with *error*, where it still runs."""
         if self._is_active(turn_id):
+            self._conversation.permissions.cancel_all()
             info = ErrorInfo(error_type=type(error).__name__, message=str(error))
             now = now_ms()
             failed = ChatError(turn_id=turn_id, error=info, stop_reason="error", ended_at=now, time=now)

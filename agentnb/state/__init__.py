@@ -145,6 +145,7 @@ from agentnb.state.chat_tool_content import (
     ToolTextContent,
 )
 from agentnb.state.chat_tool_state import (
+    Answerer,
     ConfirmationOption,
     ToolCallCancelledState,
     ToolCallCompletedState,
@@ -273,6 +274,7 @@ __all__ = [
     "AgentInfo",
     "AgentProcess",
     "AgentSelection",
+    "Answerer",
     "ChangesSummary",
     "Changeset",
     "ChangesetAction",

@@ -6,6 +6,7 @@ from agentnb.state.action import KnownAction
 from agentnb.state.chat_message_state import Message
 from agentnb.state.chat_tool_content import ToolResultContent
 from agentnb.state.chat_tool_state import (
+    Answerer,
     ConfirmationOption,
     ToolCallContributor,
     ToolCallDetails,
@@ -80,6 +81,7 @@ class ChatToolCallConfirmed(ToolCallAction, frozen=True, kw_only=True, tag="chat
         reason_message: Why no, for people.
         user_suggestion: What to do instead.
         selected_option_id: The option that was chosen.
+        answered_by: Ours: who answered; the host's word, a client need not give it.
     """
 
     approved: bool
@@ -89,6 +91,7 @@ class ChatToolCallConfirmed(ToolCallAction, frozen=True, kw_only=True, tag="chat
     reason_message: StringOrMarkdown | None = None
     user_suggestion: Message | None = None
     selected_option_id: str | None = None
+    answered_by: Answerer | None = None
 
 
 class ChatToolCallComplete(ToolCallAction, frozen=True, kw_only=True, tag="chat/toolCallComplete"):

@@ -150,6 +150,7 @@ def confirmed(state: ChatState, action: actions.ChatToolCallConfirmed) -> ChatSt
                 reason_message=action.reason_message,
                 user_suggestion=action.user_suggestion,
                 selected_option=option,
+                answered_by=action.answered_by,
             )
         return ToolCallRunningState(
             **_base(call, action.meta),
@@ -157,6 +158,7 @@ def confirmed(state: ChatState, action: actions.ChatToolCallConfirmed) -> ChatSt
             tool_input=call.tool_input if action.edited_tool_input is None else action.edited_tool_input,
             confirmed=action.confirmed or "user-action",
             selected_option=option,
+            answered_by=action.answered_by,
         )
 
     return _updated(state, action, update)
@@ -179,6 +181,7 @@ def complete(state: ChatState, action: actions.ChatToolCallComplete) -> ChatStat
             tool_input=call.tool_input,
             confirmed=call.confirmed if isinstance(call, ToolCallRunningState) else "not-needed",
             selected_option=call.selected_option if isinstance(call, ToolCallRunningState) else None,
+            answered_by=call.answered_by if isinstance(call, ToolCallRunningState) else None,
             **asdict(action.result),
         )
 
@@ -192,7 +195,8 @@ def result_confirmed(state: ChatState, action: actions.ChatToolCallResultConfirm
         if not isinstance(call, ToolCallPendingResultConfirmationState):
             return call
         if not action.approved:
-            return cancelled(call, reason="result-denied", meta=action.meta, selected_option=call.selected_option)
+            given = {"selected_option": call.selected_option, "answered_by": call.answered_by}
+            return cancelled(call, reason="result-denied", meta=action.meta, **given)
         return replace(ToolCallCompletedState(**asdict(call)), meta=call.meta if action.meta is None else action.meta)
 
     return _updated(state, action, update)

@@ -40,6 +40,20 @@ class ConfirmationOption(Wire, frozen=True, kw_only=True):
     option_kind: str | None = None
 
 
+class Answerer(Wire, frozen=True, kw_only=True):
+    """Ours: who answered the question whether a tool may run. The host says so, whatever a client claims.
+
+    Args:
+        kind: ``"client"`` (the user, in a view), ``"python"`` (code in the kernel), ``"answer"`` (an earlier answer for
+            the turn or the session), ``"rule"`` (of the user or the project), ``"mode"`` (how the session was started),
+            ``"nobody"`` (no front end was there to ask) or ``"cancelled"`` (the turn ended before an answer).
+        client_id: Which client, when ``kind`` is ``"client"``.
+    """
+
+    kind: str
+    client_id: str | None = None
+
+
 class ToolCallContributor(Wire, frozen=True, kw_only=True):
     """Where a tool comes from (AHP ``ToolCallContributor``).
 
@@ -177,6 +191,7 @@ class ToolCallRunningState(ToolCallBase, frozen=True, kw_only=True, tag="running
     Args:
         confirmed: Why it may: ``"not-needed"``, ``"user-action"`` or ``"setting"``.
         selected_option: The answer that allowed it.
+        answered_by: Ours: who gave it.
         content: What it has shown so far.
     """
 
@@ -184,6 +199,7 @@ class ToolCallRunningState(ToolCallBase, frozen=True, kw_only=True, tag="running
     tool_input: str | None = None
     confirmed: str
     selected_option: ConfirmationOption | None = None
+    answered_by: Answerer | None = None
     content: tuple[ToolResultContent, ...] | None = None
 
 
@@ -194,6 +210,7 @@ class ToolCallFinishedBase(ToolCallBase, frozen=True, kw_only=True, tag_field="s
     tool_input: str | None = None
     confirmed: str
     selected_option: ConfirmationOption | None = None
+    answered_by: Answerer | None = None
     success: bool
     past_tense_message: StringOrMarkdown
     content: tuple[ToolResultContent, ...] | None = None
@@ -219,6 +236,7 @@ class ToolCallCancelledState(ToolCallBase, frozen=True, kw_only=True, tag="cance
         reason_message: Why, for people.
         user_suggestion: What to do instead.
         selected_option: The answer that denied it.
+        answered_by: Ours: who gave it.
     """
 
     invocation_message: StringOrMarkdown
@@ -227,6 +245,7 @@ class ToolCallCancelledState(ToolCallBase, frozen=True, kw_only=True, tag="cance
     reason_message: StringOrMarkdown | None = None
     user_suggestion: Message | None = None
     selected_option: ConfirmationOption | None = None
+    answered_by: Answerer | None = None
 
 
 ToolCallState: TypeAlias = (

@@ -28,6 +28,7 @@ class Envelope(Wire, frozen=True, kw_only=True):
         action: What happened.
         origin: The client that asked for it.
         rejection_reason: Why it was *not* applied; sent only to the client that asked.
+        repeated: The action had been accepted before and came once more: nothing is refused, it is only settled.
 
     Example:
         >>> from agentnb.state import SessionReady
@@ -41,3 +42,4 @@ class Envelope(Wire, frozen=True, kw_only=True):
     action: Action
     origin: ActionOrigin | None = None
     rejection_reason: str | None = None
+    repeated: bool | None = None

@@ -1,10 +1,13 @@
 /** A store whose states are set by hand: what the development page shows. */
 import { type Signal, signal } from "@preact/signals";
 import type { Action, ChatState, RootState, SessionState } from "../src/state/types.gen";
-import type { Connection, ContentRef, Older, Store } from "../src/view/store";
+import type { Connection, ContentRef, Older, Refusal, Store } from "../src/view/store";
 
 export class ScriptedStore implements Store {
+  readonly clientId = "dev";
   readonly connection = signal<Connection>("live");
+  readonly refusals = signal<readonly Refusal[]>([]);
+  readonly gaps = signal<Readonly<Record<string, string>>>({});
   readonly hostId = signal<string | undefined>("dev");
   readonly isUnsaid = false;
   readonly successor = signal<(() => void) | undefined>(undefined);
@@ -55,6 +58,14 @@ export class ScriptedStore implements Store {
       return Promise.resolve({ items } as T);
     }
     return Promise.reject(new Error(`${method} ${JSON.stringify(params)}: this page has no kernel`));
+  }
+
+  dismiss(id: number): void {
+    this.refusals.value = this.refusals.peek().filter((one) => one.id !== id);
+  }
+
+  acceptGap(): void {
+    this.gaps.value = {};
   }
 
   view() {

@@ -22,8 +22,9 @@ def test_a_page_runs_nothing_and_prints_whole(browser: Browser, tmp_path: Path) 
     try:
         page = context.new_page()
         asked: list[str] = []
-        for event in ("dialog", "console", "pageerror"):
-            page.on(event, lambda said: asked.append(str(said)))  # type: ignore[call-overload]
+        page.on("dialog", lambda dialog: asked.append(dialog.message))
+        page.on("console", lambda message: asked.append(message.text))
+        page.on("pageerror", lambda error: asked.append(error.message))
         page.on("request", lambda request: asked.append(request.url))
         page.goto(file.as_uri())
         page.wait_for_load_state("networkidle")

@@ -31,8 +31,8 @@ Session
     reorder(turns)
     restart(timeout=60.0)
     send_now(turn)
-    set_mode(mode_id)
-    set_option(config_id, value)
+    set_mode(mode_id, timeout)
+    set_option(config_id, value, timeout)
     state
     steer(text)
     tab_id

@@ -17,8 +17,8 @@ export interface Pending {
   readonly action: Action;
 }
 
-/** What came of an envelope: applied, known before, or it does not begin right behind what is known. */
-export type Outcome = "applied" | "known" | "hole";
+/** What came of an envelope: applied, known before, a no, or it does not begin right behind what is known. */
+export type Outcome = "applied" | "known" | "refused" | "hole";
 
 export class ChannelStore<S> {
   readonly uri: string;
@@ -81,7 +81,7 @@ export class ChannelStore<S> {
   /** Applies an envelope once; `show` must follow. */
   apply(envelope: Envelope, clientId: string): Outcome {
     if (envelope.origin?.clientId === clientId) this.settle(envelope.origin.clientSeq);
-    if (envelope.rejectionReason != null) return "known";
+    if (envelope.rejectionReason != null) return envelope.repeated ? "known" : "refused";
     if (envelope.index <= this.index) return "known";
     // Merged deltas that begin before what is known cannot be taken apart: they are asked for again from here.
     if ((envelope.first ?? envelope.index) !== this.index + 1 || this.#confirmed === undefined) return "hole";
@@ -103,6 +103,11 @@ export class ChannelStore<S> {
   push(pending: Pending): void {
     this.#pending.push(pending);
     this.show();
+  }
+
+  /** This page's own action with that number, if it was not answered yet. */
+  pendingAs(clientSeq: number): Pending | undefined {
+    return this.#pending.find((pending) => pending.clientSeq === clientSeq);
   }
 
   /** The kernel has answered: accepted or rejected, it is no longer ours. */

@@ -25,6 +25,8 @@ export interface Snapshot {
   answered?: number[];
   /** How many of a chat's first turns it leaves out; they are fetched. */
   earlier?: number;
+  /** What of it could not be recovered, and why. */
+  gap?: string;
 }
 
 /** The answer to `fetchTurns`. */
@@ -101,7 +103,8 @@ export const isSnapshot = (value: unknown): value is Snapshot =>
   isObject(value.snapshot) &&
   isCount(value.fromIndex) &&
   (value.answered === undefined || (Array.isArray(value.answered) && value.answered.every(isCount))) &&
-  (value.earlier === undefined || isCount(value.earlier));
+  (value.earlier === undefined || isCount(value.earlier)) &&
+  (value.gap === undefined || typeof value.gap === "string");
 
 export const isTurns = (value: unknown): value is Turns =>
   isObject(value) &&

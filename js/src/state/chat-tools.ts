@@ -51,7 +51,10 @@ function base(call: ToolCallState, _meta?: JsonObject) {
   return { toolCallId, toolName, displayName, contributor, _meta: _meta ?? call._meta, details };
 }
 
-type Cancelling = Pick<ToolCallCancelledState, "reason" | "reasonMessage" | "userSuggestion" | "selectedOption">;
+type Cancelling = Pick<
+  ToolCallCancelledState,
+  "reason" | "reasonMessage" | "userSuggestion" | "selectedOption" | "answeredBy"
+>;
 
 /** The call, cancelled. */
 export function cancelled(call: ToolCallState, why: Cancelling, _meta?: JsonObject): ToolCallCancelledState {
@@ -113,9 +116,11 @@ export const ready = updates<ChatToolCallReady>((call, action) => {
 export const confirmed = updates<ChatToolCallConfirmed>((call, action) => {
   if (call.status !== "pending-confirmation") return call;
   const selectedOption = call.options?.find((option) => option.id === action.selectedOptionId);
+  const { answeredBy } = action;
   if (!action.approved) {
-    const { reason, reasonMessage, userSuggestion } = action;
-    return cancelled(call, { reason: reason || "denied", reasonMessage, userSuggestion, selectedOption }, action._meta);
+    const { reasonMessage, userSuggestion } = action;
+    const reason = action.reason || "denied";
+    return cancelled(call, { reason, reasonMessage, userSuggestion, selectedOption, answeredBy }, action._meta);
   }
   return defined<ToolCallRunningState>({
     status: "running",
@@ -124,6 +129,7 @@ export const confirmed = updates<ChatToolCallConfirmed>((call, action) => {
     toolInput: action.editedToolInput ?? call.toolInput,
     confirmed: action.confirmed || "user-action",
     selectedOption,
+    answeredBy,
   });
 });
 
@@ -138,6 +144,7 @@ export const complete = updates<ChatToolCallComplete>((call, action) => {
     toolInput: call.toolInput,
     confirmed: call.status === "running" ? call.confirmed : "not-needed",
     selectedOption: call.status === "running" ? call.selectedOption : undefined,
+    answeredBy: call.status === "running" ? call.answeredBy : undefined,
     success,
     pastTenseMessage,
     content,
@@ -150,7 +157,8 @@ export const complete = updates<ChatToolCallComplete>((call, action) => {
 export const resultConfirmed = updates<ChatToolCallResultConfirmed>((call, action) => {
   if (call.status !== "pending-result-confirmation") return call;
   if (action.approved) return defined({ ...call, status: "completed", _meta: action._meta ?? call._meta });
-  return cancelled(call, { reason: "result-denied", selectedOption: call.selectedOption }, action._meta);
+  const { selectedOption, answeredBy } = call;
+  return cancelled(call, { reason: "result-denied", selectedOption, answeredBy }, action._meta);
 });
 
 /** What a running tool shows so far. */

@@ -63,6 +63,7 @@ export function isEnvelope(value: unknown): value is Envelope {
     (value.first === undefined || (isIndex(value.first) && value.first <= value.index)) &&
     (value.origin === undefined || isOrigin(value.origin)) &&
     (value.rejectionReason === undefined || typeof value.rejectionReason === "string") &&
+    (value.repeated === undefined || typeof value.repeated === "boolean") &&
     isAction(value.action)
   );
 }

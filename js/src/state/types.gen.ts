@@ -53,6 +53,12 @@ export interface AgentSelection {
   readonly uri: string;
 }
 
+/** Ours: who answered the question whether a tool may run. The host says so, whatever a client claims. */
+export interface Answerer {
+  readonly kind: string;
+  readonly clientId?: string;
+}
+
 /** How much a session has changed: lines and files (AHP `ChangesSummary`). */
 export interface ChangesSummary {
   readonly additions?: number;
@@ -528,6 +534,7 @@ export interface ChatToolCallConfirmed {
   readonly reasonMessage?: StringOrMarkdown;
   readonly userSuggestion?: Message;
   readonly selectedOptionId?: string;
+  readonly answeredBy?: Answerer;
 }
 
 /** What a running tool shows so far (AHP `chat/toolCallContentChanged`). */
@@ -684,6 +691,7 @@ export interface Envelope {
   readonly action: Action;
   readonly origin?: ActionOrigin;
   readonly rejectionReason?: string;
+  readonly repeated?: boolean;
 }
 
 /** What went wrong (AHP `ErrorInfo`). */
@@ -1386,6 +1394,7 @@ export interface ToolCallCancelledState {
   readonly reasonMessage?: StringOrMarkdown;
   readonly userSuggestion?: Message;
   readonly selectedOption?: ConfirmationOption;
+  readonly answeredBy?: Answerer;
 }
 
 /** It ended, well or not (AHP `ToolCallCompletedState`). */
@@ -1401,6 +1410,7 @@ export interface ToolCallCompletedState {
   readonly toolInput?: string;
   readonly confirmed: string;
   readonly selectedOption?: ConfirmationOption;
+  readonly answeredBy?: Answerer;
   readonly success: boolean;
   readonly pastTenseMessage: StringOrMarkdown;
   readonly content?: readonly ToolResultContent[];
@@ -1467,6 +1477,7 @@ export interface ToolCallPendingResultConfirmationState {
   readonly toolInput?: string;
   readonly confirmed: string;
   readonly selectedOption?: ConfirmationOption;
+  readonly answeredBy?: Answerer;
   readonly success: boolean;
   readonly pastTenseMessage: StringOrMarkdown;
   readonly content?: readonly ToolResultContent[];
@@ -1509,6 +1520,7 @@ export interface ToolCallRunningState {
   readonly toolInput?: string;
   readonly confirmed: string;
   readonly selectedOption?: ConfirmationOption;
+  readonly answeredBy?: Answerer;
   readonly content?: readonly ToolResultContent[];
 }
 

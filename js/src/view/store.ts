@@ -3,11 +3,11 @@ import type { ReadonlySignal } from "@preact/signals";
 import type { Action, ChatState, RootState, SessionState, Turn } from "../state/types.gen";
 
 /**
- * How the page stands to the kernel. `behind`: more is known to come; `busy`: a cell runs and nothing we say is heard;
+ * How the page stands to the kernel. `behind`: more is known to come; `gap`: something is missing, `gaps` says what; `busy`: a cell runs and nothing we say is heard;
  * `silent`: nothing we say is heard, nobody knows why; `cut`: no connection to the server; `restarted`: another kernel
  * runs in the place of ours; `gone`: ours has ended, or the widget was closed.
  */
-export type Connection = "connecting" | "live" | "behind" | "busy" | "silent" | "cut" | "restarted" | "gone";
+export type Connection = "connecting" | "live" | "behind" | "gap" | "busy" | "silent" | "cut" | "restarted" | "gone";
 
 /** Nothing comes any more, and nothing can be sent. */
 export function isOver(connection: Connection): boolean {
@@ -26,6 +26,15 @@ export interface ContentRef {
   readonly size: number;
 }
 
+/** One of the reader's actions that the kernel did not accept. */
+export interface Refusal {
+  readonly id: number;
+  readonly channel: string;
+  readonly action: Action;
+  /** Why, in the kernel's words. */
+  readonly reason: string;
+}
+
 export interface ViewLink {
   setVisible(visible: boolean): void;
   close(): void;
@@ -42,12 +51,21 @@ export interface NotebookActions {
 }
 
 export interface Store {
+  /** This page, as the kernel calls it. */
+  readonly clientId: string;
   readonly connection: ReadonlySignal<Connection>;
   readonly hostId: ReadonlySignal<string | undefined>;
   /** Where this one is over: brings the widget of the same notebook that goes on before the reader. */
   readonly successor: ReadonlySignal<(() => void) | undefined>;
   /** Why page and kernel cannot talk, and what to do about it. */
   readonly refusal: ReadonlySignal<string | undefined>;
+  /** What the kernel did not accept and the reader has not put away, oldest first. */
+  readonly refusals: ReadonlySignal<readonly Refusal[]>;
+  dismiss(id: number): void;
+  /** What is missing and why, by channel; under "" where it may be any. */
+  readonly gaps: ReadonlySignal<Readonly<Record<string, string>>>;
+  /** The reader has seen what is missing there. */
+  acceptGap(channel: string): void;
   readonly root: ReadonlySignal<RootState | undefined>;
   /** Whether the kernel has yet to say that it has what the reader wrote; no signal: for when nothing comes any more. */
   readonly isUnsaid: boolean;

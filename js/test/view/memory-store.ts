@@ -2,14 +2,17 @@
 import { type Signal, signal } from "@preact/signals";
 import { reduceChat, reduceRoot, reduceSession } from "../../src/state/reduce";
 import type { Action, ChatState, RootState, SessionState, SessionSummary } from "../../src/state/types.gen";
-import type { Connection, ContentRef, NotebookActions, Older, Store, ViewLink } from "../../src/view/store";
+import type { Connection, ContentRef, NotebookActions, Older, Refusal, Store, ViewLink } from "../../src/view/store";
 
 export const SESSION = "eliza:/one";
 export const CHAT = `${SESSION}/chat`;
 export const AGENT = { provider: "eliza", displayName: "Eliza", description: "Built in", models: [] };
 
 export class MemoryStore implements Store {
+  readonly clientId = "me";
   readonly connection = signal<Connection>("live");
+  readonly refusals = signal<readonly Refusal[]>([]);
+  readonly gaps = signal<Readonly<Record<string, string>>>({});
   readonly hostId = signal<string | undefined>("host");
   isUnsaid = false;
   readonly successor = signal<(() => void) | undefined>(undefined);
@@ -65,6 +68,21 @@ export class MemoryStore implements Store {
   request<T>(method: string, params: unknown): Promise<T> {
     this.requested.push({ method, params });
     return this.answer(method, params) as Promise<T>;
+  }
+
+  dismiss(id: number): void {
+    this.refusals.value = this.refusals.peek().filter((one) => one.id !== id);
+  }
+
+  acceptGap(channel: string): void {
+    const { [channel]: _, ...others } = this.gaps.peek();
+    this.gaps.value = others;
+  }
+
+  /** The host does not accept what was dispatched last. */
+  refuse(reason: string): void {
+    const { channel, action } = this.dispatched.at(-1) as { channel: string; action: Action };
+    this.refusals.value = [...this.refusals.peek(), { id: this.refusals.peek().length + 1, channel, action, reason }];
   }
 
   view(viewId: string): ViewLink {

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from agentnb.comm.lab import MOST_PAGES, Lab
-from agentnb.comm.messages import LONGEST_CELL, MOST_CELLS, NotebookParams
+from agentnb.comm.lab_messages import LONGEST_CELL, MOST_CELLS, NotebookParams
 from agentnb.comm.notebook import Unfollowable, follow
 
 

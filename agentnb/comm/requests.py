@@ -1,0 +1,201 @@
+"""What a page can ask for and is answered: the requests of the protocol.
+
+Runs on the host's thread. What cannot be done is raised; the service makes the answer of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+
+from agentnb.agent.catalog import find
+from agentnb.agent.process import find_program
+from agentnb.comm import messages as m
+from agentnb.comm import window
+from agentnb.comm.outline import RANGE, content_of, outlined
+from agentnb.errors import AgentnbError
+from agentnb.host.host import ROOT
+from agentnb.host.mention_source import LOOK_SECONDS
+from agentnb.host.restore import LOG_OFF, read_back, recorder_of, restore, spec_of
+from agentnb.state import to_json
+from agentnb.state.versions import WINDOW, negotiate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agentnb.comm.delivery import Delivery
+    from agentnb.host.conversation import Conversation
+    from agentnb.host.host import Host
+    from agentnb.state.versions import Window
+
+DEFAULT_AGENT = "eliza"
+MAX_LISTED = 200
+
+
+class Bytes(NamedTuple):
+    """An answer with binary buffers.
+
+    Attributes:
+        result: The answer.
+        buffers: What travels beside it.
+    """
+
+    result: dict[str, Any]
+    buffers: tuple[bytes, ...]
+
+
+class UnknownClient(AgentnbError):
+    """A page that has not introduced itself, or that was forgotten."""
+
+
+class Requests:
+    """Answers requests, each with the method's result or a coroutine of it.
+
+    Args:
+        host: What they are about.
+        delivery: The clients.
+        drafts: What was typed and not sent, by chat.
+        versions: The versions of the protocol that are spoken.
+    """
+
+    def __init__(self, host: Host, delivery: Delivery, drafts: dict[str, str], versions: Window = WINDOW) -> None:
+        self._host = host
+        self._delivery = delivery
+        self._drafts = drafts
+        self._versions = versions
+        self.methods: dict[str, Callable[[str, bytes], Any]] = {
+            "initialize": self._initialize,
+            "subscribe": self._subscribe,
+            "unsubscribe": self._unsubscribe,
+            "createSession": self._create_session,
+            "disposeSession": self._dispose_session,
+            "restartAgent": self._restart_agent,
+            "complete": self._complete,
+            "fetchContent": self._fetch_content,
+            "fetchTurns": self._fetch_turns,
+            "listSessions": self._list_sessions,
+            "resumeSession": self._resume_session,
+        }
+
+    def _initialize(self, client_id: str, raw: bytes) -> dict[str, Any]:
+        params = msgspec.json.decode(raw, type=m.InitializeParams)
+        version = negotiate(params.protocol_versions, self._versions)
+        client = self._delivery.attach(client_id, visible=params.visible, version=version)
+        same = params.host_id == self._host.host_id
+        wanted = [ROOT, *(uri for uri in params.last_seen if uri != ROOT)] if same else [ROOT]
+        channels = {
+            uri: client.subscribe(channel, params.last_seen.get(uri, 0) if same else 0)
+            for uri in wanted
+            if (channel := self._host.channel_or_none(uri)) is not None
+        }
+        return {
+            "protocolVersion": version,
+            "hostId": self._host.host_id,
+            "capabilities": {},
+            "channels": channels,
+            "drafts": {uri: text for uri, text in self._drafts.items() if self._host.channel_or_none(uri)},
+        }
+
+    def _subscribe(self, client_id: str, raw: bytes) -> dict[str, Any]:
+        params = msgspec.json.decode(raw, type=m.SubscribeParams)
+        client = self._delivery.heard(client_id)
+        if client is None:
+            message = "This client has not initialized."
+            raise UnknownClient(message, hint="Send initialize first.")
+        found = {uri: self._host.channel_or_none(uri) for uri in params.channels}
+        return {
+            "channels": {uri: client.subscribe(channel) for uri, channel in found.items() if channel is not None},
+            "missing": [uri for uri, channel in found.items() if channel is None],
+        }
+
+    def _unsubscribe(self, client_id: str, raw: bytes) -> dict[str, Any]:
+        params = msgspec.json.decode(raw, type=m.UnsubscribeParams)
+        client = self._delivery.heard(client_id)
+        if client is not None:
+            for uri in params.channels:
+                client.unsubscribe(uri)
+        return {}
+
+    def _create_session(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002 - same for every client
+        params = msgspec.json.decode(raw, type=m.CreateSessionParams)
+        spec = find(params.agent or DEFAULT_AGENT)
+        find_program(spec, Path.cwd(), os.environ.get("PATH"))
+        conversation = self._host.open(spec, cwd=Path.cwd(), tab_id=params.tab_id)
+        self._host.loop.spawn(_started(conversation))
+        return {"channel": conversation.session.uri, "chat": conversation.chat.uri}
+
+    def _dispose_session(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
+        params = msgspec.json.decode(raw, type=m.DisposeSessionParams)
+        self._host.loop.spawn(self._host.find(params.channel).close())
+        return {}
+
+    async def _restart_agent(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
+        params = msgspec.json.decode(raw, type=m.RestartAgentParams)
+        await self._host.find(params.channel).restart()
+        return {}
+
+    async def _complete(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
+        params = msgspec.json.decode(raw, type=m.CompleteParams)
+        cwd, source = self._host.find(params.channel).cwd, self._host.mentions
+        if source is None:
+            return {"items": []}
+        try:
+            look = asyncio.to_thread(source.suggest, params.start, cwd)
+            found = await asyncio.wait_for(look, LOOK_SECONDS)
+        except asyncio.TimeoutError:
+            return {"items": []}
+        return {"items": [msgspec.to_builtins(one) for one in found]}
+
+    def _fetch_content(self, client_id: str, raw: bytes) -> Bytes:  # noqa: ARG002
+        params = msgspec.json.decode(raw, type=m.FetchContentParams)
+        content = content_of(self._host.find(params.channel).chat.state, params.uri)
+        part = content[params.offset : params.offset + min(params.length, RANGE)]
+        return Bytes({"uri": params.uri, "offset": params.offset, "size": len(content)}, (part,))
+
+    def _fetch_turns(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
+        params = msgspec.json.decode(raw, type=m.FetchTurnsParams)
+        chat = self._host.find(params.channel).chat
+        turns, earlier = window.before(chat.state, params.before, params.limit)
+        return {
+            "turns": [outlined(turn) for turn in turns],
+            "hasMore": earlier > 0,
+            "earlier": earlier,
+            "index": chat.index,
+        }
+
+    async def _list_sessions(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
+        params = msgspec.json.decode(raw, type=m.ListSessionsParams)
+        if self._host.recorder is None:
+            return {"sessions": [], "note": LOG_OFF}
+        return await asyncio.to_thread(_listed, self._host, params)
+
+    async def _resume_session(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
+        params = msgspec.json.decode(raw, type=m.ResumeSessionParams)
+        stored = await asyncio.to_thread(lambda: read_back(recorder_of(self._host), params.channel))
+        conversation = restore(self._host, stored, spec_of(stored.record))
+        return {"channel": conversation.session.uri, "chat": conversation.chat.uri}
+
+
+async def _started(conversation: Conversation) -> None:
+    """Start the agent of a tab that someone looks at: its commands, modes and options are wanted before a prompt."""
+    with contextlib.suppress(AgentnbError):  # the session's state says what went wrong
+        await conversation.ready()
+
+
+def _listed(host: Host, params: m.ListSessionsParams) -> dict[str, Any]:
+    recorder = recorder_of(host)
+    records = recorder.store.sessions(
+        params.search,
+        place=recorder.place if params.here else None,
+        limit=min(params.limit, MAX_LISTED),
+        offset=params.offset,
+    )
+    held = recorder.store.held(records)
+    elsewhere = [record.uri for record in records if record.uri in held]
+    note = {} if recorder.trouble is None else {"note": str(recorder.trouble)}
+    return {"sessions": [to_json(record) for record in records], "elsewhere": elsewhere, **note}

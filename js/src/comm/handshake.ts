@@ -1,0 +1,145 @@
+/** Introduces the page to the kernel and asks for the channels that its views follow, again until it is answered. */
+import { batch, signal } from "@preact/signals";
+import { WINDOW } from "../state/tables.gen.ts";
+import { type Channels, ROOT } from "./channels.ts";
+import type { Exchange } from "./exchange.ts";
+import { type Initialized, isInitialized, Refused, speaks, UNSUPPORTED_VERSION, versions } from "./messages.ts";
+
+interface Subscribed {
+  channels: Record<string, unknown>;
+  missing?: string[];
+}
+
+interface Then {
+  /** Whether the page can be seen. */
+  visible(): boolean;
+  /** The kernel has answered, and its channels are as it says. */
+  introduced(result: Initialized): void;
+  /** The kernel and this page cannot talk. */
+  refused(why: string): void;
+}
+
+export class Handshake {
+  /** The kernel that answered; undefined before the first. */
+  readonly hostId = signal<string | undefined>(undefined);
+  #exchange: Exchange;
+  #channels: Channels;
+  #then: Then;
+  #initializing: number | undefined;
+  #subscribed = new Set<string>([ROOT]);
+  #unanswered = new Set<string>();
+  #open = new Set<string>();
+  #closed = new Set<string>();
+
+  constructor(exchange: Exchange, channels: Channels, then: Then) {
+    this.#exchange = exchange;
+    this.#channels = channels;
+    this.#then = then;
+  }
+
+  /** The page has introduced itself and was not answered. */
+  get waits(): boolean {
+    return this.#initializing !== undefined;
+  }
+
+  /** Introduces the page; once, until the kernel answers or the next try is due. */
+  initialize(): void {
+    if (this.#initializing !== undefined) return;
+    this.#initializing = this.#exchange.nextId;
+    const hostId = this.hostId.peek();
+    this.#exchange
+      .request<unknown>("initialize", {
+        protocolVersions: versions(),
+        lastSeen: this.#channels.seen,
+        visible: this.#then.visible(),
+        ...(hostId === undefined ? {} : { hostId }),
+      })
+      .then((result) => this.#initialized(result))
+      .catch((error: Error) => this.#refused(error)); // and is tried again
+  }
+
+  /** Has the kernel send this channel, from now on. */
+  follow(uri: string): void {
+    if (this.#subscribed.has(uri)) return;
+    this.#subscribed.add(uri);
+    if (this.hostId.peek() !== undefined) this.#subscribe([uri]);
+  }
+
+  /** Asks again for what was not answered; says whether there was something. */
+  again(): boolean {
+    if (this.#initializing !== undefined) {
+      this.#exchange.abandon(this.#initializing, "The kernel has not answered yet.");
+      this.#initializing = undefined;
+      this.initialize();
+      return true;
+    }
+    this.#subscribe([...this.#unanswered]);
+    return this.#unanswered.size > 0;
+  }
+
+  /** Follows anew what was closed and is open again: the kernel says nothing of it by itself. */
+  notice(): void {
+    const open = new Set(this.#channels.sessions);
+    for (const uri of this.#subscribed)
+      if (this.#open.has(sessionOf(uri)) && !open.has(sessionOf(uri))) this.#closed.add(uri);
+    this.#open = open;
+    const back = [...this.#closed].filter((uri) => open.has(sessionOf(uri)));
+    for (const uri of back) this.#closed.delete(uri);
+    this.#subscribe(back);
+  }
+
+  #subscribe(channels: string[]): void {
+    if (channels.length === 0) return;
+    for (const uri of channels) this.#unanswered.add(uri);
+    this.#exchange
+      .request<Subscribed>("subscribe", { channels })
+      .then((result) => {
+        for (const uri of channels) this.#unanswered.delete(uri);
+        this.#channels.take(result.channels);
+        for (const uri of result.missing ?? []) if (!this.#closed.has(uri)) this.#channels.closed(uri);
+      })
+      .catch((error: Error) => this.#exchange.log(error.message));
+  }
+
+  #refused(error: Error): void {
+    if (error instanceof Refused && error.code === UNSUPPORTED_VERSION) this.#then.refused(error.message);
+    this.#exchange.log(error.message);
+  }
+
+  #initialized(result: unknown): void {
+    if (!isInitialized(result)) return this.#exchange.log("The kernel's answer to initialize is not of the protocol.");
+    if (!speaks(result.protocolVersion)) return this.#refused(wrongVersion(result.protocolVersion));
+    this.#exchange.version = result.protocolVersion;
+    this.#initializing = undefined;
+    const before = this.hostId.peek();
+    const isNew = before !== undefined && before !== result.hostId;
+    batch(() => {
+      if (isNew) this.#channels.clear();
+      this.hostId.value = result.hostId;
+      this.#channels.take(result.channels);
+      this.#then.introduced(result);
+    });
+    this.#subscribe([...this.#subscribed].filter((uri) => !(uri in result.channels)));
+    if (!isNew) this.#sendPendingAgain();
+  }
+
+  /** Actions that the kernel has not answered: it knows them by their numbers, so twice is as good as once. */
+  #sendPendingAgain(): void {
+    for (const channel of this.#channels)
+      for (const { clientSeq, action } of channel.pending)
+        this.#exchange.notify("dispatchAction", { clientSeq, channel: channel.uri, action });
+  }
+}
+
+function sessionOf(uri: string): string {
+  return uri.replace(/\/chat$/, "");
+}
+
+function wrongVersion(theirs: number): Refused {
+  const help =
+    theirs > WINDOW.current ? "Reload the page." : "Upgrade agentnb in the kernel's environment and restart it.";
+  return new Refused({
+    code: UNSUPPORTED_VERSION,
+    message: `The kernel speaks version ${theirs} of agentnb's protocol, this page ${versions().join(", ")}. ${help}`,
+  });
+}

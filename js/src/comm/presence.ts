@@ -1,0 +1,110 @@
+/** How the page stands to its kernel: asks now and then whether it hears, and works out what the reader should know. */
+import { type ReadonlySignal, signal } from "@preact/signals";
+import { isObject } from "../state/guard.ts";
+import type { Connection } from "../view/store.ts";
+import type { Channels } from "./channels.ts";
+import type { Exchange } from "./exchange.ts";
+import type { Handshake } from "./handshake.ts";
+import { Pulse } from "./pulse.ts";
+import { type Manager, type Standing, standing, watchKernel } from "./surroundings.ts";
+import type { Views } from "./views.ts";
+
+const PING_MS = 10_000;
+const RETRY_MS = 3_000;
+
+export class Presence {
+  #connection = signal<Connection>("connecting");
+  #exchange: Exchange;
+  #channels: Channels;
+  #handshake: Handshake;
+  #views: Views;
+  #manager: Manager | undefined;
+  #pulse = new Pulse();
+  #wasCut = false;
+  #ahead: Record<string, number> = {};
+  #ends: (() => void)[];
+
+  constructor(exchange: Exchange, channels: Channels, handshake: Handshake, views: Views, manager?: Manager) {
+    this.#exchange = exchange;
+    this.#channels = channels;
+    this.#handshake = handshake;
+    this.#views = views;
+    this.#manager = manager;
+    const timers = [setInterval(() => this.#beat(), PING_MS), setInterval(() => this.#retry(), RETRY_MS)];
+    const unwatch = watchKernel(manager, () => {
+      this.stand();
+      this.ping();
+    });
+    this.#ends = [unwatch, ...timers.map((timer) => () => clearInterval(timer))];
+  }
+
+  get connection(): ReadonlySignal<Connection> {
+    return this.#connection;
+  }
+
+  /** The widget was closed. */
+  end(): void {
+    for (const end of this.#ends) end();
+    this.#connection.value = "gone";
+  }
+
+  /** The first view has come into sight, or the last one has gone. */
+  seen(visible: boolean): void {
+    this.#exchange.notify("visibility", { visible });
+    if (visible) this.ping();
+    else this.stand();
+  }
+
+  ping(): void {
+    this.#pulse.asked();
+    this.#exchange.notify("ping", {});
+  }
+
+  /** The kernel hears; says whether it had been silent. */
+  answered(): boolean {
+    return this.#pulse.answered();
+  }
+
+  /** Our words come through. After a silence, or a cut, some of them may not have, and some of the kernel's neither. */
+  pong({ hostId, indexes }: Record<string, unknown>): void {
+    const again = this.answered() || this.#wasCut;
+    this.#ahead = isObject(indexes) ? (indexes as Record<string, number>) : {};
+    if (again || hostId !== this.#handshake.hostId.peek()) this.#handshake.initialize();
+    this.#wasCut = false;
+    this.caughtUp();
+    this.stand();
+  }
+
+  /** Something has come: what was unreadable may have been made good. */
+  caughtUp(): void {
+    if (!this.#channels.isBehind(this.#ahead)) this.#channels.readable();
+  }
+
+  /** Works out what the reader should know of the connection. */
+  stand(): void {
+    const kernel = standing(this.#manager);
+    if (kernel === "cut") this.#wasCut = true;
+    this.#connection.value = this.#state(kernel);
+  }
+
+  #state(kernel: Standing): Connection {
+    if (this.#exchange.isLost) return kernel === "cut" || kernel === undefined ? "gone" : "restarted";
+    if (kernel === "cut") return "cut";
+    if (this.#pulse.silent) return kernel === "busy" ? "busy" : "silent";
+    if (this.#handshake.hostId.peek() === undefined) return "connecting";
+    if (Object.keys(this.#channels.gaps.peek()).length > 0) return "gap";
+    return this.#views.visible && this.#channels.isBehind(this.#ahead) ? "behind" : "live";
+  }
+
+  #beat(): void {
+    if (!this.#pulse.waits) this.ping();
+  }
+
+  /** Asks again what the kernel has not answered, though it answers: it was not there then, or the answer was lost. */
+  #retry(): void {
+    if (this.#pulse.waits) {
+      if (this.#pulse.beat()) this.ping();
+    } else if (this.#handshake.again() || (this.#views.visible && this.#channels.isUnanswered)) this.ping();
+    this.stand();
+  }
+}
