@@ -31,8 +31,8 @@ Session
     reorder(turns)
     restart(timeout=60.0)
     send_now(turn)
-    set_mode(mode_id, timeout)
-    set_option(config_id, value, timeout)
+    set_mode(mode_id, timeout=60.0)
+    set_option(config_id, value, timeout=60.0)
     state
     steer(text)
     tab_id

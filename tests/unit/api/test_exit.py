@@ -12,7 +12,9 @@ import pytest
 from tests.unit.api.conftest import PATIENCE
 
 TALK = """
+import logging
 import agentnb
+logging.getLogger("asyncio").setLevel(logging.ERROR)  # a busy machine makes callbacks "slow": a warning of dev mode
 session = agentnb.start("eliza")
 print(session.prompt("/say hello").wait(30).text, flush=True)
 print(session._conversation.agent.pid)
