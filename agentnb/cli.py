@@ -73,13 +73,17 @@ def _eliza(_: argparse.Namespace) -> int:
 
 
 def _record(arguments: argparse.Namespace) -> int:
-    command = arguments.command[1:] if arguments.command[:1] == ["--"] else arguments.command
-    if not command:
-        print("agentnb: say which agent: agentnb record PATH -- COMMAND ...", file=sys.stderr)
+    words = arguments.command
+    at = words.index("--") if "--" in words else len(words)
+    paths, command = words[:at], words[at + 1 :]
+    if len(paths) > 1 or not command:
+        print("agentnb: say which agent: agentnb record [PATH] -- COMMAND ...", file=sys.stderr)
         return MISUSED
-    from agentnb.cassette.proxy import record
+    from agentnb.cassette.proxy import called, record
 
-    return record(arguments.path, command, name=arguments.name)
+    name = arguments.name or called(command)
+    path = paths[0] if paths else os.environ.get("AGENTNB_CASSETTE") or f"{name}.cassette.jsonl"
+    return record(Path(path), command, name=name)
 
 
 def _replay(arguments: argparse.Namespace) -> int:
@@ -197,8 +201,12 @@ COMMANDS = {
             _record,
             (
                 Option("--name", "what to call the agent; by default its program's name", "NAME"),
-                Option("PATH", "the cassette, NAME.cassette.jsonl by custom; one that is there is replaced", kind=Path),
-                Option("COMMAND", "the agent", "..."),
+                Option(
+                    "[PATH] -- COMMAND",
+                    "the cassette ($AGENTNB_CASSETTE by default, else NAME.cassette.jsonl in this folder; one that is"
+                    " there is replaced), and the agent",
+                    "...",
+                ),
             ),
         ),
         Command(

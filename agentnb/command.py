@@ -15,7 +15,7 @@ class Option:
     """A flag or an argument of a command.
 
     Args:
-        flag: As written: a flag with its dashes, an argument without.
+        flag: As written: a flag with its dashes, an argument without; of several words the last names it.
         help: What it does, a sentence.
         value: What stands behind a flag; a flag without is on or off. For an argument ``...`` takes all the rest.
         choices: What the value can be.
@@ -32,7 +32,7 @@ class Option:
     def usage(self) -> str:
         """As in a line of usage."""
         if not self.flag.startswith("-"):
-            return f"-- {self.flag} ..." if self.value else self.flag
+            return f"{self.flag} {self.value}".rstrip()
         value = "|".join(self.choices) or self.value
         return f"[{self.flag} {value}]" if value else f"[{self.flag}]"
 
@@ -40,7 +40,7 @@ class Option:
         """Make *parser* know it."""
         choices = self.choices or None
         if not self.flag.startswith("-"):
-            name = self.flag.lower()
+            name = self.flag.rpartition(" ")[2].lower()
             if self.value:
                 parser.add_argument(name, metavar=self.flag, nargs=argparse.REMAINDER, help=self.help)
             else:
