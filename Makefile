@@ -24,7 +24,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help env static lab test check check-python check-js fix types test-unit test-kernel test-notebooks test-js \
-	test-browser test-peers soak notebooks chromium build bench pictures pins clean distclean
+	test-browser test-peers replays soak notebooks chromium build bench pictures pins clean distclean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | expand -t 18
@@ -132,6 +132,9 @@ test-peers: $(VENV)/.installed ## opencode, Gemini CLI and the Claude agent from
 
 notebooks: $(VENV)/.installed ## execute the notebooks and store their outputs
 	$(AT_HOME) $(BIN)/python scripts/execute.py $(NOTEBOOKS)
+
+replays: $(VENV)/.installed ## each recorded notebook 20 times, byte-equal, without agents and network (opt-in, some minutes)
+	AGENTNB_REPLAYS=20 $(PYTEST) tests/notebooks/test_cassettes.py --numprocesses $(WORKERS) $(PYTEST_ARGS)
 
 soak: $(VENV)/.installed ## the delivery schedules, 50,000 of them (opt-in, some minutes)
 	AGENTNB_SCHEDULES=50000 $(PYTEST) tests/unit/comm/test_schedules.py $(PYTEST_ARGS)

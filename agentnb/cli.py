@@ -8,85 +8,17 @@ from __future__ import annotations
 
 import argparse
 import os
-import shlex
 import sys
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from agentnb import __version__
-from agentnb.api import columns
+from agentnb.command import Command, Option
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from agentnb.acp.doctor import Checkup
-    from agentnb.agent.catalog import AgentSpec
+    from collections.abc import Sequence
 
 OK, FAILED, MISUSED, INTERRUPTED = 0, 1, 2, 130
-
-
-@dataclass(frozen=True)
-class Option:
-    """A flag or an argument of a command.
-
-    Args:
-        flag: As written: a flag with its dashes, an argument without.
-        help: What it does, a sentence.
-        value: What stands behind a flag; a flag without is on or off. For an argument ``...`` takes all the rest.
-        choices: What the value can be.
-        kind: What reads the value.
-    """
-
-    flag: str
-    help: str
-    value: str = ""
-    choices: tuple[str, ...] = ()
-    kind: Callable[[str], Any] = str
-
-    @property
-    def usage(self) -> str:
-        """As in a line of usage."""
-        if not self.flag.startswith("-"):
-            return f"-- {self.flag} ..." if self.value else self.flag
-        value = "|".join(self.choices) or self.value
-        return f"[{self.flag} {value}]" if value else f"[{self.flag}]"
-
-    def add_to(self, parser: argparse.ArgumentParser) -> None:
-        """Make *parser* know it."""
-        choices = self.choices or None
-        if not self.flag.startswith("-"):
-            name = self.flag.lower()
-            if self.value:
-                parser.add_argument(name, metavar=self.flag, nargs=argparse.REMAINDER, help=self.help)
-            else:
-                parser.add_argument(name, metavar=self.flag, help=self.help, type=self.kind)
-        elif self.value or self.choices:
-            metavar = None if self.choices else self.value
-            parser.add_argument(self.flag, metavar=metavar, help=self.help, choices=choices, type=self.kind)
-        else:
-            parser.add_argument(self.flag, action="store_true", help=self.help)
-
-
-@dataclass(frozen=True)
-class Command:
-    """One command.
-
-    Args:
-        name: As typed.
-        summary: What it does, a sentence.
-        details: More about it, in markdown, paragraphs separated by empty lines.
-        run: Does it; gets the parsed arguments and returns the exit code.
-        options: Its flags.
-        words: What may be typed behind it, any number, and what that is; empty for nothing.
-    """
-
-    name: str
-    summary: str
-    details: str
-    run: Callable[[argparse.Namespace], int]
-    options: tuple[Option, ...] = ()
-    words: tuple[str, str] | None = None
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -141,13 +73,17 @@ def _eliza(_: argparse.Namespace) -> int:
 
 
 def _record(arguments: argparse.Namespace) -> int:
-    command = arguments.command[1:] if arguments.command[:1] == ["--"] else arguments.command
-    if not command:
-        print("agentnb: say which agent: agentnb record PATH -- COMMAND ...", file=sys.stderr)
+    words = arguments.command
+    at = words.index("--") if "--" in words else len(words)
+    paths, command = words[:at], words[at + 1 :]
+    if len(paths) > 1 or not command:
+        print("agentnb: say which agent: agentnb record [PATH] -- COMMAND ...", file=sys.stderr)
         return MISUSED
-    from agentnb.cassette.proxy import record
+    from agentnb.cassette.proxy import called, record
 
-    return record(arguments.path, command, name=arguments.name)
+    name = arguments.name or called(command)
+    path = paths[0] if paths else os.environ.get("AGENTNB_CASSETTE") or f"{name}.cassette.jsonl"
+    return record(Path(path), command, name=name)
 
 
 def _replay(arguments: argparse.Namespace) -> int:
@@ -175,10 +111,11 @@ def _export(arguments: argparse.Namespace) -> int:
 
 def _agents(arguments: argparse.Namespace) -> int:
     from agentnb.agent.catalog import installed, known
+    from agentnb.api import agent_lines
     from agentnb.errors import AgentnbError
 
     try:
-        rows = [_row(spec, installed(spec)) for spec in known()]
+        rows = [agent_lines.row(spec, installed(spec)) for spec in known()]
     except AgentnbError as error:
         return _complain(str(error))
     if arguments.json:
@@ -186,7 +123,7 @@ def _agents(arguments: argparse.Namespace) -> int:
 
         print(json.dumps(rows, indent=2))
     else:
-        print(_listing(rows))
+        print(agent_lines.listing(rows))
     return OK
 
 
@@ -195,6 +132,7 @@ def _doctor(arguments: argparse.Namespace) -> int:
 
     from agentnb.acp.doctor import examine_all
     from agentnb.agent.catalog import additions, find, known
+    from agentnb.api import agent_lines
     from agentnb.errors import AgentnbError
 
     try:
@@ -208,44 +146,10 @@ def _doctor(arguments: argparse.Namespace) -> int:
 
         print(msgspec.json.format(msgspec.json.encode(found)).decode())
     else:
-        lines = [(each.name, each.state, each.version or "-", _prescription(each)) for each in found]
-        print("\n".join(columns.lines([("NAME", "STATE", "VERSION", "WHAT TO DO"), *lines])))
+        print(agent_lines.checkups(found))
     for each in wrong:
         print(f"agentnb: {each}", file=sys.stderr)
     return FAILED if arguments.words and any(each.state != "ready" for each in found) else OK
-
-
-def _prescription(found: Checkup) -> str:
-    if found.state == "ready":
-        return f"%agent -a {found.name}"
-    said = found.message.splitlines()[0] if found.message else ""
-    return f"{found.todo}   ({said})" if found.todo else said
-
-
-def _row(spec: AgentSpec, path: Any) -> dict[str, Any]:
-    return {
-        "name": spec.name,
-        "title": spec.title,
-        "installed": path is not None,
-        "path": None if path is None else str(path),
-        "command": list(spec.command),
-        "install": spec.install,
-        "login": spec.login,
-    }
-
-
-def _listing(rows: list[dict[str, Any]]) -> str:
-    if not rows:
-        return "No agent is known."
-    lines = [("NAME", "AGENT", "", "WHAT TO TYPE")]
-    lines += [(row["name"], row["title"], "installed" if row["installed"] else "missing", _next(row)) for row in rows]
-    return "\n".join(columns.lines(lines))
-
-
-def _next(row: dict[str, Any]) -> str:
-    if row["installed"]:
-        return f"%agent -a {row['name']}"
-    return row["install"] or f"put `{shlex.join(row['command'][:1])}` on your PATH"
 
 
 def _complain(message: str) -> int:
@@ -297,8 +201,12 @@ COMMANDS = {
             _record,
             (
                 Option("--name", "what to call the agent; by default its program's name", "NAME"),
-                Option("PATH", "the cassette, NAME.cassette.jsonl by custom; one that is there is replaced", kind=Path),
-                Option("COMMAND", "the agent", "..."),
+                Option(
+                    "[PATH] -- COMMAND",
+                    "the cassette ($AGENTNB_CASSETTE by default, else NAME.cassette.jsonl in this folder; one that is"
+                    " there is replaced), and the agent",
+                    "...",
+                ),
             ),
         ),
         Command(

@@ -1,4 +1,4 @@
-"""`agentnb record PATH -- COMMAND`: an agent that passes everything on to another, unchanged, and writes it down."""
+"""`agentnb record [PATH] -- COMMAND`: an agent that passes everything on to another, unchanged, and writes it down."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 NOT_FOUND = 127
 
 
-def record(path: Path, command: Sequence[str], *, name: str | None = None) -> int:
+def record(path: Path, command: Sequence[str], *, name: str) -> int:
     """Run *command*, pass its wire on, and keep it in the cassette at *path*.
 
     Args:
         path: The cassette; one that is there is replaced.
         command: The agent.
-        name: What to call it; by default its program's name.
+        name: What to call it.
 
     Returns:
         The agent's exit code; 127 where it cannot be started, 1 where the cassette could not be written.
@@ -38,14 +38,23 @@ def record(path: Path, command: Sequence[str], *, name: str | None = None) -> in
     except OSError as error:
         say(f"{command[0]} cannot be started: {error.strerror}. Is it installed, and on the PATH?")
         return NOT_FOUND
-    called = name or command[0].replace("\\", "/").rstrip("/").rpartition("/")[2].lower()
-    code = _pass_on(agent, recorder, called)
+    code = _pass_on(agent, recorder, name)
     try:
         recorder.close()
     except (CassetteBroken, OSError) as error:
         say(f"the cassette was not written: {error}")
         return 1
     return code
+
+
+def called(command: Sequence[str]) -> str:
+    """An agent's name: that of its program.
+
+    Example:
+        >>> called(["/usr/bin/OpenCode", "acp"])
+        'opencode'
+    """
+    return command[0].replace("\\", "/").rstrip("/").rpartition("/")[2].lower()
 
 
 def _pass_on(agent: subprocess.Popen[bytes], recorder: Recorder, name: str) -> int:

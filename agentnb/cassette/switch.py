@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from agentnb.cassette.file import AGAIN
+from agentnb.cassette.reading import AGAIN
 from agentnb.errors import CassetteBroken, UsageError
 
 if TYPE_CHECKING:

@@ -61,16 +61,56 @@ def content_of(chat: ChatState, uri: str) -> bytes:
     Raises:
         UsageError: If the chat does not hold it (any more).
     """
-    turn_id, _, wanted = uri.removeprefix(SCHEME).rpartition("/")
-    holders: list[Any] = [*reversed(chat.turns), chat.active_turn, *(chat.queued_messages or ())]
-    for holder in holders:
-        if holder is not None and holder.id == turn_id:
-            for value in _long_values(to_json(holder)):
-                text = _text(value)
-                if _hash(text) == wanted:
-                    return text
+    wanted = uri.rpartition("/")[2]
+    for holder in _holders(chat, uri):
+        for value in _long_values(to_json(holder)):
+            text = _text(value)
+            if _hash(text) == wanted:
+                return text
     message = f"The chat {chat.resource} does not hold {uri!r} any more."
     raise UsageError(message, hint="The agent has replaced it; look at what is there now.")
+
+
+class Contents:
+    """Gives content range by range, and looks for it once, not once a range.
+
+    It keeps what was asked for last, up to its end, for as long as the turn that it is in does not change.
+    """
+
+    def __init__(self) -> None:
+        self._uri = ""
+        self._holders: list[Any] = []
+        self._content = b""
+
+    def part(self, chat: ChatState, uri: str, offset: int, length: int) -> tuple[bytes, int]:
+        """A range of the content that a reference names, and the size of all of it in bytes.
+
+        Args:
+            chat: As for :func:`content_of`.
+            uri: The reference's URI.
+            offset: Where the range begins, in bytes.
+            length: How long it is; never more than `RANGE`.
+
+        Raises:
+            UsageError: If the chat does not hold it (any more).
+        """
+        holders = _holders(chat, uri)
+        known = uri == self._uri and len(holders) == len(self._holders)
+        if not known or any(now is not then for now, then in zip(holders, self._holders, strict=True)):
+            self._content = content_of(chat, uri)
+            self._uri, self._holders = uri, holders
+        end, size = offset + min(length, RANGE), len(self._content)
+        part = self._content[offset:end]
+        if end >= size:
+            self._uri, self._holders, self._content = "", [], b""
+        return part, size
+
+
+def _holders(chat: ChatState, uri: str) -> list[Any]:
+    """The turns and waiting messages that a reference can be into."""
+    turn_id = uri.removeprefix(SCHEME).rpartition("/")[0]
+    holders = [*reversed(chat.turns), chat.active_turn, *(chat.queued_messages or ())]
+    return [holder for holder in holders if holder is not None and holder.id == turn_id]
 
 
 def _outline(value: Any, turn_id: str | None) -> Any:

@@ -17,7 +17,7 @@ from agentnb.agent.catalog import find
 from agentnb.agent.process import find_program
 from agentnb.comm import messages as m
 from agentnb.comm import window
-from agentnb.comm.outline import RANGE, content_of, outlined
+from agentnb.comm.outline import Contents, outlined
 from agentnb.errors import AgentnbError
 from agentnb.host.host import ROOT
 from agentnb.host.mention_source import LOOK_SECONDS
@@ -68,6 +68,7 @@ class Requests:
         self._delivery = delivery
         self._drafts = drafts
         self._versions = versions
+        self._contents = Contents()
         self.methods: dict[str, Callable[[str, bytes], Any]] = {
             "initialize": self._initialize,
             "subscribe": self._subscribe,
@@ -153,9 +154,9 @@ class Requests:
 
     def _fetch_content(self, client_id: str, raw: bytes) -> Bytes:  # noqa: ARG002
         params = msgspec.json.decode(raw, type=m.FetchContentParams)
-        content = content_of(self._host.find(params.channel).chat.state, params.uri)
-        part = content[params.offset : params.offset + min(params.length, RANGE)]
-        return Bytes({"uri": params.uri, "offset": params.offset, "size": len(content)}, (part,))
+        chat = self._host.find(params.channel).chat.state
+        part, size = self._contents.part(chat, params.uri, params.offset, params.length)
+        return Bytes({"uri": params.uri, "offset": params.offset, "size": size}, (part,))
 
     def _fetch_turns(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
         params = msgspec.json.decode(raw, type=m.FetchTurnsParams)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -30,11 +31,14 @@ def steps() -> list[dict[str, Any]]:
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """A repository that holds a recorded notebook and its cassette, and nothing else."""
+    """A repository that holds a notebook, recorded with another Python, and its cassette, and nothing else."""
     made = tmp_path / "made"
     made.mkdir()
     path = notebook(made / "fit.ipynb", *CELLS)
     record(path)
+    text = path.read_text(encoding="utf-8")
+    assert f'"version": "{platform.python_version()}"' in text
+    path.write_text(text.replace(platform.python_version(), "3.0.0"), encoding="utf-8")
     folder = tmp_path / "checkout"
     folder.mkdir()
     for name in ("fit.ipynb", "fit.cassette.jsonl"):
@@ -71,7 +75,8 @@ def test_the_example_runs(checkout: Path) -> None:
         done = shell(step, checkout)
         assert done.returncode == 0, f"{step['run']}\n{done.stdout}\n{done.stderr}"
     assert (checkout / "fit.html").read_text(encoding="utf-8").startswith("<!doctype html>")
-    assert subprocess.run(["git", "diff", "--quiet"], cwd=checkout, check=False).returncode == 0
+    changed = subprocess.run(["git", "diff", "--numstat"], cwd=checkout, check=True, capture_output=True, text=True)
+    assert changed.stdout == "1\t1\tfit.ipynb\n"
 
 
 def test_the_example_fails_where_the_notebook_was_changed(checkout: Path) -> None:

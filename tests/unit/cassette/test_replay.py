@@ -310,5 +310,31 @@ def test_a_program_that_is_not_there_cannot_be_recorded(tmp_path: Path) -> None:
     assert done.returncode == 127
     assert "no-such-agent-here cannot be started" in done.stderr
     assert not path.exists()
-    done = subprocess.run([*AGENTNB, "record", str(path)], capture_output=True, text=True, check=False, cwd=ROOT)
+
+
+@pytest.mark.parametrize("words", [("a.jsonl",), ("a.jsonl", "b", "--", "true"), ("--",), ()])
+def test_recording_wants_to_know_which_agent(words: tuple[str, ...]) -> None:
+    """Behind the two dashes."""
+    done = subprocess.run([*AGENTNB, "record", *words], capture_output=True, text=True, check=False, cwd=ROOT)
     assert done.returncode == 2
+    assert done.stderr == "agentnb: say which agent: agentnb record [PATH] -- COMMAND ...\n"
+
+
+@pytest.mark.parametrize(
+    ("variable", "words", "name"),
+    [
+        ({}, ("--name", "doctor", "--"), "doctor.cassette.jsonl"),
+        ({}, ("--",), f"{Path(sys.executable).name}.cassette.jsonl"),
+        ({"AGENTNB_CASSETTE": "said.jsonl"}, ("--",), "said.jsonl"),
+        ({"AGENTNB_CASSETTE": "said.jsonl"}, ("there.jsonl", "--"), "there.jsonl"),
+    ],
+)
+def test_a_cassette_that_is_not_named_has_the_agents_name(
+    tmp_path: Path, variable: dict[str, str], words: tuple[str, ...], name: str
+) -> None:
+    """In this folder, or as the environment says."""
+    said = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": 1}})
+    env = {**os.environ, **environment(), **variable}
+    command = [*AGENTNB, "record", *words, *COMMAND]
+    subprocess.run(command, input=f"{said}\n", text=True, check=True, cwd=tmp_path, env=env, capture_output=True)
+    assert [path.name for path in tmp_path.iterdir()] == [name]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentnb.comm.outline import LIMIT, PREVIEW, content_of, outlined
+from agentnb.comm.outline import LIMIT, PREVIEW, RANGE, Contents, content_of, outlined
 from agentnb.errors import UsageError
 from agentnb.host.conversation import Conversation
 from agentnb.state import (
@@ -142,6 +142,36 @@ def test_content_that_was_replaced_is_said_to_be_gone() -> None:
     for uri in ("", "agentnb-content:", "agentnb-content:t/x", "file:///etc/passwd"):
         with pytest.raises(UsageError):
             content_of(state, uri)
+
+
+def test_content_comes_in_ranges() -> None:
+    """Whatever their size; another content in between does no harm."""
+    state = after(started(), *tool({"content": [{"type": "text", "text": LONG * 5}, CONTENTS[2]]}))
+    (long, picture), contents, got = refs(outlined(state)).values(), Contents(), b""
+    while True:
+        part, size = contents.part(state, long["uri"], len(got), 2**40)
+        got += part
+        if len(got) == size:
+            break
+        assert len(part) == RANGE
+        assert contents.part(state, picture["uri"], 4, 8) == (b"QUJDQUJD", 4 * LIMIT)
+    assert got.decode() == LONG * 5
+
+
+def test_ranges_of_one_content_are_cut_from_one_encoding() -> None:
+    """A turn of some megabytes is not encoded again for each; when it changes it is looked for again."""
+    state = after(started(), *tool({"content": CONTENTS[:1]}))
+    (ref,) = refs(outlined(state)).values()
+    contents = Contents()
+    assert contents.part(state, ref["uri"], 0, 2) == ("ä".encode(), 2 * LIMIT)
+    held = contents._content
+    contents.part(state, ref["uri"], 2, 2)
+    assert contents._content is held
+    replaced = after(started(), *tool({"content": CONTENTS[-1:]}))
+    with pytest.raises(UsageError, match="does not hold"):
+        contents.part(replaced, ref["uri"], 4, 2)
+    assert contents.part(state, ref["uri"], 2 * LIMIT - 2, RANGE) == ("ä".encode(), 2 * LIMIT)
+    assert contents._content == b""
 
 
 @given(data=st.data())

@@ -1,0 +1,73 @@
+"""What a command of the command line is: its name, its words and its flags, from which parser, help and manual come."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+@dataclass(frozen=True)
+class Option:
+    """A flag or an argument of a command.
+
+    Args:
+        flag: As written: a flag with its dashes, an argument without; of several words the last names it.
+        help: What it does, a sentence.
+        value: What stands behind a flag; a flag without is on or off. For an argument ``...`` takes all the rest.
+        choices: What the value can be.
+        kind: What reads the value.
+    """
+
+    flag: str
+    help: str
+    value: str = ""
+    choices: tuple[str, ...] = ()
+    kind: Callable[[str], Any] = str
+
+    @property
+    def usage(self) -> str:
+        """As in a line of usage."""
+        if not self.flag.startswith("-"):
+            return f"{self.flag} {self.value}".rstrip()
+        value = "|".join(self.choices) or self.value
+        return f"[{self.flag} {value}]" if value else f"[{self.flag}]"
+
+    def add_to(self, parser: argparse.ArgumentParser) -> None:
+        """Make *parser* know it."""
+        choices = self.choices or None
+        if not self.flag.startswith("-"):
+            name = self.flag.rpartition(" ")[2].lower()
+            if self.value:
+                parser.add_argument(name, metavar=self.flag, nargs=argparse.REMAINDER, help=self.help)
+            else:
+                parser.add_argument(name, metavar=self.flag, help=self.help, type=self.kind)
+        elif self.value or self.choices:
+            metavar = None if self.choices else self.value
+            parser.add_argument(self.flag, metavar=metavar, help=self.help, choices=choices, type=self.kind)
+        else:
+            parser.add_argument(self.flag, action="store_true", help=self.help)
+
+
+@dataclass(frozen=True)
+class Command:
+    """One command.
+
+    Args:
+        name: As typed.
+        summary: What it does, a sentence.
+        details: More about it, in markdown, paragraphs separated by empty lines.
+        run: Does it; gets the parsed arguments and returns the exit code.
+        options: Its flags.
+        words: What may be typed behind it, any number, and what that is; empty for nothing.
+    """
+
+    name: str
+    summary: str
+    details: str
+    run: Callable[[argparse.Namespace], int]
+    options: tuple[Option, ...] = ()
+    words: tuple[str, str] | None = None
