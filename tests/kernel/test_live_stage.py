@@ -71,4 +71,4 @@ def test_a_console_gets_the_words_printed(kernel: RunningKernel) -> None:
     behind = kernel.run("%agent -b /say behind", console=True)
     assert "Runs in the background" in behind.displayed("text/plain")[0]
     assert "There is no sidebar here" in kernel.run("%agents sidebar", console=True).error
-    assert "shown where the page has widgets" in kernel.run("agentnb.chat()", console=True).values[0]
+    assert "shown where the page has widgets" in kernel.run("import agentnb; agentnb.chat()", console=True).values[0]
