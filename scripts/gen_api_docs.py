@@ -26,14 +26,17 @@ VARIABLES = """\
 | `AGENTNB_IDS` | kernels, `agentnb.start` | `counted`: ids that are the same in every run |
 | `AGENTNB_PROGRESS_SECONDS` | kernels | after how long a turn that nobody watches is told to the terminal; 5 |
 | `AGENTNB_CASES` | tests | one more folder of reducer cases |
-| `AGENTNB_CONFIG_DIR` | kernels | where `policy.toml` is; else `agentnb` in Jupyter's settings folder |
-| `AGENTNB_DATA_DIR` | kernels | where `audit.jsonl` is; else `agentnb` in Jupyter's data folder |
+| `AGENTNB_CONFIG_DIR` | kernels, `agentnb` | where `policy.toml` and `agents` are; else `agentnb` in Jupyter's settings folder |
+| `AGENTNB_DATA_DIR` | kernels | where `audit.jsonl` and `sessions.db` are; else `agentnb` in Jupyter's data folder |
 | `AGENTNB_HEADLESS` | kernels | `allow` or `deny`: questions that nobody can answer; else as the policy file says |
 | `AGENTNB_CHROMIUM` | `make test-browser` | the browser to use |
 | `AGENTNB_IPYKERNEL6` | tests | a Python that has ipykernel 6.30 |
 | `AGENTNB_LOG` | kernels | the file of the session log, or `off`; else `agentnb/sessions.db` in Jupyter's data folder |
 | `AGENTNB_PEERS` | `make test-peers` | where the agent from npm is installed; else `.cache/peers` |
 | `AGENTNB_REPLAYS` | `make test-notebooks` | how often each recorded notebook is replayed; 2 |
+| `AGENTNB_ELIZA_LOGIN` | `agentnb eliza` | makes it want a login: [how](eliza.md) |
+| `AGENTNB_ELIZA_STORE` | `agentnb eliza` | where it keeps its sessions: [how](eliza.md) |
+| `AGENTNB_SCHEDULES` | tests | how many delivery schedules are tried; `make soak` |
 | `AGENTNB_SHARED` | tests | where the reference data is; else `../shared` |
 """
 
