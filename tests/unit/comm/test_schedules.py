@@ -7,12 +7,9 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
-import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
@@ -36,8 +33,8 @@ from agentnb.state import (
 )
 from tests.unit.comm.page import Page
 from tests.unit.comm.world import World
+from tests.unit.vitest import needs_vitest, vitest
 
-JS = Path(__file__).parents[3] / "js"
 COMMON = 2_000
 SCHEDULES = int(os.environ.get("AGENTNB_SCHEDULES", str(COMMON)))
 STEPS = 25
@@ -248,21 +245,10 @@ def write_schedules(file: Path) -> None:
     run_state_machine_as_test(Recorded, settings=_settings(FOR_TYPESCRIPT))
 
 
-@pytest.mark.skipif(not (JS / "node_modules/vitest").is_dir(), reason="js/node_modules is not installed")
+@needs_vitest
 def test_the_front_ends_client_does_the_same(tmp_path: Path) -> None:
     """Taken through the same schedules it says the same, at the same moments, and shows the same."""
     file = tmp_path / "schedules.jsonl"
     write_schedules(file)
     assert len(file.read_text(encoding="utf-8").splitlines()) >= 2 * FOR_TYPESCRIPT
-    npx = shutil.which("npx")
-    assert npx is not None
-    run = subprocess.run(
-        [npx, "vitest", "run", "--reporter=dot", "test/comm/schedules.test.ts"],
-        cwd=JS,
-        env={**os.environ, "AGENTNB_SCHEDULE_FILE": str(file), "NO_COLOR": "1"},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert run.returncode == 0, run.stdout[-6000:] + run.stderr[-2000:]
+    vitest("test/comm/schedules.test.ts", AGENTNB_SCHEDULE_FILE=str(file))

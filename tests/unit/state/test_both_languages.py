@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import subprocess
 from functools import reduce
 from pathlib import Path
 from typing import Any
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -18,8 +14,8 @@ from agentnb.state import decode_action, to_json
 from agentnb.testing import CASE_TIME
 from tests.unit.state.strategies import actions
 from tests.unit.state.test_laws import CHANNELS
+from tests.unit.vitest import needs_vitest, vitest
 
-JS = Path(__file__).parents[3] / "js"
 EXAMPLES = 150
 
 
@@ -46,21 +42,10 @@ def write_cases(folder: Path, channel: str) -> None:
     write()
 
 
-@pytest.mark.skipif(not (JS / "node_modules/vitest").is_dir(), reason="js/node_modules is not installed")
+@needs_vitest
 def test_typescript_comes_to_the_same_states(tmp_path: Path) -> None:
     """Whatever actions come, the page's reducers come to the kernel's state, value for value."""
     for channel in CHANNELS:
         write_cases(tmp_path, channel)
     assert len(list(tmp_path.iterdir())) > EXAMPLES
-    npx = shutil.which("npx")
-    assert npx is not None
-    run = subprocess.run(
-        [npx, "vitest", "run", "--reporter=dot", "test/state/cases.test.ts"],
-        cwd=JS,
-        env={**os.environ, "AGENTNB_CASES": str(tmp_path), "NO_COLOR": "1"},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert run.returncode == 0, run.stdout[-6000:] + run.stderr[-2000:]
+    vitest("test/state/cases.test.ts", AGENTNB_CASES=str(tmp_path))
