@@ -13,16 +13,26 @@ from pathlib import Path
 from agentnb import __version__
 
 BUILT = ("agentnb/static/widget.js", "agentnb/static/panel.js")
-IN_WHEEL = (*BUILT, "agentnb/__init__.py", "agentnb/agent/catalog/eliza.toml", "agentnb/eliza/script.toml")
+IN_WHEEL = (
+    *BUILT,
+    "agentnb/__init__.py",
+    "agentnb/py.typed",
+    "agentnb/agent/catalog/eliza.toml",
+    "agentnb/eliza/script.toml",
+)
 EXTENSION = ("package.json", "install.json", "schemas/agentnb/plugin.json")
 IN_SDIST = (
     *IN_WHEEL,
     *(f"labextension/{name}" for name in EXTENSION),
+    ".ci/run",
     "LICENSE",
+    "Makefile",
     "README.md",
+    "constraints-ipykernel6.txt",
     "js/package-lock.json",
     "js/src/widget.ts",
     "notebooks/quickstart.ipynb",
+    "scripts/distribution.py",
 )
 LITTER = ("node_modules", "__pycache__", ".venv", ".cache", "test-results", ".ipynb_checkpoints")
 

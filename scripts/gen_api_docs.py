@@ -5,13 +5,13 @@ With `--check`, only says whether they are stale.
 
 from __future__ import annotations
 
-import argparse
 import inspect
 import sys
 from pathlib import Path
 from typing import Any
 
-FOLDER = Path(__file__).resolve().parent.parent / "docs" / "reference"
+ROOT = Path(__file__).resolve().parent.parent
+FOLDER = ROOT / "docs" / "reference"
 NOTE = "<!-- Written by scripts/gen_api_docs.py from the docstrings: change those, then run `make types`. -->"
 VARIABLES = """\
 ## Environment variables
@@ -26,14 +26,17 @@ VARIABLES = """\
 | `AGENTNB_IDS` | kernels, `agentnb.start` | `counted`: ids that are the same in every run |
 | `AGENTNB_PROGRESS_SECONDS` | kernels | after how long a turn that nobody watches is told to the terminal; 5 |
 | `AGENTNB_CASES` | tests | one more folder of reducer cases |
-| `AGENTNB_CONFIG_DIR` | kernels | where `policy.toml` is; else `agentnb` in Jupyter's settings folder |
-| `AGENTNB_DATA_DIR` | kernels | where `audit.jsonl` is; else `agentnb` in Jupyter's data folder |
+| `AGENTNB_CONFIG_DIR` | kernels | where `policy.toml` and `agents` are; else `agentnb` in Jupyter's settings folder |
+| `AGENTNB_DATA_DIR` | kernels | where `audit.jsonl` and `sessions.db` are; else `agentnb` in Jupyter's data folder |
 | `AGENTNB_HEADLESS` | kernels | `allow` or `deny`: questions that nobody can answer; else as the policy file says |
 | `AGENTNB_CHROMIUM` | `make test-browser` | the browser to use |
 | `AGENTNB_IPYKERNEL6` | tests | a Python that has ipykernel 6.30 |
 | `AGENTNB_LOG` | kernels | the file of the session log, or `off`; else `agentnb/sessions.db` in Jupyter's data folder |
 | `AGENTNB_PEERS` | `make test-peers` | where the agent from npm is installed; else `.cache/peers` |
 | `AGENTNB_REPLAYS` | `make test-notebooks` | how often each recorded notebook is replayed; 2 |
+| `AGENTNB_ELIZA_LOGIN` | `agentnb eliza` | makes it want a login: [how](eliza.md) |
+| `AGENTNB_ELIZA_STORE` | `agentnb eliza` | where it keeps its sessions: [how](eliza.md) |
+| `AGENTNB_SCHEDULES` | tests | how many delivery schedules are tried; `make soak` |
 | `AGENTNB_SHARED` | tests | where the reference data is; else `../shared` |
 """
 
@@ -104,20 +107,8 @@ def _tree() -> str:
 PAGES = {"magics.md": magics, "python.md": python, "settings.md": settings}
 
 
-def main() -> int:
-    """Write the pages; with ``--check`` only name those that are stale."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="write nothing; fail if a page is stale")
-    check = parser.parse_args().check
-    texts = {FOLDER / name: make() for name, make in PAGES.items()}
-    stale = [path for path, text in texts.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
-    for path in stale:
-        if check:
-            print(f"{path.name} is stale: run `make types`", file=sys.stderr)
-        else:
-            path.write_text(texts[path], encoding="utf-8")
-    return 1 if check and stale else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.path.insert(0, str(ROOT))
+    from scripts.generated import write_or_check
+
+    sys.exit(write_or_check({FOLDER / name: make() for name, make in PAGES.items()}, __doc__))

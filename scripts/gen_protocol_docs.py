@@ -6,7 +6,6 @@ the page is stale.
 
 from __future__ import annotations
 
-import argparse
 import inspect
 import json
 import re
@@ -365,25 +364,8 @@ def _limits() -> str:
     return "\n".join(["## Sizes and timings\n", "| constant | value | meaning |", "|---|---|---|", *rows, ""])
 
 
-def main() -> int:
-    """Write the page, or check it.
-
-    Returns:
-        1 if the page was to be checked and is stale, otherwise 0.
-    """
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="write nothing; fail if the page is stale")
-    check = parser.parse_args().check
-    text = page()
-    if PAGE.exists() and PAGE.read_text(encoding="utf-8") == text:
-        return 0
-    if check:
-        print("docs/reference/protocol.md is stale: run `make types`.")
-        return 1
-    PAGE.write_text(text, encoding="utf-8")
-    return 0
-
-
 if __name__ == "__main__":
     sys.path.insert(0, str(ROOT))
-    sys.exit(main())
+    from scripts.generated import write_or_check
+
+    sys.exit(write_or_check({PAGE: page()}, __doc__))

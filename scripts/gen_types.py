@@ -5,7 +5,6 @@ With `--check`, only says whether they are stale.
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from pathlib import Path
@@ -17,7 +16,8 @@ from agentnb.state.codec import ACTIONS
 from agentnb.state.schema import json_schema
 from agentnb.state.versions import WINDOW
 
-FOLDER = Path(__file__).resolve().parent.parent / "js" / "src" / "state"
+ROOT = Path(__file__).resolve().parent.parent
+FOLDER = ROOT / "js" / "src" / "state"
 WIDTH = 120
 NOTE = "Written by scripts/gen_types.py from agentnb/state: change that, then run `make types`."
 PRIMITIVES = {
@@ -130,24 +130,14 @@ def _json_type(schema: dict[str, Any], definitions: dict[str, Any]) -> str | Non
     return "number" if kind == "integer" else kind
 
 
-def main() -> int:
-    """Writes the files, or with `--check` compares them."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--check", action="store_true", help="only say whether the files are stale")
-    check = parser.parse_args().check
+def files() -> dict[Path, str]:
+    """What each file should hold."""
     definitions = json_schema()["$defs"]
-    stale = False
-    for name, text in {"types.gen.ts": types(definitions), "tables.gen.ts": tables(definitions)}.items():
-        path = FOLDER / name
-        if path.is_file() and path.read_text(encoding="utf-8") == text:
-            continue
-        stale = True
-        if not check:
-            path.write_text(text, encoding="utf-8")
-    if check and stale:
-        print("js/src/state/*.gen.ts is stale: run `make types`.", file=sys.stderr)
-    return int(check and stale)
+    return {FOLDER / "types.gen.ts": types(definitions), FOLDER / "tables.gen.ts": tables(definitions)}
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.path.insert(0, str(ROOT))
+    from scripts.generated import write_or_check
+
+    sys.exit(write_or_check(files(), __doc__))

@@ -65,6 +65,8 @@ def mcp_servers(given: Iterable[Any] | Mapping[str, Any] | None) -> tuple[McpSer
         if not isinstance(inner, Mapping):
             raise UsageError("`mcpServers` is a mapping of names to servers.", hint=_HINT)
         listed = [{**server, "name": name} if isinstance(server, Mapping) else server for name, server in inner.items()]
+    elif isinstance(given, str) or not isinstance(given, (Iterable, type(None))):
+        raise UsageError("mcp_servers is a list of servers.", hint=_HINT)
     else:
         listed = list(given or ())
     servers = tuple(server if isinstance(server, McpServer) else _server(server) for server in listed)

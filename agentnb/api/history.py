@@ -8,9 +8,9 @@ from html import escape
 from typing import TYPE_CHECKING, Literal, NamedTuple, overload
 
 from agentnb.agent.catalog import custom
+from agentnb.api.arguments import check_count, check_permissions, check_text
 from agentnb.api.columns import lines
 from agentnb.api.session import Session
-from agentnb.api.start import check_permissions
 from agentnb.host import current_host
 from agentnb.host.restore import LOG_OFF, read_back, recorder_of, restore, spec_of
 from agentnb.log.store import LISTED
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from agentnb.log.record import SessionRecord
 
 ID_CHARACTERS = 8  # of an id, in tables; as many as tell sessions apart are enough for `resume`
-NONE = "The session log has no such session."
+NONE = "The session log has no session yet: one is kept from its first finished turn on."
+NOT_FOUND = "The session log has no such session."
 
 _HEAD = ("id", "title", "agent", "turns", "when", "open", "folder")
 
@@ -56,11 +57,13 @@ class SessionTable(Sequence[SessionRow]):
     Args:
         rows: The sessions.
         note: What is to be said about the log; empty where all is well.
+        searched: Whether it was searched: then there may be others.
     """
 
-    def __init__(self, rows: Iterable[SessionRow] = (), note: str = "") -> None:
+    def __init__(self, rows: Iterable[SessionRow] = (), note: str = "", *, searched: bool = False) -> None:
         self._rows = tuple(rows)
         self.note = note
+        self._none = NOT_FOUND if searched else NONE
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -76,14 +79,14 @@ class SessionTable(Sequence[SessionRow]):
 
     def __repr__(self) -> str:
         if not self:
-            return self.note or NONE
+            return self.note or self._none
         rows = [_HEAD, *map(_cells, self)]
         return "\n".join([*lines(rows), *([self.note] if self.note else [])])
 
     def _repr_html_(self) -> str:
         note = f"<p>{escape(self.note)}</p>" if self.note else ""
         if not self:
-            return note or f"<p>{NONE}</p>"
+            return note or f"<p>{self._none}</p>"
         head = "".join(f"<th>{word}</th>" for word in _HEAD)
         cells = ["".join(f"<td>{escape(cell)}</td>" for cell in _cells(row)) for row in self]
         body = "".join(f"<tr>{line}</tr>" for line in cells)
@@ -102,11 +105,15 @@ def sessions(search: str = "", *, here: bool = False, limit: int = LISTED) -> Se
         A row per session; displayed in a notebook it is a table.
 
     Raises:
+        UsageError: If *search* is no text, or *limit* no number above zero.
         LogError: If the log cannot be read.
 
     Example:
         >>> agentnb.sessions(search="residuals")  # doctest: +SKIP
     """
+    if search != "":
+        check_text("search", search, example='search="residuals"')
+    check_count("limit", limit)
     host = current_host()
     if host.recorder is None:
         return SessionTable(note=LOG_OFF)
@@ -114,7 +121,9 @@ def sessions(search: str = "", *, here: bool = False, limit: int = LISTED) -> Se
     records = recorder.store.sessions(search, place=recorder.place if here else None, limit=limit)
     held = recorder.store.held(records)
     note = "" if recorder.trouble is None else str(recorder.trouble)
-    return SessionTable((_row(record, host.conversations, held) for record in records), note)
+    return SessionTable(
+        (_row(record, host.conversations, held) for record in records), note, searched=bool(search) or here
+    )
 
 
 def resume(
@@ -137,6 +146,7 @@ def resume(
         The session; the one that is open already, where it is open in this kernel.
 
     Raises:
+        UsageError: If *session* is no id.
         UnknownSession: If the log has no such session, or several.
         SessionError: If another kernel has it open, or its workspace is gone.
         LogError: If the log cannot be read.
@@ -146,7 +156,8 @@ def resume(
     """
     check_permissions(permissions)
     host = current_host()
-    wanted = session if isinstance(session, str) else session.id
+    wanted = session.id if isinstance(session, SessionRow) else session
+    check_text("A session's id", wanted, example='"1f0c83a2", as in agentnb.sessions()')
     stored = read_back(recorder_of(host), wanted)
     spec = spec_of(stored.record) if command is None else custom(command, name=stored.record.agent)
     return Session(host.loop.call(lambda: restore(host, stored, spec, permissions)))

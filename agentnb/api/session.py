@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
+from weakref import WeakValueDictionary
 
 from msgspec.structs import replace
 
 from agentnb.api.answers import answers_from
+from agentnb.api.arguments import check_text, each_of
 from agentnb.api.describe import describe
 from agentnb.api.turn import Turn
-from agentnb.errors import UsageError
+from agentnb.errors import SessionClosed, UsageError
 from agentnb.host.intents import PYTHON, Rejected, carry_out, choose
 from agentnb.ids import new_id
 from agentnb.state import (
@@ -47,6 +49,8 @@ class Session:
 
     def __init__(self, conversation: Conversation) -> None:
         self._conversation = conversation
+        # Each turn once: every `Turn` of a running turn follows the conversation until that ends.
+        self._known: WeakValueDictionary[str, Turn] = WeakValueDictionary()
 
     @property
     def tab_id(self) -> str:
@@ -95,23 +99,22 @@ class Session:
 
         Args:
             text: What to say.
-            context: Objects that the agent is shown with it (type, shape, columns, head; capped in size).
+            context: A list of objects that the agent is shown with it (type, shape, columns, head; capped in size).
             attachments: Attachments that are ready-made.
 
         Returns:
             The turn, running or waiting.
 
         Raises:
-            UsageError: If *text* is empty.
+            UsageError: If *text* is no text or is empty, or *context* is one object instead of a list.
             SessionClosed: If the session was closed.
         """
-        if not text.strip():
-            message = "The prompt is empty."
-            raise UsageError(message, hint='Say something: session.prompt("What is in df?").')
-        attached = (*attachments, *(describe(value) for value in context))
+        check_text("The prompt", text, example='session.prompt("What is in df?")')
+        attached = (*attachments, *(describe(value) for value in each_of(context)))
         user = MessageOrigin(kind="user")
         message_ = Message(text=text, origin=user, attachments=attached or None)
         turn = Turn(self, self._conversation, new_id())
+        self._known[turn.id] = turn
         self._conversation.host.loop.call(self._begin, turn, message_)
         return turn
 
@@ -216,6 +219,7 @@ class Session:
             UsageError: If there are several ways and none is named, or it is a command to type, which is named.
             AgentError: If the agent cannot be started, or does not accept the login.
         """
+        self._see_that_it_is_open()
         self._conversation.host.loop.submit(self._conversation.login(method)).result(timeout)
 
     def cancel(self) -> None:
@@ -242,13 +246,16 @@ class Session:
 
         Raises:
             AgentError: If it cannot be started.
+            SessionClosed: If the session was closed.
         """
+        self._see_that_it_is_open()
         self._conversation.host.loop.submit(self._conversation.restart()).result(timeout)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         from agentnb.comm import frontend
 
-        return frontend.chat_view(self)._repr_mimebundle_(**kwargs)
+        view: tuple[dict[str, Any], dict[str, Any]] | None = frontend.chat_view(self)._repr_mimebundle_(**kwargs)
+        return view and ({**view[0], "text/plain": repr(self)}, view[1])
 
     def __repr__(self) -> str:
         return f"<Session {self.title!r} with {self.agent}>"
@@ -257,8 +264,13 @@ class Session:
         self._conversation.prompt(turn.id, message)
         turn._attach()  # noqa: SLF001 - the two are one
 
+    def _see_that_it_is_open(self) -> None:
+        if self.closed:
+            raise SessionClosed(f"The session {self.title!r} is closed.", hint="Start another with agentnb.start().")
+
     def _do(self, action: Action) -> None:
         """What a click in a view does; refused, it raises."""
+        self._see_that_it_is_open()
         conversation = self._conversation
         try:
             conversation.host.loop.call(carry_out, conversation.host, conversation.chat.uri, action, ORIGIN)
@@ -266,6 +278,7 @@ class Session:
             raise UsageError(refused.message) from None
 
     def _choose(self, action: XModeChanged | XConfigOptionChosen, timeout: float) -> None:
+        self._see_that_it_is_open()
         self._conversation.host.loop.submit(choose(self._conversation, action, ORIGIN)).result(timeout)
 
     def _edited(self, turn: Turn, text: str) -> Message:
@@ -275,6 +288,7 @@ class Session:
         return replace(waiting.message, text=text)
 
     def _turn(self, turn_id: str) -> Turn:
-        turn = Turn(self, self._conversation, turn_id)
-        self._conversation.host.loop.call(turn._attach)  # noqa: SLF001
+        if (turn := self._known.get(turn_id)) is None:
+            turn = self._known[turn_id] = Turn(self, self._conversation, turn_id)
+            self._conversation.host.loop.call(turn._attach)  # noqa: SLF001
         return turn

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from agentnb.agent import mcp
 from agentnb.agent.catalog import custom, find
 from agentnb.agent.process import find_program
+from agentnb.api.arguments import check_environment, check_permissions, check_text, folders
 from agentnb.api.session import Session
 from agentnb.cassette.switch import SWITCH
 from agentnb.errors import UsageError
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from agentnb.agent.catalog import AgentSpec
 
 DEFAULT_AGENT = "eliza"
-MODES = ("ask", "allow", "deny")
 
 
 def start(
@@ -55,16 +55,19 @@ def start(
     Raises:
         UnknownAgent: If the catalogue has no such agent.
         AgentNotFound: If its command is not installed.
-        UsageError: If *permissions*, *command* or *cwd* makes no sense.
+        UsageError: If *permissions*, *command*, *env*, *cwd*, *mcp_servers* or *directories* makes no sense.
 
     Example:
         >>> session = agentnb.start("eliza")  # doctest: +SKIP
         >>> session = agentnb.start(command=["opencode", "acp"], permissions="deny")  # doctest: +SKIP
     """
     check_permissions(permissions)
+    check_environment(env)
+    if title is not None:
+        check_text("title", title, example='title="Residuals"')
     spec, folder = _spec(agent, command), _folder(cwd, "cwd")
     servers = mcp.mcp_servers(mcp_servers)
-    more = [_folder(directory, "directories") for directory in directories]
+    more = [_folder(directory, "directories") for directory in folders(directories)]
     find_program(SWITCH.standing_in(spec), folder, {**os.environ, **spec.env, **(env or {})}.get("PATH"))
     host = current_host()
     conversation = host.loop.call(
@@ -96,11 +99,12 @@ def warm(
     Raises:
         UnknownAgent: If the catalogue has no such agent.
         AgentNotFound: If its command is not installed.
-        UsageError: If *command* or *cwd* makes no sense.
+        UsageError: If *command*, *env* or *cwd* makes no sense.
 
     Example:
         >>> agentnb.warm("claude")  # doctest: +SKIP
     """
+    check_environment(env)
     spec, folder = _spec(agent, command), _folder(cwd, "cwd")
     find_program(SWITCH.standing_in(spec), folder, {**os.environ, **spec.env, **(env or {})}.get("PATH"))
     host = current_host()
@@ -118,19 +122,13 @@ def chat(session: Session | None = None) -> Any:
     return frontend.chat_view(session)
 
 
-def check_permissions(permissions: str) -> None:
-    """See that *permissions* is one of the modes.
-
-    Raises:
-        UsageError: If not.
-    """
-    if permissions not in MODES:
-        message = f"permissions={permissions!r} is none of {', '.join(map(repr, MODES))}."
-        raise UsageError(message, hint='Use permissions="ask" if in doubt.')
-
-
 def _folder(given: str | os.PathLike[str] | None, name: str) -> Path:
-    folder = Path(given if given is not None else os.getcwd()).expanduser().resolve()  # noqa: PTH109 - kept as the kernel has it
+    try:
+        folder = Path(given if given is not None else os.getcwd()).expanduser().resolve()  # noqa: PTH109 - kept as the kernel has it
+    except FileNotFoundError:
+        raise UsageError("The current folder is gone.", hint="Go to another one, or give cwd=.") from None
+    except (TypeError, RuntimeError) as error:
+        raise UsageError(f"{name}={given!r} names no folder: {error}.", hint="Give a path.") from None
     if not folder.is_dir():
         message = f"{name}={str(given)!r} is not a folder."
         raise UsageError(message, hint="Give the folder that the agent shall work in.")
@@ -138,4 +136,6 @@ def _folder(given: str | os.PathLike[str] | None, name: str) -> Path:
 
 
 def _spec(agent: str | None, command: Sequence[str] | None) -> AgentSpec:
+    if agent is not None:
+        check_text("agent", agent, example='"claude"')
     return find(agent or DEFAULT_AGENT) if command is None else custom(command, name=agent)

@@ -41,7 +41,9 @@ class PanelModel(anywidget.AnyWidget):
     what = t.Dict().tag(sync=True)
 
     def __repr__(self) -> str:
-        return "agentnb panel"
+        if self.what.get("kind") == "turn":
+            return "An agent's turn: shown live where the page has widgets."
+        return "agentnb's chat: shown where the page has widgets. In a cell: %agent and %agents."
 
 
 def reference(model: HostModel) -> str:

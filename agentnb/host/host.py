@@ -182,7 +182,7 @@ class Host:
 
     def close(self, timeout: float = STOP_TIMEOUT) -> None:
         """Stop every agent, the log and the thread; from any thread but the host's own, at most *timeout* seconds."""
-        if self._closed:
+        if self._closed or self.loop.forked:
             return
         self._closed = True
         try:
@@ -217,6 +217,12 @@ def _state_of(spec: AgentSpec) -> str:
 _lock = threading.Lock()
 _current: Host | None = None
 _pid = 0
+
+
+if hasattr(
+    os, "register_at_fork"
+):  # no fork while another thread holds the lock: there is none in the child to free it
+    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
 
 def current_host() -> Host:

@@ -51,6 +51,8 @@ async def log_in_with(agent: Agent, method: str | None) -> None:
         AgentError: If the agent does not accept the login.
     """
     ways = ways_of(agent.spec, agent.auth_methods)
+    if not ways:
+        raise UsageError(f"{agent.spec.title} offers no login.", hint="Prompt it: it may want none.")
     names = ", ".join(repr(way.id) for way in ways) or "none"
     chosen = [way for way in ways if method in (way.id, way.name)] if method is not None else list(ways)
     if len(chosen) != 1:

@@ -7,9 +7,12 @@ subshells, IOPub) hand work over with :meth:`HostLoop.post` and wait, if they mu
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from agentnb.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -28,6 +31,7 @@ class HostLoop:
     """
 
     def __init__(self) -> None:
+        self._pid = os.getpid()
         self._loop = asyncio.new_event_loop()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._thread = threading.Thread(target=self._run, name="agentnb-host", daemon=True)
@@ -44,6 +48,7 @@ class HostLoop:
 
     def post(self, function: Callable[..., object], *args: object) -> None:
         """Run *function* soon on the host's thread; safe from any thread, never waits."""
+        self._see_that_it_runs_here()
         self._loop.call_soon_threadsafe(function, *args)
 
     def later(self, seconds: float, function: Callable[..., object], *args: object) -> asyncio.TimerHandle:
@@ -54,12 +59,18 @@ class HostLoop:
         """Run *function* on the host's thread and wait for what it returns or raises."""
         if self.inside:
             return function(*args)
+        self._see_that_it_runs_here()
         done: Future[T] = Future()
         self._loop.call_soon_threadsafe(_settle, done, function, args)
         return done.result()
 
     def submit(self, coroutine: Coroutine[Any, Any, T]) -> Future[T]:
         """Start *coroutine* on the host's thread; safe from any thread."""
+        try:
+            self._see_that_it_runs_here()
+        except UsageError:
+            coroutine.close()
+            raise
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
 
     def spawn(self, coroutine: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
@@ -71,10 +82,22 @@ class HostLoop:
 
     def stop(self, timeout: float = 2.0) -> None:
         """Stop the loop and join the thread, at most *timeout* seconds."""
-        if self._loop.is_closed() or self.inside:
+        if self._loop.is_closed() or self.inside or self.forked:
             return
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(timeout)
+
+    @property
+    def forked(self) -> bool:
+        """Whether this is a copy in a forked process (``multiprocessing``): threads are not copied, nothing runs it."""
+        return os.getpid() != self._pid
+
+    def _see_that_it_runs_here(self) -> None:
+        if self.forked:
+            raise UsageError(
+                "This session lives in the process that started it, and this is a fork of that process.",
+                hint="Start another one here with agentnb.start().",
+            )
 
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)

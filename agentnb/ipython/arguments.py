@@ -116,7 +116,7 @@ def _options(line: str) -> tuple[dict[str, Any], str]:
 
 def _unknown(word: str) -> UsageError:
     name = word.partition("=")[0]
-    close = difflib.get_close_matches(name, OPTIONS, n=1, cutoff=0.5)
+    close = difflib.get_close_matches(name, OPTIONS, n=1, cutoff=0.5) if len(name) > len("-x") else []
     guess = f"Did you mean {close[0]}? " if close else ""
     return UsageError(
         f"%agent has no option {name}.", hint=f"{guess}{_MANUAL} A prompt that begins with a dash goes after ` -- `."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from enum import Enum
 from typing import Any
 
@@ -34,6 +35,17 @@ def audience_of(shell: Any) -> Audience:
         return Audience.NOBODY
     content = (kernel.get_parent() or {}).get("content") or {}
     return Audience.PAGE if content.get("allow_stdin", True) else Audience.NOBODY
+
+
+def in_notebook(shell: Any) -> bool:
+    """Whether the cell that *shell* runs is a notebook's, whose outputs can be replaced in place.
+
+    JupyterLab, Notebook and VS Code name the cell in the request's metadata. Consoles (``jupyter console``, qtconsole)
+    do not, and pass over what replaces an output: there text is what everybody can read.
+    """
+    kernel = getattr(shell, "kernel", None)
+    metadata = ((kernel.get_parent() or {}).get("metadata") or {}) if kernel is not None else {}
+    return "cellId" in metadata or "google.colab" in sys.modules
 
 
 def can_await(shell: Any) -> bool:

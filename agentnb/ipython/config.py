@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from traitlets import Enum, Float, List, Unicode
-from traitlets.config import Configurable
+import logging
+from typing import Any
+
+from traitlets import Enum, Float, List, TraitError, Unicode
+from traitlets.config import Config, Configurable
 
 from agentnb.ipython.arguments import PERMISSIONS
+
+log = logging.getLogger("agentnb")
 
 
 class Agentnb(Configurable):
@@ -41,3 +46,18 @@ class Agentnb(Configurable):
         help="How a running turn is shown in a notebook: 'auto' (live where a page is there, else one final output), "
         "'live' (always the live view), 'text' (Markdown that grows, no widget).",
     ).tag(config=True)
+
+
+def settings_of(shell: Any) -> Agentnb:
+    """The settings that *shell*'s configuration has; one that makes no sense is left out, and said.
+
+    IPython keeps what ``%config`` refused among its own settings: it would be refused again at every load.
+    """
+    section = shell.config.get(Agentnb.__name__, {})
+    for name, value in list(section.items()):
+        try:
+            Agentnb(config=Config({Agentnb.__name__: {name: value}}))
+        except TraitError as error:
+            del section[name]
+            log.warning("The setting Agentnb.%s is left out. %s", name, error)
+    return Agentnb(parent=shell)

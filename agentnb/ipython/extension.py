@@ -8,13 +8,14 @@ from typing import Any
 from agentnb.errors import AgentnbError
 from agentnb.ipython.audience import can_await
 from agentnb.ipython.completion import completers
-from agentnb.ipython.config import Agentnb
+from agentnb.ipython.config import settings_of
 from agentnb.ipython.magics import AgentMagics
 from agentnb.ipython.rewrite import AWAITED_MAGIC, awaited
 from agentnb.ipython.tabs import Tabs
 from agentnb.ipython.tokens import AgentCommand
 
 _ATTRIBUTE = "_agentnb_extension"
+_TABS = "_agentnb_tabs"
 
 log = logging.getLogger("agentnb")
 
@@ -28,8 +29,9 @@ class Extension:
 
     def __init__(self, shell: Any) -> None:
         self.shell: Any = shell
-        self.settings = Agentnb(parent=shell)
-        self.tabs: Tabs = Tabs(self.settings)
+        self.settings = settings_of(shell)
+        self.tabs: Tabs = shell.__dict__.setdefault(_TABS, Tabs(self.settings))
+        self.tabs.settings = self.settings  # after `%reload_ext` the tabs are the same, and so is the current one
         self.magics = AgentMagics(shell, self.settings, self.tabs)
         self.completers = completers(self)
 

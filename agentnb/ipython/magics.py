@@ -17,7 +17,7 @@ from agentnb.api.policy import policy
 from agentnb.cassette.switch import SWITCH
 from agentnb.errors import UsageError
 from agentnb.ipython.arguments import parse
-from agentnb.ipython.audience import Audience, audience_of
+from agentnb.ipython.audience import Audience, audience_of, in_notebook
 from agentnb.ipython.mentions import Scope, attachments
 from agentnb.ipython.policy_table import PolicyTable
 from agentnb.ipython.record import record, workspace
@@ -206,7 +206,8 @@ class AgentMagics(Magics):
         )
 
     def _stage(self, turn: Turn, *, blocking: bool) -> Stage:
-        return stage_for(turn, audience_of(self.shell), self.settings.view, blocking=blocking)
+        audience, replaces = audience_of(self.shell), in_notebook(self.shell)
+        return stage_for(turn, audience, self.settings.view, blocking=blocking, replaces=replaces)
 
     def _timeout(self, arguments: Arguments) -> float | None:
         return arguments.timeout or self.settings.timeout or None
@@ -214,7 +215,7 @@ class AgentMagics(Magics):
     def _leave_running(self, turn: Turn) -> Turn:
         """Show *turn* while it goes on behind the next cells: live where a page is there, else only a word."""
         stage = self._stage(turn, blocking=False)
-        if isinstance(stage, LiveStage) and audience_of(self.shell) is Audience.PAGE:
+        if isinstance(stage, LiveStage) and audience_of(self.shell) is Audience.PAGE and in_notebook(self.shell):
             stage.open()
             turn.add_done_callback(lambda _: stage.close())
         else:

@@ -10,7 +10,7 @@ from IPython.display import DisplayHandle, display
 
 from agentnb.comm.lab import ask_for_sidebar
 from agentnb.errors import UsageError
-from agentnb.ipython.audience import Audience, audience_of
+from agentnb.ipython.audience import Audience, audience_of, in_notebook
 
 if TYPE_CHECKING:
     from agentnb.api.session import Session
@@ -35,17 +35,17 @@ def sidebar(session: Session | None = None) -> None:
         session: The session whose tab comes first, where the sidebar is not agentnb's own; the newest by default.
 
     Raises:
-        UsageError: If there is no notebook page: in a terminal.
+        UsageError: If there is no notebook page: in a terminal or a console.
 
     Example:
         >>> agentnb.sidebar()  # doctest: +SKIP
     """
-    audience = audience_of(get_ipython())
-    if audience is Audience.TERMINAL:
-        raise UsageError("There is no sidebar here.", hint="It belongs to a notebook: JupyterLab 4 or Notebook 7.")
+    audience = audience_of(shell := get_ipython())
     if audience is Audience.NOBODY:
         display(_words("The sidebar is for a notebook in a browser; nobody sees this one."), raw=True)
         return
+    if audience is Audience.TERMINAL or not in_notebook(shell):
+        raise UsageError("There is no sidebar here.", hint="It belongs to a notebook: JupyterLab 4 or Notebook 7.")
     _Asking(session).begin()
 
 

@@ -34,7 +34,7 @@ class Stage(Protocol):
         """Leave what stays in the notebook."""
 
 
-def stage_for(turn: Turn, audience: Audience, view: str, *, blocking: bool) -> Stage:
+def stage_for(turn: Turn, audience: Audience, view: str, *, blocking: bool, replaces: bool = True) -> Stage:
     """The stage for a turn.
 
     Args:
@@ -42,11 +42,12 @@ def stage_for(turn: Turn, audience: Audience, view: str, *, blocking: bool) -> S
         audience: Who sees the cell's output.
         view: The ``view`` setting.
         blocking: Whether the cell blocks the kernel meanwhile, so that clicks may not come through.
+        replaces: Whether the front end is known to replace outputs in place, as notebooks do.
     """
     if audience is Audience.TERMINAL:
         return TerminalStage(turn)
     if view == "live" or (view == "auto" and audience is Audience.PAGE):
-        return LiveStage(turn, blocking=blocking)
+        return LiveStage(turn, blocking=blocking, replaces=replaces)
     return FinalStage(turn) if audience is Audience.NOBODY else TextStage(turn)
 
 
@@ -123,9 +124,10 @@ class LiveStage:
     Args:
         turn: The turn.
         blocking: Whether the cell blocks the kernel meanwhile.
+        replaces: Whether the front end is known to replace outputs in place; else what stands in is printed, too.
     """
 
-    def __init__(self, turn: Turn, *, blocking: bool) -> None:
+    def __init__(self, turn: Turn, *, blocking: bool, replaces: bool = True) -> None:
         from agentnb.comm import frontend
 
         self._turn = turn
@@ -134,6 +136,7 @@ class LiveStage:
         self._handle = DisplayHandle()
         self._text = TextStage(turn)
         self._text._handle = self._handle  # noqa: SLF001 - both write to one place
+        self._stand_in: Stage = self._text if replaces else TerminalStage(turn)
         self._blocking = blocking
         self._live = True
 
@@ -150,13 +153,15 @@ class LiveStage:
                 self._handle.update(self._view)
         elif time.monotonic() - self._since > ATTACH_S:
             self._live = False
-            self._text.tick()
+            self._stand_in.tick()
         if self._blocking and self._asks():
             self._blocking = False
             sys.stdout.write(_CANNOT_CLICK)
 
     def close(self) -> None:
         """Put the record in the view's place, then let the view go."""
+        if self._stand_in is not self._text and not self._frontend.attached():
+            self._stand_in.close()
         self._text.close()
         self._view.close()
 

@@ -22,11 +22,11 @@ class Tabs:
     chat) after its agent too.
 
     Args:
-        settings: The defaults.
+        settings: What a tab is opened with where nothing else is said.
     """
 
     def __init__(self, settings: Agentnb) -> None:
-        self._settings = settings
+        self.settings = settings
         self._names: dict[str, str] = {}
         self._modes: dict[str, str] = {}
         self._current: str | None = None
@@ -80,8 +80,8 @@ class Tabs:
         """
         if name in self.all():
             raise UsageError(f"A tab is called {name!r} already.", hint="Choose another name, or leave out -n.")
-        mode: Any = permissions or self._settings.permissions
-        session = start(agent or self._settings.agent, cwd=self._settings.cwd or None, permissions=mode, title=name)
+        mode: Any = permissions or self.settings.permissions
+        session = start(agent or self.settings.agent, cwd=self.settings.cwd or None, permissions=mode, title=name)
         self._names[session.tab_id] = name or self._free_name(session.agent)
         self._modes[session.tab_id] = mode
         self._current = session.tab_id

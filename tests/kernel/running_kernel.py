@@ -102,13 +102,22 @@ class RunningKernel:
         """Every process below the kernel."""
         return list(psutil.Process(self.pid).children(recursive=True))
 
-    def run(self, code: str, *, clickable: bool = False, timeout: float = WAIT_S) -> Result:
+    def run(self, code: str, *, clickable: bool = False, console: bool = False, timeout: float = WAIT_S) -> Result:
         """Run *code* and wait for everything that it causes. *clickable*: as a notebook page does."""
-        return self.finish(self.send(code, clickable=clickable), timeout=timeout)
+        return self.finish(self.send(code, clickable=clickable, console=console), timeout=timeout)
 
-    def send(self, code: str, *, clickable: bool = False) -> str:
-        """Ask for *code* to be run; returns the request's id."""
-        message_id = str(self.client.execute(code, allow_stdin=clickable))
+    def send(self, code: str, *, clickable: bool = False, console: bool = False) -> str:
+        """Ask for *code* to be run; returns the request's id.
+
+        A page names the cell and can be asked for input, a console only the latter, a runner of notebooks neither.
+        """
+        content = {"code": code, "silent": False, "store_history": True, "user_expressions": {}, "stop_on_error": True}
+        metadata = {"cellId": uuid.uuid4().hex} if clickable else {}
+        message = self.client.session.msg(
+            "execute_request", {**content, "allow_stdin": clickable or console}, metadata=metadata
+        )
+        self.client.shell_channel.send(message)
+        message_id = str(message["header"]["msg_id"])
         self.results[message_id] = Result()
         return message_id
 

@@ -58,3 +58,17 @@ def test_text_only_is_a_setting(kernel: RunningKernel) -> None:
     kernel.run("%config Agentnb.view = 'text'")
     assert [] == kernel.run("%agent /say Hi", clickable=True).displayed(WIDGET)
     assert "Hi" == kernel.run("%agent /say Hi", clickable=True).displayed()[-1]
+
+
+def test_a_console_gets_the_words_printed(kernel: RunningKernel) -> None:
+    """`jupyter console` and qtconsole replace no output: every turn can be read there, short or long."""
+    short = kernel.run("%agent /say Hi", console=True)
+    assert "Hi" == short.stdout.strip()
+    long = kernel.run("%agent /slow 5 1000", console=True)
+    assert "1 2 3 4 5" == long.stdout.strip()
+    assert sum(kind == "stream" for kind, _ in long.outputs) > 1
+    assert "Permission denied" in kernel.run("%agent /ask edit", console=True).stdout
+    behind = kernel.run("%agent -b /say behind", console=True)
+    assert "Runs in the background" in behind.displayed("text/plain")[0]
+    assert "There is no sidebar here" in kernel.run("%agents sidebar", console=True).error
+    assert "shown where the page has widgets" in kernel.run("import agentnb; agentnb.chat()", console=True).values[0]

@@ -92,6 +92,20 @@ def test_after_a_crash_the_next_prompt_starts_the_agent_again(start: Start) -> N
     assert other.prompt("/say alive").wait(PATIENCE).text == "alive"
 
 
+def test_every_session_of_an_agent_that_dies_is_told_and_goes_on(start: Start) -> None:
+    """One process, two tabs: both fail with the reason, both keep what was said, both can go on."""
+    session, other = start(), start()
+    before = [each.prompt("/say before").wait(PATIENCE).text for each in (session, other)]
+    running = other.prompt("/hang")
+    crashed = session.prompt("/crash").wait(PATIENCE)
+    assert (before, crashed.state, running.wait(PATIENCE).state) == (["before"] * 2, "error", "error")
+    assert [turn.error is not None and "unexpectedly" in turn.error.message for turn in (crashed, running)] == [
+        True
+    ] * 2
+    assert [each.prompt("/say after").wait(PATIENCE).text for each in (session, other)] == ["after"] * 2
+    assert [each.turns[0].text for each in (session, other)] == ["before"] * 2
+
+
 def test_prompts_that_wait_survive_a_crash(start: Start) -> None:
     """The queue goes on with a new process."""
     session = start()

@@ -180,3 +180,12 @@ def test_a_command_runs_only_where_permission_is_given(start: Start) -> None:
     assert ("refused" in denied.text, "exit code 0" in allowed.text) == (True, True)
     assert [call.status for call in allowed.tool_calls] == ["completed"]
     assert [terminal.output for terminal in allowed.session.chat.terminals or ()] == ["hi\n"]
+
+
+def test_stopping_one_session_leaves_the_others_alone(start: Start) -> None:
+    """Even those that the same process serves: they go on in the background."""
+    session, other = start(), start()
+    going_on, stopped = other.prompt("/slow 20 20"), session.prompt("/hang")
+    session.cancel()
+    assert (stopped.wait(PATIENCE).state, going_on.wait(PATIENCE).state) == ("cancelled", "complete")
+    assert going_on.text.split() == [str(number) for number in range(1, 21)]

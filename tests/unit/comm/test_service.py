@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from agentnb.agent.catalog import find
+from agentnb.api.session import Session
 from agentnb.comm.service import Service
 from agentnb.host import Host
 from agentnb.host.conversation import Conversation
@@ -317,3 +318,23 @@ def test_a_page_of_large_turns_is_cut_by_its_bytes_and_never_empty(conversation:
     page.ready()
     fetched = page.ask("fetchTurns", {"channel": conversation.chat.uri, "limit": 4})["result"]
     assert ([turn["id"] for turn in fetched["turns"]], fetched["earlier"]) == (["t2", "t3"], 2)
+
+
+def test_a_page_and_python_drive_one_session(page: Page, conversation: Conversation) -> None:
+    """A page prompts, Python queues, the page stops what runs: each sees all of it, in one order."""
+    session, uri = Session(conversation), conversation.chat.uri
+    page.ready(uri)
+    message = {"text": "/hang", "origin": USER}
+    page.dispatch(uri, {"type": "chat/turnStarted", "turnId": "from-the-page", "message": message})
+    assert page.envelope()["index"] > 0
+    mine = session.prompt("/say from Python")
+    assert (session.queue, mine.state) == (("/say from Python",), "queued")
+    page.dispatch(uri, {"type": "chat/turnCancelled", "turnId": "from-the-page"}, seq=2)
+    assert "rejectionReason" not in page.envelope(seq=2)
+    assert mine.wait(PATIENCE).text == "from Python"
+    theirs = session.turns[0]
+    assert ([turn.id for turn in session.turns], theirs.state) == (["from-the-page", mine.id], "cancelled")
+    other = Page(page.host, "page-2")
+    other.ready()
+    seen = other.ask("subscribe", {"channels": [uri]})["result"]["channels"][uri]["snapshot"]
+    assert [turn["id"] for turn in seen["turns"]] == ["from-the-page", mine.id]

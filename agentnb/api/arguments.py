@@ -1,0 +1,94 @@
+"""What callers give, checked: a slip is told at once, in their words, and not by an agent or a thread later on."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, MappingView, Sequence
+from collections.abc import Set as AbstractSet
+from typing import TYPE_CHECKING, Any
+
+from agentnb.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+MODES = ("ask", "allow", "deny")
+
+_LISTS = (list, tuple, AbstractSet, MappingView, Iterator)
+
+
+def each_of(context: Iterable[Any]) -> Iterable[Any]:
+    """The objects of a list of them. A text or a data frame can be gone through, too: that is never meant.
+
+    Raises:
+        UsageError: If it is one object and no list.
+
+    Example:
+        >>> each_of([1, 2])
+        [1, 2]
+    """
+    if not isinstance(context, _LISTS):
+        kind = type(context).__name__
+        raise UsageError(f"context is a list of objects, not one {kind}.", hint="Put it into brackets: context=[df].")
+    return context
+
+
+def check_permissions(permissions: str) -> None:
+    """See that *permissions* is one of the modes.
+
+    Raises:
+        UsageError: If not.
+    """
+    if permissions not in MODES:
+        message = f"permissions={permissions!r} is none of {', '.join(map(repr, MODES))}."
+        raise UsageError(message, hint='Use permissions="ask" if in doubt.')
+
+
+def check_text(name: str, given: object, *, example: str) -> None:
+    """See that *given* is text that is not empty.
+
+    Raises:
+        UsageError: If not.
+    """
+    if not isinstance(given, str):
+        raise UsageError(f"{name} is text, not {given!r}.", hint=f"For example {example}.")
+    if not given.strip():
+        raise UsageError(f"{name} is empty.", hint=f"For example {example}.")
+
+
+def check_count(name: str, given: object) -> None:
+    """See that *given* is a whole number above zero.
+
+    Raises:
+        UsageError: If not.
+    """
+    if isinstance(given, bool) or not isinstance(given, int) or given < 1:
+        raise UsageError(f"{name} is a number from 1 on, not {given!r}.", hint=f"For example {name}=20.")
+
+
+def check_environment(env: object) -> None:
+    """See that *env* maps names to texts, or is None.
+
+    Raises:
+        UsageError: If not.
+    """
+    if env is None:
+        return
+    if not isinstance(env, Mapping):
+        raise UsageError("env is a mapping of names to texts.", hint='For example env={"LEVEL": "1"}.')
+    for name, value in env.items():
+        if not (isinstance(name, str) and isinstance(value, str)):
+            raise UsageError(
+                f"env has {name!r} as {value!r}; names and values are texts.", hint='For example env={"LEVEL": "1"}.'
+            )
+
+
+def folders(given: object) -> Sequence[str | os.PathLike[str]]:
+    """The list of folders in *given*.
+
+    Raises:
+        UsageError: If it is one folder, or no list.
+    """
+    if isinstance(given, (str, bytes, os.PathLike)) or not isinstance(given, (Sequence, AbstractSet, Iterator)):
+        raise UsageError("directories is a list of folders.", hint='For example directories=["../data"].')
+    return list(given)

@@ -1,0 +1,86 @@
+"""Slips in a call are told at once, in the caller's words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import agentnb
+from agentnb import Session
+from agentnb.errors import SessionClosed, UsageError
+from tests.unit.api.conftest import PATIENCE
+
+Start = Callable[..., Session]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"agent": 1}, "agent is text, not 1"),
+        ({"title": 1}, "title is text, not 1"),
+        ({"env": {"LEVEL": 1}}, r"env has 'LEVEL' as 1"),
+        ({"env": ["LEVEL"]}, "env is a mapping"),
+        ({"cwd": 3}, "cwd=3 names no folder"),
+        ({"mcp_servers": 3}, "mcp_servers is a list of servers"),
+        ({"mcp_servers": "files"}, "mcp_servers is a list of servers"),
+        ({"directories": "../data"}, "directories is a list of folders"),
+        ({"directories": 3}, "directories is a list of folders"),
+    ],
+)
+def test_a_session_is_not_started_with_what_makes_no_sense(options: dict[str, Any], said: str) -> None:
+    """Each argument is named, with an example."""
+    with pytest.raises(UsageError, match=said):
+        agentnb.start(**options)
+
+
+@pytest.mark.parametrize("context", ["df", {"a": 1}, 3])
+def test_context_is_a_list_even_for_one_object(start: Start, context: Any) -> None:
+    """A text's characters and a frame's column names are never meant."""
+    with pytest.raises(UsageError, match=r"not one (str|dict|int)\. Put it into brackets"):
+        start().prompt("Look", context=context)
+
+
+@pytest.mark.parametrize("context", [[1, 2], (1, 2), {1: "a", 2: "b"}.keys(), iter([1, 2])])
+def test_any_list_of_objects_is_attached(start: Start, context: Any) -> None:
+    """Lists, tuples, views, generators."""
+    turn = start().prompt("Look", context=context).wait(PATIENCE)
+    assert turn.snapshot is not None
+    assert len(turn.snapshot.message.attachments or ()) == 2
+
+
+@pytest.mark.parametrize("text", [None, 3, "", "  "])
+def test_a_prompt_is_text(start: Start, text: Any) -> None:
+    """And says something."""
+    with pytest.raises(UsageError, match=r"The prompt is (text|empty)"):
+        start().prompt(text)
+
+
+@pytest.mark.parametrize("wanted", ["", " ", None, 3])
+def test_a_session_is_resumed_by_an_id(wanted: Any) -> None:
+    """Nothing else names one."""
+    with pytest.raises(UsageError, match=r"A session's id is (text|empty)"):
+        agentnb.resume(wanted)
+
+
+@pytest.mark.parametrize("options", [{"search": 3}, {"limit": 0}, {"limit": "ten"}, {"limit": True}])
+def test_the_log_is_searched_for_text(options: dict[str, Any]) -> None:
+    """Up to a number of sessions."""
+    with pytest.raises(UsageError):
+        agentnb.sessions(**options)
+
+
+def test_a_closed_session_does_nothing_any_more(start: Start) -> None:
+    """It says so, whatever it is asked."""
+    session = start()
+    session.close()
+    for call in (session.restart, session.login, lambda: session.set_mode("x"), lambda: session.prompt("Hello")):
+        with pytest.raises(SessionClosed, match="is closed"):
+            call()
+
+
+def test_an_agent_without_logins_says_so(start: Start) -> None:
+    """Instead of an empty list of ways."""
+    with pytest.raises(UsageError, match="ELIZA offers no login"):
+        start().login()

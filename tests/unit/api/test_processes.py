@@ -1,0 +1,75 @@
+"""Forks, threads and references: a session belongs to one process, is safe from any thread, and leaks nothing."""
+
+from __future__ import annotations
+
+import gc
+import os
+import subprocess
+import sys
+import weakref
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from agentnb import Session
+from tests.unit.api.conftest import PATIENCE
+
+Start = Callable[..., Session]
+
+FORKED = """
+import os, sys, time
+import agentnb
+session = agentnb.start("eliza")
+print(session.prompt("/say parent").wait(30).text, flush=True)
+pid = os.fork()
+if not pid:
+    try:
+        session.prompt("/say old")
+    except agentnb.AgentnbError as error:
+        print(type(error).__name__, error.hint, flush=True)
+    other = agentnb.start("eliza")
+    print(other.prompt("/say child").wait(30).text, flush=True)
+    sys.exit()  # with the parent's atexit functions, as os.fork leaves them
+assert os.waitpid(pid, 0)[1] == 0
+print(session.prompt("/say still here").wait(30).text)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_a_fork_starts_sessions_of_its_own_and_leaves_the_parents_alone(tmp_path: Path) -> None:
+    """The parent's session says in the fork that it is not there, instead of waiting for ever."""
+    command = [sys.executable, "-c", FORKED]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    assert done.stdout.splitlines() == [
+        "parent",
+        "UsageError Start another one here with agentnb.start().",
+        "child",
+        "still here",
+    ], done.stderr
+
+
+def test_many_threads_prompt_one_session_and_each_gets_its_answer(start: Start) -> None:
+    """The prompts queue; none is lost or mixed up."""
+    session = start()
+    with ThreadPoolExecutor(8) as threads:
+        texts = [*threads.map(lambda n: session.prompt(f"/say {n}").wait(PATIENCE).text, range(16))]
+    assert texts == [str(n) for n in range(16)]
+
+
+def test_looking_at_a_running_turn_again_and_again_costs_nothing(start: Start) -> None:
+    """It is one turn, however often it is asked for."""
+    session = start()
+    turn = session.prompt("/hang")
+    assert {id(seen) for _ in range(50) for seen in session.turns} == {id(turn)}
+    assert len(session._conversation._watchers) == 1
+    turn.cancel()
+
+
+def test_a_finished_turn_is_let_go(start: Start) -> None:
+    """Nothing holds it but its reader; the transcript has what was said."""
+    session = start()
+    seen = weakref.ref(session.prompt("/say gone").wait(PATIENCE))
+    gc.collect()
+    assert (seen(), session.turns[0].text) == (None, "gone")

@@ -1,0 +1,98 @@
+"""What the pages tell to type: it reads as it should, names what there is, and runs."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from IPython.core.inputtransformer2 import TransformerManager
+
+from agentnb.agent.catalog import read
+from agentnb.ipython.arguments import OPTIONS
+from agentnb.ipython.magics import _COMMANDS
+from agentnb.policy.settings import parse
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs/how-to").glob("*.md"))]
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+OURS = {"AGENTNB_OWNER", "AGENTNB_RECORDING"}  # from one of our processes to another
+
+
+class Block(NamedTuple):
+    page: str
+    language: str
+    text: str
+
+
+BLOCKS = [Block(page.name, *found) for page in PAGES for found in FENCE.findall(page.read_text(encoding="utf-8"))]
+PYTHON = [block for block in BLOCKS if block.language == "python"]
+PROSE = {page.name: page.read_text(encoding="utf-8") for page in (*PAGES, *(ROOT / "docs/reference").glob("*.md"))}
+COMMANDS = set(re.findall(r"^## `agentnb ([a-z]+)", PROSE["cli.md"], re.MULTILINE))
+CELL = ("%", "import agentnb", "agentnb.", "session = agentnb.start", "turn.")
+
+RUN = """
+import sys
+from pathlib import Path
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell()
+shell.run_cell("%load_ext agentnb\\nimport agentnb\\nmodel, df = 1, [1, 2]")
+for block in Path(sys.argv[1]).read_text("utf-8").split("\\0"):
+    shell.run_cell(block).raise_error()
+"""
+
+
+@pytest.mark.parametrize("block", PYTHON, ids=lambda block: block.page)
+def test_python_can_be_typed_into_a_cell(block: Block) -> None:
+    """IPython reads it, magics included."""
+    ast.parse(TransformerManager().transform_cell(block.text))
+
+
+@pytest.mark.parametrize("block", PYTHON, ids=lambda block: block.page)
+def test_a_prompt_is_only_what_is_meant(block: Block) -> None:
+    """It is not in the cell that loads the extension, and no remark of ours stands behind it."""
+    prompts = [line for line in block.text.splitlines() if line.startswith("%agent ")]
+    assert not (prompts and "%load_ext" in block.text)
+    assert [line for line in prompts if "#" in line] == []
+
+
+def test_commands_and_options_that_are_named_exist() -> None:
+    """`%agents WORD`, `%agent -x`, `agentnb WORD`."""
+    text = "\n".join(PROSE.values())
+    assert set(re.findall(r"`%agents ([a-z]+)", text)) - set(_COMMANDS) == set()
+    assert set(re.findall(r"%agent (--?[a-z]+)", text)) - set(OPTIONS) == set()
+    blocks = "\n".join(block.text for block in BLOCKS if not block.language)
+    assert set(re.findall(r"^agentnb ([a-z]+)", blocks, re.MULTILINE)) - COMMANDS == set()
+
+
+def test_every_variable_of_the_environment_is_in_the_settings() -> None:
+    """Those that a page names, and those that the code reads."""
+    code = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "agentnb").rglob("*.py"))
+    named = set(re.findall(r"\"(AGENTNB_[A-Z0-9_]+)\"", code)) | set(
+        re.findall(r"AGENTNB_[A-Z0-9_]+", "".join(PROSE.values()))
+    )
+    listed = set(re.findall(r"^\| `(AGENTNB_[A-Z0-9_]+)`", PROSE["settings.md"], re.MULTILINE))
+    assert named - listed == OURS
+
+
+def test_the_files_that_are_shown_are_read() -> None:
+    """The agent's description and the policy, as they stand on the pages."""
+    agent, policy = (block for block in BLOCKS if block.language == "toml")
+    assert read(agent.text).name == "mine"
+    assert len(parse(policy.text, "user").rules) == 3
+
+
+def test_the_pages_of_the_first_hour_run(tmp_path: Path) -> None:
+    """Cell by cell in one shell, with the built-in agent in the place of another."""
+    pages = ("README.md", "cells.md", "chat.md", "permissions.md", "agents.md", "history.md")
+    blocks = [block.text for page in pages for block in BLOCKS if block.page == page and block.text.startswith(CELL)]
+    cells = [text.replace('"claude"', '"eliza"').replace('"../data"', '"."') for text in blocks]
+    (tmp_path / "cells").write_text("\0".join(cells), encoding="utf-8")
+    command = [sys.executable, "-c", RUN, "cells"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert len(cells) == 10

@@ -1,0 +1,35 @@
+"""The table of requirements names tests that are there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+TABLE = ROOT / "tests/REQUIREMENTS.md"
+ROW = re.compile(r"^\| ([A-Z]\d+) \| .+? \| (.+?) \| .*\|$", re.MULTILINE)
+ROWS = ROW.findall(TABLE.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(("row", "shown"), ROWS, ids=[row for row, _ in ROWS])
+def test_what_shows_a_requirement_is_there(row: str, shown: str) -> None:
+    """Each file, and in it the test of that name."""
+    named = re.findall(r"`([^`]+?)::([^`]*)`", shown)
+    gone = [f"{file}::{test}" for file, test in named if not _there(file, test)]
+    assert (named != [], gone) == (True, []), row
+
+
+def test_no_requirement_stands_twice() -> None:
+    """And every line of the table is read."""
+    lines = re.findall(r"^\| [A-Z]\d", TABLE.read_text(encoding="utf-8"), re.MULTILINE)
+    assert len({row for row, _ in ROWS}) == len(ROWS) == len(lines)
+
+
+def _there(file: str, test: str) -> bool:
+    path = ROOT / file if file.startswith("js/") else ROOT / "tests" / file
+    if not path.exists():
+        return False
+    text = path.read_text(encoding="utf-8")
+    return test in text if file.startswith("js/") else not test or f"def test_{test}(" in text
