@@ -190,14 +190,32 @@ def test_code_is_inserted_below_the_active_cell_and_undone(lab: Lab, side: Side)
     assert sources(lab) == ["first = 1", "last = 1"]
 
 
-def test_the_button_of_a_code_block_puts_it_into_the_notebook(lab: Lab, side: Side) -> None:
-    """From the sidebar, into the notebook that is active."""
+def test_the_buttons_of_a_code_block_insert_replace_and_run_it(lab: Lab, side: Side) -> None:
+    """From the sidebar, into the notebook that is active; each is one step of Undo, and keys typed there do nothing."""
     lab.open("side-button.ipynb", notebook("x = 1", kernel=KERNEL))
     side.open()
+    side.resize(300)
     side.start()
     side.say("/say ```python\nprint(6 * 7)\n```")
     side.button("Insert below the active cell").click()
     assert sources(lab) == ["x = 1", "print(6 * 7)"]
+    lab.command(UNDO_CELLS)
+    assert sources(lab) == ["x = 1"]
+    side.button("Run in a new cell below").press("Enter")
+    lab.cell(1).expect_done(1)
+    lab.cell(1).expect_text("42")
+    lab.command(UNDO_CELLS)
+    assert sources(lab) == ["x = 1"]
+    side.button("Replace the active cell").press("Space")
+    assert sources(lab) == ["print(6 * 7)"]
+    lab.cell(0).focus()
+    lab.page.keyboard.press("Control+z")
+    assert sources(lab) == ["x = 1"]
+    side.box.focus()
+    for key in ("d", "d", "a", "Escape", "x", "Control+m", "Control+Shift+Minus"):
+        lab.page.keyboard.press(key)
+    expect(side.box).to_have_value("ddax")
+    assert sources(lab) == ["x = 1"]
 
 
 def test_a_cell_is_replaced_and_one_undo_brings_it_back(lab: Lab, side: Side) -> None:

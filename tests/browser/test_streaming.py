@@ -32,6 +32,17 @@ PLACE = """() => {
   return [Math.round(box.scrollTop), Math.round(turn.getBoundingClientRect().top - box.getBoundingClientRect().top)];
 }"""
 
+STILL = f"""async () => {{
+  const place = {PLACE};
+  for (let before = '', now = JSON.stringify(place()); ; ) {{
+    if (before === now) return place();
+    before = now;
+    for (let frame = 0; frame < 10; frame++) await new Promise(requestAnimationFrame);
+    now = JSON.stringify(place());
+  }}
+}}"""
+"""Where the page stands, once the browser has scrolled smoothly to where the wheel sent it."""
+
 
 @pytest.fixture
 def chat(lab: Lab, kernelspecs: object) -> Cell:
@@ -60,11 +71,9 @@ def test_the_page_stays_where_the_reader_put_it(chat: Cell, lab: Lab) -> None:
     chat.expect_text(re.compile("10 11 12"))
     box = chat.output.get_by_role("log")
     box.hover()
-    for _ in range(6):  # a wheel turns in notches
-        lab.page.mouse.wheel(0, -50)
+    lab.page.mouse.wheel(0, -50)  # one notch: what comes with it must not take it back
     expect(chat.button("Go to the newest")).to_be_visible(timeout=PATIENCE_MS)
-    lab.page.wait_for_function(f"(before) => ({PLACE})()[0] !== before", arg=-1)
-    before = lab.page.evaluate(PLACE)
+    before = lab.page.evaluate(STILL)
     expect(chat.button("Stop")).to_have_count(0, timeout=PATIENCE_MS)
     assert lab.page.evaluate(PLACE) == before
     chat.button("Go to the newest").click()
@@ -72,7 +81,10 @@ def test_the_page_stays_where_the_reader_put_it(chat: Cell, lab: Lab) -> None:
 
 
 def test_the_focus_is_never_stolen_from_typing(chat: Cell, lab: Lab) -> None:
-    """A permission card comes while a message is being written: what is typed goes on into the message."""
+    """A permission card comes while a message is being written: what is typed goes on into the message.
+
+    Nothing of it is a command of the notebook around it, while JupyterLab's own keys are still heard.
+    """
     box = chat.output.get_by_role("textbox", name=re.compile("^Message to"))
     say(chat, "/ask edit")
     box.press_sequentially("I am still ", delay=20)
@@ -80,3 +92,10 @@ def test_the_focus_is_never_stolen_from_typing(chat: Cell, lab: Lab) -> None:
     box.press_sequentially("typing", delay=20)
     expect(box).to_have_value("I am still typing")
     expect(box).to_be_focused()
+    cells = lab.panel.locator(".jp-CodeCell")
+    for key in ("Escape", "d", "d", "a", "Control+m", "Control+Shift+Minus"):
+        lab.page.keyboard.press(key)
+    expect(box).to_have_value("I am still typingdda")
+    lab.page.keyboard.press("Control+Shift+C")
+    expect(lab.page.locator(".lm-CommandPalette-input:visible").first).to_be_visible(timeout=PATIENCE_MS)
+    expect(cells).to_have_count(1)

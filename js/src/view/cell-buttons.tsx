@@ -33,11 +33,13 @@ export function CellButtons({ text, language = "" }: { text: string; language?: 
   };
   return (
     <>
-      <IconButton
-        name="Run in a new cell below"
-        icon="now"
-        onClick={does(() => notebook.run(code), "Runs in a new cell.")}
-      />
+      {language !== "" && (
+        <IconButton
+          name="Run in a new cell below"
+          icon="now"
+          onClick={does(() => notebook.run(code), "Runs in a new cell.")}
+        />
+      )}
       <IconButton
         name="Insert below the active cell"
         icon="insert"

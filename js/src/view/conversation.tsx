@@ -37,6 +37,7 @@ export function Conversation({ resource, summary, agents, dead, doing, setDoing 
   const chat = cadence.paced(store.chat(channel)).value;
   const place = useMemo(() => ({ session: resource, chat: channel }), [resource, channel]);
   const [jump, setJump] = useState<Jump>();
+  const [started, setStarted] = useState(0);
   const agent = nameOf(agents, session, resource);
   const title = line(summary?.title ?? session?.summary.title ?? "", 200);
   useAnnouncements(chat, agent);
@@ -53,12 +54,18 @@ export function Conversation({ resource, summary, agents, dead, doing, setDoing 
       {doing === "find" && <Find chat={chat} onJump={setJump} onDone={() => setDoing(undefined)} />}
       {isEmpty && starting && <Waiting text={`Starting ${agent}…`} />}
       {isEmpty && !starting && !failed && <EmptyChat agent={agent} session={session} />}
-      {!isEmpty && <Transcript chat={chat} jump={jump} />}
+      {!isEmpty && <Transcript chat={chat} jump={jump} started={started} />}
       <SessionTrouble agent={agent} session={session} />
       <div class="foot">
         <InputRequests requests={chat.inputRequests ?? []} agent={agent} />
         <Queue messages={chat.queuedMessages ?? []} running={chat.activeTurn?.id} />
-        <Prompt chat={chat} agent={agent} commands={session.commands} disabled={dead || failed} />
+        <Prompt
+          chat={chat}
+          agent={agent}
+          commands={session.commands}
+          disabled={dead || failed}
+          onStart={() => setStarted(started + 1)}
+        />
         <Meter session={session} chat={chat} disabled={dead || failed} />
       </div>
     </PlaceContext.Provider>

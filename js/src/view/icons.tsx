@@ -16,6 +16,7 @@ const PATHS = {
   check: "M3 8.5l3.2 3.2L13 4.8",
   cross: "M4 4l8 8M12 4l-8 8",
   copy: "M5.5 5.5h8v8h-8zM10.5 5.5v-3h-8v8h3",
+  clipboard: "M6 3.500H3.500v10h9v-10H10M6 2.300h4v2.400H6zM6 7.500h4M6 10.300h4",
   stop: "M4.5 4.5h7v7h-7z",
   send: "M8 13V3.5M4 7.3l4-4 4 4",
   plus: "M8 3v10M3 8h10",

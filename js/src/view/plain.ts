@@ -29,6 +29,22 @@ export function splitPath(path: string): { folder: string; name: string } {
   return { folder: clean.slice(0, cut), name: clean.slice(cut) || clean };
 }
 
+/** A path as it is called in the folder that is worked in; one that is, or may lead, elsewhere stays whole. */
+export function inFolder(path: string, folderUri: string | undefined): string {
+  const clean = path.replace(/^file:\/\//, "");
+  const folder = folderUri?.startsWith("file:///") ? `${decoded(folderUri.slice(7)).replace(/\/$/, "")}/` : undefined;
+  const inside = folder !== undefined && clean.startsWith(folder) && !/(?:^|\/)\.\.(?:\/|$)/.test(clean);
+  return inside ? clean.slice(folder.length) || path : path;
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
 export function pretty(value: unknown): string {
   if (typeof value === "string") return value;
   try {

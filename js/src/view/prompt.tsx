@@ -21,9 +21,11 @@ interface Props {
   agent: string;
   commands?: readonly AgentCommand[] | undefined;
   disabled: boolean;
+  /** A turn was started from here. */
+  onStart?: () => void;
 }
 
-export function Prompt({ chat, agent, commands = NO_COMMANDS, disabled }: Props) {
+export function Prompt({ chat, agent, commands = NO_COMMANDS, disabled, onStart }: Props) {
   const { store, drafts } = useView();
   const place = usePlace();
   const id = useId();
@@ -48,6 +50,7 @@ export function Prompt({ chat, agent, commands = NO_COMMANDS, disabled }: Props)
       store.dispatch(place.chat, { type: "chat/pendingMessageSet", kind: "queued", id: uuid(), message });
     } else {
       store.dispatch(place.chat, { type: "chat/turnStarted", turnId: uuid(), message, time: Date.now() });
+      onStart?.();
     }
     write("");
     look(false);

@@ -17,7 +17,14 @@ export interface Jump {
   nonce: number;
 }
 
-export function Transcript({ chat, jump }: { chat: ChatState; jump?: Jump | undefined }) {
+interface Props {
+  chat: ChatState;
+  jump?: Jump | undefined;
+  /** How many turns the reader has started here: who asks wants to see the answer. */
+  started: number;
+}
+
+export function Transcript({ chat, jump, started }: Props) {
   const place = usePlace();
   const { store } = useView();
   const older = store.older(place.chat).value;
@@ -32,6 +39,9 @@ export function Transcript({ chat, jump }: { chat: ChatState; jump?: Jump | unde
     if (wanted < here) show(turns.length - wanted + NEAR_JUMP);
     else goTo((jump as Jump).turnId);
   }, [jump, wanted < here]);
+  useLayoutEffect(() => {
+    if (started > 0) toEnd();
+  }, [started]);
   const showMore = () => {
     show(shown + MORE);
     if (here < MORE) store.fetchOlder(place.chat, MORE).catch(() => undefined); // the button is still there

@@ -123,7 +123,11 @@ function CopyTurn({ turn }: { turn: Turn }) {
   const { store } = useView();
   const { chat } = usePlace();
   return (
-    <CopyButton icon="save" text={() => turnMarkdown(turn, store.chat(chat).peek())} label="Copy turn as Markdown" />
+    <CopyButton
+      icon="clipboard"
+      text={() => turnMarkdown(turn, store.chat(chat).peek())}
+      label="Copy turn as Markdown"
+    />
   );
 }
 

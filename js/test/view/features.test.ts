@@ -609,6 +609,26 @@ test("a turn that failed is sent again, as long as it is the last", async () => 
   await page.until(() => expect(page.all(".error-card button")).toEqual([]));
 });
 
+test("who asks wants to see the answer: the transcript goes to its end, but not for what only waits", async () => {
+  const store = readyStore();
+  endTurn(store, "t1", "first", "answer");
+  sessionStorage.setItem('agentnb view host {"kind":"chat"} 0', `[["scroll ${CHAT}",{"turnId":"t1","offset":0}]]`);
+  const page = open(store, { kind: "chat" });
+  const away = () => page.all("[aria-label='Go to the newest']").length;
+  expect(away()).toEqual(1);
+  startTurn(store, "t2", "of another window");
+  await page.until(() => page.button("Stop"));
+  type(box(page), "later");
+  press(box(page), "Enter");
+  expect(away()).toEqual(1);
+  store.apply(CHAT, { type: "chat/turnComplete", turnId: "t2" });
+  store.apply(CHAT, { type: "chat/pendingMessageRemoved", kind: "queued", id: String(sent(store)[0]?.id) });
+  await page.until(() => page.button("Send message"));
+  type(box(page), "now");
+  press(box(page), "Enter");
+  await page.until(() => expect(away()).toEqual(0));
+});
+
 describe("code that a cell can run", () => {
   test("is put below the active cell, with a cell magic where it is not Python", () => {
     const store = readyStore();

@@ -2,8 +2,24 @@ import { describe, expect, test } from "vitest";
 import { ansiRuns, ansiText } from "../../src/view/ansi";
 import { uuid } from "../../src/view/identity";
 import { audioSource, imageSource, safeHref } from "../../src/view/links";
-import { bytes, duration, line, plain, splitPath } from "../../src/view/plain";
+import { bytes, duration, inFolder, line, plain, splitPath } from "../../src/view/plain";
 import { drawn } from "./markdown-page";
+
+describe("a path", () => {
+  test.each([
+    ["/work/a/fit.py", "file:///work/a", "fit.py"],
+    ["/work/a b/x/fit.py", "file:///work/a%20b/", "x/fit.py"],
+    ["file:///work/a/fit.py", "file:///work/a", "fit.py"],
+    ["/work/ab/fit.py", "file:///work/a", "/work/ab/fit.py"],
+    ["/work/a/../secret", "file:///work/a", "/work/a/../secret"],
+    ["/work/a/..b/fit.py", "file:///work/a", "..b/fit.py"],
+    ["fit.py", "file:///work/a", "fit.py"],
+    ["/etc/passwd", "file:///work/%E0%A4%A", "/etc/passwd"],
+    ["/etc/passwd", undefined, "/etc/passwd"],
+  ])("%s in %s is called %s", (path, folder, name) => {
+    expect(inFolder(path, folder)).toEqual(name);
+  });
+});
 
 describe("links", () => {
   test.each([

@@ -1,5 +1,6 @@
 /** Markdown tokens to elements. Raw HTML stays text, pictures from elsewhere stay names, links are checked. */
 import { type ComponentChildren, Fragment, h } from "preact";
+import { Icon } from "../icons";
 import { safeHref } from "../links";
 import { line } from "../plain";
 import { CodeBlock } from "./code";
@@ -107,10 +108,16 @@ function drawLink(token: Token, depth: number) {
 /** A picture in a message is a name to click at most: loading it would tell its server who reads. */
 function drawImage(token: Token) {
   const href = safeHref(unescapeEntities(token.href ?? ""));
-  const label = `🖼 ${line(unescapeEntities(token.text ?? "") || "image")}`;
-  if (!href) return <span class="dead-link">{label}</span>;
+  const label = (
+    <>
+      <Icon name="image" />
+      <span class="sr-only">Picture: </span>
+      {line(unescapeEntities(token.text ?? "") || "image")}
+    </>
+  );
+  if (!href) return <span class="dead-link named-picture">{label}</span>;
   return (
-    <a href={href} target="_blank" rel="noopener noreferrer nofollow">
+    <a class="named-picture" href={href} target="_blank" rel="noopener noreferrer nofollow">
       {label}
     </a>
   );

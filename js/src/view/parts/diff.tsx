@@ -1,9 +1,10 @@
 /** A change to a file, line by line. */
 import { useMemo } from "preact/hooks";
+import { usePlace, useView } from "../context";
 import { Fold } from "../fold";
 import { Icon } from "../icons";
 import { memo } from "../memo";
-import { count, splitPath } from "../plain";
+import { count, inFolder, line, splitPath } from "../plain";
 import { type Hunk, lineDiff } from "./line-diff";
 
 const FOLD_ABOVE = 2000;
@@ -38,11 +39,14 @@ export function compare(oldText: string, newText: string): Change | undefined {
 
 export const Diff = memo(({ id, path, oldText, newText }: Props) => {
   const change = useMemo(() => compare(oldText ?? "", newText), [oldText, newText]);
-  const { folder, name } = splitPath(path);
+  const { store } = useView();
+  const { session } = usePlace();
+  const cwd = store.session(session).peek()?.summary.workingDirectory;
+  const { folder, name } = splitPath(inFolder(path, cwd));
   const head = (
     <>
       <Icon name="file" />
-      <span class="path">
+      <span class="path" title={line(path, 500)}>
         <span class="folder">{folder}</span>
         {name}
       </span>

@@ -95,7 +95,7 @@ export function Permission({ turnId, call }: Props) {
           <b>{line(call.risk.severity, 20)}</b> {line(call.risk.reason, 400)}
         </p>
       )}
-      {textOf(call.invocationMessage) !== "" && textOf(call.invocationMessage) !== call.displayName && (
+      {!["", call.displayName, textOf(call.confirmationTitle)].includes(textOf(call.invocationMessage)) && (
         <div class="permission-why">
           <Text text={call.invocationMessage} />
         </div>

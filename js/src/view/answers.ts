@@ -1,0 +1,79 @@
+/** What a form holds while it is filled in, what is wrong with it, and what is sent of it. */
+import type { ChatInputAnswer, ChatInputAnswerValue, ChatInputQuestion } from "../state/types.gen";
+
+/** What a field holds: text (numbers too, while they are typed), yes or no, or chosen ids. */
+export type Given = string | boolean | readonly string[];
+export type Answers = Record<string, Given>;
+
+export const asList = (given: Given | undefined): readonly string[] => (Array.isArray(given) ? given : []);
+
+export function initial(questions: readonly ChatInputQuestion[]): Answers {
+  return Object.fromEntries(
+    questions.map((question): [string, Given] => {
+      if (question.kind === "boolean") return [question.id, question.defaultValue ?? false];
+      if (question.kind === "single-select" || question.kind === "multi-select") return [question.id, []];
+      return [question.id, question.defaultValue === undefined ? "" : String(question.defaultValue)];
+    }),
+  );
+}
+
+/** What is wrong with an answer, in words; "" where nothing is. */
+export function trouble(question: ChatInputQuestion, given: Given | undefined): string {
+  if (question.kind === "boolean") return "";
+  if (question.kind === "single-select") return question.required && asList(given).length === 0 ? "Choose one." : "";
+  if (question.kind === "multi-select") return listTrouble(question, asList(given).length);
+  const text = typeof given === "string" ? given.trim() : "";
+  if (text === "") return question.required ? "This is needed." : "";
+  if (question.kind === "text") return lengthTrouble(text.length, question.min, question.max);
+  const value = Number(text.replace(",", "."));
+  if (!Number.isFinite(value)) return "This is not a number.";
+  if (question.kind === "integer" && !Number.isInteger(value)) return "This must be a whole number.";
+  return sizeTrouble(value, question.min, question.max);
+}
+
+function listTrouble(
+  { required, min, max }: { required?: boolean; min?: number; max?: number },
+  chosen: number,
+): string {
+  if (chosen < (min ?? (required ? 1 : 0))) return `Choose at least ${min ?? 1}.`;
+  return max !== undefined && chosen > max ? `Choose at most ${max}.` : "";
+}
+
+function lengthTrouble(length: number, min: number | undefined, max: number | undefined): string {
+  if (min !== undefined && length < min) return `At least ${min} characters.`;
+  return max !== undefined && length > max ? `At most ${max} characters.` : "";
+}
+
+function sizeTrouble(value: number, min: number | undefined, max: number | undefined): string {
+  if (min !== undefined && value < min) return `At least ${min}.`;
+  return max !== undefined && value > max ? `At most ${max}.` : "";
+}
+
+export function answersOf(questions: readonly ChatInputQuestion[], given: Answers): Record<string, ChatInputAnswer> {
+  return Object.fromEntries(
+    questions.map((question) => {
+      const value = answerTo(question, given[question.id]);
+      return [question.id, value === undefined ? { state: "skipped" } : { state: "submitted", value }];
+    }),
+  );
+}
+
+function answerTo(question: ChatInputQuestion, given: Given | undefined): ChatInputAnswerValue | undefined {
+  switch (question.kind) {
+    case "boolean":
+      return { kind: "boolean", value: given === true };
+    case "single-select": {
+      const [value] = asList(given);
+      return value === undefined ? undefined : { kind: "selected", value };
+    }
+    case "multi-select":
+      return { kind: "selected-many", value: asList(given) };
+    default: {
+      const text = typeof given === "string" ? given.trim() : "";
+      if (text === "") return undefined;
+      return question.kind === "text"
+        ? { kind: "text", value: text }
+        : { kind: "number", value: Number(text.replace(",", ".")) };
+    }
+  }
+}

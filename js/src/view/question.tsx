@@ -1,0 +1,133 @@
+/** A question of a form: text, number, yes or no, one of several, some of several. */
+import type { InputHTMLAttributes } from "preact";
+import { useId } from "preact/hooks";
+import type { ChatInputOption, ChatInputQuestion } from "../state/types.gen";
+import { asList, type Given } from "./answers";
+import { line } from "./plain";
+
+interface FieldProps {
+  question: ChatInputQuestion;
+  given: Given | undefined;
+  trouble: string;
+  onGive: (value: Given) => void;
+}
+
+/** One field of a form, with what it asks for and what is wrong with it. */
+export function Field({ question, given, trouble, onGive }: FieldProps) {
+  const id = useId();
+  const label = line(question.title ?? "", 200) || line(question.message, 200);
+  const said = line(question.message, 500);
+  const hint = question.title && said !== line(question.title, 500) ? said : "";
+  const says = {
+    "aria-describedby": `${id}-hint ${id}-trouble`,
+    "aria-invalid": trouble !== "",
+    "aria-required": question.required === true,
+  };
+  const body = () => {
+    switch (question.kind) {
+      case "boolean":
+        return (
+          <label class="check">
+            <input
+              type="checkbox"
+              checked={given === true}
+              {...says}
+              onChange={(event) => onGive(event.currentTarget.checked)}
+            />
+            {label}
+          </label>
+        );
+      case "single-select":
+      case "multi-select":
+        return (
+          <fieldset class="choices" aria-describedby={`${id}-hint ${id}-trouble`}>
+            <legend>
+              {label}
+              {question.required && <Required />}
+            </legend>
+            {question.options.map((option) => (
+              <Choice
+                key={option.id}
+                name={id}
+                option={option}
+                many={question.kind === "multi-select"}
+                chosen={asList(given)}
+                onGive={onGive}
+              />
+            ))}
+          </fieldset>
+        );
+      default:
+        return (
+          <>
+            <label for={id}>
+              {label}
+              {question.required && <Required />}
+            </label>
+            <input
+              id={id}
+              class="field"
+              {...says}
+              {...inputKind(question)}
+              value={typeof given === "string" ? given : ""}
+              onInput={(event) => onGive(event.currentTarget.value)}
+            />
+          </>
+        );
+    }
+  };
+  return (
+    <div class="question">
+      {body()}
+      <div class="dim small" id={`${id}-hint`}>
+        {hint}
+      </div>
+      <div class="error-text" id={`${id}-trouble`} role={trouble ? "alert" : undefined}>
+        {trouble}
+      </div>
+    </div>
+  );
+}
+
+function Required() {
+  return <span class="dim"> (needed)</span>;
+}
+
+interface ChoiceProps {
+  name: string;
+  option: ChatInputOption;
+  many: boolean;
+  chosen: readonly string[];
+  onGive: (value: Given) => void;
+}
+
+function Choice({ name, option, many, chosen, onGive }: ChoiceProps) {
+  const on = chosen.includes(option.id);
+  const toggled = on ? chosen.filter((id) => id !== option.id) : [...chosen, option.id];
+  return (
+    <label class="check">
+      <input
+        type={many ? "checkbox" : "radio"}
+        name={name}
+        checked={on}
+        onChange={() => onGive(many ? toggled : [option.id])}
+      />
+      <span>
+        {line(option.label, 200)}
+        {option.recommended && <span class="chip">recommended</span>}
+        {option.description && <span class="dim small"> {line(option.description, 300)}</span>}
+      </span>
+    </label>
+  );
+}
+
+const FORMATS = { email: "email", uri: "url", date: "date", "date-time": "datetime-local" } as const;
+
+/** The type of the field, and which keys a telephone shows for it. */
+function inputKind(question: ChatInputQuestion): InputHTMLAttributes<HTMLInputElement> {
+  if (question.kind === "integer") return { type: "text", inputMode: "numeric" } as const;
+  if (question.kind === "number") return { type: "text", inputMode: "decimal" } as const;
+  const format = question.kind === "text" ? question.format : undefined;
+  const type = FORMATS[format as keyof typeof FORMATS] ?? "text";
+  return { type } as InputHTMLAttributes<HTMLInputElement>;
+}
