@@ -8,6 +8,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
+from agentnb.api.interrupts import CountedInterrupts
 from agentnb.api.tool_call import ToolCall, tool_call
 from agentnb.errors import CassetteMismatch, TurnCancelled, TurnFailed, TurnRefused, TurnTimeout
 from agentnb.state import (
@@ -266,8 +267,10 @@ class Turn:
 
     def _wait_blocking(self, timeout: float | None) -> None:
         deadline = None if timeout is None else time.monotonic() + timeout
-        with self._changed:
+        with CountedInterrupts() as interrupts, self._changed:
             while not self._finished:
+                if interrupts.count:
+                    raise KeyboardInterrupt
                 left = POLL_SECONDS if deadline is None else min(POLL_SECONDS, deadline - time.monotonic())
                 if left <= 0:
                     raise self._timeout(timeout)

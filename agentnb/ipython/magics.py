@@ -169,9 +169,12 @@ class AgentMagics(Magics):
         if arguments.background:
             return self._leave_running(turn)
         stage = self._stage(turn, blocking=True)
-        stage.open()
         try:
+            stage.open()
             block_on(turn, stage.tick, timeout=self._timeout(arguments))
+        except KeyboardInterrupt:
+            turn.cancel()  # one that came before or behind the waiting
+            raise
         finally:
             stage.close()
         return turn.raise_for_error()

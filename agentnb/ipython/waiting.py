@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import threading
 import time
+from functools import partial
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
+from agentnb.api.interrupts import CountedInterrupts
 from agentnb.errors import TurnTimeout
 from agentnb.ipython.interrupt import AgentInterrupted, Interrupts
 from agentnb.ipython.pump import pumping
@@ -48,8 +50,8 @@ async def await_turn(turn: Turn, tick: Callable[[], None], *, timeout: float | N
             turn.cancel()
             loop.call_later(GRACE_S, ended.set)
 
-    turn.add_done_callback(lambda _: _set_from_thread(loop, ended))
     with Interrupts(on_interrupt) as interrupts:
+        turn.add_done_callback(lambda _: _set_from_thread(loop, ended))
         try:
             async with pumping(kernel):
                 timely = await _ticking(ended, tick, timeout)
@@ -64,24 +66,19 @@ async def await_turn(turn: Turn, tick: Callable[[], None], *, timeout: float | N
 
 def block_on(turn: Turn, tick: Callable[[], None], *, timeout: float | None = None) -> None:
     """Wait until *turn* has ended, blocking this thread; as `await_turn` otherwise."""
-    ended = threading.Event()
-    turn.add_done_callback(lambda _: ended.set())
-    interrupted = timely = False
-    try:
-        timely = _blocked(ended, tick, timeout)
-        if not timely:
+    news: SimpleQueue[str] = SimpleQueue()  # its put() may come from a signal handler, an Event's set() may not
+    timely = True
+    with CountedInterrupts(partial(news.put, "interrupted")) as interrupts:
+        turn.add_done_callback(lambda _: news.put("ended"))
+        try:
+            what = _blocked(news, tick, timeout)
+            timely = what is not None
+            if what != "ended":
+                turn.cancel()
+                _blocked(news, tick, GRACE_S)
+        except KeyboardInterrupt:  # the second one leaves the turn
             turn.cancel()
-            _blocked(ended, tick, GRACE_S)
-    except KeyboardInterrupt:
-        interrupted = True
-        _cancelled(turn, ended, tick)
-    _raise_if(turn, interrupted=interrupted, timeout=None if timely else timeout)
-
-
-def _cancelled(turn: Turn, ended: threading.Event, tick: Callable[[], None]) -> None:
-    with contextlib.suppress(KeyboardInterrupt):  # the second one leaves the turn
-        turn.cancel()
-        _blocked(ended, tick, GRACE_S)
+    _raise_if(turn, interrupted=interrupts.count > 0, timeout=None if timely else timeout)
 
 
 def _raise_if(turn: Turn, *, interrupted: bool, timeout: float | None) -> None:
@@ -107,15 +104,18 @@ async def _ticking(ended: asyncio.Event, tick: Callable[[], None], timeout: floa
     return True
 
 
-def _blocked(ended: threading.Event, tick: Callable[[], None], timeout: float | None) -> bool:
+def _blocked(news: SimpleQueue[str], tick: Callable[[], None], timeout: float | None) -> str | None:
+    """The next of *news*; None where there is none in *timeout* seconds."""
     deadline = time.monotonic() + timeout if timeout is not None else None
-    while not ended.is_set():
+    what = None
+    while what is None:
         left = TICK_S if deadline is None else min(TICK_S, deadline - time.monotonic())
         if left <= 0:
-            return False
-        ended.wait(left)
+            return None
+        with contextlib.suppress(Empty):
+            what = news.get(timeout=left)
         tick()
-    return True
+    return what
 
 
 def _set_from_thread(loop: asyncio.AbstractEventLoop, event: asyncio.Event) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,13 +19,25 @@ pexpect = pytest.importorskip("pexpect")
 ROOT = Path(__file__).parents[2]
 
 
+def _heed_control_c() -> None:
+    """As a terminal's shell does it; a shell without job control ignores SIGINT in what it starts behind itself."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.fixture
 def terminal(tmp_path: Path) -> Iterator[pexpect_types.spawn]:
     """IPython with agentnb loaded."""
     env = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "dumb"}
     arguments = ["-m", "IPython", "--simple-prompt", "--no-banner", "--colors=NoColor", "--no-confirm-exit"]
     child = pexpect.spawn(
-        sys.executable, arguments, cwd=str(tmp_path), env=env, encoding="utf-8", timeout=60, echo=False
+        sys.executable,
+        arguments,
+        cwd=str(tmp_path),
+        env=env,
+        encoding="utf-8",
+        timeout=60,
+        echo=False,
+        preexec_fn=_heed_control_c,
     )
     child.expect(r"In \[1\]: ")
     child.sendline("%load_ext agentnb")

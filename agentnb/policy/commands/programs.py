@@ -132,6 +132,7 @@ _LOOKS = frozenset(
     }
     | {"gawk", "mawk", "sed", "strings", "locale", "tput", "clear", "man", "help", "popd", "pushd", "dirs", "watch"}
 )
+_UNKNOWN = ", of which nothing is known here."
 _EDITORS = frozenset({"vi", "vim", "nvim", "ex", "view", "emacs", "ed", "nano"})
 
 
@@ -174,4 +175,9 @@ def rate_program(program: str, options: Options) -> Finding | None:
     found = files.prefixed(program)
     if found is not None or program in _LOOKS:
         return found
-    return Finding("low", f"Runs {program}, of which nothing is known here.")
+    return Finding("low", f"Runs {program}{_UNKNOWN}")
+
+
+def unknown(finding: Finding) -> bool:
+    """Whether *finding* says that nothing is known of the program."""
+    return finding.reason.endswith(_UNKNOWN)

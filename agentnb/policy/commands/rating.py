@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from agentnb.policy.commands.disguise import unseen
 from agentnb.policy.commands.walk import Walk
 from agentnb.policy.sensitive import SENSITIVE
 from agentnb.policy.severity import Finding, Severity, worst
@@ -54,7 +55,10 @@ def _rated(command: str, patterns: tuple[tuple[str, bool], ...]) -> Rating:
     walks = [walk for dialect in ("bash", "posix") if (walk := _walked(command, dialect, dict(patterns))) is not None]
     if not walks:
         return Rating(severity="high", reason=UNREADABLE, units=(command,), readable=False)
-    found = worst(finding for walk in walks for finding in walk.findings) or Finding("none", "")
+    findings = [finding for walk in walks for finding in walk.findings]
+    if (hidden := unseen(command)) is not None:
+        findings.append(hidden)
+    found = worst(findings) or Finding("none", "")
     units = dict.fromkeys(unit for walk in walks for unit in walk.units)
     sensitive = next((walk.sensitive for walk in walks if walk.sensitive), None)
     return Rating(severity=found.severity, reason=found.reason or None, units=tuple(units), sensitive=sensitive)

@@ -2,43 +2,35 @@
 
 from __future__ import annotations
 
+import contextlib
 import posixpath
 import shlex
 from typing import TYPE_CHECKING
 
 from agentnb.policy.commands.code import INLINE, rate_code
+from agentnb.policy.commands.disguise import insides, odd_name, removal, tails
 from agentnb.policy.commands.files import target
+from agentnb.policy.commands.mentions import named, quoted, secret, writes_files
+from agentnb.policy.commands.names import calls_itself, gives, innermost, interprets, program_name, writes
 from agentnb.policy.commands.options import Options
-from agentnb.policy.commands.programs import rate_program
+from agentnb.policy.commands.programs import rate_program, unknown
 from agentnb.policy.commands.streams import DECODES, DOWNLOADS, echoed
 from agentnb.policy.commands.system import SUPERUSER
+from agentnb.policy.commands.variables import decides
 from agentnb.policy.commands.wrappers import SHELLS, inner_commands, reads_script
-from agentnb.policy.sensitive import SENSITIVE, holds_secrets, sensitive_pattern
+from agentnb.policy.sensitive import SENSITIVE, sensitive_pattern
 from agentnb.policy.severity import Finding
 from agentnb.policy.shell import Compound, Field, Function, Pipeline, Script, Simple, Unreadable, fields, parse
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from agentnb.policy.sensitive import Patterns
     from agentnb.policy.shell import Dialect, Redirect, Word
     from agentnb.policy.shell.tree import Command
 
-_WRITES = frozenset({">", ">>", ">|", "<>", "&>", "&>>"})
-_WRITERS = frozenset({"tee", "cp", "mv", "ln", "install", "dd", "sed", "rm", "touch", "truncate", "chmod", "patch"})
-_POWERS = frozenset({"PATH", "LD_PRELOAD", "LD_LIBRARY_PATH", "BASH_ENV", "ENV", "PROMPT_COMMAND", "PYTHONSTARTUP"}) | {
-    *(
-        "PYTHONPATH",
-        "NODE_OPTIONS",
-        "GIT_SSH_COMMAND",
-        "GIT_EXTERNAL_DIFF",
-        "PERL5OPT",
-        "RUBYOPT",
-        "DYLD_INSERT_LIBRARIES",
-    ),
-    *("GIT_SSH", "GIT_PAGER", "PAGER", "EDITOR", "VISUAL", "IFS", "SHELL", "PS4", "LD_AUDIT"),
-}
 _DEEPEST = 12
+_MOST = 64
 
 
 class Walk:
@@ -64,6 +56,7 @@ class Walk:
         self._functions: dict[str, Script] = {}
         self._loaded: set[str] = set()
         self._depth = 0
+        self._computing = 0
 
     def script(self, script: Script) -> None:
         """Walk through *script*."""
@@ -96,7 +89,7 @@ class Walk:
                 self._compound(command)
             case Function():
                 self._functions[command.name] = command.body
-                if _calls_itself(command):
+                if calls_itself(command):
                     self._find("critical", "A fork bomb: it starts itself over and over.")
                 self.script(command.body)
 
@@ -119,9 +112,11 @@ class Walk:
                 carried = None
                 continue
             words = self._simple(command)
-            program, arguments = _innermost(words)
-            if place and _interprets(program) and reads_script(program, arguments):
+            program, arguments = innermost(words)
+            if place and interprets(program) and reads_script(program, arguments):
                 self._fed(program, carried, programs)
+            if place and carried and words and program_name(words[0].text) in {"xargs", "parallel", "sem", "entr"}:
+                self._inner_text(f"{program} {' '.join(each.text for each in arguments)} {carried}", dynamic=False)
             fed = self._document(command) or carried
             carried = echoed(program, arguments, fed) if program else None
             programs.append(program)
@@ -155,21 +150,28 @@ class Walk:
             self._redirect(redirect)
         if not words:
             return words
-        powers = [f"{name}={value.source.partition('=')[2]}" for name, value in command.assignments if name in _POWERS]
-        writes = [f"{each.operator} {each.target.source}" for each in command.redirects if _writes(each)]
-        self._unit(words, writes, powers)
-        program, arguments = _innermost(words)
+        powers = [f"{name}={value.source.partition('=')[2]}" for name, value in command.assignments if decides(name)]
+        written = [f"{each.operator} {each.target.source}" for each in command.redirects if writes(each)]
+        self._unit(words, written, powers)
+        if program_name(words[0].text) in DOWNLOADS:
+            self._loaded |= {posixpath.basename(each.target.source) for each in command.redirects if writes(each)}
+        program, arguments = innermost(words)
         document = self._document(command)
-        if document is not None and _interprets(program) and reads_script(program, arguments):
+        if document is not None and interprets(program) and reads_script(program, arguments):
             self._run(program, document)
+        elif document is not None and removal(document) and program not in {"cat", "tee"}:
+            self._find("critical", f"What {program} is fed with, if it runs it, removes for good.")
         fed_by = [part for word in command.words for part in word.parts if getattr(part, "feeds", False)]
-        if fed_by and _interprets(program):
+        if fed_by and interprets(program):
             self._find("high", f"{program} runs what another command prints.")
-        self._argv(words)
+        self.argv(words)
         return words
 
-    def _argv(self, words: Sequence[Field]) -> None:
+    def argv(self, words: Sequence[Field]) -> None:
+        """Walk through one command whose words are known: its program first."""
         name = words[0]
+        if (odd := odd_name(name.text)) is not None and not name.dynamic:
+            self.findings.append(odd)
         if name.dynamic or not name.text:
             self._find("high", f"What it runs is only known when it runs: {name.text}.")
         program, arguments = program_name(name.text), words[1:]
@@ -186,10 +188,10 @@ class Walk:
         for inner in inner_commands(program, arguments):
             if inner.words:
                 self._unit(inner.words)
-                self._argv(inner.words)
+                self.argv(inner.words)
             else:
                 self._inner_text(inner.script, dynamic=inner.dynamic)
-        self._disguised(program, arguments)
+        self._disguised(program, arguments, known=found is None or not unknown(found))
 
     def _powers(self, program: str, arguments: Sequence[Field]) -> bool:
         """Builtins that set variables."""
@@ -206,10 +208,16 @@ class Walk:
     def _code(self, program: str, arguments: Sequence[Field]) -> None:
         options = INLINE.get(program) or INLINE.get(program.rstrip("0123456789.")) or ()
         for at, word in enumerate(arguments):
-            if not any(_gives(word.text, option) for option in options):
+            name, equals, value = word.text.partition("=")
+            if equals and name.startswith("--") and name in options:
+                following = Field(value, word.dynamic)
+            elif any(gives(word.text, option) for option in options):
+                following = arguments[at + 1] if at + 1 < len(arguments) else Field("")
+            else:
                 continue
-            following = arguments[at + 1] if at + 1 < len(arguments) else Field("")
             self.findings.append(rate_code(following.text))
+            for path in filter(secret, quoted(following.text)):
+                self._name(path)
             if following.dynamic:
                 self._find("high", "The code it runs is only known when it runs.")
             return
@@ -223,48 +231,52 @@ class Walk:
             if not dynamic:
                 self._find("high", f"The script inside could not be read: {error.message}")
 
-    def _disguised(self, program: str, arguments: Sequence[Field]) -> None:
+    def _disguised(self, program: str, arguments: Sequence[Field], *, known: bool) -> None:
         """Arguments that would be dangerous if something ran them: what becomes of them cannot be seen."""
-        for at, word in enumerate(arguments):
-            if program_name(word.text) in SUPERUSER - {"su", "install"} and not word.text.startswith("-"):
+        programs = [program_name(word.text) for word in arguments]
+        for at, word in enumerate(arguments[:_MOST]):
+            if programs[at] in SUPERUSER - {"su", "install"} and not word.text.startswith("-"):
                 self._find("high", f"Names {word.text}, which gives administrator rights.")
-            if " " not in word.text.strip() or self._depth >= _DEEPEST or at > 64:  # noqa: PLR2004 - enough of them
-                continue
-            inside = Walk(self._dialect, self._patterns)
-            inside._depth = self._depth + 4
-            try:
-                inside.text(word.text)
-            except Unreadable:
-                continue
-            self.findings += [
-                Finding(found.severity, f"One of {program}'s arguments, if something runs it: {found.reason}")
-                for found in inside.findings
-                if found.severity == "critical"
-            ]
+            for text in insides(word.text) if self._depth < _DEEPEST else ():
+                if removal(text):
+                    self._find("critical", f"One of {program}'s arguments, if something runs it, removes for good.")
+                elif " " in text.strip():
+                    self._imagine(program, lambda inside, text=text: inside.text(text))  # type: ignore[misc]
+        for at in tails(programs, SHELLS) if not known and self._depth < _DEEPEST else ():
+            self._imagine(program, lambda inside, at=at: inside.argv(arguments[at:]))  # type: ignore[misc]
+
+    def _imagine(self, program: str, run: Callable[[Walk], None]) -> None:
+        inside = Walk(self._dialect, self._patterns)
+        inside._depth = self._depth + 4
+        with contextlib.suppress(Unreadable):
+            run(inside)
+        self.findings += [
+            Finding(found.severity, f"One of {program}'s arguments, if something runs it: {found.reason}")
+            for found in inside.findings
+            if found.severity == "critical"
+        ]
 
     def _downloads(self, program: str, words: Sequence[Field]) -> None:
         texts = [word.text for word in words[1:]]
         if program in DOWNLOADS:
-            self._loaded |= {posixpath.basename(text) for text in texts if not text.startswith("-")}
-        runs = texts if _interprets(program) or program in {"source", ".", "chmod"} else [words[0].text]
+            self._loaded |= {posixpath.basename(text) for word in texts for text in named(word)}
+        runs = texts if interprets(program) or program in {"source", ".", "chmod"} else [words[0].text]
         if self._loaded.intersection(map(posixpath.basename, runs)) and program not in DOWNLOADS:
             self._find("high", "Runs what it loads from the network, unseen.")
 
     def _files(self, program: str, arguments: Sequence[Field]) -> None:
+        if program in {"echo", "printf", "true", ":"} and not self._computing:
+            return
         for word in arguments:
-            path = (
-                word.text.rpartition("=")[2].lstrip("@") if "=" in word.text or word.text.startswith("@") else word.text
-            )
-            if program in {"echo", "printf", "true", ":"} or path.startswith("-") or " " in path:
-                continue
-            if holds_secrets(path) or (program in _WRITERS and sensitive_pattern(path, self._patterns)):
-                self._name(path)
+            for path in named(word.text):
+                if secret(path) or (writes_files(program) and sensitive_pattern(path, self._patterns)):
+                    self._name(path)
 
     def _name(self, path: str) -> None:
         pattern = sensitive_pattern(path, self._patterns)
-        if pattern is not None:
-            self.sensitive = self.sensitive or path
-            self._find("high", f"Names a sensitive file: {path} matches {pattern}.")
+        self.sensitive = self.sensitive or path
+        matched = f" matches {pattern}" if pattern is not None else " may be one"
+        self._find("high", f"Names a sensitive file: {path}{matched}.")
 
     # --- pieces ---
 
@@ -275,7 +287,7 @@ class Walk:
     def _redirect(self, redirect: Redirect) -> None:
         self._computes(redirect.word)
         for place in fields(redirect.target, self._variables) if not redirect.document else ():
-            if _writes(redirect) or place.text.startswith(("/dev/tcp/", "/dev/udp/")):
+            if writes(redirect) or place.text.startswith(("/dev/tcp/", "/dev/udp/")):
                 found = target(place.text)
                 if found is not None:
                     self.findings.append(found)
@@ -283,7 +295,7 @@ class Walk:
                     self._find("high" if place.dynamic else "medium", f"Writes to {place.text}.")
                 if sensitive_pattern(place.text, self._patterns):
                     self._name(place.text)
-            elif redirect.operator == "<" and holds_secrets(place.text):
+            elif redirect.operator in {"<", "<>"} and secret(place.text):
                 self._name(place.text)
 
     def _document(self, command: Simple) -> str | None:
@@ -299,75 +311,22 @@ class Walk:
         self._set(name, fixed)
 
     def _set(self, name: str, value: str | None) -> None:
-        if name in _POWERS or name.startswith("BASH_FUNC"):
+        if decides(name):
             self._find(
                 "high" if name.startswith(("LD_", "DYLD_")) else "medium", f"Changes {name}, which decides what is run."
             )
+        if value is not None and removal(value):
+            self._find("critical", f"{name}, if something runs it, removes for good.")
         if value is None:
             self._variables.pop(name, None)
         else:
             self._variables[name] = value
 
     def _computes(self, word: Word) -> None:
+        self._computing += 1
         for script in word.scripts:
             self.script(script)
+        self._computing -= 1
 
     def _find(self, severity: str, reason: str) -> None:
         self.findings.append(Finding(severity, reason))  # type: ignore[arg-type] # literals of this module
-
-
-def program_name(name: str) -> str:
-    """The program that *name* means, whatever folder, case or ``.exe`` it is written with."""
-    return name.replace("\\", "/" if "/" not in name else "\\").rpartition("/")[2].lower().removesuffix(".exe")
-
-
-def _innermost(words: Sequence[Field]) -> tuple[str, list[Field]]:
-    """The program that at last reads what is fed, behind ``sudo``, ``env`` and the like."""
-    current = list(words)
-    for _ in range(_DEEPEST):
-        if not current:
-            return "", []
-        program = program_name(current[0].text)
-        inner = [each.words for each in inner_commands(program, current[1:]) if each.words]
-        if program == "find" or not inner:
-            return program, current[1:]
-        current = list(inner[0])
-    return "", []
-
-
-def _gives(word: str, option: str) -> bool:
-    """Whether *word* is *option*, alone or at the end of a cluster such as ``-Ic``."""
-    cluster = (
-        word.startswith("-") and not word.startswith("--") and option.startswith("-") and not option.startswith("--")
-    )
-    return word == option or (cluster and len(option) == len("-c") and word.endswith(option[1]))
-
-
-def _interprets(program: str) -> bool:
-    return (
-        program in SHELLS or program in {"source", "."} or program in INLINE or program.rstrip("0123456789.") in INLINE
-    )
-
-
-def _writes(redirect: Redirect) -> bool:
-    return redirect.operator in _WRITES or (
-        redirect.operator == ">&" and not (redirect.target.plain or "x").strip("-").isdigit()
-    )
-
-
-def _calls_itself(function: Function) -> bool:
-    """Whether a function starts itself in a pipeline or in the background."""
-
-    def calls(script: Script, *, forks: bool) -> bool:
-        for at, command in enumerate(script.commands):
-            inside = forks or at in script.background
-            match command:
-                case Simple() if inside and command.words and command.words[0].fixed == function.name:
-                    return True
-                case Pipeline() if calls(Script(commands=command.commands), forks=True):
-                    return True
-                case Compound() if any(calls(body, forks=inside) for body in command.bodies):
-                    return True
-        return False
-
-    return calls(function.body, forks=False)

@@ -1,0 +1,65 @@
+"""What hides in arguments: commands that something else may run, and names that are not what they look like."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from agentnb.policy.severity import Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_REMOVES = re.compile(
+    r"(?<![\w.-])(?:/\S*/)?rm[\s'\",]+(?:-[\w-]+[\s'\",]+)*-(?:\w*[rRf]|-(?:rec|for))"
+    r"|\bmkfs(?:\.\w+)?\s|\bdd\s[^\n;|&]*of=/dev/[a-z]"
+)
+_INVISIBLE = re.compile("[\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]")
+_BEGINS = frozenset({"rm", "shred", "srm", "dd", "wipefs", "blkdiscard", "find", "sudo", "doas", "env", "xargs"})
+_MOST = 64
+
+
+def removal(text: str) -> bool:
+    """Whether in *text*, whatever language it is in, stands a command that removes without a question.
+
+    Example:
+        >>> removal(":!rm -rf build"), removal("remove the farm -really"), removal('["rm", "-rf", "x"]')
+        (True, False, True)
+    """
+    return _REMOVES.search(text) is not None
+
+
+def unseen(text: str) -> Finding | None:
+    """What characters that nobody sees make of *text*."""
+    if _INVISIBLE.search(text):
+        return Finding("high", "Has characters that are not seen, or that turn the text round.")
+    return None
+
+
+def odd_name(program: str) -> Finding | None:
+    """What is to be said of a program's name that only looks like another one."""
+    return None if program.isascii() else Finding("high", f"The program's name is not plain: {program!a}.")
+
+
+def tails(program_of: Sequence[str], shells: frozenset[str]) -> list[int]:
+    """Where in the arguments of an unknown program another command may begin.
+
+    Args:
+        program_of: For each argument the program that it would be.
+        shells: Names of shells.
+    """
+    return [at for at, name in enumerate(program_of[:_MOST]) if name in _BEGINS or name in shells]
+
+
+def insides(word: str) -> list[str]:
+    """The texts in *word* that something may run: itself, and what follows ``=``, ``-x``, ``!`` and the like.
+
+    Example:
+        >>> insides("--filter=rm x")
+        ['--filter=rm x', 'rm x']
+    """
+    found = [word]
+    if word.startswith("-"):
+        found.append(word.partition("=")[2] if word.startswith("--") else word[2:])
+    found += re.findall(r"^(?::?!|\\!|\.(?:shell|system)\s)\s*(.+)", word, re.DOTALL)
+    return [text for text in found if text.strip()]

@@ -1,0 +1,87 @@
+"""Which files a command's words name, however they are glued to options, hosts and quotes."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+
+from agentnb.policy.sensitive import holds_secrets
+
+_WRITERS = frozenset(
+    {
+        "tee",
+        "cp",
+        "mv",
+        "ln",
+        "install",
+        "dd",
+        "sed",
+        "rm",
+        "touch",
+        "truncate",
+        "chmod",
+        "patch",
+        "rsync",
+        "tar",
+        "unzip",
+    }
+    | {
+        "bsdtar",
+        "zip",
+        "7z",
+        "cpio",
+        "curl",
+        "wget",
+        "mkdir",
+        "sort",
+        "uniq",
+        "split",
+        "csplit",
+        "perl",
+        "ruby",
+        "chown",
+    }
+    | {"scp", "sftp", "unlink", "rmdir", "shred", "mkfifo", "mknod", "link", "rename", "ed", "ex", "vi", "vim", "nvim"}
+    | {"nano", "emacs", "ffmpeg", "openssl", "gpg", "find", "aria2c", "chattr", "setfacl", "sponge", "git-apply"}
+)
+_EXAMPLES = (".env", ".netrc", ".npmrc", ".pypirc", ".ssh", ".aws", ".git-credentials", ".bash_history", "id_rsa")
+_QUOTED = re.compile(r"""['"`]([^'"`\s]{2,300})['"`]""")
+
+
+def writes_files(program: str) -> bool:
+    """Whether what *program* names may be what it writes."""
+    return program in _WRITERS
+
+
+def named(word: str) -> list[str]:
+    """The paths that may stand in *word*.
+
+    Example:
+        >>> named("--data=x@.env"), named("-o.bashrc"), named("HEAD:.env")
+        (['--data=x@.env', 'x@.env', '.env'], ['.bashrc'], ['HEAD:.env', '.env'])
+    """
+    found = [word[2:] if re.match(r"-[A-Za-z]", word) else word]
+    for sign in "=@:":
+        if sign in word:
+            found.append(word.rpartition(sign)[2] if sign != "=" else word.partition(sign)[2])
+    return [path for path in dict.fromkeys(found) if path and " " not in path.strip()]
+
+
+def secret(path: str) -> bool:
+    """Whether *path*, or what is below it, or what it may match as a pattern, holds secrets.
+
+    Example:
+        >>> secret(".ssh"), secret(".e*"), secret("*.py")
+        (True, True, False)
+    """
+    if holds_secrets(path) or holds_secrets(f"{path.rstrip('/')}/x"):
+        return True
+    name = path.rstrip("/").rpartition("/")[2]
+    if not re.search(r"[*?\[]", name) or not re.search(r"[.\w]", name.partition("*")[0]):
+        return False
+    return any(fnmatch.fnmatchcase(example, name) for example in _EXAMPLES)
+
+
+def quoted(code: str) -> list[str]:
+    """What stands between quotes in *code*, in whatever language."""
+    return _QUOTED.findall(code)

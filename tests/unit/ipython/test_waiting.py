@@ -1,0 +1,103 @@
+"""Ctrl-C while a cell waits: wherever the main thread is just then, the interrupt counts."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from types import FrameType
+
+import pytest
+
+from agentnb import Session
+from agentnb.api.interrupts import CountedInterrupts
+from agentnb.ipython.interrupt import AgentInterrupted
+from agentnb.ipython.waiting import block_on
+from tests.unit.api.conftest import PATIENCE, start
+
+__all__ = ["start"]  # a fixture
+
+Start = Callable[..., Session]
+
+
+@pytest.fixture(autouse=True)
+def heeded() -> Iterator[None]:
+    """SIGINT raises KeyboardInterrupt, as in a terminal; in the background and in xdist's workers it is ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def interrupt() -> None:
+    """Ctrl-C, now."""
+    signal.raise_signal(signal.SIGINT)
+
+
+def interrupt_unheard() -> None:
+    """Ctrl-C while the main thread is where Python prints exceptions and forgets them."""
+
+    class Thing:
+        pass
+
+    thing = Thing()
+    kept = weakref.ref(thing, lambda _: interrupt())
+    del thing
+    assert kept() is None
+
+
+class Ticks:
+    """Counts the ticks, and does something at the first."""
+
+    def __init__(self, *doings: Callable[[], None]) -> None:
+        self._doings = list(doings)
+
+    def __call__(self) -> None:
+        if self._doings:
+            self._doings.pop(0)()
+
+
+@pytest.mark.parametrize("doing", [interrupt, interrupt_unheard], ids=["anywhere", "where-exceptions-are-swallowed"])
+def test_an_interrupt_cancels_the_turn_wherever_it_arrives(doing: Callable[[], None], start: Start) -> None:
+    """Also in the callback of a weak reference, where a KeyboardInterrupt would be printed and gone."""
+    turn = start().prompt("/slow 100000 1")
+    with pytest.raises(AgentInterrupted, match="the turn was cancelled"):
+        block_on(turn, Ticks(doing), timeout=PATIENCE)
+    assert turn.state == "cancelled"
+
+
+def test_a_second_interrupt_does_not_wait_for_the_agent(start: Start) -> None:
+    """It raises at once, and nothing waits for the turn's last words."""
+    turn = start().prompt("/slow 100000 1")
+    with pytest.raises(AgentInterrupted):
+        block_on(turn, Ticks(interrupt, interrupt), timeout=PATIENCE)
+    assert turn.state == "cancelled"
+
+
+def test_an_interrupt_ends_turn_wait_and_the_turn(start: Start) -> None:
+    """``turn.wait()`` raises KeyboardInterrupt, and the turn is cancelled."""
+    turn = start().prompt("/slow 100000 1")
+    main = threading.main_thread().ident
+    assert main is not None
+    threading.Timer(0.1, signal.pthread_kill, (main, signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        turn.wait(PATIENCE)
+    assert turn.state == "cancelled"
+
+
+def test_the_handler_before_is_put_back_and_one_that_ignores_is_left() -> None:
+    """Whoever handled SIGINT before handles it afterwards."""
+    heard: list[int] = []
+
+    def hear(number: int, _frame: FrameType | None) -> None:
+        heard.append(number)
+
+    signal.signal(signal.SIGINT, hear)
+    with CountedInterrupts() as interrupts:
+        interrupt()
+    interrupt()
+    assert (interrupts.count, heard) == (1, [signal.SIGINT])
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with CountedInterrupts() as interrupts:
+        interrupt()
+    assert interrupts.count == 0
