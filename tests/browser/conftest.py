@@ -1,4 +1,8 @@
-"""One JupyterLab and one Chromium for all browser tests; a page, a profile and kernels of its own for each."""
+"""One JupyterLab and one Chromium for all browser tests; kernels of its own for each.
+
+Loading JupyterLab takes longer than most tests. A page whose test has passed is emptied (``Lab.clear``) and serves the
+next one; one that failed, or was changed for good, is thrown away with its profile.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, ViewportSize, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Error, ViewportSize, sync_playwright
 
 from tests.browser import server as jupyter
 from tests.browser.lab import PATIENCE_MS, Lab
@@ -28,6 +32,8 @@ FLAGS = [
 PICTURES = ROOT / "test-results"
 LOUD = ("error", "warning")
 OURS = re.compile("agentnb|anywidget", re.IGNORECASE)
+MOST_USES = 20
+"""After so many tests a page is old enough."""
 VIEWPORT: ViewportSize = {"width": 1280, "height": 900}
 
 
@@ -68,7 +74,6 @@ def limited_server(home: Path, kernelspecs: Path, tmp_path: Path) -> Iterator[Se
 def lab_on(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Callable[[Server], Lab]]:
     """Make pages with a profile of their own; afterwards their kernels and agents are gone."""
     contexts, servers = [], []
-    name = re.sub(r"\W+", "-", request.node.name).strip("-")
 
     def make(server: Server) -> Lab:
         servers.append(server)
@@ -81,7 +86,7 @@ def lab_on(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Callabl
     for number, context in enumerate(contexts):
         for page in context.pages:
             PICTURES.mkdir(exist_ok=True)
-            page.screenshot(path=PICTURES / f"end-{name}-{number}.png")
+            page.screenshot(path=PICTURES / f"end-{plain(request)}-{number}.png")
         context.close()
     for server in servers:
         server.end_sessions()
@@ -93,12 +98,84 @@ def open_lab(lab_on: Callable[[Server], Lab], server: Server) -> Callable[[], La
     return lambda: lab_on(server)
 
 
+class Kept:
+    """The page that the tests share, one after the other.
+
+    Args:
+        browser: Whose page.
+        server: What it talks to.
+    """
+
+    def __init__(self, browser: Browser, server: Server) -> None:
+        self._browser, self._server = browser, server
+        self._lab: Lab | None = None
+        self._uses = 0
+
+    def take(self) -> Lab:
+        """The page, empty."""
+        if self._lab is None:
+            context = self._browser.new_context(viewport=VIEWPORT)
+            context.set_default_timeout(PATIENCE_MS)
+            self._lab, self._uses = Lab(context.new_page(), self._server, PICTURES), 0
+        self._uses += 1
+        return self._lab
+
+    def give_back(self, *, passed: bool) -> None:
+        """Empty it for the next test, or throw it away."""
+        assert self._lab is not None
+        reusable = passed and self._uses < MOST_USES and self._lab.clear()
+        if not reusable:
+            self.close()
+        self._server.end_sessions()
+        if self._lab is not None:
+            self._lab.page.set_viewport_size(VIEWPORT)
+
+    def close(self) -> None:
+        """Close it."""
+        if self._lab is not None:
+            self._lab.page.context.close()
+            self._lab = None
+
+
+@pytest.fixture(scope="session")
+def kept(browser: Browser, server: Server) -> Iterator[Kept]:
+    """The one page."""
+    kept = Kept(browser, server)
+    yield kept
+    kept.close()
+
+
 @pytest.fixture
-def lab(open_lab: Callable[[], Lab]) -> Iterator[Lab]:
+def lab(kept: Kept, request: pytest.FixtureRequest) -> Iterator[Lab]:
     """A page with JupyterLab; what its console says about us is a failure."""
-    lab = open_lab()
+    lab = kept.take()
     said: list[str] = []
-    lab.page.on("console", lambda message: said.append(message.text) if message.type in LOUD else None)
-    lab.page.on("pageerror", lambda error: said.append(f"{error}\n{error.stack}"))
+    failed = request.session.testsfailed
+
+    def heard(message: ConsoleMessage) -> None:
+        if message.type in LOUD:
+            said.append(message.text)
+
+    def thrown(error: Error) -> None:
+        said.append(f"{error}\n{error.stack}")
+
+    lab.page.on("console", heard)
+    lab.page.on("pageerror", thrown)
     yield lab
+    lab.page.remove_listener("console", heard)
+    lab.page.remove_listener("pageerror", thrown)
+    picture(lab, f"end-{plain(request)}")
+    passed = request.session.testsfailed == failed and not [text for text in said if OURS.search(text)]
+    kept.give_back(passed=passed)
     assert [text for text in said if OURS.search(text)] == []
+
+
+def plain(request: pytest.FixtureRequest) -> str:
+    """The test's name as part of a file's name."""
+    return re.sub(r"\W+", "-", request.node.name).strip("-")
+
+
+def picture(lab: Lab, name: str) -> None:
+    """Leave a screenshot of how a test ended."""
+    if not lab.page.is_closed():
+        lab.picture(name)

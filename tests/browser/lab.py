@@ -39,6 +39,31 @@ BECOMES = """async ([expression, wanted, patience]) => {
 }"""
 """Resolves once a kernel's expression has a value."""
 
+CLEARED = """async () => {
+  const app = window.jupyterapp;
+  if (app?.name !== "JupyterLab" || document.querySelector(".jp-Dialog")) return false;
+  const gone = [...app.shell.widgets("main")].filter((widget) => widget.context).map((widget) => {
+    widget.context.model.dirty = false;
+    const disposed = new Promise((resolve) => widget.disposed.connect(resolve));
+    widget.close();
+    return disposed;
+  });
+  await Promise.all(gone);
+  app.shell.collapseRight();
+  const theme = "JupyterLab Light";
+  if (document.body.dataset.jpThemeName !== theme) await app.commands.execute("apputils:change-theme", { theme });
+  localStorage.clear();
+  sessionStorage.clear();
+  return true;
+}"""
+"""Closes every notebook and forgets what was kept in the page; says whether the page is as it was when it was new."""
+
+OPENED = """async (path) => {
+  const { commands, shell } = window.jupyterapp;
+  await commands.execute("docmanager:open", { path });
+  for (const widget of [...shell.widgets("main")]) if (widget.id.startsWith("launcher")) widget.close();
+}"""
+
 
 def notebook(*cells: str, kernel: str) -> Any:
     """Return a notebook of code cells for a kernel."""
@@ -113,6 +138,9 @@ class Lab:
         self.server = server
         self.pictures = pictures
         self.panel = page.locator(".jp-NotebookPanel:not(.lm-mod-hidden)")
+        self.workspace = ""
+        self.once = False
+        """Whether the page is not to be used by another test."""
 
     def open(self, name: str, document: Any = None, workspace: str | None = None) -> None:
         """Open a notebook and wait for its kernel.
@@ -120,12 +148,15 @@ class Lab:
         Args:
             name: Its file name.
             document: Its content, if it is to be written first.
-            workspace: JupyterLab's workspace; one for each notebook unless told.
+            workspace: JupyterLab's workspace; named after the page's first notebook unless told.
         """
         if document is not None:
             nbformat.write(document, self.server.folder / name)
-        workspace = workspace or Path(name).stem
-        self.page.goto(f"{self.server.url}/lab/workspaces/{workspace}/tree/{name}?token=browser-tests&reset")
+        if self.workspace and workspace is None:
+            self.page.evaluate(OPENED, name)
+        else:
+            self.workspace = workspace or Path(name).stem
+            self.page.goto(f"{self.server.url}/lab/workspaces/{self.workspace}/tree/{name}?token=browser-tests&reset")
         expect(self.panel.locator(".jp-CodeCell").first).to_be_visible(timeout=PATIENCE_MS)
         self.page.evaluate(CONNECTED)
         self.expect_idle()
@@ -155,13 +186,14 @@ class Lab:
         as_json = f"__import__('json').dumps({expression})"
         self.page.evaluate(BECOMES, [as_json, repr(json.dumps(value)), PATIENCE_MS])
 
-    def reload(self, name: str) -> None:
-        """Load the page again, with the layout that it has saved.
+    def clear(self) -> bool:
+        """Close what is open, for another test; says whether the page is as a new one."""
+        self.page.keyboard.press("Escape")
+        return not self.once and bool(self.page.evaluate(CLEARED))
 
-        Args:
-            name: The notebook that is open.
-        """
-        self.page.goto(f"{self.server.url}/lab/workspaces/{Path(name).stem}")
+    def reload(self) -> None:
+        """Load the page again, with the layout that it has saved."""
+        self.page.goto(f"{self.server.url}/lab/workspaces/{self.workspace}")
         expect(self.panel.locator(".jp-CodeCell").first).to_be_visible(timeout=PATIENCE_MS)
         self.page.evaluate(CONNECTED)
 

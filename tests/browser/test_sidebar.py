@@ -76,7 +76,7 @@ def test_the_chat_is_there_again_after_a_reload(lab: Lab, side: Side) -> None:
     side.start()
     side.say("/say kept over the reload")
     side.expect_text("kept over the reload")
-    lab.reload("side-reload.ipynb")
+    lab.reload()
     side.expect_chat()
     side.expect_text("kept over the reload")
     side.say("/say and it goes on")
