@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from agentnb.host.loop import HostLoop
 
-ASK_SECONDS = 10.0
+ASK_SECONDS = 5.0
 PROMPT_SECONDS = 1.0  # an answer that takes no longer than this is at once
 
 

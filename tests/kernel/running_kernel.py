@@ -170,6 +170,16 @@ class RunningKernel:
         content = {"comm_id": uuid.uuid4().hex, "target_name": target, "data": data}
         self.client.shell_channel.send(self.client.session.msg("comm_open", content))
 
+    def say(self, comm_id: str, message: dict[str, Any]) -> None:
+        """Say something on a widget's comm, as a page does."""
+        content = {"comm_id": comm_id, "data": {"method": "custom", "content": message}}
+        self.client.shell_channel.send(self.client.session.msg("comm_msg", content))
+
+    def close_comm(self, comm_id: str) -> None:
+        """Close a comm, as a page does."""
+        content = {"comm_id": comm_id, "data": {}}
+        self.client.shell_channel.send(self.client.session.msg("comm_close", content))
+
     def interrupt(self) -> None:
         """As the interrupt button does."""
         self.manager.interrupt_kernel()

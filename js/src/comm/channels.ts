@@ -5,11 +5,12 @@
 import { batch, signal } from "@preact/signals";
 import { reduceChat, reduceRoot, reduceSession } from "../state/reduce.ts";
 import type { Action, Envelope, RootState } from "../state/types.gen.ts";
+import { ROOT } from "../view/identity.ts";
 import type { Refusal } from "../view/store.ts";
 import { ChannelStore, type Reduce } from "./channel.ts";
 import { isReplay, isSnapshot } from "./messages.ts";
 
-export const ROOT = "ahp-root://";
+export { ROOT };
 /** Whose gap it is when a message was unreadable: it may have been about any channel. */
 export const ANY = "";
 const MOST_REFUSALS = 20;

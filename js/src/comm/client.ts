@@ -161,7 +161,6 @@ class PageClient implements Client {
 
   acceptGap(uri: string): void {
     this.#channels.accept(uri);
-    this.#presence.stand();
   }
 
   view(viewId: string, element?: Element): ViewLink {

@@ -35,7 +35,8 @@ export class Presence {
       this.stand();
       this.ping();
     });
-    this.#ends = [unwatch, ...timers.map((timer) => () => clearInterval(timer))];
+    const unfollow = channels.gaps.subscribe(() => this.stand());
+    this.#ends = [unwatch, unfollow, ...timers.map((timer) => () => clearInterval(timer))];
   }
 
   get connection(): ReadonlySignal<Connection> {

@@ -4,10 +4,11 @@ import type { SessionSummary } from "../state/types.gen";
 import { useMemory, useView } from "./context";
 import { Conversation, type Doing } from "./conversation";
 import { Icon } from "./icons";
-import { isTab } from "./identity";
+import { isTab, sessionChannel } from "./identity";
 import { Menu } from "./menu";
 import { Banner, Start, Waiting } from "./notices";
 import { line } from "./plain";
+import { Refusals } from "./refusals";
 import { isArchived } from "./status";
 import { isOver } from "./store";
 import { agentName, NewTab, Tabs, tabId } from "./tabs";
@@ -64,7 +65,8 @@ export function Chat({ tab }: { tab?: string | undefined }) {
           )}
         </div>
       )}
-      <Banner />
+      <Banner session={active} />
+      <Refusals here={(channel) => active === undefined || sessionChannel(channel) !== active} />
       {closed && (
         <div class="banner plain-banner">
           <span class="cut">

@@ -6,13 +6,14 @@ import { PlaceContext, useView } from "./context";
 import { copyText } from "./copy";
 import { chatMarkdown, fetchAll, fileName, saveText } from "./export";
 import { Find } from "./find";
-import { chatChannel } from "./identity";
+import { chatChannel, sessionChannel } from "./identity";
 import { InputRequests } from "./input-request";
 import { Meter } from "./meter";
-import { EmptyChat, SessionTrouble, Waiting } from "./notices";
+import { EmptyChat, SessionTrouble, useGap, Waiting } from "./notices";
 import { line } from "./plain";
 import { Prompt } from "./prompt";
 import { Queue } from "./queue";
+import { Refusals } from "./refusals";
 import { Rename } from "./rename";
 import { isIdle, isRead } from "./status";
 import { agentName } from "./tabs";
@@ -43,7 +44,8 @@ export function Conversation({ resource, summary, agents, dead, doing, setDoing 
   useAnnouncements(chat, agent);
   useMarkRead(resource, session, chat);
   useTaking(doing, setDoing, channel, chat, title || agent);
-  if (!session || !chat) return <Waiting text={`Opening ${agent}…`} />;
+  const gap = useGap(resource);
+  if (!session || !chat) return gap ? null : <Waiting text={`Opening ${agent}…`} />;
   const isEmpty = chat.turns.length === 0 && !chat.activeTurn;
   const process = session.agentProcess?.state;
   const starting = session.lifecycle === "creating" && process === "starting";
@@ -58,6 +60,7 @@ export function Conversation({ resource, summary, agents, dead, doing, setDoing 
       <SessionTrouble agent={agent} session={session} />
       <div class="foot">
         <InputRequests requests={chat.inputRequests ?? []} agent={agent} />
+        <Refusals here={(one) => sessionChannel(one) === resource} />
         <Queue messages={chat.queuedMessages ?? []} running={chat.activeTurn?.id} />
         <Prompt
           chat={chat}

@@ -5,8 +5,9 @@
  * (so that it outlives a reload and a kernel), and with the kernel, for other windows. Never in the notebook.
  */
 import { effect, type Signal, signal } from "@preact/signals";
+import { messageOf } from "./refusals";
 import { store as keep, stored, storedKeys } from "./storage";
-import type { Store } from "./store";
+import type { Refusal, Store } from "./store";
 
 const SAVE_AFTER = 400;
 const PREFIX = "agentnb draft ";
@@ -30,12 +31,14 @@ export class Drafts {
   #texts = new Map<string, Signal<string>>();
   #unsaved = new Set<string>();
   #timer: ReturnType<typeof setTimeout> | undefined;
+  #refused = 0;
 
   constructor(store: Store) {
     this.#store = store;
     effect(() => {
       for (const [chat, text] of Object.entries(store.drafts?.value ?? {})) this.#hear(chat, text);
     });
+    effect(() => this.#giveBack(store.refusals.value));
   }
 
   of(chat: string): Signal<string> {
@@ -84,6 +87,17 @@ export class Drafts {
 
   forget(orphan: Orphan): void {
     keep(orphan.key, undefined);
+  }
+
+  /** What was sent and not accepted is written again, before what was typed since. */
+  #giveBack(refusals: readonly Refusal[]): void {
+    for (const { id, channel, action } of refusals) {
+      const message = messageOf(action);
+      if (id <= this.#refused || message === undefined) continue;
+      this.#refused = id;
+      const since = this.of(channel).peek();
+      this.set(channel, since === "" ? message.text : `${message.text}\n\n${since}`);
+    }
   }
 
   #hear(chat: string, text: string): void {

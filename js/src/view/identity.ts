@@ -1,5 +1,7 @@
 /** Names of things: fresh ids, and the channels that belong together. */
 
+/** The channel of what there is in all. */
+export const ROOT = "ahp-root://";
 const CHAT = "/chat";
 
 /** A UUID v4; `crypto.randomUUID` exists only in secure contexts, a hub on plain http is none. */

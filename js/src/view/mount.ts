@@ -12,6 +12,7 @@ import { nearness } from "./nearness";
 import { isOver, type Store, type What } from "./store";
 import { addStyles } from "./styles/sheet";
 import { watchVisibility } from "./visibility";
+import { thisWindowIs } from "./who";
 
 /** Mounts into a fresh child of `el` (anywidget reuses `el`); the result takes it away again. */
 export function mount(el: HTMLElement, store: Store, what: What): () => void {
@@ -26,6 +27,7 @@ export function mount(el: HTMLElement, store: Store, what: What): () => void {
   const visible = signal(false);
   const near = nearness();
   const drafts = draftsOf(store);
+  thisWindowIs(store.clientId);
   const memory = new Memory();
   const place = takePlace(store, what);
   const view: View = {

@@ -4,6 +4,7 @@ import type { AgentInfo, SessionState } from "../state/types.gen";
 import { usePlace, useView } from "./context";
 import { Earlier } from "./earlier";
 import { Icon, Spinner } from "./icons";
+import { chatChannel, ROOT } from "./identity";
 import { line, plain } from "./plain";
 import { type Connection, isOver } from "./store";
 import { ErrorCard } from "./turn";
@@ -27,14 +28,24 @@ const STANDING: { [C in Connection]?: string } = {
   gone: `The kernel has ended. ${LAST}`,
 };
 
-/** What the reader should know of the connection, unless all is well. */
-export function Banner() {
+/** What is missing of a conversation (or of everything), and where: the channel, and the words. */
+export function useGap(session: string | undefined): [channel: string, text: string] | undefined {
+  const gaps = useView().store.gaps.value;
+  const about = ["", ROOT, ...(session === undefined ? [] : [session, chatChannel(session)])];
+  const channel = about.find((one) => one in gaps);
+  return channel === undefined ? undefined : [channel, gaps[channel] as string];
+}
+
+/** What the reader should know of the connection, unless all is well; of a gap only where it is in `session`. */
+export function Banner({ session }: { session?: string | undefined }) {
   const { store } = useView();
+  const gap = useGap(session);
   const connection = store.connection.value;
   const refusal = store.refusal.value;
   const text = STANDING[connection];
   const show = isOver(connection) ? store.successor.value : undefined;
   if (refusal) return <ErrorCard title="Page and kernel do not fit" message={refusal} />;
+  if (connection === "gap" && gap) return <Gap channel={gap[0]} text={gap[1]} />;
   if (!text) return null;
   return (
     <div class={`banner is-${connection}`} role="status">
@@ -48,6 +59,21 @@ export function Banner() {
           Show the new one
         </button>
       )}
+    </div>
+  );
+}
+
+function Gap({ channel, text }: { channel: string; text: string }) {
+  const { store } = useView();
+  return (
+    <div class="banner is-gap" role="status">
+      <Icon name="alert" />
+      <div>
+        <b>Something is missing.</b> {line(text, 600)}
+      </div>
+      <button type="button" class="button small" onClick={() => store.acceptGap(channel)}>
+        OK
+      </button>
     </div>
   );
 }

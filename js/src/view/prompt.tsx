@@ -1,6 +1,6 @@
 /** The box to write in: Enter sends, Shift+Enter breaks the line; what is sent while a turn runs waits its turn. */
 import type { TargetedClipboardEvent, TargetedDragEvent, TargetedKeyboardEvent } from "preact";
-import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { AgentCommand, ChatState, Message } from "../state/types.gen";
 import { filesOf, LARGEST, type Picture, takePictures } from "./attach";
 import { type Offer, useCompletion } from "./completion";
@@ -11,6 +11,7 @@ import { imageSource } from "./links";
 import { Offers } from "./offers";
 import { Orphans } from "./orphans";
 import { bytes, line } from "./plain";
+import { messageOf } from "./refusals";
 
 const TALLEST = 240;
 const NO_COMMANDS: readonly AgentCommand[] = [];
@@ -39,6 +40,7 @@ export function Prompt({ chat, agent, commands = NO_COMMANDS, disabled, onStart 
   const empty = draft.trim() === "" && pictures.length === 0;
   const write = (text: string) => drafts.set(place.chat, text);
   const { offers, at, look, onKey, choose } = useOffers(box, write, commands);
+  const sent = useSent(place.chat, (back) => setPictures([...back, ...pictures]));
   useLayoutEffect(() => grow(box.current as HTMLTextAreaElement), [draft]);
   useLayoutEffect(() => () => void drafts.busy.delete(place.chat), [drafts, place.chat]);
 
@@ -46,10 +48,12 @@ export function Prompt({ chat, agent, commands = NO_COMMANDS, disabled, onStart 
     if (disabled || empty) return;
     const attachments = pictures.map(({ size: _, ...picture }) => picture);
     const message: Message = { text: draft, origin: { kind: "user" }, ...(attachments.length > 0 && { attachments }) };
+    const id = uuid();
+    sent(id, pictures);
     if (running || chat.queuedMessages?.length) {
-      store.dispatch(place.chat, { type: "chat/pendingMessageSet", kind: "queued", id: uuid(), message });
+      store.dispatch(place.chat, { type: "chat/pendingMessageSet", kind: "queued", id, message });
     } else {
-      store.dispatch(place.chat, { type: "chat/turnStarted", turnId: uuid(), message, time: Date.now() });
+      store.dispatch(place.chat, { type: "chat/turnStarted", turnId: id, message, time: Date.now() });
       onStart?.();
     }
     write("");
@@ -182,6 +186,28 @@ export function Prompt({ chat, agent, commands = NO_COMMANDS, disabled, onStart 
       </form>
     </>
   );
+}
+
+/**
+ * Puts away what was refused before once more is sent, and gives the pictures of a refused message back; its text comes
+ * back with the drafts.
+ */
+function useSent(chat: string, giveBack: (pictures: readonly Picture[]) => void) {
+  const { store } = useView();
+  const pictures = useRef(new Map<string, readonly Picture[]>());
+  const refusals = store.refusals.value.filter(({ channel, action }) => channel === chat && messageOf(action));
+  useEffect(() => {
+    for (const { action } of refusals) {
+      const id = messageOf(action)?.id ?? "";
+      const back = pictures.current.get(id) ?? NO_PICTURES;
+      pictures.current.delete(id);
+      if (back.length > 0) giveBack(back);
+    }
+  }, [refusals.length]);
+  return (id: string, sent: readonly Picture[]) => {
+    for (const refusal of refusals) store.dismiss(refusal.id);
+    if (sent.length > 0) pictures.current.set(id, sent);
+  };
 }
 
 /** The completions for what stands before the caret, and the keys that choose among them. */

@@ -7,9 +7,10 @@ import { useElapsed } from "./elapsed";
 import { Icon, Spinner } from "./icons";
 import { chatChannel, provider, sessionChannel } from "./identity";
 import { InputRequests } from "./input-request";
-import { Banner, SessionTrouble } from "./notices";
+import { Banner, SessionTrouble, useGap } from "./notices";
 import { duration } from "./plain";
 import { StopButton } from "./prompt";
+import { Refusals } from "./refusals";
 import { agentName } from "./tabs";
 import { Answer, endNote, needsAnswer, TurnEnd } from "./turn";
 
@@ -29,15 +30,17 @@ export function TurnView({ channel, turnId }: { channel: string; turnId: string 
   useEffect(() => {
     if (isOlder) store.fetchOlder(place.chat, PAGE).catch(() => undefined);
   }, [isOlder, older, place.chat, store]);
+  const gap = useGap(place.session);
   useAnnouncements(active || ended ? chat : undefined, agent);
   return (
     <PlaceContext.Provider value={place}>
       <section class="turn-view" aria-label={`Answer of ${agent}`}>
-        <Banner />
+        <Banner session={place.session} />
+        <Refusals here={(one) => sessionChannel(one) === place.session} />
         {active && <Running turn={active} agent={agent} asked={(chat?.inputRequests ?? []).length > 0} />}
         {active && <InputRequests requests={chat?.inputRequests ?? []} agent={agent} />}
         {ended && <Ended turn={ended} agent={agent} />}
-        {!active && !ended && (
+        {!active && !ended && !gap && (
           <Before chat={chat} turnId={turnId} agent={agent} starting={session?.lifecycle === "creating"} />
         )}
         {session && !ended && <SessionTrouble agent={agent} session={session} />}

@@ -236,6 +236,35 @@ describe("write-ahead", () => {
     expect(client.chat(CHAT).value?.activeTurn?.id).toBe("t");
   });
 
+  test("a refusal is kept with what was refused and why, until it is put away", async () => {
+    const { kernel, client } = await live();
+    client.dispatch(CHAT, cancel);
+    const origin = { clientId: kernel.said[0]?.clientId, clientSeq: kernel.last("dispatchAction").params.clientSeq };
+    const no = { channel: CHAT, index: 3, action: { type: "x-agentnb/unreadable" }, origin, rejectionReason: "No." };
+    for (const number of [1, 2]) kernel.flush(number, [no]);
+    expect(client.refusals.value).toEqual([{ id: 1, channel: CHAT, action: cancel, reason: "No." }]);
+    client.dismiss(1);
+    expect(client.refusals.value).toEqual([]);
+  });
+
+  test("what was accepted before and came once more is not refused", async () => {
+    const { kernel, client } = await live();
+    client.dispatch(CHAT, cancel);
+    const origin = { clientId: kernel.said[0]?.clientId, clientSeq: kernel.last("dispatchAction").params.clientSeq };
+    kernel.flush(1, [
+      { channel: CHAT, index: 3, action: cancel, origin, rejectionReason: "It was accepted before.", repeated: true },
+    ]);
+    expect([client.refusals.value, client.chat(CHAT).value?.activeTurn?.id]).toEqual([[], "t"]);
+  });
+
+  test("what a kernel that ended never heard is given back", async () => {
+    const { kernel, client } = await live();
+    client.dispatch(CHAT, cancel);
+    kernel.tell({ method: "pong", params: { hostId: "h2" } });
+    await kernel.answer("initialize", { protocolVersion: 1, hostId: "h2", capabilities: {}, channels: {} });
+    expect(client.refusals.value.map(({ action }) => action)).toEqual([cancel]);
+  });
+
   test("what the kernel never answered is sent again after it has forgotten this page", async () => {
     const { kernel, client } = await live();
     client.dispatch(CHAT, cancel);
@@ -248,6 +277,92 @@ describe("write-ahead", () => {
       channels: { [CHAT]: chat },
     });
     expect(kernel.said.filter((said) => said.method === "dispatchAction").length).toBe(2);
+  });
+});
+
+describe("a gap", () => {
+  const broken = { method: "actions", params: { flush: 1, envelopes: [{ channel: CHAT, index: "x" }] } };
+
+  test("a message that cannot be read is one, everything is asked for anew, and it ends when that has come", async () => {
+    const { kernel, client } = await live();
+    kernel.tell(broken);
+    expect([client.connection.value, Object.keys(client.gaps.value)]).toEqual(["gap", [""]]);
+    expect(kernel.last("resync").params).toEqual({ seen: { [ROOT]: 0, [CHAT]: 0 } });
+    kernel.tell({ method: "pong", params: { hostId: "h1", indexes: { [CHAT]: 9 } } });
+    expect(client.connection.value).toBe("gap");
+    const snapshots = { [CHAT]: { snapshot: chatState("Hello again"), fromIndex: 9 } };
+    kernel.tell({ method: "actions", params: { flush: 2, envelopes: [], snapshots } });
+    expect([client.connection.value, textOf(client)]).toEqual(["live", "Hello again"]);
+  });
+
+  test("it stays where the kernel says the same again, which is asked for once", async () => {
+    const { kernel, client } = await live();
+    for (let times = 0; times < 3; times += 1) kernel.tell(broken);
+    expect([client.connection.value, kernel.said.filter(({ method }) => method === "resync").length]).toEqual([
+      "gap",
+      1,
+    ]);
+  });
+
+  test("a state that could not be recovered whole says what is missing, until the reader has seen it", async () => {
+    const { kernel, client } = await live();
+    const say = (flush: number, gap: string) => {
+      const snapshots = { [CHAT]: { snapshot: chatState("x"), fromIndex: 3 + flush, gap } };
+      kernel.tell({ method: "actions", params: { flush, envelopes: [], snapshots } });
+    };
+    say(1, "Entry 2 is lost.");
+    expect([client.connection.value, client.gaps.value]).toEqual(["gap", { [CHAT]: "Entry 2 is lost." }]);
+    client.acceptGap(CHAT);
+    say(2, "Entry 2 is lost.");
+    expect([client.connection.value, client.gaps.value]).toEqual(["live", {}]);
+    say(3, "Entry 3 is lost, too.");
+    expect(client.connection.value).toBe("gap");
+  });
+
+  test.each([
+    [CHAT, "may be missing"],
+    ["eliza:/never/chat", "cannot be shown"],
+  ])("%s, which the kernel no longer has, is one: %s", async (uri, said) => {
+    const { kernel, client } = await live();
+    kernel.tell({ method: "unknownClient", params: {} });
+    await kernel.answer("initialize", { protocolVersion: 1, hostId: "h1", capabilities: {}, channels: {} });
+    await kernel.answer("subscribe", { channels: {}, missing: [uri] });
+    expect([client.connection.value, client.gaps.value[uri]?.includes(said)]).toEqual(["gap", true]);
+  });
+});
+
+describe("a session that is closed", () => {
+  const summary = { resource: "eliza:/1", provider: "eliza", title: "", status: 1, createdAt: 1, modifiedAt: 1 };
+
+  test("is followed anew once it is open again, and is no gap meanwhile", async () => {
+    const { kernel, client } = await live();
+    const root = (index: number, action: object) => kernel.flush(index, [{ channel: ROOT, index, action }]);
+    root(2, { type: "x-agentnb/sessionSet", summary });
+    root(3, { type: "x-agentnb/sessionRemoved", resource: "eliza:/1" });
+    const before = kernel.said.filter(({ method }) => method === "subscribe").length;
+    root(4, { type: "x-agentnb/sessionSet", summary });
+    expect(kernel.last("subscribe").params).toEqual({ channels: [CHAT] });
+    await kernel.answer("subscribe", { channels: { [CHAT]: { snapshot: chatState("Back"), fromIndex: 9 } } });
+    expect([textOf(client), client.connection.value]).toEqual(["Back", "live"]);
+    expect(kernel.said.filter(({ method }) => method === "subscribe").length).toBe(before + 1);
+  });
+});
+
+describe("leaving", () => {
+  test.each([
+    ["its page goes away", () => window.dispatchEvent(new Event("pagehide"))],
+    ["its widget is closed", (client: Client) => client.dispose()],
+  ])("the kernel is told when %s", async (_how, leave) => {
+    const { kernel, client } = await live();
+    leave(client);
+    expect(kernel.said.at(-1)?.method).toBe("leave");
+  });
+
+  test("a page that comes back as it was is there again", async () => {
+    const { kernel } = await live();
+    window.dispatchEvent(new Event("pagehide"));
+    window.dispatchEvent(Object.assign(new Event("pageshow"), { persisted: true }));
+    expect(kernel.said.at(-1)?.method).toBe("ping");
   });
 });
 

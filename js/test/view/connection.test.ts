@@ -44,6 +44,34 @@ describe("the banner", () => {
     expect(page.find(".banner").textContent?.includes("may not have reached it")).toBe(said);
   });
 
+  test("says what is missing, why, and only where it is missing, until the reader has seen it", async () => {
+    const { store, page } = shown("gap");
+    const elsewhere = "eliza:/two/chat";
+    store.gaps.value = { [elsewhere]: "Nobody looks at that." };
+    await page.until(() => expect(page.all(".banner")).toEqual([]));
+    store.gaps.value = { ...store.gaps.value, [CHAT]: "Entries 7 to 9 of the log cannot be read." };
+    const turn = open(store, { kind: "turn", channel: CHAT, turnId: "t1" });
+    for (const view of [page, turn])
+      await view.until(() =>
+        expect(view.find(".banner[role=status]").textContent).toContain("Entries 7 to 9 of the log cannot be read."),
+      );
+    page.button("OK").click();
+    await page.until(() => expect(page.all(".banner")).toEqual([]));
+    expect(store.gaps.value).toEqual({ [elsewhere]: "Nobody looks at that." });
+  });
+
+  test("says that a conversation is no longer there, where it would be waited for in vain", async () => {
+    const store = readyStore();
+    store.connection.value = "gap";
+    store.gaps.value = { "eliza:/none": "This conversation is no longer open in the kernel." };
+    const turn = open(store, { kind: "turn", channel: "eliza:/none/chat", turnId: "t1" });
+    expect([turn.text().includes("no longer open"), turn.all(".spinner"), turn.all(".status-line")]).toEqual([
+      true,
+      [],
+      [],
+    ]);
+  });
+
   test("leads from a view that is over to the one that goes on", async () => {
     const { store, page } = shown("restarted");
     expect(page.all(".banner button")).toEqual([]);

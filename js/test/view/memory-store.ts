@@ -26,6 +26,7 @@ export class MemoryStore implements Store {
   notify?: (method: string, params: unknown) => void;
   notebook?: NotebookActions;
   answer: (method: string, params: unknown) => Promise<unknown> = () => Promise.resolve({});
+  #refused = 0;
   #sessions = new Map<string, Signal<SessionState | undefined>>();
   #older = new Map<string, Signal<Older>>();
   #chats = new Map<string, Signal<ChatState | undefined>>();
@@ -82,7 +83,8 @@ export class MemoryStore implements Store {
   /** The host does not accept what was dispatched last. */
   refuse(reason: string): void {
     const { channel, action } = this.dispatched.at(-1) as { channel: string; action: Action };
-    this.refusals.value = [...this.refusals.peek(), { id: this.refusals.peek().length + 1, channel, action, reason }];
+    this.#refused += 1;
+    this.refusals.value = [...this.refusals.peek(), { id: this.#refused, channel, action, reason }];
   }
 
   view(viewId: string): ViewLink {

@@ -71,6 +71,38 @@ async function askedAll(...asks: [string, Record<string, unknown>?][]): Promise<
   return { store, page };
 }
 
+describe("who answered", () => {
+  const NO = { approved: false, reason: "denied", selectedOptionId: "no" };
+
+  test.each([
+    [{ ...NO, answeredBy: { kind: "client", clientId: "me" } }, "Rejectin this window"],
+    [{ ...NO, answeredBy: { kind: "client", clientId: "11111111" } }, "Rejectin another window"],
+    [{ ...NO, answeredBy: { kind: "python" } }, "Rejectby Python code"],
+    [{ ...NO, answeredBy: { kind: "rule" }, reasonMessage: "denied by a rule" }, "Rejectby a ruledenied by a rule"],
+    [{ ...NO, answeredBy: { kind: "nobody" } }, "Rejectnobody was there to ask"],
+    [{ ...NO, answeredBy: { kind: "somebodyNew" } }, "Reject"],
+    [{ approved: false, reason: "skipped", answeredBy: { kind: "cancelled" } }, "Not answeredthe turn ended first"],
+    [{ approved: true, selectedOptionId: "once", answeredBy: { kind: "answer" } }, "Allow onceby an earlier answer"],
+    [{ approved: true, answeredBy: { kind: "mode" } }, "Allowedby how the session was started"],
+  ])("%j is said in words", async (answer, said) => {
+    const { store, page } = await asked();
+    const turn = open(store, { kind: "turn", channel: CHAT, turnId: "t1" });
+    store.apply(CHAT, { type: "chat/toolCallConfirmed", turnId: "t1", toolCallId: "c1", ...answer });
+    for (const view of [page, turn]) await view.until(() => expect(view.find(".decision").textContent).toEqual(said));
+  });
+
+  test("a window stays the same window when its page is loaded anew", async () => {
+    const { store, page } = await asked();
+    const answeredBy = { kind: "client", clientId: "me" };
+    store.apply(CHAT, { type: "chat/toolCallConfirmed", turnId: "t1", toolCallId: "c1", ...NO, answeredBy });
+    await page.until(() => page.find(".decision"));
+    page.unmount();
+    const again = Object.assign(store, { clientId: "me-after-the-reload" });
+    const other = open(again, { kind: "chat" });
+    await other.until(() => expect(other.find(".decision").textContent).toEqual("Rejectin this window"));
+  });
+});
+
 describe("the policy on a permission card", () => {
   test("how bad it can be is said, with the reason", async () => {
     const { page } = await askedAll(["a", { risk: { severity: "critical", reason: "Deletes folders." } }]);

@@ -8,6 +8,7 @@ import { Coloured } from "../markdown/code";
 import { Markdown } from "../markdown/markdown";
 import { memo } from "../memo";
 import { line, plain, splitPath } from "../plain";
+import { who } from "../who";
 import { Content, Raw } from "./content";
 import { Diff } from "./diff";
 import { Permission } from "./permission";
@@ -124,16 +125,21 @@ function Working({ said }: { said: string }) {
 
 /** What was answered when permission was asked, on one line. */
 function Decision({ call }: { call: ToolCallState }) {
+  const { store } = useView();
   const option = "selectedOption" in call ? call.selectedOption : undefined;
   const denied = call.status === "cancelled" && call.reason === "denied";
   const why = call.status === "cancelled" ? line(textOf(call.reasonMessage), 300) : "";
   const asked = "confirmed" in call && call.confirmed === "user-action";
-  if (!option && !denied && !asked) return null;
-  const said = option ? line(option.label, 80) : denied ? "Denied" : "Allowed";
+  const by = "answeredBy" in call ? call.answeredBy : undefined;
+  const unanswered = by?.kind === "cancelled";
+  if (!option && !denied && !asked && !unanswered) return null;
+  const said = option ? line(option.label, 80) : unanswered ? "Not answered" : denied ? "Denied" : "Allowed";
+  const person = who(by, store.clientId);
   return (
-    <div class={`decision ${denied ? "denied" : "allowed"}`}>
+    <div class={`decision ${denied || unanswered ? "denied" : "allowed"}`}>
       <Icon name="shield" />
       <span class="label">{said}</span>
+      {person && <span class="dim">{person}</span>}
       {why && <span class="dim">{why}</span>}
     </div>
   );

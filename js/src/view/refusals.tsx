@@ -1,0 +1,62 @@
+/** What the kernel did not accept of what the reader did: what it was, and why, until it is put away. */
+import type { Action } from "../state/types.gen";
+import { useView } from "./context";
+import { Icon, IconButton } from "./icons";
+import { line } from "./plain";
+import type { Refusal } from "./store";
+
+const WHAT: Readonly<Record<string, string>> = {
+  "chat/turnStarted": "Your message was not taken; it is back in the box.",
+  "chat/pendingMessageSet": "Your message was not taken; it is back in the box.",
+  "chat/pendingMessageRemoved": "The waiting message was not taken back.",
+  "chat/queuedMessagesReordered": "The waiting messages keep their order.",
+  "chat/turnCancelled": "The turn was not stopped.",
+  "chat/toolCallConfirmed": "Your answer did not count.",
+  "chat/inputAnswerChanged": "Your answer did not count.",
+  "chat/inputCompleted": "Your answer did not count.",
+  "session/titleChanged": "The conversation was not renamed.",
+  "session/isArchivedChanged": "The conversation stays as it was.",
+  "x-agentnb/modeChanged": "The mode was not changed.",
+  "x-agentnb/configOptionChosen": "The option was not changed.",
+};
+
+/** Nothing that the reader did. */
+const UNASKED = "session/isReadChanged";
+
+interface Props {
+  /** Whether those of this channel are to be shown here. */
+  here: (channel: string) => boolean;
+}
+
+export function Refusals({ here }: Props) {
+  const { store } = useView();
+  const refusals = store.refusals.value.filter(({ channel, action }) => here(channel) && action.type !== UNASKED);
+  return (
+    <div class="refusals" role="status">
+      {refusals.map((refusal) => (
+        <Refused key={refusal.id} refusal={refusal} />
+      ))}
+    </div>
+  );
+}
+
+function Refused({ refusal: { id, action, reason } }: { refusal: Refusal }) {
+  const { store } = useView();
+  return (
+    <div class="refusal">
+      <Icon name="alert" />
+      <span>
+        {WHAT[action.type] ?? "What you did was not accepted."} <span class="dim">{line(reason, 400)}</span>
+      </span>
+      <span class="spacer" />
+      <IconButton name="Dismiss" icon="cross" onClick={() => store.dismiss(id)} />
+    </div>
+  );
+}
+
+/** What was to be said with an action, and its id; undefined where it says nothing. */
+export function messageOf(action: Action): { id: string; text: string } | undefined {
+  if (action.type === "chat/turnStarted") return { id: action.turnId, text: action.message.text };
+  if (action.type === "chat/pendingMessageSet") return { id: action.id, text: action.message.text };
+  return undefined;
+}

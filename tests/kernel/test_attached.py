@@ -1,0 +1,72 @@
+"""Who is there, in a real kernel: a page that introduces itself, leaves, or whose comm is closed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agentnb.comm import __file__ as comm_package
+from agentnb.comm.ear import ASK_SECONDS
+
+if TYPE_CHECKING:
+    from tests.kernel.running_kernel import RunningKernel
+
+pytestmark = pytest.mark.skipif(
+    not (Path(comm_package).parents[1] / "static/widget.js").exists(),
+    reason="the front end is not built (`make build`)",
+)
+BEGIN = """
+import asyncio, time, agentnb
+from agentnb.comm.frontend import current_frontend
+frontend = current_frontend()
+delivery = frontend._service.delivery
+async def until(ready):
+    while not ready():
+        await asyncio.sleep(0.01)
+frontend.model.model_id
+"""
+HELLO = {"protocolVersions": [1], "lastSeen": {}, "visible": True}
+
+
+@pytest.fixture
+def model(kernel: RunningKernel) -> str:
+    """The id of the host model's comm."""
+    return kernel.run(BEGIN).values[0].strip("'")
+
+
+def said(method: str, **more: object) -> dict[str, object]:
+    return {"jsonrpc": "2.0", "v": 1, "clientId": "page-1", "method": method, "params": {}, **more}
+
+
+def test_a_page_is_there_from_its_first_word_until_it_is_gone(kernel: RunningKernel, model: str) -> None:
+    """One that says that it leaves may be loading anew, so it still counts; one whose comm is closed does not.
+
+    A question is then denied at once; it would wait for ever for a page that was there once.
+    """
+    before = kernel.run("frontend.attached()").values
+    kernel.say(model, said("initialize", id=1, params=HELLO))
+    kernel.run("await until(frontend.attached)")
+    kernel.say(model, said("leave"))
+    left = kernel.run("await until(lambda: delivery.clients['page-1'].leaves); frontend.attached()").values
+    kernel.say(model, said("ping"))
+    back = kernel.run("await until(lambda: not delivery.clients['page-1'].leaves); frontend.attached()").values
+    kernel.close_comm(model)
+    gone = kernel.run("await until(lambda: not frontend.attached()); frontend.attached()").values
+    assert [before, left, back, gone] == [["False"], ["True"], ["True"], ["False"]]
+    asked = kernel.run("turn = agentnb.start().prompt('/ask edit'); await turn; turn.tool_calls[0].reason")
+    assert "no front end is attached" in asked.values[0]
+
+
+@pytest.mark.parametrize("kernel_name", ["ipykernel7"], indirect=True)
+def test_the_time_in_which_a_cell_blocks_the_pages_loop_is_not_counted_as_their_silence(
+    kernel: RunningKernel, model: str
+) -> None:
+    """A page that speaks to the main thread's loop is not heard while a cell blocks that."""
+    kernel.say(model, said("initialize", id=1, params=HELLO))
+    kernel.run("await until(frontend.attached)")
+    asked = "asked = lambda: frontend._ear._asked is not None or frontend._ear.deaf_seconds() > 0"
+    kernel.run(f"{asked}; time.sleep({ASK_SECONDS + 2})")
+    deaf = kernel.run("await until(lambda: frontend._ear._asked is None); frontend._ear.deaf_seconds()").values
+    assert float(deaf[0]) > 0
