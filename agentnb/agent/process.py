@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentnb.agent.child import Child, inherited
+from agentnb.credentials import Credentials
 from agentnb.errors import AgentNotFound, AgentStartFailed
 
 if TYPE_CHECKING:
@@ -22,8 +23,6 @@ RING = 64 * 1024
 
 TAIL_LINES = 8
 TAIL_CHARACTERS = 800
-_SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH", re.IGNORECASE)
-_SHORTEST_SECRET = 8
 _ESCAPE = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07]*\x07|[\x00-\x08\x0b-\x1f\x7f]")
 
 
@@ -62,7 +61,7 @@ class AgentProcess:
     def __init__(self, spec: AgentSpec, env: Mapping[str, str]) -> None:
         self.spec = spec
         self._stderr = Ring()
-        self._secrets = _secrets(env)
+        self._credentials = Credentials(env)
         self._child: Child | None = None
 
     @classmethod
@@ -129,15 +128,14 @@ class AgentProcess:
 
     @property
     def stderr_tail(self) -> str:
-        """The last lines it wrote to stderr: short, without colours, without the values of secrets."""
+        """The last lines it wrote to stderr: short, without colours, without credentials."""
         lines = [line.rstrip() for line in _ESCAPE.sub("", self._stderr.text()).splitlines() if line.strip()]
-        return self.redact("\n".join(lines[-TAIL_LINES:])[-TAIL_CHARACTERS:])
+        clean = self.redact("\n".join(lines)).splitlines()  # first: half a credential would not be known as one
+        return "\n".join(clean[-TAIL_LINES:])[-TAIL_CHARACTERS:]
 
     def redact(self, text: str) -> str:
-        """*text* with the values of secret environment variables replaced by ``***``."""
-        for secret in self._secrets:
-            text = text.replace(secret, "***")
-        return text
+        """*text* with credentials, and the values of secret environment variables, replaced by ``***``."""
+        return self._credentials.hidden_in_command(text)
 
     def write(self, data: bytes) -> None:
         """Hand *data* to its stdin."""
@@ -175,8 +173,3 @@ def find_program(spec: AgentSpec, cwd: Path, path: str | None) -> str:
         raise AgentStartFailed(f"{name!r} is not executable.", hint=f"Type `chmod +x {where}` in a terminal.")
     hint = f"Install it in a terminal with `{spec.install}`." if spec.install else "Is it on the PATH of the kernel?"
     raise AgentNotFound(f"{spec.title} is not installed: there is no command {name!r}.", hint=hint)
-
-
-def _secrets(env: Mapping[str, str]) -> list[str]:
-    found = {value for name, value in env.items() if _SECRET.search(name) and len(value) >= _SHORTEST_SECRET}
-    return sorted(found, key=len, reverse=True)

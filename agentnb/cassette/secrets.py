@@ -1,94 +1,17 @@
-"""Credentials: how they look, and how they are taken out of whatever is recorded.
-
-Three nets, each for what the others miss: the values of environment variables that are named like secrets, the shapes
-that services give their keys, and the fields and assignments that are named like secrets.
-"""
+"""Credentials in a cassette: each becomes a mark that says what it was."""
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
-from agentnb.cassette.words import CLOSE, OPEN, SECRET, each_text, mark
+from agentnb.cassette.words import SECRET, each_text, mark
+from agentnb.credentials import Credentials, Span, apart, is_ordinary, is_secret_name, plain_name, replaced
+from agentnb.credentials import shapes as found_shapes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
-SHORTEST = 8
-"""Characters that the value of a secret variable has at least; shorter ones would be found in any word."""
-
-SHAPES: dict[str, str] = {
-    "private key": r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z0-9 ]*-----|\Z)",
-    "AWS key id": r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b",
-    "GitHub token": r"\bgh[pousr]_[A-Za-z0-9]{30,255}",
-    "GitHub fine-grained token": r"\bgithub_pat_[A-Za-z0-9_]{22,255}",
-    "GitLab token": r"\bgl(?:pat|dt|rt|ptt|oas|cbt|soat|ft|imt|agent)-[A-Za-z0-9_-]{20,}",
-    "Slack token": r"\bxox[abeoprs]-[A-Za-z0-9-]{10,}",
-    "Slack app token": r"\bxapp-\d-[A-Za-z0-9-]{10,}",
-    "Slack webhook": r"https://hooks\.slack\.com/(?:services|workflows)/[A-Za-z0-9/_-]{20,}",
-    "Discord webhook": r"https://(?:\w+\.)?discord(?:app)?\.com/api/webhooks/\d+/[\w-]{20,}",
-    "Anthropic key": r"\bsk-ant-[A-Za-z0-9_-]{16,}",
-    "OpenRouter key": r"\bsk-or-[A-Za-z0-9_-]{16,}",
-    "OpenAI key": r"\bsk-(?:proj-|svcacct-|admin-)?[A-Za-z0-9_-]{20,}",
-    "Stripe key": r"\b(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{16,}",
-    "Stripe webhook secret": r"\bwhsec_[A-Za-z0-9+/=]{16,}",
-    "Google API key": r"\bAIza[0-9A-Za-z_-]{35}",
-    "Google OAuth token": r"\bya29\.[0-9A-Za-z_-]{20,}",
-    "Google OAuth secret": r"\bGOCSPX-[0-9A-Za-z_-]{20,}",
-    "Google refresh token": r"\b1//0[0-9A-Za-z_-]{30,}",
-    "Hugging Face token": r"\b(?:hf|api_org)_[A-Za-z]{30,}",
-    "npm token": r"\bnpm_[A-Za-z0-9]{36}",
-    "PyPI token": r"\bpypi-[A-Za-z0-9_-]{50,}",
-    "JSON web token": r"\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}",
-    "SendGrid key": r"\bSG\.[A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{32,64}",
-    "Twilio key": r"\b(?:SK|AC)[0-9a-f]{32}\b",
-    "Mailgun key": r"\bkey-[0-9a-f]{32}\b",
-    "Mailchimp key": r"\b[0-9a-f]{32}-us\d{1,2}\b",
-    "Telegram bot token": r"\b\d{8,10}:AA[A-Za-z0-9_-]{32,}",
-    "Discord bot token": r"\b[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}",
-    "DigitalOcean token": r"\bdo[opr]_v1_[0-9a-f]{64}",
-    "Databricks token": r"\bdapi[0-9a-f]{32}(?:-\d)?\b",
-    "Azure storage key": r"\bAccountKey=[A-Za-z0-9+/]{80,}={0,2}",
-    "Azure signature": r"(?<=[?&])sig=[A-Za-z0-9%+/]{30,}=*",
-    "Shopify token": r"\bshp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}",
-    "Square token": r"\b(?:sq0[a-z]{3}-[A-Za-z0-9_-]{22,}|EAAA[A-Za-z0-9_-]{56,})",
-    "Linear key": r"\blin_(?:api|oauth)_[A-Za-z0-9]{32,}",
-    "Notion token": r"\b(?:ntn_[A-Za-z0-9]{40,}|secret_[A-Za-z0-9]{43})",
-    "Vault token": r"\bhv[sbr]\.[A-Za-z0-9_-]{20,}",
-    "Doppler token": r"\bdp\.(?:pt|st|ct|sa|scim|audit)\.[A-Za-z0-9._-]{20,}",
-    "Docker token": r"\bdckr_(?:pat|oat)_[A-Za-z0-9_-]{20,}",
-    "New Relic key": r"\bNR(?:AK|JS|AA|RA)-[A-Z0-9a-f-]{19,}",
-    "Grafana token": r"\b(?:glsa_[A-Za-z0-9]{32}_[0-9a-fA-F]{8}|glc_[A-Za-z0-9+/=]{32,})",
-    "Sentry token": r"\bsntry[su]_[A-Za-z0-9+/=_-]{30,}",
-    "Atlassian token": r"\bATATT3[A-Za-z0-9_=-]{50,}",
-    "Figma token": r"\bfig[dour]_[A-Za-z0-9_-]{30,}",
-    "Groq key": r"\bgsk_[A-Za-z0-9]{40,}",
-    "xAI key": r"\bxai-[A-Za-z0-9]{40,}",
-    "Replicate token": r"\br8_[A-Za-z0-9]{30,}",
-    "Perplexity key": r"\bpplx-[A-Za-z0-9]{32,}",
-    "Age key": r"\bAGE-SECRET-KEY-1[A-Z0-9]{50,}",
-    "password in an address": r"(?<=://)[^\s/:@⟦]*:[^\s/@⟦]{3,}(?=@)",
-    "authorization": r"(?i)\b(?:bearer|basic|token)\s+(?=[A-Za-z0-9._~+/=-]*\d)[A-Za-z0-9._~+/-]{16,}=*",
-}
-"""How credentials look, by what they are."""
-
-_NAME = (
-    r"(?:api|access|secret|private|auth|signing|encryption|account|session|client)[_-]?(?:key|secret|token)"
-    r"|secret|passw(?:or)?d|passphrase|credentials?|(?<![a-z])token(?!s|iz)"
-)
-_ASSIGNED = re.compile(
-    rf"""(?<![\w.-])(?P<name>[\w.-]{{0,60}}?(?:{_NAME})[\w-]{{0,20}})(?P<sign>["']?\s*(?:=>|:=|[=:])\s*["']?)"""
-    r"""(?P<value>(?=[^\s"',;]{0,200}?[\d+/_-])[^\s"',;(){}\[\]<>⟦⟧]{12,2000})""",
-    re.IGNORECASE,
-)
-_FIELD = re.compile(rf"(?:{_NAME}|authorization|cookie)$", re.IGNORECASE)
-_VARIABLE = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH", re.IGNORECASE)
-_SHAPE = re.compile(
-    "|".join(f"(?P<s{number}>{shape})" for number, shape in enumerate(SHAPES.values())).replace("(?i)", "")
-)
-_AUTHORIZATION = re.compile(SHAPES["authorization"])
-_NAMES = tuple(SHAPES)
-_HARMLESS = frozenset({"", "none", "null", "fake", "***"})
+__all__ = ["Secrets", "apart", "replaced", "shapes"]
 
 
 class Secrets:
@@ -99,18 +22,11 @@ class Secrets:
     """
 
     def __init__(self, environment: Mapping[str, str] | None = None) -> None:
-        named = ((name, value) for name, value in (environment or {}).items() if _VARIABLE.search(name))
-        held = {value: name for name, value in named if len(value) >= SHORTEST and not _is_ordinary(value)}
-        self._names = held
-        longest_first = sorted(held, key=len, reverse=True)
-        self._values = re.compile("|".join(map(re.escape, longest_first))) if held else None
+        self._credentials = Credentials(environment)
 
-    def spans(self, text: str) -> list[tuple[int, int, str]]:
+    def spans(self, text: str) -> list[Span]:
         """Where *text* holds a secret, as (start, end, its mark), in order and apart from each other."""
-        found: list[tuple[int, int, str]] = []
-        if self._values is not None:
-            found += [(*match.span(), mark(SECRET + self._names[match[0]])) for match in self._values.finditer(text)]
-        return apart(found + shapes(text))
+        return _marked(self._credentials.spans(text))
 
     def fields(self, value: Any) -> Any:
         """*value* (JSON) without the values of fields, and of ``name``/``value`` pairs, that are named like secrets."""
@@ -121,40 +37,13 @@ class Secrets:
         return each_text(self.fields(value), lambda text: replaced(text, self.spans(text)))
 
 
-def shapes(text: str) -> list[tuple[int, int, str]]:
-    """Where *text* holds what looks like a credential."""
-    found = [
-        (*match.span(), mark(SECRET + _NAMES[int((match.lastgroup or "s0")[1:])]))
-        for match in _SHAPE.finditer(text)
-        if OPEN not in match[0]
-    ]
-    found += [(*match.span(), mark(SECRET + "authorization")) for match in _AUTHORIZATION.finditer(text)]
-    found += [
-        (*match.span("value"), mark(SECRET + _plain(match["name"])))
-        for match in _ASSIGNED.finditer(text)
-        if not _is_ordinary(match["value"])
-    ]
-    return apart(found)
+def shapes(text: str) -> list[Span]:
+    """Where *text* holds what looks like a credential, as (start, end, its mark)."""
+    return _marked(found_shapes(text))
 
 
-def apart(spans: Iterable[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
-    """*spans* in order; of those that overlap the one that begins first, made as long as both."""
-    kept: list[tuple[int, int, str]] = []
-    for start, end, word in sorted(spans, key=lambda span: (span[0], -span[1])):
-        if kept and start < kept[-1][1]:
-            kept[-1] = (kept[-1][0], max(end, kept[-1][1]), kept[-1][2])
-        else:
-            kept.append((start, end, word))
-    return kept
-
-
-def replaced(text: str, spans: Iterable[tuple[int, int, str]]) -> str:
-    """*text* with each span replaced by its mark."""
-    pieces, at = [], 0
-    for start, end, word in spans:
-        pieces += [text[at:start], word]
-        at = end
-    return "".join([*pieces, text[at:]]) if pieces else text
+def _marked(spans: list[Span]) -> list[Span]:
+    return [(start, end, mark(SECRET + what)) for start, end, what in spans]
 
 
 def _fields_cleaned(value: Any) -> Any:
@@ -166,25 +55,6 @@ def _fields_cleaned(value: Any) -> Any:
     cleaned = {}
     for name, item in value.items():
         label = named if name == "value" and isinstance(named, str) else name
-        secret = isinstance(item, str) and _is_secret_name(label) and not _is_ordinary(item)
-        cleaned[name] = mark(SECRET + _plain(label)) if secret else _fields_cleaned(item)
+        secret = isinstance(item, str) and is_secret_name(label) and not is_ordinary(item)
+        cleaned[name] = mark(SECRET + plain_name(label)) if secret else _fields_cleaned(item)
     return cleaned
-
-
-def _is_secret_name(name: str) -> bool:
-    return bool(_FIELD.search(name)) or (name.isupper() and bool(_VARIABLE.search(name)))
-
-
-def _is_ordinary(value: str) -> bool:
-    """Whether *value* is no secret: empty, a mark, a reference to a variable, a path."""
-    return (
-        value.lower() in _HARMLESS
-        or OPEN in value
-        or CLOSE in value
-        or value.startswith(("$", "%", "/", "./", "~", "os.", "env.", "file://", "process.env"))
-        or set(value) <= set("*.x-")
-    )
-
-
-def _plain(name: str) -> str:
-    return re.sub(r"[^\w.-]", "", name)[:40] or "value"

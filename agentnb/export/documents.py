@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from agentnb.credentials import Credentials
 from agentnb.export.page import page
 from agentnb.ipython.fences import Fences
 from agentnb.ipython.markdown import harmless_line
@@ -26,7 +28,29 @@ def exported(document: Document, form: str) -> str:
         document: The document.
         form: One of `FORMS`.
     """
-    return FORMS[form](document)
+    return FORMS[form](_without_credentials(document))
+
+
+def _without_credentials(document: Document) -> Document:
+    """An export is made to be passed on. Pictures are left as they are."""
+    hidden = Credentials(os.environ).hidden
+    entries = tuple(msgspec.structs.replace(entry, source=hidden(entry.source)) for entry in document.entries)
+    notebook = None if document.notebook is None else _texts_hidden(document.notebook, hidden)
+    return msgspec.structs.replace(document, title=hidden(document.title), entries=entries, notebook=notebook)
+
+
+def _texts_hidden(value: Any, hidden: Callable[[str], str]) -> Any:
+    if isinstance(value, str):
+        return hidden(value)
+    if isinstance(value, list):
+        if all(isinstance(item, str) for item in value):  # a text in lines
+            return hidden("".join(value)).splitlines(keepends=True)
+        return [_texts_hidden(item, hidden) for item in value]
+    if isinstance(value, dict):
+        return {
+            name: item if name.startswith("image/") else _texts_hidden(item, hidden) for name, item in value.items()
+        }
+    return value
 
 
 def as_markdown(document: Document) -> str:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from agentnb.credentials import Credentials
 from agentnb.policy.places import audit_log
 from agentnb.policy.rules import Outcome, Scope, Source
-from agentnb.policy.scrub import scrubbed
 from agentnb.policy.severity import Severity
 
 if TYPE_CHECKING:
@@ -95,12 +95,13 @@ class AuditLog:
 
     def add(self, record: Record, environment: Mapping[str, str]) -> Record:
         """Write *record* down, without what is secret in *environment* or looks so; returns what was written."""
+        hidden = Credentials(environment).hidden_in_command
         clean = msgspec.structs.replace(
             record,
-            what=scrubbed(record.what, environment)[:_WHAT],
-            reason=scrubbed(record.reason, environment)[:_WHAT],
-            rule=None if record.rule is None else scrubbed(record.rule, environment)[:_WHAT],
-            edited=None if record.edited is None else scrubbed(record.edited, environment)[:_WHAT],
+            what=hidden(record.what)[:_WHAT],
+            reason=hidden(record.reason)[:_WHAT],
+            rule=None if record.rule is None else hidden(record.rule)[:_WHAT],
+            edited=None if record.edited is None else hidden(record.edited)[:_WHAT],
         )
         self._records.append(clean)
         try:

@@ -29,6 +29,10 @@ _SECRETS = (
     "**/{.npmrc,.yarnrc,.yarnrc.yml,.pypirc,.netrc,_netrc,.pgpass,.my.cnf,.htpasswd,.dockercfg,.boto,.s3cfg}",
     "**/{.git-credentials,.vault-token,.terraformrc,.databrickscfg,kaggle.json,shadow,gshadow,sudoers}",
     "**/.git/{config,credentials}",
+    "**/.{ssh,gnupg,aws,azure,kube,docker,password-store}",
+    "**/proc/*/{environ,mem,auxv}",
+    "**/proc/*/task/*/{environ,mem,auxv}",
+    "**/proc/kcore",
     "**/.{bash,zsh,python,psql,mysql,sqlite,node_repl}_history",
     "**/{terraform.tfstate,*.tfvars,jupyter_server_config.json,jpserver-*.json,kernel-*.json,nbserver-*.json}",
 )
@@ -87,7 +91,7 @@ def spelled(path: str) -> str:
     path = posixpath.normpath(path.replace("\\", "/"))
     while path.startswith("../"):
         path = path[3:]
-    return path
+    return path.rstrip(" .") or path  # as Windows does, where they name the same file
 
 
 def sensitive_pattern(path: str, patterns: Patterns = SENSITIVE) -> str | None:

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.conftest import ROOT
+
 Configure = Callable[[Path, str], dict[str, str]]
+CACHE = Path(os.environ.get("AGENTNB_PEERS", ROOT / ".cache/peers"))
+"""Where the agents are installed, each in a folder of its own: what one needs does not get in another's way."""
 
 
 @dataclass(frozen=True)
@@ -21,6 +26,10 @@ class Peer:
         program: Its program.
         configure: Writes its settings into a home, given the model server's address; returns its environment.
         finds_sessions: Whether it loads a session that another process of it had.
+
+    Attributes:
+        folder: Where npm installs it.
+        executable: Its program, once it is installed.
     """
 
     name: str
@@ -29,6 +38,26 @@ class Peer:
     program: str
     configure: Configure
     finds_sessions: bool = True
+
+    @property
+    def folder(self) -> Path:
+        return CACHE / self.name
+
+    @property
+    def executable(self) -> Path:
+        return self.folder / "node_modules/.bin" / self.program
+
+    def at_home(self, home: Path, server: str) -> dict[str, str]:
+        """Write its settings into the throw-away *home*; the environment in which it finds nothing of the user's.
+
+        Args:
+            home: A folder; made where it is missing.
+            server: The model server's address, without a slash at its end.
+        """
+        home.mkdir(parents=True, exist_ok=True)
+        folders = {"CONFIG": ".config", "DATA": ".local/share", "CACHE": ".cache", "STATE": ".local/state"}
+        at_home = {f"XDG_{name}_HOME": str(home / folder) for name, folder in folders.items()}
+        return {"HOME": str(home), **at_home, **self.configure(home, server)}
 
 
 def write(file: Path, content: object) -> None:
@@ -56,8 +85,9 @@ def opencode(home: Path, server: str) -> dict[str, str]:
 def gemini(home: Path, server: str) -> dict[str, str]:
     settings = {
         "security": {"auth": {"selectedType": "gemini-api-key"}},
-        "general": {"disableAutoUpdate": True, "enableAutoUpdate": False},
+        "general": {"disableAutoUpdate": True, "enableAutoUpdate": False, "disableUpdateNag": True},
         "privacy": {"usageStatisticsEnabled": False},
+        "telemetry": {"enabled": False},
     }
     write(home / ".gemini/settings.json", settings)
     return {"GEMINI_API_KEY": "fake", "GOOGLE_GEMINI_BASE_URL": server, "GEMINI_TELEMETRY_ENABLED": "false"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import socket
 import subprocess
@@ -18,10 +17,8 @@ from msgspec.structs import replace
 from agentnb.agent import AgentSpec, find
 from agentnb.api.session import Session
 from agentnb.host import Host
-from tests.conftest import ROOT
 from tests.peers.agents import PEERS, Peer
 
-CACHE = Path(os.environ.get("AGENTNB_PEERS", ROOT / ".cache/peers"))
 INSTALL_SECONDS = 900
 START_SECONDS = 30
 END_SECONDS = 20
@@ -36,9 +33,8 @@ def peer(request: pytest.FixtureRequest) -> Peer:
 @pytest.fixture
 def program(peer: Peer) -> str:
     """The installed program's path; installed once into the cache."""
-    folder = CACHE / peer.name
-    program = folder / "node_modules/.bin" / peer.program
-    if not program.exists():
+    folder = peer.folder
+    if not peer.executable.exists():
         npm = shutil.which("npm")
         if npm is None:
             pytest.skip(f"no npm on PATH to install {peer.package} with")
@@ -47,7 +43,7 @@ def program(peer: Peer) -> str:
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=INSTALL_SECONDS)
         if done.returncode != 0:
             pytest.skip(f"npm could not install {peer.package}@{peer.version}:\n{done.stderr[-2000:]}")
-    return str(program)
+    return str(peer.executable)
 
 
 @pytest.fixture
@@ -80,16 +76,7 @@ def model_server(shared: Path, tmp_path: Path, workspace: Path) -> Iterator[str]
 @pytest.fixture
 def environment(peer: Peer, model_server: str, tmp_path: Path) -> dict[str, str]:
     """Environment variables that keep the agent at home: its own HOME, no updates, no model list from afar."""
-    home = tmp_path / "agent-home"
-    home.mkdir()
-    return {
-        "HOME": str(home),
-        "XDG_CONFIG_HOME": str(home / ".config"),
-        "XDG_DATA_HOME": str(home / ".local/share"),
-        "XDG_CACHE_HOME": str(home / ".cache"),
-        "XDG_STATE_HOME": str(home / ".local/state"),
-        **peer.configure(home, model_server),
-    }
+    return peer.at_home(tmp_path / "agent-home", model_server)
 
 
 @pytest.fixture

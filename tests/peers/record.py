@@ -2,8 +2,8 @@
 
 ``python -m tests.peers.record [NAME ...]``
 
-Needs the agents from npm (``AGENTNB_PEERS``, else ``.cache/peers``) and the scripted model server of the reference
-data.
+Needs the agents from npm where ``make test-peers`` installs them (``AGENTNB_PEERS``, else ``.cache/peers``) and the
+scripted model server of the reference data.
 """
 
 from __future__ import annotations
@@ -19,10 +19,9 @@ from pathlib import Path
 
 from tests.conftest import ROOT
 from tests.notebooks.recorded import execute, notebook
-from tests.peers.homes import gemini_environment, opencode_environment
+from tests.peers.agents import PEERS
 
 FOLDER = ROOT / "tests/cassettes"
-PEERS = Path(os.environ.get("AGENTNB_PEERS", ROOT / ".cache/peers"))
 SHARED = Path(os.environ.get("AGENTNB_SHARED", ROOT.parent / "shared"))
 TUTORIAL = ROOT / "notebooks/ci.ipynb"
 NAMES = ("eliza", "opencode", "gemini", "ci")
@@ -92,9 +91,11 @@ def record(name: str, folder: Path) -> None:
 def _environment(name: str, folder: Path, port: int) -> dict[str, str]:
     if name == "eliza":
         return {}
-    make = gemini_environment if name == "gemini" else opencode_environment
-    path = os.pathsep.join([str(PEERS / "node_modules/.bin"), os.environ["PATH"]])
-    return {**make(folder / "home", port), "PATH": path}
+    peer = PEERS["opencode" if name == "ci" else name]
+    if not peer.executable.exists():
+        sys.exit(f"There is no {peer.executable}: `make test-peers` installs it.")
+    path = os.pathsep.join([str(peer.executable.parent), os.environ["PATH"]])
+    return {**peer.at_home(folder / "home", f"http://127.0.0.1:{port}"), "PATH": path}
 
 
 if __name__ == "__main__":

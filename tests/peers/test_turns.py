@@ -12,7 +12,7 @@ import pytest
 
 from agentnb.api.session import Session
 from agentnb.state import ToolCallPendingConfirmationState, ToolCallResponsePart
-from tests.peers.agents import Peer
+from tests.peers.agents import PEERS, Peer
 from tests.unit.host.conftest import until
 
 pytestmark = pytest.mark.peers
@@ -61,11 +61,8 @@ def test_a_cancel_while_a_permission_is_open(start: Start, workspace: Path) -> N
     assert list(workspace.iterdir()) == []
 
 
-def test_an_old_session_is_loaded_and_shown_once_or_said_to_be_forgotten(peer: Peer, start: Start) -> None:
-    """By another process, with what was said; after a restart of that, nothing is shown twice.
-
-    Gemini CLI 0.61 offers to load sessions and does not find its own: then the user is told.
-    """
+def reopened(start: Start, peer: Peer) -> tuple[Session, str, str]:
+    """A session that another process of the agent had, what the host made of it, and what had been said."""
     first = start("allow")
     said = first.prompt("Remember the tulips. [[text]]").wait(timeout=SECONDS).raise_for_error().text
     session_id = first._conversation.session_id
@@ -73,14 +70,33 @@ def test_an_old_session_is_loaded_and_shown_once_or_said_to_be_forgotten(peer: P
     first.close(timeout=60)
     second = start("allow")
     conversation = second._conversation
-    reopened = conversation.host.loop.submit(conversation.reopen(session_id)).result(SECONDS)
-    assert reopened == ("loaded" if peer.finds_sessions else "new")
-    if peer.finds_sessions:
-        until(second, lambda: said in "".join(turn.text for turn in second.turns), SECONDS)
-        assert "tulips" in second.chat.turns[0].message.text
-    shown = [turn.text for turn in second.turns]
-    second.restart(timeout=SECONDS)
-    assert [turn.text for turn in second.turns] == shown
-    again = second.prompt("Again. [[text]]").wait(timeout=SECONDS).raise_for_error()
-    assert again.snapshot is not None
-    assert ("does not remember" in str(again.snapshot.response_parts[0])) == (not peer.finds_sessions)
+    return second, conversation.host.loop.submit(conversation.reopen(session_id)).result(SECONDS), said
+
+
+def again(session: Session) -> str:
+    """The first part of the next turn after a restart, behind which nothing is shown twice."""
+    shown = [turn.text for turn in session.turns]
+    session.restart(timeout=SECONDS)
+    assert [turn.text for turn in session.turns] == shown
+    turn = session.prompt("Again. [[text]]").wait(timeout=SECONDS).raise_for_error()
+    assert turn.snapshot is not None
+    return str(turn.snapshot.response_parts[0])
+
+
+@pytest.mark.parametrize("peer", [name for name in PEERS if PEERS[name].finds_sessions], indirect=True)
+def test_an_old_session_is_loaded_by_another_process_and_shown_once(peer: Peer, start: Start) -> None:
+    """With what was said; after a restart of that process nothing is shown twice, nothing is forgotten."""
+    session, how, said = reopened(start, peer)
+    assert how == "loaded"
+    until(session, lambda: said in "".join(turn.text for turn in session.turns), SECONDS)
+    assert "tulips" in session.chat.turns[0].message.text
+    assert "does not remember" not in again(session)
+
+
+@pytest.mark.parametrize("peer", [name for name in PEERS if not PEERS[name].finds_sessions], indirect=True)
+def test_an_agent_that_does_not_find_its_own_session_is_said_to_have_forgotten(peer: Peer, start: Start) -> None:
+    """Gemini CLI 0.61 offers ``session/load`` and does not find what it had: a new session, and the user is told."""
+    session, how, _ = reopened(start, peer)
+    assert how == "new"
+    assert session.turns == ()
+    assert "does not remember" in again(session)

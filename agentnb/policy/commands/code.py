@@ -13,16 +13,17 @@ if TYPE_CHECKING:
 INLINE: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("python", "python2", "python3", "pypy", "pypy3", "ipython", "ipython3"), ("-c",)),
     **dict.fromkeys(
-        ("perl", "ruby", "lua", "julia", "Rscript", "groovy", "elixir", "scala", "ghc", "osascript"), ("-e", "-E")
+        ("perl", "ruby", "lua", "julia", "rscript", "r", "groovy", "elixir", "scala", "ghc", "osascript"), ("-e", "-E")
     ),
     **dict.fromkeys(("node", "nodejs", "bun", "deno"), ("-e", "-p", "-pe", "--eval", "--print", "eval")),
+    **dict.fromkeys(("octave", "emacs", "guile", "expect"), ("--eval", "-c", "-eval")),
     "php": ("-r", "-B", "-R"),
 }
 """Interpreters, and their options that take code."""
 
 _SIGNS: tuple[tuple[str, Finding], ...] = (
     (
-        r"rmtree|rm_rf|rimraf|removedirs|rm_r\b|rmSync|recursive\s*:\s*true|FileUtils\.rm|remove_tree|unlink\s*\(?\s*glob",
+        r"rmtree|rm_rf|rimraf|removedirs|rm_r\b|rmSync|recursive\s*[:=]\s*(?:true|TRUE|T\b)|FileUtils\.rm|remove_tree|unlink\s*\(?\s*glob",
         Finding("critical", "The code deletes folders with all that is in them."),
     ),
     (
@@ -66,6 +67,8 @@ def rate_code(code: str) -> Finding:
 
 def rate_awk(options: Options) -> Finding | None:
     """Awk's own way to other programs and files."""
+    if options.has("f", "E", "i", "l", "--file", "--exec", "--load", "--include"):
+        return Finding("medium", "Runs an awk program of a file.")
     for word in options.operands:
         if re.search(r"system\s*\(|\|\s*(?:getline|&)|(?:print|printf)[^;}]*\|", word):
             return Finding("high", "The awk program starts other programs.")

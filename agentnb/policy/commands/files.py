@@ -79,7 +79,9 @@ def _find(options: Options) -> Finding | None:
     if options.any("-delete"):
         return Finding("critical", "Deletes every file that it finds.")
     if options.any("-fprint", "-fprintf", "-fls", "-fprint0"):
-        return Finding("medium", "Writes what it finds to a file.")
+        at = options.words.index(next(word for word in options.words if word.startswith(("-fprint", "-fls")))) + 1
+        place = target(options.words[at]) if at < len(options.words) else None
+        return place or Finding("medium", "Writes what it finds to a file.")
     return None
 
 
@@ -102,16 +104,50 @@ def _chown(options: Options) -> Finding:
 def _sed(options: Options) -> Finding | None:
     if any(re.search(r"(?:^|[;{}/\d])\s*e(?:\s|$)|/[gip\d]*e[gip\d]*$", word) for word in options.operands):
         return Finding("high", "Runs commands from a sed script.")
+    if any(re.search(r"(?:^|[;{}/\d$])\s*[wW]\s+\S|/[gip\d]*w\s", word) for word in options.operands):
+        return Finding("medium", "The sed script writes files.")
+    if options.has("f", "--file"):
+        return Finding("medium", "Runs a sed script of a file.")
     return Finding("medium", "Changes files in place.") if options.has("i", "--in-place") else None
 
 
+def _sort(options: Options) -> Finding | None:
+    if any(word.startswith("--compress-program") for word in options.words):
+        return Finding("high", "Makes sort run another program.")
+    return Finding("medium", "Writes a file.") if options.has("o", "--output") else None
+
+
+def _split(options: Options) -> Finding:
+    if any(word.startswith("--filter") for word in options.words):
+        return Finding("high", "Makes split run another program.")
+    return Finding("low", "Writes files.")
+
+
+def _zip(options: Options) -> Finding:
+    if any(word.startswith(("-TT", "--unzip-c")) for word in options.words):
+        return Finding("high", "Makes zip run another program.")
+    return Finding("low", "Writes files.")
+
+
+def _rsync(options: Options) -> Finding:
+    if "e" in options.short or any(word.startswith(("--rsh", "--rsync-path")) for word in options.words):
+        return Finding("high", "Makes rsync run another program.")
+    if any(re.match(r"(?:rsync://|[\w.@-]+:)", word) for word in options.operands):
+        return Finding("high", "Copies files to or from another machine.")
+    if any(word.startswith(("--del", "--remove-source")) for word in options.words):
+        return Finding("high", "Deletes what is not in the source.")
+    return _copy(options)
+
+
 def _tar(options: Options) -> Finding | None:
-    if options.has("--to-command", "--checkpoint-action", "--use-compress-program", "--rsh-command") or (
-        "I" in options.short
-    ):
+    programs = ("--to-com", "--checkpoint-a", "--use-c", "--rsh", "--info-s", "--new-v", "--rmt-c")
+    if any(word.startswith(programs) for word in options.words) or options.short & {"I", "F"}:
         return Finding("high", "Runs another program while it unpacks.")
     if options.has("P", "--absolute-names"):
         return Finding("high", "Unpacks to wherever the archive says.")
+    places = [words for words in options.words if re.match(r"(?:/|~|\.\.)", words)]
+    if options.has("C", "--directory") and places:
+        return Finding("high", f"Packs or unpacks files outside the workspace: {places[0]}.")
     return Finding("low", "Packs or unpacks files.")
 
 
@@ -129,7 +165,7 @@ RATERS: dict[str, Callable[[Options], Finding | None]] = {
     "rd": _rd,
     **dict.fromkeys(("del", "erase", "remove-item", "ri"), _del),
     **dict.fromkeys(("mv", "move", "rename", "move-item"), _move),
-    **dict.fromkeys(("cp", "install", "ln", "tee", "rsync", "touch", "mkdir", "link", "truncate", "split"), _copy),
+    **dict.fromkeys(("cp", "install", "ln", "tee", "touch", "mkdir", "link", "truncate"), _copy),
     "unlink": _always("medium", "Deletes a file."),
     **dict.fromkeys(("shred", "srm", "wipe", "sfill"), _SHRED),
     **dict.fromkeys(
@@ -145,8 +181,12 @@ RATERS: dict[str, Callable[[Options], Finding | None]] = {
     "chmod": _chmod,
     **dict.fromkeys(("chown", "chgrp", "setfacl", "chattr", "icacls", "takeown", "setcap"), _chown),
     "sed": _sed,
+    "sort": _sort,
+    "split": _split,
+    "zip": _zip,
+    "rsync": _rsync,
     **dict.fromkeys(("tar", "bsdtar", "gtar"), _tar),
-    **dict.fromkeys(("unzip", "zip", "gunzip", "gzip", "7z", "cpio", "patch"), _always("low", "Writes files.")),
+    **dict.fromkeys(("unzip", "gunzip", "gzip", "7z", "cpio", "patch"), _always("low", "Writes files.")),
 }
 
 

@@ -11,27 +11,44 @@ if TYPE_CHECKING:
     from agentnb.policy.commands.options import Options
 
 _TAKING = ("-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--config-env")
+_CONFIGURE = frozenset({"-c", "--config", "--config-env"})
 _LOOKS = frozenset(
     {"status", "log", "diff", "show", "blame", "ls-files", "ls-tree", "rev-parse", "describe", "shortlog", "grep"}
     | {"cat-file", "rev-list", "name-rev", "version", "help", "whatchanged", "ls-remote", "count-objects", "fsck"}
 )
 _RUNS = re.compile(
     r"(?:alias\.|core\.(?:pager|editor|sshcommand|hookspath|fsmonitor|gitproxy)|credential|diff\..*\.command|.*\.cmd"
-    r"|filter\.|gpg\..*program|gpg\.program|sequence\.editor|pager\.|protocol\.ext|uploadpack|include)",
+    r"|filter\.|gpg\..*program|gpg\.program|sequence\.editor|pager\.|protocol\.|.*uploadpack|.*receivepack|include"
+    r"|core\.(?:askpass|worktree|attributesfile)|.*\.(?:cmd|path|tool|driver|textconv|proxycommand|vcs)\b|hook|init\.template"
+    r"|interactive\.|web\.|man\.|browser\.|remote\.|url\.|submodule\.|uploadarchive|trailer\.|ssh\.|sendemail\.)",
     re.IGNORECASE,
 )
+_PROGRAM_OPTIONS = (
+    "--upload-pack",
+    "--receive-pack",
+    "--exec",
+    "--extcmd",
+    "--open-files-in-pager",
+    "--ext-diff",
+    "--textconv",
+)
+_PROGRAM_OPTIONS_OF = {"rebase": "-x", "grep": "-O", "difftool": "-x", "clone": "-u", "fetch": "-u"}
+_RUNNING = {"bisect": "run", "submodule": "foreach"}
 LOSES = "Loses work in the repository, or rewrites its history."
 
 
 def rate_git(options: Options) -> Finding | None:
     """How bad a git command can be."""
     for at, word in enumerate(options.words):
-        configured = options.words[at + 1] if word in {"-c", "--config-env"} and at + 1 < len(options.words) else ""
-        if _RUNS.match(configured) or word.startswith(("--upload-pack", "--receive-pack", "--exec=", "--exec-path=")):
-            return Finding("high", "Makes git run another program.")
-        if word.startswith("ext::"):
+        configured = options.words[at + 1] if word in _CONFIGURE and at + 1 < len(options.words) else ""
+        configured = word.partition("=")[2] if word.startswith(("--config-env=", "--config=")) else configured
+        if _RUNS.match(configured) or word.startswith(("ext::", "--exec-path=", *_PROGRAM_OPTIONS)):
             return Finding("high", "Makes git run another program.")
     verb = options.verb(*_TAKING)
+    if _runs(verb, options):
+        return Finding("high", "Makes git run another program.")
+    if options.has("--unsafe-paths", "--no-index") or (verb == "worktree" and _above(options)):
+        return Finding("high", "Lets git work outside the repository.")
     if verb in _LOOKS or verb == "":
         return Finding("medium", "Writes a file.") if options.has("--output") else None
     if _loses(verb, options):
@@ -42,6 +59,18 @@ def rate_git(options: Options) -> Finding | None:
     if verb in {"push", "send-email", "svn"}:
         return Finding("low", "Sends commits to another machine.")
     return Finding("low", "Changes the repository.")
+
+
+def _runs(verb: str, options: Options) -> bool:
+    short = _PROGRAM_OPTIONS_OF.get(verb)
+    if short is not None and any(word.startswith(short) for word in options.words):
+        return True
+    running = _RUNNING.get(verb)
+    return (running is not None and options.any(running)) or verb == "filter-branch"
+
+
+def _above(options: Options) -> bool:
+    return any(word.startswith(("..", "/", "~")) for word in options.operands)
 
 
 def _loses(verb: str, options: Options) -> bool:

@@ -45,6 +45,7 @@ _WRITERS = frozenset(
     | {"nano", "emacs", "ffmpeg", "openssl", "gpg", "find", "aria2c", "chattr", "setfacl", "sponge", "git-apply"}
 )
 _EXAMPLES = (".env", ".netrc", ".npmrc", ".pypirc", ".ssh", ".aws", ".git-credentials", ".bash_history", "id_rsa")
+_OF_SED = re.compile(r"(?:^|[;{}/\d$])\s*[wWrR]\s+(\S+)")
 _QUOTED = re.compile(r"""['"`]([^'"`\s]{2,300})['"`]""")
 
 
@@ -61,9 +62,8 @@ def named(word: str) -> list[str]:
         (['--data=x@.env', 'x@.env', '.env'], ['.bashrc'], ['HEAD:.env', '.env'])
     """
     found = [word[2:] if re.match(r"-[A-Za-z]", word) else word]
-    for sign in "=@:":
-        if sign in word:
-            found.append(word.rpartition(sign)[2] if sign != "=" else word.partition(sign)[2])
+    found += [word.rpartition(sign)[2] for sign in "@:" if sign in word]
+    found += [word.partition("=")[2], *_OF_SED.findall(word)]
     return [path for path in dict.fromkeys(found) if path and " " not in path.strip()]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agentnb.policy.commands import files, system
+from agentnb.policy.commands import files, system, tools
 from agentnb.policy.commands.code import rate_awk
 from agentnb.policy.commands.git import rate_git
 from agentnb.policy.severity import Finding
@@ -153,6 +153,7 @@ def _editor(options: Options) -> Finding:
 _RATERS: dict[str, Callable[[Options], Finding | None]] = {
     **files.RATERS,
     **system.RATERS,
+    **tools.RATERS,
     "git": rate_git,
     **dict.fromkeys(("awk", "gawk", "mawk", "nawk"), _awk),
     **dict.fromkeys(("source", "."), _source),
@@ -169,6 +170,8 @@ def rate_program(program: str, options: Options) -> Finding | None:
     """
     if program == "env" and not options.operands:
         return Finding("medium", "Prints the environment, in which keys may stand.")
+    if (shown := tools.shows_key(" ".join((program, *options.words)))) is not None:
+        return shown
     rater = _RATERS.get(program)
     if rater is not None:
         return rater(options)

@@ -68,7 +68,17 @@ def _packages(options: Options) -> Finding:
 
 def _fetch(options: Options) -> Finding:
     sends = options.has(
-        "--data", "--data-binary", "--data-raw", "--form", "--upload-file", "--post-file", "--post-data"
+        *(
+            "--data",
+            "--data-binary",
+            "--data-raw",
+            "--data-urlencode",
+            "--data-ascii",
+            "--json",
+            "--form",
+            "--form-string",
+        ),
+        *("--upload-file", "--post-file", "--post-data", "--body-file", "--body-data", "--use-askpass"),
     )
     if sends or options.short & set("dFT") or options.any("post", "put", "delete", "patch"):
         return Finding("high", "Sends data over the network.")
@@ -83,6 +93,8 @@ def _netcat(options: Options) -> Finding:
 
 def _container(options: Options) -> Finding:
     joined = " ".join(options.words)
+    if re.search(r"--(?:pid|net|network|ipc|uts|userns|cgroupns)[= ]host|--cap-add|--device|--security-opt", joined):
+        return Finding("high", "Gives a container the whole machine.")
     if "--privileged" in joined or "docker.sock" in joined or re.search(r"(-v|--volume|source)[ =]?/:?", joined):
         return Finding("high", "Gives a container the whole machine.")
     if options.any("rm", "rmi", "prune", "kill", "down", "stop", "delete", "destroy"):
@@ -92,6 +104,8 @@ def _container(options: Options) -> Finding:
 
 def _cloud(options: Options) -> Finding:
     if any(re.match(r"(delete|destroy|remove|rm|rb|terminate|drain|apply|purge)", word) for word in options.operands):
+        return Finding("high", "Changes or deletes something in the cloud.")
+    if any(re.fullmatch(r"(?:-X|--method=)?(?:DELETE|PUT|POST|PATCH)", word) for word in options.words):
         return Finding("high", "Changes or deletes something in the cloud.")
     return Finding("medium", "Talks to the cloud with your account.")
 
@@ -169,7 +183,7 @@ RATERS: dict[str, Callable[[Options], Finding | None]] = {
                 "cabal",
                 "mix",
             ),
-            *("twine", "npx", "bunx", "uvx", "pnpx"),
+            "twine",
         ),
         _packages,
     ),
@@ -178,7 +192,6 @@ RATERS: dict[str, Callable[[Options], Finding | None]] = {
         _fetch,
     ),
     **dict.fromkeys(("nc", "ncat", "netcat", "socat", "telnet"), _netcat),
-    **_always("medium", "Works on another machine.", ("ssh", "mosh", "rsh", "slogin", "autossh", "sshpass")),
     **_always("high", "Copies files to or from another machine.", ("scp", "sftp", "ftp", "lftp", "rclone", "croc")),
     **dict.fromkeys(("docker", "podman", "nerdctl", "docker-compose", "buildah", "lxc", "ctr", "vagrant"), _container),
     **dict.fromkeys(("kubectl", "helm", "terraform", "tofu", "aws", "gcloud", "az", "pulumi", "heroku", "gh"), _cloud),

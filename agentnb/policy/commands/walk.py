@@ -197,6 +197,8 @@ class Walk:
         """Builtins that set variables."""
         if program not in {"export", "declare", "typeset", "local", "readonly", "set"}:
             return False
+        if removal(" ".join(word.text for word in arguments)):
+            self._find("critical", f"{program}'s arguments, if something runs them, remove for good.")
         for word in arguments:
             name, equals, value = word.text.partition("=")
             if equals:
@@ -306,6 +308,8 @@ class Walk:
 
     def _assign(self, name: str, value: Word) -> None:
         self._computes(value)
+        if removal(value.source):
+            self._find("critical", f"{name}, if something runs it, removes for good.")
         known = fields(value, self._variables)
         fixed = " ".join(field.text for field in known) if not any(field.dynamic for field in known) else None
         self._set(name, fixed)
@@ -315,8 +319,6 @@ class Walk:
             self._find(
                 "high" if name.startswith(("LD_", "DYLD_")) else "medium", f"Changes {name}, which decides what is run."
             )
-        if value is not None and removal(value):
-            self._find("critical", f"{name}, if something runs it, removes for good.")
         if value is None:
             self._variables.pop(name, None)
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from agentnb.policy.shell import Field
@@ -90,15 +91,17 @@ _WRAPPERS: dict[str, _Shape] = {
     "dbus-run-session": _shape(),
     "start": _shape(),
     "wsl": _shape("-d -u"),
-    "cmd": _shape(scripts="/c /k", skip=99),
-    "powershell": _shape(scripts="-c -command", skip=99),
-    "pwsh": _shape(scripts="-c -command", skip=99),
+}
+_WINDOWS = {
+    "cmd": frozenset({"/c", "/k", "/r"}),
+    **dict.fromkeys(("powershell", "pwsh"), frozenset({"-c", "-command", "/c", "/command"})),
 }
 _BEHIND = {
     "run": ("uv", "poetry", "pipenv", "conda", "mamba", "pdm", "hatch", "rye", "nix", "pixi"),
     "exec": ("bundle", "npm"),
 }
 _FIND = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
+_FED = frozenset({"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0", "/proc/$$/fd/0"})
 _ENDS = frozenset({";", "+", "\\;"})
 
 
@@ -113,6 +116,8 @@ def inner_commands(program: str, words: Sequence[Field]) -> list[Inner]:
         return _shell(words)
     if program in {"eval", "trap", "alias"}:
         return _text(program, words)
+    if program in _WINDOWS:
+        return _windows(_WINDOWS[program], words)
     if program in {"find", "fd"}:
         return _found(words)
     verb = next((word.text for word in words if not word.text.startswith("-")), "")
@@ -125,22 +130,26 @@ def inner_commands(program: str, words: Sequence[Field]) -> list[Inner]:
     shape = _WRAPPERS.get(program)
     if shape is None:
         return []
-    return _wrapped(shape, [_filled(word) for word in words] if program in {"xargs", "parallel"} else words)
+    if program in {"xargs", "parallel"}:
+        marks = ("{}", *(after.text for word, after in pairwise(words) if word.text == "-I"))
+        marks += tuple(word.text[2:] for word in words if word.text.startswith("-I") and len(word.text) > len("-I"))
+        words = [Field(word.text, word.dynamic or any(mark in word.text for mark in marks)) for word in words]
+    return _wrapped(shape, words)
 
 
 def reads_script(program: str, words: Sequence[Field]) -> bool:
     """Whether *program* is an interpreter that takes its script from what is fed to it."""
     if program in {"source", "."}:
-        return bool(words) and words[0].text in {"/dev/stdin", "-"}
+        return bool(words) and words[0].text in _FED
     operands = [word for word in words if not word.text.startswith("-") or word.text == "-"]
     options = {word.text for word in words if word.text.startswith("-")}
     if program in SHELLS:
         return (
             "-s" in options
             or (not any("c" in each for each in options if not each.startswith("--")) and not operands)
-            or (bool(operands) and operands[0].text in {"-", "/dev/stdin"})
+            or (bool(operands) and operands[0].text in _FED)
         )
-    return not operands or operands[0].text in {"-", "/dev/stdin"}
+    return not operands or operands[0].text in _FED
 
 
 def _shell(words: Sequence[Field]) -> list[Inner]:
@@ -161,6 +170,17 @@ def _text(program: str, words: Sequence[Field]) -> list[Inner]:
         return [Inner(script=words[0].text, dynamic=words[0].dynamic)] if len(words) > 1 else []
     values = [(word.text.partition("=")[2], word.dynamic) for word in words if "=" in word.text]
     return [Inner(script=text, dynamic=dynamic) for text, dynamic in values]
+
+
+def _windows(options: frozenset[str], words: Sequence[Field]) -> list[Inner]:
+    """Everything behind ``/c`` or ``-Command`` is one script; PowerShell needs no option for that."""
+    at = next((at for at, word in enumerate(words) if word.text.lower() in options), None)
+    if at is None:
+        at = next((at for at, word in enumerate(words) if not word.text.startswith(("-", "/"))), len(words)) - 1
+    rest = words[at + 1 :]
+    return (
+        [Inner(script=" ".join(word.text for word in rest), dynamic=any(word.dynamic for word in rest))] if rest else []
+    )
 
 
 def _found(words: Sequence[Field]) -> list[Inner]:
@@ -191,6 +211,11 @@ def _wrapped(shape: _Shape, words: Sequence[Field]) -> list[Inner]:
         elif text == "--":
             at += 1
             break
+        elif (
+            glued := next((each for each in shape.scripts if len(each) == len("-S") and text[:2] == each), None)
+        ) is not None:
+            found.append(Inner(script=text.removeprefix(glued), dynamic=words[at].dynamic))
+            at += 1
         elif text.startswith("-") and text != "-":
             at += 2 if text in shape.taking else 1
         elif shape.assigns and equals and name.replace("_", "").isalnum():

@@ -61,13 +61,22 @@ def _atoms(word: Word, variables: Mapping[str, str]) -> list[_Atom]:
             case Text():
                 atoms += [_Atom(char, part.quoted) for char in part.value] or [_Atom("", quoted=part.quoted)]
             case Variable() if part.name in variables or part.name == "IFS":
-                value = variables.get(part.name, " ")
+                value = (
+                    _separated(variables.get(part.name, " "), variables)
+                    if not part.quoted
+                    else variables.get(part.name, " ")
+                )
                 atoms += [_Atom(char, part.quoted or not char.isspace()) for char in value] or [_Atom("", part.quoted)]
             case Variable():
                 atoms.append(_Atom(f"${part.name}", quoted=True, dynamic=True))
             case Computed():
                 atoms.append(_Atom("$(…)", quoted=True, dynamic=True))
     return atoms
+
+
+def _separated(value: str, variables: Mapping[str, str]) -> str:
+    """*value* with a space wherever the shell would split it."""
+    return re.sub(f"[{re.escape(variables['IFS'])}]", " ", value) if variables.get("IFS") else value
 
 
 def _braces(atoms: list[_Atom]) -> list[list[_Atom]]:

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from agentnb.credentials import Credentials
 from agentnb.policy import AuditLog, Record
 from agentnb.policy.audit import KEPT
-from agentnb.policy.scrub import scrubbed
 
 
 def record(**fields: Any) -> Record:
@@ -101,11 +101,11 @@ def test_secrets_are_taken_out_of_what_is_written(tmp_path: Path, command: str) 
 @pytest.mark.parametrize("command", ["ls -la", "git commit -m 'keys'", "pytest tests/test_token.py", "mkdir -p build"])
 def test_what_is_no_secret_stays(command: str) -> None:
     """The log is for reading."""
-    assert scrubbed(command, {"PATH": "/bin", "PWD": "/home/ada/build", "SSH_AUTH_SOCK": "/run/x/agent"}) == command
+    environment = {"PATH": "/bin", "PWD": "/home/ada/build", "SSH_AUTH_SOCK": "/run/x/agent"}
+    assert Credentials(environment).hidden_in_command(command) == command
 
 
 def test_the_folder_is_no_secret() -> None:
     """Though its variable is called ``PWD``."""
-    assert (
-        scrubbed("cat /home/ada/work/a.txt", {"PWD": "/home/ada/work", "OLDPWD": "/home"}) == "cat /home/ada/work/a.txt"
-    )
+    credentials = Credentials({"PWD": "/home/ada/work", "OLDPWD": "/home"})
+    assert credentials.hidden_in_command("cat /home/ada/work/a.txt") == "cat /home/ada/work/a.txt"

@@ -39,6 +39,47 @@ def test_a_command_is_rated_as_our_table_says(row: dict[str, Any]) -> None:
     assert rating.reason is None or rating.reason.endswith(".")
 
 
+ATTACKS = rows(OWN / "attacks.json")
+
+
+@pytest.mark.parametrize("at", range(len(ATTACKS)), ids=[f"attack-{at}" for at in range(len(ATTACKS))])
+def test_an_attack_is_rated_at_least_as_our_table_says(at: int) -> None:
+    """Hidden in options, variables, encodings, other languages, other names; and critical or sensitive ones ask."""
+    row = ATTACKS[at]
+    rating = rate_command(row["command"])
+    assert rank(rating.severity) >= rank(row["least"]), rating
+    assert rating.sensitive is not None or not row.get("sensitive"), rating
+    if row["least"] == "critical" or row.get("sensitive"):
+        door = Door(kind="terminal", title="x", command=row["command"])
+        assert judge(door, Situation(agent="a", mode="allow")).outcome == "ask"
+
+
+HARMLESS = [
+    "ruff format .",
+    "npm run format",
+    "git commit -m 'remove the form'",
+    "pytest -k 'rm and not rf'",
+    "PYTHONUNBUFFERED=1 python x.py",
+    "GIT_AUTHOR_NAME=ada git commit -m x",
+    "tar -xzf a.tgz",
+    "rsync -a a/ b/",
+    "sort -u f",
+    "sed -n '1,20p' f",
+    "find . -name '*.py' | xargs grep foo",
+    "git show HEAD:README.md",
+    "jq .name package.json",
+    "ls -la .github *.py",
+    "uv run pytest tests",
+]
+
+
+@pytest.mark.parametrize("command", HARMLESS)
+def test_everyday_commands_stay_low(command: str) -> None:
+    """A policy that cries wolf is switched off."""
+    rating = rate_command(command)
+    assert (rank(rating.severity) <= rank("low"), rating.sensitive) == (True, None), rating
+
+
 @pytest.mark.parametrize("row", rows(OWN / "files.json"), ids=lambda row: str(row["path"]))
 def test_a_file_is_sensitive_as_our_table_says(row: dict[str, Any]) -> None:
     """Relative, parent and absolute paths, whatever their case."""

@@ -1,0 +1,215 @@
+"""Credentials: how they look, and how they are taken out of whatever is written down or shown.
+
+One net for the log of decisions, an agent's last words, errors, the module's own log, cassettes and exports. Three
+meshes, each for what the others miss: the values of environment variables that are named like secrets, the shapes that
+services give their keys, and the fields and assignments that are named like secrets. For command lines there is a
+fourth and narrower one.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+Span: TypeAlias = tuple[int, int, str]
+HIDDEN = "***"
+SHORTEST = 6
+"""Characters that the value of a secret variable has at least; shorter ones would be found in any word."""
+_OPEN, _CLOSE = "⟦", "⟧"  # a cassette's marks: what is taken out already
+
+SHAPES: dict[str, str] = {
+    "private key": r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z0-9 ]*-----|\Z)",
+    "AWS key id": r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b",
+    "GitHub token": r"\bgh[pousr]_[A-Za-z0-9]{30,255}",
+    "GitHub fine-grained token": r"\bgithub_pat_[A-Za-z0-9_]{22,255}",
+    "GitLab token": r"\bgl(?:pat|dt|rt|ptt|oas|cbt|soat|ft|imt|agent)-[A-Za-z0-9_-]{20,}",
+    "Slack token": r"\bxox[abeoprs]-[A-Za-z0-9-]{10,}",
+    "Slack app token": r"\bxapp-\d-[A-Za-z0-9-]{10,}",
+    "Slack webhook": r"https://hooks\.slack\.com/(?:services|workflows)/[A-Za-z0-9/_-]{20,}",
+    "Discord webhook": r"https://(?:\w+\.)?discord(?:app)?\.com/api/webhooks/\d+/[\w-]{20,}",
+    "Anthropic key": r"\bsk-ant-[A-Za-z0-9_-]{16,}",
+    "OpenRouter key": r"\bsk-or-[A-Za-z0-9_-]{16,}",
+    "OpenAI key": r"\bsk-(?:proj-|svcacct-|admin-)?[A-Za-z0-9_-]{20,}",
+    "Stripe key": r"\b(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{16,}",
+    "Stripe webhook secret": r"\bwhsec_[A-Za-z0-9+/=]{16,}",
+    "Google API key": r"\bAIza[0-9A-Za-z_-]{35}",
+    "Google OAuth token": r"\bya29\.[0-9A-Za-z_-]{20,}",
+    "Google OAuth secret": r"\bGOCSPX-[0-9A-Za-z_-]{20,}",
+    "Google refresh token": r"\b1//0[0-9A-Za-z_-]{30,}",
+    "Hugging Face token": r"\b(?:hf|api_org)_[A-Za-z]{30,}",
+    "npm token": r"\bnpm_[A-Za-z0-9]{36}",
+    "PyPI token": r"\bpypi-[A-Za-z0-9_-]{50,}",
+    "JSON web token": r"\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}",
+    "SendGrid key": r"\bSG\.[A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{32,64}",
+    "Twilio key": r"\b(?:SK|AC)[0-9a-f]{32}\b",
+    "Mailgun key": r"\bkey-[0-9a-f]{32}\b",
+    "Mailchimp key": r"\b[0-9a-f]{32}-us\d{1,2}\b",
+    "Telegram bot token": r"\b\d{8,10}:AA[A-Za-z0-9_-]{32,}",
+    "Discord bot token": r"\b[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}",
+    "DigitalOcean token": r"\bdo[opr]_v1_[0-9a-f]{64}",
+    "Databricks token": r"\bdapi[0-9a-f]{32}(?:-\d)?\b",
+    "Azure storage key": r"\bAccountKey=[A-Za-z0-9+/]{80,}={0,2}",
+    "Azure signature": r"(?<=[?&])sig=[A-Za-z0-9%+/]{30,}=*",
+    "Shopify token": r"\bshp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}",
+    "Square token": r"\b(?:sq0[a-z]{3}-[A-Za-z0-9_-]{22,}|EAAA[A-Za-z0-9_-]{56,})",
+    "Linear key": r"\blin_(?:api|oauth)_[A-Za-z0-9]{32,}",
+    "Notion token": r"\b(?:ntn_[A-Za-z0-9]{40,}|secret_[A-Za-z0-9]{43})",
+    "Vault token": r"\bhv[sbr]\.[A-Za-z0-9_-]{20,}",
+    "Doppler token": r"\bdp\.(?:pt|st|ct|sa|scim|audit)\.[A-Za-z0-9._-]{20,}",
+    "Docker token": r"\bdckr_(?:pat|oat)_[A-Za-z0-9_-]{20,}",
+    "New Relic key": r"\bNR(?:AK|JS|AA|RA)-[A-Z0-9a-f-]{19,}",
+    "Grafana token": r"\b(?:glsa_[A-Za-z0-9]{32}_[0-9a-fA-F]{8}|glc_[A-Za-z0-9+/=]{32,})",
+    "Sentry token": r"\bsntry[su]_[A-Za-z0-9+/=_-]{30,}",
+    "Atlassian token": r"\bATATT3[A-Za-z0-9_=-]{50,}",
+    "Figma token": r"\bfig[dour]_[A-Za-z0-9_-]{30,}",
+    "Groq key": r"\bgsk_[A-Za-z0-9]{40,}",
+    "xAI key": r"\bxai-[A-Za-z0-9]{40,}",
+    "Replicate token": r"\br8_[A-Za-z0-9]{30,}",
+    "Perplexity key": r"\bpplx-[A-Za-z0-9]{32,}",
+    "Age key": r"\bAGE-SECRET-KEY-1[A-Z0-9]{50,}",
+    "password in an address": r"(?<=://)[^\s/:@⟦]*:[^\s/@⟦]{3,}(?=@)",
+    "authorization": r"(?i)\b(?:bearer|basic|token)\s+(?=[A-Za-z0-9._~+/=-]*\d)[A-Za-z0-9._~+/-]{16,}=*",
+}
+"""How credentials look, by what they are."""
+
+_NAME = (
+    r"(?:api|access|secret|private|auth|signing|encryption|account|session|client)[_-]?(?:key|secret|token)"
+    r"|secret|passw(?:or)?d|passphrase|credentials?|(?<![a-z])token(?!s|iz)"
+)
+_ASSIGNED = re.compile(
+    rf"""(?<![\w.-])(?P<name>[\w.-]{{0,60}}?(?:{_NAME})[\w-]{{0,20}})(?P<sign>["']?\s*(?:=>|:=|[=:])\s*["']?)"""
+    r"""(?P<value>(?=[^\s"',;]{0,200}?[\d+/_-])[^\s"',;(){}\[\]<>⟦⟧]{12,2000})""",
+    re.IGNORECASE,
+)
+_FIELD = re.compile(rf"(?:{_NAME}|authorization|cookie)$", re.IGNORECASE)
+_VARIABLE = re.compile(r"KEY|TOKEN|SECRET|PASSW|PWD|CREDENTIAL|AUTH|COOKIE|SESSION_ID|DSN", re.IGNORECASE)
+_FOLDER = re.compile(r"~?/[^/]*/|/\w*$")  # PWD is no password
+_KEYS = r"[\w.-]*(?:api[_-]?key|access[_-]?key|token|secret|passw(?:or)?d|pwd|credential|passphrase|auth)[\w.-]*"
+_IN_COMMANDS: tuple[tuple[re.Pattern[str], str], ...] = (
+    (re.compile(r"(?i)\b(bearer|basic|digest|negotiate)\s+[A-Za-z0-9+/=._~-]{6,}"), r"\1 ***"),
+    (re.compile(rf"(?i)({_KEYS}[\"']?\s*[=:]\s*)(\"[^\"]*\"|'[^']*'|[^\s\"'&;|)]+)"), r"\1***"),
+    (re.compile(rf"(?i)(--?{_KEYS}[ =])(\"[^\"]*\"|'[^']*'|[^\s\"'&;|)-][^\s\"'&;|)]*)"), r"\1***"),
+    (re.compile(r"(\w[\w+.-]*://[^\s/:@]*:)[^\s/@]+@"), r"\1***@"),
+    (re.compile(r"(?<!\S)(-u|--user|--proxy-user)([ =]?)([^\s:]+):\S+"), r"\1\2\3:***"),
+    (re.compile(r"(?<!\S)(-p)([^\s-]\S{5,})(?=\s|$)"), r"\1***"),
+    (
+        re.compile(
+            r"\b(?:sk|pk|rk)-[A-Za-z0-9_-]{12,}|\bgh[pousr]_[A-Za-z0-9]{16,}|\bgithub_pat_\w{20,}|\bglpat-[\w-]{16,}"
+            r"|\bxox[abprs]-[\w-]{10,}|\bAKIA[0-9A-Z]{12,}|\bAIza[\w-]{20,}|\bhf_[A-Za-z0-9]{16,}|\bpypi-[\w-]{20,}"
+            r"|\beyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?|\bnpm_[A-Za-z0-9]{20,}"
+        ),
+        HIDDEN,
+    ),
+    (re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)"), HIDDEN),
+)
+_SHAPE = re.compile(
+    "|".join(f"(?P<s{number}>{shape})" for number, shape in enumerate(SHAPES.values())).replace("(?i)", "")
+)
+_AUTHORIZATION = re.compile(SHAPES["authorization"])
+_NAMES = tuple(SHAPES)
+_HARMLESS = frozenset({"", "none", "null", "fake", "***"})
+
+
+class Credentials:
+    """What must not be written down.
+
+    Args:
+        environment: Variables whose values are secret if their names say so.
+
+    Example:
+        >>> Credentials({"DB_PASSWORD": "open sesame"}).hidden("Say open sesame, or ghp_" + 36 * "a")
+        'Say ***, or ***'
+    """
+
+    def __init__(self, environment: Mapping[str, str] | None = None) -> None:
+        named = ((name, value) for name, value in (environment or {}).items() if _VARIABLE.search(name))
+        held = {value: name for name, value in named if len(value) >= SHORTEST and not is_ordinary(value)}
+        self._names = held
+        longest_first = sorted(held, key=len, reverse=True)
+        self._values = re.compile("|".join(map(re.escape, longest_first))) if held else None
+
+    def spans(self, text: str) -> list[Span]:
+        """Where *text* holds one, as (start, end, what it is), in order and apart from each other."""
+        found: list[Span] = []
+        if self._values is not None:
+            found += [(*match.span(), self._names[match[0]]) for match in self._values.finditer(text)]
+        return apart(found + shapes(text))
+
+    def hidden(self, text: str) -> str:
+        """*text*, prose of whatever kind, with ``***`` in the place of each."""
+        return replaced(text, [(start, end, HIDDEN) for start, end, _ in self.spans(text)])
+
+    def hidden_in_command(self, text: str) -> str:
+        """As :meth:`hidden` for command lines and messages of programs, where a false alarm costs nothing.
+
+        What stands behind ``--password``, ``-p``, ``user:``, ``KEY=`` or *Bearer* goes, whatever it looks like.
+
+        Example:
+            >>> Credentials().hidden_in_command("curl -u ada:lovelace https://x")
+            'curl -u ada:*** https://x'
+        """
+        text = self.hidden(text)
+        for pattern, replacement in _IN_COMMANDS:
+            text = pattern.sub(replacement, text)
+        return text
+
+
+def shapes(text: str) -> list[Span]:
+    """Where *text* holds what looks like a credential, as (start, end, what it is)."""
+    found: list[Span] = [
+        (*match.span(), _NAMES[int((match.lastgroup or "s0")[1:])])
+        for match in _SHAPE.finditer(text)
+        if _OPEN not in match[0]
+    ]
+    found += [(*match.span(), "authorization") for match in _AUTHORIZATION.finditer(text)]
+    found += [
+        (*match.span("value"), plain_name(match["name"]))
+        for match in _ASSIGNED.finditer(text)
+        if not is_ordinary(match["value"])
+    ]
+    return apart(found)
+
+
+def apart(spans: Iterable[Span]) -> list[Span]:
+    """*spans* in order; of those that overlap the one that begins first, made as long as both."""
+    kept: list[Span] = []
+    for start, end, word in sorted(spans, key=lambda span: (span[0], -span[1])):
+        if kept and start < kept[-1][1]:
+            kept[-1] = (kept[-1][0], max(end, kept[-1][1]), kept[-1][2])
+        else:
+            kept.append((start, end, word))
+    return kept
+
+
+def replaced(text: str, spans: Iterable[Span]) -> str:
+    """*text* with each span replaced by its mark."""
+    pieces, at = [], 0
+    for start, end, word in spans:
+        pieces += [text[at:start], word]
+        at = end
+    return "".join([*pieces, text[at:]]) if pieces else text
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether a field of that name holds a secret."""
+    return bool(_FIELD.search(name)) or (name.isupper() and bool(_VARIABLE.search(name)))
+
+
+def is_ordinary(value: str) -> bool:
+    """Whether *value* is no secret: empty, a mark, a reference to a variable, a path."""
+    return (
+        value.lower() in _HARMLESS
+        or _OPEN in value
+        or _CLOSE in value
+        or _FOLDER.match(value) is not None
+        or value.startswith(("$", "%", "/", "./", "~", "os.", "env.", "file://", "process.env"))
+        or set(value) <= set("*.x-")
+    )
+
+
+def plain_name(name: str) -> str:
+    """*name* without what is no letter, for a mark."""
+    return re.sub(r"[^\w.-]", "", name)[:40] or "value"
