@@ -113,13 +113,14 @@ def _is_agent(process: psutil.Process) -> bool:
         return False
 
 
-def start(home: Path, folder: Path, *options: str) -> Server:
+def start(home: Path, folder: Path, *options: str, port: int | None = None) -> Server:
     """Start JupyterLab and wait until it answers.
 
     Args:
         home: The throw-away home; its settings are written here.
         folder: What to serve.
         options: More of its command line.
+        port: Where another one listened before; a free one unless told.
 
     Raises:
         AssertionError: If it ends, or says nothing, before it is ready; with what it wrote.
@@ -127,7 +128,7 @@ def start(home: Path, folder: Path, *options: str) -> Server:
     _write_settings(home / "lab-settings")
     command = [
         sys.executable, "-m", "jupyterlab", "--no-browser", "--expose-app-in-browser", "--allow-root",
-        "--ServerApp.ip=127.0.0.1", f"--ServerApp.port={free_port()}", "--ServerApp.port_retries=50",
+        "--ServerApp.ip=127.0.0.1", f"--ServerApp.port={port or free_port()}", "--ServerApp.port_retries=50",
         f"--IdentityProvider.token={TOKEN}", f"--ServerApp.root_dir={folder}",
         "--ServerApp.allow_remote_access=False", "--LabApp.extension_manager=readonly",
         f"--LabApp.user_settings_dir={home / 'lab-settings'}", f"--LabApp.workspaces_dir={home / 'lab-workspaces'}",
@@ -141,12 +142,12 @@ def start(home: Path, folder: Path, *options: str) -> Server:
     reader = threading.Thread(target=_follow, args=(process, log, ready), daemon=True)
     reader.start()
     ready.wait(START_SECONDS)
-    port = next((int(found[1]) for line in log if (found := READY.search(line))), None)
-    if port is None:
+    listens = next((int(found[1]) for line in log if (found := READY.search(line))), None)
+    if listens is None:
         process.kill()
         message = b"".join(log).decode(errors="replace")
         raise AssertionError(f"JupyterLab did not start:\n{message}")
-    return Server(process, port, folder, log, reader)
+    return Server(process, listens, folder, log, reader)
 
 
 def _follow(process: subprocess.Popen[bytes], log: list[bytes], ready: threading.Event) -> None:

@@ -7,12 +7,19 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import WebSocketRoute, expect
+from playwright.sync_api import Browser, WebSocketRoute, expect
 
 from tests.browser.chat import Chat
+from tests.browser.conftest import PICTURES, VIEWPORT
 from tests.browser.lab import PATIENCE_MS, Lab, notebook
+from tests.browser.server import start
 
 CHAT = "import agentnb\nsession = agentnb.start()\nagentnb.chat(session)"
+ANOTHER_KERNEL = """async (name) => {
+  const context = window.jupyterapp.shell.currentWidget.sessionContext;
+  await context.changeKernel({ name });
+  await context.session.kernel.info;
+}"""
 BUSY = "import time\nprint('it blocks')\ntime.sleep(300)"
 
 
@@ -133,6 +140,41 @@ def test_a_kernel_with_subshells_hears_while_a_cell_blocks(lab: Lab, hearing_ker
     blocking.expect_done(2)
     assert chat.answer(2) == expected
     expect(chat.banner).to_have_count(0)
+
+
+def test_a_server_that_is_stopped_and_started_again_takes_the_kernel_with_it_and_the_view_says_so(
+    home: Path, kernelspecs: Path, tmp_path: Path, browser: Browser
+) -> None:
+    """First no connection, then no kernel; without a reload the draft is there, and a cell that is run goes on."""
+    assert (kernelspecs / "kernels/ipykernel7").exists()
+    server = start(home, tmp_path)
+    context = browser.new_context(viewport=VIEWPORT)
+    context.set_default_timeout(PATIENCE_MS)
+    try:
+        lab = Lab(context.new_page(), server, PICTURES)
+        chat = opened(lab, "stopped", "ipykernel7", CHAT)
+        chat.count_slowly(1_000, 20)
+        chat.box.fill("a draft")
+        server.stop()
+        chat.expect_banner("No connection to the server.")
+        lab.picture("server-stopped")
+        server = start(home, tmp_path, port=server.port)
+        chat.expect_banner("The kernel has ended.")
+        lab.picture("server-back")
+        expect(chat.box).to_have_value("a draft")
+        chat.expect_text("5 6 7")
+        expect(chat.root.get_by_role("button", name="Stop")).to_have_count(0)
+        lab.page.evaluate(ANOTHER_KERNEL, "ipykernel7")
+        cell = lab.cell(1)
+        cell.run()
+        new = Chat(cell.output)
+        new.say("/say here again")
+        assert new.answer() == "here again"
+        expect(chat.root.get_by_role("button", name="Show the new one")).to_be_visible(timeout=PATIENCE_MS)
+        chat.expect_banner("The kernel was restarted.")
+    finally:
+        context.close()
+        server.stop()
 
 
 def test_a_cut_connection_is_said_and_made_good(open_lab: Callable[[], Lab], hearing_kernel: str) -> None:

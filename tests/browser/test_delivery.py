@@ -171,7 +171,7 @@ def test_two_windows(chat: Chat, window: Page) -> None:
 
 
 def test_a_permission_is_answered_once(chat: Chat, window: Page) -> None:
-    """The first answer counts; the other window shows which it was, and asks no more."""
+    """The first answer counts; both windows show which it was, and which of them gave it, and ask no more."""
     other = Chat(window.locator(".jp-CodeCell").first)
     chat.say("/ask edit")
     for view in (chat, other):
@@ -180,7 +180,36 @@ def test_a_permission_is_answered_once(chat: Chat, window: Page) -> None:
     for view in (other, chat):
         expect(view.root.locator(".decision")).to_contain_text("Reject once", timeout=PATIENCE_MS)
         expect(view.root.get_by_role("button", name="Allow once")).to_have_count(0)
+    expect(other.root.locator(".decision")).to_contain_text("in this window")
+    expect(chat.root.locator(".decision")).to_contain_text("in another window")
     assert chat.answer() == other.answer()
+
+
+PANELS = """sum(type(one).__name__ == "PanelModel" and one.comm is not None
+for one in __import__("ipywidgets").widgets.widget._instances.values())"""
+
+
+def test_cell_deleted(open_lab: Callable[[], Lab]) -> None:
+    """With the live view in its output; another view and what stays of the turn are whole, and the kernel frees it."""
+    lab = open_lab()
+    cells = ("%load_ext agentnb", "turn = %agent -b /slow 150 20", "turn.session", "")
+    lab.open("deleted.ipynb", notebook(*cells, kernel="ipykernel7"))
+    for number in range(3):
+        lab.cell(number).run()
+        lab.cell(number).expect_done(number + 1)
+    other = Chat(lab.panel)
+    other.expect_text("5 6 7")
+    expect(lab.panel.locator(".turn-view")).to_be_visible()
+    lab.cell(1).focus()
+    lab.command("notebook:delete-cell")
+    expect(lab.panel.locator(".turn-view")).to_have_count(0)
+    assert other.answer() == counted(150)
+    lab.expect_in_kernel(PANELS, 1)
+    kept = lab.cell(2)
+    kept.write("from agentnb.ipython.record import record\nprint(record(turn)['text/markdown'])")
+    kept.run()
+    kept.expect_done(4)
+    assert kept.output.locator("pre").inner_text().strip() == counted(150).strip()
 
 
 NOISE = """import ipywidgets, threading, time

@@ -20,6 +20,7 @@ from agentnb.host.policy import HEADLESS, HostPolicy
 from agentnb.policy import AuditLog, Mode, PolicyFiles, Record
 from agentnb.state import (
     ActionOrigin,
+    Answerer,
     ChatToolCallConfirmed,
     SystemNotificationResponsePart,
     ToolCallPendingConfirmationState,
@@ -102,7 +103,9 @@ class Talk:
 
         return self.host.loop.submit(wait()).result(PATIENCE)
 
-    def answer(self, call: ToolCallPendingConfirmationState, option: str, edited: str | None = None) -> None:
+    def answer(
+        self, call: ToolCallPendingConfirmationState, option: str, edited: str | None = None, client: str = "c"
+    ) -> None:
         turn = self.session.chat.active_turn
         assert turn is not None
         action = ChatToolCallConfirmed(
@@ -111,10 +114,10 @@ class Talk:
             approved=True,
             selected_option_id=option,
             edited_tool_input=edited,
+            answered_by=Answerer(kind="rule"),
         )
-        self.host.loop.call(
-            lambda: carry_out(self.host, self.conversation.chat.uri, action, ActionOrigin(client_id="c", client_seq=1))
-        )
+        origin = ActionOrigin(client_id=client, client_seq=1)
+        self.host.loop.call(lambda: carry_out(self.host, self.conversation.chat.uri, action, origin))
 
     @property
     def log(self) -> list[Record]:
@@ -175,6 +178,54 @@ def test_a_wider_answer_holds_as_long_as_it_says(
     for call in talk.questions(next_turn) if next_turn else []:
         talk.answer(call, "reject")
     assert ("code" in talk.done(again)[0]) == bool(next_turn)
+
+
+CLIENT = Answerer(kind="client", client_id="c")
+
+
+def answerers(turn: Turn) -> list[Answerer | None]:
+    assert turn.snapshot is not None
+    calls = [part.tool_call for part in turn.snapshot.response_parts if isinstance(part, ToolCallResponsePart)]
+    return [getattr(call, "answered_by", None) for call in calls]
+
+
+def test_the_state_says_who_answered(host: Host, work: Path, tmp_path: Path) -> None:
+    """The user in a view, an answer they gave before, their rule; whatever a client claims."""
+    user_policy(tmp_path, "[[rule]]\naction = 'deny'\ncommand = 'git *'\n")
+    talk = Talk(host, work)
+    turn = talk.prompt(write(work / "a"), write(work / "b"), run("git push"))
+    first, _ = talk.questions(2)
+    talk.answer(first, "agentnb:turn")
+    talk.done(turn)
+    said = [CLIENT, Answerer(kind="answer"), Answerer(kind="rule")]
+    assert sorted(map(str, answerers(turn))) == sorted(map(str, said))
+
+
+@pytest.mark.parametrize(("mode", "attached", "kind"), [("allow", True, "mode"), ("ask", False, "nobody")])
+def test_the_state_says_that_nobody_was_asked(host: Host, work: Path, mode: Mode, attached: bool, kind: str) -> None:
+    """By how the session was started, or because nobody was there."""
+    host.attached = lambda: attached
+    turn = Talk(host, work, mode).prompt(write(work / "a"))
+    turn.wait(PATIENCE)
+    assert answerers(turn) == [Answerer(kind=kind)]
+
+
+def test_code_in_the_kernel_answers_as_python(host: Host, work: Path) -> None:
+    talk = Talk(host, work)
+    turn = talk.prompt(write(work / "a"))
+    (call,) = talk.questions()
+    talk.answer(call, "allow", client="python")
+    talk.done(turn)
+    assert answerers(turn) == [Answerer(kind="python")]
+
+
+def test_a_question_that_its_turn_took_along_says_so(host: Host, work: Path) -> None:
+    talk = Talk(host, work)
+    turn = talk.prompt(write(work / "a"))
+    talk.questions()
+    turn.cancel()
+    turn.wait(PATIENCE)
+    assert answerers(turn) == [Answerer(kind="cancelled")]
 
 
 def test_always_is_kept_for_other_sessions_in_the_users_file(host: Host, work: Path, tmp_path: Path) -> None:

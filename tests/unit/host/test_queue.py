@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agentnb.api.session import Session
-from agentnb.errors import UsageError
+from agentnb.errors import AgentRefused, UsageError
 from agentnb.host import Host
 from agentnb.host.intents import carry_out
 from agentnb.state import (
@@ -157,6 +157,8 @@ def test_modes_options_and_usage_are_state_and_can_be_chosen(host: Host, open_se
 
     until(session, lambda: chosen() == ["high", True])
     host.loop.call(carry_out, host, uri, XModeChanged(mode_id="broken"), CLIENT)
+    with pytest.raises(AgentRefused, match="No such mode"):
+        session.set_mode("broken")
     state = session.state
     assert state.modes is not None
     assert state.modes.current_mode_id == "code"

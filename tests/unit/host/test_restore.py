@@ -13,6 +13,7 @@ import pytest
 
 from agentnb.agent.catalog import custom, find
 from agentnb.api.session import Session
+from agentnb.comm.client import Client
 from agentnb.errors import LogUnavailable, SessionError, UnknownSession
 from agentnb.host import Host
 from agentnb.host.restore import KERNEL_ENDED, read_back, recorder_of, restore, spec_of
@@ -202,6 +203,8 @@ def test_a_session_that_is_damaged_in_the_middle_says_what_is_missing(
         connection.execute("DELETE FROM entries WHERE channel LIKE '%/chat' AND at = ?", (whole - 1,))
     again = take_up(kernel(), session.tab_id)
     assert "Something is missing here." in str(again.chat.turns[-1].response_parts[-1])
+    page = Client("page", visible=True, seen_at=0.0).subscribe(again._conversation.chat)
+    assert str(page["gap"]) in str(again.chat.turns[-1].response_parts[-1])
 
 
 def test_an_id_that_fits_none_or_several_is_an_error(kernel: Callable[[], Host], tmp_path: Path) -> None:
