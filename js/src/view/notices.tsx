@@ -1,6 +1,7 @@
 /** What is shown where there is no transcript to show, and what stands above it when something is wrong. */
 import { useState } from "preact/hooks";
 import type { AgentInfo, SessionState } from "../state/types.gen";
+import { Agents } from "./agents";
 import { usePlace, useView } from "./context";
 import { Earlier } from "./earlier";
 import { Icon, Spinner } from "./icons";
@@ -94,20 +95,7 @@ export function Start({ agents, onNew, disabled }: StartProps) {
           No agent is known. In a cell, <code>%agents list</code> says what can be installed.
         </p>
       ) : (
-        <div class="agent-list">
-          {agents.map((agent) => (
-            <button
-              type="button"
-              key={agent.provider}
-              class="agent-card"
-              disabled={disabled}
-              onClick={() => onNew(agent.provider)}
-            >
-              <strong>{line(agent.displayName || agent.provider, 60)}</strong>
-              {agent.description && <span class="dim small">{line(agent.description, 160)}</span>}
-            </button>
-          ))}
-        </div>
+        <Agents agents={agents} onNew={onNew} disabled={disabled} />
       )}
       <Earlier />
     </div>

@@ -35,6 +35,22 @@ describe("the chat without a conversation", () => {
     ]);
   });
 
+  test("offers first what is there; what is to be installed stands folded below, with what to type", async () => {
+    const store = new MemoryStore();
+    const missing = ["claude", "codex"].map((provider) => ({
+      ...AGENT,
+      provider,
+      displayName: provider,
+      description: `Not installed. In a terminal: install ${provider}`,
+    }));
+    store.root.value = { agents: [AGENT, ...missing], sessions: [] };
+    const page = open(store, { kind: "chat" });
+    expect(page.all(".agent-card").map((card) => card.querySelector("strong")?.textContent)).toEqual(["Eliza"]);
+    page.button("2 more agents to install").click();
+    await page.until(() => expect(page.all(".agent-card").length).toEqual(3));
+    expect(page.text()).toContain("install codex");
+  });
+
   test("says why a session could not be made", async () => {
     const store = new MemoryStore();
     store.root.value = { agents: [AGENT], sessions: [] };

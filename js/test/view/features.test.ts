@@ -652,7 +652,7 @@ describe("code that a cell can run", () => {
     page.button("Insert below the active cell").click();
     page.button("Replace the active cell").click();
     expect(done).toEqual(["run x = 1", "insert x = 1", "replace x = 1"]);
-    await page.until(() => expect(page.find("[role=status]").textContent).toContain("active cell's code"));
+    await page.until(() => expect(page.find(".sr-only[role=status]").textContent).toContain("active cell's code"));
   });
 
   test("under a cell cannot replace it: the click itself would make it the active one", () => {

@@ -2,23 +2,10 @@
  * What stands in Markdown's lines: emphasis, code, links, pictures, addresses (CommonMark's delimiter algorithm, GitHub's
  * strike-through and bare addresses).
  */
-import { type Link, type Links, nameOf, type Token, unescaped } from "./token";
-
-interface Node {
-  token: Token | undefined;
-  prev: Node | undefined;
-  next: Node | undefined;
-  run: Run | undefined;
-}
-
-/** A run of `*`, `_` or `~` that may open or close emphasis. */
-interface Run {
-  mark: string;
-  length: number;
-  first: number;
-  opens: boolean;
-  closes: boolean;
-}
+import { linkTo, merged, trimmed } from "./addresses";
+import { readReference, readTarget } from "./link-target";
+import { fits, type Node, type Run, shorten, taken } from "./runs";
+import type { Links, Token } from "./token";
 
 interface Bracket {
   node: Node;
@@ -39,9 +26,6 @@ const ENDS: [string, string][] = [
   ["<?", "?>"],
 ];
 const ADDRESS = /(?:https?:\/\/|www\.)[^\s<]+/y;
-const MAIL = /[\w.+-]+@[\w-]+(?:\.[\w-]*\w)+(?![-_\w])/g;
-const DEEPEST_PARENTHESIS = 32;
-const LONGEST_LABEL = 999;
 
 export function readInline(src: string, links: Links, into: Token[]): void {
   into.push(...new Line(src, links).read());
@@ -237,7 +221,9 @@ class Line {
     const bracket = this.#brackets.pop();
     if (!bracket) return this.#text("]");
     const label = this.#src.slice(bracket.at + (bracket.image ? 2 : 1), this.#at);
-    const found = bracket.active ? (this.#target(this.#at + 1) ?? this.#reference(label, this.#at + 1)) : undefined;
+    const found = bracket.active
+      ? (readTarget(this.#src, this.#at + 1) ?? readReference(this.#src, this.#at + 1, label, this.#links))
+      : undefined;
     if (!found) return this.#text("]");
     this.#at = found.end;
     const raw = this.#src.slice(bracket.at, found.end);
@@ -248,52 +234,6 @@ class Line {
     const type = bracket.image ? "image" : "link";
     this.#push({ type, raw, href: found.href, ...(found.title && { title: found.title }), text: label, tokens });
     if (!bracket.image) for (const outer of this.#brackets) if (!outer.image) outer.active = false;
-  }
-
-  /** `(address "title")` from `at` on. */
-  #target(at: number): (Link & { end: number }) | undefined {
-    const src = this.#src;
-    if (src[at] !== "(") return undefined;
-    let end = skipBlank(src, at + 1);
-    let href = "";
-    if (src[end] === "<") {
-      const close = /<((?:\\.|[^<>\n\\])*)>/y;
-      close.lastIndex = end;
-      const found = close.exec(src);
-      if (!found) return undefined;
-      href = found[1] as string;
-      end += found[0].length;
-    } else {
-      const from = end;
-      for (let depth = 0; end < src.length && !SPACE.test(src[end] as string); end += 1) {
-        if (src[end] === "\\") end += 1;
-        else if (src[end] === "(" && ++depth > DEEPEST_PARENTHESIS) return undefined;
-        else if (src[end] === ")" && --depth < 0) break;
-      }
-      href = src.slice(from, end);
-    }
-    const gap = skipBlank(src, end);
-    let title: string | undefined;
-    if (gap > end) {
-      const quoted = /"((?:\\[\s\S]|[^"\\])*)"|'((?:\\[\s\S]|[^'\\])*)'|\(((?:\\[\s\S]|[^()\\])*)\)/y;
-      quoted.lastIndex = gap;
-      const found = quoted.exec(src);
-      title = found ? (found[1] ?? found[2] ?? found[3]) : undefined;
-      end = skipBlank(src, found ? gap + found[0].length : gap);
-    }
-    if (src[end] !== ")") return undefined;
-    return { href: unescaped(href), title: title && unescaped(title), end: end + 1 };
-  }
-
-  #reference(label: string, at: number): (Link & { end: number }) | undefined {
-    const full = /\[((?:\\[\s\S]|[^[\]\\])*)\]/y;
-    full.lastIndex = at;
-    const second = this.#src[at] === "[" ? full.exec(this.#src) : null;
-    const name = second?.[1] ? second[1] : label;
-    if (name.length > LONGEST_LABEL) return undefined;
-    const key = nameOf(name);
-    const link = Object.hasOwn(this.#links, key) ? this.#links[key] : undefined;
-    return link && { ...link, end: second ? at + second[0].length : at };
   }
 
   #angle(): void {
@@ -342,72 +282,6 @@ class Line {
     const close = this.#src.indexOf("]", this.#at);
     return close >= 0 && (this.#src[close + 1] === "(" || this.#src[close + 1] === "[");
   }
-}
-
-function fits(opener: Run | undefined, closer: Run): boolean {
-  if (!opener?.opens || opener.mark !== closer.mark || opener.length === 0) return false;
-  if (closer.mark === "~") return opener.length === closer.length;
-  if (!opener.closes && !closer.opens) return true;
-  return (opener.first + closer.first) % 3 !== 0 || (opener.first % 3 === 0 && closer.first % 3 === 0);
-}
-
-function shorten(node: Node, by: number): void {
-  const run = node.run as Run;
-  run.length -= by;
-  const text = run.mark.repeat(run.length);
-  node.token = { type: "text", raw: text, text };
-}
-
-function taken(first: Node | undefined): Token[] {
-  const tokens: Token[] = [];
-  for (let node = first; node; node = node.next) if (node.token) tokens.push(node.token);
-  return tokens;
-}
-
-/** Neighbouring texts as one, with the mail addresses in them as links. */
-function merged(tokens: Token[]): Token[] {
-  const found: Token[] = [];
-  for (const token of tokens) {
-    const last = found.at(-1);
-    if (token.type === "text" && token.text === "") continue;
-    if (token.type === "text" && last?.type === "text") {
-      last.text = `${last.text}${token.text}`;
-      last.raw += token.raw;
-    } else found.push(token.type === "text" ? { ...token } : token);
-  }
-  return found.flatMap((token) => (token.type === "text" && token.text?.includes("@") ? mails(token.text) : [token]));
-}
-
-function mails(text: string): Token[] {
-  const found: Token[] = [];
-  let from = 0;
-  const push = (piece: string) => piece && found.push({ type: "text", raw: piece, text: piece });
-  for (const match of text.matchAll(MAIL)) {
-    push(text.slice(from, match.index));
-    found.push(linkTo(`mailto:${match[0]}`, match[0], match[0]));
-    from = match.index + match[0].length;
-  }
-  push(text.slice(from));
-  return found;
-}
-
-function linkTo(href: string, text: string, raw: string): Token {
-  return { type: "link", raw, href, text, tokens: [{ type: "text", raw: text, text }] };
-}
-
-/** An address without the punctuation of the sentence around it. */
-function trimmed(address: string): string {
-  let text = address.replace(/(?:[?!.,:*_~'"]|&[a-zA-Z0-9]+;)+$/, "");
-  while (text.endsWith(")") && text.split(")").length > text.split("(").length) {
-    text = text.slice(0, -1).replace(/[?!.,:*_~'"]+$/, "");
-  }
-  return text;
-}
-
-function skipBlank(src: string, at: number): number {
-  let end = at;
-  while (end < src.length && SPACE.test(src[end] as string)) end += 1;
-  return end;
 }
 
 function charBefore(src: string, at: number): string {

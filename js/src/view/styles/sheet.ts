@@ -2,10 +2,39 @@
 import base from "./base.css";
 import chat from "./chat.css";
 import code from "./code.css";
+import diff from "./diff.css";
+import foot from "./foot.css";
+import forms from "./forms.css";
+import frame from "./frame.css";
 import markdown from "./markdown.css";
+import meter from "./meter.css";
 import parts from "./parts.css";
+import permission from "./permission.css";
+import plan from "./plan.css";
+import tabs from "./tabs.css";
+import tools from "./tools.css";
+import transcript from "./transcript.css";
+import turn from "./turn.css";
 
-const CSS = [base, markdown, code, parts, chat].join("\n");
+// In this order: what stands later counts.
+const CSS = [
+  base,
+  markdown,
+  code,
+  parts,
+  tools,
+  diff,
+  permission,
+  plan,
+  frame,
+  tabs,
+  transcript,
+  foot,
+  forms,
+  meter,
+  chat,
+  turn,
+].join("\n");
 
 let shared: CSSStyleSheet | undefined;
 
