@@ -258,6 +258,7 @@ class PingParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
 
 LAB_TARGET = "agentnb.lab"
 SIDEBAR_TARGET = "agentnb.sidebar"
+REJOIN_TARGET = "agentnb.rejoin"
 MOST_CELLS = 1_000
 LONGEST_CELL = 20_000  # characters of one cell's source, and of the selection
 
