@@ -7,6 +7,9 @@ all of it.
 
 ``agentnb.sidebar`` is a comm that the kernel opens to ask every page to show its sidebar. A page that can answers
 ``{"shown": true}``; one without the extension closes it, as Jupyter wants for unknown targets.
+
+``agentnb.rejoin`` is opened by a page that was loaded again; the kernel answers with its host model
+(:mod:`agentnb.comm.rejoin`).
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ import msgspec
 
 LAB_TARGET = "agentnb.lab"
 SIDEBAR_TARGET = "agentnb.sidebar"
+REJOIN_TARGET = "agentnb.rejoin"
 MOST_CELLS = 1_000
 LONGEST_CELL = 20_000  # characters of one cell's source, and of the selection
 

@@ -30,8 +30,9 @@ BECOMES = """async ([expression, wanted, patience]) => {
   const { kernel } = window.jupyterapp.shell.currentWidget.sessionContext.session;
   const content = { code: "", silent: true, store_history: false, user_expressions: { value: expression } };
   for (const end = Date.now() + patience; ; ) {
-    const { user_expressions: { value } } = (await kernel.requestExecute(content).done).content;
-    const found = value.status === "ok" ? value.data["text/plain"] : value.evalue;
+    const reply = (await kernel.requestExecute(content).done).content;
+    const value = reply.user_expressions?.value; // none where an interrupt has aborted what was queued
+    const found = value?.status === "ok" ? value.data["text/plain"] : value?.evalue ?? reply.status;
     if (found === wanted) return;
     if (Date.now() > end) throw new Error(`${expression} is ${found}, not ${wanted}`);
     await new Promise(requestAnimationFrame);
@@ -59,7 +60,8 @@ CLEARED = """async () => {
 """Closes every notebook and forgets what was kept in the page; says whether the page is as it was when it was new."""
 
 OPENED = """async (path) => {
-  const { commands, shell } = window.jupyterapp;
+  const { commands, serviceManager, shell } = window.jupyterapp;
+  await serviceManager.kernelspecs.refreshSpecs();
   await commands.execute("docmanager:open", { path });
   for (const widget of [...shell.widgets("main")]) if (widget.id.startsWith("launcher")) widget.close();
 }"""
@@ -191,16 +193,26 @@ class Lab:
         self.page.keyboard.press("Escape")
         return not self.once and bool(self.page.evaluate(CLEARED))
 
-    def reload(self) -> None:
-        """Load the page again, with the layout that it has saved."""
+    def reload(self, *, busy: bool = False) -> None:
+        """Load the page again, with the layout that it has saved.
+
+        Args:
+            busy: Whether the kernel is, and does not answer for now.
+        """
         self.page.goto(f"{self.server.url}/lab/workspaces/{self.workspace}")
         expect(self.panel.locator(".jp-CodeCell").first).to_be_visible(timeout=PATIENCE_MS)
-        self.page.evaluate(CONNECTED)
+        if not busy:
+            self.page.evaluate(CONNECTED)
 
     def expect_idle(self) -> None:
         """See the kernel idle."""
         indicator = self.panel.locator(".jp-Notebook-ExecutionIndicator")
         expect(indicator).to_have_attribute("data-status", "idle", timeout=PATIENCE_MS)
+
+    def expect_busy(self) -> None:
+        """See the kernel busy."""
+        indicator = self.panel.locator(".jp-Notebook-ExecutionIndicator")
+        expect(indicator).not_to_have_attribute("data-status", "idle", timeout=PATIENCE_MS)
 
     def cell(self, index: int) -> Cell:
         """The code cell at an index, from 0."""
@@ -230,6 +242,7 @@ class Lab:
         light = "true" if "Light" in name else "false"
         self.command("apputils:change-theme", theme=name)
         expect(self.page.locator("body")).to_have_attribute("data-jp-theme-light", light, timeout=PATIENCE_MS)
+        expect(self.page.locator("#jupyterlab-splash")).to_have_count(0, timeout=PATIENCE_MS)
 
     def saved(self, name: str) -> Any:
         """Read a notebook's file."""
