@@ -114,10 +114,16 @@ def warm(
 def chat(session: Session | None = None) -> Any:
     """The chat widget with every tab; on *session*'s tab where one is given.
 
+    Raises:
+        UsageError: If *session* is something else.
+
     Example:
         >>> agentnb.chat()  # doctest: +SKIP
     """
     from agentnb.comm import frontend
+
+    if session is not None and not isinstance(session, Session):
+        raise UsageError(f"{session!r} is not a session.", hint="agentnb.start() gives one.")
 
     return frontend.chat_view(session)
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+_ASIDE = "The next finished turn puts it aside and begins a new one."
 BUSY_SECONDS = 10.0  # that one kernel waits for another to have written
 
 MIGRATIONS = (
@@ -75,7 +76,7 @@ def check(connection: sqlite3.Connection, path: Path) -> None:
     with explained(path):
         found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
     if found != "ok":
-        raise LogDamaged(f"The session log {path} is damaged: {found}.")
+        raise LogDamaged(f"The session log {path} is damaged: {found}.", hint=_ASIDE)
 
 
 def put_aside(path: Path) -> Path:
@@ -136,7 +137,7 @@ def explained(path: Path) -> Iterator[None]:
         hint = "Make room or mend its permissions, or set AGENTNB_LOG to another file, or to off."
         raise LogUnavailable(f"The session log {path} cannot be used: {error}.", hint=hint) from error
     except sqlite3.DatabaseError as error:
-        raise LogDamaged(f"The session log {path} is damaged: {error}.") from error
+        raise LogDamaged(f"The session log {path} is damaged: {error}.", hint=_ASIDE) from error
     except OSError as error:
         hint = "Set AGENTNB_LOG to a file that can be written, or to off."
         raise LogUnavailable(f"The session log {path} cannot be used: {error}.", hint=hint) from error

@@ -10,7 +10,7 @@ import zlib
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
-from agentnb.errors import LogDamaged, LogError
+from agentnb.errors import LogDamaged, LogError, LogUnavailable
 from agentnb.log import database
 from agentnb.log.merge import merge_envelopes
 from agentnb.log.process import machine, started
@@ -82,12 +82,19 @@ class Writer:
             self._write(batch)
         except LogDamaged as error:
             self._close()
-            aside = database.put_aside(self.path)
-            return LogDamaged(error.message, hint=f"It was put aside as {aside.name}; a new one is begun.")
+            return self._put_aside(error)
         except LogError as error:
             self._close()
             return error
         return None
+
+    def _put_aside(self, damaged: LogDamaged) -> LogError:
+        try:
+            aside = database.put_aside(self.path)
+        except OSError as error:
+            hint = f"It cannot be put aside ({error.strerror}): move it, or set AGENTNB_LOG to another file, or to off."
+            return LogUnavailable(damaged.message, hint=hint)
+        return LogDamaged(damaged.message, hint=f"It was put aside as {aside.name}; a new one is begun.")
 
     def _write(self, batch: Batch) -> None:
         with database.explained(self.path):

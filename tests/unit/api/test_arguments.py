@@ -84,3 +84,9 @@ def test_an_agent_without_logins_says_so(start: Start) -> None:
     """Instead of an empty list of ways."""
     with pytest.raises(UsageError, match="ELIZA offers no login"):
         start().login()
+
+
+def test_the_chat_is_shown_for_a_session() -> None:
+    """An agent's name is none."""
+    with pytest.raises(UsageError, match=r"'claude' is not a session\. agentnb\.start"):
+        agentnb.chat("claude")  # type: ignore[arg-type]
