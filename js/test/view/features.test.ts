@@ -299,6 +299,8 @@ describe("pictures", () => {
       },
     });
     await page.until(() => expect(page.all(".pictures")).toEqual([]));
+    store.refuse("No.");
+    await page.until(() => page.find(".pictures img")); // refused, they are back
   });
 
   test.each([
