@@ -3,7 +3,6 @@ import type { TargetedClipboardEvent, TargetedDragEvent, TargetedKeyboardEvent }
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { AgentCommand, ChatState, Message } from "../state/types.gen";
 import { filesOf, LARGEST, type Picture, takePictures } from "./attach";
-import { type Offer, useCompletion } from "./completion";
 import { useMemory, usePlace, useView } from "./context";
 import { Icon, IconButton } from "./icons";
 import { uuid } from "./identity";
@@ -12,6 +11,7 @@ import { Offers } from "./offers";
 import { Orphans } from "./orphans";
 import { bytes, line } from "./plain";
 import { messageOf } from "./refusals";
+import { useOffers } from "./use-offers";
 
 const TALLEST = 240;
 const NO_COMMANDS: readonly AgentCommand[] = [];
@@ -208,52 +208,6 @@ function useSent(chat: string, giveBack: (pictures: readonly Picture[]) => void)
     for (const refusal of refusals) store.dismiss(refusal.id);
     if (sent.length > 0) pictures.current.set(id, sent);
   };
-}
-
-/** The completions for what stands before the caret, and the keys that choose among them. */
-function useOffers(
-  box: { current: HTMLTextAreaElement | null },
-  write: (text: string) => void,
-  commands: readonly AgentCommand[],
-) {
-  const [before, setBefore] = useState<string>();
-  const [at, setAt] = useState(0);
-  const { offers, from } = useCompletion(before, commands);
-  const number = Math.min(at, Math.max(0, offers.length - 1));
-  const look = (open = true) => {
-    const area = box.current;
-    setAt(0);
-    setBefore(open && area ? area.value.slice(0, area.selectionStart) : undefined);
-  };
-  const choose = (index: number) => {
-    const area = box.current;
-    const { insert } = offers[index] as Offer;
-    if (!area || before === undefined) return;
-    const start = area.value.slice(0, from) + insert;
-    const rest = area.value.slice(before.length);
-    write(start + rest);
-    area.value = start + rest;
-    area.setSelectionRange(start.length, start.length);
-    if (insert.endsWith("/")) look();
-    else look(false);
-  };
-  const onKey = (event: KeyboardEvent): boolean => {
-    if (offers.length === 0) return false;
-    if (event.key === "ArrowDown") setAt((number + 1) % offers.length);
-    else if (event.key === "ArrowUp") setAt((number - 1 + offers.length) % offers.length);
-    else if (event.key === "Enter" && isWhole(offers[number] as Offer, before?.slice(from))) return false;
-    else if (event.key === "Tab" || (event.key === "Enter" && !event.shiftKey)) choose(number);
-    else if (event.key === "Escape") look(false);
-    else return false;
-    event.preventDefault();
-    return true;
-  };
-  return { offers, at: number, look, onKey, choose };
-}
-
-/** What is typed in full need not be chosen: Enter sends. */
-function isWhole(offer: Offer, typed: string | undefined): boolean {
-  return offer.insert.trim() === typed;
 }
 
 export function StopButton({ turnId, labelled = false }: { turnId: string; labelled?: boolean }) {

@@ -11,6 +11,7 @@ import pytest
 from agentnb.agent.catalog import custom, find
 from agentnb.api.session import Session
 from agentnb.host import Host
+from agentnb.host.clock import now_ms
 from agentnb.policy.decision import Mode
 from tests.unit.api.conftest import AGENTS, PATIENCE
 
@@ -60,3 +61,20 @@ def test_the_shared_process_ends_with_its_last_session(host: Host, tmp_path: Pat
     two.prompt("/say x").wait(PATIENCE)
     one.close()
     assert two.prompt("/say still here").wait(PATIENCE).text == "still here"
+
+
+@pytest.mark.parametrize("prompt", ["/say x", "/crash", "/hang"])
+def test_a_turn_says_when_it_began_and_when_it_ended(host: Host, tmp_path: Path, prompt: str) -> None:
+    """By the kernel's clock, however it ends: answered, failed or stopped; while it runs the end is open."""
+    session = Session(host.loop.call(lambda: host.open(find("eliza"), cwd=tmp_path)))
+    before = now_ms()
+    turn = session.prompt(prompt)
+    if prompt == "/hang":
+        next(iter(turn))
+        running = session.chat.active_turn
+        assert running is not None
+        assert before <= (running.started_at or 0) <= now_ms()
+        turn.cancel()
+    turn.wait(PATIENCE)
+    ended = session.chat.turns[-1]
+    assert before <= (ended.started_at or 0) <= (ended.ended_at or 0) <= now_ms()
