@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentnb.comm.ear import Ear
 from agentnb.comm.model import HostModel, PanelModel, reference, send_to
+from agentnb.comm.rejoin import listen
 from agentnb.comm.service import Service
 from agentnb.host import current_host
 
@@ -50,6 +51,7 @@ class Frontend:
         host.attached, host.arrival = self.attached, self._arrival
         self.model.on_msg(self._on_message)
         self.model.comm.on_close(lambda _message: host.loop.post(self._service.delivery.clients.clear))
+        listen(self.model, self.speak_from_here)
         if (shell := _shell()) is not None and host.mentions is None:
             # The layer above knows the shell; it is named here, not imported, so that the chat needs no `%load_ext`.
             import_module("agentnb.ipython.shell_mentions").install(host, shell)

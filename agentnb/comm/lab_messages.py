@@ -17,6 +17,7 @@ import msgspec
 
 LAB_TARGET = "agentnb.lab"
 SIDEBAR_TARGET = "agentnb.sidebar"
+REJOIN_TARGET = "agentnb.rejoin"
 MOST_CELLS = 1_000
 LONGEST_CELL = 20_000  # characters of one cell's source, and of the selection
 

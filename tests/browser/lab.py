@@ -59,7 +59,8 @@ CLEARED = """async () => {
 """Closes every notebook and forgets what was kept in the page; says whether the page is as it was when it was new."""
 
 OPENED = """async (path) => {
-  const { commands, shell } = window.jupyterapp;
+  const { commands, serviceManager, shell } = window.jupyterapp;
+  await serviceManager.kernelspecs.refreshSpecs();
   await commands.execute("docmanager:open", { path });
   for (const widget of [...shell.widgets("main")]) if (widget.id.startsWith("launcher")) widget.close();
 }"""
@@ -191,16 +192,26 @@ class Lab:
         self.page.keyboard.press("Escape")
         return not self.once and bool(self.page.evaluate(CLEARED))
 
-    def reload(self) -> None:
-        """Load the page again, with the layout that it has saved."""
+    def reload(self, *, busy: bool = False) -> None:
+        """Load the page again, with the layout that it has saved.
+
+        Args:
+            busy: Whether the kernel is, and does not answer for now.
+        """
         self.page.goto(f"{self.server.url}/lab/workspaces/{self.workspace}")
         expect(self.panel.locator(".jp-CodeCell").first).to_be_visible(timeout=PATIENCE_MS)
-        self.page.evaluate(CONNECTED)
+        if not busy:
+            self.page.evaluate(CONNECTED)
 
     def expect_idle(self) -> None:
         """See the kernel idle."""
         indicator = self.panel.locator(".jp-Notebook-ExecutionIndicator")
         expect(indicator).to_have_attribute("data-status", "idle", timeout=PATIENCE_MS)
+
+    def expect_busy(self) -> None:
+        """See the kernel busy."""
+        indicator = self.panel.locator(".jp-Notebook-ExecutionIndicator")
+        expect(indicator).not_to_have_attribute("data-status", "idle", timeout=PATIENCE_MS)
 
     def cell(self, index: int) -> Cell:
         """The code cell at an index, from 0."""

@@ -12,19 +12,45 @@ import pytest
 from playwright.sync_api import expect
 
 import agentnb
+from tests.browser.axe import serious
 from tests.browser.lab import PATIENCE_MS, Lab, notebook
 from tests.browser.side import Side
 
 KERNEL = "ipykernel7"
 LOAD = "%load_ext agentnb"
+BLOCKS = "import time\nprint('it blocks')\ntime.sleep(300)"
 NOTEBOOK = "__import__('agentnb.comm.lab', fromlist=['lab']).current_notebook()"
 UNDO_CELLS = "notebook:undo-cell-action"
+EVERYTHING = ("/markdown", "/think Is it so?", "/plan 3", "/tool search", "/diff", "/fail", "/ask edit")
+CUT_OFF = """(view) => [...view.shadowRoot.querySelectorAll("*")].filter((e) => {
+  const scrolls = e.closest("pre, table, .table, .diff, [role=tablist], svg, .visually-hidden, .sr-only") !== null;
+  const box = e.getBoundingClientRect();
+  return !scrolls && box.width > 1 && box.right > view.getBoundingClientRect().right + 1;
+}).map((e) => `${e.tagName}.${e.className}`)"""
+"""What sticks out at the right, but for what has a scrollbar of its own."""
+UNSEEN = """(view) => [...view.shadowRoot.querySelectorAll("button")].filter((e) => {
+  const style = getComputedStyle(e);
+  return e.offsetParent && e.innerText && style.color === style.backgroundColor;
+}).map((e) => e.outerHTML)"""
+"""Buttons with text of their ground's colour."""
+MOVING = """(view) => view.shadowRoot.getAnimations()
+  .filter((one) => one.playState === "running" && one.effect.getComputedTiming().duration > 1)
+  .map((one) => one.animationName ?? one.transitionProperty)"""
+"""What animates just now."""
 
 
 @pytest.fixture
 def side(lab: Lab, kernelspecs: Path) -> Side:
     """The sidebar of a page."""
     return Side(lab.page)
+
+
+@pytest.fixture
+def deaf(kernelspecs: Path) -> str:
+    """A kernel that hears no page while a cell blocks it."""
+    if not (kernelspecs / "kernels/ipykernel6").exists():
+        pytest.skip("no ipykernel6: `make test-kernel` makes it")
+    return "ipykernel6"
 
 
 @pytest.fixture(scope="session")
@@ -109,6 +135,62 @@ def test_the_chat_opens_while_a_cell_blocks_the_kernel(lab: Lab, side: Side) -> 
     side.say("/say while it runs")
     side.expect_text("while it runs")
     cell.expect_running()
+
+
+def test_after_a_reload_the_running_turn_is_there(lab: Lab, side: Side, kernel_name: str) -> None:
+    """The cell still awaits its answer; the page that was loaded anew shows the turn, and stops it."""
+    lab.open(f"side-turn-{kernel_name}.ipynb", notebook(LOAD, "%agent /hang", kernel=kernel_name))
+    lab.cell(0).run()
+    lab.cell(0).expect_done(1)
+    with lab.layout_saved("agentnb-sidebar"):
+        side.open()
+    side.expect_chat()
+    lab.save()
+    lab.cell(1).run()
+    side.expect_text("I am silent until you cancel.")
+    lab.reload(busy=True)
+    side.expect_chat()
+    side.expect_text("I am silent until you cancel.")
+    side.button("Stop").first.click()
+    lab.expect_in_kernel("6 * 7", 42)
+
+
+def test_after_a_reload_the_chat_is_there_while_a_cell_blocks(lab: Lab, side: Side) -> None:
+    """On a kernel with subshells: what was said is there, and the next prompt is answered."""
+    lab.open("side-blocked.ipynb", notebook(BLOCKS, kernel=KERNEL))
+    with lab.layout_saved("agentnb-sidebar"):
+        side.open()
+    side.start()
+    side.say("/say before the reload")
+    side.expect_text("before the reload")
+    lab.save()
+    lab.cell(0).run()
+    lab.cell(0).expect_text("it blocks")
+    lab.reload(busy=True)
+    side.expect_chat()
+    side.expect_text("before the reload")
+    side.say("/say while it blocks")
+    side.expect_text("while it blocks")
+    lab.expect_busy()
+    lab.interrupt()
+    lab.expect_in_kernel("6 * 7", 42)
+
+
+def test_where_no_page_is_heard_the_sidebar_says_so_and_opens_afterwards(lab: Lab, side: Side, deaf: str) -> None:
+    """ipykernel 6, a blocking cell and a reload: nothing reaches the kernel; what to do is said."""
+    lab.open("side-deaf.ipynb", notebook(BLOCKS, kernel=deaf))
+    with lab.layout_saved("agentnb-sidebar"):
+        side.open()
+    side.start()
+    lab.save()
+    lab.cell(0).run()
+    lab.cell(0).expect_text("it blocks")
+    lab.reload(busy=True)
+    side.expect_state("busy")
+    expect(side.notice).to_contain_text("Interrupt Kernel")
+    lab.picture("sidebar-busy")
+    lab.interrupt()
+    side.expect_chat()
 
 
 def test_each_notebook_has_its_own_chat(lab: Lab, side: Side) -> None:
@@ -327,24 +409,45 @@ def test_a_shortcut_goes_to_the_chat_and_back(lab: Lab, side: Side) -> None:
     expect(side.box).to_be_focused(timeout=PATIENCE_MS)
 
 
-@pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])
-@pytest.mark.parametrize("width", [300, 1200])
-def test_the_sidebar_fits_its_width_and_theme(lab: Lab, side: Side, theme: str, width: int) -> None:
-    """From 300 px to wide, light and dark: nothing is cut off, the ground is the theme's; pictures are left."""
-    name = f"side-{theme.removeprefix('JupyterLab ').lower()}-{width}"
-    lab.page.set_viewport_size({"width": width + 700, "height": 900})
-    lab.open(f"{name}.ipynb", notebook("x = 1", kernel=KERNEL))
-    lab.theme(theme)
+def test_the_sidebar_fits_every_width_and_theme(lab: Lab, side: Side) -> None:
+    """From 300 px to wide, light, dark and high contrast: nothing is cut off, axe-core finds nothing serious.
+
+    With every kind of part, a question open and a file's change shown; pictures are left.
+    """
+    lab.once = True
+    lab.open("side-looks.ipynb", notebook("x = 1", kernel=KERNEL))
     side.open()
     side.start()
-    side.resize(width)
-    side.say("/markdown")
-    expect(side.chat.get_by_role("article").first).to_be_visible(timeout=PATIENCE_MS)
-    expect(side.button("Stop")).to_have_count(0, timeout=PATIENCE_MS)
-    lab.picture(name)
-    assert side.panel.evaluate("e => e.scrollWidth <= e.clientWidth")
-    ground = side.panel.evaluate("e => getComputedStyle(e).backgroundColor.match(/\\d+/g).slice(0, 3).map(Number)")
-    assert (sum(ground) < 384) == ("Dark" in theme)
+    for command in EVERYTHING:
+        side.say(command)
+    side.expect_text("Allow once")
+    for width in (1200, 300):
+        lab.page.set_viewport_size({"width": width + 700, "height": 900})
+        side.resize(width)
+        for theme in ("JupyterLab Light", "JupyterLab Dark", "JupyterLab Dark High Contrast"):
+            lab.theme(theme)
+            lab.picture(f"side-{theme.removeprefix('JupyterLab ').replace(' ', '-').lower()}-{width}")
+            assert serious(lab.page) == []
+            assert side.panel.evaluate("e => e.scrollWidth <= e.clientWidth")
+            assert side.chat.evaluate(CUT_OFF) == []
+            ground = side.panel.evaluate("e => getComputedStyle(e).backgroundColor.match(/\\d+/g).slice(0, 3).map(Number)")
+            assert (sum(ground) < 384) == ("Dark" in theme)
+    lab.page.emulate_media(forced_colors="active")
+    lab.picture("side-forced-colors-300")
+    assert side.chat.evaluate(UNSEEN) == []
+
+
+def test_nothing_moves_where_motion_is_reduced(lab: Lab, side: Side) -> None:
+    """While a turn runs and something waits: with motion, the page animates; with less asked for, nothing does."""
+    lab.once = True
+    lab.open("side-still.ipynb", notebook("x = 1", kernel=KERNEL))
+    side.open()
+    side.start()
+    side.say("/hang")
+    expect(side.button("Stop")).to_be_visible(timeout=PATIENCE_MS)
+    assert side.chat.evaluate(MOVING) != []
+    lab.page.emulate_media(reduced_motion="reduce")
+    assert side.chat.evaluate(MOVING) == []
 
 
 def without_extension(open_lab: Callable[[], Lab], name: str, *cells: str) -> Lab:

@@ -1,10 +1,10 @@
 /** Loads agentnb in a kernel, quietly: nothing in the history, nothing in an output, even while a cell runs. */
 import type { Kernel, Message } from "@jupyterlab/services";
 import { isObject } from "../state/guard";
+import { onSubshell, rememberSubshell, subshellOf } from "./subshell";
 
 const BOOT = "__import__('agentnb.ipython.lab', fromlist=['boot']).boot()";
 const EXPRESSIONS = { agentnb: BOOT, python: "__import__('sys').executable" };
-const GRACE_MS = 1_500;
 
 export interface Loaded {
   state: "loaded";
@@ -66,27 +66,25 @@ function text(value: unknown): string {
  * Asks the kernel, on a second shell where it can have one: there no cell is in the way, now or later, because what the
  * chat then says comes in on that shell, too.
  */
-export async function boot(kernel: Kernel, onBusy: () => void): Promise<Boot> {
+export async function boot(kernel: Kernel): Promise<Boot> {
   const aside = kernel.supportsSubshells ? await bootAside(kernel).catch(() => undefined) : undefined;
   if (aside) return aside;
-  const slow = setTimeout(onBusy, GRACE_MS);
-  const reply = await execute(kernel, null).finally(() => clearTimeout(slow));
-  return readBoot(reply.content);
+  return readBoot((await execute(kernel)).content);
 }
 
 /** The subshell is never deleted, what is bound to it would fall silent; a page that is loaded again finds it again. */
 async function bootAside(kernel: Kernel): Promise<Boot | undefined> {
-  const key = `agentnb subshell ${kernel.id}`;
-  const known = sessionStorage.getItem(key);
-  const again = known === null ? undefined : (await execute(kernel, known)).content;
+  const known = subshellOf(kernel);
+  const again = known === undefined ? undefined : (await execute(kernel, known)).content;
   if (again?.status === "ok") return readBoot(again);
   const made = (await kernel.requestCreateSubshell({}).done).content.subshell_id;
   if (typeof made !== "string") return undefined;
-  sessionStorage.setItem(key, made);
+  rememberSubshell(kernel, made);
   return readBoot((await execute(kernel, made)).content);
 }
 
-function execute(kernel: Kernel, subshell: string | null): Promise<Message> {
+/** Loads agentnb there; without a subshell, where cells run. */
+export function execute(kernel: Kernel, subshell?: string): Promise<Message> {
   const content = {
     code: "",
     silent: true,
@@ -95,12 +93,5 @@ function execute(kernel: Kernel, subshell: string | null): Promise<Message> {
     stop_on_error: false,
     user_expressions: EXPRESSIONS,
   };
-  if (subshell === null) return kernel.requestExecute(content).done;
-  const before = kernel.subshellId ?? null;
-  kernel.subshellId = subshell;
-  try {
-    return kernel.requestExecute(content).done;
-  } finally {
-    kernel.subshellId = before;
-  }
+  return onSubshell(kernel, subshell, () => kernel.requestExecute(content).done);
 }

@@ -67,6 +67,7 @@ declare module "@jupyterlab/services" {
     subshellId?: string | null;
     requestExecute(content: unknown): Future;
     requestCreateSubshell(content: unknown): Future;
+    sendControlMessage(message: unknown, expectReply: boolean, disposeOnDone: boolean): Future;
     createComm(target: string): Comm;
     registerCommTarget(target: string, callback: (comm: Comm, message: Message) => void): void;
     removeCommTarget(target: string, callback: (comm: Comm, message: Message) => void): void;
@@ -195,6 +196,10 @@ declare module "@jupyter-widgets/jupyterlab-manager" {
 
   export interface Manager {
     get_model(id: string): Promise<object>;
+    has_model(id: string): boolean;
+    /** Without data nothing is sent: the kernel has the comm already. */
+    _create_comm(target: string, id: string): Promise<unknown>;
+    new_model(options: unknown, state: unknown): Promise<object>;
     create_view(model: object): Promise<{ readonly luminoWidget: Widget }>;
     restoreWidgets(notebook: unknown, options: { loadKernel: boolean; loadNotebook: boolean }): Promise<void>;
   }

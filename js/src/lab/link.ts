@@ -6,6 +6,7 @@ import type { Signal } from "@lumino/widgets";
 import { isObject } from "../state/guard";
 import { uuid } from "../uuid";
 import { Difference, notebookState } from "./notebook-state";
+import { onSubshell } from "./subshell";
 
 const TARGET = "agentnb.lab";
 const VERSION = 1;
@@ -16,6 +17,8 @@ const LONGEST_MS = 1_500;
 export class Link {
   readonly #panel: NotebookPanel;
   readonly #comm: Comm;
+  /** Sends to where no cell is in the way, as far as that is known to be there. */
+  readonly #aside: <T>(send: () => T) => T;
   readonly #endings: (() => void)[] = [];
   #watched: Cell | null = null;
   #difference = new Difference();
@@ -24,8 +27,9 @@ export class Link {
   #last = "";
   #open = false;
 
-  constructor(panel: NotebookPanel, kernel: Kernel) {
+  constructor(panel: NotebookPanel, kernel: Kernel, subshell?: string) {
     this.#panel = panel;
+    this.#aside = (send) => onSubshell(kernel, subshell, send);
     this.#comm = kernel.createComm(TARGET);
     this.#comm.onMsg = (message) => this.#receive(message);
     this.#comm.onClose = () => this.dispose();
@@ -36,7 +40,7 @@ export class Link {
     const limit = new Promise((resolve) => setTimeout(resolve, SUBSHELL_MS));
     if (this.#comm.subshellStarted) await Promise.race([this.#comm.subshellStarted, limit]);
     if (this.#comm.isDisposed) return;
-    this.#comm.open({ v: VERSION, clientId: pageId() });
+    this.#aside(() => this.#comm.open({ v: VERSION, clientId: pageId() }));
     this.#open = true;
     const { content, context } = this.#panel;
     const later = (): void => this.#later();
@@ -102,7 +106,7 @@ export class Link {
   }
 
   #send(method: string, params: unknown): void {
-    this.#comm.send({ jsonrpc: "2.0", v: VERSION, clientId: pageId(), method, params });
+    this.#aside(() => this.#comm.send({ jsonrpc: "2.0", v: VERSION, clientId: pageId(), method, params }));
   }
 }
 

@@ -11,8 +11,10 @@ export const noNotebook = (): Notice => ({
 export const loading = (): Notice => ({ title: "Opening the chat…", text: "", waiting: true });
 
 export const busy = (): Notice => ({
-  title: "The kernel is busy",
-  text: "The chat opens as soon as the running cell lets it.",
+  title: "The kernel is busy with a cell",
+  text:
+    "The chat opens as soon as the cell has ended. To have it now, interrupt the cell (Kernel → Interrupt Kernel). " +
+    "With ipykernel 7 in the kernel's environment the chat need not wait.",
   waiting: true,
 });
 

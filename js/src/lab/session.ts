@@ -4,12 +4,14 @@ import type { NotebookPanel } from "@jupyterlab/notebook";
 import type { Kernel } from "@jupyterlab/services";
 import { Panel, Widget } from "@lumino/widgets";
 import type { NotebookActions } from "../view/store";
-import { boot } from "./boot";
+import { type Boot, boot } from "./boot";
 import { Link } from "./link";
 import { type Notice, noticeElement } from "./notice";
 import * as notices from "./notices";
+import { adopt, type Rejoined, rejoin, type SentModel } from "./rejoin";
+import { subshellOf } from "./subshell";
 
-const INFO_MS = 3_000;
+const SLOW_MS = 1_500;
 const FOCUS_MS = 5_000;
 const DYING = new Set(["restarting", "autorestarting"]);
 
@@ -105,13 +107,9 @@ export class Session {
     const busy = (): void => {
       if (!stale()) this.#say("busy", notices.busy());
     };
-    const slow = setTimeout(busy, INFO_MS);
-    const info = await kernel.info.finally(() => clearTimeout(slow));
+    const answer = await this.#ask(kernel, busy);
     if (stale()) return;
-    const language = info.language_info.name;
-    if (language !== "python") return this.#say("language", notices.language(language));
-    const answer = await boot(kernel, busy);
-    if (stale()) return;
+    if (answer.state === "language") return this.#say("language", notices.language(answer.name));
     const again = (): void => this.again();
     if (answer.state === "missing") {
       const { edits } = this.#parts;
@@ -121,16 +119,29 @@ export class Session {
       );
     }
     if (answer.state === "failed") return this.#say("failed", notices.failed(answer.reason, again));
-    await this.#show(answer.modelId, stale);
+    await this.#show(answer, stale);
     if (stale()) return;
-    this.#link = new Link(panel, kernel);
+    this.#link = new Link(panel, kernel, answer.state === "rejoined" ? subshellOf(kernel) : undefined);
     await this.#link.open();
   }
 
-  async #show(modelId: string, stale: () => boolean): Promise<void> {
+  /** Asks in the usual way; where that takes long, also in the one that no cell holds up. */
+  async #ask(kernel: Kernel, onBusy: () => void): Promise<Boot | Language | Found> {
+    let slow: ReturnType<typeof setTimeout> | undefined;
+    const around = new Promise<Found>((resolve, reject) => {
+      slow = setTimeout(() => {
+        onBusy();
+        rejoin(kernel).then((found) => resolve({ state: "rejoined", ...found }), reject);
+      }, SLOW_MS);
+    });
+    return Promise.race([usual(kernel), around]).finally(() => clearTimeout(slow));
+  }
+
+  async #show({ modelId, models }: { modelId: string; models?: SentModel[] }, stale: () => boolean): Promise<void> {
     const { panel } = this.#parts;
     const manager = await this.#parts.manager().catch(() => undefined);
     if (!manager) return this.#say("failed", notices.noManager());
+    if (models) await adopt(manager, models);
     const model = await manager.get_model(modelId).catch(async () => {
       // Made before this page was there, or not yet heard of: ask the kernel for all it has.
       await manager.restoreWidgets(panel.content.model, { loadKernel: true, loadNotebook: false });
@@ -202,6 +213,20 @@ export class Session {
     this.#head.node.textContent = path.slice(path.lastIndexOf("/") + 1);
     this.#head.node.title = path;
   };
+}
+
+interface Language {
+  state: "language";
+  name: string;
+}
+
+interface Found extends Rejoined {
+  state: "rejoined";
+}
+
+async function usual(kernel: Kernel): Promise<Boot | Language> {
+  const { name } = (await kernel.info).language_info;
+  return name === "python" ? boot(kernel) : { state: "language", name };
 }
 
 /** The sidebar is frame enough: the chat's own goes as soon as it is drawn. */

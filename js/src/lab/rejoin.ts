@@ -1,0 +1,84 @@
+/**
+ * Finds the chat of a kernel that has agentnb already, while a cell runs there: after a reload of the page.
+ *
+ * A request to run something waits for the cell, and so does the kernel's word on what it can. The opening of a comm
+ * does not: a subshell takes it (ipykernel 7), or the cell itself while it awaits (`%agent`, any ipykernel). The answer
+ * brings the models, which the page would else have to ask for (agentnb/comm/rejoin.py).
+ */
+import type { Manager } from "@jupyter-widgets/jupyterlab-manager";
+import type { Kernel, Message } from "@jupyterlab/services";
+import { isObject } from "../state/guard";
+import { uuid } from "../uuid";
+import { execute } from "./boot";
+import { onSubshell, rememberSubshell, subshellOf } from "./subshell";
+
+const TARGET = "agentnb.rejoin";
+const SUBSHELL_MS = 1_500;
+
+export interface SentModel {
+  id: string;
+  state: Record<string, unknown>;
+}
+
+export interface Rejoined {
+  modelId: string;
+  models: SentModel[];
+}
+
+/** Reads the kernel's answer; undefined where it is none of ours. */
+export function readRejoin(data: unknown): Rejoined | undefined {
+  if (!isObject(data) || typeof data.modelId !== "string" || !Array.isArray(data.models)) return undefined;
+  const models = data.models.filter((one) => isObject(one) && typeof one.id === "string" && isObject(one.state));
+  return { modelId: data.modelId, models };
+}
+
+/** Resolves when the kernel answers, which may be soon, at the running cell's end, or never. */
+export async function rejoin(kernel: Kernel): Promise<Rejoined> {
+  const subshell = subshellOf(kernel) ?? (await newSubshell(kernel));
+  return new Promise((resolve, reject) => {
+    const ask = (refused: () => void): void => {
+      const comm = kernel.createComm(TARGET);
+      comm.onMsg = ({ content }) => {
+        const found = readRejoin(content.data);
+        if (found) resolve(found);
+      };
+      comm.onClose = refused;
+      onSubshell(kernel, subshell, () => comm.open({}));
+    };
+    // A kernel that knows nothing of it has not loaded agentnb. The usual request does that, where a cell lets it.
+    ask(() => {
+      if (subshell !== undefined) execute(kernel, subshell).then(() => ask(() => {}), reject);
+    });
+  });
+}
+
+/** Makes the models known to the page, as if it had been there when they were made. */
+export async function adopt(manager: Manager, models: readonly SentModel[]): Promise<void> {
+  for (const { id, state } of models) {
+    if (manager.has_model(id)) continue;
+    const comm = await manager._create_comm("jupyter.widget", id);
+    const { _model_name, _model_module, _model_module_version } = state;
+    const named = { model_name: _model_name, model_module: _model_module, model_module_version: _model_module_version };
+    await manager.new_model({ ...named, model_id: id, comm }, state);
+  }
+}
+
+/** Over the control channel, which no cell blocks; JupyterLab's own request wants to know first that it can be had. */
+async function newSubshell(kernel: Kernel): Promise<string | undefined> {
+  const header = {
+    msg_id: uuid(),
+    msg_type: "create_subshell_request",
+    session: kernel.clientId,
+    username: kernel.username,
+    date: new Date().toISOString(),
+    version: "5.4",
+  };
+  const request = { channel: "control", header, parent_header: {}, metadata: {}, content: {}, buffers: [] };
+  const none = new Promise<undefined>((resolve) => setTimeout(resolve, SUBSHELL_MS));
+  const future = kernel.sendControlMessage(request, true, true);
+  const reply: Message | undefined = await Promise.race([future.done.catch(() => undefined), none]);
+  const made = reply?.content.subshell_id;
+  if (typeof made !== "string") return undefined;
+  rememberSubshell(kernel, made);
+  return made;
+}
