@@ -30,8 +30,9 @@ BECOMES = """async ([expression, wanted, patience]) => {
   const { kernel } = window.jupyterapp.shell.currentWidget.sessionContext.session;
   const content = { code: "", silent: true, store_history: false, user_expressions: { value: expression } };
   for (const end = Date.now() + patience; ; ) {
-    const { user_expressions: { value } } = (await kernel.requestExecute(content).done).content;
-    const found = value.status === "ok" ? value.data["text/plain"] : value.evalue;
+    const reply = (await kernel.requestExecute(content).done).content;
+    const value = reply.user_expressions?.value; // none where an interrupt has aborted what was queued
+    const found = value?.status === "ok" ? value.data["text/plain"] : value?.evalue ?? reply.status;
     if (found === wanted) return;
     if (Date.now() > end) throw new Error(`${expression} is ${found}, not ${wanted}`);
     await new Promise(requestAnimationFrame);
@@ -241,6 +242,7 @@ class Lab:
         light = "true" if "Light" in name else "false"
         self.command("apputils:change-theme", theme=name)
         expect(self.page.locator("body")).to_have_attribute("data-jp-theme-light", light, timeout=PATIENCE_MS)
+        expect(self.page.locator("#jupyterlab-splash")).to_have_count(0, timeout=PATIENCE_MS)
 
     def saved(self, name: str) -> Any:
         """Read a notebook's file."""

@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.browser.axe import serious
+from tests.browser.chat import COPIED
 from tests.browser.lab import PATIENCE_MS, Cell, Lab, notebook
 from tests.browser.test_chat import say
 
@@ -16,6 +17,17 @@ SETUP = "import agentnb\nsession = agentnb.start()\nrows = [1, 2, 3]\nagentnb.ch
 PIXEL = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 )
+HAND_OVER = """(box, [kind, data]) => {
+  const bytes = Uint8Array.from(atob(data), (letter) => letter.charCodeAt(0));
+  const transfer = new DataTransfer();
+  transfer.items.add(new File([bytes], `${kind}.png`, { type: "image/png" }));
+  const told = { bubbles: true, composed: true, cancelable: true };
+  const event = kind === "paste"
+    ? new ClipboardEvent(kind, { ...told, clipboardData: transfer })
+    : new DragEvent(kind, { ...told, dataTransfer: transfer });
+  box.dispatchEvent(event);
+}"""
+"""Pastes or drops a picture."""
 
 
 @pytest.fixture
@@ -58,7 +70,7 @@ def test_a_mention_is_completed_from_the_kernel_and_taken_along(chat: Cell, lab:
     expect(chat.output.locator(".user-message .content-chip")).to_have_text("rows", timeout=PATIENCE_MS)
 
 
-def test_a_command_is_completed_and_a_form_is_filled(chat: Cell, lab: Lab) -> None:
+def test_a_command_is_completed(chat: Cell, lab: Lab) -> None:
     """The agent's commands come with the first words; Escape closes the list and leaves the text."""
     say(chat, "/say hello")
     answered(chat, "hello")
@@ -104,17 +116,79 @@ def test_a_draft_survives_reload_and_a_restarted_kernel(chat: Cell, lab: Lab) ->
     lab.picture("restored-draft")
 
 
-def test_a_pasted_picture_goes_with_the_message(chat: Cell, lab: Lab) -> None:
-    """Shown before it is sent, and known to Python afterwards."""
-    chat.output.locator("input[type=file]").set_input_files(
-        {"name": "plot.png", "mimeType": "image/png", "buffer": PIXEL}
-    )
+def test_pictures_chosen_pasted_and_dropped_go_with_the_message(chat: Cell, lab: Lab) -> None:
+    """Shown before they are sent, and known to Python afterwards; one is taken away again."""
+    chosen = {"name": "plot.png", "mimeType": "image/png", "buffer": PIXEL}
+    chat.output.locator("input[type=file]").set_input_files(chosen)
     expect(chat.output.get_by_role("img", name="plot.png")).to_be_visible()
+    for event in ("paste", "drop"):
+        box(chat).evaluate(HAND_OVER, [event, base64.b64encode(PIXEL).decode()])
+        expect(chat.output.get_by_role("img", name=f"{event}.png")).to_be_visible()
+    waiting = chat.output.get_by_role("list", name="Pictures to send")
+    waiting.get_by_role("button").first.click()
+    expect(waiting.get_by_role("img")).to_have_count(2)
     say(chat, "/say seen")
     answered(chat, "seen")
+    expect(waiting).to_have_count(0)
     after = lab.cell(2)
     after.run()
     after.expect_text(re.compile("image/png"))
+
+
+def test_waiting_messages_are_changed_moved_removed_and_sent_now(chat: Cell) -> None:
+    """While a turn runs: four wait; one is edited, one moved up, one removed, one sent at once, which ends the turn."""
+    say(chat, "/hang")
+    expect(chat.output.get_by_text("I am silent until you cancel.")).to_be_visible(timeout=PATIENCE_MS)
+    queue = chat.output.get_by_role("list", name="Waiting messages").get_by_role("listitem")
+    for number, word in enumerate(("one", "two", "three", "four"), 1):
+        say(chat, f"/say {word}")
+        expect(queue).to_have_count(number, timeout=PATIENCE_MS)
+    chat.button("Edit: /say one").click()
+    editor = chat.output.get_by_role("textbox", name="Change the waiting message")
+    editor.fill("/say changed")
+    editor.press("Enter")
+    expect(queue.first).to_contain_text("/say changed", timeout=PATIENCE_MS)
+    chat.button("Move up: /say three").click()
+    expect(queue.nth(1)).to_contain_text("/say three", timeout=PATIENCE_MS)
+    chat.button("Remove: /say two").click()
+    expect(queue).to_have_count(3, timeout=PATIENCE_MS)
+    chat.button("Send now: /say four").click()
+    expect(queue).to_have_count(0, timeout=PATIENCE_MS)
+    answered(chat, "three")
+    asked = chat.output.locator(".user-message").all_inner_texts()
+    assert [text.strip() for text in asked] == ["/hang", "/say four", "/say changed", "/say three"]
+
+
+def test_settings_are_chosen_a_form_is_answered_and_a_turn_is_copied(chat: Cell, lab: Lab) -> None:
+    """The agent's own options and modes; its questions, a missing answer named; the turn as Markdown."""
+    chat.output.get_by_role("combobox", name="Pieces").select_option("whole")
+    chat.output.get_by_role("checkbox", name="Think aloud").check()
+    chat.output.get_by_role("combobox", name="Mode").select_option("plain")
+    say(chat, "I am **plain** now")
+    answered(chat, "I am plain now")
+    expect(chat.output.locator(".thinking, .reasoning").first).to_be_visible(timeout=PATIENCE_MS)
+    copied = str(chat.button("Copy turn as Markdown").last.evaluate(COPIED))
+    assert "I am **plain** now" in copied
+    say(chat, "/form")
+    form = chat.output.get_by_role("form")
+    expect(form).to_be_visible(timeout=PATIENCE_MS)
+    lab.picture("form")
+    for field in form.get_by_role("textbox").all():
+        field.fill("Ada")
+    form.get_by_role("button", name="Send").click()
+    expect(form).to_have_count(0, timeout=PATIENCE_MS)
+    answered(chat, "Ada")
+
+
+def test_code_goes_from_a_cells_chat_below_the_active_cell(chat: Cell, lab: Lab) -> None:
+    """A widget in an output edits its own notebook, in a single step of Undo."""
+    say(chat, "/say ```python\nprint(6 * 7)\n```")
+    lab.cell(2).focus()
+    chat.button("Insert below the active cell").click()
+    expect(lab.panel.locator(".jp-CodeCell")).to_have_count(4)
+    expect(lab.cell(3).locator).to_contain_text("print(6 * 7)")
+    lab.command("notebook:undo-cell-action")
+    expect(lab.panel.locator(".jp-CodeCell")).to_have_count(3)
 
 
 def test_words_are_found_in_the_conversation(chat: Cell, lab: Lab) -> None:
