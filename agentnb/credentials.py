@@ -8,6 +8,8 @@ fourth and narrower one.
 
 from __future__ import annotations
 
+import logging
+import os
 import re
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -126,7 +128,7 @@ class Credentials:
 
     def __init__(self, environment: Mapping[str, str] | None = None) -> None:
         named = ((name, value) for name, value in (environment or {}).items() if _VARIABLE.search(name))
-        held = {value: name for name, value in named if len(value) >= SHORTEST and not is_ordinary(value)}
+        held = {value: name for name, value in named if len(value) >= SHORTEST and not _is_known(value)}
         self._names = held
         longest_first = sorted(held, key=len, reverse=True)
         self._values = re.compile("|".join(map(re.escape, longest_first))) if held else None
@@ -155,6 +157,29 @@ class Credentials:
         for pattern, replacement in _IN_COMMANDS:
             text = pattern.sub(replacement, text)
         return text
+
+
+class _Filter(logging.Filter):
+    """Takes credentials out of records, their tracebacks too."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        credentials = Credentials(os.environ)
+        record.msg, record.args = credentials.hidden_in_command(record.getMessage()), ()
+        if record.exc_info and record.exc_info[0] is not None:
+            record.exc_text = credentials.hidden_in_command(logging.Formatter().formatException(record.exc_info))
+        return True
+
+
+def logger(name: str) -> logging.Logger:
+    """The logger *name*; what is written to it holds no credentials, whoever reads it.
+
+    Args:
+        name: Such as ``"agentnb.acp"``.
+    """
+    found = logging.getLogger(name)
+    if not any(isinstance(each, _Filter) for each in found.filters):
+        found.addFilter(_Filter())
+    return found
 
 
 def shapes(text: str) -> list[Span]:
@@ -198,13 +223,17 @@ def is_secret_name(name: str) -> bool:
     return bool(_FIELD.search(name)) or (name.isupper() and bool(_VARIABLE.search(name)))
 
 
+def _is_known(value: str) -> bool:
+    """Whether a variable's value is no secret, whatever its name says: a folder, a word."""
+    return value.lower() in _HARMLESS or _OPEN in value or _FOLDER.match(value) is not None
+
+
 def is_ordinary(value: str) -> bool:
     """Whether *value* is no secret: empty, a mark, a reference to a variable, a path."""
     return (
         value.lower() in _HARMLESS
         or _OPEN in value
         or _CLOSE in value
-        or _FOLDER.match(value) is not None
         or value.startswith(("$", "%", "/", "./", "~", "os.", "env.", "file://", "process.env"))
         or set(value) <= set("*.x-")
     )

@@ -287,9 +287,9 @@ MAY = """\
 ## Actions
 
 A page may dispatch these; whether it may do so now is the host's decision. The action comes back with `origin`, and
-with `rejectionReason` where the host said no. One that cannot be read comes back as `x-agentnb/unreadable`, rejected; one
-that was accepted before and came once more is not done again and comes back rejected, with `repeated`. The time that a
-page gives is replaced by the host's.
+with `rejectionReason` where the host said no. One that cannot be read comes back as `x-agentnb/unreadable`, rejected;
+one that was accepted before and came once more is not done again and comes back rejected, with `repeated`. The time
+that a page gives is replaced by the host's.
 """
 
 MAY_NOT = """

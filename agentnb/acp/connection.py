@@ -9,13 +9,13 @@ they wait for people.
 from __future__ import annotations
 
 import asyncio
-import logging
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from agentnb.acp import wire
 from agentnb.acp.failure import CANCELLED, INTERNAL_ERROR, RpcError, answered
+from agentnb.credentials import logger
 from agentnb.errors import AgentnbError, ProtocolError
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Closed = Callable[[Exception | None], None]
     Done = Callable[[Any, RpcError | AgentnbError | None], None]
 
-log = logging.getLogger("agentnb.acp")
+log = logger("agentnb.acp")
 
 
 class Connection:

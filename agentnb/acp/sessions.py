@@ -6,7 +6,6 @@ Updates are routed by session id at any time: some agents send them before they 
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,13 +16,14 @@ from agentnb.acp.failure import INVALID_PARAMS, RpcError
 from agentnb.acp.files import Files
 from agentnb.acp.merge import merge
 from agentnb.acp.terminals import Terminals
+from agentnb.credentials import logger
 from agentnb.policy.workspace import Workspace
 
 if TYPE_CHECKING:
     from agentnb.acp.listener import Listener
     from agentnb.errors import AgentnbError
 
-log = logging.getLogger("agentnb.acp")
+log = logger("agentnb.acp")
 
 EARLY = 10_000
 """How many updates for sessions not known yet are kept."""

@@ -6,7 +6,6 @@ Comm handlers run on whatever thread Jupyter chooses; they only note what they h
 from __future__ import annotations
 
 import contextvars
-import logging
 import threading
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,11 +15,12 @@ import msgspec
 from agentnb.comm import lab_messages as m
 from agentnb.comm.messages import VERSION, notification
 from agentnb.comm.notebook import Notebook, Unfollowable, follow
+from agentnb.credentials import logger
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-log = logging.getLogger("agentnb.comm")
+log = logger("agentnb.comm")
 
 MOST_PAGES = 16  # a page that was closed says no goodbye: the oldest go
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-import logging
 from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
@@ -17,6 +16,7 @@ from agentnb.comm import messages as m
 from agentnb.comm import window
 from agentnb.comm.delivery import Delivery
 from agentnb.comm.requests import Bytes, Requests, UnknownClient
+from agentnb.credentials import logger
 from agentnb.errors import AgentnbError, ProtocolError, UnknownSession, UnsupportedVersion
 from agentnb.host.intents import carry_out
 from agentnb.state import ActionOrigin, UnknownAction, action_type, decode_action
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from agentnb.state import Action
     from agentnb.state.versions import Window
 
-log = logging.getLogger("agentnb.comm")
+log = logger("agentnb.comm")
 
 LONGEST_DRAFT = 100_000  # characters; what is longer stays in its own window
 UNREADABLE = UnknownAction({"type": "x-agentnb/unreadable"})

@@ -6,9 +6,9 @@ could not be written, whole states are written instead of what led to them: noth
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING, Any
 
+from agentnb.credentials import logger
 from agentnb.host.clock import now_ms
 from agentnb.log.record import Batch, SessionRecord, TurnRecord
 from agentnb.log.store import Store
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from agentnb.host.host import Host
     from agentnb.state import Envelope, Turn
 
-log = logging.getLogger("agentnb.log")
+log = logger("agentnb.log")
 
 BATCH_SECONDS = 0.2
 RETRY_SECONDS = 5.0

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import logging
 from typing import Any
 
+from agentnb.credentials import logger
 from agentnb.errors import AgentnbError
 from agentnb.ipython.audience import can_await
 from agentnb.ipython.completion import completers
@@ -17,7 +17,7 @@ from agentnb.ipython.tokens import AgentCommand
 _ATTRIBUTE = "_agentnb_extension"
 _TABS = "_agentnb_tabs"
 
-log = logging.getLogger("agentnb")
+log = logger("agentnb")
 
 
 class Extension:

@@ -177,7 +177,7 @@ def test_after_a_reload_the_chat_is_there_while_a_cell_blocks(lab: Lab, side: Si
 
 
 def test_where_no_page_is_heard_the_sidebar_says_so_and_opens_afterwards(lab: Lab, side: Side, deaf: str) -> None:
-    """ipykernel 6, a blocking cell and a reload: nothing reaches the kernel; what to do is said."""
+    """With ipykernel 6, a blocking cell and a reload nothing reaches the kernel; what to do is said."""
     lab.open("side-deaf.ipynb", notebook(BLOCKS, kernel=deaf))
     with lab.layout_saved("agentnb-sidebar"):
         side.open()
@@ -430,8 +430,8 @@ def test_the_sidebar_fits_every_width_and_theme(lab: Lab, side: Side) -> None:
             assert serious(lab.page) == []
             assert side.panel.evaluate("e => e.scrollWidth <= e.clientWidth")
             assert side.chat.evaluate(CUT_OFF) == []
-            ground = side.panel.evaluate("e => getComputedStyle(e).backgroundColor.match(/\\d+/g).slice(0, 3).map(Number)")
-            assert (sum(ground) < 384) == ("Dark" in theme)
+            ground = side.panel.evaluate("e => getComputedStyle(e).backgroundColor.match(/\\d+/g).map(Number)")
+            assert (sum(ground[:3]) < 384) == ("Dark" in theme)
     lab.page.emulate_media(forced_colors="active")
     lab.picture("side-forced-colors-300")
     assert side.chat.evaluate(UNSEEN) == []

