@@ -22,8 +22,12 @@ pytestmark = pytest.mark.skipif(
 def test_the_live_view_is_replaced_in_place_by_the_record_at_the_end(kernel: RunningKernel) -> None:
     """The live view is replaced in place by the record at the end."""
     outputs = [output for output in kernel.run("%agent /say **Hi**", clickable=True).outputs if "display" in output[0]]
-    assert ["display_data", "update_display_data"] == [kind for kind, _ in outputs]
-    (_, shown), (_, kept) = outputs
+    kinds = [kind for kind, _ in outputs]
+    assert ("display_data", {"update_display_data"}) == (
+        kinds[0],
+        set(kinds[1:]),
+    )  # on a slow machine text stands in first
+    (_, shown), (_, kept) = outputs[0], outputs[-1]
     assert WIDGET in shown["data"]
     assert shown["transient"]["display_id"] == kept["transient"]["display_id"]
     assert {"text/markdown": "**Hi**", "text/plain": "**Hi**"} == kept["data"]
