@@ -14,18 +14,24 @@ from agentnb.cassette.streams import joined_texts
 from agentnb.errors import CassetteBroken
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
-    from agentnb.cassette.tape import Cassette, Header
+    from agentnb.cassette.tape import Cassette, Exchange, Header
 
 
-def write(path: Path, cassette: Cassette) -> None:
+def write(path: Path, cassette: Cassette, *, checked: Iterable[Exchange] = ()) -> None:
     """Write *cassette* to *path*, whole or not at all.
+
+    Args:
+        path: Where.
+        cassette: What.
+        checked: Exchanges of it in which no credential was found before; they are not looked through again.
 
     Raises:
         CassetteBroken: If a credential is in it, or a rule is no regular expression; then nothing is written.
     """
-    check(path, cassette)
+    check(path, cassette, checked)
     blobs = Blobs(folder_of(path))
     lines = [writing.line(row) for row in writing.rows(cassette, blobs)]
     lines.append(writing.line({"end": {"lines": len(lines) + 1}}))
@@ -62,15 +68,17 @@ def read_header(path: Path) -> Header:
         return Reader(path, lines.readline()).header()
 
 
-def check(path: Path, cassette: Cassette) -> None:
+def check(path: Path, cassette: Cassette, checked: Iterable[Exchange] = ()) -> None:
     """Make sure that nothing in *cassette* looks like a credential.
 
     Raises:
         CassetteBroken: If something does.
     """
     _rules(path, cassette.header)
+    known = {id(exchange) for exchange in checked}
     for lane in cassette.lanes:
-        for exchange, text in joined_texts(lane):
+        fresh = [exchange for exchange in lane.exchanges if id(exchange) not in known]
+        for exchange, text in joined_texts(fresh):
             if found := shapes(text):
                 raise leak(f"{path}:{exchange.line}" if exchange.line else str(path), found[0][2])
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from agentnb.cassette.tape import Exchange, Lane
+    from agentnb.cassette.tape import Exchange
 
     Spans = Callable[[str], list[tuple[int, int, str]]]
 
@@ -31,9 +31,9 @@ class Piece:
         self._holder[self._name] = text
 
 
-def streams(lane: Lane) -> Iterator[tuple[Exchange, list[Piece]]]:
-    """Every text that is sent in pieces within one exchange of *lane*, by the exchange."""
-    for exchange in lane.exchanges:
+def streams(exchanges: Iterable[Exchange]) -> Iterator[tuple[Exchange, list[Piece]]]:
+    """Every text that is sent in pieces within one of *exchanges*, by the exchange."""
+    for exchange in exchanges:
         found: dict[tuple[Any, ...], list[Piece]] = {}
         for event in (*exchange.before, *exchange.after):
             update = event.params.get("update") if event.kind == "said" and isinstance(event.params, dict) else None
@@ -45,11 +45,11 @@ def streams(lane: Lane) -> Iterator[tuple[Exchange, list[Piece]]]:
         yield from ((exchange, pieces) for pieces in found.values())
 
 
-def joined_texts(lane: Lane) -> Iterator[tuple[Exchange, str]]:
-    """Every text of *lane*, streams in one piece, by the exchange that it is in."""
-    for exchange, pieces in streams(lane):
+def joined_texts(exchanges: Sequence[Exchange]) -> Iterator[tuple[Exchange, str]]:
+    """Every text of *exchanges*, streams in one piece, by the exchange that it is in."""
+    for exchange, pieces in streams(exchanges):
         yield exchange, "".join(piece.text for piece in pieces)
-    for exchange in lane.exchanges:
+    for exchange in exchanges:
         for value in (exchange.params, exchange.result, exchange.error):
             yield from ((exchange, text) for text in _texts(value))
         for event in (*exchange.before, *exchange.after):

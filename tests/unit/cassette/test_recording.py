@@ -9,7 +9,9 @@ import pytest
 from agentnb.cassette import file
 from agentnb.cassette.blobs import LARGE, folder_of
 from agentnb.cassette.frame import Frame
-from agentnb.cassette.tape import Header, Rule
+from agentnb.cassette.keeper import Keeper
+from agentnb.cassette.secrets import Secrets
+from agentnb.cassette.tape import Exchange, Header, Rule
 from agentnb.errors import CassetteBroken
 from tests.unit.cassette.conversation import HOME, WORK, Conversation, lines, recorder
 
@@ -165,6 +167,45 @@ def test_the_rules_of_a_cassette_outlive_a_new_recording(path: Path) -> None:
     talk.turn(talk.begin(), "Hello again", "Hi")
     recording.close()
     assert file.read(path).header == cassette.header
+
+
+def test_what_was_said_earlier_is_looked_through_once(path: Path) -> None:
+    """However long the session becomes; and it is the same as if all were looked through at the end."""
+    recording = recorder(path, API_TOKEN="hush-hush-1234")
+    talk = Conversation(recording.tap("someone"))
+    session = talk.begin("ses-0123456789")
+    before: list[Exchange] = []
+    for number in range(4):
+        request = talk.prompt(session, f"Turn {number} with hush-hush-1234")
+        talk.received(id=number, method="terminal/create", params={"sessionId": session, "command": "ls"})
+        talk.sent(id=number, result={"terminalId": f"terminal-{number}-of-today"})
+        talk.update(session, "tool_call", toolCallId=f"call_{number}", title=f"terminal-{number}-of-today")
+        talk.says(session, f"In {WORK}", "/a, hush-hu", "sh-1234")
+        talk.received(id=request, result={"stopReason": "end_turn"})
+        talk.update(session, "tool_call_update", toolCallId=f"call_{number}", title=f"late in {session}")
+        kept = recording.cassette().lanes[1].exchanges
+        assert len(kept) == number + 2
+        assert all(now is then for now, then in zip(kept, before[:-1], strict=False))
+        before = kept
+    raw = talk.tap.sessions[0]
+    at_once = Keeper(raw, HOME).lane(1, WORK, Secrets({"API_TOKEN": "hush-hush-1234"}))
+    assert recording.cassette().lanes[1] == at_once
+    recording.close()
+    assert "hush" not in path.read_text(encoding="utf-8")
+    assert '"call-4"' in path.read_text(encoding="utf-8")
+
+
+def test_a_secret_that_is_known_later_is_taken_out_of_what_was_said_before(path: Path) -> None:
+    """Another agent is started with a key."""
+    recording = recorder(path)
+    talk = Conversation(recording.tap("someone"))
+    session = talk.begin()
+    for _ in range(3):
+        talk.turn(session, "Say it", "hush-", "hush-1234")
+    assert "hush-1234" in path.read_text(encoding="utf-8")
+    recording.tap("other", {"API_TOKEN": "hush-hush-1234"})
+    recording.close()
+    assert "hush" not in path.read_text(encoding="utf-8")
 
 
 def test_noise_between_messages_is_not_recorded(path: Path) -> None:

@@ -1,0 +1,152 @@
+"""The keeper: one session's tape as it is written, with marks for what differs, without secrets, with counted ids.
+
+A cassette is written whenever a turn has ended. What was said in earlier turns does not change any more: it is looked
+through once, however long the session becomes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from agentnb.cassette.frame import Frame
+from agentnb.cassette.streams import rewrite, streams
+from agentnb.cassette.tape import Event, Exchange, Lane
+from agentnb.cassette.words import each_text, escaped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agentnb.cassette.secrets import Secrets
+    from agentnb.cassette.tap import RawLane
+
+_IDS = {"toolCallId": "call", "messageId": "message", "planId": "plan", "elicitationId": "elicitation"}
+_LONG_ID = 6
+
+
+class Keeper:
+    """Keeps what one session said.
+
+    Args:
+        raw: Its tape, as it was said.
+        home: The user's home; None takes this process's.
+    """
+
+    def __init__(self, raw: RawLane, home: str | None) -> None:
+        self._raw = raw
+        self._home = home
+        self._known: tuple[Any, ...] = ()
+        self._frame = Frame(None)
+        self._ids = _Ids()
+        self._past: list[Exchange] = []
+        self._sizes: list[tuple[int, int]] = []
+
+    def lane(self, session: int, cwd: str | None, secrets: Secrets) -> Lane:
+        """All of it.
+
+        Args:
+            session: Which session of the cassette it is.
+            cwd: Its workspace.
+            secrets: What must not be in it.
+        """
+        raw, known = self._raw, (secrets, cwd, self._raw.session_id)
+        said = raw.lane.exchanges
+        if known != self._known or self._sizes != [_size(exchange) for exchange in said[: len(self._sizes)]]:
+            self._forget(known, Frame(cwd, secrets=secrets, home=self._home, session_id=raw.session_id))
+        for name in raw.terminals:
+            self._frame.terminal(name)
+        self._frame.tools.servers, self._frame.tools.connections = raw.servers, raw.connections
+        ended = self._ended()
+        self._past += self._kept(said[len(self._past) : ended], self._ids)
+        self._sizes = [_size(exchange) for exchange in said[:ended]]
+        exchanges = [*self._past, *self._kept(said[ended:], self._ids.copy())]
+        return Lane(agent=raw.lane.agent, launch=raw.lane.launch, session=session, exchanges=exchanges)
+
+    def _forget(self, known: tuple[Any, ...], frame: Frame) -> None:
+        """Something is known now that may stand in what was said before."""
+        self._known, self._frame = known, frame
+        self._ids, self._past, self._sizes = _Ids(), [], []
+
+    def _ended(self) -> int:
+        """How many exchanges at the beginning are over: answered, and followed by another."""
+        number = len(self._past)
+        for exchange in self._raw.lane.exchanges[number:-1]:
+            if not exchange.answered or exchange is self._raw.prompt:
+                break
+            number += 1
+        return number
+
+    def _kept(self, said: list[Exchange], ids: _Ids) -> list[Exchange]:
+        part = [_each(exchange, lambda value: each_text(value, escaped)) for exchange in said]
+        for _, pieces in streams(part):
+            rewrite(pieces, self._frame.spans)
+        return [_each(exchange, lambda value: ids.counted(self._frame.kept(value))) for exchange in part]
+
+
+def _size(exchange: Exchange) -> tuple[int, int]:
+    return len(exchange.before), len(exchange.after)
+
+
+def _each(exchange: Exchange, change: Callable[[Any], Any]) -> Exchange:
+    """*exchange* with everything that was said in it changed."""
+
+    def event(old: Event) -> Event:
+        params, result, error = change(old.params), change(old.result), change(old.error)
+        return Event(
+            kind=old.kind, method=old.method, params=params, id=old.id, result=result, error=error,
+            delay=old.delay,
+        )  # fmt: skip
+
+    return Exchange(
+        method=exchange.method,
+        params=change(exchange.params),
+        before=[event(old) for old in exchange.before],
+        after=[event(old) for old in exchange.after],
+        result=change(exchange.result),
+        error=change(exchange.error),
+        answered=exchange.answered,
+        delay=exchange.delay,
+    )
+
+
+class _Ids:
+    """Gives the agent's ids of tool calls, messages and plans numbers, in the order in which they come."""
+
+    def __init__(self) -> None:
+        self._names: dict[str, str] = {}
+        self._counts: dict[str, int] = {}
+
+    def copy(self) -> _Ids:
+        """One that goes on from here by itself."""
+        other = _Ids()
+        other._names, other._counts = dict(self._names), dict(self._counts)
+        return other
+
+    def counted(self, value: Any) -> Any:
+        """*value* (JSON) with its ids counted."""
+        self._learn(value)
+        return self._renamed(value)
+
+    def _learn(self, value: Any) -> None:
+        if isinstance(value, list):
+            for item in value:
+                self._learn(item)
+        elif isinstance(value, dict):
+            for name, item in value.items():
+                if name in _IDS and isinstance(item, str):
+                    self._number(_IDS[name], item)
+                else:
+                    self._learn(item)
+
+    def _number(self, kind: str, name: str) -> None:
+        if name not in self._names:
+            self._counts[kind] = number = self._counts.get(kind, 0) + 1
+            self._names[name] = f"{kind}-{number}"
+
+    def _renamed(self, value: Any, *, is_id: bool = False) -> Any:
+        if isinstance(value, str):
+            return self._names.get(value, value) if is_id or len(value) >= _LONG_ID else value
+        if isinstance(value, list):
+            return [self._renamed(item) for item in value]
+        if isinstance(value, dict):
+            return {name: self._renamed(item, is_id=name in _IDS) for name, item in value.items()}
+        return value
