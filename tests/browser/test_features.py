@@ -155,7 +155,7 @@ def test_waiting_messages_are_changed_moved_removed_and_sent_now(chat: Cell) -> 
     chat.button("Send now: /say four").click()
     expect(queue).to_have_count(0, timeout=PATIENCE_MS)
     answered(chat, "three")
-    asked = chat.output.locator(".user-message").all_inner_texts()
+    asked = chat.output.locator(".user-message .user-text").all_inner_texts()
     assert [text.strip() for text in asked] == ["/hang", "/say four", "/say changed", "/say three"]
 
 
