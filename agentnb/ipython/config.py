@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import logging
 from typing import Any
 
 from traitlets import Enum, Float, List, TraitError, Unicode
 from traitlets.config import Config, Configurable
 
+from agentnb.credentials import logger
 from agentnb.ipython.arguments import PERMISSIONS
 
-log = logging.getLogger("agentnb")
+log = logger("agentnb")
 
 
 class Agentnb(Configurable):
