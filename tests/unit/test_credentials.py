@@ -7,6 +7,7 @@ import json
 import logging
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,19 +24,8 @@ Written = Callable[[str, Path], str]
 
 def audited(words: str, folder: Path) -> str:
     log = AuditLog(folder / "audit.jsonl")
-    record = Record(
-        agent="a",
-        session="s",
-        tab="t",
-        turn="1",
-        time="2026-01-01T00:00:00Z",
-        door="terminal",
-        tool="execute",
-        what=words,
-        outcome="allow",
-        by="user",
-        reason=words,
-    )
+    who: dict[str, Any] = {"agent": "a", "session": "s", "tab": "t", "turn": "1", "time": "2026-01-01T00:00:00Z"}
+    record = Record(**who, door="terminal", tool="execute", what=words, outcome="allow", by="user", reason=words)
     log.add(record, {})
     return log.path.read_text(encoding="utf-8")
 
