@@ -430,7 +430,9 @@ def test_the_sidebar_fits_every_width_and_theme(lab: Lab, side: Side) -> None:
             assert serious(lab.page) == []
             assert side.panel.evaluate("e => e.scrollWidth <= e.clientWidth")
             assert side.chat.evaluate(CUT_OFF) == []
-            ground = side.panel.evaluate("e => getComputedStyle(e).backgroundColor.match(/\\d+/g).slice(0, 3).map(Number)")
+            ground = side.panel.evaluate(
+                "e => getComputedStyle(e).backgroundColor.match(/\\d+/g).slice(0, 3).map(Number)"
+            )
             assert (sum(ground) < 384) == ("Dark" in theme)
     lab.page.emulate_media(forced_colors="active")
     lab.picture("side-forced-colors-300")
