@@ -177,7 +177,7 @@ def test_after_a_reload_the_chat_is_there_while_a_cell_blocks(lab: Lab, side: Si
 
 
 def test_where_no_page_is_heard_the_sidebar_says_so_and_opens_afterwards(lab: Lab, side: Side, deaf: str) -> None:
-    """ipykernel 6, a blocking cell and a reload: nothing reaches the kernel; what to do is said."""
+    """Ipykernel 6, a blocking cell and a reload: nothing reaches the kernel; what to do is said."""
     lab.open("side-deaf.ipynb", notebook(BLOCKS, kernel=deaf))
     with lab.layout_saved("agentnb-sidebar"):
         side.open()
