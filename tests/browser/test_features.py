@@ -6,7 +6,7 @@ import base64
 import re
 
 import pytest
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import FilePayload, Locator, expect
 
 from tests.browser.axe import serious
 from tests.browser.chat import COPIED
@@ -118,7 +118,7 @@ def test_a_draft_survives_reload_and_a_restarted_kernel(chat: Cell, lab: Lab) ->
 
 def test_pictures_chosen_pasted_and_dropped_go_with_the_message(chat: Cell, lab: Lab) -> None:
     """Shown before they are sent, and known to Python afterwards; one is taken away again."""
-    chosen = {"name": "plot.png", "mimeType": "image/png", "buffer": PIXEL}
+    chosen: FilePayload = {"name": "plot.png", "mimeType": "image/png", "buffer": PIXEL}
     chat.output.locator("input[type=file]").set_input_files(chosen)
     expect(chat.output.get_by_role("img", name="plot.png")).to_be_visible()
     for event in ("paste", "drop"):
