@@ -5,7 +5,9 @@ Usage: ``python scripts/pictures.py [FOLDER]``; by default ``docs/pictures``.
 
 from __future__ import annotations
 
+import shutil
 import sys
+import tempfile
 from pathlib import Path
 
 from playwright.sync_api import Locator, expect
@@ -15,6 +17,7 @@ sys.path.insert(0, str(ROOT))
 
 from tests.benchmarks.browser import a_lab  # noqa: E402 - the checkout is not on the path before
 from tests.browser.lab import PATIENCE_MS, Cell, Lab, notebook  # noqa: E402
+from tests.browser.side import Side  # noqa: E402
 
 THEMES = {"light": "JupyterLab Light", "dark": "JupyterLab Dark", "contrast": "JupyterLab Dark High Contrast"}
 CELLS = [
@@ -22,6 +25,16 @@ CELLS = [
     "%agent /ask edit",
     "session = agentnb.start(title='Residuals')\nresiduals = [0.2, -0.1, 0.4]\nagentnb.chat(session)",
 ]
+ANALYSIS = (
+    "xs = [1.0, 2.0, 3.0, 4.0]\nys = [2.1, 3.9, 6.2, 7.8]",
+    "slope = sum(x * y for x, y in zip(xs, ys)) / sum(x * x for x in xs)\nround(slope, 3)",
+)
+ADVICE = """/say The slope is **1.99**. Is a line enough?
+
+```python
+residuals = [y - slope * x for x, y in zip(xs, ys)]
+max(residuals, key=abs)
+```"""
 TALK = (
     "/plan 3",
     "/think The noise grows with x, so the weights matter.",
@@ -34,12 +47,18 @@ TALK = (
 def main(folder: Path) -> None:
     """Take every picture."""
     folder.mkdir(parents=True, exist_ok=True)
-    with a_lab() as lab:
-        lab.page.set_viewport_size({"width": 1280, "height": 860})
-        lab.open("pictures.ipynb", notebook(*CELLS, kernel="python3"))
-        lab.page.keyboard.press("Control+b")  # the file browser goes away
-        _cell(lab, folder)
-        _chat(lab, folder)
+    # The paths that are seen in questions: a plain name, and none of this machine.
+    workspace = Path(tempfile.gettempdir(), "project")
+    try:
+        with a_lab(workspace) as lab:
+            lab.page.set_viewport_size({"width": 1280, "height": 860})
+            lab.open("pictures.ipynb", notebook(*CELLS, kernel="python3"))
+            lab.page.keyboard.press("Control+b")  # the file browser goes away
+            _cell(lab, folder)
+            _chat(lab, folder)
+            _sidebar(lab, folder)
+    finally:
+        shutil.rmtree(workspace, ignore_errors=True)
 
 
 def _cell(lab: Lab, folder: Path) -> None:
@@ -47,7 +66,7 @@ def _cell(lab: Lab, folder: Path) -> None:
     first.run()
     first.expect_done(1)
     cell.run()
-    expect(cell.button("Allow once")).to_be_visible(timeout=PATIENCE_MS)
+    expect(cell.button("Allow once")).to_be_enabled(timeout=PATIENCE_MS)
     lab.page.screenshot(path=folder / "permission-in-a-cell.png")
     cell.button("Allow once").click()
     cell.expect_done(2)
@@ -70,9 +89,26 @@ def _chat(lab: Lab, folder: Path) -> None:
     _box(cell).press("Escape")
     _box(cell).fill("/ask edit")
     _box(cell).press("Enter")
-    expect(cell.button("Allow once")).to_be_visible(timeout=PATIENCE_MS)
+    expect(cell.button("Allow once")).to_be_enabled(timeout=PATIENCE_MS)
     view.evaluate("element => { element.style.width = '300px' }")
     _take(view, folder / "chat-narrow.png")
+
+
+def _sidebar(lab: Lab, folder: Path) -> None:
+    lab.open_too("analysis.ipynb", notebook(*ANALYSIS, kernel="python3"))
+    for index in range(len(ANALYSIS)):
+        lab.cell(index).run()
+        lab.cell(index).expect_done(index + 1)
+    side = Side(lab.page)
+    side.open()
+    side.start()
+    side.resize(480)
+    side.say(ADVICE)
+    expect(side.button("Insert below the active cell").first).to_be_visible(timeout=PATIENCE_MS)
+    expect(side.button("Stop")).to_have_count(0, timeout=PATIENCE_MS)
+    for name in ("light", "dark"):
+        lab.theme(THEMES[name])
+        lab.page.screenshot(path=folder / f"sidebar-{name}.png", animations="disabled")
 
 
 def _box(cell: Cell) -> Locator:

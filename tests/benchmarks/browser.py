@@ -20,14 +20,19 @@ ROOT = Path(__file__).parents[2]
 
 
 @contextmanager
-def a_lab() -> Iterator[Lab]:
-    """One page with a server, folders and a profile of its own."""
+def a_lab(notebooks: Path | None = None) -> Iterator[Lab]:
+    """One page with a server, folders and a profile of its own.
+
+    Args:
+        notebooks: What is served, if it is to have a certain name.
+    """
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         home = Path(folder)
         for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR"):
             os.environ[name] = str(home / name.lower())
-        (home / "notebooks").mkdir()
-        server = jupyter.start(home, home / "notebooks")
+        notebooks = notebooks or home / "notebooks"
+        notebooks.mkdir()
+        server = jupyter.start(home, notebooks)
         browser = playwright.chromium.launch(executable_path=_chromium(), args=FLAGS)
         try:
             yield Lab(browser.new_page(viewport=VIEWPORT), server, ROOT / "test-results")

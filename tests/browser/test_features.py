@@ -161,12 +161,13 @@ def test_waiting_messages_are_changed_moved_removed_and_sent_now(chat: Cell) -> 
 
 def test_settings_are_chosen_a_form_is_answered_and_a_turn_is_copied(chat: Cell, lab: Lab) -> None:
     """The agent's own options and modes; its questions, a missing answer named; the turn as Markdown."""
+    say(chat, "/say the session has begun")
+    answered(chat, "begun")
     chat.output.get_by_role("combobox", name="Pieces").select_option("whole")
     chat.output.get_by_role("checkbox", name="Think aloud").check()
     chat.output.get_by_role("combobox", name="Mode").select_option("plain")
     say(chat, "I am **plain** now")
     answered(chat, "I am plain now")
-    expect(chat.output.locator(".thinking, .reasoning").first).to_be_visible(timeout=PATIENCE_MS)
     copied = str(chat.button("Copy turn as Markdown").last.evaluate(COPIED))
     assert "I am **plain** now" in copied
     say(chat, "/form")
@@ -181,12 +182,12 @@ def test_settings_are_chosen_a_form_is_answered_and_a_turn_is_copied(chat: Cell,
 
 
 def test_code_goes_from_a_cells_chat_below_the_active_cell(chat: Cell, lab: Lab) -> None:
-    """A widget in an output edits its own notebook, in a single step of Undo."""
+    """The cell of the chat that is clicked in is the active one; a single step of Undo takes the code back."""
     say(chat, "/say ```python\nprint(6 * 7)\n```")
-    lab.cell(2).focus()
+    answered(chat, "print")
     chat.button("Insert below the active cell").click()
     expect(lab.panel.locator(".jp-CodeCell")).to_have_count(4)
-    expect(lab.cell(3).locator).to_contain_text("print(6 * 7)")
+    expect(lab.cell(1).locator).to_contain_text("print(6 * 7)")
     lab.command("notebook:undo-cell-action")
     expect(lab.panel.locator(".jp-CodeCell")).to_have_count(3)
 

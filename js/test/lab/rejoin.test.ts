@@ -1,0 +1,44 @@
+import type { Manager } from "@jupyter-widgets/jupyterlab-manager";
+import type { Kernel } from "@jupyterlab/services";
+import { describe, expect, it } from "vitest";
+import { adopt, readRejoin } from "../../src/lab/rejoin";
+import { onSubshell } from "../../src/lab/subshell";
+
+const state = { _model_name: "AnyModel", _model_module: "anywidget", _model_module_version: "~0.11" };
+
+describe("a kernel's chat found again", () => {
+  it("reads the models, and nothing that is none", () => {
+    const models = [{ id: "layout", state: {} }, { id: 7, state: {} }, null];
+    expect(readRejoin({ modelId: "host", models })).toEqual({ modelId: "host", models: [models[0]] });
+    for (const other of [undefined, {}, { modelId: "host" }, { models: [] }]) expect(readRejoin(other)).toBeUndefined();
+  });
+
+  it("makes the models that the page has not got, on the comms that the kernel has", async () => {
+    const made: unknown[] = [];
+    const manager = {
+      has_model: (id: string) => id === "layout",
+      _create_comm: async (target: string, id: string, ...data: unknown[]) => ({ target, id, data }),
+      new_model: async (options: unknown, given: unknown) => made.push([options, given]),
+    } as unknown as Manager;
+    await adopt(manager, [
+      { id: "layout", state: {} },
+      { id: "host", state },
+    ]);
+    const comm = { target: "jupyter.widget", id: "host", data: [] };
+    const named = { model_name: "AnyModel", model_module: "anywidget", model_module_version: "~0.11" };
+    expect(made).toEqual([[{ ...named, model_id: "host", comm }, state]]);
+  });
+
+  it("sends to a subshell only what is sent inside, and where there is none to the main shell", () => {
+    const kernel = { subshellId: null } as unknown as Kernel;
+    expect(onSubshell(kernel, "s1", () => kernel.subshellId)).toBe("s1");
+    expect(kernel.subshellId).toBeNull();
+    expect(onSubshell(kernel, undefined, () => kernel.subshellId)).toBeNull();
+    expect(() =>
+      onSubshell(kernel, "s1", () => {
+        throw new Error("closed");
+      }),
+    ).toThrow("closed");
+    expect(kernel.subshellId).toBeNull();
+  });
+});
