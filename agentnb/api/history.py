@@ -197,7 +197,9 @@ def forget(session: str | SessionRow) -> SessionRow:
     """
     host = current_host()
     recorder = recorder_of(host)
-    record = found(recorder, session if isinstance(session, str) else session.id)
+    wanted = session.id if isinstance(session, SessionRow) else session
+    check_text("A session's id", wanted, example='"1f0c83a2", as in agentnb.sessions()')
+    record = found(recorder, wanted)
     if record.uri in host.conversations:
         raise SessionError(f"The session {record.title!r} is open here.", hint="Close it first.")
     recorder.store.forget(record.uri)
