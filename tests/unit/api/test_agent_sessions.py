@@ -77,10 +77,11 @@ def test_an_agent_that_hangs_at_one_of_these_is_given_up_in_the_time_given(tmp_p
         command = failing("hangs", step)
         session = agentnb.start(command=command, cwd=tmp_path)
         host = session._conversation.host
-        host.loop.submit(session._conversation.ready()).result(PATIENCE)
+        agent = host.loop.submit(session._conversation.ready()).result(PATIENCE)
         with pytest.raises(AgentError, match=r"did not answer within 0\.2 s\. Restart the agent, or give it longer"):
             ask(command, session)
         assert [each for each in host.conversations.values() if each.cwd == tmp_path] == [session._conversation]
+        host.loop.submit(agent.stop(patience=0)).result(PATIENCE)  # it would hang at its end as well
         session.close()
 
 
