@@ -15,8 +15,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from agentnb.api.agent_sessions import agent_sessions as agent_sessions
+    from agentnb.api.agent_sessions import delete_session as delete_session
+    from agentnb.api.agent_sessions import logout as logout
     from agentnb.api.agents import agents as agents
     from agentnb.api.agents import doctor as doctor
+    from agentnb.api.history import forget as forget
     from agentnb.api.history import resume as resume
     from agentnb.api.history import sessions as sessions
     from agentnb.api.session import Session as Session
@@ -33,8 +37,12 @@ _PUBLIC = {
     "AgentnbError": "agentnb.errors",
     "Session": "agentnb.api.session",
     "Turn": "agentnb.api.turn",
+    "agent_sessions": "agentnb.api.agent_sessions",
     "agents": "agentnb.api.agents",
     "chat": "agentnb.api.start",
+    "delete_session": "agentnb.api.agent_sessions",
+    "forget": "agentnb.api.history",
+    "logout": "agentnb.api.agent_sessions",
     "resume": "agentnb.api.history",
     "sessions": "agentnb.api.history",
     "doctor": "agentnb.api.agents",
@@ -48,9 +56,13 @@ __all__ = [
     "Session",
     "Turn",
     "__version__",
+    "agent_sessions",
     "agents",
     "chat",
+    "delete_session",
     "doctor",
+    "forget",
+    "logout",
     "resume",
     "sessions",
     "sidebar",

@@ -9,6 +9,7 @@
     │   ├── AgentStartFailed       it died, or never answered, while starting
     │   ├── AgentDied              it went away while in use
     │   ├── AuthenticationRequired it wants a login first
+    │   ├── NotOffered             it does not offer what was asked for
     │   └── AgentRefused           it answered a request with an error
     ├── SessionError
     │   ├── SessionClosed          the session was closed before
@@ -82,6 +83,10 @@ class AgentDied(AgentError):
 
 class AuthenticationRequired(AgentError):
     """The agent wants a login first (ACP error -32000)."""
+
+
+class NotOffered(AgentError):
+    """The agent does not offer what was asked for: it said so when it started."""
 
 
 class AgentRefused(AgentError):

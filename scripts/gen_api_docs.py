@@ -40,6 +40,12 @@ VARIABLES = """\
 | `AGENTNB_SHARED` | tests | where the reference data is; else `../shared` |
 """
 
+FUNCTIONS = (
+    *("start", "warm", "chat", "sidebar", "agents", "doctor", "logout"),
+    *("sessions", "resume", "forget", "agent_sessions", "delete_session"),
+)
+"""The public functions, in the order of the page."""
+
 
 def magics() -> str:
     """The page of the magics: their manual pages, as ``%agent?`` shows them."""
@@ -58,11 +64,11 @@ def python() -> str:
     from agentnb.api.tool_call import ToolCall
 
     lines = ["# Python\n", NOTE, "", "`import agentnb` starts nothing; a name is loaded at its first use.\n"]
-    for name in ("start", "chat", "sidebar", "agents"):
+    for name in FUNCTIONS:
         lines += [_entry(f"agentnb.{name}{_signature(getattr(agentnb, name))}", getattr(agentnb, name), "##")]
     for kind in (agentnb.Session, agentnb.Turn):
         lines += [_entry(kind.__name__, kind, "##")]
-        for member in (name for name in vars(kind) if not name.startswith("_")):
+        for member in _members(kind):
             value = getattr(kind, member)
             lines += [_entry(f"{kind.__name__}.{member}{_signature(value)}", value, "###")]
     lines += [_entry("ToolCall", ToolCall, "##"), _tree()]
@@ -87,6 +93,12 @@ def settings() -> str:
 
 def _entry(title: str, value: Any, mark: str) -> str:
     return f"{mark} `{title}`\n\n```text\n{inspect.getdoc(value)}\n```\n"
+
+
+def _members(kind: type) -> list[str]:
+    """The public members, a class's own before those that it inherits."""
+    names = [name for base in kind.__mro__ if base is not object for name in vars(base)]
+    return [name for name in dict.fromkeys(names) if not name.startswith("_")]
 
 
 def _signature(value: Any) -> str:

@@ -71,14 +71,18 @@ def _sessions() -> str:
 ## Sessions
 
 It offers `session/new`, `session/load` (replays the conversation), `session/resume` (does not), `session/fork`,
-`session/list` and `session/close`. Sessions are called `sess-1`, `sess-2` …, tool calls `t1-1` (turn 1, first call).
+`session/list`, `session/close` and `session/delete`. Sessions are called `sess-1`, `sess-2` …, tool calls `t1-1`
+(turn 1, first call).
 
 Two environment variables change that:
 
 - `{STORE_VARIABLE}` names a folder in which sessions outlive the process, one JSON file each. Several processes can
   share it: a session id is given only once. Without it sessions live as long as the process.
 - `{LOGIN_VARIABLE}=1` refuses new sessions with error -32000 until the client has called `authenticate` with the method
-  `couch`.
+  `couch`; then `logout` is offered, too.
+
+MCP servers on stdio that come with a session are started by `/mcp`. The extension method `_eliza/echo` gives back its
+parameters; `/extend` calls one of the client's.
 """
 
 

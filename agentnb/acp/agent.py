@@ -6,6 +6,7 @@ what it wants of us is answered by the services (:mod:`agentnb.acp.services`).
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 from agentnb.acp.fields import mapping, objects, text
@@ -13,7 +14,7 @@ from agentnb.acp.peer import Peer
 from agentnb.acp.services import client_capabilities, own_info, serve
 from agentnb.acp.session_calls import SessionCalls
 from agentnb.acp.sessions import NewSession
-from agentnb.errors import AgentnbError, AgentStartFailed, UsageError
+from agentnb.errors import AgentDied, AgentnbError, AgentStartFailed, NotOffered, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,6 +37,7 @@ class Agent(SessionCalls):
         info: The agent's ``agentInfo``: name, title, version; empty when it says nothing.
         capabilities: Its ``agentCapabilities``, as sent.
         stopped: Whether we ended it, or are about to.
+        since: When it came up, on its loop's clock, in seconds.
 
     Example:
         >>> agent = await Agent.launch(find("eliza"), cwd=Path.cwd())  # doctest: +SKIP
@@ -48,6 +50,7 @@ class Agent(SessionCalls):
         self.spec = spec
         self.info: dict[str, Any] = {}
         self.stopped = False
+        self.since = 0.0
         self._peer = Peer(
             spec, on_notifications=self._sessions.deliver, on_request=self._serve, on_lost=self._lost, tap=tap
         )
@@ -79,8 +82,8 @@ class Agent(SessionCalls):
             AuthenticationRequired: If it wants a login even for that.
         """
         agent = cls(spec, tap)
-        await agent._peer.spawn(cwd, env)
         try:
+            await agent._peer.spawn(cwd, env)
             await agent._initialize(dict(client_info or own_info()), initialize_timeout)
         except BaseException:
             await agent.stop(patience=0)
@@ -152,7 +155,16 @@ class Agent(SessionCalls):
         await self._peer.request("authenticate", {"methodId": method_id}, timeout)
 
     async def logout(self) -> None:
-        """Make the agent forget its login (ACP ``logout``)."""
+        """Make the agent forget its login (ACP ``logout``).
+
+        Raises:
+            NotOffered: If it cannot.
+            AgentError: If it refuses, does not answer, or is gone.
+        """
+        if not self.offers("logout") and self.spec.logout:
+            message = f"{self.spec.title} does not offer to log out."
+            raise NotOffered(message, hint=f"Type `{self.spec.logout}` in a terminal.")
+        self.demand("logout")
         await self._peer.request("logout", {})
 
     async def extend(self, method: str, params: dict[str, Any], timeout: float | None = None) -> Any:
@@ -162,9 +174,18 @@ class Agent(SessionCalls):
             UsageError: If *method* does not begin with an underscore.
             AgentError: If the agent refuses, does not answer, or is gone.
         """
-        if not method.startswith("_"):
-            raise UsageError(f"{method!r} is no extension method.", hint="Their names begin with an underscore.")
-        return await self._peer.request(method, params, timeout)
+        return await self._peer.request(extension(method), params, timeout)
+
+    def tell(self, method: str, params: dict[str, Any]) -> None:
+        """As :meth:`extend`, for a notification: nobody answers.
+
+        Raises:
+            UsageError: If *method* does not begin with an underscore.
+            AgentDied: If the agent is gone.
+        """
+        if self._peer.closed:
+            raise AgentDied(f"{self.spec.title} is gone.", hint="The next prompt starts it again.")
+        self._peer.notify(extension(method), params)
 
     async def stop(self, patience: float = 2.5) -> None:
         """End the agent and everything it started; listeners of open sessions are told.
@@ -192,9 +213,21 @@ class Agent(SessionCalls):
         self.capabilities = mapping(answer.get("agentCapabilities"))
         self._peer.auth_methods = tuple(objects(answer.get("authMethods")))
         self._peer.started = True
+        self.since = asyncio.get_running_loop().time()
 
     async def _serve(self, method: str, params: dict[str, Any]) -> Any:
         return await serve(method, params, self._sessions, self.spec.capabilities)
 
     async def _lost(self, reason: AgentnbError) -> None:
         await self._sessions.lose(reason)
+
+
+def extension(method: str) -> str:
+    """*method*, if it is the name of an extension.
+
+    Raises:
+        UsageError: If it does not begin with an underscore: all other names are the protocol's.
+    """
+    if not method.startswith("_"):
+        raise UsageError(f"{method!r} is no extension method.", hint="Their names begin with an underscore.")
+    return method

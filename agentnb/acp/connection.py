@@ -143,9 +143,18 @@ class Connection:
         except _Late as error:
             raise TimeoutError(f"no answer to {method} in {timeout:g} s") from error
         finally:
-            self._waiting.pop(request, None)
+            self.take_back(request)
             if late is not None:
                 late.cancel()
+
+    def take_back(self, request: int) -> None:
+        """Want no answer to *request* any more; the other end is told where it owes one (ACP ``$/cancel_request``).
+
+        Args:
+            request: What :meth:`call` returned; its ``done`` is not called any more.
+        """
+        if self._waiting.pop(request, None) is not None:
+            self.notify("$/cancel_request", {"requestId": request})
 
     def _take(self, block: bytes) -> None:
         messages, stray = wire.decode(block)

@@ -15,6 +15,8 @@ import msgspec
 from agentnb.acp.agent import Agent
 from agentnb.acp.login import ways_of
 from agentnb.agent.catalog import installed
+from agentnb.agent.child import Child, inherited
+from agentnb.agent.process import find_program
 from agentnb.errors import AgentError, AgentnbError, AgentNotFound, AuthenticationRequired, PermissionDenied
 
 if TYPE_CHECKING:
@@ -25,6 +27,11 @@ if TYPE_CHECKING:
 
 AT_ONCE = 2
 """How many agents are started at a time."""
+
+VERSION_SECONDS = 20.0
+"""How long ``--version`` may take; it is asked only of an agent that does not start."""
+
+VERSION_BYTES = 10_000
 
 
 class Checkup(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,7 +74,7 @@ async def examine(spec: AgentSpec, env: Mapping[str, str] | None = None) -> Chec
         except AgentNotFound as error:
             return _found(spec, None, "missing", error.message, spec.install)
         except AgentError as error:
-            return _found(spec, None, "broken", str(error), None)
+            return await _too_old_to_start(spec, env) or _found(spec, None, "broken", str(error), None)
         try:
             return await _talk_to(agent, folder)
         finally:
@@ -87,9 +94,8 @@ async def examine_all(specs: Iterable[AgentSpec]) -> list[Checkup]:
 
 async def _talk_to(agent: Agent, folder: str) -> Checkup:
     spec = agent.spec
-    if spec.min_version is not None and older(agent.version, spec.min_version):
-        message = f"Version {agent.version} is older than {spec.min_version}."
-        return _found(spec, agent.version, "old", message, spec.install)
+    if (old := _too_old(spec, agent.version)) is not None:
+        return old
     try:
         new = await agent.new_session(folder, (), _Nobody())
     except AuthenticationRequired as error:
@@ -101,6 +107,50 @@ async def _talk_to(agent: Agent, folder: str) -> Checkup:
         with contextlib.suppress(AgentError):
             await agent.delete_session(new.session_id)
     return _found(spec, agent.version, "ready", "It answers.", None)
+
+
+def _too_old(spec: AgentSpec, version: str | None) -> Checkup | None:
+    """What is said of *version* where it is older than the catalogue wants."""
+    if spec.min_version is None or not older(version, spec.min_version):
+        return None
+    message = f"Version {version} is older than {spec.min_version}, the first that works here."
+    return _found(spec, version, "old", message, spec.upgrade or spec.install)
+
+
+async def _too_old_to_start(spec: AgentSpec, env: Mapping[str, str] | None) -> Checkup | None:
+    """One that is older than its own way to speak ACP does not start: its ``--version`` tells."""
+    if spec.min_version is None:
+        return None
+    with tempfile.TemporaryDirectory(prefix="agentnb-doctor-") as folder:
+        return _too_old(spec, await said_version(spec, Path(folder), env))
+
+
+async def said_version(spec: AgentSpec, folder: Path, env: Mapping[str, str] | None = None) -> str | None:
+    """The version that ``PROGRAM --version`` says; None where it says none within :data:`VERSION_SECONDS`.
+
+    Args:
+        spec: The agent.
+        folder: Where to run it.
+        env: Variables on top of the user's environment.
+    """
+    output, ended = bytearray(), asyncio.Event()
+
+    def received(descriptor: int, data: bytes) -> None:
+        if descriptor == 1 and len(output) < VERSION_BYTES:
+            output.extend(data)
+
+    whole = inherited({**spec.env, **(env or {})})
+    try:
+        command = [find_program(spec, folder, whole.get("PATH")), "--version"]
+        child = await Child.spawn(command, cwd=folder, env=whole, on_output=received, on_end=ended.set)
+    except (AgentError, OSError):
+        return None
+    child.close_stdin()
+    with contextlib.suppress(asyncio.TimeoutError):
+        await asyncio.wait_for(ended.wait(), VERSION_SECONDS)
+    await child.stop(patience=0)
+    found = re.search(r"\d+(?:\.\d+)+", output.decode("utf-8", "replace"))
+    return found[0] if found else None
 
 
 def older(version: str | None, least: str) -> bool:
@@ -158,6 +208,14 @@ class _Nobody:
 
     def extension(self, method: str, params: Any) -> None:
         """Pass over it."""
+
+    def answers(self, method: str) -> bool:  # noqa: ARG002 - nothing is known
+        return False
+
+    async def extended(self, method: str, params: dict[str, Any]) -> Any:
+        """Nobody is there."""
+        del params
+        raise PermissionDenied(f"{method}: not in a check-up.")
 
     async def authorize(self, door: Door) -> Door:
         """Nothing passes."""

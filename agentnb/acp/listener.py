@@ -28,6 +28,12 @@ class Listener(Protocol):
     def extension(self, method: str, params: Any) -> None:
         """A notification of no session and of a method that we do not know, kept as it came."""
 
+    def answers(self, method: str) -> bool:
+        """Whether :meth:`extended` knows *method*."""
+
+    async def extended(self, method: str, params: dict[str, Any]) -> Any:
+        """Answer a request that the protocol leaves to the two sides (ACP extension methods, ``_name/method``)."""
+
     async def authorize(self, door: Door) -> Door:
         """Let the agent through *door*, or raise :class:`agentnb.errors.PermissionDenied`.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from agentnb.acp.fields import mapping
@@ -10,13 +11,11 @@ from agentnb.acp.sessions import NewSession
 from agentnb.errors import AgentnbError, AgentRefused, ProtocolError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from agentnb.acp.listener import Listener
     from agentnb.acp.peer import Peer
-    from agentnb.acp.sessions import Route, Sessions
-
-
-def _release(route: Route) -> None:
-    route.release()
+    from agentnb.acp.sessions import Sessions
 
 
 class Opening:
@@ -29,6 +28,7 @@ class Opening:
         params: Its parameters.
         listener: Who hears what is said in the session.
         history: Whether what an old session replays is handed over; False for a host that has the transcript.
+        on_unwanted: Called with the id of a session that the agent opened too late.
     """
 
     def __init__(
@@ -40,8 +40,10 @@ class Opening:
         listener: Listener,
         *,
         history: bool = True,
+        on_unwanted: Callable[[str], None] | None = None,
     ) -> None:
         self._peer = peer
+        self._on_unwanted = on_unwanted
         self._sessions = sessions
         self._method = method
         self._params = params
@@ -50,6 +52,7 @@ class Opening:
         self._known = str(params["sessionId"]) if method in {"session/load", "session/resume"} else ""
         self._opened: asyncio.Future[NewSession] = asyncio.get_running_loop().create_future()
         self._request = 0
+        self._given_up = self._answered = False
 
     async def run(self, timeout: float | None) -> NewSession:
         """Ask, and wait for the answer.
@@ -76,14 +79,18 @@ class Opening:
             return await self._opened
         except BaseException:
             self._sessions.forget(self._known, self._listener)
+            if not self._answered:
+                self._give_up()
             raise
         finally:
             late.cancel()
             self._sessions.asking.pop(self._request, None)
 
     def _done(self, result: Any, error: AgentnbError | None) -> None:
+        self._answered = True
         self._sessions.expected()
-        if self._opened.done():
+        if self._given_up or self._opened.done():
+            self._unwanted(mapping(result).get("sessionId"))
             return
         try:
             new = self._read(result, error)
@@ -93,13 +100,19 @@ class Opening:
         loop = asyncio.get_running_loop()
         if not self._known:
             route = self._sessions.open(new.session_id, self._listener, self._params["cwd"])
-            loop.call_soon(loop.call_soon, _release, route)  # behind the step in which the caller takes its answer
+            # behind the step in which the caller takes its answer
+            loop.call_soon(loop.call_soon, partial(route.release, history=self._history))
         elif not self._sessions.holds(self._known, self._listener):
             self._opened.set_exception(self._taken())
             return
         elif not self._history:
             self._sessions.release(self._known, history=False)
         self._opened.set_result(new)
+
+    def _unwanted(self, session_id: Any) -> None:
+        """The agent opened a session that nobody waits for any more: it need not keep it."""
+        if isinstance(session_id, str) and self._on_unwanted is not None:
+            self._on_unwanted(session_id)
 
     def _taken(self) -> AgentRefused:
         """The agent was started anew and counts from the beginning: the id is another session's now."""
@@ -108,6 +121,11 @@ class Opening:
     def _too_late(self, limit: float) -> None:
         if not self._opened.done():
             self._opened.set_exception(self._peer.no_answer(self._method, limit))
+
+    def _give_up(self) -> None:
+        """Nobody wants the session any more; an answer that comes all the same is seen to by :meth:`_done`."""
+        self._given_up = True
+        self._peer.notify("$/cancel_request", {"requestId": self._request})
 
     def _read(self, result: Any, error: AgentnbError | None) -> NewSession:
         if error is not None:

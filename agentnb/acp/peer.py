@@ -73,8 +73,10 @@ class Peer:
             AgentStartFailed: If the system cannot start it.
         """
         feed = self._connection.feed if self._tap is None else self._feed
-        self._process = await AgentProcess.spawn(self.spec, cwd, env, on_output=feed, on_end=self._ended)
-        self._spawned.set()
+        try:
+            self._process = await AgentProcess.spawn(self.spec, cwd, env, on_output=feed, on_end=self._ended)
+        finally:
+            self._spawned.set()  # who buries one that never came up must not wait for ever
 
     @property
     def closed(self) -> bool:

@@ -44,6 +44,8 @@ async def serve(method: str, params: dict[str, Any], sessions: Sessions, offered
         RpcError: If we do not know the method, or did not offer it.
         AgentnbError: If it fails or is not allowed.
     """
+    if method.startswith("_"):
+        return await (await sessions.extender(method, params)).extended(method, params)
     if not _offers(method, offered):
         raise RpcError(METHOD_NOT_FOUND, f"Method not found: {method}", {"method": method})
     if method == "elicitation/create":

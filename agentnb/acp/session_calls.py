@@ -6,9 +6,10 @@ import contextlib
 from typing import TYPE_CHECKING, Any
 
 from agentnb.acp.fields import mapping
+from agentnb.acp.listing import Page, read_page
 from agentnb.acp.opening import Opening
 from agentnb.acp.sessions import NewSession, Sessions
-from agentnb.errors import AgentnbError
+from agentnb.errors import AgentnbError, NotOffered
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,6 +18,14 @@ if TYPE_CHECKING:
     from agentnb.acp.peer import Done, Peer
 
 _CLOSE_TIMEOUT = 5.0
+_ABILITIES = {
+    "load": ("open an old session", "Start a new one."),
+    "fork": ("copy a session", "Start a new one, and tell it what it needs to know."),
+    "list": ("list its sessions", "`agentnb.sessions()` lists those that were had here."),
+    "delete": ("delete a session", "Delete it with the agent's own program."),
+    "logout": ("log out", "Log out with the agent's own program."),
+}
+"""What is not offered, in words, and what to do instead."""
 
 
 class SessionCalls:
@@ -38,11 +47,31 @@ class SessionCalls:
 
         Args:
             ability: ``"load"``, or a name in ACP's ``sessionCapabilities``: ``"resume"``, ``"fork"``, ``"list"``,
-                ``"close"``, ``"delete"``, ``"additionalDirectories"``.
+                ``"close"``, ``"delete"``, ``"additionalDirectories"``; or ``"logout"``.
         """
         if ability == "load":
             return self.capabilities.get("loadSession") is True
+        if ability == "logout":
+            return mapping(self.capabilities.get("auth")).get("logout") is not None
         return mapping(self.capabilities.get("sessionCapabilities")).get(ability) is not None
+
+    def demand(self, ability: str) -> None:
+        """Insist on what :meth:`offers` tells of.
+
+        Raises:
+            NotOffered: If the agent does not offer it; the message says what to do instead.
+        """
+        self.demand_any(ability)
+
+    def demand_any(self, *abilities: str) -> None:
+        """As :meth:`demand`, where one of several will do.
+
+        Raises:
+            NotOffered: If the agent offers none of them.
+        """
+        if not any(map(self.offers, abilities)):
+            what, instead = _ABILITIES[abilities[-1]]
+            raise NotOffered(f"{self._peer.spec.title} does not offer to {what}.", hint=instead)
 
     async def new_session(
         self,
@@ -122,22 +151,49 @@ class SessionCalls:
         listener: Listener,
         *,
         directories: Sequence[str] = (),
+        history: bool = True,
     ) -> NewSession:
         """Open a copy of a session that goes its own way (ACP ``session/fork``).
 
+        Args:
+            session_id: The agent's id of the session that is copied.
+            cwd: As for :meth:`new_session`.
+            mcp_servers: As for :meth:`new_session`.
+            listener: Who hears what is said.
+            directories: As for :meth:`new_session`.
+            history: As for :meth:`load_session`: some agents say the whole conversation again.
+
         Raises:
+            NotOffered: If the agent cannot.
             AgentError: If it refuses, does not answer, or is gone.
         """
+        self.demand("fork")
         params = {"sessionId": session_id, **self._setup(cwd, mcp_servers, directories)}
-        return await self._open("session/fork", params, listener)
+        return await self._open("session/fork", params, listener, history=history)
 
-    async def list_sessions(self, cwd: str | None = None, cursor: str | None = None) -> dict[str, Any]:
-        """The sessions that the agent keeps, one page of them as sent (ACP ``session/list``)."""
+    async def list_sessions(self, cwd: str | None = None, cursor: str | None = None) -> Page:
+        """The sessions that the agent keeps, one page of them (ACP ``session/list``).
+
+        Args:
+            cwd: Only those of this folder.
+            cursor: Where the page begins: the ``next_cursor`` of the one before; None for the first.
+
+        Raises:
+            NotOffered: If the agent cannot.
+            AgentError: If it refuses, does not answer, or is gone.
+        """
+        self.demand("list")
         params = {name: value for name, value in (("cwd", cwd), ("cursor", cursor)) if value is not None}
-        return mapping(await self._peer.request("session/list", params))
+        return read_page(mapping(await self._peer.request("session/list", params)))
 
     async def delete_session(self, session_id: str) -> None:
-        """Make the agent forget an old session for good (ACP ``session/delete``)."""
+        """Make the agent forget an old session for good (ACP ``session/delete``).
+
+        Raises:
+            NotOffered: If the agent cannot.
+            AgentError: If it refuses, does not answer, or is gone.
+        """
+        self.demand("delete")
         await self._peer.request("session/delete", {"sessionId": session_id})
 
     def prompt(self, session_id: str, blocks: Sequence[dict[str, Any]], done: Done) -> None:
@@ -203,8 +259,15 @@ class SessionCalls:
         *,
         history: bool = True,
     ) -> NewSession:
-        opening = Opening(self._peer, self._sessions, method, params, listener, history=history)
+        opening = Opening(
+            self._peer, self._sessions, method, params, listener, history=history, on_unwanted=self._dismiss
+        )
         new = await opening.run(timeout)
         if isinstance(new.raw.get("models"), dict):
             self._models.add(new.session_id)
         return new
+
+    def _dismiss(self, session_id: str) -> None:
+        """Close a session that came too late; whether that works is nobody's concern."""
+        if self.offers("close"):
+            self._peer.call("session/close", {"sessionId": session_id}, lambda *_: None)

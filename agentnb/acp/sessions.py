@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from agentnb.acp.failure import INVALID_PARAMS, RpcError
+from agentnb.acp.failure import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 from agentnb.acp.files import Files
 from agentnb.acp.merge import merge
 from agentnb.acp.terminals import Terminals
@@ -204,6 +204,18 @@ class Sessions:
         found = found or next(iter(self.listeners()), None)
         if found is None:
             raise RpcError(INVALID_PARAMS, f"There is no request {request!r}.")
+        return found
+
+    async def extender(self, method: str, params: dict[str, Any]) -> Listener:
+        """Who answers the extension *method*: its session's listener, or the first that knows it.
+
+        Raises:
+            RpcError: If there is nobody.
+        """
+        there = [(await self.route(params)).listener] if "sessionId" in params else self.listeners()
+        found = next((listener for listener in there if listener.answers(method)), None)
+        if found is None:
+            raise RpcError(METHOD_NOT_FOUND, f"Method not found: {method}", {"method": method})
         return found
 
     async def route(self, params: dict[str, Any]) -> Route:

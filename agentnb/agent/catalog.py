@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from agentnb.agent.mcp import mcp_servers
 from agentnb.errors import AgentnbError, UnknownAgent, UsageError
 from agentnb.folders import config_folder
 
@@ -63,7 +64,9 @@ class AgentSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         command: Program and arguments that speak ACP on stdio.
         env: Environment variables added to the user's own.
         install: The line to type to install it, if there is one.
+        upgrade: The line to type to get a newer version; by default that to install it.
         login: The line to type to log in, if there is one.
+        logout: The line to type to log out, if there is one.
         icon: An SVG document or a ``data:`` URI, if there is one.
         homepage: Where to read about it.
         capabilities: What it is offered.
@@ -71,6 +74,7 @@ class AgentSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         initialize_timeout: How long its start may take, in seconds; Python agents have been seen to need 37.
         min_version: The oldest version that works with us, where one is known.
         seen: A version that was seen to work.
+        mcp_servers: MCP servers that every session with it is lent, by name; see :func:`agentnb.agent.mcp.mcp_servers`.
         reads: Environment variables that it reads, such as keys. It gets the user's whole environment; these are named
             where something is missing, their values never.
         origin: Where the description comes from: ``"built in"``, ``"package"``, ``"user"``, ``"project"`` or
@@ -87,7 +91,9 @@ class AgentSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     command: tuple[str, ...]
     env: dict[str, str] = msgspec.field(default_factory=dict)
     install: str | None = None
+    upgrade: str | None = None
     login: str | None = None
+    logout: str | None = None
     icon: str | None = None
     homepage: str | None = None
     capabilities: Capabilities = Capabilities()
@@ -95,6 +101,7 @@ class AgentSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     initialize_timeout: float = 60.0
     min_version: str | None = None
     seen: str | None = None
+    mcp_servers: dict[str, dict[str, Any]] = msgspec.field(default_factory=dict)
     reads: tuple[str, ...] = ()
     origin: str = "command"
 
@@ -233,6 +240,7 @@ def read(text: str) -> AgentSpec:
         raise UsageError(f"This is not an agent's description: {error}.") from error
     if not spec.name or not spec.command or not all(spec.command):
         raise UsageError("This is not an agent's description: it wants a name and a command.")
+    mcp_servers(spec.mcp_servers)  # a slip is told now, not when a session is opened
     command = tuple(sys.executable if word == "{python}" else word for word in spec.command)
     return msgspec.structs.replace(spec, command=command)
 

@@ -60,16 +60,21 @@ class Child(asyncio.SubprocessProtocol):
             OSError: If the system cannot start it.
         """
         child = cls(on_output, on_end)
-        await asyncio.get_running_loop().subprocess_exec(
-            lambda: child,
-            *command,
-            stdin=stdin,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=stderr,
-            cwd=str(cwd),
-            env={**env, MARK: child._mark},
-            start_new_session=sys.platform != "win32",
-        )
+        try:
+            await asyncio.get_running_loop().subprocess_exec(
+                lambda: child,
+                *command,
+                stdin=stdin,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=stderr,
+                cwd=str(cwd),
+                env={**env, MARK: child._mark},
+                start_new_session=sys.platform != "win32",
+            )
+        except BaseException:
+            if child.pid:  # given up while it came up
+                await child.kill()
+            raise
         return child
 
     @property

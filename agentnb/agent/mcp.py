@@ -5,14 +5,21 @@ Their environment and headers hold keys: only names and addresses are ever shown
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, Union
 
 import msgspec
 
 from agentnb.errors import UsageError
 
 _HINT = 'For example: {"name": "files", "command": "mcp-files", "args": ["."]} or {"name": "docs", "url": "https://…"}.'
+
+
+Given = Union[Iterable[Any], Mapping[str, Any], str, "os.PathLike[str]", None]
+"""What a user may give."""
 
 
 class McpServer(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,21 +43,32 @@ class McpServer(msgspec.Struct, frozen=True, kw_only=True):
     url: str = ""
     headers: dict[str, str] = msgspec.field(default_factory=dict)
 
-    def to_acp(self) -> dict[str, Any]:
-        """As ACP wants it in ``session/new``."""
+    def program(self, cwd: Path, path: str | None = None) -> str | None:
+        """Where the program is, absolute, as ACP wants it; None where there is none.
+
+        Args:
+            cwd: Where a relative path begins.
+            path: The search path, where :attr:`env` has none; by default the ``PATH`` of this process.
+        """
+        where = str(cwd / Path(self.command).expanduser()) if "/" in self.command else self.command
+        return shutil.which(where, path=self.env.get("PATH", path))
+
+    def to_acp(self, cwd: Path | None = None, path: str | None = None) -> dict[str, Any]:
+        """As ACP wants it in ``session/new``; with *cwd* the program's path is absolute where it is found."""
         if self.transport == "stdio":
-            return {"name": self.name, "command": self.command, "args": list(self.args), "env": _pairs(self.env)}
+            command = (None if cwd is None else self.program(cwd, path)) or self.command
+            return {"name": self.name, "command": command, "args": list(self.args), "env": _pairs(self.env)}
         return {"type": self.transport, "name": self.name, "url": self.url, "headers": _pairs(self.headers)}
 
 
-def mcp_servers(given: Iterable[Any] | Mapping[str, Any] | None) -> tuple[McpServer, ...]:
+def mcp_servers(given: Given) -> tuple[McpServer, ...]:
     """Read MCP servers from what a user gives.
 
     Args:
-        given: A list of servers, or a mapping of names to servers as in other tools' ``mcp.json``. A server is a
-            mapping with ``command`` (and ``args``, ``env``) or with ``url`` (and ``headers``; ``type`` is ``"http"``
-            unless it says ``"sse"``), or an :class:`McpServer`. ``env`` and ``headers`` are mappings, or lists of
-            ``name`` and ``value`` as in ACP.
+        given: A list of servers, a mapping of names to servers as in other tools' ``mcp.json``, or the path of such a
+            file. A server is a mapping with ``command`` (and ``args``, ``env``) or with ``url`` (and ``headers``;
+            ``type`` is ``"http"`` unless it says ``"sse"``), or an :class:`McpServer`. ``env`` and ``headers`` are
+            mappings, or lists of ``name`` and ``value`` as in ACP.
 
     Raises:
         UsageError: If one makes no sense, or two have the same name.
@@ -60,6 +78,8 @@ def mcp_servers(given: Iterable[Any] | Mapping[str, Any] | None) -> tuple[McpSer
         ['http']
     """
     listed: list[Any]
+    if isinstance(given, (str, os.PathLike)):
+        return mcp_servers(_from_file(Path(given).expanduser()))
     if isinstance(given, Mapping):
         inner = given.get("mcpServers", given)
         if not isinstance(inner, Mapping):
@@ -76,18 +96,60 @@ def mcp_servers(given: Iterable[Any] | Mapping[str, Any] | None) -> tuple[McpSer
     return servers
 
 
-def offered(servers: Iterable[McpServer], capabilities: Mapping[str, Any]) -> tuple[list[dict[str, Any]], list[str]]:
+def together(own: Iterable[McpServer], given: Iterable[McpServer]) -> tuple[McpServer, ...]:
+    """*own* and *given*; of two with one name that in *given* counts.
+
+    Example:
+        >>> together(mcp_servers({"docs": {"command": "a"}}), mcp_servers({"docs": {"command": "b"}}))[0].command
+        'b'
+    """
+    return tuple({server.name: server for server in (*own, *given)}.values())
+
+
+class Lent(NamedTuple):
+    """What an agent is given of the servers meant for it.
+
+    Attributes:
+        servers: Those that it can reach, in ACP's words.
+        unreachable: The names of those that it cannot reach: it does not do http, or sse.
+        missing: The names and commands of those on stdio whose program is not there; they are given all the same, the
+            agent may know better.
+    """
+
+    servers: list[dict[str, Any]]
+    unreachable: list[str]
+    missing: list[tuple[str, str]]
+
+
+def lend(servers: Iterable[McpServer], capabilities: Mapping[str, Any], cwd: Path, path: str | None = None) -> Lent:
     """What an agent can be given of *servers*.
 
     Args:
         servers: The servers.
         capabilities: The agent's ``mcpCapabilities``; every agent can do ``stdio``.
-
-    Returns:
-        The servers in ACP's words, and the names of those that the agent cannot reach.
+        cwd: The session's folder.
+        path: The agent's search path; by default the ``PATH`` of this process.
     """
-    able = [server for server in servers if server.transport == "stdio" or capabilities.get(server.transport) is True]
-    return [server.to_acp() for server in able], [server.name for server in servers if server not in able]
+    wanted = list(servers)
+    able = [server for server in wanted if server.transport == "stdio" or capabilities.get(server.transport) is True]
+    lost = [each for each in able if each.transport == "stdio" and each.program(cwd, path) is None]
+    return Lent(
+        servers=[server.to_acp(cwd, path) for server in able],
+        unreachable=[server.name for server in wanted if server not in able],
+        missing=[(server.name, server.command) for server in lost],
+    )
+
+
+def _from_file(path: Path) -> Any:
+    try:
+        found = msgspec.json.decode(path.read_bytes())
+    except OSError as error:
+        raise UsageError(f"The MCP servers in {str(path)!r} cannot be read: {error.strerror}.", hint=_HINT) from error
+    except msgspec.DecodeError as error:
+        raise UsageError(f"{str(path)!r} is no JSON: {error}.", hint=_HINT) from error
+    if not isinstance(found, (dict, list)):
+        raise UsageError(f"{str(path)!r} holds no MCP servers.", hint=_HINT)
+    return found
 
 
 def _server(given: Any) -> McpServer:

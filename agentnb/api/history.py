@@ -5,18 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timezone
 from html import escape
-from typing import TYPE_CHECKING, Literal, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
 from agentnb.agent.catalog import custom
+from agentnb.agent.mcp import mcp_servers as servers_of
 from agentnb.api.arguments import check_count, check_permissions, check_text
 from agentnb.api.columns import lines
+from agentnb.api.configured import folders_of
 from agentnb.api.session import Session
+from agentnb.errors import SessionError
 from agentnb.host import current_host
-from agentnb.host.restore import LOG_OFF, read_back, recorder_of, restore, spec_of
+from agentnb.host.restore import LOG_OFF, found, read_back, recorder_of, restore, spec_of
 from agentnb.log.store import LISTED
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable
+    import os
+    from collections.abc import Container, Iterable, Mapping
 
     from agentnb.log.record import SessionRecord
 
@@ -131,6 +135,9 @@ def resume(
     *,
     command: Sequence[str] | None = None,
     permissions: Literal["ask", "allow", "deny"] = "ask",
+    env: Mapping[str, str] | None = None,
+    mcp_servers: Sequence[Any] | Mapping[str, Any] | str | os.PathLike[str] = (),
+    directories: Sequence[str | os.PathLike[str]] = (),
 ) -> Session:
     """Open a session of the log again: its transcript, its queue, its workspace.
 
@@ -141,6 +148,9 @@ def resume(
         session: A row of :func:`sessions`, its id, or the beginning of the id.
         command: The agent's command, where the catalogue does not know the agent.
         permissions: As for :func:`agentnb.start`.
+        env: As for :func:`agentnb.start`; the log keeps none of these three, they hold secrets.
+        mcp_servers: As for :func:`agentnb.start`.
+        directories: As for :func:`agentnb.start`.
 
     Returns:
         The session; the one that is open already, where it is open in this kernel.
@@ -160,7 +170,40 @@ def resume(
     check_text("A session's id", wanted, example='"1f0c83a2", as in agentnb.sessions()')
     stored = read_back(recorder_of(host), wanted)
     spec = spec_of(stored.record) if command is None else custom(command, name=stored.record.agent)
-    return Session(host.loop.call(lambda: restore(host, stored, spec, permissions)))
+    servers, more = servers_of(mcp_servers), folders_of(directories)
+    return Session(
+        host.loop.call(lambda: restore(host, stored, spec, permissions, env=env, mcp_servers=servers, directories=more))
+    )
+
+
+def forget(session: str | SessionRow) -> SessionRow:
+    """Delete a session from the log for good: its transcript, its queue, its title.
+
+    What the agent itself keeps of it stays; :func:`delete_session` deletes that, where the agent offers it.
+
+    Args:
+        session: A row of :func:`sessions`, its id, or the beginning of the id.
+
+    Returns:
+        What was deleted.
+
+    Raises:
+        UnknownSession: If the log has no such session, or several.
+        SessionError: If it is open, here or in another kernel.
+        LogError: If the log cannot be written.
+
+    Example:
+        >>> agentnb.forget("1f0c83a2")  # doctest: +SKIP
+    """
+    host = current_host()
+    recorder = recorder_of(host)
+    wanted = session.id if isinstance(session, SessionRow) else session
+    check_text("A session's id", wanted, example='"1f0c83a2", as in agentnb.sessions()')
+    record = found(recorder, wanted)
+    if record.uri in host.conversations:
+        raise SessionError(f"The session {record.title!r} is open here.", hint="Close it first.")
+    recorder.store.forget(record.uri)
+    return _row(record, (), ())
 
 
 def _row(record: SessionRecord, here: Container[str], elsewhere: Container[str]) -> SessionRow:

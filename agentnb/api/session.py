@@ -7,23 +7,21 @@ from weakref import WeakValueDictionary
 
 from msgspec.structs import replace
 
+from agentnb.api.agent_controls import ORIGIN, AgentControls
 from agentnb.api.answers import answers_from
 from agentnb.api.arguments import check_text, each_of
 from agentnb.api.describe import describe
 from agentnb.api.turn import Turn
 from agentnb.errors import SessionClosed, UsageError
-from agentnb.host.intents import PYTHON, Rejected, carry_out, choose
+from agentnb.host.intents import Rejected, carry_out
 from agentnb.ids import new_id
 from agentnb.state import (
-    ActionOrigin,
     ChatInputCompleted,
     ChatPendingMessageSet,
     ChatQueuedMessagesReordered,
     Message,
     MessageOrigin,
     PendingMessageKind,
-    XConfigOptionChosen,
-    XModeChanged,
 )
 
 if TYPE_CHECKING:
@@ -33,10 +31,7 @@ if TYPE_CHECKING:
     from agentnb.state import Action, ChatInputRequest, ChatState, MessageAttachment, SessionState
 
 
-ORIGIN = ActionOrigin(client_id=PYTHON, client_seq=0)
-
-
-class Session:
+class Session(AgentControls):
     """One conversation with one agent. Made by :func:`agentnb.start`; usable from any thread.
 
     Displayed in a notebook it is the chat widget on its own tab.
@@ -183,45 +178,6 @@ class Session:
         answers = answers_from(request, values or {})
         self._do(ChatInputCompleted(request_id=request_id, response=response, answers=answers))
 
-    def set_mode(self, mode_id: str, timeout: float = 60.0) -> None:
-        """Have the agent work in another mode (`session.state.modes`).
-
-        Args:
-            mode_id: The mode.
-            timeout: Seconds to wait for the agent, at most.
-
-        Raises:
-            AgentError: If the agent cannot be started, or refuses.
-        """
-        self._choose(XModeChanged(mode_id=mode_id), timeout)
-
-    def set_option(self, config_id: str, value: str | bool, timeout: float = 60.0) -> None:
-        """Have the agent take another value of an option (`session.state.config_options`), such as the model.
-
-        Args:
-            config_id: The option.
-            value: Its value.
-            timeout: Seconds to wait for the agent, at most.
-
-        Raises:
-            AgentError: If the agent cannot be started, or refuses.
-        """
-        self._choose(XConfigOptionChosen(config_id=config_id, value=value), timeout)
-
-    def login(self, method: str | None = None, timeout: float = 600.0) -> None:
-        """Log in at the agent, in a way that it can do by itself (a browser window, say).
-
-        Args:
-            method: The way's id or name; not needed where there is only one.
-            timeout: Seconds to wait for that, at most.
-
-        Raises:
-            UsageError: If there are several ways and none is named, or it is a command to type, which is named.
-            AgentError: If the agent cannot be started, or does not accept the login.
-        """
-        self._see_that_it_is_open()
-        self._conversation.host.loop.submit(self._conversation.login(method)).result(timeout)
-
     def cancel(self) -> None:
         """Stop the running turn, if one runs."""
         active = self.chat.active_turn
@@ -235,21 +191,6 @@ class Session:
             timeout: Seconds to wait for that, at most.
         """
         self._conversation.host.loop.submit(self._conversation.close()).result(timeout)
-
-    def restart(self, timeout: float = 60.0) -> None:
-        """End the agent's process and start it anew; the transcript stays, and so does what waits.
-
-        An agent that can takes the session up again; else the next turn says that it has forgotten.
-
-        Args:
-            timeout: Seconds to wait for that, at most.
-
-        Raises:
-            AgentError: If it cannot be started.
-            SessionClosed: If the session was closed.
-        """
-        self._see_that_it_is_open()
-        self._conversation.host.loop.submit(self._conversation.restart()).result(timeout)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         from agentnb.comm import frontend
@@ -276,10 +217,6 @@ class Session:
             conversation.host.loop.call(carry_out, conversation.host, conversation.chat.uri, action, ORIGIN)
         except Rejected as refused:
             raise UsageError(refused.message) from None
-
-    def _choose(self, action: XModeChanged | XConfigOptionChosen, timeout: float) -> None:
-        self._see_that_it_is_open()
-        self._conversation.host.loop.submit(choose(self._conversation, action, ORIGIN)).result(timeout)
 
     def _edited(self, turn: Turn, text: str) -> Message:
         waiting = next((each for each in self.chat.queued_messages or () if each.id == turn.id), None)

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from agentnb.agent import mcp
-from agentnb.agent.catalog import custom, find
-from agentnb.agent.process import find_program
-from agentnb.api.arguments import check_environment, check_permissions, check_text, folders
+from agentnb.api.arguments import check_permissions, check_text
+from agentnb.api.configured import DEFAULT_AGENT, configured
 from agentnb.api.session import Session
-from agentnb.cassette.switch import SWITCH
 from agentnb.errors import UsageError
 from agentnb.host import current_host
+from agentnb.host.keeping import opened
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Mapping, Sequence
 
-    from agentnb.agent.catalog import AgentSpec
+    from agentnb.api.agent_sessions import AgentSession
 
-DEFAULT_AGENT = "eliza"
+__all__ = ["DEFAULT_AGENT", "chat", "start", "warm"]
 
 
 def start(
@@ -31,8 +28,9 @@ def start(
     cwd: str | os.PathLike[str] | None = None,
     permissions: Literal["ask", "allow", "deny"] = "ask",
     title: str | None = None,
-    mcp_servers: Sequence[Any] | Mapping[str, Any] = (),
+    mcp_servers: Sequence[Any] | Mapping[str, Any] | str | os.PathLike[str] = (),
     directories: Sequence[str | os.PathLike[str]] = (),
+    session: str | AgentSession | None = None,
 ) -> Session:
     """Start a session with an agent; returns at once, the agent's process starts in the background.
 
@@ -46,8 +44,11 @@ def start(
         title: The tab's title; the first prompt's words by default.
         mcp_servers: MCP servers that the agent may use: mappings with ``name`` and ``command`` (``args``, ``env``) or
             ``url`` (``headers``; ``type="sse"``), or the mapping of names to servers that other tools keep in
-            ``mcp.json``. What an agent cannot reach is left out, and said.
+            ``mcp.json``, or the path of such a file. What an agent cannot reach is left out, and said.
         directories: More folders to work in, where the agent takes some.
+        session: A session that the agent keeps, to go on with: a row of :func:`agent_sessions`, or its id. It is
+            loaded, and shown as it was, where the agent can do that, else resumed. It is open when this returns, which
+            takes as long as the agent needs to start (its ``initialize_timeout`` at most).
 
     Returns:
         The session.
@@ -56,26 +57,24 @@ def start(
         UnknownAgent: If the catalogue has no such agent.
         AgentNotFound: If its command is not installed.
         UsageError: If *permissions*, *command*, *env*, *cwd*, *mcp_servers* or *directories* makes no sense.
+        NotOffered: With *session*, if the agent does not offer to open old ones.
+        AgentError: With *session*, if the agent cannot be started, or does not open it.
 
     Example:
         >>> session = agentnb.start("eliza")  # doctest: +SKIP
         >>> session = agentnb.start(command=["opencode", "acp"], permissions="deny")  # doctest: +SKIP
     """
     check_permissions(permissions)
-    check_environment(env)
     if title is not None:
         check_text("title", title, example='title="Residuals"')
-    spec, folder = _spec(agent, command), _folder(cwd, "cwd")
-    servers = mcp.mcp_servers(mcp_servers)
-    more = [_folder(directory, "directories") for directory in folders(directories)]
-    find_program(SWITCH.standing_in(spec), folder, {**os.environ, **spec.env, **(env or {})}.get("PATH"))
+    named = agent if agent is not None or session is None or isinstance(session, str) else session.agent
+    asked = configured(named, command, env, cwd, mcp_servers=mcp_servers, directories=directories)
     host = current_host()
-    conversation = host.loop.call(
-        lambda: host.open(
-            spec, cwd=folder, env=env, mode=permissions, title=title, mcp_servers=servers, directories=more
-        )
-    )
-    return Session(conversation)
+    if session is not None:
+        kept, said = (session, None) if isinstance(session, str) else (session.id, session.title or None)
+        work = opened(host, asked, kept, mode=permissions, title=title or said)
+        return Session(host.loop.submit(work).result())
+    return Session(host.loop.call(lambda: host.open_as(asked, mode=permissions, title=title)))
 
 
 def warm(
@@ -84,17 +83,21 @@ def warm(
     command: Sequence[str] | None = None,
     env: Mapping[str, str] | None = None,
     cwd: str | os.PathLike[str] | None = None,
+    mcp_servers: Sequence[Any] | Mapping[str, Any] | str | os.PathLike[str] = (),
+    directories: Sequence[str | os.PathLike[str]] = (),
 ) -> None:
     """Start an agent's process before it is needed; returns at once.
 
-    The next :func:`start` of the same agent, environment and folder finds it running. One that nobody uses within ten
-    minutes is stopped again. A start that fails is told by the session that needs it.
+    The next :func:`start` with the same arguments finds it running. One that nobody uses within ten minutes is stopped
+    again. A start that fails is told by the session that needs it.
 
     Args:
         agent: As for :func:`start`.
         command: As for :func:`start`.
         env: As for :func:`start`.
         cwd: As for :func:`start`.
+        mcp_servers: As for :func:`start`.
+        directories: As for :func:`start`.
 
     Raises:
         UnknownAgent: If the catalogue has no such agent.
@@ -104,11 +107,9 @@ def warm(
     Example:
         >>> agentnb.warm("claude")  # doctest: +SKIP
     """
-    check_environment(env)
-    spec, folder = _spec(agent, command), _folder(cwd, "cwd")
-    find_program(SWITCH.standing_in(spec), folder, {**os.environ, **spec.env, **(env or {})}.get("PATH"))
+    asked = configured(agent, command, env, cwd, mcp_servers=mcp_servers, directories=directories)
     host = current_host()
-    host.loop.post(host.agents.begin, spec, folder, {**(env or {}), **SWITCH.apart()})
+    host.loop.post(host.agents.begin, asked)
 
 
 def chat(session: Session | None = None) -> Any:
@@ -126,22 +127,3 @@ def chat(session: Session | None = None) -> Any:
         raise UsageError(f"{session!r} is not a session.", hint="agentnb.start() gives one.")
 
     return frontend.chat_view(session)
-
-
-def _folder(given: str | os.PathLike[str] | None, name: str) -> Path:
-    try:
-        folder = Path(given if given is not None else os.getcwd()).expanduser().resolve()  # noqa: PTH109 - kept as the kernel has it
-    except FileNotFoundError:
-        raise UsageError("The current folder is gone.", hint="Go to another one, or give cwd=.") from None
-    except (TypeError, RuntimeError) as error:
-        raise UsageError(f"{name}={given!r} names no folder: {error}.", hint="Give a path.") from None
-    if not folder.is_dir():
-        message = f"{name}={str(given)!r} is not a folder."
-        raise UsageError(message, hint="Give the folder that the agent shall work in.")
-    return folder
-
-
-def _spec(agent: str | None, command: Sequence[str] | None) -> AgentSpec:
-    if agent is not None:
-        check_text("agent", agent, example='"claude"')
-    return find(agent or DEFAULT_AGENT) if command is None else custom(command, name=agent)

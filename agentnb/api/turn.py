@@ -9,6 +9,8 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from agentnb.api.interrupts import CountedInterrupts
+from agentnb.api.loops import nest, running_loop
+from agentnb.api.text_reader import TextReader
 from agentnb.api.tool_call import ToolCall, tool_call
 from agentnb.errors import CassetteMismatch, TurnCancelled, TurnFailed, TurnRefused, TurnTimeout
 from agentnb.state import (
@@ -183,7 +185,7 @@ class Turn:
             TurnTimeout: If it has not ended by then; it goes on.
         """
         try:
-            if _running_loop() is not None and _nest():
+            if running_loop() is not None and nest():
                 asyncio.get_event_loop().run_until_complete(self._wait_async(timeout))
             else:
                 self._wait_blocking(timeout)
@@ -196,7 +198,7 @@ class Turn:
         return self._wait_async(None).__await__()
 
     def __iter__(self) -> Iterator[str]:
-        reader = _TextReader(self)
+        reader = TextReader(self)
         while True:
             with self._changed:
                 done = self._finished
@@ -209,7 +211,7 @@ class Turn:
                 return
 
     async def __aiter__(self) -> AsyncIterator[str]:
-        reader = _TextReader(self)
+        reader = TextReader(self)
         with self._listening() as changed:
             while True:
                 done = self._finished
@@ -308,34 +310,3 @@ class Turn:
     def _timeout(self, timeout: float | None) -> TurnTimeout:
         message = f"The turn did not end in {timeout:g} s; it goes on."
         return TurnTimeout(message, hint="Wait again with turn.wait(), or stop it with turn.cancel().")
-
-
-class _TextReader:
-    """Reads what a turn's text has grown by since the last look."""
-
-    def __init__(self, turn: Turn) -> None:
-        self._turn = turn
-        self._read = 0
-
-    def read(self) -> str:
-        text = self._turn.text
-        piece, self._read = text[self._read :], len(text)
-        return piece
-
-
-def _running_loop() -> asyncio.AbstractEventLoop | None:
-    try:
-        return asyncio.get_running_loop()
-    except RuntimeError:
-        return None
-
-
-def _nest() -> bool:
-    """Make the running loop re-entrant; False where it is of a kind that cannot be."""
-    import nest_asyncio
-
-    try:
-        nest_asyncio.apply()
-    except ValueError:
-        return False
-    return True

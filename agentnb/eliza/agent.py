@@ -11,33 +11,25 @@ import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from acp import PROTOCOL_VERSION, RequestError
+from acp import RequestError
 from acp.helpers import update_available_commands
 from acp.schema import (
-    AgentCapabilities,
     AuthenticateResponse,
-    AuthMethodAgent,
     AvailableCommand,
     AvailableCommandInput,
     ClientCapabilities,
     CloseSessionResponse,
+    DeleteSessionRequest,
     ForkSessionResponse,
-    Implementation,
     InitializeResponse,
     ListSessionsResponse,
     LoadSessionResponse,
     NewSessionResponse,
-    PromptCapabilities,
     PromptResponse,
     ResumeSessionResponse,
-    SessionCapabilities,
-    SessionCloseCapabilities,
-    SessionForkCapabilities,
     SessionInfo,
     SessionInfoUpdate,
-    SessionListCapabilities,
     SessionNotification,
-    SessionResumeCapabilities,
     SetSessionConfigOptionResponse,
     SetSessionModeResponse,
     UnstructuredCommandInput,
@@ -46,12 +38,14 @@ from acp.schema import (
 from agentnb.eliza import attachment
 from agentnb.eliza.answer import answer
 from agentnb.eliza.commands import listed
+from agentnb.eliza.introduction import LOGIN, introduction
+from agentnb.eliza.mcp import on_stdio
 from agentnb.eliza.reply import Reply
 from agentnb.eliza.session import Session
 from agentnb.eliza.settings import UnknownSetting, knows_switches
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from acp import Client
 
@@ -60,10 +54,10 @@ if TYPE_CHECKING:
     from agentnb.eliza.settings import ConfigOption
     from agentnb.eliza.store import Record, Store
 
+    Servers = Sequence[Any] | None
+
 PAGE = 50
 """How many sessions one answer to `session/list` holds at most."""
-
-LOGIN = AuthMethodAgent(id="couch", name="Lie down on the couch", description="No account, no key: just say so.")
 
 
 class Eliza:
@@ -84,6 +78,7 @@ class Eliza:
         self._login_offered = wants_login
         self._capabilities = ClientCapabilities()
         self._sessions: dict[str, Session] = {}
+        self._deleted: set[str] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._client: Client | None = None
 
@@ -96,21 +91,7 @@ class Eliza:
     async def initialize(self, client_capabilities: ClientCapabilities | None = None, **_: Any) -> InitializeResponse:
         """ACP `initialize`: the only version known is 1, whatever the client asks for."""
         self._capabilities = client_capabilities or ClientCapabilities()
-        return InitializeResponse(
-            protocol_version=PROTOCOL_VERSION,
-            agent_info=Implementation(name="eliza", title="ELIZA", version=self._version),
-            agent_capabilities=AgentCapabilities(
-                load_session=True,
-                prompt_capabilities=PromptCapabilities(image=True, audio=True, embedded_context=True),
-                session_capabilities=SessionCapabilities(
-                    list=SessionListCapabilities(),
-                    resume=SessionResumeCapabilities(),
-                    fork=SessionForkCapabilities(),
-                    close=SessionCloseCapabilities(),
-                ),
-            ),
-            auth_methods=[LOGIN] if self._login_offered else [],
-        )
+        return introduction(self._version, login=self._login_offered)
 
     async def authenticate(self, method_id: str, **_: Any) -> AuthenticateResponse:
         """ACP `authenticate`: believes everybody."""
@@ -119,29 +100,56 @@ class Eliza:
         self._wants_login = False
         return AuthenticateResponse()
 
+    async def logout(self, _: dict[str, Any]) -> dict[str, Any]:
+        """ACP `logout`: new sessions want a login again."""
+        if not self._login_offered:
+            raise _refusal(-32601, "Nobody has to log in here, so nobody can log out.")
+        self._wants_login = True
+        return {}
+
+    async def ext_method(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        """ACP extension methods: `_eliza/echo` gives back what it got."""
+        if method != "eliza/echo":
+            raise RequestError.method_not_found(f"_{method}")
+        return {"echo": params}
+
+    async def ext_notification(self, method: str, params: dict[str, Any]) -> None:
+        """ACP extension notifications: what eliza does not know is passed over."""
+
+    @property
+    def unrouted(self) -> dict[str, Any]:
+        """What the SDK does not hand on: methods by name (see `agentnb.eliza.porter`)."""
+        return {"session/delete": self.delete_session, "logout": self.logout}
+
     # -- sessions -----------------------------------------------------------------------------------------------------
 
-    async def new_session(self, cwd: str, **_: Any) -> NewSessionResponse:
+    async def new_session(self, cwd: str, mcp_servers: Servers = None, **_: Any) -> NewSessionResponse:
         """ACP `session/new`; the commands are told right after the answer."""
         if self._wants_login:
             raise _refusal(-32000, "Authentication required: lie down on the couch first.")
-        session = self._open(Session(self._store.new_id(), Path(cwd)))
+        session = self._open(Session(self._store.new_id(), Path(cwd)), mcp_servers)
         return NewSessionResponse(session_id=session.session_id, **self._offers(session))
 
-    async def load_session(self, session_id: str, cwd: str, **_: Any) -> LoadSessionResponse:
+    async def load_session(
+        self, session_id: str, cwd: str, mcp_servers: Servers = None, **_: Any
+    ) -> LoadSessionResponse:
         """ACP `session/load`: replays the whole conversation, then answers."""
-        session = self._restore(session_id, cwd)
+        session = self._restore(session_id, cwd, mcp_servers)
         await self._replay(session)
         return LoadSessionResponse(**self._offers(session))
 
-    async def resume_session(self, session_id: str, cwd: str, **_: Any) -> ResumeSessionResponse:
+    async def resume_session(
+        self, session_id: str, cwd: str, mcp_servers: Servers = None, **_: Any
+    ) -> ResumeSessionResponse:
         """ACP `session/resume`: goes on where the conversation stopped, without a replay."""
-        return ResumeSessionResponse(**self._offers(self._restore(session_id, cwd)))
+        return ResumeSessionResponse(**self._offers(self._restore(session_id, cwd, mcp_servers)))
 
-    async def fork_session(self, session_id: str, cwd: str, **_: Any) -> ForkSessionResponse:
+    async def fork_session(
+        self, session_id: str, cwd: str, mcp_servers: Servers = None, **_: Any
+    ) -> ForkSessionResponse:
         """ACP `session/fork`: a new session that knows everything said so far."""
         record = {**self._record(session_id), "session_id": self._store.new_id(), "cwd": cwd}
-        session = self._open(Session.restore(record))
+        session = self._open(Session.restore(record), mcp_servers)
         return ForkSessionResponse(session_id=session.session_id, **self._offers(session))
 
     async def list_sessions(self, cwd: str | None = None, cursor: str | None = None, **_: Any) -> ListSessionsResponse:
@@ -160,6 +168,17 @@ class Eliza:
         self._session(session_id).cancel()
         del self._sessions[session_id]
         return CloseSessionResponse()
+
+    async def delete_session(self, params: dict[str, Any]) -> dict[str, Any]:
+        """ACP `session/delete`: cancels what runs and forgets everything."""
+        session_id = DeleteSessionRequest.model_validate(params).session_id
+        session = self._sessions.pop(session_id, None)
+        if session is not None:
+            session.cancel()
+        self._deleted.add(session_id)
+        if not self._store.delete(session_id):
+            raise _refusal(-32002, f"There is no session `{session_id}`.")
+        return {}
 
     async def set_session_mode(self, session_id: str, mode_id: str, **_: Any) -> SetSessionModeResponse:
         """ACP `session/set_mode`."""
@@ -195,7 +214,7 @@ class Eliza:
         try:
             await session.finished()
         finally:
-            self._store.save(session.record())
+            self._save(session)
         if session.cancelled:
             return PromptResponse(stop_reason="cancelled")
         return PromptResponse(stop_reason=reply.stop_reason, usage=reply.usage)
@@ -225,13 +244,19 @@ class Eliza:
             raise _refusal(-32002, f"There is no session `{session_id}`.")
         return record
 
-    def _restore(self, session_id: str, cwd: str) -> Session:
+    def _save(self, session: Session) -> None:
+        """Write it down, unless it was deleted while its turn ran."""
+        if session.session_id not in self._deleted:
+            self._store.save(session.record())
+
+    def _restore(self, session_id: str, cwd: str, mcp_servers: Servers) -> Session:
         known = self._sessions.get(session_id)
         if known and known.running:
             raise _refusal(-32600, f"A turn is running in `{session_id}`; wait for its end, or cancel it.")
-        return self._open(Session.restore({**self._record(session_id), "cwd": cwd}))
+        return self._open(Session.restore({**self._record(session_id), "cwd": cwd}), mcp_servers)
 
-    def _open(self, session: Session) -> Session:
+    def _open(self, session: Session, mcp_servers: Servers) -> Session:
+        session.mcp_servers = on_stdio(mcp_servers)
         self._sessions[session.session_id] = session
         self._store.save(session.record())
         task = asyncio.create_task(self._announce(session))

@@ -32,6 +32,9 @@ class Store(Protocol):
     def records(self) -> list[Record]:
         """Every record, the oldest session first."""
 
+    def delete(self, session_id: str) -> bool:
+        """Keep the record of a session no more; says whether there was one."""
+
 
 class MemoryStore:
     """Keeps sessions as long as the process lives."""
@@ -56,6 +59,10 @@ class MemoryStore:
     def records(self) -> list[Record]:
         """Every record, the oldest session first."""
         return list(self._records.values())
+
+    def delete(self, session_id: str) -> bool:
+        """Keep the record of a session no more."""
+        return self._records.pop(session_id, None) is not None
 
 
 class FolderStore:
@@ -101,6 +108,13 @@ class FolderStore:
         """Every record, the oldest session first."""
         loaded = [self.load(f"sess-{number}") for number in sorted(self._numbers())]
         return [record for record in loaded if record is not None]
+
+    def delete(self, session_id: str) -> bool:
+        """Delete the file."""
+        there = self.load(session_id) is not None
+        if there:
+            self._path(session_id).unlink(missing_ok=True)
+        return there
 
     def _path(self, session_id: str) -> Path:
         return self._folder / f"{session_id}.json"

@@ -1,13 +1,17 @@
-"""One conversation: the host's side of a session, its two channels, its agent and what waits between them."""
+"""One conversation: the host's side of a session, its two channels, its agent and what waits between them.
+
+What its agent says arrives in its base class (:mod:`agentnb.host.hearing`).
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from agentnb.acp.mapper import channel_of, map_session, map_update
-from agentnb.errors import AgentnbError, SessionClosed
+from agentnb.acp.mapper import channel_of, map_session
+from agentnb.errors import SessionClosed
 from agentnb.host.channel import Channel
 from agentnb.host.clock import now_ms
+from agentnb.host.hearing import Hearing
 from agentnb.host.inputs import Inputs
 from agentnb.host.life import Life
 from agentnb.host.login import log_in_with
@@ -15,7 +19,6 @@ from agentnb.host.permissions import Permissions
 from agentnb.host.turns import Turns
 from agentnb.state import (
     ChatState,
-    SessionMetaChanged,
     SessionState,
     SessionStatus,
     SessionSummary,
@@ -28,66 +31,55 @@ from agentnb.state.status import ACTIVITY_MASK, with_activity
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from agentnb.acp.agent import Agent
     from agentnb.agent.catalog import AgentSpec
-    from agentnb.agent.mcp import McpServer
+    from agentnb.host.configuration import Configuration
     from agentnb.host.host import Host
     from agentnb.host.life import Reopened
-    from agentnb.policy.door import Door
     from agentnb.policy.engine import Mode
     from agentnb.state import Action, ActionOrigin, Envelope, Message, ToolCallState
 
 TITLE_CHARACTERS = 48
-EXTENSIONS = "extensions"
-EXTENSIONS_KEPT = 10
 
 
-class Conversation:
+class Conversation(Hearing):
     """The host's side of one session. Everything here runs on the host's thread.
 
     Args:
         host: Who owns it.
-        spec: The agent to talk to.
+        configuration: The agent to talk to, its components (MCP servers), its folders and its environment.
         tab_id: The tab's id (UUID v4), the last part of the session channel's URI.
-        cwd: The workspace: where the agent works, and the wall round its file access.
-        env: Extra environment for the agent's process.
         mode: What answers a permission request: ``"ask"``, ``"allow"`` or ``"deny"``.
         title: The tab's title; the first prompt's words where none is given.
-        mcp_servers: MCP servers that the agent may use.
-        directories: More folders to work in, where the agent takes some (ACP ``additionalDirectories``).
     """
 
     def __init__(
         self,
         host: Host,
-        spec: AgentSpec,
+        configuration: Configuration,
         *,
         tab_id: str,
-        cwd: Path,
-        env: Mapping[str, str],
         mode: Mode = "ask",
         title: str | None = None,
-        mcp_servers: Sequence[McpServer] = (),
-        directories: Sequence[Path] = (),
     ) -> None:
+        super().__init__()
         self.host = host
-        self.spec = spec
+        self.configuration = configuration
+        self.spec: AgentSpec = configuration.spec
+        self.cwd: Path = configuration.cwd
+        self.env: Mapping[str, str] = configuration.env
         self.tab_id = tab_id
-        self.cwd = cwd
-        self.env = dict(env)
         self.mode = mode
-        self.mcp_servers = tuple(mcp_servers)
-        self.directories = tuple(directories)
         self.closed = False
         self.closing: asyncio.TimerHandle | None = None
         self._named = title is not None
         self._watchers: list[Callable[[], None]] = []
-        uri = f"{spec.name}:/{tab_id}"
-        self.session = Channel(uri, _new_session(uri, spec, cwd, title), reduce_session, host.emit)
-        self.chat = Channel(f"{uri}/chat", _new_chat(f"{uri}/chat", title or spec.title), reduce_chat, host.emit)
+        uri = f"{self.spec.name}:/{tab_id}"
+        self.session = Channel(uri, _new_session(uri, self.spec, self.cwd, title), reduce_session, host.emit)
+        self.chat = Channel(f"{uri}/chat", _new_chat(f"{uri}/chat", title or self.spec.title), reduce_chat, host.emit)
         self.permissions = Permissions(self)
         self.inputs = Inputs(self)
         self.life = Life(self)
@@ -178,7 +170,7 @@ class Conversation:
         """
         return await self.life.ready()
 
-    async def reopen(self, session_id: str) -> Reopened:
+    async def reopen(self, session_id: str, *, insist: bool = False) -> Reopened:
         """Take up the agent's session *session_id*, as after a restart of the kernel.
 
         A conversation that shows turns already resumes it, else loads it and drops what is replayed; an empty one loads
@@ -187,14 +179,16 @@ class Conversation:
 
         Args:
             session_id: The agent's own id of the session (:attr:`session_id` while it ran).
+            insist: Whether nothing but that session will do: then a refusal is raised.
 
         Returns:
             ``"resumed"``, ``"loaded"`` or ``"new"``.
 
         Raises:
+            NotOffered: With *insist*, if the agent can do neither.
             AgentError: If the agent cannot be launched, wants a login, or refuses a new session as well.
         """
-        return await self.life.reopen(session_id)
+        return await self.life.reopen(session_id, insist=insist)
 
     async def close(self) -> None:
         """End the running turn, free the agent's session, and stop the agent if nobody else uses it."""
@@ -221,57 +215,6 @@ class Conversation:
     async def restart(self) -> None:
         """Stop the agent's process and start it anew; the transcript stays."""
         await self.life.restart()
-
-    # --- what the agent says (acp.listener) ---
-
-    def updates(self, updates: list[dict[str, Any]]) -> None:
-        """Take the agent's updates, in order (ACP ``session/update``)."""
-        self.turns.heard()
-        for update in updates:
-            for action in map_update(update, self.chat.state, self.turns.speaking, now_ms()):
-                if isinstance(action, SessionTitleChanged):
-                    self._named = True
-                self.dispatch(action)
-
-    async def permission(self, params: dict[str, Any]) -> dict[str, Any]:
-        """Answer the agent's permission request."""
-        self.turns.heard()
-        return await self.permissions.request(params)
-
-    async def authorize(self, door: Door) -> Door:
-        """Let the agent through one of our doors, or raise PermissionDenied."""
-        return await self.permissions.authorize(door)
-
-    def opens(self, path: str, tool: str) -> bool:
-        """Whether a rule of the user's opens the workspace's wall for *path*."""
-        return self.permissions.opens(path, tool)
-
-    def terminal(self, action: Action) -> None:
-        """Take what one of our terminals did."""
-        self.turns.heard()
-        self.dispatch(action)
-
-    def lost(self, error: AgentnbError) -> None:
-        """The agent's process is gone: say so, keep the transcript, start anew at the next prompt.
-
-        A prompt that it had not answered has failed already (its answer was the error).
-        """
-        self.cancel_questions()
-        self.life.lost(error)
-
-    async def elicit(self, params: dict[str, Any]) -> dict[str, Any]:
-        """Answer what the agent asks the user."""
-        return await self.inputs.elicit(params)
-
-    def elicited(self, elicitation_id: str) -> None:
-        """Take that what was to be done elsewhere is done."""
-        self.inputs.elicited(elicitation_id)
-
-    def extension(self, method: str, params: Any) -> None:
-        """Keep a notification that belongs to no turn, in the session's ``_meta``."""
-        meta = self.session.state.meta or {}
-        kept = (*meta.get(EXTENSIONS, ()), {"method": method, "params": params})[-EXTENSIONS_KEPT:]
-        self.dispatch(SessionMetaChanged(meta={**meta, EXTENSIONS: list(kept)}, time=now_ms()))
 
     # --- inside ---
 

@@ -14,6 +14,7 @@ from agentnb.cassette.switch import SWITCH
 from agentnb.errors import UnknownSession
 from agentnb.host.channel import Channel
 from agentnb.host.clock import now_ms
+from agentnb.host.configuration import configuration
 from agentnb.host.conversation import Conversation
 from agentnb.host.loop import HostLoop
 from agentnb.host.policy import HostPolicy
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
     from agentnb.agent.catalog import AgentSpec
     from agentnb.agent.mcp import McpServer
+    from agentnb.host.configuration import Configuration
     from agentnb.host.mention_source import MentionSource
     from agentnb.policy.engine import Mode
     from agentnb.state import Action, ActionOrigin
@@ -91,17 +93,15 @@ class Host:
         directories: Sequence[Path] = (),
     ) -> Conversation:
         """Open a session with *spec*; its agent starts in the background."""
-        conversation = Conversation(
-            self,
-            spec,
-            tab_id=tab_id or new_id(),
-            cwd=cwd,
-            env={**(env or {}), **SWITCH.apart()},
-            mode=mode,
-            title=title,
-            mcp_servers=mcp_servers,
-            directories=directories,
-        )
+        own = {**(env or {}), **SWITCH.apart()}
+        configured = configuration(spec, cwd, own, components=mcp_servers, directories=directories)
+        return self.open_as(configured, mode=mode, title=title, tab_id=tab_id)
+
+    def open_as(
+        self, configured: Configuration, *, mode: Mode = "ask", title: str | None = None, tab_id: str | None = None
+    ) -> Conversation:
+        """As :meth:`open`, for a whole configuration."""
+        conversation = Conversation(self, configured, tab_id=tab_id or new_id(), mode=mode, title=title)
         self.add(conversation)
         return conversation
 

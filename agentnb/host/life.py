@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from typing import TYPE_CHECKING, Literal
 
 from agentnb.acp.mapper import map_session
-from agentnb.agent.mcp import offered
+from agentnb.agent.mcp import lend
 from agentnb.errors import AgentDied, AgentError, AgentnbError, AgentRefused, AgentStartFailed, AuthenticationRequired
 from agentnb.host.clock import now_ms
 from agentnb.host.login import log_in
@@ -25,11 +26,12 @@ if TYPE_CHECKING:
     from agentnb.acp.sessions import NewSession
     from agentnb.host.conversation import Conversation
 
+ALL_WAYS = ("resume", "load")
 FRUITLESS = 2
 """After how many failures to take up an old session (not refusals) a new one is opened."""
 
-Reopened = Literal["resumed", "loaded", "new"]
-"""How an old session was taken up: without replay, with one, or not at all."""
+Reopened = Literal["resumed", "loaded", "new", "forked"]
+"""How an old session was taken up: without replay, with one, not at all, or as a copy."""
 
 
 class Life:
@@ -50,6 +52,8 @@ class Life:
         self.former: str | None = None
         self.outcome: Reopened = "new"
         self._conversation = conversation
+        self._copied: str | None = None
+        self._insists = False
         self._was_ready = False
         self._fruitless = 0
         self._starting: asyncio.Task[Agent] | None = None
@@ -65,15 +69,30 @@ class Life:
             return self.agent
         if self._starting is None or self._starting.done():
             self._starting = self._conversation.host.loop.spawn(self._start())
+            self._starting.add_done_callback(_known)
         return await asyncio.shield(self._starting)
 
-    async def reopen(self, session_id: str) -> Reopened:
+    async def reopen(self, session_id: str, *, insist: bool = False) -> Reopened:
         """Take up the agent's session *session_id*; see :meth:`Conversation.reopen`."""
         if self.session_id != session_id:
             await self.leave(stop=False)
-            self.former = session_id
-        await self.ready()
+            self.former, self._insists = session_id, insist
+        try:
+            await self.ready()
+        finally:
+            self._insists = False
         return self.outcome
+
+    async def copy(self, other: Life) -> None:
+        """Begin as a copy of *other*'s session (ACP ``session/fork``).
+
+        Raises:
+            NotOffered: If the agent cannot copy sessions.
+            AgentError: If it cannot be launched, or refuses.
+        """
+        await other.ready()
+        self._copied, self._notices = other.session_id, [*other._notices]
+        await self.ready()
 
     def had(self, session_id: str | None) -> None:
         """There was a session before this one, of an earlier kernel: the next start takes it up, or has forgotten."""
@@ -99,6 +118,8 @@ class Life:
 
     async def leave(self, *, stop: bool = True) -> None:
         """Free the agent's session, and with *stop* the agent too if nobody else uses it."""
+        if stop and self._starting is not None:  # nobody waits for it any more
+            self._starting.cancel()
         agent, session_id = self.agent, self.session_id
         self.agent = self.session_id = None
         if agent is not None and session_id is not None:
@@ -138,7 +159,7 @@ class Life:
         except AgentnbError as error:
             self._failed(error)
             raise
-        self.agent, self.session_id, self.former = agent, new.session_id, None
+        self.agent, self.session_id, self.former, self._copied = agent, new.session_id, None, None
         for action in (*map_session(new.raw), SessionReady(time=now_ms())):
             self._conversation.dispatch(action)
         if self.outcome == "new" and (self._was_ready or taken_up):
@@ -156,12 +177,21 @@ class Life:
 
     async def _open(self, agent: Agent) -> NewSession:
         conversation = self._conversation
-        servers, unreachable = offered(conversation.mcp_servers, agent.mcp_capabilities)
-        directories = [str(folder) for folder in conversation.directories]
+        path = {**os.environ, **conversation.spec.env, **conversation.env}.get("PATH")
+        components = conversation.configuration.components
+        servers, unreachable, missing = lend(components, agent.mcp_capabilities, conversation.cwd, path)
+        directories = [str(folder) for folder in conversation.configuration.directories]
         if unreachable:
             self.note(f"{agent.name} cannot reach these MCP servers: {', '.join(unreachable)}.")
+        for name, command in missing:
+            self.note(f"The MCP server {name} has no program: there is no command {command!r}.")
         if directories and not agent.offers("additionalDirectories"):
             self.note(f"{agent.name} takes no further folders: {', '.join(directories)} are not known to it.")
+        if self._copied is not None:
+            self.outcome = "forked"
+            return await agent.fork_session(
+                self._copied, str(conversation.cwd), servers, conversation, directories=directories, history=False
+            )
         if self.former is not None:
             old = await self._open_old(agent, self.former, servers, directories)
             if old is not None:
@@ -175,7 +205,8 @@ class Life:
         """The session *former*, in the best way that the agent has; None where it has none or no longer knows it."""
         conversation, cwd = self._conversation, str(self._conversation.cwd)
         told = bool(conversation.chat.state.turns or conversation.chat.state.active_turn)
-        ways = ("resume", "load") if told else ("load", "resume")
+        ways = ALL_WAYS if told else reversed(ALL_WAYS)
+        refusal: AgentRefused | None = None
         for way in (way for way in ways if agent.offers(way)):
             try:
                 if way == "resume":
@@ -186,7 +217,8 @@ class Life:
                     )
             except AuthenticationRequired:
                 raise
-            except AgentRefused:
+            except AgentRefused as error:
+                refusal = error
                 continue
             except AgentError:
                 self._fruitless += 1
@@ -196,6 +228,9 @@ class Life:
             self._fruitless = 0
             self.outcome = "resumed" if way == "resume" else "loaded"
             return old
+        if self._insists:
+            agent.demand_any(*ALL_WAYS)
+            raise refusal or AgentError(f"{agent.name} did not open the session {former!r}.")
         return None
 
     def note(self, words: str) -> None:
@@ -218,3 +253,9 @@ class Life:
             steering=True if agent is not None and agent.steers else None,
         )
         self._conversation.dispatch(XAgentChanged(agent_process=process, time=now_ms()))
+
+
+def _known(start: asyncio.Task[Agent]) -> None:
+    """How a start ended is in the state, whether or not somebody waits for it."""
+    if not start.cancelled():
+        start.exception()

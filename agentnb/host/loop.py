@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+WIND_UP = 0.5
+"""Seconds that tasks which still run get to end when the loop is stopped."""
+
 
 class HostLoop:
     """A private asyncio loop on a daemon thread.
@@ -104,7 +107,16 @@ class HostLoop:
         try:
             self._loop.run_forever()
         finally:
+            self._wind_up()
             self._loop.close()
+
+    def _wind_up(self) -> None:
+        """Give up what still runs: a loop that is closed over a task complains when that is collected."""
+        left = asyncio.all_tasks(self._loop)
+        for task in left:
+            task.cancel()
+        if left:
+            self._loop.run_until_complete(asyncio.wait(left, timeout=WIND_UP))
 
 
 def _settle(done: Future[T], function: Callable[..., T], args: tuple[object, ...]) -> None:

@@ -1,4 +1,4 @@
-"""Agent processes, shared: one for all sessions of equal configuration (agent, command, folder, environment).
+"""Agent processes, shared: one for all sessions of equal configuration (:mod:`agentnb.host.configuration`).
 
 An agent can be started before anyone needs it (:meth:`AgentPool.warm`); one that keeps dying is started again ever more
 slowly (:mod:`agentnb.host.backoff`).
@@ -9,9 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from typing import TYPE_CHECKING
-from weakref import WeakSet
-
-import msgspec
+from weakref import WeakKeyDictionary, WeakSet
 
 from agentnb.acp.agent import Agent
 from agentnb.cassette.switch import SWITCH
@@ -19,14 +17,12 @@ from agentnb.errors import AgentError, AgentNotFound, AuthenticationRequired
 from agentnb.host.backoff import Backoff
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
+    from collections.abc import Callable
 
     from agentnb.agent.catalog import AgentSpec
+    from agentnb.host.configuration import Configuration
     from agentnb.host.conversation import Conversation
     from agentnb.host.loop import HostLoop
-
-Key = tuple[bytes, str, tuple[tuple[str, str], ...]]
 
 WARM = "warm"
 WARM_SECONDS = 600.0
@@ -45,11 +41,12 @@ class AgentPool:
         self.backoff: Callable[[], Backoff] = Backoff
         self._loop = loop
         self._warm_seconds = warm_seconds
-        self._launches: dict[Key, asyncio.Task[Agent]] = {}
-        self._users: dict[Key, set[str]] = {}
-        self._backoffs: dict[Key, Backoff] = {}
+        self._launches: dict[bytes, asyncio.Task[Agent]] = {}
+        self._users: dict[bytes, set[str]] = {}
+        self._backoffs: dict[bytes, Backoff] = {}
         self._closed = False
         self._alive: set[Agent] = set()
+        self._configured: WeakKeyDictionary[Agent, Configuration] = WeakKeyDictionary()
         self._dead: WeakSet[Agent] = WeakSet()
 
     async def acquire(self, conversation: Conversation) -> Agent:
@@ -58,45 +55,68 @@ class AgentPool:
         Raises:
             AgentError: If it cannot be launched.
         """
-        key = _key(conversation.spec, conversation.cwd, conversation.env)
-        users = self._users.setdefault(key, set())
+        users = self._users.setdefault(conversation.configuration.key, set())
         users.discard(WARM)
         users.add(conversation.tab_id)
-        return await asyncio.shield(self._launched(key, conversation.spec, conversation.cwd, conversation.env))
+        return await asyncio.shield(self._launched(conversation.configuration))
 
     async def release(self, conversation: Conversation) -> None:
         """Say that *conversation* needs its agent no more; the last one stops the process."""
-        await self._drop(_key(conversation.spec, conversation.cwd, conversation.env), conversation.tab_id)
+        await self._drop(conversation.configuration.key, conversation.tab_id)
 
     async def stop(self, conversation: Conversation) -> None:
         """End the process of *conversation*'s configuration, whoever uses it; it is launched again when needed."""
-        await _stop(self._launches.get(_key(conversation.spec, conversation.cwd, conversation.env)))
+        await _stop(self._launches.get(conversation.configuration.key))
 
-    async def warm(self, spec: AgentSpec, cwd: Path, env: Mapping[str, str]) -> Agent:
+    async def borrow(self, configuration: Configuration) -> Agent:
+        """An agent to ask something outside of any session.
+
+        It is one that runs with the same description, folder and environment, whatever its components are; else it is
+        started, and warm for the session that may follow.
+
+        Raises:
+            AgentError: If it cannot be launched.
+        """
+        bare = configuration.bare.key
+        there = (agent for agent in self._alive if not agent.closed and self._configured[agent].bare.key == bare)
+        return next(there, None) or await self.warm(configuration)
+
+    def running(self, spec: AgentSpec) -> list[Agent]:
+        """The processes of the agent *spec* that run now, whatever else they were started with."""
+        return [agent for agent in self._alive if self._configured[agent].spec == spec and not agent.closed]
+
+    async def warm(self, configuration: Configuration) -> Agent:
         """Start an agent before anyone needs it; nobody's in time, it is stopped again.
 
         Raises:
             AgentError: If it cannot be launched.
         """
-        key = _key(spec, cwd, env)
+        key = configuration.key
         users = self._users.setdefault(key, set())
-        if not users:
+        first = not users
+        if first:
             users.add(WARM)
-            self._loop.later(self._warm_seconds, lambda: self._loop.spawn(self._drop(key, WARM)))
-        return await asyncio.shield(self._launched(key, spec, cwd, env))
+        try:
+            return await asyncio.shield(self._launched(configuration))
+        finally:
+            if first:  # its time begins when it is up
+                self._loop.later(self._warm_seconds, lambda: self._loop.spawn(self._drop(key, WARM)))
 
-    def begin(self, spec: AgentSpec, cwd: Path, env: Mapping[str, str]) -> None:
+    def begin(self, configuration: Configuration) -> None:
         """As :meth:`warm`, without waiting; a failure is told to the session that comes to need the agent."""
-        self._loop.spawn(self._warm_quietly(spec, cwd, env))
+        self._loop.spawn(self._warm_quietly(configuration))
 
-    async def _warm_quietly(self, spec: AgentSpec, cwd: Path, env: Mapping[str, str]) -> None:
+    async def _warm_quietly(self, configuration: Configuration) -> None:
         with contextlib.suppress(AgentError):
-            await self.warm(spec, cwd, env)
+            await self.warm(configuration)
+
+    def tabs(self, conversation: Conversation) -> int:
+        """How many conversations share *conversation*'s agent."""
+        return len(self._users.get(conversation.configuration.key, set()) - {WARM})
 
     def history(self, conversation: Conversation) -> Backoff:
         """How often *conversation*'s agent died in a row."""
-        key = _key(conversation.spec, conversation.cwd, conversation.env)
-        return self._backoffs.setdefault(key, self.backoff())
+        return self._backoffs.setdefault(conversation.configuration.key, self.backoff())
 
     def died(self, conversation: Conversation, agent: Agent) -> None:
         """*agent* died while it was in use; told by each of its sessions, counted once."""
@@ -111,26 +131,28 @@ class AgentPool:
         await asyncio.gather(*(_stop(launch) for launch in launches))
         await asyncio.gather(*(agent.wait_closed() for agent in tuple(self._alive)))
 
-    def _launched(self, key: Key, spec: AgentSpec, cwd: Path, env: Mapping[str, str]) -> asyncio.Task[Agent]:
+    def _launched(self, configuration: Configuration) -> asyncio.Task[Agent]:
         if self._closed:
             raise AgentError("The host is closed; no agent is started any more.", hint="Restart the kernel.")
+        key = configuration.key
         launch = self._launches.get(key)
         if launch is None or _is_over(launch):
-            launch = self._launches[key] = self._loop.spawn(self._launch(key, spec, cwd, env))
+            launch = self._launches[key] = self._loop.spawn(self._launch(configuration))
         return launch
 
-    async def _launch(self, key: Key, spec: AgentSpec, cwd: Path, env: Mapping[str, str]) -> Agent:
-        backoff = self._backoffs.setdefault(key, self.backoff())
+    async def _launch(self, configuration: Configuration) -> Agent:
+        backoff = self._backoffs.setdefault(configuration.key, self.backoff())
         await asyncio.sleep(backoff.seconds)
         try:
-            launched, tap = SWITCH.launching(spec, env)
-            agent = await Agent.launch(launched, cwd=cwd, env=env, tap=tap)
+            launched, tap = SWITCH.launching(configuration.spec, configuration.env)
+            agent = await Agent.launch(launched, cwd=configuration.cwd, env=configuration.env, tap=tap)
         except (AgentNotFound, AuthenticationRequired):
             raise
         except AgentError:
             backoff.died()
             raise
         self._alive.add(agent)
+        self._configured[agent] = configuration
         self._loop.spawn(self._until_gone(agent))
         return agent
 
@@ -138,7 +160,7 @@ class AgentPool:
         await agent.wait_closed()
         self._alive.discard(agent)
 
-    async def _drop(self, key: Key, user: str) -> None:
+    async def _drop(self, key: bytes, user: str) -> None:
         users = self._users.get(key, set())
         if user not in users:
             return
@@ -162,7 +184,3 @@ def _is_over(launch: asyncio.Task[Agent]) -> bool:
     if not launch.done():
         return False
     return launch.cancelled() or launch.exception() is not None or launch.result().closed
-
-
-def _key(spec: AgentSpec, cwd: Path, env: Mapping[str, str]) -> Key:
-    return msgspec.json.encode(spec), str(cwd), tuple(sorted(env.items()))

@@ -1,11 +1,16 @@
-"""What the agent is sent for one message: ACP content blocks, by what the agent can take (ACP ``session/prompt``)."""
+"""What the agent is sent for one message, by what it can take, and what it answers (ACP ``session/prompt``)."""
 
 from __future__ import annotations
 
 import base64
 from typing import TYPE_CHECKING, Any
 
-from agentnb.state import MessageEmbeddedResourceAttachment, MessageResourceAttachment, SimpleMessageAttachment
+from agentnb.state import (
+    MessageEmbeddedResourceAttachment,
+    MessageResourceAttachment,
+    SimpleMessageAttachment,
+    UsageInfo,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,6 +43,25 @@ def left_out(blocks: list[Block], message: Message) -> list[str]:
     sent = [block for block in blocks if block["type"] == "text" and CANNOT in block["text"]]
     labels = [attachment.label for attachment in message.attachments or ()]
     return [label for label in labels if any(block["text"].startswith(f"[{label}: ") for block in sent)]
+
+
+def read_answer(result: Any) -> tuple[str, UsageInfo | None]:
+    """The stop reason and the tokens of a prompt's answer (ACP ``PromptResponse``); odd fields are passed over."""
+    answer = result if isinstance(result, dict) else {}
+    stop_reason = answer.get("stopReason")
+    usage = answer.get("usage")
+    tokens = None
+    if isinstance(usage, dict):
+        tokens = UsageInfo(
+            input_tokens=_number(usage.get("inputTokens")),
+            output_tokens=_number(usage.get("outputTokens")),
+            cache_read_tokens=_number(usage.get("cachedReadTokens")),
+        )
+    return (stop_reason if isinstance(stop_reason, str) else "end_turn"), tokens
+
+
+def _number(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _attachment(attachment: object, capabilities: Mapping[str, Any]) -> Block:

@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentnb.agent.catalog import AgentSpec, known
+from agentnb.cassette.switch import SWITCH
 from agentnb.errors import LogUnavailable, SessionError, UnknownSession
 from agentnb.host.clock import now_ms
+from agentnb.host.configuration import configuration
 from agentnb.host.conversation import Conversation
 from agentnb.state import (
     AgentProcess,
@@ -25,6 +27,9 @@ from agentnb.state import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from agentnb.agent.mcp import McpServer
     from agentnb.host.host import Host
     from agentnb.host.recorder import Recorder
     from agentnb.log.record import SessionRecord, StoredSession
@@ -55,14 +60,25 @@ def read_back(recorder: Recorder, tab_id: str) -> StoredSession:
         SessionError: If another kernel has it open.
         LogError: If the log cannot be read.
     """
-    found = recorder.store.named(tab_id.rpartition("/")[2])
-    if len(found) != 1:
-        what = "several sessions whose id begins with" if found else "no session whose id begins with"
+    return recorder.store.load(found(recorder, tab_id).uri)
+
+
+def found(recorder: Recorder, tab_id: str) -> SessionRecord:
+    """As :func:`read_back`, without its transcript.
+
+    Raises:
+        UnknownSession: If the log has none, or several.
+        SessionError: If another kernel has it open.
+        LogError: If the log cannot be read.
+    """
+    named = recorder.store.named(tab_id.rpartition("/")[2])
+    if len(named) != 1:
+        what = "several sessions whose id begins with" if named else "no session whose id begins with"
         raise UnknownSession(f"The log has {what} {tab_id!r}.", hint="agentnb.sessions() lists those that it has.")
-    if recorder.store.held(found):
-        message = f"The session {found[0].title!r} is open in another kernel."
+    if recorder.store.held(named):
+        message = f"The session {named[0].title!r} is open in another kernel."
         raise SessionError(message, hint="Go on there, or close it there (`%agents close`).")
-    return recorder.store.load(found[0].uri)
+    return named[0]
 
 
 def spec_of(record: SessionRecord) -> AgentSpec:
@@ -74,7 +90,16 @@ def spec_of(record: SessionRecord) -> AgentSpec:
     return spec or AgentSpec(name=record.agent, title=record.agent, command=(record.agent,))
 
 
-def restore(host: Host, stored: StoredSession, spec: AgentSpec, mode: Mode = "ask") -> Conversation:
+def restore(
+    host: Host,
+    stored: StoredSession,
+    spec: AgentSpec,
+    mode: Mode = "ask",
+    *,
+    env: Mapping[str, str] | None = None,
+    mcp_servers: Sequence[McpServer] = (),
+    directories: Sequence[Path] = (),
+) -> Conversation:
     """Open *stored* again; on the host's thread. A session that is open here already is returned as it is.
 
     Args:
@@ -82,6 +107,9 @@ def restore(host: Host, stored: StoredSession, spec: AgentSpec, mode: Mode = "as
         stored: The session, as the log gave it.
         spec: The agent that it talked to.
         mode: What answers a permission request.
+        env: Variables for the agent's process; they hold secrets, so the log does not keep them.
+        mcp_servers: MCP servers that the agent may use; not kept for the same reason.
+        directories: More folders to work in.
 
     Raises:
         SessionError: If its workspace is gone.
@@ -93,7 +121,9 @@ def restore(host: Host, stored: StoredSession, spec: AgentSpec, mode: Mode = "as
     if not cwd.is_dir():
         message = f"The workspace of {record.title!r} is gone: {record.cwd}."
         raise SessionError(message, hint="Bring the folder back, or start a new session.")
-    conversation = Conversation(host, spec, tab_id=record.tab_id, cwd=cwd, env={}, mode=mode, title=record.title)
+    own = {**(env or {}), **SWITCH.apart()}
+    configured = configuration(spec, cwd, own, components=mcp_servers, directories=directories)
+    conversation = Conversation(host, configured, tab_id=record.tab_id, mode=mode, title=record.title)
     conversation.session.restore(stored.session, stored.session_index)
     conversation.chat.restore(stored.chat, stored.chat_index, stored.gap)
     conversation.restored(record.agent_session)

@@ -22,18 +22,21 @@ class Silence:
     Args:
         conversation: Whose agent.
         seconds: After how long it is said first.
+
+    Attributes:
+        since: When the last word came, on the host loop's clock, in seconds.
     """
 
     def __init__(self, conversation: Conversation, seconds: float = SILENCE) -> None:
         self.seconds = seconds
         self._conversation = conversation
         self._timer: asyncio.TimerHandle | None = None
-        self._since = 0.0
+        self.since = 0.0
 
     def begin(self) -> None:
         """A prompt was sent, or a word came: count from now."""
         self.end()
-        self._since = self._conversation.host.loop.time()
+        self.since = self._conversation.host.loop.time()
         self._timer = self._conversation.host.loop.later(self.seconds, self._tell, self.seconds)
 
     def heard(self) -> None:
@@ -53,7 +56,7 @@ class Silence:
             self.begin()
             return
         self._say(f"no word for {seconds:g} s")
-        rest = self._since + 2 * seconds - self._conversation.host.loop.time()
+        rest = self.since + 2 * seconds - self._conversation.host.loop.time()
         self._timer = self._conversation.host.loop.later(max(rest, 0.0), self._tell, 2 * seconds)
 
     def _say(self, words: str | None) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from agentnb.errors import AgentnbError, AgentRefused, AuthenticationRequired
 from agentnb.host.clock import now_ms
 from agentnb.host.login import log_in
-from agentnb.host.prompt import left_out, prompt_blocks
+from agentnb.host.prompt import left_out, prompt_blocks, read_answer
 from agentnb.host.silence import Silence
 from agentnb.state import (
     ChatError,
@@ -29,14 +29,13 @@ from agentnb.state import (
     PendingMessageKind,
     SessionIsReadChanged,
     SessionStatus,
-    UsageInfo,
     UserMessageResponsePart,
     XLate,
 )
 
 if TYPE_CHECKING:
     from agentnb.host.conversation import Conversation
-    from agentnb.state import ActionOrigin, Message
+    from agentnb.state import ActionOrigin, Message, UsageInfo
 
 CANCEL_GRACE = 10.0  # seconds an agent gets to answer after session/cancel
 CANCELLED = "cancelled"
@@ -240,7 +239,7 @@ class Turns:
 
     def _answered(self, turn_id: str, message: Message, again: bool, result: Any, error: AgentnbError | None) -> None:
         self._unanswered -= 1
-        stop_reason, usage = _read(result)
+        stop_reason, usage = read_answer(result)
         if self._unanswered > 0 and error is None:
             self._count(turn_id, usage)
             return  # what was slipped in is not answered yet
@@ -292,22 +291,3 @@ class Turns:
     def _is_active(self, turn_id: str) -> bool:
         active = self._conversation.chat.state.active_turn
         return active is not None and active.id == turn_id
-
-
-def _read(result: Any) -> tuple[str, UsageInfo | None]:
-    """The stop reason and the tokens of a prompt's answer (ACP ``PromptResponse``); odd fields are passed over."""
-    answer = result if isinstance(result, dict) else {}
-    stop_reason = answer.get("stopReason")
-    usage = answer.get("usage")
-    tokens = None
-    if isinstance(usage, dict):
-        tokens = UsageInfo(
-            input_tokens=_number(usage.get("inputTokens")),
-            output_tokens=_number(usage.get("outputTokens")),
-            cache_read_tokens=_number(usage.get("cachedReadTokens")),
-        )
-    return (stop_reason if isinstance(stop_reason, str) else "end_turn"), tokens
-
-
-def _number(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -11,6 +11,7 @@ from IPython.core.completer import SimpleCompletion, context_matcher
 from agentnb.agent.catalog import known
 from agentnb.comm.lab import current_notebook
 from agentnb.ipython.arguments import OPTIONS, PERMISSIONS
+from agentnb.ipython.manage import COMMANDS
 from agentnb.ipython.mentions import file_names, visible
 
 if TYPE_CHECKING:
@@ -22,11 +23,8 @@ if TYPE_CHECKING:
 
 _LINE = re.compile(r"(?:.*=\s*|\s*)%{1,2}agent\s(?P<words>.*)$")
 _MANAGE = re.compile(r"\s*%agents\s+(?P<words>.*)$")
+_OF_AGENTS = frozenset({"new", "doctor", "kept", "logout"})
 _MENTION = re.compile(r"(?:^|[\s(\[{\"'])@(?P<start>[\w./~:-]*)$")
-_COMMANDS = (
-    *("list", "known", "use", "new", "cancel", "close", "restart", "history", "resume"),
-    *("policy", "doctor", "record", "sidebar"),
-)
 
 
 def completers(extension: Extension) -> list[Any]:
@@ -57,8 +55,8 @@ def _matches(context: CompletionContext, extension: Extension) -> tuple[Iterable
 def _managed(words: str, extension: Extension) -> tuple[Iterable[str], str]:
     command, space, start = words.partition(" ")
     if not space:
-        return _COMMANDS, command
-    names = (spec.name for spec in known()) if command == "new" else extension.tabs.all()
+        return COMMANDS, command
+    names = (spec.name for spec in known()) if command in _OF_AGENTS else extension.tabs.all()
     return names, start
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from traitlets import Enum, Float, List, TraitError, Unicode
+from traitlets import Dict, Enum, Float, List, TraitError, Unicode, Union
 from traitlets.config import Config, Configurable
 
 from agentnb.credentials import logger
@@ -34,6 +34,12 @@ class Agentnb(Configurable):
     ).tag(config=True)
     timeout = Float(
         0.0, min=0.0, help="Seconds after which a cell's turn is cancelled. 0: it may take as long as it takes."
+    ).tag(config=True)
+    mcp_servers = Union(
+        [Dict(), Unicode()],
+        default_value={},
+        help="MCP servers that agents in tabs opened from now on may use: a mapping of names to servers, as other "
+        "tools keep it in mcp.json, or the path of such a file.",
     ).tag(config=True)
     warm = List(
         Unicode(),

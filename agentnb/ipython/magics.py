@@ -4,32 +4,22 @@ from __future__ import annotations
 
 import difflib
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.magic import Magics, line_cell_magic, line_magic, magics_class, no_var_expand
 from IPython.display import display
 
-from agentnb.api.agents import agents as known_agents
-from agentnb.api.agents import doctor
-from agentnb.api.history import resume, sessions
-from agentnb.api.policy import policy
-from agentnb.cassette.switch import SWITCH
 from agentnb.errors import UsageError
 from agentnb.ipython.arguments import parse
 from agentnb.ipython.audience import Audience, audience_of, in_notebook
+from agentnb.ipython.manage import COMMANDS
 from agentnb.ipython.mentions import Scope, attachments
-from agentnb.ipython.policy_table import PolicyTable
 from agentnb.ipython.record import record, workspace
 from agentnb.ipython.rewrite import AWAITED_MAGIC
-from agentnb.ipython.sidebar import sidebar
 from agentnb.ipython.stage import LiveStage, stage_for
-from agentnb.ipython.tab_table import Note, tab_table
 from agentnb.ipython.waiting import await_turn, block_on
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from agentnb.api.session import Session
     from agentnb.api.turn import Turn
     from agentnb.ipython.arguments import Arguments
@@ -136,6 +126,13 @@ class AgentMagics(Magics):
             %agents restart [NAME]    end a tab's agent and start it anew
             %agents history [WORDS]   the sessions that the log has kept; WORDS are searched for
             %agents resume ID         open one of them again; the beginning of its id is enough
+            %agents delete ID         delete one of them from the log, for good
+            %agents fork [NAME] [AS COPY]  copy a tab: what was said, and what its agent knows
+            %agents kept [AGENT] [CURSOR]  the sessions that an agent itself keeps, a page of them
+            %agents open ID [AGENT]   open one of those in a tab
+            %agents erase ID [AGENT]  make the agent forget one of those, for good
+            %agents logout AGENT      make an agent forget its login
+            %agents health [NAME]     how a tab's agent is: process, age, deaths, silence, last words on stderr
             %agents record PATH       write what agents that start from now on say into a cassette
             %agents record stop       end that
             %agents policy [NAME]     what agents may do: the rules in force, and the last decisions
@@ -146,11 +143,11 @@ class AgentMagics(Magics):
         command, _, rest = line.strip().partition(" ")
         if not command:
             command = "list"
-        action = _COMMANDS.get(command)
+        action = COMMANDS.get(command)
         if action is None:
-            close = difflib.get_close_matches(command, _COMMANDS, n=1)
+            close = difflib.get_close_matches(command, COMMANDS, n=1)
             guess = f"Did you mean `%agents {close[0]}`? " if close else ""
-            raise UsageError(f"%agents has no command {command!r}.", hint=f"{guess}It has {', '.join(_COMMANDS)}.")
+            raise UsageError(f"%agents has no command {command!r}.", hint=f"{guess}It has {', '.join(COMMANDS)}.")
         return action(self.tabs, rest.strip().strip("\"'"))
 
     def show(self, turn: Turn) -> None:
@@ -226,72 +223,3 @@ class AgentMagics(Magics):
             words = f"Runs in the background, in the tab {name!r}. `%agents cancel` stops it, `await turn` waits."
             display({"text/plain": words}, raw=True)
         return turn
-
-
-def _use(tabs: Tabs, name: str) -> Note:
-    if not name:
-        raise UsageError("%agents use wants a tab's name.", hint=f"Open tabs: {', '.join(tabs.all()) or 'none'}.")
-    return Note(f"%agent talks to {tabs.use(name).agent} in the tab {name!r} now.")
-
-
-def _new(tabs: Tabs, words: str) -> Note:
-    agent, _, name = words.partition(" ")
-    session = tabs.open(agent or None, name.strip() or None)
-    return Note(f"Opened the tab {tabs.name_of(session)!r} with {session.agent}; %agent talks to it now.")
-
-
-def _cancel(tabs: Tabs, name: str) -> Note:
-    session = tabs.find(name or None)
-    running = session.chat.active_turn is not None
-    session.cancel()
-    what = "Cancelled the turn" if running else "No turn runs"
-    return Note(f"{what} in the tab {tabs.name_of(session)!r}.")
-
-
-def _restart(tabs: Tabs, name: str) -> Note:
-    session = tabs.find(name or None)
-    session.restart()
-    process = session.state.agent_process
-    said = f" {process.message}" if process is not None and process.message else ""
-    return Note(f"Started {session.agent} anew in the tab {tabs.name_of(session)!r}.{said}")
-
-
-def _resume(tabs: Tabs, tab_id: str) -> Note:
-    if not tab_id:
-        raise UsageError("%agents resume wants a session's id.", hint="`%agents history` lists them.")
-    session = tabs.adopt(resume(tab_id))
-    return Note(f"Opened {session.title!r} again in the tab {tabs.name_of(session)!r}; %agent talks to it now.")
-
-
-def _record(tabs: Tabs, name: str) -> Note:
-    if name == "stop":
-        path, turns = SWITCH.stop()
-        return Note(f"Recorded {turns} turn{'s' if turns != 1 else ''} in {path}.")
-    if not name:
-        raise UsageError("%agents record wants a path.", hint="`%agents record fit.cassette.jsonl`, and `stop` to end.")
-    path = Path(name).expanduser().absolute()
-    SWITCH.record(path)
-    open_before = f" Tabs that are open ({', '.join(tabs.all())}) are not in it." if tabs.all() else ""
-    return Note(f"Agents that start from now on are recorded in {path}.{open_before} `%agents record stop` ends it.")
-
-
-def _policy(tabs: Tabs, name: str) -> PolicyTable:
-    session = tabs.find(name) if name or tabs.current else None
-    return PolicyTable(policy(session))
-
-
-_COMMANDS: dict[str, Callable[[Tabs, str], Any]] = {
-    "list": lambda tabs, _: tab_table(tabs),
-    "known": lambda *_: known_agents(),
-    "doctor": lambda _, names: doctor(*names.split()),
-    "use": _use,
-    "new": _new,
-    "cancel": _cancel,
-    "close": lambda tabs, name: Note(f"Closed the tab {tabs.close(name or None)!r}."),
-    "restart": _restart,
-    "history": lambda _, words: sessions(words),
-    "resume": _resume,
-    "record": _record,
-    "policy": _policy,
-    "sidebar": lambda *_: sidebar(),
-}

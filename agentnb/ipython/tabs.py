@@ -48,6 +48,11 @@ class Tabs:
         name = self._names.get(self._current or "")
         return name if name in self.all() else None
 
+    @property
+    def cwd(self) -> str | None:
+        """The workspace of tabs that are opened now; None for the kernel's folder."""
+        return self.settings.cwd or None
+
     def find(self, name: str | None) -> Session:
         """The session called *name*; the current one where None.
 
@@ -81,11 +86,54 @@ class Tabs:
         if name in self.all():
             raise UsageError(f"A tab is called {name!r} already.", hint="Choose another name, or leave out -n.")
         mode: Any = permissions or self.settings.permissions
-        session = start(agent or self.settings.agent, cwd=self.settings.cwd or None, permissions=mode, title=name)
+        session = start(
+            agent or self.settings.agent,
+            cwd=self.cwd,
+            permissions=mode,
+            title=name,
+            mcp_servers=self.settings.mcp_servers or (),
+        )
         self._names[session.tab_id] = name or self._free_name(session.agent)
         self._modes[session.tab_id] = mode
         self._current = session.tab_id
         return session
+
+    def take_up(self, agent: str | None, session_id: str) -> Session:
+        """Open one of an agent's own sessions in a tab, and make that the current one."""
+        mode: Any = self.settings.permissions
+        session = start(
+            agent or self.settings.agent,
+            cwd=self.cwd,
+            permissions=mode,
+            mcp_servers=self.settings.mcp_servers or (),
+            session=session_id,
+        )
+        self._modes[session.tab_id] = mode
+        return self.adopt(session)
+
+    def copy(self, name: str | None, copied: str | None = None) -> Session:
+        """Copy a tab, and make the copy the current one.
+
+        Args:
+            name: The tab that is copied; the current one where None.
+            copied: What the copy is called; after its agent where None.
+
+        Raises:
+            UsageError: If a tab has that name already.
+        """
+        if copied is not None and copied in self.all():
+            raise UsageError(f"A tab is called {copied!r} already.", hint="Choose another name.")
+        original = self.find(name)
+        session = original.fork(copied)
+        self._modes[session.tab_id] = self._modes.get(original.tab_id, self.settings.permissions)
+        if copied is not None:
+            self._names[session.tab_id] = copied
+        return self.adopt(session)
+
+    def agent_of(self, name: str | None) -> str:
+        """*name*, else the agent of the current tab, else the configured one."""
+        tabs = self.all()
+        return name or (tabs[self.current].agent if self.current in tabs else self.settings.agent)
 
     def adopt(self, session: Session) -> Session:
         """Make a session that was opened elsewhere the current one."""

@@ -48,7 +48,8 @@ while True:
     reach(asked.get("method"))
     match asked.get("method"):
         case "initialize":
-            offers = {"loadSession": True, "sessionCapabilities": {"resume": {}, "close": {}}}
+            able = {"resume": {}, "close": {}, "list": {}, "fork": {}, "delete": {}}
+            offers = {"loadSession": True, "sessionCapabilities": able, "auth": {"logout": {}}}
             wire.answer(asked, {"protocolVersion": 1, "agentCapabilities": offers})
         case "session/new":
             modes = {"currentModeId": "a", "availableModes": [{"id": "a", "name": "A"}, {"id": "b", "name": "B"}]}

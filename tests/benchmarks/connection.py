@@ -61,6 +61,12 @@ class Reducing:
     def opens(self, path: str, tool: str) -> bool:
         return False
 
+    def answers(self, method: str) -> bool:
+        return False
+
+    async def extended(self, method: str, params: dict[str, Any]) -> Any:
+        raise NotImplementedError
+
     async def authorize(self, door: Door) -> Door:
         raise NotImplementedError
 

@@ -14,7 +14,7 @@ from IPython.core.inputtransformer2 import TransformerManager
 
 from agentnb.agent.catalog import read
 from agentnb.ipython.arguments import OPTIONS
-from agentnb.ipython.magics import _COMMANDS
+from agentnb.ipython.manage import COMMANDS as MANAGED
 from agentnb.policy.settings import parse
 
 ROOT = Path(__file__).parents[2]
@@ -63,7 +63,7 @@ def test_a_prompt_is_only_what_is_meant(block: Block) -> None:
 def test_commands_and_options_that_are_named_exist() -> None:
     """`%agents WORD`, `%agent -x`, `agentnb WORD`."""
     text = "\n".join(PROSE.values())
-    assert set(re.findall(r"`%agents ([a-z]+)", text)) - set(_COMMANDS) == set()
+    assert set(re.findall(r"`%agents ([a-z]+)", text)) - set(MANAGED) == set()
     assert set(re.findall(r"%agent (--?[a-z]+)", text)) - set(OPTIONS) == set()
     blocks = "\n".join(block.text for block in BLOCKS if not block.language)
     assert set(re.findall(r"^agentnb ([a-z]+)", blocks, re.MULTILINE)) - COMMANDS == set()

@@ -12,10 +12,14 @@ import agentnb
 
 PUBLIC = """
 AgentnbError(message, *, hint=None)
+agent_sessions(agent=None, *, command=None, env=None, cwd=None, everywhere=False, cursor=None, timeout=120.0)
 agents()
 chat(session=None)
+delete_session(session, agent=None, *, command=None, env=None, cwd=None, timeout=120.0)
 doctor(*names)
-resume(session, *, command=None, permissions='ask')
+forget(session)
+logout(agent=None, *, command=None, env=None, cwd=None, timeout=120.0)
+resume(session, *, command=None, permissions='ask', env=None, mcp_servers=(), directories=())
 Session
     agent
     answer(request_id, values=None, *, response='accept')
@@ -24,7 +28,11 @@ Session
     close(timeout=10.0)
     closed
     edit(turn, text)
+    extension(method, params=None, *, notify=False, timeout=60.0)
+    fork(title=None, timeout=120.0)
+    health()
     login(method=None, timeout=600.0)
+    on_extension(method, handler)
     prompt(text, context=(), *, attachments=())
     questions
     queue
@@ -40,7 +48,7 @@ Session
     turns
     waiting
 sessions(search='', *, here=False, limit=50)
-start(agent=None, *, command=None, env=None, cwd=None, permissions='ask', title=None, mcp_servers=(), directories=())
+start(agent=None, *, command=None, env=None, cwd=None, permissions='ask', title=None, mcp_servers=(), directories=(), session=None)
 Turn
     add_done_callback(callback)
     cancel()
@@ -59,8 +67,8 @@ Turn
     usage
     wait(timeout=None)
 sidebar(session=None)
-warm(agent=None, *, command=None, env=None, cwd=None)
-"""
+warm(agent=None, *, command=None, env=None, cwd=None, mcp_servers=(), directories=())
+"""  # noqa: E501 - as they are
 HEAVY = ["acp", "anywidget", "asyncio", "IPython", "ipywidgets", "msgspec", "pydantic", "traitlets"]
 
 

@@ -3,7 +3,7 @@
 Importing this package registers them all.
 """
 
-from agentnb.eliza.commands import actions, controls, faults, requests, speech
+from agentnb.eliza.commands import actions, components, controls, faults, requests, speech
 from agentnb.eliza.commands.registry import COMMANDS, GROUPS, Command, Misuse, find, listed
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "Command",
     "Misuse",
     "actions",
+    "components",
     "controls",
     "faults",
     "find",

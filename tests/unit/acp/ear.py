@@ -110,6 +110,13 @@ class Ear:
         self.extensions.append((method, params))
         self.spoken.set()
 
+    def answers(self, method: str) -> bool:
+        return method == "_ear/twice"
+
+    async def extended(self, method: str, params: dict[str, Any]) -> Any:
+        self.extensions.append((method, params))
+        return {"twice": 2 * params["value"]}
+
     async def authorize(self, door: Door) -> Door:
         self.doors.append(door)
         if self._deny:

@@ -11,6 +11,7 @@ import pytest
 from agentnb.acp import Agent
 from agentnb.acp.sessions import NewSession
 from agentnb.agent.catalog import find
+from agentnb.agent.guard import GUARD
 from agentnb.errors import (
     AgentDied,
     AgentError,
@@ -269,3 +270,50 @@ async def test_an_old_id_that_is_another_sessions_now_is_refused(tmp_path: Path)
         assert former.heard == []
     finally:
         await agent.stop()
+
+
+async def test_an_extension_method_is_answered_by_whoever_knows_it(tmp_path: Path) -> None:
+    """By its session's listener, or without a session by any; what nobody knows is refused as unknown."""
+    requests = [["_ear/twice", {"value": 4}], ["_ear/thrice", {"value": 4}]]
+    async with talking("works", tmp_path) as talk:
+        await talk.prompt(json.dumps(requests))
+        answers = [json.loads(line) for line in talk.ear.text.splitlines()]
+        assert (answers[0], answers[1]["code"]) == ({"twice": 8}, -32601)
+        method, params = talk.ear.extensions[0]
+        assert (method, params["value"]) == ("_ear/twice", 4)
+
+
+async def test_a_session_that_opens_too_late_is_given_up_and_closed(tmp_path: Path) -> None:
+    """The agent hears `$/cancel_request`; the session that it opens all the same is closed, and nobody hears of it."""
+    spec = scripted("keeps")
+    spec = type(spec)(name="keeps", title="keeps", command=(*spec.command, "late", "close"))
+    agent = await Agent.launch(spec, cwd=tmp_path)
+    try:
+        ear = Ear()
+        with pytest.raises(AgentError, match=r"did not answer session/new within 0\.1 s"):
+            await agent.new_session(str(tmp_path), (), ear, timeout=0.1)
+        new = await agent.new_session(str(tmp_path), (), ear)
+        said = asyncio.Event()
+        agent.prompt(new.session_id, [{"type": "text", "text": "tell"}], lambda *_: said.set())
+        await asyncio.wait_for(said.wait(), 30)
+        told = [json.loads(line) for line in ear.text.splitlines()]
+        methods = [each["method"] for each in told]
+        opening = ["initialize", "session/new", "$/cancel_request", "session/new"]
+        assert methods == [*opening, "session/close", "session/prompt"]
+        assert next(each for each in told if each["method"] == "session/close")["params"] == {"sessionId": "too-late"}
+    finally:
+        await agent.stop(patience=0.5)
+
+
+@pytest.mark.parametrize("turns", [0, 1, 2, 3, 5, 8, 13, 30])
+async def test_a_launch_that_is_given_up_leaves_no_process_and_no_task(tmp_path: Path, turns: int) -> None:
+    """At whatever moment: while the process comes up, or while it is asked who it is."""
+    before, guarded = asyncio.all_tasks(), set(GUARD._groups)
+    launch = asyncio.ensure_future(Agent.launch(scripted("silent"), cwd=tmp_path))
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    launch.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await launch
+    assert asyncio.all_tasks() == before
+    assert guarded == GUARD._groups

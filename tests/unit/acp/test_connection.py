@@ -203,3 +203,21 @@ async def test_a_callback_that_fails_does_not_stop_the_reader(caplog: pytest.Log
     end.connection.feed(lines({"id": 1, "result": 1}, {"method": "a"}))
     assert end.events == [["a"]]
     assert "a callback of the connection failed" in caplog.text
+
+
+async def test_a_request_that_nobody_waits_for_any_more_is_taken_back() -> None:
+    """ACP `$/cancel_request`, the other way: too late, or given up; not for one that was answered."""
+    end = End()
+    with pytest.raises(TimeoutError):
+        await end.connection.request("slow", {}, 0.01)
+    waiting = asyncio.ensure_future(end.connection.request("given up", {}))
+    await asyncio.sleep(0)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    answered = asyncio.ensure_future(end.connection.request("answered", {}))
+    await asyncio.sleep(0)
+    end.connection.feed(lines({"id": 3, "result": 1}))
+    assert await answered == 1
+    taken_back = [message["params"] for message in end.sent if message["method"] == "$/cancel_request"]
+    assert taken_back == [{"requestId": 1}, {"requestId": 2}]

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
+from pathlib import Path
+
 import pytest
 from msgspec.structs import replace
 
 from agentnb.acp.doctor import examine, examine_all
 from agentnb.agent import AgentSpec, find
-from tests.unit.acp.ear import scripted
+from tests.unit.acp.ear import AGENTS, scripted
 
 
 async def test_the_built_in_agent_is_ready() -> None:
@@ -24,7 +28,7 @@ async def test_the_built_in_agent_is_ready() -> None:
         (scripted("needs_login", login="x login"), "login", "wants a login", "x login"),
         (scripted("dies_at_start"), "broken", "ended with status 3", None),
         (scripted("silent", initialize_timeout=0.5), "broken", "did not answer", None),
-        (scripted("echo", min_version="1.1", install="get x"), "old", "1.0 is older than 1.1", "get x"),
+        (scripted("echo", min_version="1.1", install="get x"), "old", "1.0 is older than 1.1, the first", "get x"),
         (scripted("echo", min_version="1"), "ready", "answers", None),
     ],
     ids=lambda value: value.name if isinstance(value, AgentSpec) else None,
@@ -49,3 +53,62 @@ async def test_several_are_examined_in_order() -> None:
     """One that fails does not spoil the others."""
     found = await examine_all([scripted("dies_at_start"), scripted("echo")])
     assert [each.state for each in found] == ["broken", "ready"]
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    """The agent that is too old, as a program of its own."""
+    return made(tmp_path, "scripted-agent")
+
+
+@pytest.fixture
+def mute(tmp_path: Path) -> Path:
+    """The same, but it tells no version."""
+    return made(tmp_path, "mute-agent", "mute")
+
+
+def made(folder: Path, name: str, *words: str) -> Path:
+    """A program that runs ``too_old.py`` with *words* before its own arguments."""
+    path = folder / name
+    run = shlex.join([sys.executable, str(AGENTS / "too_old.py"), *words])
+    path.write_text(f'#!/bin/sh\nexec {run} "$@"\n')
+    path.chmod(0o755)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("word", "least", "expected"),
+    [
+        ("--acp", "0.10", ("old", "0.9.1", "upgrade x")),
+        ("speaks", "0.10", ("old", "0.9.1", "upgrade x")),
+        ("--acp", "0.9", ("broken", None, None)),
+        ("speaks", "0.9.1", ("ready", "0.9.1", None)),
+        ("--acp", None, ("broken", None, None)),
+    ],
+    ids=["cannot speak", "speaks", "broken all the same", "new enough", "unknown"],
+)
+async def test_an_agent_that_is_too_old_is_told_with_the_line_that_upgrades_it(
+    program: Path, word: str, least: str | None, expected: tuple[str | None, ...]
+) -> None:
+    """Whether it says its version in ACP, or is too old to speak it and only tells when asked with ``--version``."""
+    spec = AgentSpec(
+        name="x",
+        title="X",
+        command=(str(program), word),
+        install="get x",
+        upgrade="upgrade x",
+        min_version=least,
+        initialize_timeout=30,
+    )
+    found = await examine(spec)
+    assert (found.state, found.version, found.todo) == expected
+    if found.state == "old":
+        assert found.message == "Version 0.9.1 is older than 0.10, the first that works here."
+
+
+async def test_one_that_tells_no_version_is_not_called_old(mute: Path) -> None:
+    """It is broken, and says with what words."""
+    spec = AgentSpec(name="x", title="X", command=(str(mute), "--acp"), min_version="9", install="get x")
+    found = await examine(spec)
+    assert (found.state, found.todo) == ("broken", None)
+    assert "unknown option --acp" in found.message

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from agentnb.acp.doctor import older
 from agentnb.agent import AgentSpec, custom, find, installed, known
 from agentnb.agent.catalog import read
 from agentnb.errors import UnknownAgent, UsageError
@@ -77,3 +78,26 @@ def test_a_broken_description_is_refused(text: str) -> None:
     """No TOML, something missing, something unknown."""
     with pytest.raises(UsageError, match="not an agent's description"):
         read(text)
+
+
+def test_the_versions_from_which_agents_work_are_known_where_they_are_facts() -> None:
+    """Each with the reason in its file; a version that was seen to work is not below it."""
+    least = {spec.name: spec.min_version for spec in known() if spec.min_version is not None}
+    assert least == {"auggie": "0.6.0", "gemini": "0.33.0", "kimi": "0.9"}
+    assert [
+        spec.name for spec in known() if spec.seen and spec.min_version and older(spec.seen, spec.min_version)
+    ] == []
+
+
+def test_an_upgrade_is_a_line_of_its_own_where_installing_again_would_do_nothing() -> None:
+    """Uv and brew leave alone what is there."""
+    for spec in known():
+        if spec.install is not None and not spec.install.startswith(("npm ", "curl ")):
+            assert spec.upgrade is not None
+            assert "upgrade" in spec.upgrade
+
+
+def test_mcp_servers_that_make_no_sense_are_refused_when_they_are_read() -> None:
+    """Not when a session is opened."""
+    with pytest.raises(UsageError, match="'docs' wants either a command or an http address"):
+        read('name = "x"\ntitle = "X"\ncommand = ["x"]\n[mcp_servers.docs]\nurl = "ftp://x"\n')

@@ -175,3 +175,19 @@ def test_a_flood_and_a_line_of_64_mib_reach_the_state_whole(
 ) -> None:
     """Through the whole host, not only the connection."""
     assert len(open_session(script).prompt(prompt).wait(2 * PATIENCE).text) == length
+
+
+def test_updates_before_the_session_is_known_are_in_its_state(open_session: Open) -> None:
+    """The commands and the mode that came before the answer to ``session/new``."""
+    session = open_session("update_before_session")
+    assert session.prompt("go").wait(PATIENCE).stop_reason == "end_turn"
+    assert session.state.commands
+    assert session.state.lifecycle == "ready"
+
+
+def test_updates_after_the_prompts_answer_are_in_its_turn(open_session: Open) -> None:
+    """The turn is over, and has the late word all the same."""
+    session = open_session("update_after_answer")
+    turn = session.prompt("go")
+    assert turn.wait(PATIENCE).stop_reason == "end_turn"
+    until(session, lambda: turn.text == "before after")

@@ -13,6 +13,7 @@ from agentnb.api.session import Session
 from agentnb.errors import AgentError
 from agentnb.host import Host
 from agentnb.host.backoff import Backoff
+from agentnb.host.configuration import configuration
 from agentnb.host.pool import AgentPool
 from agentnb.state import SystemNotificationResponsePart
 from tests.unit.api.conftest import AGENTS, PATIENCE
@@ -131,7 +132,7 @@ def test_what_a_replay_says_of_the_session_is_kept_though_its_words_are_not(open
 def test_a_warm_agent_is_the_one_that_the_next_session_uses(host: Host, open_session: Open, tmp_path: Path) -> None:
     """And it ends with that session as any other."""
     spec = custom([sys.executable, str(AGENTS / "echo.py")], name="echo")
-    warm = host.loop.submit(host.agents.warm(spec, tmp_path, {})).result(PATIENCE)
+    warm = host.loop.submit(host.agents.warm(configuration(spec, tmp_path))).result(PATIENCE)
     session = open_session("echo")
     session.prompt("hi").wait(PATIENCE)
     assert session._conversation.agent is warm
@@ -144,7 +145,7 @@ def test_a_warm_agent_that_nobody_uses_is_stopped(host: Host, tmp_path: Path) ->
     """After its time."""
     pool = AgentPool(host.loop, warm_seconds=0.05)
     spec = custom([sys.executable, str(AGENTS / "echo.py")], name="echo")
-    warm = host.loop.submit(pool.warm(spec, tmp_path, {})).result(PATIENCE)
+    warm = host.loop.submit(pool.warm(configuration(spec, tmp_path))).result(PATIENCE)
     host.loop.submit(warm.wait_closed()).result(PATIENCE)
     assert warm.closed
 

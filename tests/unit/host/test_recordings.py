@@ -12,10 +12,12 @@ from typing import Any
 
 import pytest
 
+from agentnb.acp.listing import Page
 from agentnb.acp.merge import merge
 from agentnb.agent.catalog import custom
 from agentnb.errors import AgentRefused
 from agentnb.host import Host
+from agentnb.host.configuration import configuration
 from agentnb.host.conversation import Conversation
 from agentnb.host.intents import carry_out
 from agentnb.state import (
@@ -75,7 +77,7 @@ class Driver:
         self.host = host
         self.entries = entries
         spec = custom([sys.executable, str(AGENTS / "replays.py"), str(recording), str(number)], name="replay")
-        self.conversation = host.loop.call(lambda: Tapped(host, spec, tab_id=f"r{number}", cwd=cwd, env={}))
+        self.conversation = host.loop.call(lambda: Tapped(host, configuration(spec, cwd), tab_id=f"r{number}"))
         self.conversation.heard = []
         self.refused = False
         host.loop.call(host.conversations.__setitem__, self.conversation.session.uri, self.conversation)
@@ -114,8 +116,8 @@ class Driver:
                 agent = self.conversation.agent
                 assert agent is not None
                 self._until(lambda: self.conversation.turns.settled)
-                listed: Future[Entry] = loop.submit(agent.list_sessions())
-                assert listed.result(PATIENCE)["sessions"]
+                listed: Future[Page] = loop.submit(agent.list_sessions())
+                assert listed.result(PATIENCE).sessions
             case None if json.dumps(message["id"]) in asked and "result" in message:
                 self._answer(asked[json.dumps(message["id"])], message["result"]["outcome"])
 

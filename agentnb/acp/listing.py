@@ -1,0 +1,69 @@
+"""The sessions that an agent keeps, a page at a time (ACP ``session/list``)."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+from typing import Any
+
+import msgspec
+
+from agentnb.acp.fields import objects, text
+
+
+class Kept(msgspec.Struct, frozen=True, kw_only=True):
+    """One session that an agent keeps (ACP ``SessionInfo``).
+
+    Args:
+        session_id: The agent's id of it.
+        cwd: Its folder; empty where the agent does not say.
+        title: Its title; empty where it has none.
+        updated: When something last happened in it, in UTC; None where the agent does not say.
+        raw: All that the agent says of it.
+    """
+
+    session_id: str
+    cwd: str = ""
+    title: str = ""
+    updated: datetime | None = None
+    raw: dict[str, Any] = msgspec.field(default_factory=dict)
+
+
+class Page(msgspec.Struct, frozen=True, kw_only=True):
+    """One page of sessions.
+
+    Args:
+        sessions: The sessions, as the agent orders them.
+        next_cursor: Where the next page begins; None where this is the last.
+    """
+
+    sessions: tuple[Kept, ...]
+    next_cursor: str | None = None
+
+
+def read_page(answer: dict[str, Any]) -> Page:
+    """Read the answer to ``session/list``; a session without an id is passed over.
+
+    Example:
+        >>> read_page({"sessions": [{"sessionId": "s1", "title": "Fit"}, {}], "nextCursor": "2"}).next_cursor
+        '2'
+    """
+    found = [_kept(each, name) for each in objects(answer.get("sessions")) if (name := text(each.get("sessionId")))]
+    return Page(sessions=tuple(found), next_cursor=text(answer.get("nextCursor")))
+
+
+def _kept(each: dict[str, Any], session_id: str) -> Kept:
+    return Kept(
+        session_id=session_id,
+        cwd=text(each.get("cwd")) or "",
+        title=text(each.get("title")) or "",
+        updated=_moment(text(each.get("updatedAt"))),
+        raw=each,
+    )
+
+
+def _moment(said: str | None) -> datetime | None:
+    try:
+        moment = datetime.fromisoformat((said or "").replace("Z", "+00:00"))
+    except ValueError:
+        return None
+    return moment.astimezone(timezone.utc) if moment.tzinfo else moment.replace(tzinfo=timezone.utc)

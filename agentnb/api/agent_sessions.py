@@ -1,0 +1,202 @@
+"""The sessions that agents keep themselves: listed page by page, opened in a tab, deleted; and logging out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
+
+from agentnb.api.columns import lines
+from agentnb.api.configured import configured
+from agentnb.api.waiting import within
+from agentnb.host import current_host
+from agentnb.host.keeping import deleted, listed, logged_out
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Mapping
+    from datetime import datetime
+
+    from agentnb.acp.listing import Kept
+
+NONE = "The agent keeps no session here."
+_HEAD = ("id", "title", "when", "folder")
+
+
+class AgentSession(NamedTuple):
+    """One session that an agent keeps; made by :func:`agent_sessions`.
+
+    Attributes:
+        id: The agent's id of it.
+        title: Its title; empty where it has none.
+        cwd: Its folder; empty where the agent does not say.
+        updated: When something last happened in it, in UTC; None where the agent does not say.
+        agent: The agent's name.
+        raw: All that the agent says of it.
+    """
+
+    id: str
+    title: str
+    cwd: str
+    updated: datetime | None
+    agent: str
+    raw: dict[str, Any]
+
+
+class AgentSessions(Sequence[AgentSession]):
+    """One page of an agent's sessions; a table when displayed.
+
+    Args:
+        rows: The sessions, as the agent orders them.
+        cursor: Where the next page begins; what ``agent_sessions(cursor=…)`` takes. None where this is the last.
+    """
+
+    def __init__(self, rows: Iterable[AgentSession] = (), cursor: str | None = None) -> None:
+        self._rows = tuple(rows)
+        self.cursor = cursor
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @overload
+    def __getitem__(self, at: int) -> AgentSession: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[AgentSession]: ...
+
+    def __getitem__(self, at: int | slice) -> AgentSession | Sequence[AgentSession]:
+        return self._rows[at]
+
+    def __repr__(self) -> str:
+        return "\n".join([*(lines([_HEAD, *map(_cells, self)]) if self else [NONE]), *self._more()])
+
+    def _repr_html_(self) -> str:
+        note = "".join(f"<p>{escape(line)}</p>" for line in self._more())
+        if not self:
+            return f"<p>{NONE}</p>{note}"
+        head = "".join(f"<th>{word}</th>" for word in _HEAD)
+        cells = ["".join(f"<td>{escape(cell)}</td>" for cell in _cells(row)) for row in self]
+        body = "".join(f"<tr>{line}</tr>" for line in cells)
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{note}"
+
+    def _more(self) -> list[str]:
+        return [] if self.cursor is None else [f"There are more: cursor={self.cursor!r} gives the next page."]
+
+
+def agent_sessions(
+    agent: str | None = None,
+    *,
+    command: Sequence[str] | None = None,
+    env: Mapping[str, str] | None = None,
+    cwd: str | os.PathLike[str] | None = None,
+    everywhere: bool = False,
+    cursor: str | None = None,
+    timeout: float = 120.0,
+) -> AgentSessions:
+    """The sessions that an agent keeps itself, those of other programs too; a page of them (ACP ``session/list``).
+
+    :func:`sessions` lists what was said here, whatever the agent. This asks the agent.
+
+    Args:
+        agent: As for :func:`start`.
+        command: As for :func:`start`.
+        env: As for :func:`start`.
+        cwd: The folder whose sessions are wanted; the current one by default.
+        everywhere: Whether the sessions of every folder are wanted.
+        cursor: Where the page begins: the ``cursor`` of the page before.
+        timeout: Seconds to wait for the agent, at most; it may have to be started.
+
+    Returns:
+        A row per session; displayed in a notebook it is a table. ``start(agent, session=row)`` opens one.
+
+    Raises:
+        UnknownAgent: If the catalogue has no such agent.
+        NotOffered: If the agent does not offer it.
+        AgentError: If it cannot be started, refuses, or does not answer.
+
+    Example:
+        >>> page = agentnb.agent_sessions("claude")  # doctest: +SKIP
+        >>> session = agentnb.start("claude", session=page[0])  # doctest: +SKIP
+    """
+    asked = configured(agent, command, env, cwd)
+    host = current_host()
+    work = listed(host, asked, None if everywhere else str(asked.cwd), cursor)
+    page = within(host, work, timeout, asked.spec.title)
+    return AgentSessions((_row(kept, asked.spec.name) for kept in page.sessions), page.next_cursor)
+
+
+def delete_session(
+    session: str | AgentSession,
+    agent: str | None = None,
+    *,
+    command: Sequence[str] | None = None,
+    env: Mapping[str, str] | None = None,
+    cwd: str | os.PathLike[str] | None = None,
+    timeout: float = 120.0,
+) -> None:
+    """Make an agent forget one of its sessions for good (ACP ``session/delete``).
+
+    What the log here has of it stays; :func:`forget` deletes that.
+
+    Args:
+        session: A row of :func:`agent_sessions`, or its id.
+        agent: As for :func:`start`; the row's where a row is given.
+        command: As for :func:`start`.
+        env: As for :func:`start`.
+        cwd: As for :func:`start`.
+        timeout: Seconds to wait for the agent, at most.
+
+    Raises:
+        SessionError: If it is open in a tab here.
+        NotOffered: If the agent does not offer it.
+        AgentError: If it cannot be started, refuses, or does not answer.
+
+    Example:
+        >>> agentnb.delete_session(agentnb.agent_sessions("claude")[0])  # doctest: +SKIP
+    """
+    named = agent or (None if isinstance(session, str) else session.agent)
+    asked = configured(named, command, env, cwd)
+    host = current_host()
+    work = deleted(host, asked, session if isinstance(session, str) else session.id)
+    within(host, work, timeout, asked.spec.title)
+
+
+def logout(
+    agent: str | None = None,
+    *,
+    command: Sequence[str] | None = None,
+    env: Mapping[str, str] | None = None,
+    cwd: str | os.PathLike[str] | None = None,
+    timeout: float = 120.0,
+) -> None:
+    """Make an agent forget its login (ACP ``logout``); every process of it that runs here is told.
+
+    Args:
+        agent: As for :func:`start`.
+        command: As for :func:`start`.
+        env: As for :func:`start`.
+        cwd: As for :func:`start`.
+        timeout: Seconds to wait for the agent, at most.
+
+    Raises:
+        UsageError: If a turn runs with it.
+        NotOffered: If the agent does not offer it; the message says what to type instead.
+        AgentError: If it cannot be started, refuses, or does not answer.
+
+    Example:
+        >>> agentnb.logout("codex")  # doctest: +SKIP
+    """
+    asked = configured(agent, command, env, cwd)
+    host = current_host()
+    within(host, logged_out(host, asked), timeout, asked.spec.title)
+
+
+def _row(kept: Kept, agent: str) -> AgentSession:
+    return AgentSession(
+        id=kept.session_id, title=kept.title, cwd=kept.cwd, updated=kept.updated, agent=agent, raw=kept.raw
+    )
+
+
+def _cells(row: AgentSession) -> tuple[str, ...]:
+    when = "" if row.updated is None else row.updated.astimezone().strftime("%Y-%m-%d %H:%M")
+    return row.id, row.title, when, row.cwd

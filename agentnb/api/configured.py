@@ -1,0 +1,71 @@
+"""What the arguments that many functions share (agent, command, env, cwd, MCP servers, folders) mean, checked."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agentnb.agent import mcp
+from agentnb.agent.catalog import custom, find
+from agentnb.agent.process import find_program
+from agentnb.api.arguments import check_environment, check_text, folders
+from agentnb.cassette.switch import SWITCH
+from agentnb.errors import UsageError
+from agentnb.host.configuration import configuration
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from agentnb.host.configuration import Configuration
+
+DEFAULT_AGENT = "eliza"
+
+
+def configured(
+    agent: str | None,
+    command: Sequence[str] | None,
+    env: Mapping[str, str] | None,
+    cwd: str | os.PathLike[str] | None,
+    *,
+    mcp_servers: Any = (),
+    directories: Sequence[str | os.PathLike[str]] = (),
+) -> Configuration:
+    """What the arguments of :func:`agentnb.start` mean, checked.
+
+    Raises:
+        UnknownAgent: If the catalogue has no such agent.
+        AgentNotFound: If its command is not installed.
+        UsageError: If *command*, *cwd*, *mcp_servers* or *directories* makes no sense.
+    """
+    check_environment(env)
+    if agent is not None:
+        check_text("agent", agent, example='"claude"')
+    spec = find(agent or DEFAULT_AGENT) if command is None else custom(command, name=agent)
+    folder, servers = _folder(cwd, "cwd"), mcp.mcp_servers(mcp_servers)
+    more = folders_of(directories)
+    find_program(SWITCH.standing_in(spec), folder, {**os.environ, **spec.env, **(env or {})}.get("PATH"))
+    own = {**(env or {}), **SWITCH.apart()}
+    return configuration(spec, folder, own, components=servers, directories=more)
+
+
+def folders_of(directories: Sequence[str | os.PathLike[str]]) -> list[Path]:
+    """More folders to work in, absolute.
+
+    Raises:
+        UsageError: If one is no folder.
+    """
+    return [_folder(directory, "directories") for directory in folders(directories)]
+
+
+def _folder(given: str | os.PathLike[str] | None, name: str) -> Path:
+    try:
+        folder = Path(given if given is not None else os.getcwd()).expanduser().resolve()  # noqa: PTH109 - kept as the kernel has it
+    except FileNotFoundError:
+        raise UsageError("The current folder is gone.", hint="Go to another one, or give cwd=.") from None
+    except (TypeError, RuntimeError) as error:
+        raise UsageError(f"{name}={given!r} names no folder: {error}.", hint="Give a path.") from None
+    if not folder.is_dir():
+        message = f"{name}={str(given)!r} is not a folder."
+        raise UsageError(message, hint="Give the folder that the agent shall work in.")
+    return folder

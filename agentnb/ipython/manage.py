@@ -1,0 +1,142 @@
+"""Managing: what each command of ``%agents`` does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agentnb.api.agent_sessions import agent_sessions, delete_session, logout
+from agentnb.api.agents import agents as known_agents
+from agentnb.api.agents import doctor
+from agentnb.api.history import forget, resume, sessions
+from agentnb.api.policy import policy
+from agentnb.cassette.switch import SWITCH
+from agentnb.errors import UsageError
+from agentnb.ipython.policy_table import PolicyTable
+from agentnb.ipython.sidebar import sidebar
+from agentnb.ipython.tab_table import Note, tab_table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agentnb.api.agent_sessions import AgentSessions
+    from agentnb.ipython.tabs import Tabs
+
+
+def _use(tabs: Tabs, name: str) -> Note:
+    if not name:
+        raise UsageError("%agents use wants a tab's name.", hint=f"Open tabs: {', '.join(tabs.all()) or 'none'}.")
+    return Note(f"%agent talks to {tabs.use(name).agent} in the tab {name!r} now.")
+
+
+def _new(tabs: Tabs, words: str) -> Note:
+    agent, _, name = words.partition(" ")
+    session = tabs.open(agent or None, name.strip() or None)
+    return Note(f"Opened the tab {tabs.name_of(session)!r} with {session.agent}; %agent talks to it now.")
+
+
+def _cancel(tabs: Tabs, name: str) -> Note:
+    session = tabs.find(name or None)
+    running = session.chat.active_turn is not None
+    session.cancel()
+    what = "Cancelled the turn" if running else "No turn runs"
+    return Note(f"{what} in the tab {tabs.name_of(session)!r}.")
+
+
+def _restart(tabs: Tabs, name: str) -> Note:
+    session = tabs.find(name or None)
+    session.restart()
+    process = session.state.agent_process
+    said = f" {process.message}" if process is not None and process.message else ""
+    return Note(f"Started {session.agent} anew in the tab {tabs.name_of(session)!r}.{said}")
+
+
+def _resume(tabs: Tabs, tab_id: str) -> Note:
+    if not tab_id:
+        raise UsageError("%agents resume wants a session's id.", hint="`%agents history` lists them.")
+    session = tabs.adopt(resume(tab_id))
+    return Note(f"Opened {session.title!r} again in the tab {tabs.name_of(session)!r}; %agent talks to it now.")
+
+
+def _record(tabs: Tabs, name: str) -> Note:
+    if name == "stop":
+        path, turns = SWITCH.stop()
+        return Note(f"Recorded {turns} turn{'s' if turns != 1 else ''} in {path}.")
+    if not name:
+        raise UsageError("%agents record wants a path.", hint="`%agents record fit.cassette.jsonl`, and `stop` to end.")
+    path = Path(name).expanduser().absolute()
+    SWITCH.record(path)
+    open_before = f" Tabs that are open ({', '.join(tabs.all())}) are not in it." if tabs.all() else ""
+    return Note(f"Agents that start from now on are recorded in {path}.{open_before} `%agents record stop` ends it.")
+
+
+def _policy(tabs: Tabs, name: str) -> PolicyTable:
+    session = tabs.find(name) if name or tabs.current else None
+    return PolicyTable(policy(session))
+
+
+def _delete(_: Tabs, tab_id: str) -> Note:
+    if not tab_id:
+        raise UsageError("%agents delete wants a session's id.", hint="`%agents history` lists them.")
+    gone = forget(tab_id)
+    return Note(f"Deleted {gone.title!r} from the log: {gone.turns} turn{'s' if gone.turns != 1 else ''}.")
+
+
+def _fork(tabs: Tabs, words: str) -> Note:
+    name, _, copied = f" {words} ".partition(" as ")
+    session = tabs.copy(name.strip() or None, copied.strip() or None)
+    return Note(f"Copied into the tab {tabs.name_of(session)!r}; %agent talks to it now.")
+
+
+def _kept(tabs: Tabs, words: str) -> AgentSessions:
+    agent, _, cursor = words.partition(" ")
+    return agent_sessions(tabs.agent_of(agent or None), cwd=tabs.cwd, cursor=cursor.strip() or None)
+
+
+def _open(tabs: Tabs, words: str) -> Note:
+    session_id, _, agent = words.partition(" ")
+    if not session_id:
+        raise UsageError("%agents open wants a session's id.", hint="`%agents kept` lists those of the agent.")
+    session = tabs.take_up(tabs.agent_of(agent.strip() or None), session_id)
+    return Note(f"Opened {session.title!r} in the tab {tabs.name_of(session)!r}; %agent talks to it now.")
+
+
+def _erase(tabs: Tabs, words: str) -> Note:
+    session_id, _, agent = words.partition(" ")
+    if not session_id:
+        raise UsageError("%agents erase wants a session's id.", hint="`%agents kept` lists those of the agent.")
+    name = tabs.agent_of(agent.strip() or None)
+    delete_session(session_id, name, cwd=tabs.cwd)
+    return Note(f"{name} has forgotten the session {session_id!r}.")
+
+
+def _logout(_: Tabs, name: str) -> Note:
+    if not name:
+        raise UsageError("%agents logout wants an agent's name.", hint="`%agents known` lists them.")
+    logout(name)
+    return Note(f"Logged out of {name}.")
+
+
+COMMANDS: dict[str, Callable[[Tabs, str], Any]] = {
+    "list": lambda tabs, _: tab_table(tabs),
+    "known": lambda *_: known_agents(),
+    "doctor": lambda _, names: doctor(*names.split()),
+    "use": _use,
+    "new": _new,
+    "cancel": _cancel,
+    "close": lambda tabs, name: Note(f"Closed the tab {tabs.close(name or None)!r}."),
+    "restart": _restart,
+    "history": lambda _, words: sessions(words),
+    "resume": _resume,
+    "delete": _delete,
+    "fork": _fork,
+    "kept": _kept,
+    "open": _open,
+    "erase": _erase,
+    "logout": _logout,
+    "health": lambda tabs, name: tabs.find(name or None).health(),
+    "record": _record,
+    "policy": _policy,
+    "sidebar": lambda *_: sidebar(),
+}
+"""What `%agents` does, by its first word; each gets the tabs and the rest of the line."""

@@ -1,0 +1,78 @@
+"""Keeps sessions, and tells what it was asked: ``keeps.py [ABILITY]...``.
+
+It offers the abilities named (``list load resume fork delete logout close http sse directories``), two sessions a page,
+and knows ``old-1`` to ``old-5``. What it loads or forks it says again first. A prompt gets, as JSON, every request so
+far, one a line. With ``late`` it opens no session before
+the client has given the request up; with ``refuses`` it refuses to open, fork and delete.
+"""
+
+import json
+import sys
+
+import wire
+
+ABLE = set(sys.argv[1:])
+SESSIONS = ("list", "resume", "fork", "delete", "close")
+kept = {f"old-{number}": f"Talk {number}" for number in range(1, 6)}
+asked_for = []
+late = []
+
+
+def capabilities():
+    sessions = {name: {} for name in SESSIONS if name in ABLE}
+    if "directories" in ABLE:
+        sessions["additionalDirectories"] = {}
+    return {
+        "loadSession": "load" in ABLE,
+        "sessionCapabilities": sessions,
+        "mcpCapabilities": {"http": "http" in ABLE, "sse": "sse" in ABLE},
+        "auth": {"logout": {}} if "logout" in ABLE else {},
+    }
+
+
+def again(session):
+    wire.update("user_message_chunk", session, content={"type": "text", "text": "what was asked"})
+    wire.say("what was answered", session)
+    wire.update("session_info_update", session, title="As the agent calls it")
+
+
+def page(params):
+    start = int(params.get("cursor") or 0)
+    names = list(kept)[start : start + 2]
+    rows = [{"sessionId": name, "cwd": params.get("cwd", "/"), "title": kept[name]} for name in names]
+    rows[0]["updatedAt"] = "2026-01-02T03:04:05Z"
+    more = {"nextCursor": str(start + 2)} if start + 2 < len(kept) else {}
+    return {"sessions": [*rows, {"title": "without an id"}], **more}
+
+
+while True:
+    asked = wire.receive()
+    method, params = asked.get("method"), asked.get("params") or {}
+    asked_for.append({"method": method, "params": params})
+    match method:
+        case "initialize":
+            wire.answer(asked, {"protocolVersion": 1, "agentCapabilities": capabilities()})
+        case "session/new" if "late" in ABLE and not late:
+            late.append(asked)
+        case "$/cancel_request" if late:
+            wire.answer(late[0], {"sessionId": "too-late"})
+        case "session/new":
+            wire.answer(asked, {"sessionId": wire.SESSION})
+        case "session/list":
+            wire.answer(asked, page(params))
+        case "session/load" | "session/resume" | "session/fork" | "session/delete" if "refuses" in ABLE:
+            wire.refuse(asked, -32002, "No such session")
+        case "session/load":
+            again(params["sessionId"])
+            wire.answer(asked, {})
+        case "session/fork":
+            again("forked")
+            wire.answer(asked, {"sessionId": "forked"})
+        case "session/delete":
+            del kept[params["sessionId"]]
+            wire.answer(asked, {})
+        case "session/prompt":
+            wire.say("\n".join(map(json.dumps, asked_for)), params["sessionId"])
+            wire.answer(asked, {"stopReason": "end_turn"})
+        case _ if "id" in asked and method:
+            wire.answer(asked, {})

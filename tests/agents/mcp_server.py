@@ -1,0 +1,60 @@
+"""A small MCP server on stdio: no agent, but what an agent starts. Newline-delimited JSON-RPC, no SDK.
+
+It offers ``where`` (its arguments, its folder and the variable ``LEVEL``), ``add`` (a and b), ``fail`` and ``die``,
+over two pages. The argument ``mute`` makes it end at once, ``rude`` makes it refuse to be initialized.
+"""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+TOOLS = [
+    {"name": "where", "description": "Says where it runs.", "inputSchema": {"type": "object"}},
+    {"name": "add", "description": "Adds a and b.", "inputSchema": {"type": "object"}},
+    {"name": "fail", "description": "Fails.", "inputSchema": {"type": "object"}},
+    {"name": "die", "description": "Ends the server.", "inputSchema": {"type": "object"}},
+]
+
+
+def send(**message):
+    sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+    sys.stdout.flush()
+
+
+def call(name, arguments):
+    match name:
+        case "where":
+            found = {"args": sys.argv[1:], "cwd": str(Path.cwd()), "level": os.environ.get("LEVEL")}
+            return {"content": [{"type": "text", "text": json.dumps(found)}], "structuredContent": found}
+        case "add":
+            return {"content": [{"type": "text", "text": str(arguments["a"] + arguments["b"])}]}
+        case "fail":
+            return {"content": [{"type": "text", "text": "it did not work"}], "isError": True}
+        case "die":
+            sys.exit(5)
+
+
+def page(cursor):
+    return {"tools": TOOLS[2:]} if cursor else {"tools": TOOLS[:2], "nextCursor": "2"}
+
+
+if "mute" in sys.argv:
+    sys.exit(6)
+print("a line that is no message", flush=True)
+for line in sys.stdin:
+    asked = json.loads(line)
+    params = asked.get("params") or {}
+    match asked["method"]:
+        case "initialize" if "rude" in sys.argv:
+            send(id=asked["id"], error={"code": -32602, "message": "Unsupported protocol version"})
+        case "initialize":
+            offers = {"protocolVersion": params["protocolVersion"], "capabilities": {"tools": {}}}
+            send(id=asked["id"], result={**offers, "serverInfo": {"name": "scripted", "version": "1.0"}})
+            send(method="notifications/message", params={"level": "info", "data": "ready"})
+        case "tools/list":
+            send(id=asked["id"], result=page(params.get("cursor")))
+        case "tools/call":
+            send(id=asked["id"], result=call(params["name"], params.get("arguments") or {}))
+        case _ if "id" in asked:
+            send(id=asked["id"], error={"code": -32601, "message": "Method not found"})

@@ -1,0 +1,23 @@
+"""Is older than its own way to speak ACP: does not start with any argument but ``--version``, which it tells.
+
+``too_old.py speaks`` speaks ACP all the same, and says that it is 0.9.1. ``mute`` says no version either.
+"""
+
+import sys
+
+import wire
+
+if "speaks" in sys.argv:
+    while True:
+        asked = wire.receive()
+        match asked.get("method"):
+            case "initialize":
+                info = {"name": "old", "version": "0.9.1"}
+                wire.answer(asked, {"protocolVersion": 1, "agentInfo": info})
+            case _ if "id" in asked:
+                wire.answer(asked, {"sessionId": wire.SESSION})
+if "--version" in sys.argv and "mute" not in sys.argv:
+    print("scripted agent v0.9.1 (2026-01-02)")
+    sys.exit(0)
+print(f"error: unknown option {sys.argv[-1]}", file=sys.stderr)
+sys.exit(2)

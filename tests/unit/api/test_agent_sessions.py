@@ -1,0 +1,147 @@
+"""The sessions that agents keep, from Python: listed, opened, deleted; the log's deleted; extensions; health."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+import agentnb
+from agentnb import Session
+from agentnb.api.agent_sessions import AgentSessions
+from agentnb.errors import AgentError, AgentRefused, NotOffered, SessionError, UnknownSession, UsageError
+from tests.unit.api.conftest import AGENTS, PATIENCE
+
+Start = Callable[..., Session]
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> dict[str, Any]:
+    """An eliza that keeps its sessions in a folder."""
+    return {"env": {"AGENTNB_ELIZA_STORE": str(tmp_path / "store")}, "cwd": tmp_path}
+
+
+def failing(*words: str) -> list[str]:
+    return [sys.executable, str(AGENTS / "fails.py"), *words]
+
+
+def test_a_session_of_another_program_is_found_opened_gone_on_with_and_deleted(
+    kept: dict[str, Any], start: Start
+) -> None:
+    """Closed here it is still the agent's; deleted it is nobody's."""
+    before = agentnb.start("eliza", **kept)
+    before.prompt("my cat is ill").wait(PATIENCE)
+    before.close()
+    page = agentnb.agent_sessions("eliza", **kept)
+    assert [(row.id, row.title, row.agent, row.cwd) for row in page] == [
+        ("sess-1", "my cat is ill", "eliza", str(kept["cwd"]))
+    ]
+    assert page.cursor is None
+    session = agentnb.start(session=page[0], **kept)
+    assert [turn.text for turn in session.turns] == [before.turns[0].text]
+    assert session.prompt("hm").wait(PATIENCE).text == "Earlier you spoke of your cat. Does this have to do with it?"
+    with pytest.raises(SessionError, match="is open in the tab"):
+        agentnb.delete_session(page[0], **kept)
+    session.close()
+    agentnb.delete_session(page[0], **kept)
+    assert len(agentnb.agent_sessions("eliza", **kept)) == 0
+    with pytest.raises(AgentRefused, match="There is no session"):
+        agentnb.start("eliza", session="sess-1", **kept)
+
+
+def test_a_page_is_a_table_that_says_how_to_get_the_next(tmp_path: Path) -> None:
+    """As text and as HTML; nothing in it is taken for HTML."""
+    command = [sys.executable, str(AGENTS / "keeps.py"), "list"]
+    first = agentnb.agent_sessions(command=command, cwd=tmp_path)
+    assert repr(first).splitlines()[0].split() == ["id", "title", "when", "folder"]
+    assert repr(first).splitlines()[-1] == "There are more: cursor='2' gives the next page."
+    assert "<td>old-1</td><td>Talk 1</td>" in first._repr_html_()
+    last = agentnb.agent_sessions(command=command, cwd=tmp_path, cursor="4", everywhere=True)
+    assert ([row.id for row in last], last.cursor, last[0].cwd) == (["old-5"], None, "/")
+    assert repr(AgentSessions()) == "The agent keeps no session here."
+
+
+def test_an_agent_that_hangs_at_one_of_these_is_given_up_in_the_time_given(tmp_path: Path) -> None:
+    """It says who, and the session that is open goes on."""
+    for step, ask in (
+        ("session/list", lambda command, _: agentnb.agent_sessions(command=command, cwd=tmp_path, timeout=0.2)),
+        ("session/delete", lambda command, _: agentnb.delete_session("x", command=command, cwd=tmp_path, timeout=0.2)),
+        ("logout", lambda command, _: agentnb.logout(command=command, cwd=tmp_path, timeout=0.2)),
+        ("session/fork", lambda _, session: session.fork(timeout=0.2)),
+    ):
+        command = failing("hangs", step)
+        session = agentnb.start(command=command, cwd=tmp_path)
+        host = session._conversation.host
+        agent = host.loop.submit(session._conversation.ready()).result(PATIENCE)
+        with pytest.raises(AgentError, match=r"did not answer within 0\.2 s\. Restart the agent, or give it longer"):
+            ask(command, session)
+        assert [each for each in host.conversations.values() if each.cwd == tmp_path] == [session._conversation]
+        host.loop.submit(agent.stop(patience=0)).result(PATIENCE)  # it would hang at its end as well
+        session.close()
+
+
+def test_a_session_of_the_log_is_deleted_for_good(start: Start) -> None:
+    """Not one that is open, nor one that is not there."""
+    session = start(title="Soon gone")
+    session.prompt("/say x").wait(PATIENCE)
+    with pytest.raises(SessionError, match=r"'Soon gone' is open here\. Close it first\."):
+        agentnb.forget(session.tab_id)
+    session.close()
+    assert agentnb.forget(session.tab_id[:12]).title == "Soon gone"
+    assert len(agentnb.sessions("Soon gone")) == 0
+    with pytest.raises(UnknownSession):
+        agentnb.forget(session.tab_id)
+
+
+def test_extension_methods_go_both_ways(start: Start) -> None:
+    """Asked by us and answered; told by us; asked by the agent and answered by Python; refused where nobody knows."""
+    session = start()
+    assert session.extension("_eliza/echo", {"a": 1})["echo"]["a"] == 1
+    assert session.extension("_eliza/anything", notify=True) is None
+    with pytest.raises(AgentRefused, match="_eliza/nothing"):
+        session.extension("_eliza/nothing")
+    for wrong in (lambda: session.extension("eliza/echo"), lambda: session.on_extension("zoo", None)):
+        with pytest.raises(UsageError, match=r"no extension method\. Their names begin with an underscore"):
+            wrong()
+    asked = '/extend _zoo/feed {"animal": "otter"}'
+    assert session.prompt(asked).wait(PATIENCE).text.endswith("Method not found: _zoo/feed (-32601).")
+    session.on_extension("_zoo/feed", lambda params: {"fed": params["animal"]})
+    answer = session.prompt(asked).wait(PATIENCE).text
+    assert json.loads(answer.partition("```json\n")[2].rstrip("`\n")) == {"fed": "otter"}
+    session.on_extension("_zoo/feed", lambda params: params["plant"])
+    assert "What answers _zoo/feed failed: KeyError: 'plant'" in session.prompt(asked).wait(PATIENCE).text
+    session.on_extension("_zoo/feed", None)
+    assert session.prompt(asked).wait(PATIENCE).text.endswith("Method not found: _zoo/feed (-32601).")
+
+
+def test_health_tells_of_the_process_its_silence_its_deaths_and_its_last_words(start: Start) -> None:
+    """Before it runs, while it works, and after it died."""
+    session = start()
+    assert session.health().state == "idle"
+    turn = session.prompt("/noise")
+    turn.wait(PATIENCE)
+    health = session.health()
+    assert (health.state, health.tabs, health.deaths, health.silent) == ("running", 1, 0, None)
+    assert health.pid is not None
+    assert psutil.pid_exists(health.pid)
+    assert health.stray >= 2
+    assert health.stderr == "eliza: a stray line on stderr"
+    assert health.seconds is not None
+    hanging = session.prompt("/hang")
+    next(iter(hanging))
+    assert session.health().silent is not None
+    assert repr(session.health()).startswith("state     running\npid ")
+    hanging.cancel()
+    session.prompt("/crash").wait(PATIENCE)
+    assert session.health().deaths == 1
+
+
+def test_what_needs_an_agent_of_the_catalogue_says_so(tmp_path: Path) -> None:
+    """Eliza has nothing to log out of unless it wants a login."""
+    with pytest.raises(NotOffered, match=r"ELIZA does not offer to log out\."):
+        agentnb.logout("eliza", cwd=tmp_path)

@@ -1,0 +1,55 @@
+"""What eliza does with what a client brought: MCP servers and extension methods."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from acp.schema import EnvVariable, HttpMcpServer, McpServerStdio
+
+from tests.unit.eliza.patient import ROOT, Patient
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+SERVER = str(ROOT / "tests/agents/mcp_server.py")
+
+
+def server(*args: str) -> McpServerStdio:
+    env = [EnvVariable(name="LEVEL", value="3")]
+    return McpServerStdio(name="files", command=sys.executable, args=[SERVER, *args], env=env)
+
+
+async def told(patient: Patient, prompt: str, *servers: Any, cwd: Path = ROOT) -> str:
+    """The answer in a session that was lent *servers*."""
+    new = await patient.connection.new_session(cwd=str(cwd), mcp_servers=list(servers))
+    await patient.prompt(new.session_id, prompt)
+    return patient.text(new.session_id)
+
+
+async def test_a_tool_is_called_in_the_sessions_folder(patient: Patient, tmp_path: Path) -> None:
+    """With the variables that came with the server."""
+    text = await told(patient, "/mcp files where", server("x"), cwd=tmp_path)
+    assert text.endswith(f'{{"args": ["x"], "cwd": "{tmp_path}", "level": "3"}}')
+
+
+async def test_servers_are_named(patient: Patient) -> None:
+    """Those on stdio, which is all that eliza says it can reach."""
+    other = HttpMcpServer(type="http", name="docs", url="https://x.test", headers=[])
+    assert await told(patient, "/mcp", server(), other) == "These came with the session: `files`."
+    assert await told(patient, "/mcp") == "None came with the session."
+    assert await told(patient, "/mcp docs") == "There is no MCP server `docs`. None came with the session."
+
+
+async def test_what_makes_no_sense_is_said(patient: Patient) -> None:
+    """Usage comes with it."""
+    assert "JSON is none: " in await told(patient, "/mcp files add {", server())
+    assert "JSON must be an object. Usage: `/mcp" in await told(patient, "/mcp files add [1]", server())
+    assert "METHOD begins with an underscore, not `zoo`." in await told(patient, "/extend zoo")
+    assert "METHOD is missing." in await told(patient, "/extend")
+
+
+async def test_a_client_without_the_extension_is_said_to_refuse(patient: Patient) -> None:
+    """The code is told."""
+    assert "The client refused `_zoo/feed`: " in await told(patient, "/extend _zoo/feed")

@@ -1,0 +1,171 @@
+"""What a session is lent: MCP servers, which a real agent really starts, and folders; each by capability."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from agentnb.agent.catalog import find
+from agentnb.agent.mcp import lend, mcp_servers
+from agentnb.api.session import Session
+from agentnb.errors import UsageError
+from agentnb.host import Host
+from tests.unit.api.conftest import AGENTS, PATIENCE
+from tests.unit.host.conftest import Open
+from tests.unit.host.test_keeping import requests
+from tests.unit.host.test_life import notices
+
+SERVER = str(AGENTS / "mcp_server.py")
+
+
+def scripted(*args: str, **more: Any) -> dict[str, Any]:
+    """The MCP server in tests/agents, as a user describes it."""
+    return {"files": {"command": sys.executable, "args": [SERVER, *args], **more}}
+
+
+@pytest.fixture
+def lent(host: Host, tmp_path: Path) -> Any:
+    """A session of eliza's that is lent MCP servers."""
+
+    def begin(servers: dict[str, Any]) -> Session:
+        given = mcp_servers(servers)
+        return Session(host.loop.call(lambda: host.open(find("eliza"), cwd=tmp_path, mcp_servers=given)))
+
+    return begin
+
+
+def said(session: Session, prompt: str) -> str:
+    return session.prompt(prompt).wait(PATIENCE).text
+
+
+def test_an_agent_starts_the_server_it_is_lent_with_its_arguments_variables_and_folder(
+    lent: Any, tmp_path: Path
+) -> None:
+    """All the way: our call, ACP, the agent's process, the server's process, and back."""
+    session = lent(scripted("--root", "a b", env={"LEVEL": "7"}))
+    turn = session.prompt("/mcp files where").wait(PATIENCE)
+    found = {"args": ["--root", "a b"], "cwd": str(tmp_path), "level": "7"}
+    assert json.loads(turn.text.partition("said: ")[2]) == found
+    (call,) = turn.tool_calls
+    assert (call.title, call.status, call.raw_output["structuredContent"]) == ("files: where", "completed", found)
+
+
+def test_its_tools_are_listed_over_every_page_and_called_with_arguments(lent: Any) -> None:
+    """And nothing of it is left behind the command."""
+    session = lent(scripted())
+    assert said(session, "/mcp") == "These came with the session: `files`."
+    assert [line[3:].partition("`")[0] for line in said(session, "/mcp files").splitlines()[2:]] == [
+        "where",
+        "add",
+        "fail",
+        "die",
+    ]
+    assert said(session, '/mcp files add {"a": 2, "b": 3}') == "`files: add` said: 5"
+    assert said(session, "/mcp files fail") == "`files: fail` failed: it did not work"
+    agent = session._conversation.agent
+    assert agent is not None
+    assert [child for child in psutil.Process(agent.pid).children(recursive=True) if SERVER in child.cmdline()] == []
+
+
+@pytest.mark.parametrize(
+    ("server", "prompt", "expected"),
+    [
+        (scripted("mute"), "/mcp files", "it ended with exit code 6"),
+        (scripted("rude"), "/mcp files", "it refused `initialize`: Unsupported protocol version"),
+        (scripted(), "/mcp files die", "it ended with exit code 5"),
+        ({"files": {"command": "no-such-server"}}, "/mcp files", "`no-such-server` cannot be started"),
+    ],
+    ids=["ends", "refuses", "dies", "missing"],
+)
+def test_a_server_that_fails_is_named_with_what_happened(
+    lent: Any, server: dict[str, Any], prompt: str, expected: str
+) -> None:
+    """The agent survives it."""
+    session = lent(server)
+    text = said(session, prompt)
+    assert text.startswith("The MCP server `files` failed: ")
+    assert expected in text
+    assert said(session, "/say and on") == "and on"
+
+
+def test_a_server_without_a_program_is_told_before_the_agent_finds_out(lent: Any) -> None:
+    """In the turn, by name and command."""
+    session = lent({"files": {"command": "no-such-server"}})
+    said(session, "/say x")
+    assert "The MCP server files has no program: there is no command 'no-such-server'." in notices(session)
+
+
+def test_a_copy_and_a_restarted_session_keep_their_servers(lent: Any) -> None:
+    """They are told anew with every way to open a session."""
+    session = lent(scripted())
+    said(session, "/say one")
+    copy = session.fork()
+    assert said(copy, "/mcp") == "These came with the session: `files`."
+    session.restart(PATIENCE)
+    assert said(session, "/mcp") == "These came with the session: `files`."
+
+
+def test_http_and_sse_go_to_agents_that_say_they_can(open_session: Open, tmp_path: Path) -> None:
+    """With their headers; so do further folders."""
+    servers = mcp_servers(
+        {
+            "docs": {"url": "https://x.test/mcp", "headers": {"Authorization": "Bearer x"}},
+            "feed": {"url": "https://x.test/sse", "type": "sse"},
+        }
+    )
+    session = open_session("keeps", "http", "sse", "directories", mcp_servers=servers, directories=[tmp_path])
+    new = next(each for each in requests(session) if each["method"] == "session/new")
+    assert new["params"]["mcpServers"] == [
+        {
+            "type": "http",
+            "name": "docs",
+            "url": "https://x.test/mcp",
+            "headers": [{"name": "Authorization", "value": "Bearer x"}],
+        },
+        {"type": "sse", "name": "feed", "url": "https://x.test/sse", "headers": []},
+    ]
+    assert new["params"]["additionalDirectories"] == [str(tmp_path)]
+    assert notices(session) == ""
+
+
+@pytest.mark.parametrize(("able", "left"), [(["http"], "feed"), (["sse"], "docs"), ([], "docs, feed")])
+def test_what_an_agent_cannot_reach_is_left_out_and_said(open_session: Open, able: list[str], left: str) -> None:
+    """Each by its own capability."""
+    servers = mcp_servers({"docs": {"url": "https://x.test"}, "feed": {"url": "https://x.test", "type": "sse"}})
+    session = open_session("keeps", *able, mcp_servers=servers)
+    new = next(each for each in requests(session) if each["method"] == "session/new")
+    assert [server["type"] for server in new["params"]["mcpServers"]] == able
+    assert f"cannot reach these MCP servers: {left}." in notices(session)
+
+
+def test_a_program_is_told_with_its_whole_path(tmp_path: Path) -> None:
+    """As ACP wants it: found on the agent's search path, or from the session's folder; else as it was written."""
+    tool = tmp_path / "bin" / "tool"
+    tool.parent.mkdir()
+    tool.write_text("#!/bin/sh\n")
+    tool.chmod(0o755)
+    servers = mcp_servers(
+        {"a": {"command": "tool"}, "b": {"command": "bin/tool"}, "c": {"command": "nothing"}, "d": {"command": "tool"}}
+    )
+    found = lend(servers, {}, tmp_path, str(tool.parent))
+    assert [server["command"] for server in found.servers] == [str(tool), str(tool), "nothing", str(tool)]
+    assert (found.unreachable, found.missing) == ([], [("c", "nothing")])
+
+
+def test_servers_are_read_from_the_file_that_other_tools_keep(tmp_path: Path) -> None:
+    """``mcp.json``; what is none is refused by name."""
+    file = tmp_path / "mcp.json"
+    file.write_text(json.dumps({"mcpServers": {"files": {"command": "mcp-files"}}}))
+    assert [server.name for server in mcp_servers(file)] == ["files"]
+    assert [server.command for server in mcp_servers(str(file))] == ["mcp-files"]
+    for text, expected in (("{", "is no JSON"), ("3", "holds no MCP servers")):
+        file.write_text(text)
+        with pytest.raises(UsageError, match=expected):
+            mcp_servers(file)
+    with pytest.raises(UsageError, match="cannot be read"):
+        mcp_servers(tmp_path / "nothing.json")

@@ -1,0 +1,101 @@
+"""What belongs to a configuration: tabs that are equal in all of it share a process, and no others do."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentnb.agent.catalog import custom
+from agentnb.agent.mcp import mcp_servers
+from agentnb.api.session import Session
+from agentnb.host import Host
+from agentnb.host.configuration import Configuration, configuration
+from tests.unit.api.conftest import AGENTS, PATIENCE
+
+FILES = {"files": {"command": "cat", "env": {"KEY": "one"}}}
+UNEQUAL: dict[str, dict[str, Any]] = {
+    "another MCP server": {"components": mcp_servers({"docs": {"command": "cat"}})},
+    "its arguments": {"components": mcp_servers({"files": {"command": "cat", "args": ["-"], "env": {"KEY": "one"}}})},
+    "its variables": {"components": mcp_servers({"files": {"command": "cat", "env": {"KEY": "two"}}})},
+    "none": {"components": ()},
+    "another folder": {"cwd": Path("/")},
+    "more folders": {"directories": [Path("/")]},
+    "the environment": {"env": {"LEVEL": "2"}},
+    "the command": {"spec": custom([sys.executable, str(AGENTS / "echo.py"), "-v"], name="echo")},
+}
+
+
+def made(usual_cwd: Path, **other: Any) -> Configuration:
+    """The usual configuration, but for *other*."""
+    usual = {
+        "spec": custom([sys.executable, str(AGENTS / "echo.py")], name="echo"),
+        "cwd": usual_cwd,
+        "env": {"LEVEL": "1"},
+        "components": mcp_servers(FILES),
+        "directories": [],
+    }
+    every = {**usual, **other}
+    spec, folder, env = every.pop("spec"), every.pop("cwd"), every.pop("env")
+    return configuration(spec, folder, env, **every)
+
+
+def test_tabs_of_equal_configuration_share_a_process_and_each_has_a_session(host: Host, tmp_path: Path) -> None:
+    """Equal, not the same object; the last to close ends it."""
+    tabs = [Session(host.loop.call(lambda: host.open_as(made(tmp_path)))) for _ in range(2)]
+    for tab in tabs:
+        tab.prompt("hi").wait(PATIENCE)
+    agents = [tab._conversation.agent for tab in tabs]
+    assert agents[0] is agents[1]
+    assert host.agents.tabs(tabs[0]._conversation) == 2
+    tabs[0].close()
+    assert agents[0] is not None
+    assert not agents[0].closed
+    tabs[1].close()
+    assert agents[0].closed
+
+
+@pytest.mark.parametrize("what", UNEQUAL)
+def test_a_difference_in_any_part_is_another_key(tmp_path: Path, what: str) -> None:
+    """Agent, components, folders, environment."""
+    assert made(tmp_path).key == made(tmp_path).key
+    assert made(tmp_path, **UNEQUAL[what]).key != made(tmp_path).key
+
+
+def test_tabs_with_different_mcp_servers_do_not_share_a_process(host: Host, tmp_path: Path) -> None:
+    """Nor does one warmed without them serve the tab that has some."""
+    lent = Session(host.loop.call(lambda: host.open_as(made(tmp_path))))
+    bare = Session(host.loop.call(lambda: host.open_as(made(tmp_path, components=()))))
+    for tab in (lent, bare):
+        tab.prompt("hi").wait(PATIENCE)
+    assert lent._conversation.agent is not bare._conversation.agent
+    warm = host.loop.submit(host.agents.warm(made(tmp_path, components=()))).result(PATIENCE)
+    assert warm is bare._conversation.agent
+
+
+def test_what_is_asked_outside_of_sessions_starts_no_second_process(host: Host, tmp_path: Path) -> None:
+    """Components do not matter to a list of sessions."""
+    tab = Session(host.loop.call(lambda: host.open_as(made(tmp_path))))
+    tab.prompt("hi").wait(PATIENCE)
+    borrowed = host.loop.submit(host.agents.borrow(made(tmp_path, components=()))).result(PATIENCE)
+    assert borrowed is tab._conversation.agent
+    other = host.loop.submit(host.agents.borrow(made(tmp_path, env={}))).result(PATIENCE)
+    assert other is not borrowed
+
+
+def test_an_agents_own_mcp_servers_are_lent_to_each_of_its_sessions(tmp_path: Path) -> None:
+    """What is given for a session counts where the names are the same."""
+    from agentnb.agent.catalog import read
+
+    spec = read(
+        'name = "x"\ntitle = "X"\ncommand = ["x"]\n'
+        '[mcp_servers.docs]\nurl = "https://x.test"\n[mcp_servers.files]\ncommand = "mcp-files"\n'
+    )
+    made = configuration(spec, tmp_path, components=mcp_servers({"files": {"command": "other"}}))
+    assert [(server.name, server.command or server.url) for server in made.components] == [
+        ("docs", "https://x.test"),
+        ("files", "other"),
+    ]
+    assert made.bare.components == ()

@@ -1,0 +1,244 @@
+"""What agents keep of sessions: listed page by page, opened, copied, deleted; logging out. Each by capability."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from agentnb.agent.catalog import custom, find
+from agentnb.api.session import Session
+from agentnb.errors import AgentError, AgentRefused, NotOffered, SessionError, UsageError
+from agentnb.host import Host
+from agentnb.host.configuration import Configuration, configuration
+from agentnb.host.keeping import deleted, forked, listed, logged_out, opened
+from agentnb.log.store import Store
+from tests.unit.api.conftest import AGENTS, PATIENCE
+from tests.unit.host.conftest import Open
+
+Kept = Callable[..., Configuration]
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Kept:
+    """The configuration of the scripted agent that keeps sessions and can do what is named."""
+
+    def describe(*able: str) -> Configuration:
+        return configuration(custom([sys.executable, str(AGENTS / "keeps.py"), *able], name="keeps"), tmp_path)
+
+    return describe
+
+
+def run(host: Host, work: Any) -> Any:
+    """What comes of *work* on the host's thread."""
+    return host.loop.submit(work).result(PATIENCE)
+
+
+def texts(session: Session) -> list[tuple[str, str]]:
+    """Every turn: what was asked and what was answered."""
+    return [(turn.message.text, session.turns[at].text) for at, turn in enumerate(session.chat.turns)]
+
+
+def requests(session: Session) -> list[dict[str, Any]]:
+    """Every request that the agent has had."""
+    return [json.loads(line) for line in session.prompt("tell").wait(PATIENCE).text.splitlines()]
+
+
+def test_sessions_are_listed_page_by_page(host: Host, kept: Kept, tmp_path: Path) -> None:
+    """Two a page; what cannot be read is passed over; the agent is started once."""
+    agent = kept("list")
+    pages = [run(host, listed(host, agent, str(tmp_path), None))]
+    while pages[-1].next_cursor is not None:
+        pages.append(run(host, listed(host, agent, str(tmp_path), pages[-1].next_cursor)))
+    ids = [[session.session_id for session in page.sessions] for page in pages]
+    assert ids == [["old-1", "old-2"], ["old-3", "old-4"], ["old-5"]]
+    last = pages[-1].sessions[0]
+    assert (last.cwd, last.updated.isoformat()) == (str(tmp_path), "2026-01-02T03:04:05+00:00")
+    assert len(host.agents.running(agent.spec)) == 1
+
+
+def test_a_session_that_an_agent_keeps_is_loaded_and_shown(host: Host, kept: Kept) -> None:
+    """With its transcript, once; opening it again is the same tab; a prompt goes on in it."""
+    agent = kept("load", "resume", "list")
+    conversation = run(host, opened(host, agent, "old-2", title="Mine"))
+    session = Session(conversation)
+    assert texts(session) == [("what was asked", "what was answered")]
+    assert (session.title, conversation.life.outcome) == ("As the agent calls it", "loaded")
+    assert run(host, opened(host, agent, "old-2")) is conversation
+    assert requests(session)[-1]["params"]["sessionId"] == "old-2"
+
+
+def test_a_session_is_resumed_where_the_agent_cannot_load(host: Host, kept: Kept) -> None:
+    """Without a transcript: there is none to show."""
+    conversation = run(host, opened(host, kept("resume"), "old-2", title="Mine"))
+    assert (texts(Session(conversation)), conversation.life.outcome) == ([], "resumed")
+
+
+@pytest.mark.parametrize(
+    ("able", "error", "said"),
+    [
+        ((), NotOffered, "keeps does not offer to open an old session. Start a new one."),
+        (("load", "refuses"), AgentRefused, "keeps refused session/load: No such session."),
+    ],
+    ids=["not offered", "refused"],
+)
+def test_a_session_that_cannot_be_opened_leaves_no_tab(
+    host: Host, kept: Kept, able: tuple[str, ...], error: type[AgentError], said: str
+) -> None:
+    """Not another one in its place either: that one was asked for."""
+    with pytest.raises(error) as failure:
+        run(host, opened(host, kept(*able), "old-2"))
+    assert str(failure.value) == said
+    assert host.conversations == {}
+
+
+def test_a_copy_has_the_transcript_and_the_memory_and_goes_its_own_way(host: Host, open_session: Open) -> None:
+    """Eliza remembers the cat in both; what is said in one is not in the other; one process serves both."""
+    conversation = host.loop.call(lambda: host.open(find("eliza"), cwd=Path.cwd(), title="Cats"))
+    first = Session(conversation)
+    first.prompt("my cat is ill").wait(PATIENCE)
+    second = first.fork()
+    assert texts(second) == texts(first)
+    assert (second.title, second.tab_id != first.tab_id) == ("Cats (copy)", True)
+    assert second.chat.origin is not None
+    assert (second.chat.origin.kind, second.chat.origin.chat) == ("fork", first.chat.resource)
+    assert second.prompt("hm").wait(PATIENCE).text == "Earlier you spoke of your cat. Does this have to do with it?"
+    assert (len(first.turns), len(second.turns)) == (1, 2)
+    assert second._conversation.agent is first._conversation.agent
+    assert second._conversation.session_id != first._conversation.session_id
+
+
+def test_a_copy_outlives_the_kernel_as_any_session_does(tmp_path: Path) -> None:
+    """The log has both, each with its own turns."""
+    host = Host(log=tmp_path / "log.db")
+    first = Session(host.loop.call(lambda: host.open(find("eliza"), cwd=tmp_path)))
+    first.prompt("/say one").wait(PATIENCE)
+    second = first.fork("The other")
+    second.prompt("/say two").wait(PATIENCE)
+    host.close()
+    store = Store(tmp_path / "log.db", "another")
+    assert {(record.title, record.turns) for record in store.sessions()} == {("/say one", 1), ("The other", 2)}
+    stored = store.load(second._conversation.session.uri)
+    assert [turn.message.text for turn in stored.chat.turns] == ["/say one", "/say two"]
+    store.close()
+
+
+def test_an_agent_that_says_a_copied_conversation_again_is_not_shown_twice(open_session: Open) -> None:
+    """The copy has the transcript already; the title that comes with it counts."""
+    session = open_session("keeps", "fork")
+    session.prompt("tell").wait(PATIENCE)
+    copy = session.fork("Copy")
+    assert [asked for asked, _ in texts(copy)] == ["tell"]
+    assert copy._conversation.session_id == "forked"
+    assert copy.title == "As the agent calls it"
+
+
+@pytest.mark.parametrize(
+    ("able", "error", "said"),
+    [
+        ((), NotOffered, "does not offer to copy a session. Start a new one, and tell it what it needs to know."),
+        (("fork", "refuses"), AgentRefused, "refused session/fork: No such session."),
+    ],
+    ids=["not offered", "refused"],
+)
+def test_a_copy_that_cannot_be_made_leaves_everything_as_it_was(
+    host: Host, open_session: Open, able: tuple[str, ...], error: type[AgentError], said: str
+) -> None:
+    """One tab, which goes on."""
+    session = open_session("keeps", *able)
+    with pytest.raises(error, match=said):
+        session.fork()
+    assert list(host.conversations) == [session._conversation.session.uri]
+    assert session.prompt("tell").wait(PATIENCE).stop_reason == "end_turn"
+    assert host.agents.tabs(session._conversation) == 1
+
+
+def test_a_session_is_not_copied_while_a_turn_runs(open_session: Open) -> None:
+    """What the agent would copy then is nobody's guess."""
+    session = open_session("slow")
+    turn = session.prompt("go")
+    next(iter(turn))
+    with pytest.raises(SessionError, match=r"A turn runs in 'go'\. Wait for its end, or cancel it, then copy\."):
+        session.fork()
+    turn.cancel()
+
+
+def test_a_session_is_deleted_for_good(host: Host, kept: Kept) -> None:
+    """It is no longer listed; one that is open here is not deleted."""
+    agent = kept("list", "delete", "resume")
+    run(host, deleted(host, agent, "old-1"))
+    page = run(host, listed(host, agent, None, None))
+    assert [session.session_id for session in page.sessions] == ["old-2", "old-3"]
+    run(host, opened(host, agent, "old-2", title="Mine"))
+    with pytest.raises(SessionError, match=r"'old-2' is open in the tab 'Mine'\. Close it first\."):
+        run(host, deleted(host, agent, "old-2"))
+
+
+@pytest.mark.parametrize(
+    ("work", "said"),
+    [
+        (lambda host, agent: listed(host, agent, None, None), "list its sessions. `agentnb.sessions()` lists those"),
+        (lambda host, agent: deleted(host, agent, "old-1"), "delete a session. Delete it with the agent's own program"),
+        (logged_out, "log out. Log out with the agent's own program."),
+    ],
+    ids=["list", "delete", "logout"],
+)
+def test_what_an_agent_does_not_offer_is_not_asked_of_it(
+    host: Host, kept: Kept, work: Callable[[Host, Configuration], Any], said: str
+) -> None:
+    """It is said, with what to do instead."""
+    with pytest.raises(NotOffered) as failure:
+        run(host, work(host, kept("load")))
+    assert f"keeps does not offer to {said}" in str(failure.value)
+
+
+@pytest.mark.parametrize("step", ["session/list", "session/fork", "session/delete", "logout"])
+def test_an_agent_that_dies_at_one_of_these_is_told_with_its_last_words(
+    host: Host, open_session: Open, step: str
+) -> None:
+    """No tab is left of it, and the session that is open survives."""
+    session = open_session("fails", "dies", step)
+    run(host, session._conversation.ready())
+    same = session._conversation.configuration
+    work = {
+        "session/list": lambda: listed(host, same, None, None),
+        "session/fork": lambda: forked(session._conversation),
+        "session/delete": lambda: deleted(host, same, "old"),
+        "logout": lambda: logged_out(host, same),
+    }[step]
+    with pytest.raises(AgentError, match=f"ended with status 9 unexpectedly(.|\n)*could not go on at {step}"):
+        run(host, work())
+    assert list(host.conversations) == [session._conversation.session.uri]
+
+
+def test_after_a_logout_the_next_session_wants_a_login(attended: Host, tmp_path: Path) -> None:
+    """The process that runs is told; a turn that runs is not disturbed."""
+    env = {"AGENTNB_ELIZA_LOGIN": "1"}
+    agent = configuration(find("eliza"), tmp_path, env)
+    session = Session(attended.loop.call(lambda: attended.open_as(agent)))
+    session.login("couch")
+    assert session.prompt("/say in").wait(PATIENCE).text == "in"
+    hanging = session.prompt("/hang")
+    next(iter(hanging))
+    with pytest.raises(UsageError, match="A turn runs in '/say in'"):
+        run(attended, logged_out(attended, agent))
+    hanging.cancel()
+    hanging.wait(PATIENCE)
+    assert run(attended, logged_out(attended, agent)) == 1
+    attended.attached = lambda: False
+    another = Session(attended.loop.call(lambda: attended.open_as(agent)))
+    turn = another.prompt("/say out").wait(PATIENCE)
+    assert turn.error is not None
+    assert "wants a login first" in turn.error.message
+
+
+def test_an_agent_with_a_line_to_type_says_that_line_for_a_logout(host: Host, tmp_path: Path) -> None:
+    """From the catalogue."""
+    spec = custom([sys.executable, str(AGENTS / "echo.py")], name="echo")
+    with pytest.raises(NotOffered, match="Type `echo logout` in a terminal"):
+        run(host, logged_out(host, configuration(replace(spec, logout="echo logout"), tmp_path)))
