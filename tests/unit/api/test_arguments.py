@@ -24,7 +24,7 @@ Start = Callable[..., Session]
         ({"env": ["LEVEL"]}, "env is a mapping"),
         ({"cwd": 3}, "cwd=3 names no folder"),
         ({"mcp_servers": 3}, "mcp_servers is a list of servers"),
-        ({"mcp_servers": "files"}, "mcp_servers is a list of servers"),
+        ({"mcp_servers": "files"}, "The MCP servers in 'files' cannot be read"),
         ({"directories": "../data"}, "directories is a list of folders"),
         ({"directories": 3}, "directories is a list of folders"),
     ],

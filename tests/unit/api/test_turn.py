@@ -125,7 +125,7 @@ def test_a_callback_is_called_once_whenever_it_is_added(start: Start) -> None:
 
 def test_an_empty_prompt_is_refused(start: Start) -> None:
     """Before anything is sent."""
-    with pytest.raises(UsageError, match=r"The prompt is empty\. Say something"):
+    with pytest.raises(UsageError, match=r"The prompt is empty\. For example"):
         start().prompt("  \n")
 
 
