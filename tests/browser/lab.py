@@ -59,8 +59,10 @@ CLEARED = """async () => {
 }"""
 """Closes every notebook and forgets what was kept in the page; says whether the page is as it was when it was new."""
 
+READY = "window.jupyterapp?.commands.hasCommand('docmanager:open')"
 OPENED = """async (path) => {
-  const { commands, serviceManager, shell } = window.jupyterapp;
+  const { commands, restored, serviceManager, shell } = window.jupyterapp;
+  await restored;
   await serviceManager.kernelspecs.refreshSpecs();
   await commands.execute("docmanager:open", { path });
   for (const widget of [...shell.widgets("main")]) if (widget.id.startsWith("launcher")) widget.close();
@@ -155,6 +157,7 @@ class Lab:
         if document is not None:
             nbformat.write(document, self.server.folder / name)
         if self.workspace and workspace is None:
+            self.page.wait_for_function(READY)
             self.page.evaluate(OPENED, name)
         else:
             self.workspace = workspace or Path(name).stem
