@@ -137,7 +137,7 @@ replays: $(VENV)/.installed ## each recorded notebook 20 times, byte-equal, with
 	AGENTNB_REPLAYS=20 $(PYTEST) tests/notebooks/test_cassettes.py --numprocesses $(WORKERS) $(PYTEST_ARGS)
 
 soak: $(VENV)/.installed ## the delivery schedules, 50,000 of them (opt-in, some minutes)
-	AGENTNB_SCHEDULES=50000 $(PYTEST) tests/unit/comm/test_schedules.py $(PYTEST_ARGS)
+	AGENTNB_SCHEDULES=50000 $(PYTEST) tests/unit/comm/test_schedules.py --numprocesses $(WORKERS) $(PYTEST_ARGS)
 
 bench: $(VENV)/.installed $(STATIC) chromium ## measure, print a table with ratios
 	$(BIN)/python -m tests.benchmarks
