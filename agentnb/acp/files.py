@@ -165,7 +165,7 @@ def _write(root: Path, path: Path, content: str) -> None:
 
 
 def _newlines(content: str, before: bytes) -> str:
-    """*content* with the newlines that the file had, where these were all ``\\r\\n``."""
+    """*content* with the newlines that the file had, where these were Windows's throughout."""
     windows = before.count(b"\r\n")
     if windows and windows == before.count(b"\n"):
         return content.replace("\r\n", "\n").replace("\n", "\r\n")
