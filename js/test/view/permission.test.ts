@@ -164,6 +164,22 @@ describe("the policy on a permission card", () => {
     await page.until(() => expect(page.all(".permission").length).toEqual(1));
   });
 
+  test("a command that was changed on one of them is the one that is allowed with the others", async () => {
+    const command = { editable: true, toolInput: "ls -l", risk: { severity: "low", reason: "Runs.", like: "`ls`" } };
+    const { store, page } = await askedAll(["a", command], ["b", command]);
+    page.button("Edit").click();
+    await page.until(() => page.find(".permission-edit"));
+    type(page.find<HTMLTextAreaElement>(".permission-edit"), "ls -la");
+    await armed(page);
+    const all = page.all("button").filter((one) => one.textContent === "Allow all 2 `ls` once");
+    all[1]?.click();
+    const sent = store.dispatched.map(({ action }) => action) as { toolCallId?: string; editedToolInput?: string }[];
+    expect(sent.map((one) => [one.toolCallId, one.editedToolInput])).toEqual([
+      ["a", "ls -la"],
+      ["b", undefined],
+    ]);
+  });
+
   test("a question alone, and a critical one, has nothing that answers all", async () => {
     const critical = { risk: { severity: "critical", reason: "Deletes.", like: "edits" } };
     const { page } = await askedAll(["a"], ["b", critical], ["c", { risk: { severity: "low", reason: "Looks." } }]);
