@@ -72,7 +72,6 @@ def test_a_senseless_request_is_answered_with_an_error(
 
 def test_a_session_is_copied_where_its_agent_says_that_it_can(page: Page, conversation: Conversation) -> None:
     """The copy is a tab with what was said; the capability is in the state, once the agent runs."""
-    assert conversation.session.state.agent_process is None
     Session(conversation).prompt("/say my cat").wait(PATIENCE)
     process = conversation.session.state.agent_process
     assert process is not None
@@ -92,7 +91,9 @@ def test_a_session_that_cannot_be_copied_says_why(page: Page, conversation: Conv
     process = other.session.state.agent_process
     assert process is not None
     assert process.fork is None
-    assert "does not offer to copy a session" in page.ask("forkSession", {"channel": other.chat.uri})["error"]["message"]
+    assert (
+        "does not offer to copy a session" in page.ask("forkSession", {"channel": other.chat.uri})["error"]["message"]
+    )
     running = Session(conversation).prompt("/hang")
     next(iter(running))
     error = page.ask("forkSession", {"channel": conversation.session.uri})["error"]
