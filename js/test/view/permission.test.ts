@@ -110,6 +110,20 @@ describe("the policy on a permission card", () => {
     expect(page.find(".permission-risk").classList.contains("is-critical")).toEqual(true);
   });
 
+  test("a change is shown line by line before it is answered", async () => {
+    const content = [{ type: "diff", path: "/work/fit.py", oldText: "a\nb\n", newText: "a\nB\n" } as const];
+    const { store, page } = await askedAll(["a"]);
+    store.apply(CHAT, {
+      type: "x-agentnb/toolCallDetailsChanged",
+      turnId: "t1",
+      toolCallId: "a",
+      details: { content },
+    });
+    await page.until(() => page.find(".permission .diff"));
+    expect(page.all(".permission .line.removed .text").map((text) => text.textContent)).toEqual(["b"]);
+    expect(page.all(".permission .line.added .text").map((text) => text.textContent)).toEqual(["B"]);
+  });
+
   test("the wider answers stand apart from the agent's, and are sent by their own id", async () => {
     const { store, page } = await askedAll(["a"]);
     const rows = page.all(".permission-options").map((row) => [...row.children].map((one) => one.textContent));
