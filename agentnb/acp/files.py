@@ -86,6 +86,7 @@ class Files:
 
 def _write_door(path: Path, old: str | None, new: str) -> Door:
     small = len(new) + len(old or "") <= _PREVIEW
+    new = _newlines(new, (old or "").encode()) if small else new
     preview = (ToolDiffContent(path=str(path), old_text=old, new_text=new),) if small else None
     return Door(kind="write", title=f"Write {path.name}", path=str(path), preview=preview)
 
@@ -164,16 +165,16 @@ def _write(root: Path, path: Path, content: str) -> None:
 
 
 def _newlines(content: str, before: bytes) -> str:
-    """*content* with the newlines that the file had, where it had one kind only."""
+    """*content* with the newlines that the file had, where these were Windows's throughout."""
     windows = before.count(b"\r\n")
-    if windows and windows == before.count(b"\n") and "\r\n" not in content:
-        return content.replace("\n", "\r\n")
+    if windows and windows == before.count(b"\n"):
+        return content.replace("\r\n", "\n").replace("\n", "\r\n")
     return content
 
 
 def _replace(folder: int, path: Path, data: bytes, mode: int | None) -> None:
     """Write beside the file, then put it in its place; *folder* is open, so nothing can lead elsewhere meanwhile."""
-    draft = f".{path.name[:64]}.{uuid.uuid4().hex[:8]}.part"
+    draft = f".{path.name[:32]}.{uuid.uuid4().hex[:8]}.part"
     descriptor = open_in(folder, draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), path)
     try:
         with open(descriptor, "wb") as file:  # noqa: PTH123 - a descriptor

@@ -15,6 +15,7 @@ from agentnb.api.configured import folders_of
 from agentnb.api.session import Session
 from agentnb.errors import SessionError
 from agentnb.host import current_host
+from agentnb.host.lent import lent
 from agentnb.host.restore import LOG_OFF, found, read_back, recorder_of, restore, spec_of
 from agentnb.log.store import LISTED
 
@@ -136,7 +137,7 @@ def resume(
     command: Sequence[str] | None = None,
     permissions: Literal["ask", "allow", "deny"] = "ask",
     env: Mapping[str, str] | None = None,
-    mcp_servers: Sequence[Any] | Mapping[str, Any] | str | os.PathLike[str] = (),
+    mcp_servers: Sequence[Any] | Mapping[str, Any] | str | os.PathLike[str] | None = None,
     directories: Sequence[str | os.PathLike[str]] = (),
 ) -> Session:
     """Open a session of the log again: its transcript, its queue, its workspace.
@@ -149,14 +150,14 @@ def resume(
         command: The agent's command, where the catalogue does not know the agent.
         permissions: As for :func:`agentnb.start`.
         env: As for :func:`agentnb.start`; the log keeps none of these three, they hold secrets.
-        mcp_servers: As for :func:`agentnb.start`.
+        mcp_servers: As for :func:`agentnb.start`; where None, those of ``%config Agentnb.mcp_servers``.
         directories: As for :func:`agentnb.start`.
 
     Returns:
         The session; the one that is open already, where it is open in this kernel.
 
     Raises:
-        UsageError: If *session* is no id.
+        UsageError: If *session* is no id, or the MCP servers make no sense.
         UnknownSession: If the log has no such session, or several.
         SessionError: If another kernel has it open, or its workspace is gone.
         LogError: If the log cannot be read.
@@ -170,7 +171,7 @@ def resume(
     check_text("A session's id", wanted, example='"1f0c83a2", as in agentnb.sessions()')
     stored = read_back(recorder_of(host), wanted)
     spec = spec_of(stored.record) if command is None else custom(command, name=stored.record.agent)
-    servers, more = servers_of(mcp_servers), folders_of(directories)
+    servers, more = lent() if mcp_servers is None else servers_of(mcp_servers), folders_of(directories)
     return Session(
         host.loop.call(lambda: restore(host, stored, spec, permissions, env=env, mcp_servers=servers, directories=more))
     )

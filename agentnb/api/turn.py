@@ -183,7 +183,9 @@ class Turn:
 
         Raises:
             TurnTimeout: If it has not ended by then; it goes on.
+            UsageError: If this is a fork of the process that it runs in: its end is not told here.
         """
+        self._see_that_its_end_is_told()
         try:
             if running_loop() is not None and nest():
                 asyncio.get_event_loop().run_until_complete(self._wait_async(timeout))
@@ -195,14 +197,16 @@ class Turn:
         return self
 
     def __await__(self) -> Generator[Any, None, Turn]:
+        self._see_that_its_end_is_told()
         return self._wait_async(None).__await__()
 
     def __iter__(self) -> Iterator[str]:
-        reader = TextReader(self)
+        reader = TextReader()
         while True:
+            self._see_that_its_end_is_told()
             with self._changed:
                 done = self._finished
-                piece = reader.read()
+                piece = reader.read(self._parts(MarkdownResponsePart))
                 if not piece and not done:
                     self._changed.wait(POLL_SECONDS)
             if piece:
@@ -211,11 +215,12 @@ class Turn:
                 return
 
     async def __aiter__(self) -> AsyncIterator[str]:
-        reader = TextReader(self)
+        reader = TextReader()
         with self._listening() as changed:
             while True:
+                self._see_that_its_end_is_told()
                 done = self._finished
-                if piece := reader.read():
+                if piece := reader.read(self._parts(MarkdownResponsePart)):
                     yield piece
                 elif done:
                     return
@@ -231,6 +236,10 @@ class Turn:
     def _parts(self, kind: type[Any]) -> list[Any]:
         snapshot = self.snapshot
         return [part for part in snapshot.response_parts if isinstance(part, kind)] if snapshot is not None else []
+
+    def _see_that_its_end_is_told(self) -> None:
+        if not self._finished:
+            self._conversation.host.loop.see_that_it_runs_here()
 
     def _add_callback(self, callback: Callable[[Turn], None]) -> None:
         if self._finished:

@@ -130,6 +130,18 @@ class RestartAgentParams(msgspec.Struct, frozen=True, rename="camel", kw_only=Tr
     channel: str
 
 
+class ForkSessionParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """``forkSession``: copy a session into a tab of its own, where its agent can (`agentProcess.fork`).
+
+    What was said and what the agent knows are copied; both go their own ways from there.
+
+    Attributes:
+        channel: The session's or the chat's channel.
+    """
+
+    channel: str
+
+
 class DraftParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """``draft``: what is typed, and not sent, in a tab; empty when there is nothing.
 

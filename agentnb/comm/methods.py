@@ -78,6 +78,13 @@ METHODS: dict[str, Method] = {
             errors=(m.REFUSED,),
         ),
         Method(
+            name="forkSession",
+            sender="page",
+            params=m.ForkSessionParams,
+            result=a.ForkSessionResult,
+            errors=(m.REFUSED,),
+        ),
+        Method(
             name="complete",
             sender="page",
             params=m.CompleteParams,

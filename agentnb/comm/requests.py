@@ -20,6 +20,8 @@ from agentnb.comm import window
 from agentnb.comm.outline import Contents, outlined
 from agentnb.errors import AgentnbError
 from agentnb.host.host import ROOT
+from agentnb.host.keeping import forked
+from agentnb.host.lent import lent
 from agentnb.host.mention_source import LOOK_SECONDS
 from agentnb.host.restore import LOG_OFF, read_back, recorder_of, restore, spec_of
 from agentnb.state import to_json
@@ -76,6 +78,7 @@ class Requests:
             "createSession": self._create_session,
             "disposeSession": self._dispose_session,
             "restartAgent": self._restart_agent,
+            "forkSession": self._fork_session,
             "complete": self._complete,
             "fetchContent": self._fetch_content,
             "fetchTurns": self._fetch_turns,
@@ -126,7 +129,7 @@ class Requests:
         params = msgspec.json.decode(raw, type=m.CreateSessionParams)
         spec = find(params.agent or DEFAULT_AGENT)
         find_program(spec, Path.cwd(), os.environ.get("PATH"))
-        conversation = self._host.open(spec, cwd=Path.cwd(), tab_id=params.tab_id)
+        conversation = self._host.open(spec, cwd=Path.cwd(), tab_id=params.tab_id, mcp_servers=lent())
         self._host.loop.spawn(_started(conversation))
         return {"channel": conversation.session.uri, "chat": conversation.chat.uri}
 
@@ -139,6 +142,11 @@ class Requests:
         params = msgspec.json.decode(raw, type=m.RestartAgentParams)
         await self._host.find(params.channel).restart()
         return {}
+
+    async def _fork_session(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
+        params = msgspec.json.decode(raw, type=m.ForkSessionParams)
+        copy = await forked(self._host.find(params.channel))
+        return {"channel": copy.session.uri, "chat": copy.chat.uri}
 
     async def _complete(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
         params = msgspec.json.decode(raw, type=m.CompleteParams)
@@ -178,7 +186,7 @@ class Requests:
     async def _resume_session(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
         params = msgspec.json.decode(raw, type=m.ResumeSessionParams)
         stored = await asyncio.to_thread(lambda: read_back(recorder_of(self._host), params.channel))
-        conversation = restore(self._host, stored, spec_of(stored.record))
+        conversation = restore(self._host, stored, spec_of(stored.record), mcp_servers=lent())
         return {"channel": conversation.session.uri, "chat": conversation.chat.uri}
 
 

@@ -251,6 +251,7 @@ class Life:
             state=state,
             message=message,
             steering=True if agent is not None and agent.steers else None,
+            fork=True if agent is not None and agent.offers("fork") else None,
         )
         self._conversation.dispatch(XAgentChanged(agent_process=process, time=now_ms()))
 

@@ -51,7 +51,7 @@ class HostLoop:
 
     def post(self, function: Callable[..., object], *args: object) -> None:
         """Run *function* soon on the host's thread; safe from any thread, never waits."""
-        self._see_that_it_runs_here()
+        self.see_that_it_runs_here()
         self._loop.call_soon_threadsafe(function, *args)
 
     def later(self, seconds: float, function: Callable[..., object], *args: object) -> asyncio.TimerHandle:
@@ -62,7 +62,7 @@ class HostLoop:
         """Run *function* on the host's thread and wait for what it returns or raises."""
         if self.inside:
             return function(*args)
-        self._see_that_it_runs_here()
+        self.see_that_it_runs_here()
         done: Future[T] = Future()
         self._loop.call_soon_threadsafe(_settle, done, function, args)
         return done.result()
@@ -70,7 +70,7 @@ class HostLoop:
     def submit(self, coroutine: Coroutine[Any, Any, T]) -> Future[T]:
         """Start *coroutine* on the host's thread; safe from any thread."""
         try:
-            self._see_that_it_runs_here()
+            self.see_that_it_runs_here()
         except UsageError:
             coroutine.close()
             raise
@@ -95,7 +95,12 @@ class HostLoop:
         """Whether this is a copy in a forked process (``multiprocessing``): threads are not copied, nothing runs it."""
         return os.getpid() != self._pid
 
-    def _see_that_it_runs_here(self) -> None:
+    def see_that_it_runs_here(self) -> None:
+        """Raise where nothing runs it.
+
+        Raises:
+            UsageError: If this is a forked process.
+        """
         if self.forked:
             raise UsageError(
                 "This session lives in the process that started it, and this is a fork of that process.",

@@ -8,7 +8,6 @@ decides (:mod:`agentnb.policy.engine`); every decision is logged.
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -17,9 +16,10 @@ from agentnb.acp.mapper import map_permission, permission_outcome
 from agentnb.errors import PermissionDenied, PolicyError
 from agentnb.host import cards
 from agentnb.host.clock import now_ms
+from agentnb.host.grants import Grants
+from agentnb.host.questions import Answer, Question
 from agentnb.policy.engine import judge, opens
 from agentnb.policy.offers import likeness, offers
-from agentnb.policy.rules import InForce
 from agentnb.state import (
     ChatResponsePart,
     ChatToolCallComplete,
@@ -37,53 +37,11 @@ if TYPE_CHECKING:
     from agentnb.policy.door import Door
     from agentnb.policy.engine import Verdict
     from agentnb.policy.offers import Offer
-    from agentnb.policy.rules import Scope
-    from agentnb.state import ActiveTurn, ConfirmationOption, ToolCallState
+    from agentnb.policy.rules import InForce, Scope
+    from agentnb.state import ActiveTurn, ConfirmationOption
 
 CANCELLED: dict[str, Any] = {"outcome": {"outcome": "cancelled"}}
 OWN = "agentnb-"  # how the ids of our own cards begin
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What was answered.
-
-    Args:
-        option: The option chosen, one of the agent's (or of our own card's).
-        edited: The command as the user changed it; None where they did not.
-    """
-
-    option: ConfirmationOption
-    edited: str | None = None
-
-    @property
-    def approved(self) -> bool:
-        """Whether it means yes."""
-        return self.option.kind == "approve"
-
-
-@dataclass
-class Question:
-    """One question, as it was put.
-
-    Args:
-        turn_id: In which turn.
-        call_id: On which tool call.
-        door: What it is about.
-        verdict: What the policy says of it.
-        options: The answers, without our wider ones.
-        offered: Our wider answers, by id.
-        call: The tool call as it was shown.
-    """
-
-    turn_id: str
-    call_id: str
-    door: Door
-    verdict: Verdict
-    options: tuple[ConfirmationOption, ...]
-    offered: dict[str, Offer]
-    call: ToolCallState | None
-    answer: asyncio.Future[Answer | None] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
 
 
 class Permissions:
@@ -96,16 +54,14 @@ class Permissions:
     def __init__(self, conversation: Conversation) -> None:
         self._conversation = conversation
         self._open: dict[str, Question] = {}
-        self._granted: dict[str, ToolCallState] = {}
-        self._for_turn: list[InForce] = []
-        self._for_session: list[InForce] = []
+        self._grants = Grants()
         self._warned: set[str] = set()
         self._asked = 0
 
     @property
     def grants(self) -> tuple[InForce, ...]:
         """What was answered for the session and for the turn, in the order in which it counts."""
-        return (*self._for_session, *self._for_turn)
+        return self._grants.in_force
 
     async def request(self, params: dict[str, Any]) -> dict[str, Any]:
         """Answer the agent's request (ACP ``session/request_permission``)."""
@@ -139,7 +95,7 @@ class Permissions:
             raise PermissionDenied(message, hint="Ask again within a turn.")
         self._warn()
         verdict = self._judge(door)
-        if verdict.outcome != "deny" and any(door.covered_by(call) for call in self._granted.values()):
+        if verdict.outcome != "deny" and self._grants.cover(door):
             self._record(door, verdict, outcome="allow", by="covered")
             return door
         if verdict.outcome == "allow" and door.kind == "read":
@@ -182,8 +138,7 @@ class Permissions:
 
     def forget_grants(self) -> None:
         """A new turn begins: what was allowed once, or for a turn, is allowed no more."""
-        self._granted.clear()
-        self._for_turn.clear()
+        self._grants.forget_turn()
 
     # --- the question ---
 
@@ -219,7 +174,7 @@ class Permissions:
         else:
             answer = self._decided(question, verdict)
         if answer is not None and answer.approved and question.call is not None:
-            self._granted[question.call_id] = question.call
+            self._grants.approve(question.call)
         return answer
 
     def _decided(self, question: Question, verdict: Verdict) -> Answer | None:
@@ -239,10 +194,7 @@ class Permissions:
 
     def _grant(self, offer: Offer) -> None:
         """Let the wider answer hold, and answer with it what else is open and like it."""
-        if offer.scope == "turn":
-            self._for_turn.append(InForce(offer.rule, "turn"))
-        else:
-            self._for_session.append(InForce(offer.rule, "session"))
+        self._grants.take(offer)
         if offer.scope == "always":
             try:
                 self._conversation.host.policy.files.remember(offer.rule)

@@ -6,6 +6,7 @@ from typing import Any
 
 from agentnb.credentials import logger
 from agentnb.errors import AgentnbError
+from agentnb.host.lent import lend_from, lend_no_more
 from agentnb.ipython.audience import can_await
 from agentnb.ipython.completion import completers
 from agentnb.ipython.config import settings_of
@@ -41,6 +42,10 @@ class Extension:
             return lines
         return awaited("".join(lines)).splitlines(keepends=True)
 
+    def lent(self) -> Any:
+        """The MCP servers for a session that names none, as the settings are now."""
+        return self.settings.mcp_servers or ()
+
     def load(self) -> None:
         """Put everything in."""
         shell = self.shell
@@ -49,6 +54,7 @@ class Extension:
         shell.input_transformer_manager.token_transformers.insert(0, AgentCommand)
         shell.input_transformers_post.append(self.transform)
         shell.events.register("pre_run_cell", self.magics.forget_shown)
+        lend_from(self.lent)
         shell.display_formatter.ipython_display_formatter.for_type_by_name("agentnb.api.turn", "Turn", self.magics.show)
         if (completer := getattr(shell, "Completer", None)) is not None:
             completer.custom_matchers.extend(self.completers)
@@ -74,6 +80,7 @@ class Extension:
         shell.input_transformer_manager.token_transformers.remove(AgentCommand)
         shell.input_transformers_post.remove(self.transform)
         shell.events.unregister("pre_run_cell", self.magics.forget_shown)
+        lend_no_more(self.lent)
         _forget_display(shell)
         if (completer := getattr(shell, "Completer", None)) is not None:
             for matcher in self.completers:

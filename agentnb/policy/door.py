@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import msgspec
 
-from agentnb.state import ToolContent
+from agentnb.state import ToolContent, ToolDiffContent
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from agentnb.state import ToolCallState
 
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh"})
@@ -71,6 +73,8 @@ class Door(msgspec.Struct, frozen=True, kw_only=True):
     def covered_by(self, call: ToolCallState) -> bool:
         """Whether this door is plainly what tool call *call* is about: the same file, or the same command.
 
+        Of a file whose change the call shows, only that change is meant, or a whole that holds it.
+
         Example:
             >>> from agentnb.state import ToolCallDetails, ToolCallLocation, ToolCallStreamingState
             >>> details = ToolCallDetails(locations=(ToolCallLocation(path="/w/a.txt"),))
@@ -83,7 +87,22 @@ class Door(msgspec.Struct, frozen=True, kw_only=True):
         if self.path is None:
             return False
         wanted = os.path.realpath(self.path)
-        return any(os.path.realpath(path) == wanted for path in _paths(call))
+        return any(os.path.realpath(path) == wanted for path in _paths(call)) and self._is_as_shown(call, wanted)
+
+    def _is_as_shown(self, call: ToolCallState, path: str) -> bool:
+        """Whether what is written holds a change of the file that *call* showed, where both say what they are."""
+        content = (call.details.content if call.details is not None else None) or ()
+        shown = [each.new_text for each in _diffs(content) if os.path.realpath(each.path) == path]
+        written = [each.new_text for each in _diffs(self.preview or ())]
+        return not shown or not written or any(_unix(some) in _unix(whole) for some in shown for whole in written)
+
+
+def _diffs(content: Iterable[object]) -> list[ToolDiffContent]:
+    return [each for each in content if isinstance(each, ToolDiffContent)]
+
+
+def _unix(text: str) -> str:
+    return text.replace("\r\n", "\n")
 
 
 def _scripts(command: str) -> set[str]:

@@ -149,6 +149,7 @@ class AgentProcess(Wire, frozen=True, kw_only=True):
         state: Whether it lives.
         message: What is to be said about it, such as why it failed.
         steering: Whether a message can be slipped into its running turn.
+        fork: Whether it can copy a session (ACP ``session/fork``).
     """
 
     name: str | None = None
@@ -156,6 +157,7 @@ class AgentProcess(Wire, frozen=True, kw_only=True):
     state: Literal["starting", "running", "stopped", "failed"]
     message: str | None = None
     steering: bool | None = None
+    fork: bool | None = None
 
 
 class SessionState(Wire, frozen=True, kw_only=True):

@@ -1,7 +1,8 @@
 """Dies or hangs at one step of the protocol: ``fails.py dies|hangs STEP``.
 
 STEP is a method (``initialize``, ``session/new``, …), or ``start``, ``turn`` (after a word), ``question``
-(with a permission open) or ``cancel`` (when it hears of one). Everything else it does as usual.
+(with a permission open) or ``cancel`` (when it hears of one). Everything else it does as usual; for ``authenticate``
+it wants a login first, for ``session/set_model`` it has legacy models.
 """
 
 import sys
@@ -50,10 +51,17 @@ while True:
         case "initialize":
             able = {"resume": {}, "close": {}, "list": {}, "fork": {}, "delete": {}}
             offers = {"loadSession": True, "sessionCapabilities": able, "auth": {"logout": {}}}
-            wire.answer(asked, {"protocolVersion": 1, "agentCapabilities": offers})
+            ways = [{"id": "browser", "name": "Browser"}]
+            wire.answer(asked, {"protocolVersion": 1, "agentCapabilities": offers, "authMethods": ways})
+        case "session/new" if STEP == "authenticate":
+            wire.refuse(asked, -32000, "Authentication required")
         case "session/new":
             modes = {"currentModeId": "a", "availableModes": [{"id": "a", "name": "A"}, {"id": "b", "name": "B"}]}
-            wire.answer(asked, {"sessionId": wire.SESSION, "modes": modes})
+            models = {"currentModelId": "a", "availableModels": [{"modelId": name, "name": name} for name in "ab"]}
+            option = {"id": "model", "name": "Model", "type": "select", "currentValue": "a"}
+            option["options"] = [{"value": value, "name": value} for value in "ab"]
+            chosen = {"models": models} if STEP == "session/set_model" else {"configOptions": [option]}
+            wire.answer(asked, {"sessionId": wire.SESSION, "modes": modes, **chosen})
         case "session/prompt":
             prompt(asked)
         case _ if "id" in asked and "method" in asked:

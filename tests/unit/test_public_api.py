@@ -19,7 +19,7 @@ delete_session(session, agent=None, *, command=None, env=None, cwd=None, timeout
 doctor(*names)
 forget(session)
 logout(agent=None, *, command=None, env=None, cwd=None, timeout=120.0)
-resume(session, *, command=None, permissions='ask', env=None, mcp_servers=(), directories=())
+resume(session, *, command=None, permissions='ask', env=None, mcp_servers=None, directories=())
 Session
     agent
     answer(request_id, values=None, *, response='accept')

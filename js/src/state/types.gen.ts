@@ -46,6 +46,7 @@ export interface AgentProcess {
   readonly state: "failed" | "running" | "starting" | "stopped";
   readonly message?: string;
   readonly steering?: boolean;
+  readonly fork?: boolean;
 }
 
 /** The chosen custom agent (AHP `AgentSelection`). */

@@ -3,14 +3,13 @@ import { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
 import type { SessionSummary } from "../state/types.gen";
 import { useMemory, useView } from "./context";
 import { Conversation, type Doing } from "./conversation";
-import { Icon } from "./icons";
 import { isTab, sessionChannel } from "./identity";
-import { Menu } from "./menu";
 import { Banner, Start, Waiting } from "./notices";
 import { line } from "./plain";
 import { Refusals } from "./refusals";
 import { isArchived } from "./status";
 import { isOver } from "./store";
+import { TabMenu } from "./tab-menu";
 import { agentName, NewTab, Tabs, tabId } from "./tabs";
 import { ErrorCard } from "./turn";
 
@@ -25,7 +24,9 @@ export function Chat({ tab }: { tab?: string | undefined }) {
   const root = cadence.paced(store.root).value;
   const sessions = useMemo(() => (root?.sessions ?? []).filter((one) => !isArchived(one)), [root?.sessions]);
   const { active, select } = useActive(sessions, tab);
-  const { create, trouble } = useCreate(sessions, select);
+  const [trouble, setTrouble] = useState<Trouble>();
+  const create = useCreate(sessions, select, setTrouble);
+  const fork = useFork(sessions, select, setTrouble);
   const { closed, close, reopen } = useClosing(sessions, select);
   const [doing, setDoing] = useState<Doing>();
   const agents = root?.agents ?? [];
@@ -49,20 +50,7 @@ export function Chat({ tab }: { tab?: string | undefined }) {
             onClose={close}
           />
           <NewTab agents={agents} onNew={create} disabled={dead} />
-          {active && (
-            <Menu
-              label="Conversation"
-              items={[
-                { name: "Find", detail: "Ctrl+F", onSelect: () => setDoing("find") },
-                { name: "Rename", detail: "F2 on the tab", onSelect: () => setDoing("rename") },
-                { name: "Copy as Markdown", onSelect: () => setDoing("copy") },
-                { name: "Save as Markdown", onSelect: () => setDoing("save") },
-                { name: "Close", detail: "Delete on the tab", onSelect: () => close(active) },
-              ]}
-            >
-              <Icon name="more" />
-            </Menu>
-          )}
+          {active && <TabMenu session={active} onDo={setDoing} onFork={fork} onClose={close} />}
         </div>
       )}
       <Banner session={active} />
@@ -79,7 +67,7 @@ export function Chat({ tab }: { tab?: string | undefined }) {
           </button>
         </div>
       )}
-      {trouble && <ErrorCard title="The conversation could not be started" message={trouble} />}
+      {trouble && <ErrorCard title={`The conversation could not be ${trouble.what}`} message={trouble.why} />}
       {!root && !refusal && !isOver(connection) && <Waiting text="Connecting to the kernel…" />}
       {root && sessions.length === 0 && <Start agents={agents} onNew={create} disabled={dead} />}
       {root && active && (
@@ -121,10 +109,17 @@ function useActive(sessions: readonly SessionSummary[], tab: string | undefined)
   return { active: (known ?? wanted ?? sessions.at(-1))?.resource, select };
 }
 
+/** A tab that did not come about. */
+interface Trouble {
+  what: "started" | "copied";
+  why: string;
+}
+
+type Say = (trouble: Trouble | undefined) => void;
+
 /** Makes a session and goes to its tab when it is there. */
-function useCreate(sessions: readonly SessionSummary[], select: (resource: string) => void) {
+function useCreate(sessions: readonly SessionSummary[], select: (resource: string) => void, say: Say) {
   const { store } = useView();
-  const [trouble, setTrouble] = useState("");
   const before = useRef<Set<string> | undefined>(undefined);
   useEffect(() => {
     const fresh = sessions.find((session) => before.current && !before.current.has(session.resource));
@@ -132,15 +127,37 @@ function useCreate(sessions: readonly SessionSummary[], select: (resource: strin
     before.current = undefined;
     select(fresh.resource);
   }, [sessions]);
-  const create = (agent: string) => {
-    setTrouble("");
+  return (agent: string) => {
+    say(undefined);
     before.current = new Set(sessions.map((session) => session.resource));
     store.request("createSession", { agent }).catch((error: unknown) => {
       before.current = undefined;
-      setTrouble(error instanceof Error ? error.message : String(error));
+      say({ what: "started", why: reason(error) });
     });
   };
-  return { create, trouble };
+}
+
+/** Copies a session and goes to the copy's tab when it is there. */
+function useFork(sessions: readonly SessionSummary[], select: (resource: string) => void, say: Say) {
+  const { store, announce } = useView();
+  const [coming, expect] = useState<string>();
+  useEffect(() => {
+    if (!sessions.some((session) => session.resource === coming)) return;
+    expect(undefined);
+    select(coming as string);
+    announce("Conversation copied.");
+  }, [sessions, coming]);
+  return (resource: string) => {
+    say(undefined);
+    store.request<{ channel: string }>("forkSession", { channel: resource }).then(
+      ({ channel }) => expect(channel),
+      (error: unknown) => say({ what: "copied", why: reason(error) }),
+    );
+  };
+}
+
+function reason(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 /** Closes a tab, and for a while offers to bring it back. The kernel keeps it as long. */

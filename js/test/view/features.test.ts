@@ -52,6 +52,35 @@ describe("a tab", () => {
     await page.until(() => page.find(".bar-form"));
   });
 
+  test("is copied by its menu where its agent can, and the copy is shown when it is there", async () => {
+    const { store, page } = tabs();
+    const names = async () => {
+      page.button("Conversation").click();
+      await page.until(() => page.find("[role=menuitem]"));
+      const found = page.all("[role=menuitem] .menu-name").map((one) => one.textContent);
+      page.button("Conversation").click();
+      await page.until(() => expect(page.all("[role=menuitem]")).toEqual([]));
+      return found;
+    };
+    expect(await names()).not.toContain("Fork");
+    store.apply(SESSION, { type: "x-agentnb/agentChanged", agentProcess: { state: "running", fork: true } });
+    await page.until(async () => expect(await names()).toContain("Fork"));
+    store.answer = () => Promise.reject(new Error("A turn runs in 'First'."));
+    await choose(page, "Fork");
+    expect(store.requested.at(-1)).toEqual({ method: "forkSession", params: { channel: SESSION } });
+    await page.until(() => expect(page.text()).toContain("The conversation could not be copied"));
+    expect(page.text()).toContain("A turn runs in 'First'.");
+    store.answer = () => Promise.resolve({ channel: "eliza:/copy", chat: "eliza:/copy/chat" });
+    await choose(page, "Fork");
+    expect(page.text()).not.toContain("could not be copied");
+    addSession(store, "eliza:/else");
+    store.apply("ahp-root://", { type: "x-agentnb/sessionSet", summary: summary("eliza:/else", "Else") });
+    addSession(store, "eliza:/copy");
+    store.apply("ahp-root://", { type: "x-agentnb/sessionSet", summary: summary("eliza:/copy", "First (copy)") });
+    await page.until(() => expect(selected(page).textContent).toContain("First (copy)"));
+    expect(await names()).not.toContain("Fork");
+  });
+
   test("is closed by the Delete key and brought back by Undo", async () => {
     const { store, page } = tabs();
     press(selected(page), "Delete");

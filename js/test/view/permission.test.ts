@@ -110,6 +110,20 @@ describe("the policy on a permission card", () => {
     expect(page.find(".permission-risk").classList.contains("is-critical")).toEqual(true);
   });
 
+  test("a change is shown line by line before it is answered", async () => {
+    const content = [{ type: "diff", path: "/work/fit.py", oldText: "a\nb\n", newText: "a\nB\n" } as const];
+    const { store, page } = await askedAll(["a"]);
+    store.apply(CHAT, {
+      type: "x-agentnb/toolCallDetailsChanged",
+      turnId: "t1",
+      toolCallId: "a",
+      details: { content },
+    });
+    await page.until(() => page.find(".permission .diff"));
+    expect(page.all(".permission .line.removed .text").map((text) => text.textContent)).toEqual(["b"]);
+    expect(page.all(".permission .line.added .text").map((text) => text.textContent)).toEqual(["B"]);
+  });
+
   test("the wider answers stand apart from the agent's, and are sent by their own id", async () => {
     const { store, page } = await askedAll(["a"]);
     const rows = page.all(".permission-options").map((row) => [...row.children].map((one) => one.textContent));
@@ -162,6 +176,22 @@ describe("the policy on a permission card", () => {
       { toolCallId: "b", approved: true, selectedOptionId: "allow" },
     ]);
     await page.until(() => expect(page.all(".permission").length).toEqual(1));
+  });
+
+  test("a command that was changed on one of them is the one that is allowed with the others", async () => {
+    const command = { editable: true, toolInput: "ls -l", risk: { severity: "low", reason: "Runs.", like: "`ls`" } };
+    const { store, page } = await askedAll(["a", command], ["b", command]);
+    page.button("Edit").click();
+    await page.until(() => page.find(".permission-edit"));
+    type(page.find<HTMLTextAreaElement>(".permission-edit"), "ls -la");
+    await armed(page);
+    const all = page.all("button").filter((one) => one.textContent === "Allow all 2 `ls` once");
+    all[1]?.click();
+    const sent = store.dispatched.map(({ action }) => action) as { toolCallId?: string; editedToolInput?: string }[];
+    expect(sent.map((one) => [one.toolCallId, one.editedToolInput])).toEqual([
+      ["a", "ls -la"],
+      ["b", undefined],
+    ]);
   });
 
   test("a question alone, and a critical one, has nothing that answers all", async () => {

@@ -106,6 +106,36 @@ async def test_writing_keeps_the_mode_the_newlines_and_links_inside(tmp_path: Pa
     assert names(tmp_path) == ["link", "run.sh"]
 
 
+async def test_a_change_is_shown_with_the_newlines_that_are_written(tmp_path: Path) -> None:
+    """A file of Windows keeps its newlines in every line, and the card shows no line that stays as it is as changed."""
+    ear, path = Ear(), tmp_path / "win.txt"
+    path.write_bytes(b"a\r\nb\r\n")
+    await Files(Workspace(tmp_path), ear).write({"path": str(path), "content": "a\nB\r\n"})
+    assert path.read_bytes() == b"a\r\nB\r\n"
+    assert ear.doors[0].preview == (ToolDiffContent(path=str(path), old_text="a\r\nb\r\n", new_text="a\r\nB\r\n"),)
+
+
+async def test_a_write_that_fails_leaves_the_file_as_it_was_and_nothing_beside_it(tmp_path: Path, files: Files) -> None:
+    """Whole or not at all: the new file is put in the place of the old one once it is written."""
+    path = tmp_path / "f"
+    path.write_text("old")
+    reader = path.open()
+    await files.write({"path": str(path), "content": "new"})
+    with reader:
+        assert (reader.read(), path.read_text()) == ("old", "new")
+    (tmp_path / "blocked").write_text("a file, no folder")
+    with pytest.raises((RpcError, OutsideWorkspace)):
+        await files.write({"path": str(tmp_path / "blocked" / "x"), "content": "new"})
+    assert names(tmp_path) == ["blocked", "f"]
+
+
+async def test_a_name_as_long_as_a_name_can_be_is_written(tmp_path: Path, files: Files) -> None:
+    """The file that is written beside it has a shorter one."""
+    path = tmp_path / ("🐿" * 63)
+    await files.write({"path": str(path), "content": "x"})
+    assert (path.read_text(), names(tmp_path)) == ("x", [path.name])
+
+
 async def test_what_is_no_text_file_is_refused_by_name(tmp_path: Path, files: Files) -> None:
     """Folders, pipes, other encodings, parameters of the wrong type: an error, never a wait."""
     (tmp_path / "bytes").write_bytes(b"\xff\xfe")

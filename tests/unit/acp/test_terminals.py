@@ -92,6 +92,27 @@ async def test_killing_ends_the_command_and_its_children_and_keeps_the_output(te
     assert (group_alive(group), (await terminals.output(created))["output"]) == (False, shown(ear))
 
 
+async def test_releasing_ends_the_command_that_runs_and_forgets_it(terminals: Terminals, ear: Ear) -> None:
+    """In a group of its own, which ends whole; ours goes on."""
+    created = await terminals.create({"command": sys.executable, "args": ["-c", PAUSE]})
+    await asyncio.wait_for(ear.printed.wait(), 10)
+    group = terminals._terminals[created["terminalId"]]._child.pid  # type: ignore[union-attr]
+    assert os.getpgid(group) == group != os.getpgrp()
+    await terminals.release(created)
+    assert (group_alive(group), type(ear.terminals[-1])) == (False, XTerminalExited)
+    for asked in (terminals.output, terminals.wait_for_exit, terminals.kill, terminals.release):
+        with pytest.raises(RpcError, match="There is no terminal"):
+            await asked(created)
+
+
+async def test_output_is_told_while_the_command_runs(terminals: Terminals, ear: Ear) -> None:
+    """To the listener and to an agent that asks; without an end that has not come."""
+    created = await terminals.create({"command": sys.executable, "args": ["-c", PAUSE]})
+    await asyncio.wait_for(ear.printed.wait(), 10)
+    assert await terminals.output(created) == {"output": shown(ear), "truncated": False}
+    assert shown(ear).strip().isdigit()
+
+
 async def test_closing_ends_every_command(terminals: Terminals, ear: Ear) -> None:
     """Nothing outlives its session."""
     for _ in range(3):

@@ -19,32 +19,49 @@ from tests.unit.api.conftest import PATIENCE
 Start = Callable[..., Session]
 
 FORKED = """
-import os, sys, time
+import asyncio, os, sys
 import agentnb
+
+async def following(turn):
+    async for _ in turn:
+        pass
+
 session = agentnb.start("eliza")
-print(session.prompt("/say parent").wait(30).text, flush=True)
+done = session.prompt("/say parent").wait(30)
+print(done.text, flush=True)
+running = session.prompt("/hang")
+next(iter(running))
 pid = os.fork()
 if not pid:
     try:
         session.prompt("/say old")
     except agentnb.AgentnbError as error:
         print(type(error).__name__, error.hint, flush=True)
+    for wait in (running.wait, lambda: list(running), lambda: asyncio.run(following(running))):
+        try:
+            wait()
+        except agentnb.AgentnbError as error:
+            print(type(error).__name__, flush=True)
+    print(done.wait().text, *done, flush=True)
     other = agentnb.start("eliza")
     print(other.prompt("/say child").wait(30).text, flush=True)
     sys.exit()  # with the parent's atexit functions, as os.fork leaves them
 assert os.waitpid(pid, 0)[1] == 0
+running.cancel()
 print(session.prompt("/say still here").wait(30).text)
 """
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 def test_a_fork_starts_sessions_of_its_own_and_leaves_the_parents_alone(tmp_path: Path) -> None:
-    """The parent's session says in the fork that it is not there, instead of waiting for ever."""
+    """The parent's session, and a turn that runs in it, say in the fork that they are not there; nothing waits."""
     command = [sys.executable, "-c", FORKED]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.stdout.splitlines() == [
         "parent",
         "UsageError Start another one here with agentnb.start().",
+        *["UsageError"] * 3,
+        "parent parent",
         "child",
         "still here",
     ], done.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,11 +11,15 @@ from typing import Any
 
 import pytest
 
+from agentnb.agent.catalog import custom
+from agentnb.api.session import Session
 from agentnb.comm.service import LONGEST_DRAFT, Service
 from agentnb.host import Host
 from agentnb.host.conversation import Conversation
+from agentnb.host.lent import lend_from, lend_no_more
 from agentnb.host.mention_source import Suggestion
 from agentnb.state import MessageAttachment, SessionStatus, SimpleMessageAttachment
+from tests.unit.api.conftest import AGENTS
 from tests.unit.comm.test_service import PATIENCE, Page
 
 USER = {"kind": "user"}
@@ -56,13 +61,68 @@ def test_completion_without_a_shell_offers_nothing(page: Page, conversation: Con
     assert page.ask("complete", {"channel": conversation.chat.uri, "start": ""})["result"] == {"items": []}
 
 
-@pytest.mark.parametrize("method", ["complete", "restartAgent"])
+@pytest.mark.parametrize("method", ["complete", "restartAgent", "forkSession"])
 @pytest.mark.parametrize(("params", "code"), [({}, -32602), ({"channel": "eliza:/none", "start": ""}, -32012)])
 def test_a_senseless_request_is_answered_with_an_error(
     page: Page, conversation: Conversation, method: str, params: dict[str, Any], code: int
 ) -> None:
     """Also by the methods that answer later."""
     assert page.ask(method, params)["error"]["code"] == code
+
+
+def test_a_session_is_copied_where_its_agent_says_that_it_can(page: Page, conversation: Conversation) -> None:
+    """The copy is a tab with what was said; the capability is in the state, once the agent runs."""
+    Session(conversation).prompt("/say my cat").wait(PATIENCE)
+    process = conversation.session.state.agent_process
+    assert process is not None
+    assert process.fork is True
+    result = page.ask("forkSession", {"channel": conversation.chat.uri})["result"]
+    copy = page.host.find(result["channel"])
+    assert (result["chat"], copy.session.state.summary.title) == (copy.chat.uri, "/say my cat (copy)")
+    assert copy.chat.state.turns == conversation.chat.state.turns
+    assert copy.session_id not in (None, conversation.session_id)
+
+
+def test_a_session_that_cannot_be_copied_says_why(page: Page, conversation: Conversation, tmp_path: Path) -> None:
+    """A turn runs in it, or the agent does not offer it; no tab is left."""
+    spec = custom([sys.executable, str(AGENTS / "keeps.py"), "list"], name="keeps")
+    other = page.host.loop.call(lambda: page.host.open(spec, cwd=tmp_path))
+    Session(other).prompt("go").wait(PATIENCE)
+    process = other.session.state.agent_process
+    assert process is not None
+    assert process.fork is None
+    assert (
+        "does not offer to copy a session" in page.ask("forkSession", {"channel": other.chat.uri})["error"]["message"]
+    )
+    running = Session(conversation).prompt("/hang")
+    next(iter(running))
+    error = page.ask("forkSession", {"channel": conversation.session.uri})["error"]
+    assert (error["code"], "A turn runs in" in error["message"]) == (-32012, True)
+    assert len(page.host.conversations) == 2
+
+
+def test_a_tab_opened_in_the_chat_is_lent_the_servers_of_the_settings(tmp_path: Path) -> None:
+    """A new one and one of the log; a slip in the settings is said, and no tab is left."""
+    given: dict[str, Any] = {"docs": {"url": "https://x.test/mcp"}}
+    host = Host(log=tmp_path / "log.db")
+    page = Page(host)
+    page.ready()
+    source = given.copy
+    lend_from(source)
+    try:
+        opened = host.find(page.ask("createSession", {"agent": "eliza"})["result"]["channel"])
+        assert [server.name for server in opened.configuration.components] == ["docs"]
+        Session(opened).prompt("/say x").wait(PATIENCE)
+        host.loop.submit(opened.close()).result(PATIENCE)
+        given["more"] = {"url": "https://y.test/mcp"}
+        again = host.find(page.ask("resumeSession", {"channel": opened.session.uri})["result"]["channel"])
+        assert [server.name for server in again.configuration.components] == ["docs", "more"]
+        given["bad"] = {}
+        assert "bad" in page.ask("createSession", {"agent": "eliza"})["error"]["message"]
+        assert len(host.conversations) == 1
+    finally:
+        lend_no_more(source)
+        host.close()
 
 
 def test_a_prompt_typed_in_the_chat_takes_what_it_mentions_along(page: Page, conversation: Conversation) -> None:

@@ -12,7 +12,13 @@ from agentnb.api.session import Session
 from agentnb.errors import AgentError
 from agentnb.host import Host
 from agentnb.host.intents import carry_out
-from agentnb.state import ChatToolCallConfirmed, ToolCallPendingConfirmationState, ToolCallResponsePart, XModeChanged
+from agentnb.state import (
+    ChatToolCallConfirmed,
+    ToolCallPendingConfirmationState,
+    ToolCallResponsePart,
+    XConfigOptionChosen,
+    XModeChanged,
+)
 from tests.unit.api.conftest import PATIENCE
 from tests.unit.host.conftest import CLIENT, Open, until
 
@@ -102,21 +108,62 @@ def test_an_agent_that_fails_when_it_hears_of_a_cancel_holds_up_nothing(
     assert [call.status for call in turn.tool_calls] == ["cancelled"]
 
 
-@pytest.mark.parametrize(("how", "said"), [("dies", "unexpectedly"), ("hangs", "did not answer session/set_mode")])
-def test_a_mode_that_the_agent_never_takes_is_refused_to_the_page(
-    host: Host, open_session: Open, how: str, said: str
+CHOICES = {
+    "session/set_mode": XModeChanged(mode_id="b"),
+    "session/set_config_option": XConfigOptionChosen(config_id="model", value="b"),
+    "session/set_model": XConfigOptionChosen(config_id="model", value="b"),
+}
+
+
+@pytest.mark.parametrize(("how", "said"), [("dies", "could not go on at {}"), ("hangs", "did not answer {}")])
+@pytest.mark.parametrize("step", CHOICES)
+def test_a_choice_that_the_agent_never_takes_is_refused_to_the_page(
+    host: Host, open_session: Open, step: str, how: str, said: str
 ) -> None:
     """The state stays as it was; the client that asked is told why."""
-    session = open_session("fails", how, "session/set_mode", spec=SHORT)
+    session = open_session("fails", how, step, spec=SHORT)
     assert ready(session) == ""
     refused: list[str] = []
     host.loop.call(host.listen, lambda _, envelope: refused.append(envelope.rejection_reason or ""))
-    chosen = XModeChanged(mode_id="b")
-    host.loop.call(carry_out, host, session._conversation.session.uri, chosen, CLIENT)
+    host.loop.call(carry_out, host, session._conversation.session.uri, CHOICES[step], CLIENT)
     session._conversation.host.loop.submit(_quiet(refused)).result(PATIENCE)
-    assert said in " ".join(refused)
+    assert said.format(step) in " ".join(refused)
     assert session.state.modes is not None
     assert session.state.modes.current_mode_id == "a"
+    assert [option["currentValue"] for option in session.state.config_options or ()] == ["a"]
+
+
+def test_an_agent_that_dies_at_its_login_fails_the_turn_with_its_last_words(attended: Host, open_session: Open) -> None:
+    """The question is closed; Python is told the same."""
+    session = open_session("fails", "dies", "authenticate")
+    turn = session.prompt("go")
+    until(session, lambda: session.questions)
+    session.answer(session.questions[0].id, {"way": "browser"})
+    assert turn.wait(PATIENCE).error is not None
+    assert re.search(r"ended with status 9 unexpectedly.*could not go on at authenticate", str(turn.error), re.DOTALL)
+    assert session.questions == ()
+    with pytest.raises(AgentError, match="could not go on at authenticate"):
+        session.login("browser", timeout=PATIENCE)
+
+
+def test_an_agent_that_hangs_at_its_login_can_be_left_and_started_again(attended: Host, open_session: Open) -> None:
+    """A person with a browser takes their time, so nothing ends it but the user: by a cancel, and a restart."""
+    session = open_session("fails", "hangs", "authenticate")
+    turn = session.prompt("go")
+    until(session, lambda: session.questions)
+    agents = session._conversation.host.agents
+    (first,) = agents.running(session._conversation.spec)
+    session.answer(session.questions[0].id, {"way": "browser"})
+    turn.cancel()
+    assert turn.wait(PATIENCE).state == "cancelled"
+    with pytest.raises(AgentError, match=r"did not answer within 0\.2 s\. Restart the agent, or give it longer"):
+        session.login("browser", timeout=0.2)
+    restarted = session._conversation.host.loop.submit(session._conversation.restart())
+    until(session, lambda: session.questions)
+    assert not psutil.pid_exists(first.pid)
+    session.answer(session.questions[0].id, response="decline")
+    with pytest.raises(AgentError, match="wants a login"):
+        restarted.result(PATIENCE)
 
 
 async def _quiet(refused: list[str]) -> None:

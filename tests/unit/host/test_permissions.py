@@ -62,8 +62,10 @@ def work(tmp_path: Path) -> Path:
 class Talk:
     """A session with the agent that asks all at once, and the user who answers."""
 
-    def __init__(self, host: Host, work: Path, mode: Mode = "ask", name: str = "asker") -> None:
-        spec = custom([sys.executable, str(AGENTS / "asks_many.py")], name=name)
+    def __init__(
+        self, host: Host, work: Path, mode: Mode = "ask", name: str = "asker", script: str = "asks_many"
+    ) -> None:
+        spec = custom([sys.executable, str(AGENTS / f"{script}.py")], name=name)
         self.host = host
         self.conversation = host.loop.call(lambda: host.open(spec, cwd=work, mode=mode))
         self.session = Session(self.conversation)
@@ -320,6 +322,23 @@ def test_an_empty_command_is_rejected_and_what_is_not_editable_is_not_edited(hos
     assert (talk.done(turn)[1], (work / "a").read_text()) == ({}, "new\n")
 
 
+def test_an_approved_change_covers_that_change_of_the_file_and_no_other(host: Host, work: Path) -> None:
+    """A part of the file, as the agent showed it; what it did not show is asked about, with the change."""
+    path = work / "a"
+    path.write_text("one\ntwo\n")
+    talk = Talk(host, work, script="works")
+    shown = {"type": "diff", "path": str(path), "oldText": "two\n", "newText": "2\n"}
+    asked = permission("c1", title="Edit a", kind="edit", content=[shown])
+    turn = talk.prompt(asked, write(path, "one\n2\n"), write(path, "something else\n"))
+    talk.answer(talk.questions()[0], "yes")
+    (other,) = talk.questions()
+    assert path.read_text() == "one\n2\n"
+    assert other.details is not None
+    assert other.details.content == (ToolDiffContent(path=str(path), old_text="one\n2\n", new_text="something else\n"),)
+    talk.answer(other, "reject")
+    assert ("code" in talk.done(turn)[2], path.read_text()) == (True, "one\n2\n")
+
+
 def test_an_approved_call_covers_what_was_shown_and_not_what_it_becomes(host: Host, work: Path) -> None:
     """An agent that changes its call after the answer is asked again."""
     talk = Talk(host, work)
@@ -427,9 +446,11 @@ def test_every_decision_is_in_the_log(host: Host, work: Path, tmp_path: Path) ->
     user_policy(tmp_path, "[[rule]]\naction = 'deny'\npath = 'locked/**'\n")
     (work / "a").write_text("x")
     talk = Talk(host, work)
-    turn = talk.prompt(["fs/read_text_file", {"path": "a"}], write(work / "locked/b"), write(work / "c"))
+    first = talk.prompt(["fs/read_text_file", {"path": "a"}], write(work / "locked/b"))
+    talk.done(first)  # an answer for the session would open what is still to be decided
+    second = talk.prompt(write(work / "c"))
     talk.answer(talk.questions()[0], "agentnb:session")
-    talk.done(turn)
+    talk.done(second)
     lines = [json.loads(line) for line in (tmp_path / "data/audit.jsonl").read_text().splitlines()]
     found = {(line["door"], line["outcome"], line["by"], line.get("source"), line.get("scope")) for line in lines}
     assert found == {
@@ -437,7 +458,9 @@ def test_every_decision_is_in_the_log(host: Host, work: Path, tmp_path: Path) ->
         ("write", "deny", "rule", "user", None),
         ("write", "allow", "user", None, "session"),
     }
-    assert {(line["agent"], line["session"], line["turn"]) for line in lines} == {
-        ("asker", talk.conversation.session.uri, turn.id)
+    assert {(line["agent"], line["session"]) for line in lines} == {("asker", talk.conversation.session.uri)}
+    assert {(line["turn"], line["outcome"]) for line in lines if line["door"] == "write"} == {
+        (first.id, "deny"),
+        (second.id, "allow"),
     }
     assert all(line["time"].endswith("+00:00") and line["what"] for line in lines)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 SHELL = """
 from IPython.core.interactiveshell import InteractiveShell
@@ -54,3 +55,25 @@ magic("agent", "/say here")
     printed, said = tell(code)
     assert "here" in printed
     assert "Traceback" not in said
+
+
+def test_a_session_that_is_opened_again_is_lent_the_servers_of_the_settings(tmp_path: Path) -> None:
+    """Unless it names its own, or none; without the extension nothing is lent."""
+    code = f"""
+import os, agentnb
+os.environ["AGENTNB_LOG"] = {str(tmp_path / "log.db")!r}
+def names(session):
+    print([server.name for server in session._conversation.configuration.components])
+    session.close()
+session = agentnb.start("eliza")
+session.prompt("/say kept").wait(30)
+session.close()
+names(agentnb.resume(session.tab_id))
+magic("config", "Agentnb.mcp_servers = dict(more=dict(url='https://y.test/mcp'))")
+names(agentnb.resume(session.tab_id))
+names(agentnb.resume(session.tab_id, mcp_servers=()))
+magic("unload_ext", "agentnb")
+names(agentnb.resume(session.tab_id))
+"""
+    printed, said = tell(code, mcp_servers={"docs": {"url": "https://x.test/mcp"}})
+    assert (printed, said) == (["['docs']", "['more']", "[]", "[]"], "")

@@ -27,14 +27,14 @@ interface Props {
 }
 
 export function Permission({ turnId, call }: Props) {
-  const { store, root } = useView();
+  const { store, root, memory } = useView();
   const { chat } = usePlace();
   const title = useId();
   const card = useRef<HTMLDivElement>(null);
   const options = call.options?.length ? call.options : PLAIN_OPTIONS;
   const alike = useAlike(call);
   const armed = useArmed([...options, ...alike.map((one) => ({ id: one.toolCallId }))].map(({ id }) => id).join("\n"));
-  const [edited, edit] = useMemory<string | undefined>(`${turnId} ${call.toolCallId} edit`, undefined);
+  const [edited, edit] = useMemory<string | undefined>(editKey(turnId, call.toolCallId), undefined);
   useLayoutEffect(() => {
     if (mayTakeFocus(root)) card.current?.focus({ preventScroll: true });
   }, [root]);
@@ -62,7 +62,10 @@ export function Permission({ turnId, call }: Props) {
   const answerAll = () => {
     if (!armed) return;
     card.current?.parentElement?.focus({ preventScroll: true });
-    for (const one of alike) send(one.toolCallId, once(one) as ConfirmationOption);
+    for (const { toolCallId, ...one } of alike) {
+      const changed = memory.get(editKey(turnId, toolCallId)) as string | undefined;
+      send(toolCallId, once(one) as ConfirmationOption, changed);
+    }
   };
   const button = (option: ConfirmationOption, style: string) => (
     <button
@@ -134,6 +137,11 @@ export function Permission({ turnId, call }: Props) {
   );
 }
 
+/** Where this view remembers the command as the reader has changed it. */
+function editKey(turnId: string, toolCallId: string): string {
+  return `${turnId} ${toolCallId} edit`;
+}
+
 function Places({ call }: { call: ToolCallPendingConfirmationState }) {
   const places = call.details?.locations ?? [];
   if (places.length === 0) return null;
@@ -173,7 +181,7 @@ function mild(call: ToolCallPendingConfirmationState): boolean {
   return call.risk?.severity !== "critical" && once(call) !== undefined;
 }
 
-function once(call: ToolCallPendingConfirmationState): ConfirmationOption | undefined {
+function once(call: Pick<ToolCallPendingConfirmationState, "options">): ConfirmationOption | undefined {
   return call.options?.find((option) => option.optionKind === "allow_once");
 }
 

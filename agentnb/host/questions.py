@@ -1,0 +1,55 @@
+"""One question that waits for an answer, and the answer."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from agentnb.policy.door import Door
+    from agentnb.policy.engine import Verdict
+    from agentnb.policy.offers import Offer
+    from agentnb.state import ConfirmationOption, ToolCallState
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What was answered.
+
+    Args:
+        option: The option chosen, one of the agent's (or of our own card's).
+        edited: The command as the user changed it; None where they did not.
+    """
+
+    option: ConfirmationOption
+    edited: str | None = None
+
+    @property
+    def approved(self) -> bool:
+        """Whether it means yes."""
+        return self.option.kind == "approve"
+
+
+@dataclass
+class Question:
+    """One question, as it was put.
+
+    Args:
+        turn_id: In which turn.
+        call_id: On which tool call.
+        door: What it is about.
+        verdict: What the policy says of it.
+        options: The answers, without our wider ones.
+        offered: Our wider answers, by id.
+        call: The tool call as it was shown.
+    """
+
+    turn_id: str
+    call_id: str
+    door: Door
+    verdict: Verdict
+    options: tuple[ConfirmationOption, ...]
+    offered: dict[str, Offer]
+    call: ToolCallState | None
+    answer: asyncio.Future[Answer | None] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
