@@ -86,7 +86,9 @@ _ASSIGNED = re.compile(
     r"""(?P<value>(?=[^\s"',;]{0,200}?[\d+/_-])[^\s"',;(){}\[\]<>⟦⟧]{12,2000})""",
     re.IGNORECASE,
 )
-_NAMING = re.compile(r"[kKsStTpPcC\u017f\u212a](?i:ey|ecret|oken|assw|assphrase|redential)")  # ſ and K are s and k, too
+_NAMING = re.compile(
+    r"[kKsStTpPcC\u017f\u212a](?i:ey|ecret|oken|assw|assphrase|redential)"
+)  # two letters fold to s and k
 _FURTHEST = 80  # characters that the word of `_NAMING` stands at most after its name's beginning, and a few
 _FIELD = re.compile(rf"(?:{_NAME}|authorization|cookie)$", re.IGNORECASE)
 _VARIABLE = re.compile(r"KEY|TOKEN|SECRET|PASSW|PWD|CREDENTIAL|AUTH|COOKIE|SESSION_ID|DSN", re.IGNORECASE)

@@ -51,9 +51,7 @@ def heads(shape: str) -> list[str]:
 def variants(name: str) -> list[str]:
     """The samples that are of the shape *name*, each with each of its literals in the place of the one it has."""
     plain, literals = credentials._SHAPES[name], LITERALS[name]
-    swapped = (
-        sample.replace(old, new) for sample in SAMPLES for old in literals for new in literals if old in sample
-    )
+    swapped = (sample.replace(old, new) for sample in SAMPLES for old in literals for new in literals if old in sample)
     return [each for each in dict.fromkeys(swapped) if plain.search(each)]
 
 
