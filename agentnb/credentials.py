@@ -14,7 +14,7 @@ import re
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 Span: TypeAlias = tuple[int, int, str]
 HIDDEN = "***"
@@ -86,6 +86,10 @@ _ASSIGNED = re.compile(
     r"""(?P<value>(?=[^\s"',;]{0,200}?[\d+/_-])[^\s"',;(){}\[\]<>⟦⟧]{12,2000})""",
     re.IGNORECASE,
 )
+_NAMING = re.compile(
+    r"[kKsStTpPcC\u017f\u212a](?i:ey|ecret|oken|assw|assphrase|redential)"
+)  # two letters fold to s and k
+_FURTHEST = 80  # characters that the word of `_NAMING` stands at most after its name's beginning, and a few
 _FIELD = re.compile(rf"(?:{_NAME}|authorization|cookie)$", re.IGNORECASE)
 _VARIABLE = re.compile(r"KEY|TOKEN|SECRET|PASSW|PWD|CREDENTIAL|AUTH|COOKIE|SESSION_ID|DSN", re.IGNORECASE)
 _FOLDER = re.compile(r"~?/[^/]*/|/\w*$")  # PWD is no password
@@ -243,10 +247,30 @@ def shapes(text: str) -> list[Span]:
     ]
     found += [
         (*match.span("value"), plain_name(match["name"]))
-        for match in _ASSIGNED.finditer(text)
+        for match in assignments(text)
         if not is_ordinary(match["value"])
     ]
     return apart(found)
+
+
+def assignments(text: str) -> Iterator[re.Match[str]]:
+    """What ``_ASSIGNED.finditer(text)`` gives, sooner: it is tried only where a name holds one of the words for it."""
+    after, tried = 0, -1
+    for word in _NAMING.finditer(text):
+        start = word.start()
+        lowest = max(0, start - _FURTHEST)
+        while start > lowest and _is_of_name(text[start - 1]):
+            start -= 1
+        if start < after or start <= tried:
+            continue
+        tried = start
+        if match := _ASSIGNED.match(text, start):
+            yield match
+            after = match.end()
+
+
+def _is_of_name(character: str) -> bool:
+    return character.isalnum() or character in "_.-"
 
 
 def apart(spans: Iterable[Span]) -> list[Span]:

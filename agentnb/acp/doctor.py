@@ -224,6 +224,9 @@ class _Nobody:
     def opens(self, path: str, tool: str) -> bool:  # noqa: ARG002 - for nobody
         return False
 
+    def unsaved(self, path: str) -> None:  # noqa: ARG002 - for nobody
+        return None
+
     def terminal(self, action: Any) -> None:
         """Pass over it."""
 

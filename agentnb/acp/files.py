@@ -46,6 +46,8 @@ class Files:
     async def read(self, params: dict[str, Any]) -> dict[str, Any]:
         """Answer ``fs/read_text_file``: all lines, or *limit* of them beginning with *line* (counted from one).
 
+        What an editor holds and has not saved counts, where the listener knows of it.
+
         Raises:
             OutsideWorkspace: If the path is not in the workspace, and no rule of the user opens it.
             PermissionDenied: If the listener says no.
@@ -53,7 +55,10 @@ class Files:
         """
         root, path = self._reach(_text(params, "path"), "read")
         await self._listener.authorize(Door(kind="read", title=f"Read {path.name}", path=str(path)))
+        unsaved = self._listener.unsaved(str(path))
         text = await asyncio.to_thread(_read, root, path)
+        if unsaved is not None:
+            text = await asyncio.to_thread(unsaved.over, text)
         return {"content": _lines(text, _count(params.get("line")), _count(params.get("limit")))}
 
     async def write(self, params: dict[str, Any]) -> dict[str, Any]:

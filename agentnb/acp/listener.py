@@ -44,11 +44,27 @@ class Listener(Protocol):
     def opens(self, path: str, tool: str) -> bool:
         """Whether a rule of the user's opens the wall for *path*, absolute and resolved; *tool* reads or edits it."""
 
+    def unsaved(self, path: str) -> Unsaved | None:
+        """What an editor holds of the file *path*, absolute and resolved, and has not saved; None: nothing known."""
+
     def terminal(self, action: XTerminalOpened | XTerminalData | XTerminalExited) -> None:
         """A terminal that the agent asked for was opened, wrote, or ended."""
 
     def lost(self, error: AgentnbError) -> None:
         """The agent went away; nothing more comes."""
+
+
+class Unsaved(Protocol):
+    """A file as it stands in an editor, with changes that are not saved."""
+
+    @property
+    def editor(self) -> str:
+        """What the editor is called."""
+        ...
+
+    def over(self, saved: str) -> str:
+        """The file's text with the changes in it, given what is *saved*. Called on a thread of its own."""
+        ...
 
 
 class Tap(Protocol):

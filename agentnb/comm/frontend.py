@@ -15,7 +15,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from agentnb.comm.ear import Ear
+from agentnb.comm.lab import lab
 from agentnb.comm.model import HostModel, PanelModel, reference, send_to
+from agentnb.comm.open_notebooks import OpenNotebooks
 from agentnb.comm.rejoin import listen
 from agentnb.comm.service import Service
 from agentnb.host import current_host
@@ -49,6 +51,7 @@ class Frontend:
         self._service.delivery.deaf_seconds = self._ear.deaf_seconds
         self._shown_at: float | None = None
         host.attached, host.arrival = self.attached, self._arrival
+        host.editors = OpenNotebooks(lab(), attached=self.attached)
         self.model.on_msg(self._on_message)
         self.model.comm.on_close(lambda _message: host.loop.post(self._service.delivery.clients.clear))
         listen(self.model, self.speak_from_here)

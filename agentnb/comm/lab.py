@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextvars
 import threading
+import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import comm
@@ -31,6 +32,7 @@ class _Page(NamedTuple):
     comm: Any
     context: contextvars.Context  # ipykernel answers where the comm's opening came from, and only from in here
     notebook: Notebook | None = None
+    since: float = 0.0  # seconds since 1970
 
 
 class Lab:
@@ -45,6 +47,12 @@ class Lab:
         """The notebook that a page spoke of last; None before the first."""
         with self._lock:
             return next((page.notebook for page in reversed(self._pages.values()) if page.notebook), None)
+
+    @property
+    def told(self) -> list[tuple[Notebook, float]]:
+        """What every page spoke of, who spoke last first; and since when it is so (seconds since 1970)."""
+        with self._lock:
+            return [(page.notebook, page.since) for page in reversed(self._pages.values()) if page.notebook]
 
     def register(self) -> None:
         """Let pages open the comm."""
@@ -76,11 +84,17 @@ class Lab:
             return
         with self._lock:
             if self._pages.pop(comm_id, None) is not None:
-                self._pages[comm_id] = page._replace(notebook=notebook)
+                since = page.since if _is_as_it_was(page.notebook, notebook) else time.time()
+                self._pages[comm_id] = page._replace(notebook=notebook, since=since)
 
     def _forget(self, comm_id: str) -> None:
         with self._lock:
             self._pages.pop(comm_id, None)
+
+
+def _is_as_it_was(before: Notebook | None, now: Notebook) -> bool:
+    """Whether at most the path, the place and the selection have changed."""
+    return before is not None and (before.cells, before.unsaved) == (now.cells, now.unsaved)
 
 
 _lab = Lab()

@@ -1,9 +1,9 @@
 """The messages on the comms of the JupyterLab extension.
 
 ``agentnb.lab`` is opened by the extension, once for each notebook that its sidebar shows, with ``{"v": 1, "clientId":
-…}``. The page says ``notebook`` there when the notebook's cells, the active one or the selection have changed (a
-quarter of a second after the last change), and the kernel ``notebookAgain`` where it cannot follow and wants to hear
-all of it.
+…}``. The page says ``notebook`` there when the notebook's cells, the active one, the selection or whether it is saved
+have changed (a quarter of a second after the last change), and the kernel ``notebookAgain`` where it cannot follow and
+wants to hear all of it.
 
 ``agentnb.sidebar`` is a comm that the kernel opens to ask every page to show its sidebar. A page that can answers
 ``{"shown": true}``; one without the extension closes it, as Jupyter wants for unknown targets.
@@ -54,12 +54,14 @@ class NotebookParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
         path: Its path on the Jupyter server.
         active: The active cell's id.
         selection: What is selected in the active cell's editor.
+        unsaved: Whether it has changes that are not in its file.
         cells: Its cells in their order; absent where nothing about them has changed.
     """
 
     path: Annotated[str, msgspec.Meta(max_length=4_096)]
     active: str | None = None
     selection: _Bounded | None = None
+    unsaved: bool = False
     cells: Annotated[tuple[CellParams, ...], msgspec.Meta(max_length=MOST_CELLS)] | None = None
 
 

@@ -38,12 +38,14 @@ class Notebook(msgspec.Struct, frozen=True, kw_only=True):
         path: Its path on the Jupyter server.
         active: The active cell's id.
         selection: The text selected in it; empty for none.
+        unsaved: Whether it has changes that are not in its file.
         cells: The cells, in their order.
     """
 
     path: str
     active: str | None = None
     selection: str = ""
+    unsaved: bool = False
     cells: tuple[NotebookCell, ...] = ()
 
     @property
@@ -77,7 +79,8 @@ def follow(before: Notebook | None, params: NotebookParams) -> Notebook:
     else:
         known = {cell.id: cell.source for cell in before.cells} if before is not None else {}
         cells = tuple(_cell(cell, known) for cell in params.cells)
-    return Notebook(path=params.path, active=params.active, selection=params.selection or "", cells=cells)
+    selection, unsaved = params.selection or "", params.unsaved
+    return Notebook(path=params.path, active=params.active, selection=selection, unsaved=unsaved, cells=cells)
 
 
 def _cell(params: CellParams, known: dict[str, str]) -> NotebookCell:

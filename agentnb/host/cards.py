@@ -12,6 +12,7 @@ from agentnb.host.clock import now_ms
 from agentnb.policy.commands import rate_command
 from agentnb.policy.decision import choose_option
 from agentnb.policy.door import Door
+from agentnb.policy.engine import READING
 from agentnb.state import (
     Answerer,
     ChatToolCallConfirmed,
@@ -26,6 +27,9 @@ from agentnb.state import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agentnb.acp.listener import Unsaved
     from agentnb.policy.engine import Verdict
     from agentnb.policy.offers import Likeness, Offer
     from agentnb.state import ToolCallState
@@ -68,6 +72,15 @@ def with_wider(
         for name, offer in wider.items()
     )
     return (*options, *added), wider
+
+
+def warned(verdict: Verdict, door: Door, unsaved: Callable[[str], Unsaved | None]) -> Verdict:
+    """*verdict*, and what to know before a file is written that has unsaved changes in an editor."""
+    if door.tool in READING:
+        return verdict
+    open_in = {path: held.editor for path in door.files if (held := unsaved(path)) is not None}
+    said = (f"{os.path.basename(path)} has unsaved changes in {editor}." for path, editor in open_in.items())  # noqa: PTH119
+    return replace(verdict, risk=" ".join([verdict.risk, *said]).strip()) if open_in else verdict
 
 
 def risk_of(verdict: Verdict, found: Likeness | None) -> ToolCallRisk:

@@ -13,7 +13,9 @@ from agentnb.state import SessionMetaChanged, SessionTitleChanged
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from agentnb.acp.listener import Unsaved
     from agentnb.host.channel import Channel
+    from agentnb.host.host import Host
     from agentnb.host.inputs import Inputs
     from agentnb.host.life import Life
     from agentnb.host.permissions import Permissions
@@ -34,6 +36,7 @@ class Hearing:
         handlers: What answers the agent's extension requests, by method; called on another thread.
     """
 
+    host: Host
     session: Channel[SessionState]
     chat: Channel[ChatState]
     permissions: Permissions
@@ -74,6 +77,10 @@ class Hearing:
     def opens(self, path: str, tool: str) -> bool:
         """Whether a rule of the user's opens the workspace's wall for *path*."""
         return self.permissions.opens(path, tool)
+
+    def unsaved(self, path: str) -> Unsaved | None:
+        """What an editor holds of the file *path* and has not saved."""
+        return None if self.host.editors is None else self.host.editors.unsaved(path)
 
     def terminal(self, action: Action) -> None:
         """Take what one of our terminals did."""

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from agentnb.agent.catalog import AgentSpec
     from agentnb.agent.mcp import McpServer
     from agentnb.host.configuration import Configuration
+    from agentnb.host.editors import Editors
     from agentnb.host.mention_source import MentionSource
     from agentnb.policy.engine import Mode
     from agentnb.state import Action, ActionOrigin
@@ -74,6 +75,7 @@ class Host:
         self.attached: Callable[[], bool] = lambda: False
         self.arrival: Callable[[], Awaitable[bool]] = _nobody
         self.mentions: MentionSource | None = None
+        self.editors: Editors | None = None
         self._listeners: list[Callable[[Channel[Any], Envelope], None]] = []
         self._closed = False
         self._published: dict[str, tuple[object, ...]] = {}

@@ -152,7 +152,7 @@ class Permissions:
 
     def _put(self, ready: ChatToolCallReady, door: Door) -> Question:
         """Show the question, with the danger and our wider answers."""
-        verdict = self._judge(door)
+        verdict = cards.warned(self._judge(door), door, self._conversation.unsaved)
         found = likeness(door, verdict, self._conversation.spec.name)
         options = ready.options or ()
         shown, offered = cards.with_wider(options, offers(found))

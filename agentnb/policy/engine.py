@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 Mode: TypeAlias = Literal["ask", "allow", "deny"]
 """A session's mode: ask the user, allow what no floor holds, deny everything."""
 
-_READS = frozenset({"read", "search", "think"})
+READING = frozenset({"read", "search", "think"})
+"""The kinds of tools that change no file."""
+
 HEADLESS = (
     'no front end is attached to ask; to let the agent act, start with permissions="allow" '
     "(`%agent -n --permissions allow`)"
@@ -171,7 +173,7 @@ def _subjects(door: Door, situation: Situation) -> tuple[tuple[Subject, ...], Fi
     if found:
         risk = worst(finding for _, finding in found) or Finding("none", "")
         return tuple(subject for subject, _ in found), risk, True
-    risk = Finding("low", "Only looks.") if door.tool in _READS else Finding("medium", "Does what its title says.")
+    risk = Finding("low", "Only looks.") if door.tool in READING else Finding("medium", "Does what its title says.")
     return (Subject(agent=situation.agent, tool=door.tool, severity=risk.severity),), risk, True
 
 
@@ -179,7 +181,7 @@ def _file(path: str, door: Door, situation: Situation, patterns: Patterns) -> tu
     inside = _inside(path, situation.root)
     named = path if inside is None else inside
     pattern = sensitive_pattern(named, patterns)
-    if door.tool in _READS:
+    if door.tool in READING:
         sensitive = pattern is not None and (holds_secrets(named) or pattern not in SENSITIVE)
         finding = (
             Finding("high", f"Reads a sensitive file: it matches {pattern}.")

@@ -70,6 +70,9 @@ class Reducing:
     async def authorize(self, door: Door) -> Door:
         raise NotImplementedError
 
+    def unsaved(self, path: str) -> None:
+        return None
+
     def terminal(self, action: object) -> None:
         raise NotImplementedError
 

@@ -20,6 +20,10 @@ KERNEL = "ipykernel7"
 LOAD = "%load_ext agentnb"
 BLOCKS = "import time\nprint('it blocks')\ntime.sleep(300)"
 NOTEBOOK = "__import__('agentnb.comm.lab', fromlist=['lab']).current_notebook()"
+FILE = (
+    "__import__('agentnb.comm.open_notebooks', fromlist=['notebook_file'])"
+    f".notebook_file(__import__('os').environ['JPY_SESSION_NAME'], {NOTEBOOK}.path)"
+)
 UNDO_CELLS = "notebook:undo-cell-action"
 EVERYTHING = ("/markdown", "/think Is it so?", "/plan 3", "/tool search", "/diff", "/fail", "/ask edit")
 CUT_OFF = """(view) => [...view.shadowRoot.querySelectorAll("*")].filter((e) => {
@@ -350,6 +354,10 @@ def test_the_kernel_knows_the_notebook_as_it_reads_now(lab: Lab, side: Side) -> 
     lab.expect_in_kernel(f"{NOTEBOOK}.active_cell.source", "secret = 1")
     lab.cell(1).write("other = 'typed'")
     lab.expect_in_kernel(f"{NOTEBOOK}.active_cell.source", "other = 'typed'")
+    lab.expect_in_kernel(f"{NOTEBOOK}.unsaved", True)
+    lab.expect_in_kernel(f"{FILE}.name", "side-state.ipynb")
+    lab.command("docmanager:save")
+    lab.expect_in_kernel(f"{NOTEBOOK}.unsaved", False)
     lab.page.keyboard.press("Shift+Home")
     lab.expect_in_kernel(f"{NOTEBOOK}.selection", "other = 'typed'")
     lab.command("notebook:move-cell-up")

@@ -165,14 +165,20 @@ class RunningKernel:
         (self.folder / "words").read_bytes()
         (self.folder / "words").unlink()
 
-    def comm(self, target: str, data: dict[str, Any]) -> None:
-        """Open a comm, as a page does."""
-        content = {"comm_id": uuid.uuid4().hex, "target_name": target, "data": data}
+    def comm(self, target: str, data: dict[str, Any]) -> str:
+        """Open a comm, as a page does; says its id."""
+        comm_id = uuid.uuid4().hex
+        content = {"comm_id": comm_id, "target_name": target, "data": data}
         self.client.shell_channel.send(self.client.session.msg("comm_open", content))
+        return comm_id
 
     def say(self, comm_id: str, message: dict[str, Any]) -> None:
         """Say something on a widget's comm, as a page does."""
-        content = {"comm_id": comm_id, "data": {"method": "custom", "content": message}}
+        self.tell(comm_id, {"method": "custom", "content": message})
+
+    def tell(self, comm_id: str, data: dict[str, Any]) -> None:
+        """Say something on a comm that is no widget's, as a page does."""
+        content = {"comm_id": comm_id, "data": data}
         self.client.shell_channel.send(self.client.session.msg("comm_msg", content))
 
     def close_comm(self, comm_id: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,13 @@ async def until(ready):
     while not ready():
         await asyncio.sleep(0.01)
 frontend.model.model_id
+"""
+LISTEN = """
+from agentnb.comm.lab import lab
+lab().register()
+session = agentnb.start()
+def as_told(told):
+    return (now := lab().notebook) is not None and all(getattr(now, name) == told[name] for name in told)
 """
 HELLO = {"protocolVersions": [1], "lastSeen": {}, "visible": True}
 
@@ -57,6 +65,31 @@ def test_a_page_is_there_from_its_first_word_until_it_is_gone(kernel: RunningKer
     assert [before, left, back, gone] == [["False"], ["True"], ["True"], ["False"]]
     asked = kernel.run("turn = agentnb.start().prompt('/ask edit'); await turn; turn.tool_calls[0].reason")
     assert "no front end is attached" in asked.values[0]
+
+
+def test_an_agent_reads_the_notebook_as_the_page_has_it(kernel: RunningKernel, model: str) -> None:
+    """Unsaved, whole or a line of it; and as it is on disk when the page has saved it, or names another one."""
+    path = kernel.folder / "fit.ipynb"
+    cell = {"cell_type": "code", "execution_count": None, "id": "a", "metadata": {}, "outputs": [], "source": ["saved"]}
+    saved = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    path.write_text(json.dumps(saved, indent=1) + "\n", encoding="utf-8")
+    kernel.run(f"import os; os.environ['JPY_SESSION_NAME'] = {str(path)!r}")
+    assert kernel.run(LISTEN).status == "ok"
+    kernel.say(model, said("initialize", id=1, params=HELLO))
+    comm = kernel.comm("agentnb.lab", {"v": 1, "clientId": "page-1"})
+    cells = [{"id": "a", "kind": "code", "source": "typed"}]
+
+    def read(asked: str, **told: object) -> str:
+        kernel.tell(comm, {"jsonrpc": "2.0", "v": 1, "method": "notebook", "params": {"cells": cells, **told}})
+        kernel.run(f"await until(lambda: frontend.attached() and as_told({told!r}))")
+        return kernel.run(f"turn = session.prompt({asked!r}); await turn; repr(turn.snapshot)").values[0]
+
+    whole = read("/read fit.ipynb", path="work/../fit.ipynb", unsaved=True)
+    assert ("saved" in whole, "typed" in whole) == (True, False)
+    for asked, lines in (("/read fit.ipynb", "22 lines"), ("/read fit.ipynb 10 1", "1 line,")):
+        unsaved = read(asked, path="fit.ipynb", unsaved=True)
+        assert ("saved" in unsaved, "typed" in unsaved, lines in unsaved) == (False, True, True)
+    assert "typed" not in read("/read fit.ipynb", path="fit.ipynb", unsaved=False)
 
 
 @pytest.mark.parametrize("kernel_name", ["ipykernel7"], indirect=True)

@@ -107,7 +107,13 @@ declare module "@jupyterlab/notebook" {
     };
   }
   export interface Notebook extends Widget {
-    readonly model: { readonly sharedModel: SharedNotebook; readonly contentChanged: Signal<unknown> } | null;
+    readonly model: {
+      readonly sharedModel: SharedNotebook;
+      /** Whether it has changed since it was saved. */
+      readonly dirty: boolean;
+      readonly contentChanged: Signal<unknown>;
+      readonly stateChanged: Signal<unknown>;
+    } | null;
     readonly widgets: readonly Cell[];
     readonly activeCell: Cell | null;
     activeCellIndex: number;

@@ -48,7 +48,10 @@ export class Link {
       this.#watch();
       later();
     });
-    if (content.model) this.#follow(content.model.contentChanged, later);
+    if (content.model) {
+      this.#follow(content.model.contentChanged, later);
+      this.#follow(content.model.stateChanged, later); // saved, or no longer as saved
+    }
     this.#follow(context.pathChanged, later);
     this.#watch();
     this.flush();

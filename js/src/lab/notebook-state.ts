@@ -24,6 +24,8 @@ export interface NotebookState {
   path: string;
   active?: string;
   selection?: string;
+  /** Whether it has changes that are not in its file. */
+  unsaved?: boolean;
   /** Absent where they are as they were. */
   cells?: CellState[];
 }
@@ -91,6 +93,7 @@ export function notebookState(path: string, notebook: Notebook): NotebookState {
     path,
     ...(active ? { active: active.model.id } : {}),
     ...(selection ? { selection } : {}),
+    ...(notebook.model?.dirty ? { unsaved: true } : {}),
     cells: boundedCells(cells, Math.max(0, notebook.activeCellIndex)),
   };
 }

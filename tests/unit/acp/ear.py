@@ -12,6 +12,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from agentnb.acp import Agent, channel_of, map_session, map_update, permission_outcome
+from agentnb.acp.listener import Unsaved
 from agentnb.agent import AgentSpec
 from agentnb.errors import AgentnbError, PermissionDenied
 from agentnb.policy import Door
@@ -84,6 +85,7 @@ class Ear:
         self._deny = deny
         self.edit: str | None = None
         self.opened: str | None = None
+        self.kept: Unsaved | None = None
         if option != "later":
             self.answer.set_result(option)
 
@@ -125,6 +127,9 @@ class Ear:
 
     def opens(self, path: str, tool: str) -> bool:
         return self.opened is not None and path.startswith(self.opened)
+
+    def unsaved(self, path: str) -> Unsaved | None:
+        return self.kept
 
     def terminal(self, action: Any) -> None:
         self.terminals.append(action)

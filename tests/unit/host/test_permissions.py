@@ -14,6 +14,8 @@ import pytest
 from agentnb.agent.catalog import custom
 from agentnb.api.session import Session
 from agentnb.api.turn import Turn
+from agentnb.comm.lab import Lab
+from agentnb.comm.open_notebooks import OpenNotebooks
 from agentnb.host import Host
 from agentnb.host.intents import Rejected, carry_out
 from agentnb.host.policy import HEADLESS, HostPolicy
@@ -28,6 +30,7 @@ from agentnb.state import (
     ToolDiffContent,
 )
 from tests.unit.api.conftest import AGENTS, PATIENCE
+from tests.unit.comm.test_lab import Page
 
 OPTIONS = [
     {"optionId": "yes", "name": "Yes", "kind": "allow_once"},
@@ -161,6 +164,25 @@ def test_a_card_shows_the_change_the_danger_and_the_wider_answers(host: Host, wo
     assert call.details.content == (ToolDiffContent(path=str(work / "a.txt"), old_text="old\n", new_text="new\n"),)
     talk.answer(call, "allow")
     assert (talk.done(turn), (work / "a.txt").read_text()) == ([{}], "new\n")
+
+
+def test_a_card_says_that_the_notebook_has_unsaved_changes(host: Host, work: Path) -> None:
+    """At our door and at the agent's own; a reader gets them, and nothing is said of other files."""
+    path = work / "fit.ipynb"
+    path.write_text('{"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": []}', encoding="utf-8")
+    page = Page(lab := Lab())
+    page.say(path="fit.ipynb", cells=[{"id": "a", "kind": "code", "source": "typed"}], unsaved=True)
+    host.editors = OpenNotebooks(lab, attached=host.attached, environment={"JPY_SESSION_NAME": str(path)})
+    talk = Talk(host, work)
+    asked = permission("p", title="Edit", kind="edit", locations=[{"path": str(path)}])
+    read = ["fs/read_text_file", {"path": str(path)}]
+    turn = talk.prompt(write(path), write(work / "a.txt"), asked, read)
+    for call in talk.questions(3):
+        assert call.risk is not None
+        named = "a.txt" in repr(call.details)
+        assert ("fit.ipynb has unsaved changes in JupyterLab." in call.risk.reason) != named
+        talk.answer(call, "no" if call.tool_call_id == "p" else "reject")
+    assert "typed" in talk.done(turn)[3]["content"]
 
 
 @pytest.mark.parametrize(("scope", "same_turn", "next_turn"), [("turn", 1, 1), ("session", 1, 0), ("always", 1, 0)])

@@ -1,0 +1,99 @@
+"""The notebooks that pages have open, for who reads or writes their files (:class:`agentnb.host.editors.Editors`).
+
+A page tells of its notebook by the path on its Jupyter server; where that is on this machine only the kernel's session
+says (``JPY_SESSION_NAME``, absolute where the page named the notebook when it started the kernel).
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+from agentnb.comm.notebook_text import over
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from agentnb.comm.lab import Lab
+    from agentnb.comm.notebook import Notebook
+
+EDITOR = "JupyterLab"
+
+
+class UnsavedNotebook:
+    """A notebook with changes that are not in its file.
+
+    Args:
+        notebook: What its page says.
+        overtaken: Whether its file was written after that, by somebody else.
+    """
+
+    editor = EDITOR
+
+    def __init__(self, notebook: Notebook, *, overtaken: bool = False) -> None:
+        self._notebook = notebook
+        self._overtaken = overtaken
+
+    def over(self, saved: str) -> str:
+        """The file's text with the page's cells in it (:func:`agentnb.comm.notebook_text.over`).
+
+        Where the file was written after the page's last change, it is the file's: who wrote it reads what they wrote.
+        """
+        return saved if self._overtaken else over(saved, self._notebook.cells)
+
+
+class OpenNotebooks:
+    """Those of one kernel.
+
+    Args:
+        lab: What pages have said.
+        attached: Whether any page is there still: one that was closed says no goodbye.
+        environment: Where the kernel's session is named; by default this process's.
+    """
+
+    def __init__(self, lab: Lab, *, attached: Callable[[], bool], environment: Mapping[str, str] = os.environ) -> None:
+        self._lab = lab
+        self._attached = attached
+        self._environment = environment
+
+    def unsaved(self, path: str) -> UnsavedNotebook | None:
+        """The notebook *path* as its page has it; None where that is saved, or not known."""
+        if not path.endswith(".ipynb") or not self._attached():
+            return None
+        session = self._environment.get("JPY_SESSION_NAME", "")
+        for notebook, since in self._lab.told:
+            file = notebook_file(session, notebook.path)
+            if file is not None and _is_same(file, path):
+                overtaken = file.stat().st_mtime > since
+                return UnsavedNotebook(notebook, overtaken=overtaken) if notebook.unsaved else None
+        return None
+
+
+def notebook_file(session: str, told: str) -> Path | None:
+    """Where the notebook is that a page calls *told*; None where that is not known.
+
+    Args:
+        session: The kernel's session, ``JPY_SESSION_NAME``: the file that it was started for.
+        told: A path on the Jupyter server, with ``/``.
+
+    Example:
+        >>> notebook_file("work/fit.ipynb", "work/fit.ipynb") is None  # on the server: nobody knows where that is
+        True
+    """
+    started, named = Path(session), PurePosixPath(told)
+    if not started.is_absolute() or not named.name or ".." in named.parts:
+        return None
+    file = started if started.exists() else started.with_name(named.name)  # it may have been renamed since
+    return file if _ends(file.parts, named.parts) and file.is_file() else None
+
+
+def _ends(parts: tuple[str, ...], tail: tuple[str, ...]) -> bool:
+    return len(parts) > len(tail) and parts[-len(tail) :] == tail
+
+
+def _is_same(file: Path, path: str) -> bool:
+    try:
+        return file.samefile(path)
+    except OSError:
+        return False

@@ -1,0 +1,104 @@
+"""What makes the search for credentials cheap finds what the search without it finds."""
+
+from __future__ import annotations
+
+import itertools
+import re
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from agentnb import credentials
+from agentnb.credentials import SHAPES, assignments, shapes
+from tests.unit.cassette.test_secrets import CREDENTIALS, MIX
+
+LITERALS = credentials._LITERAL
+NAMES = ["key", "KEY", "\u212aey", "secret", "\u017fecret", "token", "tokens", "Token", "password", "passwrd"]
+NAMES += ["passphrase", "credentials", "credent\u0131al", "api", "client", "encryption", "access", "session", "b"]
+SIGNS = ["=", ":", ":=", "=>", "'", '"', " ", "\n", "_", "-", ".", ",", ";", "(", "⟦", "⟧", "é", "7", "/"]
+VALUES = ["0f9e8d7c6b5a4321", "correct-horse-9", "x" * 12, "1" * 2_000, "a" * 59, "b" * 60, "c" * 61, "d_" * 40]
+TEXTS = st.lists(st.sampled_from(NAMES + SIGNS + VALUES), max_size=24).map("".join)
+
+RARE = [
+    "1//0" + MIX,
+    "sq0atp-" + MIX[:22],
+    "EAAA" + (MIX * 2)[:58],
+    "M" + MIX[:24] + "." + MIX[:6] + "." + MIX[:28],
+    "AGE-SECRET-KEY-1" + "QPZRY9X8GF2TVDW0S3JN" * 3,
+    "secret" + "_" + (MIX * 2)[:43],
+    "glc" + "_" + MIX,
+]
+SAMPLES = [*CREDENTIALS.values(), *RARE]
+
+_PIECE = re.compile(
+    r"(?:\\b)?(?:\(\?:(?P<words>[\w-]+(?:\|[\w-]+)+)\)(?P<perhaps>\?)?|\[(?P<letters>[A-Za-z]{2,6})\]|\\(?P<sign>[./])"
+    r"|(?P<plain>[\w:/=-]))(?![{*+?])"
+)
+
+
+def heads(shape: str) -> list[str]:
+    """Every way in which what matches *shape* begins, up to its first part that is not of a few words."""
+    choices: list[list[str]] = []
+    at = 0
+    while (piece := _PIECE.match(shape, at)) is not None:
+        words = (piece["words"] or "").split("|") if piece["words"] else list(piece["letters"] or "")
+        choices.append([*(words or [piece["sign"] or piece["plain"]]), *([""] if piece["perhaps"] else [])])
+        at = piece.end()
+    return ["".join(each) for each in itertools.product(*choices)]
+
+
+def variants(name: str) -> list[str]:
+    """The samples that are of the shape *name*, each with each of its literals in the place of the one it has."""
+    plain, literals = credentials._SHAPES[name], LITERALS[name]
+    swapped = (sample.replace(old, new) for sample in SAMPLES for old in literals for new in literals if old in sample)
+    return [each for each in dict.fromkeys(swapped) if plain.search(each)]
+
+
+@settings(max_examples=400, deadline=None)
+@given(text=TEXTS | st.text())
+@example(text="a" * 60 + "encryption_key=0f9e8d7c6b5a4321")
+@example(text="a" * 61 + "encryption_key=0f9e8d7c6b5a4321")
+@example(text="a key=" + "1" * 2_000 + "api_key=0f9e8d7c6b5a4321")
+@example(text="secretoken=0f9e8d7c6b5a4321 tokey: 0f9e8d7c6b5a4321")
+@example(text="token" * 30 + " token=0f9e8d7c6b5a4321")
+def test_assignments_are_those_of_the_plain_expression(text: str) -> None:
+    """Names longer than what is looked back over, values that end in the middle of a word, letters that fold."""
+    found = [(match.span(), match.groupdict()) for match in assignments(text)]
+    assert found == [(match.span(), match.groupdict()) for match in credentials._ASSIGNED.finditer(text)]
+
+
+@pytest.mark.parametrize("name", [name for name in CREDENTIALS if name.startswith("assignment")])
+def test_every_sample_of_an_assignment_is_found(name: str) -> None:
+    """The property above would hold for two that find nothing."""
+    assert list(assignments(f"say {CREDENTIALS[name]} once"))
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_every_beginning_of_a_shape_holds_a_literal(name: str) -> None:
+    """Of its alternatives none is forgotten. Shapes that have their literal further on need a sample."""
+    known = [any(literal in head for literal in LITERALS.get(name, ("",))) for head in heads(SHAPES[name])]
+    assert all(known) or (not any(known) and variants(name))
+
+
+@pytest.mark.parametrize(("name", "literal"), [(name, each) for name in LITERALS for each in LITERALS[name]])
+def test_what_a_literal_stands_for_is_found(name: str, literal: str) -> None:
+    """One that is misspelt would be in no sample, and what it stands for would be written down."""
+    holding = [text for text in variants(name) if literal in text]
+    assert holding
+    for text in holding:
+        match = credentials._SHAPES[name].search(text)
+        assert match is not None
+        assert any(start <= match.start() and match.end() <= end for start, end, _ in shapes(text))
+
+
+def test_beginnings_are_told_apart() -> None:
+    """What the tests above rest on."""
+    assert heads(SHAPES["OpenAI key"]) == ["sk-proj-", "sk-svcacct-", "sk-admin-", "sk-"]
+    assert heads(SHAPES["Stripe key"])[:2] == ["sk_live_", "sk_test_"]
+    assert heads(SHAPES["DigitalOcean token"]) == ["doo_v1_", "dop_v1_", "dor_v1_"]
+
+
+def test_literals_are_of_shapes_that_there_are() -> None:
+    """A name that is misspelt would leave its shape without one."""
+    assert set(LITERALS) <= set(SHAPES)
