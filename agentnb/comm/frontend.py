@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentnb.comm.ear import Ear
 from agentnb.comm.model import HostModel, PanelModel, reference, send_to
+from agentnb.comm.quiet import quiet
 from agentnb.comm.rejoin import listen
 from agentnb.comm.service import Service
 from agentnb.host import current_host
@@ -49,6 +50,7 @@ class Frontend:
         self._service.delivery.deaf_seconds = self._ear.deaf_seconds
         self._shown_at: float | None = None
         host.attached, host.arrival = self.attached, self._arrival
+        quiet(self.model.comm)
         self.model.on_msg(self._on_message)
         self.model.comm.on_close(lambda _message: host.loop.post(self._service.delivery.clients.clear))
         listen(self.model, self.speak_from_here)
