@@ -31,11 +31,28 @@ CUT_OFF = """(view) => [...view.shadowRoot.querySelectorAll("*")].filter((e) => 
   return !scrolls && box.width > 1 && box.right > view.getBoundingClientRect().right + 1;
 }).map((e) => `${e.tagName}.${e.className}`)"""
 """What sticks out at the right, but for what has a scrollbar of its own."""
-UNSEEN = """(view) => [...view.shadowRoot.querySelectorAll("button")].filter((e) => {
-  const style = getComputedStyle(e);
-  return e.offsetParent && e.innerText && style.color === style.backgroundColor;
-}).map((e) => e.outerHTML)"""
-"""Buttons with text of their ground's colour."""
+UNSEEN = """(view) => {
+  const marks = ".tab-mark, .dots i", edged = ".button, .round, .chip, .card, .code, .input, .output, .command-box";
+  const ground = (e) => {
+    const colour = e ? getComputedStyle(e).backgroundColor : "rgb(255, 255, 255)";
+    return /, 0\\)$/.test(colour) ? ground(e.parentElement ?? e.getRootNode().host) : colour;
+  };
+  const seen = (e) => {
+    const style = getComputedStyle(e), below = ground(e), behind = ground(e.parentElement ?? view);
+    const words = [...e.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
+    if (words && style.color === below) return false;
+    if (e.matches("svg.icon") && style.stroke !== getComputedStyle(e.parentElement).color) return false;
+    if (e.matches(marks) && style.backgroundColor === behind) return false;
+    const edge = (side) => parseFloat(style[`border${side}Width`]) && style[`border${side}Color`] !== behind;
+    return !e.matches(edged) || ["Top", "Right", "Bottom", "Left"].every(edge);
+  };
+  const all = [...view.shadowRoot.querySelectorAll("*")].filter((e) => e.checkVisibility());
+  return all.filter((e) => !seen(e)).map((e) => e.outerHTML.slice(0, 200));
+}"""
+"""Words, marks and edges of their ground's colour, and icons that are not of the colour of the words beside them."""
+TAB_EDGES = """(view) => [...view.shadowRoot.querySelectorAll("[role=tab]")]
+  .map((tab) => [tab.ariaSelected === "true", getComputedStyle(tab).borderBottomColor])"""
+"""Of each tab, whether it is the selected one, and what colour its lower edge has."""
 MOVING = """(view) => view.shadowRoot.getAnimations()
   .filter((one) => one.playState === "running" && one.effect.getComputedTiming().duration > 1)
   .map((one) => one.animationName ?? one.transitionProperty)"""
@@ -416,6 +433,12 @@ def test_the_sidebar_fits_every_width_and_theme(lab: Lab, side: Side) -> None:
     lab.page.emulate_media(forced_colors="active")
     lab.picture("side-forced-colors-300")
     assert side.chat.evaluate(UNSEEN) == []
+    side.button("New conversation").click()
+    side.chat.get_by_role("menuitem", name="eliza").click()
+    expect(side.chat.get_by_role("tab")).to_have_count(2, timeout=PATIENCE_MS)
+    edges = dict(side.chat.evaluate(TAB_EDGES))
+    assert edges[True] != edges[False]
+    lab.picture("side-forced-colors-two-tabs")
 
 
 def test_nothing_moves_where_motion_is_reduced(lab: Lab, side: Side) -> None:
