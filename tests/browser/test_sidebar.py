@@ -438,7 +438,9 @@ def test_the_sidebar_fits_every_width_and_theme(lab: Lab, side: Side) -> None:
     expect(side.chat.get_by_role("tab")).to_have_count(2, timeout=PATIENCE_MS)
     edges = dict(side.chat.evaluate(TAB_EDGES))
     assert edges[True] != edges[False]
+    side.expect_text("/markdown")
     lab.picture("side-forced-colors-two-tabs")
+    assert side.chat.evaluate(CUT_OFF) == []
 
 
 def test_nothing_moves_where_motion_is_reduced(lab: Lab, side: Side) -> None:
