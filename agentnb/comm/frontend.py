@@ -18,6 +18,7 @@ from agentnb.comm.ear import Ear
 from agentnb.comm.lab import lab
 from agentnb.comm.model import HostModel, PanelModel, reference, send_to
 from agentnb.comm.open_notebooks import OpenNotebooks
+from agentnb.comm.quiet import quiet
 from agentnb.comm.rejoin import listen
 from agentnb.comm.service import Service
 from agentnb.host import current_host
@@ -52,6 +53,7 @@ class Frontend:
         self._shown_at: float | None = None
         host.attached, host.arrival = self.attached, self._arrival
         host.editors = OpenNotebooks(lab(), attached=self.attached)
+        quiet(self.model.comm)
         self.model.on_msg(self._on_message)
         self.model.comm.on_close(lambda _message: host.loop.post(self._service.delivery.clients.clear))
         listen(self.model, self.speak_from_here)

@@ -6,6 +6,7 @@ next one; one that failed, or was changed for good, is thrown away with its prof
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -60,6 +61,22 @@ def server(home: Path, kernelspecs: Path, tmp_path_factory: pytest.TempPathFacto
     server = jupyter.start(home, tmp_path_factory.mktemp("notebooks"))
     yield server
     server.stop()
+
+
+@pytest.fixture(scope="session")
+def bare(kernelspecs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site folder of a kernel ``bare`` that has what agentnb needs, and not agentnb."""
+    site = tmp_path_factory.mktemp("bare")
+    for entry in Path(pytest.__file__).parent.parent.iterdir():
+        if "agentnb" not in entry.name and entry.suffix != ".pth":
+            (site / entry.name).symlink_to(entry)
+    folder = kernelspecs / "kernels/bare"
+    folder.mkdir()
+    python = getattr(sys, "_base_executable", sys.executable)
+    argv = [python, "-Xfrozen_modules=off", "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+    spec = {"argv": argv, "display_name": "bare", "language": "python", "env": {"PYTHONPATH": str(site)}}
+    (folder / "kernel.json").write_text(json.dumps(spec), encoding="utf-8")
+    return site
 
 
 @pytest.fixture

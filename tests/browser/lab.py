@@ -247,6 +247,11 @@ class Lab:
         expect(self.page.locator("body")).to_have_attribute("data-jp-theme-light", light, timeout=PATIENCE_MS)
         expect(self.page.locator("#jupyterlab-splash")).to_have_count(0, timeout=PATIENCE_MS)
 
+    def close_connection_errors(self) -> None:
+        """From now on close JupyterLab's own dialog about the connection whenever it is in the way."""
+        dialog = self.page.locator(".jp-Dialog", has_text="Server Connection Error")
+        self.page.add_locator_handler(dialog, lambda shown: shown.get_by_role("button", name="Close").click())
+
     def saved(self, name: str) -> Any:
         """Read a notebook's file."""
         return nbformat.read(self.server.folder / name, as_version=4)

@@ -128,6 +128,7 @@ def start(home: Path, folder: Path, *options: str, port: int | None = None) -> S
     _write_settings(home / "lab-settings")
     command = [
         sys.executable, "-m", "jupyterlab", "--no-browser", "--expose-app-in-browser", "--allow-root",
+        "--JupyterNotebookApp.expose_app_in_browser=True",
         "--ServerApp.ip=127.0.0.1", f"--ServerApp.port={port or free_port()}", "--ServerApp.port_retries=50",
         f"--IdentityProvider.token={TOKEN}", f"--ServerApp.root_dir={folder}",
         "--ServerApp.allow_remote_access=False", "--LabApp.extension_manager=readonly",

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from playwright.sync_api import Locator, expect
 
+import agentnb
 from tests.browser.lab import PATIENCE_MS
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
+
+    from tests.browser.lab import Lab
+
+NOTEBOOK = "__import__('agentnb.comm.lab', fromlist=['lab']).current_notebook()"
+"""What a kernel knows of its notebook."""
 
 
 class Side:
@@ -71,3 +78,15 @@ class Side:
         self.page.mouse.down()
         self.page.mouse.move(edge + box["width"] - width, middle, steps=4)
         self.page.mouse.up()
+
+
+def install(site: Path) -> str:
+    """Python that puts agentnb into the bare kernel's site folder."""
+    package = Path(agentnb.__file__).parent
+    return f"import os; os.symlink({str(package)!r}, {str(site / 'agentnb')!r})"
+
+
+def sources(lab: Lab) -> list[str]:
+    """The code cells of the shown notebook, as they read."""
+    script = "() => window.jupyterapp.shell.currentWidget.content.model.sharedModel.cells.map(c => c.getSource())"
+    return list(lab.page.evaluate(script))

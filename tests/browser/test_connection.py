@@ -16,10 +16,13 @@ from tests.browser.server import start
 
 CHAT = "import agentnb\nsession = agentnb.start()\nagentnb.chat(session)"
 ANOTHER_KERNEL = """async (name) => {
-  const context = window.jupyterapp.shell.currentWidget.sessionContext;
+  const { serviceManager, shell } = window.jupyterapp;
+  await serviceManager.sessions.refreshRunning();
+  const context = shell.currentWidget.sessionContext;
   await context.changeKernel({ name });
   await context.session.kernel.info;
 }"""
+"""Starts a kernel for the notebook; the page first hears which sessions the server has, and forgets those it had."""
 BUSY = "import time\nprint('it blocks')\ntime.sleep(300)"
 
 
@@ -155,6 +158,7 @@ def test_a_server_that_is_stopped_and_started_again_takes_the_kernel_with_it_and
         chat = opened(lab, "stopped", "ipykernel7", CHAT)
         chat.count_slowly(1_000, 20)
         chat.box.fill("a draft")
+        lab.close_connection_errors()
         server.stop()
         chat.expect_banner("No connection to the server.")
         lab.picture("server-stopped")

@@ -159,8 +159,8 @@ def test_waiting_messages_are_changed_moved_removed_and_sent_now(chat: Cell) -> 
     assert [text.strip() for text in asked] == ["/hang", "/say four", "/say changed", "/say three"]
 
 
-def test_settings_are_chosen_a_form_is_answered_and_a_turn_is_copied(chat: Cell, lab: Lab) -> None:
-    """The agent's own options and modes; its questions, a missing answer named; the turn as Markdown."""
+def test_settings_are_chosen_a_form_is_answered_and_a_conversation_is_saved(chat: Cell, lab: Lab) -> None:
+    """The agent's own options and modes; its questions, a wrong answer named; a turn, then all of them, as Markdown."""
     say(chat, "/say the session has begun")
     answered(chat, "begun")
     chat.output.get_by_role("combobox", name="Pieces").select_option("whole")
@@ -183,6 +183,14 @@ def test_settings_are_chosen_a_form_is_answered_and_a_turn_is_copied(chat: Cell,
     form.get_by_role("button", name="Send").click()
     expect(form).to_have_count(0, timeout=PATIENCE_MS)
     answered(chat, "Ada")
+    chat.button("Conversation").click()
+    with lab.page.expect_download() as begun:
+        chat.output.get_by_role("menuitem", name="Save as Markdown").click()
+    assert begun.value.suggested_filename.endswith(".md")
+    kept = begun.value.path().read_text(encoding="utf-8")
+    places = [kept.find(said) for said in ("/say the session has begun", "I am **plain** now", "/form", "Ada")]
+    assert -1 not in places
+    assert places == sorted(places)
 
 
 def test_code_goes_from_a_cells_chat_below_the_active_cell(chat: Cell, lab: Lab) -> None:

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-import json
 import re
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 
-import agentnb
 from tests.browser.axe import serious
 from tests.browser.lab import PATIENCE_MS, Lab, notebook
-from tests.browser.side import Side
+from tests.browser.side import NOTEBOOK, Side, install, sources
 
 KERNEL = "ipykernel7"
 LOAD = "%load_ext agentnb"
+ASKS = """import threading
+told = []
+def tell():
+    told.append((threading.current_thread().name, get_ipython().kernel.get_parent()["header"]["msg_type"]))
+get_ipython().events.register("post_execute", tell)
+input()"""
+ELSEWHERE = "[kind for name, kind in told if kind == 'execute_request' and name != 'MainThread']"
 BLOCKS = "import time\nprint('it blocks')\ntime.sleep(300)"
-NOTEBOOK = "__import__('agentnb.comm.lab', fromlist=['lab']).current_notebook()"
 FILE = (
     "__import__('agentnb.comm.open_notebooks', fromlist=['notebook_file'])"
     f".notebook_file(__import__('os').environ['JPY_SESSION_NAME'], {NOTEBOOK}.path)"
@@ -32,11 +35,28 @@ CUT_OFF = """(view) => [...view.shadowRoot.querySelectorAll("*")].filter((e) => 
   return !scrolls && box.width > 1 && box.right > view.getBoundingClientRect().right + 1;
 }).map((e) => `${e.tagName}.${e.className}`)"""
 """What sticks out at the right, but for what has a scrollbar of its own."""
-UNSEEN = """(view) => [...view.shadowRoot.querySelectorAll("button")].filter((e) => {
-  const style = getComputedStyle(e);
-  return e.offsetParent && e.innerText && style.color === style.backgroundColor;
-}).map((e) => e.outerHTML)"""
-"""Buttons with text of their ground's colour."""
+UNSEEN = """(view) => {
+  const marks = ".tab-mark, .dots i", edged = ".button, .round, .chip, .card, .code, .input, .output, .command-box";
+  const ground = (e) => {
+    const colour = e ? getComputedStyle(e).backgroundColor : "rgb(255, 255, 255)";
+    return /, 0\\)$/.test(colour) ? ground(e.parentElement ?? e.getRootNode().host) : colour;
+  };
+  const seen = (e) => {
+    const style = getComputedStyle(e), below = ground(e), behind = ground(e.parentElement ?? view);
+    const words = [...e.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
+    if (words && style.color === below) return false;
+    if (e.matches("svg.icon") && style.stroke !== getComputedStyle(e.parentElement).color) return false;
+    if (e.matches(marks) && style.backgroundColor === behind) return false;
+    const edge = (side) => parseFloat(style[`border${side}Width`]) && style[`border${side}Color`] !== behind;
+    return !e.matches(edged) || ["Top", "Right", "Bottom", "Left"].every(edge);
+  };
+  const all = [...view.shadowRoot.querySelectorAll("*")].filter((e) => e.checkVisibility());
+  return all.filter((e) => !seen(e)).map((e) => e.outerHTML.slice(0, 200));
+}"""
+"""Words, marks and edges of their ground's colour, and icons that are not of the colour of the words beside them."""
+TAB_EDGES = """(view) => [...view.shadowRoot.querySelectorAll("[role=tab]")]
+  .map((tab) => [tab.ariaSelected === "true", getComputedStyle(tab).borderBottomColor])"""
+"""Of each tab, whether it is the selected one, and what colour its lower edge has."""
 MOVING = """(view) => view.shadowRoot.getAnimations()
   .filter((one) => one.playState === "running" && one.effect.getComputedTiming().duration > 1)
   .map((one) => one.animationName ?? one.transitionProperty)"""
@@ -55,34 +75,6 @@ def deaf(kernelspecs: Path) -> str:
     if not (kernelspecs / "kernels/ipykernel6").exists():
         pytest.skip("no ipykernel6: `make test-kernel` makes it")
     return "ipykernel6"
-
-
-@pytest.fixture(scope="session")
-def bare(kernelspecs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site folder of a kernel ``bare`` that has what agentnb needs, and not agentnb."""
-    site = tmp_path_factory.mktemp("bare")
-    for entry in Path(pytest.__file__).parent.parent.iterdir():
-        if "agentnb" not in entry.name and entry.suffix != ".pth":
-            (site / entry.name).symlink_to(entry)
-    folder = kernelspecs / "kernels/bare"
-    folder.mkdir()
-    python = getattr(sys, "_base_executable", sys.executable)
-    argv = [python, "-Xfrozen_modules=off", "-m", "ipykernel_launcher", "-f", "{connection_file}"]
-    spec = {"argv": argv, "display_name": "bare", "language": "python", "env": {"PYTHONPATH": str(site)}}
-    (folder / "kernel.json").write_text(json.dumps(spec), encoding="utf-8")
-    return site
-
-
-def install(site: Path) -> str:
-    """Python that puts agentnb into the bare kernel's site folder."""
-    package = Path(agentnb.__file__).parent
-    return f"import os; os.symlink({str(package)!r}, {str(site / 'agentnb')!r})"
-
-
-def sources(lab: Lab) -> list[str]:
-    """The code cells of the shown notebook, as they read."""
-    script = "() => window.jupyterapp.shell.currentWidget.content.model.sharedModel.cells.map(c => c.getSource())"
-    return list(lab.page.evaluate(script))
 
 
 def test_one_click_opens_the_chat_without_any_code(lab: Lab, side: Side, kernel_name: str) -> None:
@@ -128,8 +120,11 @@ def test_the_chat_comes_back_after_a_restart_of_the_kernel(lab: Lab, side: Side)
 
 
 def test_the_chat_opens_while_a_cell_blocks_the_kernel(lab: Lab, side: Side) -> None:
-    """On a kernel with subshells the chat need not wait for the cell."""
-    lab.open("side-busy.ipynb", notebook("input()", kernel=KERNEL))
+    """On a kernel with subshells the chat need not wait for the cell, which is not told that something was executed.
+
+    Matplotlib would else show and close the figure that the cell is drawing.
+    """
+    lab.open("side-busy.ipynb", notebook(ASKS, kernel=KERNEL))
     cell = lab.cell(0)
     cell.run()
     cell.expect_running()
@@ -139,6 +134,9 @@ def test_the_chat_opens_while_a_cell_blocks_the_kernel(lab: Lab, side: Side) -> 
     side.say("/say while it runs")
     side.expect_text("while it runs")
     cell.expect_running()
+    lab.panel.locator(".jp-Stdin-input").press("Enter")
+    cell.expect_done(1)
+    lab.expect_in_kernel(ELSEWHERE, [])
 
 
 def test_after_a_reload_the_running_turn_is_there(lab: Lab, side: Side, kernel_name: str) -> None:
@@ -443,6 +441,14 @@ def test_the_sidebar_fits_every_width_and_theme(lab: Lab, side: Side) -> None:
     lab.page.emulate_media(forced_colors="active")
     lab.picture("side-forced-colors-300")
     assert side.chat.evaluate(UNSEEN) == []
+    side.button("New conversation").click()
+    side.chat.get_by_role("menuitem", name="eliza").click()
+    expect(side.chat.get_by_role("tab")).to_have_count(2, timeout=PATIENCE_MS)
+    edges = dict(side.chat.evaluate(TAB_EDGES))
+    assert edges[True] != edges[False]
+    side.expect_text("/markdown")
+    lab.picture("side-forced-colors-two-tabs")
+    assert side.chat.evaluate(CUT_OFF) == []
 
 
 def test_nothing_moves_where_motion_is_reduced(lab: Lab, side: Side) -> None:

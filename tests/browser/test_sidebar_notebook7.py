@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import nbformat
 import pytest
 from playwright.sync_api import Locator, expect
 
-from tests.browser.lab import PATIENCE_MS, Cell, Lab, notebook
-from tests.browser.side import Side
+from tests.browser.lab import CONNECTED, PATIENCE_MS, Lab, notebook
+from tests.browser.side import NOTEBOOK, Side, install, sources
+
+UNDO_CELLS = "notebook:undo-cell-action"
 
 
 class Classic:
@@ -24,15 +27,17 @@ class Classic:
         self.side = Side(lab.page)
         self.button: Locator = lab.page.locator("[data-jp-item-name='agentnb']").locator("button, jp-button").first
 
-    def open(self, name: str, *cells: str) -> None:
-        """Open a notebook."""
-        nbformat.write(notebook(*cells, kernel="ipykernel7"), self.server.folder / name)
+    def open(self, name: str, *cells: str, kernel: str = "ipykernel7") -> None:
+        """Open a notebook and wait for its kernel."""
+        nbformat.write(notebook(*cells, kernel=kernel), self.server.folder / name)
         self.page.goto(f"{self.server.url}/notebooks/{name}?token=browser-tests")
         expect(self.button).to_be_visible(timeout=PATIENCE_MS)
+        self.page.evaluate(CONNECTED)
 
-    def cell(self, index: int) -> Cell:
-        """The code cell at an index, from 0."""
-        return Cell(self.page.locator(".jp-CodeCell").nth(index))
+    def restart(self) -> None:
+        """Restart the kernel through the toolbar and its dialog."""
+        self.page.locator(".jp-NotebookPanel-toolbar [data-command='notebook:restart-kernel']").first.click()
+        self.page.locator(".jp-Dialog .jp-mod-accept").click()
 
 
 @pytest.fixture
@@ -42,50 +47,90 @@ def classic(lab: Lab, kernelspecs: Path) -> Classic:
 
 
 def test_one_click_opens_the_chat_and_a_reload_keeps_it(classic: Classic, lab: Lab) -> None:
-    """The toolbar's button loads agentnb; after a reload the sidebar is open again; the button closes it."""
-    classic.open("classic.ipynb", "x = 1")
+    """The toolbar's button loads agentnb; after a reload the sidebar is open again; the button closes it.
+
+    Before and after, the kernel knows the notebook: its cells, the active one, what is selected there.
+    """
+    classic.open("classic.ipynb", "x = 1", "other = 2")
     classic.button.click()
     classic.side.start()
     classic.side.say("/say in Notebook 7")
     classic.side.expect_text("in Notebook 7")
     lab.picture("sidebar-notebook7")
+    lab.cell(1).write("other = 'typed'")
+    lab.expect_in_kernel(f"[c.source for c in {NOTEBOOK}.cells]", ["x = 1", "other = 'typed'"])
+    lab.page.keyboard.press("Shift+Home")
+    lab.expect_in_kernel(f"{NOTEBOOK}.selection", "other = 'typed'")
+    lab.save()
     classic.page.reload()
     classic.side.expect_chat()
     classic.side.expect_text("in Notebook 7")
+    lab.expect_in_kernel(f"{NOTEBOOK}.active_cell.source", "x = 1")
     classic.button.click()
     expect(classic.side.panel).to_be_hidden(timeout=PATIENCE_MS)
 
 
-def test_python_opens_the_sidebar(classic: Classic) -> None:
-    """``%agents sidebar`` works as in JupyterLab."""
+def test_python_and_the_palette_open_the_sidebar(classic: Classic, lab: Lab) -> None:
+    """``%agents sidebar`` works as in JupyterLab, also where it is open; so do the palette and the View menu."""
     classic.open("classic-python.ipynb", "%load_ext agentnb", "%agents sidebar")
-    classic.cell(0).run()
-    classic.cell(0).expect_done(1)
-    classic.cell(1).run()
-    classic.cell(1).expect_text("The chat is in the sidebar on the right.")
+    lab.cell(0).run()
+    lab.cell(0).expect_done(1)
+    for count in (2, 3):
+        lab.cell(1).run()
+        lab.cell(1).expect_done(count)
+        lab.cell(1).expect_text("The chat is in the sidebar on the right.")
+        classic.side.expect_chat()
+    lab.page.get_by_role("menuitem", name="View", exact=True).click()
+    entry = lab.page.locator(".lm-Menu-item[data-command='agentnb:toggle']")
+    expect(entry).to_have_class(re.compile("lm-mod-toggled"))
+    entry.click()
+    expect(classic.side.panel).to_be_hidden(timeout=PATIENCE_MS)
+    lab.command("apputils:activate-command-palette")
+    lab.page.keyboard.type("agent chat")
+    lab.page.locator(".lm-CommandPalette-item[data-command='agentnb:toggle']").click()
     classic.side.expect_chat()
 
 
-def test_the_shortcut_goes_there_and_back(classic: Classic) -> None:
-    """Ctrl+Shift+O, as in JupyterLab."""
-    classic.open("classic-keys.ipynb", "x = 1")
-    classic.cell(0).focus()
-    classic.page.keyboard.press("Control+Shift+O")
+def test_the_shortcut_goes_there_and_back_and_a_kernel_without_agentnb_is_told_what_to_install(
+    classic: Classic, lab: Lab, bare: Path
+) -> None:
+    """Ctrl+Shift+O, as in JupyterLab; the line to install goes into a cell, and once installed the chat opens."""
+    classic.open("classic-keys.ipynb", install(bare), kernel="bare")
+    lab.cell(0).focus()
+    lab.page.keyboard.press("Control+Shift+O")
+    classic.side.expect_state("missing")
+    assert classic.side.notice.locator("code").first.inner_text() == "%pip install agentnb"
+    classic.side.button("Put it in a cell").click()
+    assert sources(lab) == [install(bare), "%pip install agentnb"]
+    lab.cell(0).run()
     classic.side.start()
     classic.side.box.focus()
-    classic.page.keyboard.press("Control+Shift+O")
+    lab.page.keyboard.press("Control+Shift+O")
     expect(classic.side.box).not_to_be_focused(timeout=PATIENCE_MS)
-    classic.page.keyboard.press("Control+Shift+O")
+    lab.page.keyboard.press("Control+Shift+O")
     expect(classic.side.box).to_be_focused(timeout=PATIENCE_MS)
+    (bare / "agentnb").unlink()
 
 
-def test_the_chat_comes_back_after_a_restart_of_the_kernel(classic: Classic) -> None:
-    """The restarted kernel gets agentnb again by itself."""
+def test_the_chat_comes_back_after_a_restart_and_puts_code_into_the_notebook(classic: Classic, lab: Lab) -> None:
+    """The restarted kernel gets agentnb again by itself; a code block is inserted, run, put in place; each undoably."""
     classic.open("classic-restart.ipynb", "x = 1")
     classic.button.click()
     classic.side.start()
-    classic.page.locator("[data-command='notebook:restart-kernel']").click()
-    classic.page.locator(".jp-Dialog .jp-mod-accept").click()
+    classic.restart()
     classic.side.start()
-    classic.side.say("/say after the restart")
-    classic.side.expect_text("after the restart")
+    classic.side.say("/say ```python\nprint(6 * 7)\n```")
+    classic.side.button("Insert below the active cell").click()
+    assert sources(lab) == ["x = 1", "print(6 * 7)"]
+    lab.command(UNDO_CELLS)
+    assert sources(lab) == ["x = 1"]
+    classic.side.button("Run in a new cell below").click()
+    lab.cell(1).expect_done(1)
+    lab.cell(1).expect_text("42")
+    lab.command(UNDO_CELLS)
+    assert sources(lab) == ["x = 1"]
+    classic.side.button("Replace the active cell").click()
+    assert sources(lab) == ["print(6 * 7)"]
+    lab.cell(0).focus()
+    lab.page.keyboard.press("Control+z")
+    assert sources(lab) == ["x = 1"]

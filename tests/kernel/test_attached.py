@@ -103,3 +103,13 @@ def test_the_time_in_which_a_cell_blocks_the_pages_loop_is_not_counted_as_their_
     kernel.run(f"{asked}; time.sleep({ASK_SECONDS + 2})")
     deaf = kernel.run("await until(lambda: frontend._ear._asked is None); frontend._ear.deaf_seconds()").values
     assert float(deaf[0]) > 0
+
+
+def test_what_a_page_says_is_no_execution(kernel: RunningKernel, model: str) -> None:
+    """IPython's events are for cells only: matplotlib would else show and close a figure that a cell is drawing."""
+    kernel.run("told = []; get_ipython().events.register('post_execute', lambda: told.append('a cell'))")
+    kernel.run("told.clear()")
+    kernel.say(model, said("initialize", id=1, params=HELLO))
+    heard = kernel.run("told").values
+    kernel.run("await until(frontend.attached)")
+    assert heard == ["['a cell']"]

@@ -4,7 +4,17 @@ import { isObject } from "../state/guard";
 import { onSubshell, rememberSubshell, subshellOf } from "./subshell";
 
 const BOOT = "__import__('agentnb.ipython.lab', fromlist=['boot']).boot()";
-const EXPRESSIONS = { agentnb: BOOT, python: "__import__('sys').executable" };
+const EVENTS = "__import__('IPython').get_ipython().events";
+/**
+ * IPython ends every request, a silent one too, with its `post_execute` event, and matplotlib's inline back end then
+ * shows and closes all figures: also the one that a cell is still drawing on another shell. On this thread none is told.
+ */
+const HUSH =
+  "(lambda events, ident: setattr(events, 'trigger', (lambda here: lambda *event, **more: " +
+  "None if ident() == here else type(events).trigger(events, *event, **more))(ident())))" +
+  `(${EVENTS}, __import__('threading').get_ident)`;
+const UNHUSH = `vars(${EVENTS}).pop('trigger', None) and None`;
+const EXPRESSIONS = { unhush: UNHUSH, agentnb: BOOT, python: "__import__('sys').executable" };
 
 export interface Loaded {
   state: "loaded";
@@ -86,7 +96,7 @@ async function bootAside(kernel: Kernel): Promise<Boot | undefined> {
 /** Loads agentnb there; without a subshell, where cells run. */
 export function execute(kernel: Kernel, subshell?: string): Promise<Message> {
   const content = {
-    code: "",
+    code: subshell === undefined ? "" : HUSH,
     silent: true,
     store_history: false,
     allow_stdin: false,

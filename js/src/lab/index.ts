@@ -64,7 +64,8 @@ function activate(
     manager.then((known) => offer(known, made)).catch((error: unknown) => console.warn("agentnb:", error));
     followKernel(panel, () => reveal());
   };
-  const reveal = (): void => app.shell.activateById(ID);
+  // Notebook 7.2's shell closes a side panel that is activated while it is open.
+  const reveal = (): void => (sidebar.isVisible ? sidebar.activate() : app.shell.activateById(ID));
   tracker.forEach(join);
   tracker.widgetAdded.connect((_, panel) => {
     join(panel);

@@ -11,6 +11,7 @@ declare module "@lumino/widgets" {
   export class Widget {
     constructor(options?: { node?: HTMLElement });
     id: string;
+    activate(): void;
     readonly node: HTMLElement;
     readonly title: { label: string; caption: string; icon: unknown };
     readonly isDisposed: boolean;

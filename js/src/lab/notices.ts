@@ -10,11 +10,13 @@ export const noNotebook = (): Notice => ({
 
 export const loading = (): Notice => ({ title: "Opening the chat…", text: "", waiting: true });
 
-export const busy = (): Notice => ({
+/** What would spare the wait: a page that knows of subshells (JupyterLab 4.4, Notebook 7.4), and such a kernel. */
+export const busy = (pageKnowsSubshells: boolean): Notice => ({
   title: "The kernel is busy with a cell",
   text:
     "The chat opens as soon as the cell has ended. To have it now, interrupt the cell (Kernel → Interrupt Kernel). " +
-    "With ipykernel 7 in the kernel's environment the chat need not wait.",
+    `With ${pageKnowsSubshells ? "" : "JupyterLab 4.4 or Notebook 7.4, and "}ipykernel 7 in the kernel's environment` +
+    `${pageKnowsSubshells ? "" : ","} the chat need not wait.`,
   waiting: true,
 });
 

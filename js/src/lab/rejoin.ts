@@ -10,7 +10,7 @@ import type { Kernel, Message } from "@jupyterlab/services";
 import { isObject } from "../state/guard";
 import { uuid } from "../uuid";
 import { execute } from "./boot";
-import { onSubshell, rememberSubshell, subshellOf } from "./subshell";
+import { knowsSubshells, onSubshell, rememberSubshell, subshellOf } from "./subshell";
 
 const TARGET = "agentnb.rejoin";
 const SUBSHELL_MS = 1_500;
@@ -65,6 +65,7 @@ export async function adopt(manager: Manager, models: readonly SentModel[]): Pro
 
 /** Over the control channel, which no cell blocks; JupyterLab's own request wants to know first that it can be had. */
 async function newSubshell(kernel: Kernel): Promise<string | undefined> {
+  if (!knowsSubshells(kernel)) return undefined;
   const header = {
     msg_id: uuid(),
     msg_type: "create_subshell_request",

@@ -9,7 +9,7 @@ import { Link } from "./link";
 import { type Notice, noticeElement } from "./notice";
 import * as notices from "./notices";
 import { adopt, type Rejoined, rejoin, type SentModel } from "./rejoin";
-import { subshellOf } from "./subshell";
+import { knowsSubshells, subshellOf } from "./subshell";
 
 const SLOW_MS = 1_500;
 const FOCUS_MS = 5_000;
@@ -105,7 +105,7 @@ export class Session {
     this.#started = kernel;
     if (!kernel) return this.#say("no kernel", notices.noKernel());
     const busy = (): void => {
-      if (!stale()) this.#say("busy", notices.busy());
+      if (!stale()) this.#say("busy", notices.busy(knowsSubshells(kernel)));
     };
     const answer = await this.#ask(kernel, busy);
     if (stale()) return;

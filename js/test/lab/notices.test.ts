@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { noticeElement } from "../../src/lab/notice";
-import { failed, missing } from "../../src/lab/notices";
+import { busy, failed, missing } from "../../src/lab/notices";
 
 const nothing = (): void => {};
 
@@ -9,6 +9,11 @@ describe("a notice", () => {
     const shown = noticeElement(missing("/opt/my env/bin/python", nothing, nothing));
     const commands = [...shown.querySelectorAll("code")].map((code) => code.textContent);
     expect(commands).toEqual(["%pip install agentnb", '"/opt/my env/bin/python" -m pip install agentnb']);
+  });
+
+  it("says what would spare the wait: the page's part, too, where it lacks it", () => {
+    expect(busy(true).text).toContain("With ipykernel 7 in");
+    expect(busy(false).text).toContain("With JupyterLab 4.4 or Notebook 7.4, and ipykernel 7 in");
   });
 
   it("puts the command into a cell, and asks again", () => {
