@@ -13,7 +13,7 @@ import msgspec
 from agentnb.host.mention_source import Suggestion
 from agentnb.log.record import SessionRecord
 from agentnb.state import Envelope, Turn
-from agentnb.state.wire import Wire
+from agentnb.state.wire import Time, Wire
 
 Count = Annotated[int, msgspec.Meta(ge=0)]
 
@@ -85,6 +85,7 @@ class InitializeResult(Wire, frozen=True, kw_only=True):
         capabilities: What the kernel can do beyond this page's version; empty so far.
         channels: What brings the page up to date, by channel: the root, and what it has seen before.
         drafts: What other windows have typed and not sent, by chat.
+        time: What the kernel's clock shows, in milliseconds since 1970; the page's own may show something else.
     """
 
     protocol_version: int
@@ -92,6 +93,7 @@ class InitializeResult(Wire, frozen=True, kw_only=True):
     capabilities: dict[str, Any]
     channels: dict[str, ChannelUpdate]
     drafts: dict[str, str] | None = None
+    time: Time | None = None
 
 
 class SubscribeResult(Wire, frozen=True, kw_only=True):

@@ -19,6 +19,7 @@ from agentnb.comm import messages as m
 from agentnb.comm import window
 from agentnb.comm.outline import Contents, outlined
 from agentnb.errors import AgentnbError
+from agentnb.host.clock import now_ms
 from agentnb.host.host import ROOT
 from agentnb.host.keeping import forked
 from agentnb.host.lent import lent
@@ -103,6 +104,7 @@ class Requests:
             "capabilities": {},
             "channels": channels,
             "drafts": {uri: text for uri, text in self._drafts.items() if self._host.channel_or_none(uri)},
+            "time": now_ms(),
         }
 
     def _subscribe(self, client_id: str, raw: bytes) -> dict[str, Any]:

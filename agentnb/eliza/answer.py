@@ -32,6 +32,8 @@ async def _converse(reply: Reply, text: str) -> None:
         given = ", ".join(f"`{item.name}` ({item.detail})" for item in reply.attachments)
         await reply.say(f"I was given: {given}.\n\n")
     if reply.session.settings.mode_id == "plain":
+        if reply.session.settings["thoughts"]:
+            await reply.think("I am to give back what I was told.")
         await reply.say(text or "(nothing)")
         return
     heard = reply.session.doctor.answer(text)

@@ -204,15 +204,17 @@ async def _nobody() -> bool:
 
 def agent_infos() -> tuple[AgentInfo, ...]:
     """The agents of the catalogue, as the root channel lists them: what can be started first."""
-    specs = sorted(known(), key=lambda spec: installed(spec) is None)
-    return tuple(
-        AgentInfo(provider=spec.name, display_name=spec.title, description=_state_of(spec), models=()) for spec in specs
-    )
+    infos = (_info_of(spec, missing=installed(spec) is None) for spec in known())
+    return tuple(sorted(infos, key=lambda info: bool(info.missing)))
 
 
-def _state_of(spec: AgentSpec) -> str:
-    if installed(spec) is not None:
-        return spec.about or "Installed."
+def _info_of(spec: AgentSpec, *, missing: bool) -> AgentInfo:
+    about = _how_to_install(spec) if missing else spec.about or "Installed."
+    name, title = spec.name, spec.title
+    return AgentInfo(provider=name, display_name=title, description=about, models=(), missing=missing or None)
+
+
+def _how_to_install(spec: AgentSpec) -> str:
     return f"Not installed. In a terminal: {spec.install}" if spec.install else "Not installed."
 
 

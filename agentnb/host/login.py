@@ -67,7 +67,7 @@ def _request(conversation: Conversation, agent: Agent, ways: tuple[LoginWay, ...
     typed = f" Type `{agent.spec.login}` in a terminal, then go on." if agent.spec.login and not ways else ""
     options = tuple(ChatInputOption(id=way.id, label=way.name, description=_about(way)) for way in ways)
     question = ChatInputSingleSelectQuestion(
-        id=WAY, title="Log in", message="How?", required=len(options) > 1, options=options
+        id=WAY, title="Log in", message="Choose how.", required=len(options) > 1, options=options
     )
     return ChatInputRequest(
         id=conversation.inputs.next_id(),

@@ -35,6 +35,7 @@ class AgentInfo(Wire, frozen=True, kw_only=True):
         models: The models it offers.
         protected_resources: AHP's, kept as sent.
         customizations: AHP's, kept as sent.
+        missing: Ours: whether its program is not installed here.
     """
 
     provider: str
@@ -43,6 +44,7 @@ class AgentInfo(Wire, frozen=True, kw_only=True):
     models: tuple[SessionModelInfo, ...]
     protected_resources: tuple[Any, ...] | None = None
     customizations: tuple[Any, ...] | None = None
+    missing: bool | None = None
 
 
 class TerminalInfo(Wire, frozen=True, kw_only=True):

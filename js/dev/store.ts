@@ -9,6 +9,7 @@ export class ScriptedStore implements Store {
   readonly refusals = signal<readonly Refusal[]>([]);
   readonly gaps = signal<Readonly<Record<string, string>>>({});
   readonly hostId = signal<string | undefined>("dev");
+  readonly ahead = signal(0);
   readonly isUnsaid = false;
   readonly successor = signal<(() => void) | undefined>(undefined);
   readonly refusal = signal<string | undefined>(undefined);

@@ -36,6 +36,7 @@ class PageClient implements Client {
   readonly drafts = signal<Readonly<Record<string, string>>>({});
   readonly successor = signal<(() => void) | undefined>(undefined);
   readonly refusal = signal<string | undefined>(undefined);
+  readonly ahead = signal(0);
   #wire: Wire;
   #exchange: Exchange;
   #channels: Channels;
@@ -195,6 +196,7 @@ class PageClient implements Client {
   #introduced(result: Initialized): void {
     this.#presence.answered();
     this.refusal.value = undefined;
+    if (result.time !== undefined) this.ahead.value = result.time - Date.now();
     if (isObject(result.drafts)) this.drafts.value = result.drafts as Record<string, string>;
     this.#handshake.notice();
     this.#presence.stand();

@@ -47,6 +47,8 @@ export interface Initialized {
   channels: Record<string, Snapshot | Replay>;
   /** What other windows have typed and not sent, by chat. */
   drafts?: unknown;
+  /** What the kernel's clock shows, in milliseconds since 1970. */
+  time?: number;
 }
 
 export interface Flush {
@@ -130,7 +132,8 @@ export const isInitialized = (value: unknown): value is Initialized =>
   isObject(value) &&
   Number.isSafeInteger(value.protocolVersion) &&
   typeof value.hostId === "string" &&
-  isObject(value.channels);
+  isObject(value.channels) &&
+  (value.time === undefined || isCount(value.time));
 
 /** The answer to `fetchContent`; the bytes travel beside it. */
 export const isContent = (value: unknown): value is { size: number } => isObject(value) && isCount(value.size);

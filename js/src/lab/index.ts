@@ -18,8 +18,6 @@ import styles from "./lab.css";
 import { Session } from "./session";
 import { ID, Sidebar } from "./sidebar";
 
-const EDITING = /^([acvxyz]|arrow.*|enter|backspace|delete)$/i;
-const EDITING_SHIFTED = /^([vz]|arrow.*|enter|backspace|delete)$/i;
 const REVEAL = "agentnb.sidebar";
 const OPEN_KEY = "agentnb sidebar";
 const COMMANDS = { toggle: "agentnb:toggle", focus: "agentnb:focus", reconnect: "agentnb:reconnect" };
@@ -49,7 +47,6 @@ function activate(
       app.commands.notifyCommandChanged(COMMANDS.toggle);
     },
   );
-  passCommandsOn(app, sidebar.node);
   app.shell.add(sidebar, "right", { rank: 900, type: "Agent Chat" });
   restorer?.add(sidebar, ID);
 
@@ -139,22 +136,6 @@ function addEdits(app: Application, current: () => NotebookEdits | undefined): v
   add("agentnb:insert-below", "Insert Code Below the Active Cell", (edits, source) => edits.insertBelow(source));
   add("agentnb:replace-active", "Replace the Active Cell's Code", (edits, source) => edits.replaceActive(source));
   add("agentnb:run", "Run Code in a New Cell", (edits, source) => edits.run(source));
-}
-
-/** Keys that are commands reach JupyterLab from the chat's boxes, too, which keep what is typed to themselves. */
-function passCommandsOn(app: Application, node: HTMLElement): void {
-  const onKey = (event: KeyboardEvent): void => {
-    const ours = event.target instanceof Node && node.contains(event.target);
-    if (!ours || event.defaultPrevented || !isCommand(event)) return;
-    (event.target as Element).removeAttribute?.("data-lm-suppress-shortcuts");
-    app.commands.processKeydownEvent(event);
-  };
-  document.addEventListener("keydown", onKey, { capture: true });
-}
-
-/** With Ctrl or Command, and not what edits text. */
-function isCommand({ ctrlKey, metaKey, shiftKey, key }: KeyboardEvent): boolean {
-  return (ctrlKey || metaKey) && !(shiftKey ? EDITING_SHIFTED : EDITING).test(key);
 }
 
 /** The notebook's own widget manager; the delegate that hands it over is never disposed. */

@@ -37,6 +37,7 @@ export interface AgentInfo {
   readonly models: readonly SessionModelInfo[];
   readonly protectedResources?: readonly unknown[];
   readonly customizations?: readonly unknown[];
+  readonly missing?: boolean;
 }
 
 /** Ours: the process that serves the session. */

@@ -9,12 +9,9 @@ interface Props {
   disabled: boolean;
 }
 
-/** The host says so of an agent, with what to type. */
-const MISSING = "Not installed.";
-
 export function Agents({ agents, onNew, disabled }: Props) {
-  const missing = agents.filter((agent) => agent.description.startsWith(MISSING));
-  const ready = agents.filter((agent) => !missing.includes(agent));
+  const missing = agents.filter((agent) => agent.missing);
+  const ready = agents.filter((agent) => !agent.missing);
   const cards = (some: readonly AgentInfo[]) => (
     <div class="agent-list">
       {some.map((agent) => (

@@ -1,4 +1,7 @@
-/** How long a turn has run, or took: by the times in its state, which are the kernel's. */
+/**
+ * How long a turn has run, or took: by the times in its state, which are the kernel's. Its clock and the page's may
+ * differ, by time zones that were set wrong or a laptop that slept: what they differ by is taken off.
+ */
 import { useEffect, useState } from "preact/hooks";
 import type { ActiveTurn, Turn } from "../state/types.gen";
 import { useView } from "./context";
@@ -8,10 +11,11 @@ const SHORTEST = 1000;
 
 /** Milliseconds so far; where the kernel has not yet said when the turn began, since it is shown. */
 export function useElapsed(turn: ActiveTurn): number {
-  const { memory } = useView();
+  const { memory, store } = useView();
   const key = `start ${turn.id}`;
   if (!memory.has(key)) memory.set(key, Date.now());
-  const began = turn.startedAt ?? (memory.get(key) as number);
+  const began =
+    turn.startedAt === undefined ? (memory.get(key) as number) : turn.startedAt - store.ahead.value;
   const [now, tick] = useState(Date.now);
   useEffect(() => {
     const timer = setInterval(() => tick(Date.now()), 1000);

@@ -23,6 +23,12 @@ export function Field({ question, given, trouble, onGive }: FieldProps) {
     "aria-invalid": trouble !== "",
     "aria-required": question.required === true,
   };
+  const hintLine = (
+    <div class="dim small" id={`${id}-hint`}>
+      {hint}
+    </div>
+  );
+  const isChoice = question.kind === "single-select" || question.kind === "multi-select";
   const body = () => {
     switch (question.kind) {
       case "boolean":
@@ -45,6 +51,7 @@ export function Field({ question, given, trouble, onGive }: FieldProps) {
               {label}
               {question.required && <Required />}
             </legend>
+            {hintLine}
             {question.options.map((option) => (
               <Choice
                 key={option.id}
@@ -79,9 +86,7 @@ export function Field({ question, given, trouble, onGive }: FieldProps) {
   return (
     <div class="question">
       {body()}
-      <div class="dim small" id={`${id}-hint`}>
-        {hint}
-      </div>
+      {!isChoice && hintLine}
       <div class="error-text" id={`${id}-trouble`} role={trouble ? "alert" : undefined}>
         {trouble}
       </div>

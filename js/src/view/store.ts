@@ -55,6 +55,8 @@ export interface Store {
   readonly clientId: string;
   readonly connection: ReadonlySignal<Connection>;
   readonly hostId: ReadonlySignal<string | undefined>;
+  /** How many milliseconds the kernel's clock is ahead of this page's; below 0 where it is behind. */
+  readonly ahead: ReadonlySignal<number>;
   /** Where this one is over: brings the widget of the same notebook that goes on before the reader. */
   readonly successor: ReadonlySignal<(() => void) | undefined>;
   /** Why page and kernel cannot talk, and what to do about it. */

@@ -109,6 +109,16 @@ describe("handshake", () => {
     expect(textOf(client)).toBe("Hello");
   });
 
+  test.each([[3_600_000], [-3_600_000]])("a kernel's clock that is %i ms ahead is known to be", async (skew) => {
+    vi.useFakeTimers({ toFake: ["Date"], now: 1_700_000_000_000 });
+    const { kernel, client } = await live();
+    expect(client.ahead.value).toBe(0);
+    kernel.tell({ method: "pong", params: { hostId: "h2" } });
+    const time = Date.now() + skew;
+    await kernel.answer("initialize", { protocolVersion: 1, hostId: "h2", capabilities: {}, channels: {}, time });
+    expect(client.ahead.value).toBe(skew);
+  });
+
   test("another kernel's answer clears what was known", async () => {
     const { kernel, client } = await live();
     kernel.tell({ method: "pong", params: { hostId: "h2" } });

@@ -41,7 +41,8 @@ describe("the chat without a conversation", () => {
       ...AGENT,
       provider,
       displayName: provider,
-      description: `Not installed. In a terminal: install ${provider}`,
+      description: `In a terminal: install ${provider}`,
+      missing: true,
     }));
     store.root.value = { agents: [AGENT, ...missing], sessions: [] };
     const page = open(store, { kind: "chat" });

@@ -14,6 +14,7 @@ export class MemoryStore implements Store {
   readonly refusals = signal<readonly Refusal[]>([]);
   readonly gaps = signal<Readonly<Record<string, string>>>({});
   readonly hostId = signal<string | undefined>("host");
+  readonly ahead = signal(0);
   isUnsaid = false;
   readonly successor = signal<(() => void) | undefined>(undefined);
   readonly refusal = signal<string | undefined>(undefined);

@@ -97,6 +97,19 @@ describe("one turn below its cell", () => {
     expect(open(store, { kind: "chat" }).find(".turn-end .elapsed").textContent).toEqual("1 h 2 min");
   });
 
+  test.each([
+    ["an hour ahead of", 3_600_000],
+    ["an hour behind", -3_600_000],
+  ])("counts right where the kernel's clock is %s the page's", (_, ahead) => {
+    const store = readyStore();
+    store.ahead.value = ahead;
+    const message = { text: "Hi", origin: { kind: "user" } } as const;
+    const startedAt = Date.now() + ahead - 125_000;
+    store.apply(CHAT, { type: "chat/turnStarted", turnId: "t1", message, startedAt });
+    expect(open(store, WHAT).find(".status-line .elapsed").textContent).toMatch(/^2 min \d+ s$/);
+    expect(open(store, { kind: "chat" }).find(".working .dim").textContent).toMatch(/^2 min \d+ s$/);
+  });
+
   test("does not say how long it took where nobody saw it end, or it took no time", () => {
     const store = readyStore();
     const message = { text: "Hi", origin: { kind: "user" } } as const;

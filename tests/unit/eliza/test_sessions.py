@@ -67,6 +67,7 @@ async def test_set_mode_and_options(patient: Patient) -> None:
     await patient.prompt(session, "one two")
     assert [option.current_value for option in told.config_options] == ["instant", "whole", False]
     assert [chunk.content.text for chunk in patient.chunks(session)] == ["one two"]
+    assert patient.thoughts(session) == "I am to give back what I was told."
 
 
 @pytest.mark.parametrize(

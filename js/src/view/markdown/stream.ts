@@ -8,7 +8,8 @@
 import { complete } from "./complete";
 import { copied, type Links, lex, noLinks, type Token } from "./lexer";
 
-const FENCE = /^(`{3,}|~{3,})([^\n]*)\n/;
+/** Looks for the line's end first: without one, every split of a long row of marks would be tried. */
+const FENCE = /^(?=[^\n]*\n)(`{3,}|~{3,})([^\n]*)\n/;
 
 export class MarkdownStream {
   /** Blocks that no later text can change. */

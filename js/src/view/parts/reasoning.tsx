@@ -16,7 +16,7 @@ export function Reasoning({ id, content, live }: Props) {
     <>
       <Icon name="think" />
       <span class={live ? "label shimmer" : "label"}>{live ? "Thinking" : "Thought"}</span>
-      {!live && <span class="dim cut">{gist(content)}</span>}
+      {!live && <span class="dim cut gist">{gist(content)}</span>}
     </>
   );
   return (
