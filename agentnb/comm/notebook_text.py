@@ -80,8 +80,8 @@ def _changed(old: Cell, cell: NotebookCell) -> Cell:
 
 def _new(cell: NotebookCell) -> Cell:
     source = f"{cell.source}\n{CUT}" if cell.cut else cell.source
-    ran = {"execution_count": None, "outputs": []} if cell.kind == "code" else {}
-    made = {"cell_type": cell.kind, "id": cell.id, "metadata": {}, "source": _lines(source), **ran}
+    ran: Cell = {"execution_count": None, "outputs": []} if cell.kind == "code" else {}
+    made: Cell = {"cell_type": cell.kind, "id": cell.id, "metadata": {}, "source": _lines(source), **ran}
     return dict(sorted(made.items()))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -70,7 +70,8 @@ def test_a_page_is_there_from_its_first_word_until_it_is_gone(kernel: RunningKer
 def test_an_agent_reads_the_notebook_as_the_page_has_it(kernel: RunningKernel, model: str) -> None:
     """Unsaved, whole or a line of it; and as it is on disk when the page has saved it, or names another one."""
     path = kernel.folder / "fit.ipynb"
-    cell = {"cell_type": "code", "execution_count": None, "id": "a", "metadata": {}, "outputs": [], "source": ["saved"]}
+    cell: dict[str, Any] = {"cell_type": "code", "execution_count": None, "id": "a", "metadata": {}, "outputs": []}
+    cell["source"] = ["saved"]
     saved = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
     path.write_text(json.dumps(saved, indent=1) + "\n", encoding="utf-8")
     kernel.run(f"import os; os.environ['JPY_SESSION_NAME'] = {str(path)!r}")
