@@ -14,8 +14,7 @@ export function useElapsed(turn: ActiveTurn): number {
   const { memory, store } = useView();
   const key = `start ${turn.id}`;
   if (!memory.has(key)) memory.set(key, Date.now());
-  const began =
-    turn.startedAt === undefined ? (memory.get(key) as number) : turn.startedAt - store.ahead.value;
+  const began = turn.startedAt === undefined ? (memory.get(key) as number) : turn.startedAt - store.ahead.value;
   const [now, tick] = useState(Date.now);
   useEffect(() => {
     const timer = setInterval(() => tick(Date.now()), 1000);
