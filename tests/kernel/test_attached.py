@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+import nbformat
 import pytest
+from nbformat.v4 import new_code_cell, new_notebook
 
 from agentnb.comm import __file__ as comm_package
 from agentnb.comm.ear import ASK_SECONDS
@@ -70,10 +71,11 @@ def test_a_page_is_there_from_its_first_word_until_it_is_gone(kernel: RunningKer
 def test_an_agent_reads_the_notebook_as_the_page_has_it(kernel: RunningKernel, model: str) -> None:
     """Unsaved, whole or a line of it; and as it is on disk when the page has saved it, or names another one."""
     path = kernel.folder / "fit.ipynb"
-    cell: dict[str, Any] = {"cell_type": "code", "execution_count": None, "id": "a", "metadata": {}, "outputs": []}
-    cell["source"] = ["saved"]
-    saved = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
-    path.write_text(json.dumps(saved, indent=1) + "\n", encoding="utf-8")
+    made = new_notebook(cells=[new_code_cell("saved", id="a")])
+    text = f"{nbformat.writes(made)}\n"
+    path.write_text(text, encoding="utf-8")
+    lines = text.splitlines()
+    line = next(number for number, each in enumerate(lines, 1) if "saved" in each)
     kernel.run(f"import os; os.environ['JPY_SESSION_NAME'] = {str(path)!r}")
     assert kernel.run(LISTEN).status == "ok"
     kernel.say(model, said("initialize", id=1, params=HELLO))
@@ -87,9 +89,9 @@ def test_an_agent_reads_the_notebook_as_the_page_has_it(kernel: RunningKernel, m
 
     whole = read("/read fit.ipynb", path="work/../fit.ipynb", unsaved=True)
     assert ("saved" in whole, "typed" in whole) == (True, False)
-    for asked, lines in (("/read fit.ipynb", "22 lines"), ("/read fit.ipynb 10 1", "1 line,")):
+    for asked, size in (("/read fit.ipynb", f"{len(lines)} lines"), (f"/read fit.ipynb {line} 1", "1 line,")):
         unsaved = read(asked, path="fit.ipynb", unsaved=True)
-        assert ("saved" in unsaved, "typed" in unsaved, lines in unsaved) == (False, True, True)
+        assert ("saved" in unsaved, "typed" in unsaved, size in unsaved) == (False, True, True)
     assert "typed" not in read("/read fit.ipynb", path="fit.ipynb", unsaved=False)
 
 

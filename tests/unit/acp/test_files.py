@@ -11,6 +11,8 @@ import pytest
 
 from agentnb.acp.failure import RpcError
 from agentnb.acp.files import Files
+from agentnb.comm.notebook import Notebook, NotebookCell
+from agentnb.comm.open_notebooks import UnsavedNotebook
 from agentnb.errors import OutsideWorkspace, PermissionDenied
 from agentnb.policy import Workspace
 from agentnb.state import ToolDiffContent
@@ -75,6 +77,25 @@ async def test_lines_are_counted_from_one(tmp_path: Path, files: Files, line: An
     """ACP `line` and `limit`; what is no number is as if it were not there."""
     (tmp_path / "f").write_text("a\nb\nc\n")
     assert await files.read({"path": str(tmp_path / "f"), "line": line, "limit": limit}) == {"content": content}
+
+
+async def test_what_an_editor_has_not_saved_is_read_as_it_stands_there(tmp_path: Path) -> None:
+    """By lines, too; a reader who is refused hears nothing of it, and where there is no file there is none."""
+    cell = {"cell_type": "raw", "id": "a", "metadata": {}, "source": ["saved"]}
+    path, ear = tmp_path / "a.ipynb", Ear()
+    path.write_text(json.dumps({"nbformat": 4, "cells": [cell]}), encoding="utf-8")
+    page = NotebookCell(id="a", kind="raw", count=None, source="one\ntwo")
+    ear.kept = UnsavedNotebook(Notebook(path="a.ipynb", unsaved=True, cells=(page,)))
+    files = Files(Workspace(tmp_path), ear)
+    whole = (await files.read({"path": str(path)}))["content"]
+    assert json.loads(whole)["cells"][0]["source"] == ["one\n", "two"]
+    third = await files.read({"path": str(path), "line": 3, "limit": 2})
+    assert third == {"content": "".join(whole.splitlines(keepends=True)[2:4])}
+    with pytest.raises(RpcError, match="no file"):
+        await files.read({"path": str(tmp_path / "b.ipynb")})
+    ear._deny = "no"
+    with pytest.raises(PermissionDenied):
+        await files.read({"path": str(path)})
 
 
 async def test_links_out_of_the_workspace_are_followed_and_refused(tmp_path: Path) -> None:
