@@ -388,7 +388,9 @@ export const SCENES: Record<string, () => Scene> = {
   behind: () => standing("behind"),
   gap: () => {
     const scene = standing("gap");
-    scene.store.gaps.value = { [CHAT]: "The disk was full for a while: what was said from 12:04 to 12:09 was not kept." };
+    scene.store.gaps.value = {
+      [CHAT]: "The disk was full for a while: what was said from 12:04 to 12:09 was not kept.",
+    };
     return scene;
   },
   refused: () => {
