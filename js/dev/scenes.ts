@@ -386,6 +386,19 @@ export const SCENES: Record<string, () => Scene> = {
   silent: () => standing("silent"),
   cut: () => standing("cut"),
   behind: () => standing("behind"),
+  gap: () => {
+    const scene = standing("gap");
+    scene.store.gaps.value = {
+      [CHAT]: "The disk was full for a while: what was said from 12:04 to 12:09 was not kept.",
+    };
+    return scene;
+  },
+  refused: () => {
+    const scene = standing("live");
+    const action = { type: "session/titleChanged", title: "Weights" } as const;
+    scene.store.refusals.value = [{ id: 1, channel: SESSION, action, reason: "A title has at most 200 characters." }];
+    return scene;
+  },
   connecting: () => {
     const scene = inChat(chat({}));
     scene.store.connection.value = "connecting";

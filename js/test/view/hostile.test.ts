@@ -16,8 +16,10 @@ const MESSAGES: string[] = readdirSync(FOLDER)
   .filter((name) => name.endsWith(".json"))
   .flatMap((name) => (JSON.parse(readFileSync(`${FOLDER}/${name}`, "utf8")) as { messages: Attack[] }).messages)
   .map(({ text, times = 1 }) => text.repeat(times));
-/** So many are put into one view: it shows no more turns at a time. */
-const BATCH = 15;
+/** So many are put into one view. */
+const BATCH = 40;
+/** Of those that end a turn fewer: a view shows no more turns at a time. */
+const TURNS = 15;
 
 const FORBIDDEN = new Set(
   "script iframe object embed link meta base form style video source svg math foreignobject template".split(" "),
@@ -61,11 +63,16 @@ type Field = (store: MemoryStore, text: string) => void;
 /** The running turn of a store. */
 const running = (store: MemoryStore) => store.chat(CHAT).peek()?.activeTurn?.id ?? "";
 
-const part = (store: MemoryStore, one: unknown) =>
-  store.apply(CHAT, { type: "chat/responsePart", turnId: running(store), part: one as ResponsePart });
+/** How many parts it has. */
+const parts = (store: MemoryStore) => store.chat(CHAT).peek()?.activeTurn?.responseParts.length ?? 0;
+
+const part = (store: MemoryStore, one: object) => {
+  const id = `p${parts(store)}`;
+  store.apply(CHAT, { type: "chat/responsePart", turnId: running(store), part: { id, ...one } as ResponsePart });
+};
 
 function call(store: MemoryStore, more: { start?: object; ready?: object; complete?: object }): void {
-  const ids = { turnId: running(store), toolCallId: "c1" };
+  const ids = { turnId: running(store), toolCallId: `c${parts(store)}` };
   const start = { type: "chat/toolCallStart", ...ids, toolName: "other", displayName: "Tool", ...more.start };
   store.apply(CHAT, start as Action);
   if (more.ready) {
@@ -78,41 +85,36 @@ function call(store: MemoryStore, more: { start?: object; ready?: object; comple
 }
 
 const FIELDS: Record<string, Field> = {
-  "message of the agent": (store, text) => part(store, { kind: "markdown", id: "p1", content: text }),
-  thought: (store, text) => part(store, { kind: "reasoning", id: "p1", content: text }),
-  "message of the user": (store, text) => part(store, { kind: "x-agentnb/userMessage", id: "p1", content: text }),
+  "message of the agent": (store, text) => part(store, { kind: "markdown", content: text }),
+  thought: (store, text) => part(store, { kind: "reasoning", content: text }),
+  "message of the user": (store, text) => part(store, { kind: "x-agentnb/userMessage", content: text }),
   notification: (store, text) => part(store, { kind: "systemNotification", content: text }),
   "notification in markdown": (store, text) => part(store, { kind: "systemNotification", content: { markdown: text } }),
   plan: (store, text) =>
     part(store, {
       kind: "x-agentnb/plan",
-      id: "p1",
       entries: [{ content: text, status: text.slice(0, 50), priority: text }],
     }),
-  "unknown update": (store, text) =>
-    part(store, { kind: "x-agentnb/raw", id: "p1", name: text, payload: { [text]: text } }),
+  "unknown update": (store, text) => part(store, { kind: "x-agentnb/raw", name: text, payload: { [text]: text } }),
   "unknown part": (store, text) => part(store, { kind: text, text }),
   "content reference": (store, text) => part(store, { kind: "contentRef", uri: text, contentType: text }),
   "resource link": (store, text) =>
     part(store, {
       kind: "x-agentnb/content",
-      id: "p1",
       block: { type: "resource_link", name: text, title: text, uri: text, description: text },
     }),
   "text resource": (store, text) =>
-    part(store, { kind: "x-agentnb/content", id: "p1", block: { type: "resource", resource: { uri: text, text } } }),
+    part(store, { kind: "x-agentnb/content", block: { type: "resource", resource: { uri: text, text } } }),
   "picture data": (store, text) =>
     part(store, {
       kind: "x-agentnb/content",
-      id: "p1",
       block: { type: "image", mimeType: "image/png", data: text, uri: text },
     }),
   "picture type": (store, text) =>
-    part(store, { kind: "x-agentnb/content", id: "p1", block: { type: "image", mimeType: text, data: "AAAA" } }),
+    part(store, { kind: "x-agentnb/content", block: { type: "image", mimeType: text, data: "AAAA" } }),
   "picture in vectors": (store, text) =>
     part(store, {
       kind: "x-agentnb/content",
-      id: "p1",
       block: {
         type: "image",
         mimeType: "image/svg+xml",
@@ -120,9 +122,8 @@ const FIELDS: Record<string, Field> = {
       },
     }),
   "sound data": (store, text) =>
-    part(store, { kind: "x-agentnb/content", id: "p1", block: { type: "audio", mimeType: "audio/wav", data: text } }),
-  "content type": (store, text) =>
-    part(store, { kind: "x-agentnb/content", id: "p1", block: { type: text, data: text } }),
+    part(store, { kind: "x-agentnb/content", block: { type: "audio", mimeType: "audio/wav", data: text } }),
+  "content type": (store, text) => part(store, { kind: "x-agentnb/content", block: { type: text, data: text } }),
   "tool title": (store, text) => call(store, { start: { displayName: text, toolName: text } }),
   "tool kind and place": (store, text) =>
     call(store, { start: { details: { kind: text, locations: [{ path: text, line: 3 }] } } }),
@@ -150,7 +151,7 @@ const FIELDS: Record<string, Field> = {
       ready: { confirmed: "not-needed" },
     }),
   terminal: (store, text) => {
-    const id = `terminal of ${running(store)}`;
+    const id = `terminal ${parts(store)}`;
     const terminal = { id, command: text, output: text, signal: text, exited: true, truncated: false };
     store.apply(CHAT, { type: "x-agentnb/terminalOpened", terminal });
     const details = { content: [{ type: "terminal", terminalId: id }] };
@@ -221,10 +222,12 @@ const FIELDS: Record<string, Field> = {
   },
   "written plan": (store, text) => {
     for (const plan of [
-      { type: "markdown", planId: "1", content: text },
-      { type: "file", planId: "2", uri: text },
-    ])
-      part(store, { kind: "x-agentnb/raw", id: plan.planId, name: "plan_update", payload: { plan } });
+      { type: "markdown", content: text },
+      { type: "file", uri: text },
+    ]) {
+      const planId = `${parts(store)}`;
+      part(store, { kind: "x-agentnb/raw", name: "plan_update", payload: { plan: { ...plan, planId } } });
+    }
   },
 };
 
@@ -233,27 +236,37 @@ const IN_CHAT = { kind: "chat" } as const;
 const READ = new Set(["message of the agent", "tool output"]);
 const LONG = 800;
 
-const ENDS = new Set(["error", "stop reason"]);
+/** Each ends its turn. */
+const ENDS = new Set(["error", "stop reason", "attachment of the user"]);
 /** Of the whole session: the last message wins, so that each gets a view of its own. */
 const ALONE = new Set(["names, commands and modes"]);
-/** Asked by one turn: its end takes them away. */
-const AT_ONCE = new Set(["form of the agent"]);
+/** No parts of an answer: they stand beside it. */
+const BESIDE = new Set([...ENDS, ...ALONE, "queued message", "form of the agent"]);
 
 function batches(name: string): string[][] {
-  const size = ALONE.has(name) ? 1 : BATCH;
+  const size = ALONE.has(name) ? 1 : ENDS.has(name) ? TURNS : BATCH;
   const messages = [...new Set(READ.has(name) ? MESSAGES : MESSAGES.map((text) => text.slice(0, LONG)))];
   const found: string[][] = [];
   for (let at = 0; at < messages.length; at += size) found.push(messages.slice(at, at + size));
   return found;
 }
 
-/** The last turn of the store below a cell, the rest in the chat. */
-function views(store: MemoryStore, name: string): Page[] {
+/** The whole chat; and once its last turn as it stands below a cell, drawn by the same parts. */
+function views(store: MemoryStore, name: string, first: boolean): Page[] {
   const chat = store.chat(CHAT).peek();
   const turn = chat?.activeTurn ?? chat?.turns.at(-1);
   const pages = [open(store, IN_CHAT)];
-  if (turn && !ALONE.has(name)) pages.push(open(store, { kind: "turn", channel: CHAT, turnId: turn.id }));
+  if (turn && first && !ALONE.has(name)) pages.push(open(store, { kind: "turn", channel: CHAT, turnId: turn.id }));
   return pages;
+}
+
+/** Opens what is folded, and what is folded in that. */
+async function unfold(page: Page): Promise<void> {
+  for (let depth = 0; depth < 2; depth += 1) {
+    for (const fold of [...page.find(".root").getElementsByClassName("fold-head")])
+      if (fold.getAttribute("aria-expanded") === "false") (fold as HTMLElement).click();
+    for (let turn = 0; turn < 5; turn += 1) await Promise.resolve();
+  }
 }
 
 test("there are enough attacks", () => {
@@ -262,18 +275,16 @@ test("there are enough attacks", () => {
 
 describe.each(Object.entries(FIELDS))("hostile text in: %s", (name, fill) => {
   test(`nothing runs or loads from outside (${MESSAGES.length} messages)`, async () => {
-    for (const batch of batches(name)) {
+    for (const [at, batch] of batches(name).entries()) {
       const store = readyStore();
       for (const [index, text] of batch.entries()) {
-        if (index === 0 || !AT_ONCE.has(name)) startTurn(store, `t${index}`, "Hi");
+        if (index === 0 || ENDS.has(name)) startTurn(store, `t${index}`, "Hi");
         fill(store, text);
-        if (!ENDS.has(name) && !AT_ONCE.has(name) && index < batch.length - 1)
-          store.apply(CHAT, { type: "chat/turnComplete", turnId: running(store) });
       }
-      for (const page of views(store, name)) {
-        for (const fold of [...page.find(".root").getElementsByClassName("fold-head")])
-          if (fold.getAttribute("aria-expanded") === "false") (fold as HTMLElement).click();
-        for (let turn = 0; turn < 5; turn += 1) await Promise.resolve();
+      for (const page of views(store, name, at === 0)) {
+        await unfold(page);
+        const shown = page.find(".root").getElementsByClassName("part").length;
+        if (!BESIDE.has(name)) expect(shown, name).toBeGreaterThanOrEqual(batch.length);
         expectHarmless(page, `${name}: ${JSON.stringify(batch.map((text) => text.slice(0, 60)))}`);
         page.unmount();
       }
@@ -296,21 +307,22 @@ test("marks that hide or reorder are written out where trust is at stake", () =>
 test("raw HTML in a message is shown as the text it is", () => {
   const store = readyStore();
   startTurn(store, "t1", "Hi");
-  part(store, { kind: "markdown", id: "p1", content: `Look: <b>bold</b>\n\n<div onclick="x">block</div>` });
+  part(store, { kind: "markdown", content: `Look: <b>bold</b>\n\n<div onclick="x">block</div>` });
   expect(open(store, { kind: "chat" }).find(".answer").textContent).toEqual(
     `Look: <b>bold</b><div onclick="x">block</div>`,
   );
 });
 
-/** How long it takes to draw `text`, in milliseconds; the best of two. */
+/** How long the processor works to draw `text`, in milliseconds, whatever else it does; the best of two. */
 function drawing(text: string): number {
   const times = [0, 1].map(() => {
     const store = readyStore();
     startTurn(store, "t1", "Hi");
-    part(store, { kind: "markdown", id: "p1", content: text });
-    const start = performance.now();
+    part(store, { kind: "markdown", content: text });
+    const start = process.cpuUsage();
     open(store, { kind: "chat" }).unmount();
-    return performance.now() - start;
+    const { user, system } = process.cpuUsage(start);
+    return (user + system) / 1000;
   });
   return Math.min(...times);
 }
@@ -321,10 +333,10 @@ test.each([
   [">", 8_000],
   ["- ", 8_000],
   ["<a ", 8_000],
-  ["`a", 8_000],
+  ["`a", 3_000],
   ["```", 8_000],
   ["![](", 8_000],
-  ["| a ", 1_500], // each becomes an element
+  ["| a ", 2_000], // each becomes an element
 ] as const)(
   "three times as much of %j takes about three times as long to draw, not nine times",
   (unit, times) => {
