@@ -75,7 +75,7 @@ export function Permission({ turnId, call }: Props) {
       aria-disabled={!armed}
       onClick={() => answer(option)}
     >
-      {coded(line(option.label, 120) || line(option.id, 120))}
+      <span>{coded(line(option.label, 120) || line(option.id, 120))}</span>
     </button>
   );
   return (
@@ -86,7 +86,7 @@ export function Permission({ turnId, call }: Props) {
           <strong>{coded(line(textOf(call.confirmationTitle)) || "Permission needed")}</strong>
         </span>
       </div>
-      {![textOf(call.confirmationTitle), call.toolInput].includes(call.displayName) && (
+      {textOf(call.confirmationTitle) !== call.displayName && call.displayName !== `\`${call.toolInput}\`` && (
         <div class="permission-what">
           <Icon name={kindIcon(call)} />
           <span>{coded(toolTitle(call))}</span>
