@@ -33,6 +33,12 @@ FLAGS = [
 PICTURES = ROOT / "test-results"
 LOUD = ("error", "warning")
 OURS = re.compile("agentnb|anywidget", re.IGNORECASE)
+CLOSED_EARLY = "[anywidget] Failed to initialize model."
+"""What anywidget says two seconds after it met a model that was closed before it was ready: a turn that was over at
+once. A view that is wanted and does not come fails its test by itself."""
+CLOSED_EARLY = "[anywidget] Failed to initialize model."
+"""anywidget says so two seconds after it met a model that was closed before it was ready: a turn that was over at once.
+A view that is wanted and does not come fails its test by itself."""
 MOST_USES = 20
 """After so many tests a page is old enough."""
 VIEWPORT: ViewportSize = {"width": 1280, "height": 900}
@@ -182,9 +188,9 @@ def lab(kept: Kept, request: pytest.FixtureRequest) -> Iterator[Lab]:
     lab.page.remove_listener("console", heard)
     lab.page.remove_listener("pageerror", thrown)
     picture(lab, f"end-{plain(request)}")
-    passed = request.session.testsfailed == failed and not [text for text in said if OURS.search(text)]
-    kept.give_back(passed=passed)
-    assert [text for text in said if OURS.search(text)] == []
+    faults = [text for text in said if OURS.search(text) and CLOSED_EARLY not in text]
+    kept.give_back(passed=request.session.testsfailed == failed and not faults)
+    assert faults == []
 
 
 def plain(request: pytest.FixtureRequest) -> str:
