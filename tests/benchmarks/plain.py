@@ -125,7 +125,7 @@ def _both(lab: Lab, traffic: Traffic, name: str, count: int, pause: float) -> tu
         PLAIN,
         f"stream(plain, {count}, {pause})",
     )
-    lab.open(name, notebook(*cells, kernel="python3"))
+    lab.open(name, notebook(*cells, kernel="python3"), workspace=Path(name).stem)
     ours = _run(lab, traffic, 0, count)
     return ours, _run(lab, traffic, 2, count, plain=True)
 
