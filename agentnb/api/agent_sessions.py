@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
-from agentnb.api.columns import lines
+from agentnb.api.columns import html, lines
 from agentnb.api.configured import configured
 from agentnb.api.waiting import within
 from agentnb.host import current_host
@@ -74,10 +74,7 @@ class AgentSessions(Sequence[AgentSession]):
         note = "".join(f"<p>{escape(line)}</p>" for line in self._more())
         if not self:
             return f"<p>{NONE}</p>{note}"
-        head = "".join(f"<th>{word}</th>" for word in _HEAD)
-        cells = ["".join(f"<td>{escape(cell)}</td>" for cell in _cells(row)) for row in self]
-        body = "".join(f"<tr>{line}</tr>" for line in cells)
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{note}"
+        return html(_HEAD, map(_cells, self)) + note
 
     def _more(self) -> list[str]:
         return [] if self.cursor is None else [f"There are more: cursor={self.cursor!r} gives the next page."]

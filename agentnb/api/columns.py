@@ -1,11 +1,12 @@
-"""A table as plain text, for a repr."""
+"""A table as plain text, for a repr, and as HTML."""
 
 from __future__ import annotations
 
+from html import escape
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 
 def padded(rows: Sequence[Sequence[str]]) -> list[list[str]]:
@@ -30,3 +31,15 @@ def lines(rows: Sequence[Sequence[str]]) -> list[str]:
         ['a     b', 'long']
     """
     return ["  ".join(cells).rstrip() for cells in padded(rows)]
+
+
+def html(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """The same as an HTML table; what the cells say is text.
+
+    Example:
+        >>> html(["id"], [["<b>"]])
+        '<table><thead><tr><th>id</th></tr></thead><tbody><tr><td>&lt;b&gt;</td></tr></tbody></table>'
+    """
+    names = "".join(f"<th>{escape(word)}</th>" for word in head)
+    body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
+    return f"<table><thead><tr>{names}</tr></thead><tbody>{body}</tbody></table>"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 from agentnb.agent.catalog import custom
 from agentnb.agent.mcp import mcp_servers as servers_of
 from agentnb.api.arguments import check_count, check_permissions, check_text
-from agentnb.api.columns import lines
+from agentnb.api.columns import html, lines
 from agentnb.api.configured import folders_of
 from agentnb.api.session import Session
 from agentnb.errors import SessionError
@@ -92,10 +92,7 @@ class SessionTable(Sequence[SessionRow]):
         note = f"<p>{escape(self.note)}</p>" if self.note else ""
         if not self:
             return note or f"<p>{self._none}</p>"
-        head = "".join(f"<th>{word}</th>" for word in _HEAD)
-        cells = ["".join(f"<td>{escape(cell)}</td>" for cell in _cells(row)) for row in self]
-        body = "".join(f"<tr>{line}</tr>" for line in cells)
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{note}"
+        return html(_HEAD, map(_cells, self)) + note
 
 
 def sessions(search: str = "", *, here: bool = False, limit: int = LISTED) -> SessionTable:

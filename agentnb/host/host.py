@@ -222,10 +222,8 @@ _lock = threading.Lock()
 _current: Host | None = None
 _pid = 0
 
-
-if hasattr(
-    os, "register_at_fork"
-):  # no fork while another thread holds the lock: there is none in the child to free it
+# No fork while another thread holds the lock: there is none in the child to free it.
+if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
 
