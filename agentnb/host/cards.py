@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agentnb.acp.listener import Unsaved
-    from agentnb.policy.engine import Verdict
     from agentnb.policy.offers import Likeness, Offer
+    from agentnb.policy.situation import Verdict
     from agentnb.state import ToolCallState
 
 OURS = "agentnb:"

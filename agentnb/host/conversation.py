@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from agentnb.host.configuration import Configuration
     from agentnb.host.host import Host
     from agentnb.host.life import Reopened
-    from agentnb.policy.engine import Mode
+    from agentnb.policy.situation import Mode
     from agentnb.state import Action, ActionOrigin, Envelope, Message, ToolCallState
 
 TITLE_CHARACTERS = 48

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from agentnb.host.configuration import Configuration
     from agentnb.host.editors import Editors
     from agentnb.host.mention_source import MentionSource
-    from agentnb.policy.engine import Mode
+    from agentnb.policy.situation import Mode
     from agentnb.state import Action, ActionOrigin
 
 ROOT = "ahp-root://"

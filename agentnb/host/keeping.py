@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from agentnb.agent.catalog import AgentSpec
     from agentnb.host.configuration import Configuration
     from agentnb.host.host import Host
-    from agentnb.policy.engine import Mode
+    from agentnb.policy.situation import Mode
 
 
 async def listed(host: Host, configuration: Configuration, cwd: str | None, cursor: str | None) -> Page:

@@ -35,9 +35,9 @@ from agentnb.state import (
 if TYPE_CHECKING:
     from agentnb.host.conversation import Conversation
     from agentnb.policy.door import Door
-    from agentnb.policy.engine import Verdict
     from agentnb.policy.offers import Offer
     from agentnb.policy.rules import InForce, Scope
+    from agentnb.policy.situation import Verdict
     from agentnb.state import ActiveTurn, ConfirmationOption
 
 CANCELLED: dict[str, Any] = {"outcome": {"outcome": "cancelled"}}
@@ -155,7 +155,8 @@ class Permissions:
         verdict = cards.warned(self._judge(door), door, self._conversation.unsaved)
         found = likeness(door, verdict, self._conversation.spec.name)
         options = ready.options or ()
-        shown, offered = cards.with_wider(options, offers(found))
+        cwd, files = self._conversation.cwd, self._conversation.host.policy.files
+        shown, offered = cards.with_wider(options, offers(found, None if files.trusts(cwd) else cwd))
         self._conversation.dispatch(replace(ready, options=shown, risk=cards.risk_of(verdict, found)))
         call = self._conversation.tool_call(ready.tool_call_id)
         return Question(ready.turn_id, ready.tool_call_id, door, verdict, options, offered, call)
@@ -197,7 +198,7 @@ class Permissions:
         self._grants.take(offer)
         if offer.scope == "always":
             try:
-                self._conversation.host.policy.files.remember(offer.rule)
+                self._conversation.host.policy.files.remember(offer.rule, trusted=offer.trusted)
             except PolicyError as error:
                 self._notify(f"{error} Until then the answer holds for this session.")
         for call_id, question in [*self._open.items()]:

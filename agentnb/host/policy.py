@@ -7,7 +7,7 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Literal
 
 from agentnb.policy.audit import AuditLog, Record
-from agentnb.policy.engine import Situation
+from agentnb.policy.situation import Situation
 from agentnb.policy.store import PolicyFiles
 
 if TYPE_CHECKING:
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from agentnb.host.conversation import Conversation
     from agentnb.policy.door import Door
-    from agentnb.policy.engine import Verdict
     from agentnb.policy.rules import InForce, Outcome, Scope
+    from agentnb.policy.situation import Verdict
 
 HEADLESS = "AGENTNB_HEADLESS"
 """The variable that says what happens to questions where nobody can answer: ``allow`` or ``deny``."""
@@ -65,6 +65,7 @@ class HostPolicy:
             project=self.files.project(conversation.cwd),
             grants=grants,
             headless=self.headless,
+            trusted=self.files.trusts(conversation.cwd),
         )
 
     def warnings(self, conversation: Conversation) -> tuple[str, ...]:

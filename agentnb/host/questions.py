@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from agentnb.policy.door import Door
-    from agentnb.policy.engine import Verdict
     from agentnb.policy.offers import Offer
+    from agentnb.policy.situation import Verdict
     from agentnb.state import ConfirmationOption, ToolCallState
 
 

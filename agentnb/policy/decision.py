@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agentnb.policy.engine import Mode
+from agentnb.policy.situation import Mode
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

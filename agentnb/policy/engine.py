@@ -1,97 +1,39 @@
 """The engine: what the rules say about a door. Pure; files, clocks and people are elsewhere.
 
 For each subject at the door (a file, one command of a line) the session's mode gives the outcome, then the user's
-rules, then what was answered on cards: the last that matches wins. The project's rules can only make it stricter. At
-the end stand the floors that no mode and no bypass lowers: critical commands, sensitive files, the wall round the
+rules, then what was answered on cards: the last that matches wins. What the user's settings allow counts in folders
+that the user trusts; elsewhere it is as if it were not written. The project's rules can only make it stricter. At the
+end stand the floors that no mode and no bypass lowers: critical commands, sensitive files, the wall round the
 workspace, and what could not be read.
 """
 
 from __future__ import annotations
 
-from pathlib import PurePath
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from agentnb.policy.commands import rate_command
 from agentnb.policy.commands.code import rate_code
-from agentnb.policy.rules import STRICTNESS, InForce, Outcome, Source, Subject, matches
+from agentnb.policy.rules import STRICTNESS, InForce, Outcome, Subject, matches
 from agentnb.policy.sensitive import SENSITIVE, holds_secrets, rate_file, sensitive_pattern
-from agentnb.policy.settings import Settings
 from agentnb.policy.severity import Finding, Severity, rank, worst
+from agentnb.policy.situation import Situation, Verdict
+from agentnb.policy.trust import shown
 
 if TYPE_CHECKING:
     from agentnb.policy.door import Door
     from agentnb.policy.sensitive import Patterns
-
-Mode: TypeAlias = Literal["ask", "allow", "deny"]
-"""A session's mode: ask the user, allow what no floor holds, deny everything."""
+    from agentnb.policy.settings import Settings
 
 READING = frozenset({"read", "search", "think"})
 """The kinds of tools that change no file."""
 
-HEADLESS = (
-    'no front end is attached to ask; to let the agent act, start with permissions="allow" '
-    "(`%agent -n --permissions allow`)"
-)
-
-
-class Situation(msgspec.Struct, frozen=True, kw_only=True):
-    """Who asks, where, and what holds there.
-
-    Args:
-        agent: The agent's name.
-        mode: The session's mode.
-        attached: Whether somebody is there to be asked.
-        root: The workspace.
-        user: The user's settings.
-        project: The project's settings.
-        grants: What was answered on cards for the session and the turn, oldest first.
-        headless: What the environment says of questions that nobody can answer; None: the user's settings say.
-    """
-
-    agent: str
-    mode: Mode = "ask"
-    attached: bool = True
-    root: PurePath = PurePath("/")
-    user: Settings = Settings()
-    project: Settings = Settings()
-    grants: tuple[InForce, ...] = ()
-    headless: Literal["allow", "deny"] | None = None
-
-    @property
-    def patterns(self) -> Patterns:
-        """The sensitive files: what is built in, then the user's words, then the project's."""
-        merged = dict(SENSITIVE)
-        for pattern, sensitive in (*self.user.sensitive, *self.project.sensitive):
-            merged.pop(pattern, None)  # the last that matches wins
-            merged[pattern] = sensitive
-        return merged
-
-
-class Verdict(msgspec.Struct, frozen=True, kw_only=True):
-    """What the engine says.
-
-    Args:
-        outcome: ``allow``, ``ask`` or ``deny``.
-        reason: Why this outcome, for the user; for a denial also what to type for another.
-        severity: How bad it can be.
-        risk: Why that, a sentence.
-        rule: The rule that decided, on one line; None: the mode or a floor did.
-        source: Where that rule comes from.
-        floor: What makes it ask whatever the rules say: ``"critical"``, ``"sensitive"``, ``"outside"``,
-            ``"unreadable"`` or ``"broken"`` (a policy file could not be read); None where nothing does.
-        subjects: What was decided about.
-    """
-
-    outcome: Outcome
-    reason: str
-    severity: Severity = "none"
-    risk: str = ""
-    rule: str | None = None
-    source: Source = "default"
-    floor: str | None = None
-    subjects: tuple[Subject, ...] = ()
+NOBODY = "no front end is attached to ask"
+HEADLESS = f'{NOBODY}; to let the agent act, start with permissions="allow" (`%agent -n --permissions allow`)'
+_UNTRUSTED = "this folder is not trusted"
+_TO_TRUST = "to trust it, type `agentnb trust` in it, or agentnb.trust() (`%agents trust`)"
 
 
 class _Said(msgspec.Struct, frozen=True):
@@ -110,6 +52,20 @@ def judge(door: Door, situation: Situation) -> Verdict:
         >>> judge(Door(kind="terminal", title="Run", command="rm -rf /"), Situation(agent="a", mode="allow")).outcome
         'ask'
     """
+    verdict = _judged(door, situation)
+    if verdict.outcome == "allow" or _standing_counts(door, situation) or not _allows_some(situation.user):
+        return verdict
+    if _judged(door, msgspec.structs.replace(situation, trusted=True)).outcome != "allow":
+        return verdict
+    return _distrusted(verdict, situation)
+
+
+def acts(door: Door) -> bool:
+    """Whether *door* is for more than looking, so that standing permissions for it want a trusted workspace."""
+    return door.kind != "read" and (door.command is not None or door.tool not in READING)
+
+
+def _judged(door: Door, situation: Situation) -> Verdict:
     subjects, risk, readable = _subjects(door, situation)
     said = [_about(subject, door, situation) for subject in subjects]
     first = max(said, key=lambda each: STRICTNESS[each.outcome])
@@ -126,7 +82,7 @@ def judge(door: Door, situation: Situation) -> Verdict:
     )
     if floor is not None and verdict.outcome == "allow":
         verdict = msgspec.structs.replace(verdict, outcome="ask", reason=_FLOORS[floor], rule=None, source="default")
-    return verdict if verdict.outcome != "ask" else _asked(verdict, situation)
+    return verdict if verdict.outcome != "ask" else _asked(verdict, door, situation)
 
 
 def opens(path: str, tool: str, situation: Situation) -> bool:
@@ -207,14 +163,33 @@ def _inside(path: str, root: PurePath) -> str | None:
         return None
 
 
-def _last(subject: Subject, situation: Situation) -> InForce | None:
-    rules = (*situation.user.rules, *situation.grants)
+def _standing_counts(door: Door, situation: Situation) -> bool:
+    """Whether what the user's settings allow, wherever it may be, counts here."""
+    return situation.trusted or not acts(door)
+
+
+def _allows_some(settings: Settings) -> bool:
+    allowing = any(each.rule.action == "allow" for each in settings.rules)
+    return allowing or bool(settings.bypass) or settings.headless == "allow"
+
+
+def _distrusted(verdict: Verdict, situation: Situation) -> Verdict:
+    if verdict.outcome == "deny":
+        denied = f"{verdict.reason}, and" if verdict.rule is not None else f"denied: {NOBODY}, and"
+        return msgspec.structs.replace(verdict, reason=f"{denied} {_UNTRUSTED}; {_TO_TRUST}", distrusted=True)
+    risk = f"{verdict.risk} Your policy file allows it, but {_UNTRUSTED}: {shown(Path(situation.root))}.".strip()
+    return msgspec.structs.replace(verdict, reason=_UNTRUSTED, risk=risk, distrusted=True)
+
+
+def _last(subject: Subject, situation: Situation, *, standing: bool = True) -> InForce | None:
+    user = situation.user.rules
+    rules = (*(user if standing else (each for each in user if each.rule.action != "allow")), *situation.grants)
     return next((each for each in reversed(rules) if matches(each.rule, subject)), None)
 
 
 def _about(subject: Subject, door: Door, situation: Situation) -> _Said:
     said = _default(door, situation)
-    found = _last(subject, situation)
+    found = _last(subject, situation, standing=_standing_counts(door, situation))
     if found is not None and not (situation.mode == "deny" and said.outcome == "deny"):
         said = _Said(found.rule.action, _by(found), found)
     raising = [each for each in situation.project.rules if matches(each.rule, subject)]
@@ -239,7 +214,7 @@ def _default(door: Door, situation: Situation) -> _Said:
         return _Said("deny", 'denied: this session has permissions="deny"')
     if situation.mode == "allow":
         return _Said("allow", 'allowed: this session has permissions="allow"')
-    if situation.agent in situation.user.bypass:
+    if situation.agent in situation.user.bypass and _standing_counts(door, situation):
         return _Said("allow", f"allowed: your policy file has bypass for {situation.agent}")
     return _Said("ask", "the user decides")
 
@@ -262,14 +237,14 @@ def _floor(
     return None
 
 
-def _asked(verdict: Verdict, situation: Situation) -> Verdict:
+def _asked(verdict: Verdict, door: Door, situation: Situation) -> Verdict:
     if situation.mode == "deny":
         return msgspec.structs.replace(verdict, outcome="deny", reason='denied: this session has permissions="deny"')
     if situation.attached:
         # What is worth a question is worth at least a second look.
         severity: Severity = max(verdict.severity, "medium", key=rank)
         return msgspec.structs.replace(verdict, severity=severity)
-    headless = situation.headless or situation.user.headless
+    headless = situation.headless or (situation.user.headless if _standing_counts(door, situation) else "deny")
     if headless == "allow" and verdict.rule is None and verdict.floor is None:
         return msgspec.structs.replace(verdict, outcome="allow", reason='allowed: headless = "allow"')
     return msgspec.structs.replace(verdict, outcome="deny", reason=f"denied: {_why(verdict)}{_hint(verdict)}")
@@ -282,5 +257,5 @@ def _why(verdict: Verdict) -> str:
 def _hint(verdict: Verdict) -> str:
     """What to do about a denial where nobody is there."""
     if verdict.floor is not None or verdict.rule is not None:
-        return "no front end is attached to ask; run it yourself, or where a notebook is open"
+        return f"{NOBODY}; run it yourself, or where a notebook is open"
     return HEADLESS

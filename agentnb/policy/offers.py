@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -10,10 +11,11 @@ import msgspec
 from agentnb.policy.glob import escaped
 from agentnb.policy.rules import Rule, Scope
 from agentnb.policy.severity import Severity, rank
+from agentnb.policy.trust import shown
 
 if TYPE_CHECKING:
     from agentnb.policy.door import Door
-    from agentnb.policy.engine import Verdict
+    from agentnb.policy.situation import Verdict
 
 _VERBS = frozenset(
     {
@@ -43,11 +45,7 @@ _BROAD: dict[str, str] = {
     "edit": "edits",
 }
 _MOST = 60
-_SCOPES: tuple[tuple[Scope, str], ...] = (
-    ("turn", "for this turn"),
-    ("session", "for this session"),
-    ("always", "always"),
-)
+_FOR_NOW: tuple[tuple[Scope, str], ...] = (("turn", "for this turn"), ("session", "for this session"))
 
 
 class Offer(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,11 +55,13 @@ class Offer(msgspec.Struct, frozen=True, kw_only=True):
         scope: How long it holds.
         label: What people read.
         rule: What it says.
+        trusted: The folder that it trusts, too, so that it holds there.
     """
 
     scope: Scope
     label: str
     rule: Rule
+    trusted: Path | None = None
 
 
 class Likeness(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,7 +83,8 @@ def likeness(door: Door, verdict: Verdict, agent: str) -> Likeness | None:
 
     Example:
         >>> from agentnb.policy.door import Door
-        >>> from agentnb.policy.engine import Situation, judge
+        >>> from agentnb.policy.engine import judge
+        >>> from agentnb.policy.situation import Situation
         >>> door = Door(kind="terminal", title="Run", command="git status -s")
         >>> likeness(door, judge(door, Situation(agent="claude")), "claude").words
         '`git status`'
@@ -102,15 +103,21 @@ def likeness(door: Door, verdict: Verdict, agent: str) -> Likeness | None:
     return Likeness(words=words or "changes of cells", rule=rule, lasting=verdict.source != "project")
 
 
-def offers(found: Likeness | None) -> tuple[Offer, ...]:
-    """The wider answers for *found*, the shortest first."""
+def offers(found: Likeness | None, untrusted: Path | None = None) -> tuple[Offer, ...]:
+    """The wider answers for *found*, the shortest first.
+
+    Args:
+        found: What is alike.
+        untrusted: The workspace, where the user does not trust it: an answer that holds always then trusts it, too.
+    """
     if found is None:
         return ()
-    return tuple(
-        Offer(scope=scope, label=f"Allow {found.words} {words}", rule=found.rule)
-        for scope, words in _SCOPES
-        if scope != "always" or found.lasting
-    )
+    for_now = [Offer(scope=scope, label=f"Allow {found.words} {words}", rule=found.rule) for scope, words in _FOR_NOW]
+    if not found.lasting:
+        return tuple(for_now)
+    trusting = "" if untrusted is None else f", and trust {shown(untrusted)}"
+    always = f"Allow {found.words} always{trusting}"
+    return (*for_now, Offer(scope="always", label=always, rule=found.rule, trusted=untrusted))
 
 
 def _exactly(door: Door, agent: str) -> Likeness | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import re
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
@@ -24,13 +25,11 @@ else:
     import tomli as tomllib  # type: ignore[import-not-found,unused-ignore]
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from agentnb.policy.rules import Source
 
 _LISTS = ("agent", "tool", "path", "command")
 _KEYS = tuple(Rule.__struct_fields__)
-_TOP = ("rule", "agents", "sensitive", "headless")
+_TOP = ("rule", "agents", "sensitive", "headless", "trust")
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,6 +40,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         bypass: Agents that need not ask; critical commands and sensitive files still do.
         sensitive: Patterns on top of the built-in ones: whether what they match is sensitive.
         headless: What happens to a question where nobody can answer it.
+        trusted: The folders in which what the file allows holds, as it names them, absolute.
         warnings: What the file says and is passed over.
         problem: Why the file could not be read; then nothing of it holds, and everything asks.
     """
@@ -49,6 +49,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     bypass: frozenset[str] = frozenset()
     sensitive: tuple[tuple[str, bool], ...] = ()
     headless: Literal["allow", "deny"] = "deny"
+    trusted: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     problem: str | None = None
 
@@ -89,6 +90,7 @@ def parse(text: str, name: str, source: Source = "user") -> Settings:
         bypass=frozenset(reader.bypass(data.get("agents", {}))),
         sensitive=tuple(reader.sensitive(data.get("sensitive", {}))),
         headless=reader.choice(data.get("headless", "deny"), ("allow", "deny"), "headless"),
+        trusted=tuple(reader.trusted(data.get("trust", {}))),
     )
 
 
@@ -100,6 +102,7 @@ def tightened(settings: Settings, name: str) -> Settings:
     dropped += [f"[agents.{agent}] bypass" for agent in sorted(settings.bypass)]
     dropped += [f"[sensitive] {pattern!r} = false" for pattern, is_ in settings.sensitive if not is_]
     dropped += ["headless"] if settings.headless == "allow" else []
+    dropped += [f"[trust] {folder!r}" for folder in settings.trusted]
     own = "Put it into your own policy file if you want it; `%agents policy` says where that is."
     warnings = tuple(
         f"{name} loosens the policy, which a project may not: {each} is passed over. {own}" for each in dropped
@@ -167,6 +170,17 @@ class _Reader:
             if not isinstance(value, bool):
                 self._fail(pattern, "sensitive", f"{pattern!r} is {value!r}", "Use true (asks) or false (does not).")
         return list(patterns.items())
+
+    def trusted(self, data: Any) -> list[str]:
+        self.known(self._table(data, "trust"), ("folders",), "trust")
+        folders = data.get("folders", [])
+        if not isinstance(folders, list) or not all(isinstance(each, str) for each in folders):
+            self._fail("folders", "trust", "'folders' is no list of texts", 'Write folders = ["~/work"].')
+        found = [str(home()) if each == "~" else _home(each) for each in folders]
+        for each, said in zip(found, folders, strict=True):
+            if not Path(each).is_absolute() or "\0" in each:
+                self._fail("folders", "trust", f"{said!r} is no absolute path", "Begin it with / or ~/.")
+        return found
 
     def choice(self, value: Any, among: tuple[str, ...], key: str, table: str = "") -> Any:
         if value not in among:

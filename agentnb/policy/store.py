@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 from agentnb.errors import PolicyError
 from agentnb.policy.places import PROJECT, user_policy
 from agentnb.policy.settings import Settings, load, parse
+from agentnb.policy.trust import trusting, with_folder, without_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from agentnb.policy.rules import Rule, Source
 
@@ -47,8 +48,16 @@ class PolicyFiles:
         """What the file of the project in *workspace* says now."""
         return self._load(workspace / PROJECT, "project")
 
-    def remember(self, rule: Rule) -> Path:
+    def trusts(self, workspace: Path) -> bool:
+        """Whether the user trusts the folder *workspace*, or one that it is in."""
+        return trusting(self.user.trusted, workspace) is not None
+
+    def remember(self, rule: Rule, *, trusted: Path | None = None) -> Path:
         """Add *rule* to the end of the user's file, whole or not at all.
+
+        Args:
+            rule: The rule.
+            trusted: A folder to trust with it.
 
         Returns:
             The file.
@@ -56,17 +65,60 @@ class PolicyFiles:
         Raises:
             PolicyError: If the file cannot be read as it is, or not be written.
         """
+
+        def added(before: str) -> str:
+            with_trust = before if trusted is None else _trusting(before, trusted)
+            return f"{with_trust.rstrip()}\n\n{_toml(rule)}"
+
+        return self._change(added, "Add the rule by hand.")
+
+    def trust(self, folder: Path) -> Path:
+        """Let what the user's file allows hold in *folder* and below it.
+
+        Returns:
+            The file.
+
+        Raises:
+            PolicyError: If the file cannot be read as it is, or not be written.
+        """
+        return self._change(lambda before: _trusting(before, folder), "Add it to [trust] folders by hand.")
+
+    def untrust(self, folder: Path) -> Path:
+        """Trust *folder* no more.
+
+        Returns:
+            The file.
+
+        Raises:
+            PolicyError: If the file cannot be read as it is, or not be written, or trusts a folder that it is in.
+        """
+        real = os.path.realpath(folder)
+
+        def taken(before: str) -> str:
+            for entry in _trusted(before):
+                if os.path.realpath(entry) == real:
+                    before = without_folder(before, entry, _trusted)
+            left = trusting(_trusted(before), folder)
+            if left is not None:
+                message = f"{folder} is in {left}, which is trusted."
+                raise PolicyError(message, hint="Trust that one no more, and those in it that you trust.")
+            return before
+
+        return self._change(taken, "Take it out of [trust] folders by hand.")
+
+    def _change(self, change: Callable[[str], str], hint: str) -> Path:
         path = Path(os.path.realpath(self.user_path))
         try:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             with _locked(path):
                 before = path.read_text("utf-8") if path.exists() else _HEAD
-                after = f"{before.rstrip()}\n\n{_toml(rule)}"
                 parse(before, str(path))
+                after = change(before)
                 parse(after, str(path))
-                _replace(path, after)
+                if after != before:
+                    _replace(path, after)
         except (OSError, UnicodeDecodeError) as error:
-            raise PolicyError(f"{path} could not be changed: {error}.", hint="Add the rule by hand.") from error
+            raise PolicyError(f"{path} could not be changed: {error}.", hint=hint) from error
         return path
 
     def _load(self, path: Path, source: Source) -> Settings:
@@ -83,6 +135,17 @@ def _state(path: Path) -> tuple[int, ...] | None:
     except OSError:
         return None
     return found.st_mtime_ns, found.st_size, found.st_ino, found.st_mode
+
+
+def _trusted(text: str) -> tuple[str, ...]:
+    return parse(text, "policy.toml").trusted
+
+
+def _trusting(text: str, folder: Path) -> str:
+    """*text* with *folder* among the trusted ones, where it is not yet."""
+    if trusting(_trusted(text), folder) is not None:
+        return text
+    return with_folder(text, _text(os.path.realpath(folder)), _trusted)
 
 
 def _toml(rule: Rule) -> str:

@@ -145,9 +145,11 @@ def ids(call: ToolCallPendingConfirmationState) -> list[str]:
     return [option.id for option in call.options or ()]
 
 
-def user_policy(tmp_path: Path, text: str) -> None:
+def user_policy(tmp_path: Path, text: str, trusted: str = "") -> None:
+    """The user's file; *trusted*: a folder that it trusts."""
     (tmp_path / "config").mkdir(exist_ok=True)
-    (tmp_path / "config/policy.toml").write_text(text)
+    trust = f'\n[trust]\nfolders = ["{trusted}"]\n' if trusted else ""
+    (tmp_path / "config/policy.toml").write_text(f"{text}{trust}")
 
 
 def test_a_card_shows_the_change_the_danger_and_the_wider_answers(host: Host, work: Path) -> None:
@@ -409,7 +411,7 @@ def test_with_nobody_there_it_is_no_unless_environment_or_settings_allow(
     """The flag is ``permissions="allow"``."""
     host.attached = lambda: False
     environment[HEADLESS], config, allowed = row
-    user_policy(tmp_path, config)
+    user_policy(tmp_path, config, trusted=str(work))
     assert (Talk(host, work).prompt(write(work / "a")).wait(PATIENCE).text == "{}\n") == allowed
     assert [record.by for record in host.policy.audit.records] == ["mode" if allowed else "nobody"]
 
@@ -425,7 +427,7 @@ def test_bypass_is_the_users_to_give_and_never_the_projects(host: Host, work: Pa
     assert turn.snapshot is not None
     said = [part.content for part in turn.snapshot.response_parts if isinstance(part, SystemNotificationResponsePart)]
     assert (len(said), "a project may not" in str(said)) == (1, True)
-    user_policy(tmp_path, "[agents.asker]\nbypass = true\n")
+    user_policy(tmp_path, "[agents.asker]\nbypass = true\n", trusted=str(work))
     assert talk.done(talk.prompt(write(work / "b"))) == [{}]
 
 

@@ -38,7 +38,8 @@ def situation(*rules: InForce, project: tuple[InForce, ...] = (), **fields: Any)
     user = Settings(
         rules=rules, bypass=frozenset(fields.pop("bypass", ())), headless=fields.pop("user_headless", "deny")
     )
-    return Situation(agent="claude", root=ROOT, user=user, project=Settings(rules=project), **fields)
+    held = {"trusted": True, **fields}
+    return Situation(agent="claude", root=ROOT, user=user, project=Settings(rules=project), **held)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,81 @@
+"""What the engine is asked with and what it answers: the situation and the verdict."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import msgspec
+
+from agentnb.policy.rules import InForce, Outcome, Source, Subject
+from agentnb.policy.sensitive import SENSITIVE
+from agentnb.policy.settings import Settings
+from agentnb.policy.severity import Severity
+
+if TYPE_CHECKING:
+    from agentnb.policy.sensitive import Patterns
+
+Mode: TypeAlias = Literal["ask", "allow", "deny"]
+"""A session's mode: ask the user, allow what no floor holds, deny everything."""
+
+
+class Situation(msgspec.Struct, frozen=True, kw_only=True):
+    """Who asks, where, and what holds there.
+
+    Args:
+        agent: The agent's name.
+        mode: The session's mode.
+        attached: Whether somebody is there to be asked.
+        root: The workspace.
+        user: The user's settings.
+        project: The project's settings.
+        grants: What was answered on cards for the session and the turn, oldest first.
+        headless: What the environment says of questions that nobody can answer; None: the user's settings say.
+        trusted: Whether the user trusts the workspace: else nothing that the user's settings allow holds there.
+    """
+
+    agent: str
+    mode: Mode = "ask"
+    attached: bool = True
+    root: PurePath = PurePath("/")
+    user: Settings = Settings()
+    project: Settings = Settings()
+    grants: tuple[InForce, ...] = ()
+    headless: Literal["allow", "deny"] | None = None
+    trusted: bool = False
+
+    @property
+    def patterns(self) -> Patterns:
+        """The sensitive files: what is built in, then the user's words, then the project's."""
+        merged = dict(SENSITIVE)
+        for pattern, sensitive in (*self.user.sensitive, *self.project.sensitive):
+            merged.pop(pattern, None)  # the last that matches wins
+            merged[pattern] = sensitive
+        return merged
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+    """What the engine says.
+
+    Args:
+        outcome: ``allow``, ``ask`` or ``deny``.
+        reason: Why this outcome, for the user; for a denial also what to type for another.
+        severity: How bad it can be.
+        risk: Why that, a sentence.
+        rule: The rule that decided, on one line; None: the mode or a floor did.
+        source: Where that rule comes from.
+        floor: What makes it ask whatever the rules say: ``"critical"``, ``"sensitive"``, ``"outside"``,
+            ``"unreadable"`` or ``"broken"`` (a policy file could not be read); None where nothing does.
+        subjects: What was decided about.
+        distrusted: Whether only the want of trust in the workspace keeps it from being allowed.
+    """
+
+    outcome: Outcome
+    reason: str
+    severity: Severity = "none"
+    risk: str = ""
+    rule: str | None = None
+    source: Source = "default"
+    floor: str | None = None
+    subjects: tuple[Subject, ...] = ()
+    distrusted: bool = False
