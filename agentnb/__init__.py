@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from agentnb.api.history import forget as forget
     from agentnb.api.history import resume as resume
     from agentnb.api.history import sessions as sessions
+    from agentnb.api.policy import trust as trust
+    from agentnb.api.policy import untrust as untrust
     from agentnb.api.session import Session as Session
     from agentnb.api.start import chat as chat
     from agentnb.api.start import start as start
@@ -48,6 +50,8 @@ _PUBLIC = {
     "doctor": "agentnb.api.agents",
     "sidebar": "agentnb.ipython.sidebar",
     "start": "agentnb.api.start",
+    "trust": "agentnb.api.policy",
+    "untrust": "agentnb.api.policy",
     "warm": "agentnb.api.start",
 }
 
@@ -67,6 +71,8 @@ __all__ = [
     "sessions",
     "sidebar",
     "start",
+    "trust",
+    "untrust",
     "warm",
 ]
 

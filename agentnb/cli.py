@@ -152,6 +152,22 @@ def _doctor(arguments: argparse.Namespace) -> int:
     return FAILED if arguments.words and any(each.state != "ready" for each in found) else OK
 
 
+def _trust(arguments: argparse.Namespace) -> int:
+    from agentnb.errors import PolicyError
+    from agentnb.policy.store import PolicyFiles
+
+    files = PolicyFiles()
+    for folder in (Path(word).expanduser().resolve() for word in arguments.words or ["."]):
+        if not (folder.is_dir() or arguments.remove):
+            return _complain(f"{folder} is not a folder.")
+        try:
+            (files.untrust if arguments.remove else files.trust)(folder)
+        except PolicyError as error:
+            return _complain(str(error))
+        print(f"{folder} is {'not trusted any more' if arguments.remove else 'trusted now'} ({files.user_path}).")
+    return OK
+
+
 def _complain(message: str) -> int:
     print(f"agentnb: {message}", file=sys.stderr)
     return FAILED
@@ -224,6 +240,14 @@ COMMANDS = {
                     "--pace", "as fast as it goes (the default), or as long as it took", choices=("instant", "recorded")
                 ),
             ),
+        ),
+        Command(
+            "trust",
+            "Trusts a folder with all that is in it: there counts what your policy file allows.",
+            "In other folders its allow rules, bypass and headless ask nevertheless. See docs/reference/policy.md.",
+            _trust,
+            (Option("--remove", "trust it no more"),),
+            ("FOLDER", "a folder; the current one by default"),
         ),
     )
 }

@@ -28,7 +28,7 @@ VARIABLES = """\
 | `AGENTNB_CASES` | tests | one more folder of reducer cases |
 | `AGENTNB_CONFIG_DIR` | kernels | where `policy.toml` and `agents` are; else `agentnb` in Jupyter's settings folder |
 | `AGENTNB_DATA_DIR` | kernels | where `audit.jsonl` and `sessions.db` are; else `agentnb` in Jupyter's data folder |
-| `AGENTNB_HEADLESS` | kernels | `allow` or `deny`: questions that nobody can answer; else as the policy file says |
+| `AGENTNB_HEADLESS` | kernels | `allow` or `deny`: questions that nobody can answer; else as the policy file says, in folders that you trust |
 | `AGENTNB_CHROMIUM` | `make test-browser` | the browser to use |
 | `AGENTNB_IPYKERNEL6` | tests | a Python that has ipykernel 6.30 |
 | `AGENTNB_LOG` | kernels | the file of the session log, or `off`; else `agentnb/sessions.db` in Jupyter's data folder |
@@ -42,7 +42,7 @@ VARIABLES = """\
 
 FUNCTIONS = (
     *("start", "warm", "chat", "sidebar", "agents", "doctor", "logout"),
-    *("sessions", "resume", "forget", "agent_sessions", "delete_session"),
+    *("sessions", "resume", "forget", "agent_sessions", "delete_session", "trust", "untrust"),
 )
 """The public functions, in the order of the page."""
 

@@ -13,6 +13,7 @@ from agentnb.api.arguments import check_environment, check_text, folders
 from agentnb.cassette.switch import SWITCH
 from agentnb.errors import UsageError
 from agentnb.host.configuration import configuration
+from agentnb.host.lent import lent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -31,7 +32,7 @@ def configured(
     mcp_servers: Any = (),
     directories: Sequence[str | os.PathLike[str]] = (),
 ) -> Configuration:
-    """What the arguments of :func:`agentnb.start` mean, checked.
+    """What the arguments of :func:`agentnb.start` mean, checked; of None for *mcp_servers* the settings say.
 
     Raises:
         UnknownAgent: If the catalogue has no such agent.
@@ -42,7 +43,7 @@ def configured(
     if agent is not None:
         check_text("agent", agent, example='"claude"')
     spec = find(agent or DEFAULT_AGENT) if command is None else custom(command, name=agent)
-    folder, servers = _folder(cwd, "cwd"), mcp.mcp_servers(mcp_servers)
+    folder, servers = folder_of(cwd, "cwd"), lent() if mcp_servers is None else mcp.mcp_servers(mcp_servers)
     more = folders_of(directories)
     find_program(SWITCH.standing_in(spec), folder, {**os.environ, **spec.env, **(env or {})}.get("PATH"))
     own = {**(env or {}), **SWITCH.apart()}
@@ -55,10 +56,15 @@ def folders_of(directories: Sequence[str | os.PathLike[str]]) -> list[Path]:
     Raises:
         UsageError: If one is no folder.
     """
-    return [_folder(directory, "directories") for directory in folders(directories)]
+    return [folder_of(directory, "directories") for directory in folders(directories)]
 
 
-def _folder(given: str | os.PathLike[str] | None, name: str) -> Path:
+def folder_of(given: str | os.PathLike[str] | None, name: str) -> Path:
+    """The folder *given* as the argument *name*, absolute and resolved; the current one where None.
+
+    Raises:
+        UsageError: If it is none.
+    """
     try:
         folder = Path(given if given is not None else os.getcwd()).expanduser().resolve()  # noqa: PTH109 - kept as the kernel has it
     except FileNotFoundError:

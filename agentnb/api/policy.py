@@ -5,10 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from agentnb.api.configured import folder_of
 from agentnb.host import current_host
 from agentnb.policy.places import PROJECT
 
 if TYPE_CHECKING:
+    import os
+
     from agentnb.api.session import Session
     from agentnb.host.host import Host
     from agentnb.policy.audit import Record
@@ -23,6 +26,9 @@ class Policy(NamedTuple):
         bypass: Agents that need not ask.
         sensitive: Patterns on top of the built-in ones.
         headless: What happens to questions that nobody can answer.
+        folder: The workspace.
+        trusted: Whether the user trusts it; else nothing holds there that the user's file allows.
+        trusted_folders: The folders that the user trusts.
         mode: The session's mode; None without a session.
         warnings: What is wrong with the files.
         records: The last decisions, oldest first.
@@ -35,6 +41,9 @@ class Policy(NamedTuple):
     bypass: tuple[str, ...]
     sensitive: tuple[tuple[str, bool], ...]
     headless: str
+    folder: Path
+    trusted: bool
+    trusted_folders: tuple[str, ...]
     mode: str | None
     warnings: tuple[str, ...]
     records: tuple[Record, ...]
@@ -54,6 +63,54 @@ def policy(session: Session | None = None, last: int = 10) -> Policy:
     return host.loop.call(lambda: _policy(host, session, last))
 
 
+def trust(folder: str | os.PathLike[str] = ".") -> Path:
+    """Trust a folder, with all that is in it: there counts what your policy file allows.
+
+    That are its ``allow`` rules, ``bypass`` and ``headless = "allow"``; in other folders agents ask nevertheless. It is
+    written to your policy file and holds in every kernel until :func:`agentnb.untrust`.
+
+    Args:
+        folder: The folder; links are followed.
+
+    Returns:
+        The folder, absolute.
+
+    Raises:
+        UsageError: If it is no folder.
+        PolicyError: If your policy file cannot be changed.
+
+    Example:
+        >>> agentnb.trust()  # doctest: +SKIP
+        PosixPath('/home/ada/fit')
+    """
+    found = folder_of(folder, "folder")
+    host = current_host()
+    host.loop.call(host.policy.files.trust, found)
+    return found
+
+
+def untrust(folder: str | os.PathLike[str] = ".") -> Path:
+    """Trust a folder no more; no effect where it was not trusted.
+
+    Args:
+        folder: The folder; links are followed. It need not be there any more.
+
+    Returns:
+        The folder, absolute.
+
+    Raises:
+        PolicyError: If a folder that it is in is trusted, or your policy file cannot be changed.
+
+    Example:
+        >>> agentnb.untrust("fit")  # doctest: +SKIP
+        PosixPath('/home/ada/fit')
+    """
+    found = Path(folder).expanduser().resolve()
+    host = current_host()
+    host.loop.call(host.policy.files.untrust, found)
+    return found
+
+
 def _policy(host: Host, session: Session | None, last: int) -> Policy:
     held, conversation = host.policy, None if session is None else session._conversation  # noqa: SLF001 - of this layer
     folder = Path.cwd() if conversation is None else conversation.cwd
@@ -68,6 +125,9 @@ def _policy(host: Host, session: Session | None, last: int) -> Policy:
         bypass=tuple(sorted(user.bypass)),
         sensitive=(*user.sensitive, *project.sensitive),
         headless=held.headless or user.headless,
+        folder=folder,
+        trusted=held.files.trusts(folder),
+        trusted_folders=user.trusted,
         mode=None if conversation is None else conversation.mode,
         warnings=tuple(each for each in problems if each),
         records=records[-last:] if last else (),

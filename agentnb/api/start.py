@@ -28,7 +28,7 @@ def start(
     cwd: str | os.PathLike[str] | None = None,
     permissions: Literal["ask", "allow", "deny"] = "ask",
     title: str | None = None,
-    mcp_servers: Sequence[Any] | Mapping[str, Any] | str | os.PathLike[str] = (),
+    mcp_servers: Sequence[Any] | Mapping[str, Any] | str | os.PathLike[str] | None = None,
     directories: Sequence[str | os.PathLike[str]] = (),
     session: str | AgentSession | None = None,
 ) -> Session:
@@ -44,7 +44,8 @@ def start(
         title: The tab's title; the first prompt's words by default.
         mcp_servers: MCP servers that the agent may use: mappings with ``name`` and ``command`` (``args``, ``env``) or
             ``url`` (``headers``; ``type="sse"``), or the mapping of names to servers that other tools keep in
-            ``mcp.json``, or the path of such a file. What an agent cannot reach is left out, and said.
+            ``mcp.json``, or the path of such a file; where None, those of ``%config Agentnb.mcp_servers``. What an
+            agent cannot reach is left out, and said.
         directories: More folders to work in, where the agent takes some.
         session: A session that the agent keeps, to go on with: a row of :func:`agent_sessions`, or its id. It is
             loaded, and shown as it was, where the agent can do that, else resumed. It is open when this returns, which
@@ -83,7 +84,7 @@ def warm(
     command: Sequence[str] | None = None,
     env: Mapping[str, str] | None = None,
     cwd: str | os.PathLike[str] | None = None,
-    mcp_servers: Sequence[Any] | Mapping[str, Any] | str | os.PathLike[str] = (),
+    mcp_servers: Sequence[Any] | Mapping[str, Any] | str | os.PathLike[str] | None = None,
     directories: Sequence[str | os.PathLike[str]] = (),
 ) -> None:
     """Start an agent's process before it is needed; returns at once.

@@ -136,6 +136,8 @@ class AgentMagics(Magics):
             %agents record PATH       write what agents that start from now on say into a cassette
             %agents record stop       end that
             %agents policy [NAME]     what agents may do: the rules in force, and the last decisions
+            %agents trust [FOLDER]    let what your policy file allows count in FOLDER (the workspace) and below it
+            %agents untrust [FOLDER]  let it ask there again
             %agents sidebar           show the chat in JupyterLab's sidebar
 
         Without NAME it is the current tab.

@@ -9,7 +9,7 @@ from agentnb.api.agent_sessions import agent_sessions, delete_session, logout
 from agentnb.api.agents import agents as known_agents
 from agentnb.api.agents import doctor
 from agentnb.api.history import forget, resume, sessions
-from agentnb.api.policy import policy
+from agentnb.api.policy import policy, trust, untrust
 from agentnb.cassette.switch import SWITCH
 from agentnb.errors import UsageError
 from agentnb.ipython.policy_table import PolicyTable
@@ -75,6 +75,19 @@ def _policy(tabs: Tabs, name: str) -> PolicyTable:
     return PolicyTable(policy(session))
 
 
+def _folder(tabs: Tabs) -> Path:
+    """The workspace that ``%agents policy`` speaks of."""
+    return policy(tabs.find(None) if tabs.current else None, last=0).folder
+
+
+def _trust(tabs: Tabs, folder: str) -> Note:
+    return Note(f"{trust(folder or _folder(tabs))} is trusted now: what your policy file allows counts there.")
+
+
+def _untrust(tabs: Tabs, folder: str) -> Note:
+    return Note(f"{untrust(folder or _folder(tabs))} is not trusted: what your policy file allows asks there.")
+
+
 def _delete(_: Tabs, tab_id: str) -> Note:
     if not tab_id:
         raise UsageError("%agents delete wants a session's id.", hint="`%agents history` lists them.")
@@ -137,6 +150,8 @@ COMMANDS: dict[str, Callable[[Tabs, str], Any]] = {
     "health": lambda tabs, name: tabs.find(name or None).health(),
     "record": _record,
     "policy": _policy,
+    "trust": _trust,
+    "untrust": _untrust,
     "sidebar": lambda *_: sidebar(),
 }
 """What `%agents` does, by its first word; each gets the tabs and the rest of the line."""

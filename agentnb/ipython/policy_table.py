@@ -38,10 +38,18 @@ class PolicyTable:
         facts = [f"Warning: {warning}" for warning in held.warnings]
         facts += [f"This session has permissions={held.mode!r}."] if held.mode is not None else []
         facts += [f"Need not ask: {', '.join(held.bypass)}."] if held.bypass else []
+        facts.append(self._trust())
         facts.append(f"Always asks: {_ALWAYS}.")
         facts.append(f"Where nobody can be asked: {held.headless}.")
         facts.append(f"Yours: {held.user_file}. The project's: {held.project_file}. The log: {held.log_file}.")
         return facts
+
+    def _trust(self) -> str:
+        held = self.policy
+        if held.trusted:
+            return f"{held.folder} is trusted: what your file allows counts here."
+        others = f" (Trusted: {', '.join(held.trusted_folders)}.)" if held.trusted_folders else ""
+        return f"{held.folder} is not trusted: what your file allows asks here. `%agents trust` trusts it.{others}"
 
     def _rules(self) -> list[tuple[str, ...]]:
         rows: list[tuple[str, ...]] = [("from", "rule", "where")]

@@ -48,7 +48,7 @@ Session
     turns
     waiting
 sessions(search='', *, here=False, limit=50)
-start(agent=None, *, command=None, env=None, cwd=None, permissions='ask', title=None, mcp_servers=(), directories=(), session=None)
+start(agent=None, *, command=None, env=None, cwd=None, permissions='ask', title=None, mcp_servers=None, directories=(), session=None)
 Turn
     add_done_callback(callback)
     cancel()
@@ -67,7 +67,9 @@ Turn
     usage
     wait(timeout=None)
 sidebar(session=None)
-warm(agent=None, *, command=None, env=None, cwd=None, mcp_servers=(), directories=())
+trust(folder='.')
+untrust(folder='.')
+warm(agent=None, *, command=None, env=None, cwd=None, mcp_servers=None, directories=())
 """  # noqa: E501 - as they are
 HEAVY = ["acp", "anywidget", "asyncio", "IPython", "ipywidgets", "msgspec", "pydantic", "traitlets"]
 

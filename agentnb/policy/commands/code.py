@@ -27,6 +27,10 @@ _SIGNS: tuple[tuple[str, Finding], ...] = (
         Finding("critical", "The code deletes folders with all that is in them."),
     ),
     (
+        r"\bagentnb\b[\s\S]*\btrust\b|%agents\s+trust\b|\bPolicyFiles\b",
+        Finding("critical", "The code lets agents act in a folder without asking."),
+    ),
+    (
         (
             r"\b(?:system|popen|popen2|subprocess|spawn|spawnSync|execSync|execFile|execl|execv|execvp|execve|exec|qx"
             r"|child_process|pty|shell_exec|passthru|proc_open|os\.exec\w*|ctypes|Process)\b|`"

@@ -170,8 +170,9 @@ def rate_program(program: str, options: Options) -> Finding | None:
     """
     if program == "env" and not options.operands:
         return Finding("medium", "Prints the environment, in which keys may stand.")
-    if (shown := tools.shows_key(" ".join((program, *options.words)))) is not None:
-        return shown
+    line = " ".join((program, *options.words))
+    if (found := tools.gives_trust(line) or tools.shows_key(line)) is not None:
+        return found
     rater = _RATERS.get(program)
     if rater is not None:
         return rater(options)

@@ -30,6 +30,19 @@ _SHOWS = re.compile(
 )
 
 
+_TRUSTS = re.compile(r"(?:python\S* (?:\S+ )*-m ?)?agentnb (?:\S+ )*trust\b(?!.* --remove)", re.IGNORECASE)
+
+
+def gives_trust(line: str) -> Finding | None:
+    """What is to be said of a command by which an agent would free itself of questions.
+
+    Example:
+        >>> gives_trust("agentnb trust .").severity
+        'critical'
+    """
+    return Finding("critical", "Lets agents act in a folder without asking.") if _TRUSTS.match(line) else None
+
+
 def shows_key(line: str) -> Finding | None:
     """What is to be said of a command whose output is a credential.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,15 +13,17 @@ import pytest
 from agentnb import __version__
 from agentnb.agent.catalog import known
 from agentnb.cli import COMMANDS
+from agentnb.policy import PolicyFiles
 
 ROOT = Path(__file__).parents[3]
 
 
-def run(*words: str, stdin: int = subprocess.DEVNULL) -> subprocess.CompletedProcess[str]:
+def run(
+    *words: str, stdin: int = subprocess.DEVNULL, env: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
     """What `agentnb` with these words prints."""
-    return subprocess.run(
-        [sys.executable, "-m", "agentnb", *words], cwd=ROOT, stdin=stdin, capture_output=True, text=True, check=False
-    )
+    command = [sys.executable, "-m", "agentnb", *words]
+    return subprocess.run(command, cwd=ROOT, stdin=stdin, capture_output=True, text=True, check=False, env=env)
 
 
 def test_version() -> None:
@@ -67,6 +70,24 @@ def test_agents_as_json() -> None:
     assert rows["eliza"]["command"] == [sys.executable, "-m", "agentnb", "eliza"]
     assert rows["eliza"]["installed"] is True
     assert set(rows["eliza"]) == {"name", "title", "installed", "path", "command", "install", "login"}
+
+
+def test_trust(tmp_path: Path) -> None:
+    """A folder is trusted, and no more; what is no folder is refused."""
+    policy, work = tmp_path / "policy.toml", str(tmp_path)
+    environment = {**os.environ, "AGENTNB_CONFIG_DIR": work}
+    done = run("trust", work, env=environment)
+    assert (done.returncode, done.stdout) == (0, f"{work} is trusted now ({policy}).\n")
+    assert f'folders = ["{work}"]' in policy.read_text()
+    assert (run("trust", f"{work}/none", env=environment).returncode, run("trust", work, env=environment).stderr) == (
+        1,
+        "",
+    )
+    policy.write_text(f'[trust]\nfolders = ["{tmp_path.parent}", "{work}"]\n')
+    refused = run("trust", "--remove", work, env=environment)
+    assert (refused.returncode, "which is trusted" in refused.stderr) == (1, True)
+    assert run("trust", "--remove", str(tmp_path.parent), work, env=environment).returncode == 0
+    assert PolicyFiles(policy).user.trusted == ()
 
 
 def test_eliza_without_pipes() -> None:

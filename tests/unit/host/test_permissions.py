@@ -268,6 +268,62 @@ def test_always_is_kept_for_other_sessions_in_the_users_file(host: Host, work: P
     assert other.done(turn)[0]["code"] == -32001
 
 
+def test_always_in_a_folder_that_is_not_trusted_trusts_it_and_says_so(host: Host, work: Path, tmp_path: Path) -> None:
+    """There and below, not beside it: elsewhere the kept rule asks, and the card says why."""
+    talk = Talk(host, work)
+    turn = talk.prompt(write(work / "a"))
+    (call,) = talk.questions()
+    assert [option.label for option in call.options or ()][-1].startswith("Allow edits always, and trust ")
+    talk.answer(call, "agentnb:always")
+    talk.done(turn)
+    assert host.policy.files.user.trusted == (str(work),)
+    (work / "below").mkdir()
+    assert Talk(host, work / "below").prompt(write(work / "below/b")).wait(PATIENCE).text == "{}\n"
+    (tmp_path / "beside").mkdir()
+    beside = Talk(host, tmp_path / "beside")
+    turn = beside.prompt(write(tmp_path / "beside/c"))
+    (call,) = beside.questions()
+    assert call.risk is not None
+    assert "Your policy file allows it, but this folder is not trusted: " in call.risk.reason
+    beside.answer(call, "reject")
+    assert beside.done(turn)[0]["code"] == -32001
+    there = Talk(host, work)
+    turn = there.prompt(permission("c1", title="Look", kind="fetch"))
+    (call,) = there.questions()
+    assert [option.label for option in call.options or ()][-1] == "Allow fetches always"
+    there.answer(call, "no")
+    there.done(turn)
+
+
+@pytest.mark.parametrize(
+    ("standing", "request_"),
+    [
+        ("[[rule]]\naction = 'allow'\n", ["fs/write_text_file", {"path": "a", "content": "x"}]),
+        ("[[rule]]\naction = 'allow'\n", ["terminal/create", {"command": "true"}]),
+        ("[agents.asker]\nbypass = true\n", ["terminal/create", {"command": "true"}]),
+        ("headless = 'allow'\n", ["fs/write_text_file", {"path": "a", "content": "x"}]),
+    ],
+)
+def test_with_nobody_there_a_folder_without_trust_is_a_no_that_says_what_to_type(
+    host: Host, work: Path, tmp_path: Path, standing: str, request_: list[Any]
+) -> None:
+    """A project's file that trusts itself does not help, and is told; the user's word does, at once."""
+    host.attached = lambda: False
+    user_policy(tmp_path, standing)
+    (work / ".agentnb").mkdir()
+    (work / ".agentnb/policy.toml").write_text(f"[trust]\nfolders = ['{work}']\n")
+    talk = Talk(host, work)
+    turn = talk.prompt(request_)
+    (denied,) = talk.done(turn)
+    assert all(words in denied["message"] for words in ("this folder is not trusted", "`agentnb trust`"))
+    assert turn.snapshot is not None
+    said = [part.content for part in turn.snapshot.response_parts if isinstance(part, SystemNotificationResponsePart)]
+    assert (len(said), "[trust]" in str(said)) == (1, True)
+    assert [record.by for record in talk.log] == ["nobody"]
+    host.loop.call(host.policy.files.trust, work)
+    assert "code" not in talk.done(talk.prompt(request_))[0]
+
+
 def test_always_into_a_file_that_cannot_take_it_holds_for_the_session_and_says_so(
     host: Host, work: Path, tmp_path: Path
 ) -> None:

@@ -57,7 +57,7 @@ magic("agent", "/say here")
     assert "Traceback" not in said
 
 
-def test_a_session_that_is_opened_again_is_lent_the_servers_of_the_settings(tmp_path: Path) -> None:
+def test_a_session_is_lent_the_servers_of_the_settings_when_started_and_when_opened_again(tmp_path: Path) -> None:
     """Unless it names its own, or none; without the extension nothing is lent."""
     code = f"""
 import os, agentnb
@@ -65,9 +65,10 @@ os.environ["AGENTNB_LOG"] = {str(tmp_path / "log.db")!r}
 def names(session):
     print([server.name for server in session._conversation.configuration.components])
     session.close()
+names(agentnb.start("eliza", mcp_servers=[]))
 session = agentnb.start("eliza")
 session.prompt("/say kept").wait(30)
-session.close()
+names(session)
 names(agentnb.resume(session.tab_id))
 magic("config", "Agentnb.mcp_servers = dict(more=dict(url='https://y.test/mcp'))")
 names(agentnb.resume(session.tab_id))
@@ -76,4 +77,46 @@ magic("unload_ext", "agentnb")
 names(agentnb.resume(session.tab_id))
 """
     printed, said = tell(code, mcp_servers={"docs": {"url": "https://x.test/mcp"}})
-    assert (printed, said) == (["['docs']", "['more']", "[]", "[]"], "")
+    assert (printed, said) == (["[]", "['docs']", "['docs']", "['more']", "[]", "[]"], "")
+
+
+def test_a_folder_is_trusted_and_no_more_by_magic_and_from_python(tmp_path: Path) -> None:
+    """Without a name it is the workspace that `%agents policy` speaks of."""
+    code = f"""
+import os, agentnb
+os.environ["AGENTNB_CONFIG_DIR"] = {str(tmp_path)!r}
+os.makedirs({str(tmp_path / "there")!r})
+os.chdir({str(tmp_path)!r})
+def trusted():
+    held = magic("agents", "policy").policy
+    print(held.folder.name, held.trusted, [os.path.basename(each) for each in held.trusted_folders])
+trusted()
+print(magic("agents", "trust"))
+trusted()
+print(agentnb.untrust().name)
+agentnb.trust("there")
+trusted()
+session = agentnb.start("eliza", cwd="there")
+magic("agents", "use eliza")
+trusted()
+print(magic("agents", "untrust"))
+trusted()
+try:
+    agentnb.trust("nowhere")
+except agentnb.AgentnbError as error:
+    print(error)
+"""
+    printed, said = tell(code)
+    top, there = tmp_path.name, tmp_path / "there"
+    assert said == ""
+    assert printed == [
+        f"{top} False []",
+        f"{tmp_path} is trusted now: what your policy file allows counts there.",
+        f"{top} True [{top!r}]",
+        top,
+        f"{top} False ['there']",
+        "there True ['there']",
+        f"{there} is not trusted: what your policy file allows asks there.",
+        "there False []",
+        "folder='nowhere' is not a folder. Give the folder that the agent shall work in.",
+    ]

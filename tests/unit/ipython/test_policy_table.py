@@ -16,6 +16,9 @@ def policy(**fields: Any) -> Policy:
         "bypass": (),
         "sensitive": (),
         "headless": "deny",
+        "folder": Path("/w"),
+        "trusted": False,
+        "trusted_folders": (),
         "mode": None,
         "warnings": (),
         "records": (),
@@ -73,3 +76,11 @@ def test_decisions_are_a_table_that_renders_nothing_of_the_agents() -> None:
     assert "2026-01-02 03:04:05  claude  execute ls | wc <b>  medium    allow (session)  user" in repr(table)
     markdown = table._repr_markdown_()
     assert ("<b>" in markdown, "\\|" in markdown, "| --- |" in markdown) == (False, True, True)
+
+
+def test_it_says_whether_the_folder_is_trusted_and_what_to_type() -> None:
+    """By the folder's name, and with those that are."""
+    text = repr(PolicyTable(policy(trusted_folders=("/home/ada/work",))))
+    assert "/w is not trusted" in text
+    assert "`%agents trust` trusts it. (Trusted: /home/ada/work.)" in text
+    assert "/w is trusted: what your file allows counts here." in repr(PolicyTable(policy(trusted=True)))

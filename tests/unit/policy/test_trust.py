@@ -1,0 +1,322 @@
+"""Trust in a workspace: where what the user's own file allows holds, and where it asks."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import pytest
+
+from agentnb.errors import PolicyError
+from agentnb.policy import Door, InForce, PolicyFiles, Rule, Settings, Situation, judge
+from agentnb.policy.door import DoorKind
+from agentnb.policy.offers import likeness, offers
+from agentnb.policy.places import PROJECT
+from agentnb.policy.rules import Outcome
+from agentnb.policy.settings import load, parse
+
+ROOT = PurePosixPath("/w")
+
+
+def door(kind: DoorKind, **fields: Any) -> Door:
+    return Door(kind=kind, title="x", **fields)
+
+
+ACTING = [
+    door("write", path="/w/a.txt"),
+    door("terminal", path="/w", command="pytest"),
+    door("kernel", command="1 + 1"),
+    door("cell", path="/w/a.ipynb"),
+    door("permission", asked="edit", paths=("/w/a.txt",)),
+    door("permission", asked="execute", command="pytest"),
+    door("permission", asked="fetch"),
+    door("permission", asked="other"),
+]
+LOOKING = [door("read", path="/w/a.txt"), door("permission", asked="read", paths=("/w/a.txt",))]
+STANDING: list[dict[str, Any]] = [
+    {"rules": (InForce(Rule(action="allow"), "user"),)},
+    {"bypass": frozenset({"claude"})},
+    {"headless": "allow"},
+]
+
+
+def situation(standing: dict[str, Any], **fields: Any) -> Situation:
+    return Situation(agent="claude", root=ROOT, user=Settings(**standing), **fields)
+
+
+@pytest.mark.parametrize("asked", ACTING, ids=lambda asked: f"{asked.kind}-{asked.tool}")
+@pytest.mark.parametrize(
+    ("standing", "attached"),
+    [(STANDING[0], True), (STANDING[0], False), (STANDING[1], True), (STANDING[1], False), (STANDING[2], False)],
+    ids=["rule", "rule-headless", "bypass", "bypass-headless", "headless"],
+)
+def test_what_stands_in_the_users_file_opens_no_acting_door_where_there_is_no_trust(
+    asked: Door, standing: dict[str, Any], attached: bool
+) -> None:
+    """It asks, and says why; where nobody is there it is a no, that says what to type."""
+    assert judge(asked, situation(standing, attached=attached, trusted=True)).outcome == "allow"
+    verdict = judge(asked, situation(standing, attached=attached))
+    assert (verdict.outcome, verdict.distrusted) == ("ask" if attached else "deny", True)
+    assert "this folder is not trusted" in verdict.reason
+    if attached:
+        assert verdict.risk.endswith("Your policy file allows it, but this folder is not trusted: /w.")
+    else:
+        assert "type `agentnb trust` in it" in verdict.reason
+
+
+@pytest.mark.parametrize("asked", LOOKING, ids=lambda asked: asked.kind)
+def test_a_rule_that_lets_look_holds_everywhere(asked: Door) -> None:
+    """Trust is for what acts."""
+    assert judge(asked, situation(STANDING[0])).outcome == "allow"
+
+
+@pytest.mark.parametrize("asked", ACTING, ids=lambda asked: f"{asked.kind}-{asked.tool}")
+@pytest.mark.parametrize(
+    "consent",
+    [
+        {"mode": "allow"},
+        {"attached": False, "headless": "allow"},
+        {"grants": (InForce(Rule(action="allow"), "session"),)},
+        {"grants": (InForce(Rule(action="allow"), "turn"),)},
+    ],
+    ids=["mode", "environment", "session", "turn"],
+)
+def test_what_was_said_here_and_now_holds_without_trust(asked: Door, consent: dict[str, Any]) -> None:
+    """The code that the user runs, the environment that they set, the card that they answered."""
+    assert judge(asked, situation({}, **consent)).outcome == "allow"
+
+
+@pytest.mark.parametrize("trusted", [True, False])
+def test_without_a_policy_file_trust_changes_nothing(trusted: bool) -> None:
+    """Everything asks, in the same words."""
+    for asked in ACTING:
+        assert judge(asked, situation({}, trusted=trusted)) == judge(asked, situation({}))
+        denied = judge(asked, situation({}, trusted=trusted, attached=False))
+        assert (denied.outcome, "trust" in denied.reason) == ("deny", False)
+
+
+def test_trust_lowers_no_floor_and_lifts_no_rule_that_denies() -> None:
+    """It lets what is allowed be allowed, no more."""
+    allow = STANDING[0]
+    assert judge(door("terminal", command="rm -rf x"), situation(allow, trusted=True)).floor == "critical"
+    assert judge(door("write", path="/w/.env"), situation(allow, trusted=True)).floor == "sensitive"
+    rules = (*allow["rules"], InForce(Rule(action="deny", path=("*.txt",)), "user"))
+    denied = judge(ACTING[0], situation({"rules": rules}))
+    assert (denied.outcome, denied.distrusted) == ("deny", False)
+    assert judge(ACTING[0], situation(allow, mode="deny")).reason == 'denied: this session has permissions="deny"'
+
+
+def test_where_only_a_later_allow_lifts_a_deny_the_reason_names_both() -> None:
+    """Without trust the deny stands."""
+    rules = (InForce(Rule(action="deny", tool=("edit",)), "user"), *STANDING[0]["rules"])
+    verdict = judge(ACTING[0], situation({"rules": rules}))
+    assert verdict.outcome == "deny"
+    assert "denied by a rule of the user (deny edit), and this folder is not trusted" in verdict.reason
+
+
+@pytest.mark.parametrize(("trusted", "outcome"), [(True, "allow"), (False, "ask")])
+def test_a_sensitive_file_that_a_rule_names_is_free_where_there_is_trust(trusted: bool, outcome: Outcome) -> None:
+    """The rule is the user's, the file is the folder's."""
+    rules = (InForce(Rule(action="allow", path=("package.json",), sensitive=True), "user"),)
+    assert judge(door("write", path="/w/package.json"), situation({"rules": rules}, trusted=trusted)).outcome == outcome
+
+
+def test_an_answer_for_always_says_that_it_trusts_the_folder_too() -> None:
+    """Or it would not hold there; the shorter ones need not."""
+    found = likeness(ACTING[0], judge(ACTING[0], situation({})), "claude")
+    said = [each.label for each in offers(found, Path("/w/a\n`b"))]
+    assert said == [
+        "Allow edits for this turn",
+        "Allow edits for this session",
+        "Allow edits always, and trust /w/a?'b",
+    ]
+    assert [each.trusted for each in offers(found, Path("/w"))] == [None, None, Path("/w")]
+    assert [each.label for each in offers(found)][-1] == "Allow edits always"
+
+
+# --- which folders ---
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> PolicyFiles:
+    """Policy files of their own."""
+    return PolicyFiles(tmp_path / "config/policy.toml")
+
+
+def test_a_folder_is_trusted_with_all_below_it_and_nothing_beside(tmp_path: Path, files: PolicyFiles) -> None:
+    """A name that begins alike is another folder, and so is one above."""
+    (tmp_path / "work/fit").mkdir(parents=True)
+    (tmp_path / "workshop").mkdir()
+    files.trust(tmp_path / "work")
+    assert files.trusts(tmp_path / "work")
+    assert files.trusts(tmp_path / "work/fit")
+    assert files.trusts(tmp_path / "workshop/../work/fit")
+    assert not files.trusts(tmp_path / "work/../workshop")
+    assert not files.trusts(tmp_path / "workshop")
+    assert not files.trusts(tmp_path)
+
+
+def test_links_are_followed_on_both_sides(tmp_path: Path, files: PolicyFiles) -> None:
+    """A link in a trusted folder leads out of it; a trusted link stands for where it leads."""
+    (tmp_path / "work").mkdir()
+    (tmp_path / "foreign").mkdir()
+    (tmp_path / "work/link").symlink_to(tmp_path / "foreign")
+    (tmp_path / "alias").symlink_to(tmp_path / "work")
+    files.trust(tmp_path / "alias")
+    assert files.trusts(tmp_path / "work")
+    assert files.trusts(tmp_path / "alias")
+    assert not files.trusts(tmp_path / "work/link")
+    assert not files.trusts(tmp_path / "foreign")
+
+
+def test_a_trusted_folder_that_is_put_elsewhere_by_a_link_is_what_it_leads_to(
+    tmp_path: Path, files: PolicyFiles
+) -> None:
+    """Where it leads is looked up each time, so what it was counts no longer."""
+    (tmp_path / "one").mkdir()
+    (tmp_path / "two").mkdir()
+    (tmp_path / "now").symlink_to(tmp_path / "one")
+    files.user_path.parent.mkdir()
+    files.user_path.write_text(f'[trust]\nfolders = ["{tmp_path}/now"]\n')
+    assert (files.trusts(tmp_path / "one"), files.trusts(tmp_path / "two")) == (True, False)
+    (tmp_path / "now").unlink()
+    (tmp_path / "now").symlink_to(tmp_path / "two")
+    assert (files.trusts(tmp_path / "one"), files.trusts(tmp_path / "two")) == (False, True)
+
+
+@pytest.mark.parametrize("entry", ["~", "~/work"])
+def test_the_users_own_folder_can_be_written_as_a_tilde(entry: str) -> None:
+    """Whoever's kernel it is."""
+    assert parse(f"[trust]\nfolders = ['{entry}']", "policy.toml").trusted == (entry.replace("~", os.environ["HOME"]),)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("[trust]\nfolders = 'work'", ["line 2 in trust: 'folders' is no list of texts"]),
+        ("[trust]\nfolders = [1]", ["line 2 in trust: 'folders' is no list of texts"]),
+        ("[trust]\nfolders = ['work']", ["line 2 in trust: 'work' is no absolute path", "Begin it with / or ~/"]),
+        ("[trust]\nfolders = ['../work']", ["'../work' is no absolute path"]),
+        ("[trust]\nfolders = ['']", ["'' is no absolute path"]),
+        ('[trust]\nfolders = ["/a\\u0000"]', ["is no absolute path"]),
+        ("[trust]\nfolder = ['/work']", ["line 2 in trust: 'folder' is not known", "Did you mean 'folders'?"]),
+        ("trust = ['/work']", ["line 1: 'trust' is no table"]),
+    ],
+)
+def test_a_mistake_in_the_list_is_said(text: str, says: list[str]) -> None:
+    """With the line, and what to do."""
+    with pytest.raises(PolicyError) as failure:
+        parse(text, "policy.toml")
+    assert all(words in str(failure.value) for words in says), str(failure.value)
+
+
+def test_a_broken_file_trusts_nothing(tmp_path: Path, files: PolicyFiles) -> None:
+    """And everything asks anyway."""
+    files.trust(tmp_path)
+    files.user_path.write_text(f"{files.user_path.read_text()}[[rule]]\naction = 'alow'\n")
+    assert not files.trusts(tmp_path)
+    with pytest.raises(PolicyError):
+        files.trust(tmp_path)
+
+
+def test_a_project_that_trusts_itself_is_passed_over_with_a_warning(tmp_path: Path, files: PolicyFiles) -> None:
+    """Trust is the user's alone."""
+    path = tmp_path / PROJECT
+    path.parent.mkdir()
+    path.write_text(f'[trust]\nfolders = ["{tmp_path}"]\n')
+    settings = load(path, "project")
+    assert settings.trusted == ()
+    (warning,) = settings.warnings
+    assert all(words in warning for words in (str(path), f"[trust] {str(tmp_path)!r}", "passed over", "your own"))
+    assert files.project(tmp_path).trusted == ()
+    assert not files.trusts(tmp_path)
+
+
+# --- how it is written ---
+
+KEPT = """\
+# mine
+headless = "deny"  # [not this]
+
+[trust]  # folders = ["/no"]
+folders = [
+    "/a",  # the first
+    '/b c',
+    "/it's",
+]
+
+[[rule]]
+action = "ask"
+path = ["x[ab]", "/a"]
+"""
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "",
+        "# nothing\n",
+        "headless = 'deny'\n",
+        "[[rule]]\naction = 'ask'\npath = ['a']\n",
+        "[trust]\n",
+        "[trust]\n[[rule]]\naction = 'ask'\n",
+        "[trust]\nfolders = []\n",
+        "trust = {folders = ['/x']}\n",
+        "trust.folders = [\n  # none yet\n]\n",
+        KEPT,
+    ],
+)
+def test_a_folder_is_added_to_whatever_stands_there_and_taken_out_again(
+    tmp_path: Path, files: PolicyFiles, before: str
+) -> None:
+    """All else means what it meant, comments stay, and twice is once."""
+    files.user_path.parent.mkdir()
+    files.user_path.write_text(before)
+    old, odd = files.user, tmp_path / 'a "quoted" back\\slash ü'
+    odd.mkdir()
+    files.trust(odd)
+    once = files.user_path.read_text()
+    files.trust(odd)
+    assert files.user_path.read_text() == once
+    assert sorted(files.user.trusted) == sorted([*old.trusted, str(odd)])
+    assert (files.user.rules, files.user.headless) == (old.rules, old.headless)
+    assert all(comment in once for comment in ("# mine", "# the first", "# [not this]")) or before != KEPT
+    files.untrust(odd)
+    assert sorted(files.user.trusted) == sorted(old.trusted)
+
+
+def test_what_is_trusted_through_another_folder_stays_so_and_that_is_said(tmp_path: Path, files: PolicyFiles) -> None:
+    """Nothing is changed by half."""
+    (tmp_path / "work/fit").mkdir(parents=True)
+    files.trust(tmp_path / "work/fit")
+    files.trust(tmp_path / "work")
+    before = files.user_path.read_text()
+    with pytest.raises(PolicyError, match=r"fit is in .*work, which is trusted") as failure:
+        files.untrust(tmp_path / "work/fit")
+    assert ("Trust that one no more" in str(failure.value), files.user_path.read_text()) == (True, before)
+    files.untrust(tmp_path / "work")
+    files.untrust(tmp_path / "work/fit")
+    files.untrust(tmp_path / "never")
+    assert files.user.trusted == ()
+
+
+def test_every_way_to_write_one_folder_is_taken_out(tmp_path: Path, files: PolicyFiles) -> None:
+    """By its link, with dots, twice."""
+    (tmp_path / "work").mkdir()
+    (tmp_path / "alias").symlink_to(tmp_path / "work")
+    entries = ", ".join(f'"{tmp_path}/{name}"' for name in ("work", "alias", "x/../work", "work", "other"))
+    files.user_path.parent.mkdir()
+    files.user_path.write_text(f"[trust]\nfolders = [{entries}]\n")
+    files.untrust(tmp_path / "work")
+    assert files.user.trusted == (f"{tmp_path}/other",)
+
+
+def test_a_list_that_cannot_be_changed_is_left_alone(tmp_path: Path, files: PolicyFiles) -> None:
+    """A string over several lines is nothing that is looked for."""
+    text = f'[trust]\nfolders = ["""{tmp_path}"""]\n'
+    files.user_path.parent.mkdir()
+    files.user_path.write_text(text)
+    with pytest.raises(PolicyError, match="by hand"):
+        files.untrust(tmp_path)
+    assert files.user_path.read_text() == text
