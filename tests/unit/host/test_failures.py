@@ -182,7 +182,7 @@ def test_a_login_that_takes_long_says_that_it_waits_and_can_be_called_off(
     attended: Host, open_session: Open, way: str
 ) -> None:
     """By its card, by the turn's Stop, by closing the tab; the agent is told, and nothing waits any more."""
-    session = open_session("fails", "hangs", "authenticate")
+    session = open_session("wants_login", "session", "unnoticed")
     turn = session.prompt("go")
     card = waiting_for_a_login(session)
     if way == "cancel":
