@@ -18,7 +18,8 @@ export function Meter({ agent, session, chat, disabled }: Props) {
   const share = usage && usage.size > 0 ? Math.min(1, usage.used / usage.size) : 0;
   const known = session.configOptions?.length || session.modes?.availableModes.length;
   const starting = session.agentProcess?.state === "starting";
-  if (!usage && !known && spent === 0 && !starting) return null;
+  const toCome = session.lifecycle === "creating"; // so that the box does not move then
+  if (!usage && !known && spent === 0 && !starting && !toCome) return null;
   return (
     <div class="meter">
       {starting && (
