@@ -30,6 +30,26 @@ class AgentControls:
         """See :class:`agentnb.api.session.Session`."""
         raise NotImplementedError
 
+    def open(self, timeout: float = 120.0) -> None:
+        """Start the agent and open its session before the first prompt; then `session.state` says what it offers.
+
+        A session that is open is left as it is. In the chat this happens when someone goes to the box to write in.
+
+        Args:
+            timeout: Seconds to wait for that, at most.
+
+        Raises:
+            AgentError: If it cannot be started, or wants a login first.
+
+        Example:
+            >>> session.open()  # doctest: +SKIP
+            >>> [mode.name for mode in session.state.modes.available_modes]  # doctest: +SKIP
+            ['Plan', 'Build']
+        """
+        self._see_that_it_is_open()
+        conversation = self._conversation
+        within(conversation.host, conversation.ready(), timeout, conversation.spec.title)
+
     def set_mode(self, mode_id: str, timeout: float = 60.0) -> None:
         """Have the agent work in another mode (`session.state.modes`).
 

@@ -98,6 +98,19 @@ class CreateSessionParams(msgspec.Struct, frozen=True, rename="camel", kw_only=T
     tab_id: str | None = None
 
 
+class OpenSessionParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """``openSession``: start the agent of a tab and open its session, before the first prompt.
+
+    Someone is about to write there: the agent's commands, modes and options are wanted. The answer comes at once;
+    how it goes is in the session's state. A session that is open, or is being opened, is left as it is.
+
+    Attributes:
+        channel: The session's or the chat's channel.
+    """
+
+    channel: str
+
+
 class DisposeSessionParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """``disposeSession``: close a tab and free the agent's session.
 

@@ -64,6 +64,13 @@ METHODS: dict[str, Method] = {
             errors=(m.REFUSED,),
         ),
         Method(
+            name="openSession",
+            sender="page",
+            params=m.OpenSessionParams,
+            result=a.EmptyResult,
+            errors=(m.REFUSED,),
+        ),
+        Method(
             name="disposeSession",
             sender="page",
             params=m.DisposeSessionParams,

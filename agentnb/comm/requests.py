@@ -77,6 +77,7 @@ class Requests:
             "subscribe": self._subscribe,
             "unsubscribe": self._unsubscribe,
             "createSession": self._create_session,
+            "openSession": self._open_session,
             "disposeSession": self._dispose_session,
             "restartAgent": self._restart_agent,
             "forkSession": self._fork_session,
@@ -134,6 +135,11 @@ class Requests:
         conversation = self._host.open(spec, cwd=Path.cwd(), tab_id=params.tab_id, mcp_servers=lent())
         self._host.loop.spawn(_started(conversation))
         return {"channel": conversation.session.uri, "chat": conversation.chat.uri}
+
+    def _open_session(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
+        params = msgspec.json.decode(raw, type=m.OpenSessionParams)
+        self._host.loop.spawn(_started(self._host.find(params.channel)))
+        return {}
 
     def _dispose_session(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
         params = msgspec.json.decode(raw, type=m.DisposeSessionParams)
@@ -193,7 +199,7 @@ class Requests:
 
 
 async def _started(conversation: Conversation) -> None:
-    """Start the agent of a tab that someone looks at: its commands, modes and options are wanted before a prompt."""
+    """Start the agent of a tab that someone will write in: its commands, modes and options are wanted by then."""
     with contextlib.suppress(AgentnbError):  # the session's state says what went wrong
         await conversation.ready()
 

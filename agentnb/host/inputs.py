@@ -79,6 +79,10 @@ class Inputs:
         if not await self._conversation.attended():
             self._say(f"{self._conversation.spec.title} asked: {request.message or 'something'} {NOBODY}")
             return "decline", {}
+        return await self.put(request)
+
+    async def put(self, request: ChatInputRequest) -> Answer:
+        """As :meth:`ask`, also where nobody is there yet."""
         waiting: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self._open[request.id] = waiting
         self._conversation.dispatch(ChatInputRequested(request=request, time=now_ms()))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import math
 from typing import TYPE_CHECKING
 
 from agentnb.acp.login import LoginWay, ways_of
@@ -12,7 +14,9 @@ if TYPE_CHECKING:
     from agentnb.acp.agent import Agent
     from agentnb.host.conversation import Conversation
 
-LOGIN_SECONDS = 600.0  # a person with a browser
+QUIET_SECONDS = 1.0
+"""How long a login may take before a card says that it is waited for: many need nobody."""
+
 WAY = "way"
 
 
@@ -40,7 +44,36 @@ async def log_in(conversation: Conversation, agent: Agent, wanted: Authenticatio
         message = f"{agent.spec.title} wants {variables} in its environment."
         raise AuthenticationRequired(message, hint="Set it before the kernel starts, or in agentnb.start(env=…).")
     if way is not None and way.kind == "agent":
-        await agent.authenticate(way.id, LOGIN_SECONDS)
+        await _wait_for(conversation, agent, way, wanted)
+
+
+async def _wait_for(conversation: Conversation, agent: Agent, way: LoginWay, wanted: AuthenticationRequired) -> None:
+    """Have the agent log in: a person with a browser or a terminal takes their time, and can call it off.
+
+    A card says that it waits. Who has logged in says so there where the agent does not notice by itself.
+
+    Raises:
+        AuthenticationRequired: *wanted*, if it was called off.
+        AgentError: If the agent does not accept the login.
+    """
+    login = asyncio.ensure_future(agent.authenticate(way.id, math.inf))
+    tasks = [login]
+    try:
+        await asyncio.wait(tasks, timeout=QUIET_SECONDS)
+        if login.done():
+            return login.result()
+        card = asyncio.ensure_future(conversation.inputs.put(_waiting(conversation, agent, way)))
+        tasks.append(card)
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        if login.done():
+            return login.result()
+        response, _ = card.result()
+        if response != "accept":
+            raise wanted
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def log_in_with(agent: Agent, method: str | None) -> None:
@@ -59,7 +92,13 @@ async def log_in_with(agent: Agent, method: str | None) -> None:
         raise UsageError(f"{agent.spec.title} has these ways to log in: {names}.", hint="Name one of them.")
     if chosen[0].kind != "agent":
         raise UsageError(f"To log in, {chosen[0].what_to_do}.", hint="Then prompt again.")
-    await agent.authenticate(chosen[0].id, LOGIN_SECONDS)
+    await agent.authenticate(chosen[0].id, math.inf)
+
+
+def _waiting(conversation: Conversation, agent: Agent, way: LoginWay) -> ChatInputRequest:
+    what = f"{agent.spec.title} waits for your login ({way.name}), as long as you need."
+    message = f"{what} It goes on by itself where it notices that you are done."
+    return ChatInputRequest(id=conversation.inputs.next_id(), message=message)
 
 
 def _request(conversation: Conversation, agent: Agent, ways: tuple[LoginWay, ...]) -> ChatInputRequest:

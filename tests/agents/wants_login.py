@@ -1,4 +1,7 @@
-"""Wants a login: ``wants_login.py session|prompt [never]``. Before it answers a new session, or a prompt."""
+"""Wants a login: ``wants_login.py session|prompt [never|unnoticed]``. Before it answers a new session, or a prompt.
+
+``never`` it helps; ``unnoticed``: it does not answer ``authenticate``.
+"""
 
 import sys
 
@@ -18,7 +21,8 @@ while True:
             wire.answer(asked, {"protocolVersion": 1, "authMethods": METHODS})
         case "authenticate":
             inside = "never" not in sys.argv
-            wire.answer(asked, {})
+            if "unnoticed" not in sys.argv:
+                wire.answer(asked, {})
         case "session/new" if inside or sys.argv[1] != "session":
             wire.answer(asked, {"sessionId": wire.SESSION})
         case "session/prompt" if inside or sys.argv[1] != "prompt":

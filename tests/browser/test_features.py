@@ -71,9 +71,12 @@ def test_a_mention_is_completed_from_the_kernel_and_taken_along(chat: Cell, lab:
 
 
 def test_a_command_is_completed(chat: Cell, lab: Lab) -> None:
-    """The agent's commands come with the first words; Escape closes the list and leaves the text."""
-    say(chat, "/say hello")
-    answered(chat, "hello")
+    """They come when one goes to the box, not by its being shown; Escape closes the list and leaves the text."""
+    mode = chat.output.get_by_role("combobox", name="Mode")
+    lab.expect_in_kernel("session.state.lifecycle", "creating")
+    expect(mode).to_have_count(0)
+    box(chat).focus()
+    expect(mode).to_be_enabled(timeout=PATIENCE_MS)
     box(chat).press_sequentially("/sa")
     expect(offers(chat).first).to_contain_text("/say", timeout=PATIENCE_MS)
     box(chat).press("Escape")
@@ -160,9 +163,8 @@ def test_waiting_messages_are_changed_moved_removed_and_sent_now(chat: Cell) -> 
 
 
 def test_settings_are_chosen_a_form_is_answered_and_a_conversation_is_saved(chat: Cell, lab: Lab) -> None:
-    """The agent's own options and modes; its questions, a wrong answer named; a turn, then all of them, as Markdown."""
-    say(chat, "/say the session has begun")
-    answered(chat, "begun")
+    """Before the first prompt already; the agent's questions, a wrong answer named; a turn, then all, as Markdown."""
+    box(chat).focus()
     chat.output.get_by_role("combobox", name="Pieces").select_option("whole")
     chat.output.get_by_role("checkbox", name="Think aloud").check()
     chat.output.get_by_role("combobox", name="Mode").select_option("plain")
@@ -170,6 +172,8 @@ def test_settings_are_chosen_a_form_is_answered_and_a_conversation_is_saved(chat
     answered(chat, "I am plain now")
     copied = str(chat.button("Copy turn as Markdown").last.evaluate(COPIED))
     assert "I am **plain** now" in copied
+    say(chat, "/say the session goes on")
+    answered(chat, "goes on")
     say(chat, "/form")
     form = chat.output.get_by_role("form")
     expect(form).to_be_visible(timeout=PATIENCE_MS)
@@ -188,7 +192,7 @@ def test_settings_are_chosen_a_form_is_answered_and_a_conversation_is_saved(chat
         chat.output.get_by_role("menuitem", name="Save as Markdown").click()
     assert begun.value.suggested_filename.endswith(".md")
     kept = begun.value.path().read_text(encoding="utf-8")
-    places = [kept.find(said) for said in ("/say the session has begun", "I am **plain** now", "/form", "Ada")]
+    places = [kept.find(said) for said in ("I am **plain** now", "/say the session goes on", "/form", "Ada")]
     assert -1 not in places
     assert places == sorted(places)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from playwright.sync_api import Locator, expect
 
 from tests.browser.lab import CONNECTED, PATIENCE_MS, Lab, notebook
 from tests.browser.side import NOTEBOOK, Side, install, sources
+from tests.browser.test_features import HAND_OVER, PIXEL
 
 UNDO_CELLS = "notebook:undo-cell-action"
 
@@ -57,6 +59,7 @@ def test_one_click_opens_the_chat_and_a_reload_keeps_it(classic: Classic, lab: L
     classic.side.say("/say in Notebook 7")
     classic.side.expect_text("in Notebook 7")
     lab.picture("sidebar-notebook7")
+    _the_chats_own_items(classic.side)
     lab.cell(1).write("other = 'typed'")
     lab.expect_in_kernel(f"[c.source for c in {NOTEBOOK}.cells]", ["x = 1", "other = 'typed'"])
     lab.page.keyboard.press("Shift+Home")
@@ -64,10 +67,41 @@ def test_one_click_opens_the_chat_and_a_reload_keeps_it(classic: Classic, lab: L
     lab.save()
     classic.page.reload()
     classic.side.expect_chat()
-    classic.side.expect_text("in Notebook 7")
+    classic.side.expect_text("seen")
+    expect(classic.side.box).to_have_value("half a thought", timeout=PATIENCE_MS)
     lab.expect_in_kernel(f"{NOTEBOOK}.active_cell.source", "x = 1")
     classic.button.click()
     expect(classic.side.panel).to_be_hidden(timeout=PATIENCE_MS)
+
+
+def _the_chats_own_items(side: Side) -> None:
+    """A choice, an answer as it streams, a question by keyboard, completion, a picture, find; a draft is left."""
+    side.chat.get_by_role("combobox", name="Pieces").select_option("letter")
+    side.say("/slow 40 25")
+    side.expect_text("5 6 7")
+    expect(side.button("Stop")).to_be_visible()
+    expect(side.chat.locator(".answer").last).to_contain_text("39 40", timeout=PATIENCE_MS)
+    side.say("/ask edit")
+    allow = side.button("Allow once")
+    expect(allow).to_be_enabled(timeout=PATIENCE_MS)
+    allow.press("Enter")
+    expect(allow).to_have_count(0, timeout=PATIENCE_MS)
+    side.box.press_sequentially("/sa")
+    offer = side.chat.get_by_role("option", name="/say")
+    expect(offer).to_be_visible(timeout=PATIENCE_MS)
+    side.box.press("Tab")
+    expect(side.box).to_have_value("/say ")
+    side.box.press_sequentially("seen")
+    side.box.evaluate(HAND_OVER, ["paste", base64.b64encode(PIXEL).decode()])
+    expect(side.chat.get_by_role("img", name="paste.png")).to_be_visible(timeout=PATIENCE_MS)
+    side.box.press("Enter")
+    expect(side.chat.locator(".answer").last).to_contain_text("seen", timeout=PATIENCE_MS)
+    side.box.press("Control+f")
+    field = side.chat.get_by_role("searchbox")
+    field.fill("in Notebook 7")
+    expect(side.chat.get_by_text("1 of 1 turn")).to_be_visible(timeout=PATIENCE_MS)
+    field.press("Escape")
+    side.box.press_sequentially("half a thought")
 
 
 def test_python_and_the_palette_open_the_sidebar(classic: Classic, lab: Lab) -> None:

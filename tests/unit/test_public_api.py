@@ -33,6 +33,7 @@ Session
     health()
     login(method=None, timeout=600.0)
     on_extension(method, handler)
+    open(timeout=120.0)
     prompt(text, context=(), *, attachments=())
     questions
     queue

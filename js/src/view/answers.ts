@@ -11,7 +11,10 @@ export function initial(questions: readonly ChatInputQuestion[]): Answers {
   return Object.fromEntries(
     questions.map((question): [string, Given] => {
       if (question.kind === "boolean") return [question.id, question.defaultValue ?? false];
-      if (question.kind === "single-select" || question.kind === "multi-select") return [question.id, []];
+      if (question.kind === "single-select" || question.kind === "multi-select") {
+        const chosen = question.options.filter((option) => option.recommended).map((option) => option.id);
+        return [question.id, question.kind === "single-select" ? chosen.slice(0, 1) : chosen];
+      }
       return [question.id, question.defaultValue === undefined ? "" : String(question.defaultValue)];
     }),
   );

@@ -45,17 +45,17 @@ export function Conversation({ resource, summary, agents, dead, doing, setDoing 
   useMarkRead(resource, session, chat);
   useTaking(doing, setDoing, channel, chat, title || agent);
   const gap = useGap(resource);
+  const wake = useWaking(resource);
   if (!session || !chat) return gap ? null : <Waiting text={`Opening ${agent}…`} />;
   const isEmpty = chat.turns.length === 0 && !chat.activeTurn;
-  const process = session.agentProcess?.state;
-  const starting = session.lifecycle === "creating" && process === "starting";
+  const process = session.agentProcess;
   const failed = session.lifecycle === "creationFailed";
+  const asleep = isEmpty && session.lifecycle === "creating" && process === undefined;
   return (
     <PlaceContext.Provider value={place}>
       {doing === "rename" && <Rename title={title} onDone={() => setDoing(undefined)} />}
       {doing === "find" && <Find chat={chat} onJump={setJump} onDone={() => setDoing(undefined)} />}
-      {isEmpty && starting && <Waiting text={`Starting ${agent}…`} />}
-      {isEmpty && !starting && !failed && <EmptyChat agent={agent} session={session} />}
+      {isEmpty && !failed && <EmptyChat agent={agent} session={session} />}
       {!isEmpty && <Transcript chat={chat} jump={jump} started={started} />}
       <SessionTrouble agent={agent} session={session} />
       <div class="foot">
@@ -66,10 +66,12 @@ export function Conversation({ resource, summary, agents, dead, doing, setDoing 
           chat={chat}
           agent={agent}
           commands={session.commands}
-          disabled={dead || failed}
+          disabled={dead}
+          held={failed}
+          onIntent={asleep && !dead ? wake : undefined}
           onStart={() => setStarted(started + 1)}
         />
-        <Meter session={session} chat={chat} disabled={dead || failed} />
+        <Meter agent={agent} session={session} chat={chat} disabled={dead || failed} />
       </div>
     </PlaceContext.Provider>
   );
@@ -92,6 +94,18 @@ function useMarkRead(resource: string, session: SessionState | undefined, chat: 
     told.current = turns;
     store.dispatch(resource, { type: "session/isReadChanged", isRead: true });
   }, [status, chat?.activeTurn, turns, seen, resource, store]);
+}
+
+/** Has the agent of a tab that nobody has prompted started, once: what it offers is wanted while one writes. */
+function useWaking(resource: string): () => void {
+  const { store } = useView();
+  const asked = useRef(false);
+  return () => {
+    if (asked.current) return;
+    asked.current = true;
+    // Where a kernel cannot, the first prompt does it.
+    store.request("openSession", { channel: resource }).catch(() => undefined);
+  };
 }
 
 /** Copies or saves the conversation when its menu asks for it. */

@@ -36,7 +36,11 @@ export function Find({ chat, onJump, onDone }: Props) {
   }, [turn, at, words, place.chat]);
   useEffect(() => () => unmark(root), [root]);
   const said =
-    words.trim() === "" ? "" : found.length === 0 ? "Nothing found" : `${number + 1} of ${count(found.length)} turns`;
+    words.trim() === ""
+      ? ""
+      : found.length === 0
+        ? "Nothing found"
+        : `${number + 1} of ${count(found.length)} turn${found.length === 1 ? "" : "s"}`;
   return (
     <div
       class="bar-form find"

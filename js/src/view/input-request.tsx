@@ -68,11 +68,13 @@ function InputForm({ request, agent }: { request: ChatInputRequest; agent: strin
       ))}
       <div class="permission-options">
         <button type="submit" class="button primary">
-          {request.url && questions.length === 0 ? "I have done it" : "Send"}
+          {!request.questions || (request.url && questions.length === 0) ? "I have done it" : "Send"}
         </button>
-        <button type="button" class="button secondary" onClick={() => complete("decline")}>
-          Decline
-        </button>
+        {(request.questions || request.url) && (
+          <button type="button" class="button secondary" onClick={() => complete("decline")}>
+            Decline
+          </button>
+        )}
         <button type="button" class="button secondary" onClick={() => complete("cancel")}>
           Cancel
         </button>

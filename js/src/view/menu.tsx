@@ -6,6 +6,8 @@ export interface MenuItem {
   name: string;
   detail?: string | undefined;
   icon?: ComponentChildren;
+  /** It stands back: it cannot be had as things are. */
+  faint?: boolean;
   onSelect: () => void;
 }
 
@@ -80,7 +82,7 @@ export function Menu({ label, items, disabled = false, children }: Props) {
             >
               {item.icon}
               <span>
-                <span class="menu-name">{item.name}</span>
+                <span class={`menu-name${item.faint ? " dim" : ""}`}>{item.name}</span>
                 {item.detail && <span class="dim small">{item.detail}</span>}
               </span>
             </button>

@@ -1,23 +1,32 @@
 /** Below the box: what the agent can be set to, how full the model's context is, and what it has cost. */
 import { useMemo } from "preact/hooks";
 import type { ChatState, SessionState } from "../state/types.gen";
-import { count, line } from "./plain";
+import { Spinner } from "./icons";
+import { count, line, plain } from "./plain";
 import { Selectors } from "./selectors";
 
 interface Props {
+  agent: string;
   session: SessionState;
   chat: ChatState;
   disabled: boolean;
 }
 
-export function Meter({ session, chat, disabled }: Props) {
+export function Meter({ agent, session, chat, disabled }: Props) {
   const usage = session.contextUsage;
   const spent = useMemo(() => tokens(chat), [chat.turns]);
   const share = usage && usage.size > 0 ? Math.min(1, usage.used / usage.size) : 0;
   const known = session.configOptions?.length || session.modes?.availableModes.length;
-  if (!usage && !known && spent === 0) return null;
+  const starting = session.agentProcess?.state === "starting";
+  const toCome = session.lifecycle === "creating"; // so that the box does not move then
+  if (!usage && !known && spent === 0 && !starting && !toCome) return null;
   return (
     <div class="meter">
+      {starting && (
+        <span class="starting" title={plain(session.agentProcess?.message)}>
+          <Spinner /> Starting {agent}…
+        </span>
+      )}
       <Selectors session={session} disabled={disabled} />
       <span class="spacer" />
       {spent > 0 && <span title={`${count(spent)} tokens in this conversation`}>{short(spent)} tokens</span>}

@@ -4,9 +4,9 @@ import type { Offer } from "./completion";
 import { Icon, type IconName } from "./icons";
 
 const ICONS: Record<string, IconName> = {
-  variable: "other",
+  variable: "variable",
   file: "file",
-  folder: "file",
+  folder: "folder",
   cell: "execute",
   command: "chat",
 };

@@ -21,12 +21,17 @@ interface Props {
   chat: ChatState;
   agent: string;
   commands?: readonly AgentCommand[] | undefined;
+  /** Nothing reaches the kernel. */
   disabled: boolean;
+  /** Nothing can be sent as it is, but written. */
+  held?: boolean;
+  /** Someone goes to the box, or writes. */
+  onIntent?: (() => void) | undefined;
   /** A turn was started from here. */
   onStart?: () => void;
 }
 
-export function Prompt({ chat, agent, commands = NO_COMMANDS, disabled, onStart }: Props) {
+export function Prompt({ chat, agent, commands = NO_COMMANDS, disabled, held = false, onIntent, onStart }: Props) {
   const { store, drafts } = useView();
   const place = usePlace();
   const id = useId();
@@ -45,7 +50,7 @@ export function Prompt({ chat, agent, commands = NO_COMMANDS, disabled, onStart 
   useLayoutEffect(() => () => void drafts.busy.delete(place.chat), [drafts, place.chat]);
 
   const send = () => {
-    if (disabled || empty) return;
+    if (disabled || held || empty) return;
     const attachments = pictures.map(({ size: _, ...picture }) => picture);
     const message: Message = { text: draft, origin: { kind: "user" }, ...(attachments.length > 0 && { attachments }) };
     const id = uuid();
@@ -157,6 +162,7 @@ export function Prompt({ chat, agent, commands = NO_COMMANDS, disabled, onStart 
             placeholder={running ? "Write the next message…" : `Message ${line(agent, 40)}…`}
             onInput={(event) => {
               write(event.currentTarget.value);
+              onIntent?.();
               look();
             }}
             onKeyDown={onKeyDown}
@@ -164,7 +170,10 @@ export function Prompt({ chat, agent, commands = NO_COMMANDS, disabled, onStart 
               event.stopPropagation();
               if (take(filesOf(event.clipboardData))) event.preventDefault();
             }}
-            onFocus={() => drafts.busy.add(place.chat)}
+            onFocus={() => {
+              drafts.busy.add(place.chat);
+              onIntent?.();
+            }}
             onBlur={() => {
               drafts.busy.delete(place.chat);
               look(false);
@@ -175,7 +184,7 @@ export function Prompt({ chat, agent, commands = NO_COMMANDS, disabled, onStart 
             <button
               type="submit"
               class="round primary"
-              disabled={disabled || empty}
+              disabled={disabled || held || empty}
               aria-label={running ? "Queue message" : "Send message"}
               title={running ? "Send when this turn has ended (Enter)" : "Send (Enter)"}
             >

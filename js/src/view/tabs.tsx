@@ -144,6 +144,7 @@ export function NewTab({ agents, onNew, disabled }: NewTabProps) {
   const items = agents.map((agent) => ({
     name: line(agent.displayName || agent.provider, 60),
     detail: line(agent.description, 120),
+    faint: agent.missing === true,
     onSelect: () => onNew(agent.provider),
   }));
   return (

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { SessionState } from "../../src/state/types.gen";
 import { CHAT, readyStore, SESSION, startTurn } from "./memory-store";
 import { open, press, type } from "./page";
 
@@ -87,13 +88,73 @@ describe("the box to write in", () => {
     expect(page.text()).toContain("The kernel has ended");
   });
 
-  test("it is closed when the session could not be made, with the reason", async () => {
-    const { store, page } = prompt();
+  test("a session that could not be made says why; what was written stays and can be written on, not sent", async () => {
+    const { store, page, box } = prompt();
+    type(box, "half a tho");
     store.apply(SESSION, {
       type: "session/creationFailed",
       error: { errorType: "CommandNotFound", message: "eliza was not found: type  pip install agentnb" },
     });
-    await page.until(() => expect(page.find<HTMLTextAreaElement>("textarea").readOnly).toEqual(true));
-    expect(page.text()).toContain("pip install agentnb");
+    await page.until(() => expect(page.text()).toContain("pip install agentnb"));
+    expect([box.readOnly, box.value]).toEqual([false, "half a tho"]);
+    type(box, "half a thought");
+    press(box, "Enter");
+    expect([page.button("Send message").disabled, store.dispatched]).toEqual([true, []]);
+  });
+});
+
+describe("the agent of a tab that was never prompted", () => {
+  const requests = (store: ReturnType<typeof readyStore>) =>
+    store.requested.filter(({ method }) => method === "openSession");
+
+  function asleep(more: Partial<SessionState> = {}) {
+    const store = readyStore();
+    const session = store.session(SESSION);
+    session.value = { ...(session.peek() as SessionState), lifecycle: "creating", ...more };
+    const page = open(store, { kind: "chat" });
+    return { store, page, box: page.find<HTMLTextAreaElement>("textarea") };
+  }
+
+  test("is started when someone goes to the box or writes, once, and not by being shown", async () => {
+    const { store, page, box } = asleep();
+    store.answer = () => Promise.reject(new Error("There is no method 'openSession'."));
+    expect(requests(store)).toEqual([]);
+    box.dispatchEvent(new FocusEvent("focus"));
+    type(box, "H");
+    expect(requests(store)).toEqual([{ method: "openSession", params: { channel: SESSION } }]);
+    await Promise.resolve();
+    expect(page.all(".error-card, .error-text")).toEqual([]);
+  });
+
+  test("is started by writing too, where the box had the focus all the time", () => {
+    const { store, box } = asleep();
+    type(box, "H");
+    expect(requests(store).length).toEqual(1);
+  });
+
+  test("says quietly that it starts, and what it offers then; writing goes on meanwhile", async () => {
+    const { store, page, box } = asleep();
+    type(box, "Hello");
+    store.apply(SESSION, { type: "x-agentnb/agentChanged", agentProcess: { state: "starting" } });
+    await page.until(() => expect(page.find(".meter").textContent).toContain("Starting Eliza…"));
+    expect([box.readOnly, box.value, page.button("Send message").disabled]).toEqual([false, "Hello", false]);
+    const modes = { currentModeId: "a", availableModes: [{ id: "a", name: "Ask" }] };
+    store.apply(SESSION, { type: "x-agentnb/modesChanged", modes });
+    store.apply(SESSION, { type: "session/ready" });
+    store.apply(SESSION, { type: "x-agentnb/agentChanged", agentProcess: { state: "running" } });
+    await page.until(() => expect(page.find(".meter").textContent).not.toContain("Starting"));
+    expect(page.find<HTMLSelectElement>("select[aria-label=Mode]").value).toEqual("a");
+    expect(box.value).toEqual("Hello");
+  });
+
+  test.each([
+    ["runs", { lifecycle: "ready" }],
+    ["starts", { agentProcess: { state: "starting" } }],
+    ["ended", { agentProcess: { state: "stopped" } }],
+    ["failed", { lifecycle: "creationFailed" }],
+  ] as const)("is not asked for where it %s", (_, more) => {
+    const { store, box } = asleep(more as Partial<SessionState>);
+    type(box, "H");
+    expect(requests(store)).toEqual([]);
   });
 });

@@ -10,6 +10,7 @@ from queue import Queue
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from agentnb.agent.catalog import custom
 from agentnb.api.session import Session
@@ -21,6 +22,7 @@ from agentnb.host.mention_source import Suggestion
 from agentnb.state import MessageAttachment, SessionStatus, SimpleMessageAttachment
 from tests.unit.api.conftest import AGENTS
 from tests.unit.comm.test_service import PATIENCE, Page
+from tests.unit.host.conftest import until
 
 USER = {"kind": "user"}
 
@@ -61,13 +63,47 @@ def test_completion_without_a_shell_offers_nothing(page: Page, conversation: Con
     assert page.ask("complete", {"channel": conversation.chat.uri, "start": ""})["result"] == {"items": []}
 
 
-@pytest.mark.parametrize("method", ["complete", "restartAgent", "forkSession"])
+@pytest.mark.parametrize("method", ["complete", "restartAgent", "forkSession", "openSession"])
 @pytest.mark.parametrize(("params", "code"), [({}, -32602), ({"channel": "eliza:/none", "start": ""}, -32012)])
 def test_a_senseless_request_is_answered_with_an_error(
     page: Page, conversation: Conversation, method: str, params: dict[str, Any], code: int
 ) -> None:
     """Also by the methods that answer later."""
     assert page.ask(method, params)["error"]["code"] == code
+
+
+def test_a_tab_that_someone_will_write_in_has_its_agent_before_the_first_prompt(
+    page: Page, conversation: Conversation
+) -> None:
+    """Asked by several views it is one session; what is chosen in it holds for the first prompt, which uses it."""
+    session = Session(conversation)
+    assert (session.state.lifecycle, session.state.modes, session.state.agent_process) == ("creating", None, None)
+    page.ask("subscribe", {"channels": [conversation.session.uri]})
+    for view in ("page-1", "page-2"):
+        page.say("openSession", {"channel": conversation.chat.uri}, id=view)
+        assert page.hear("id")["result"] == {}
+    until(session, lambda: session.state.lifecycle == "ready")
+    opened, agent = conversation.session_id, conversation.agent
+    assert session.state.modes is not None
+    assert session.state.commands
+    page.dispatch(conversation.session.uri, {"type": "x-agentnb/modeChanged", "modeId": "plain"})
+    assert "rejectionReason" not in page.envelope()
+    page.ask("openSession", {"channel": conversation.session.uri})
+    session.open(PATIENCE)
+    assert session.prompt("Just as I say.").wait(PATIENCE).text == "Just as I say."
+    assert (conversation.session_id, conversation.agent) == (opened, agent)
+
+
+def test_a_tab_whose_agent_cannot_be_started_early_says_what_to_type(page: Page, tmp_path: Path) -> None:
+    """In the session's state, as after a prompt; the transcript is empty still."""
+    spec = replace(custom(["no-such-agent"], name="missing"), install="npm install missing")
+    missing = page.host.loop.call(lambda: page.host.open(spec, cwd=tmp_path))
+    assert page.ask("openSession", {"channel": missing.session.uri})["result"] == {}
+    until(Session(missing), lambda: missing.session.state.lifecycle == "creationFailed")
+    error = missing.session.state.creation_error
+    assert error is not None
+    assert "npm install missing" in error.message
+    assert (missing.chat.state.active_turn, missing.chat.state.turns) == (None, ())
 
 
 def test_a_session_is_copied_where_its_agent_says_that_it_can(page: Page, conversation: Conversation) -> None:

@@ -13,6 +13,7 @@ from agentnb.errors import AgentError
 from agentnb.host import Host
 from agentnb.host.intents import carry_out
 from agentnb.state import (
+    ChatInputRequest,
     ChatToolCallConfirmed,
     ToolCallPendingConfirmationState,
     ToolCallResponsePart,
@@ -164,6 +165,43 @@ def test_an_agent_that_hangs_at_its_login_can_be_left_and_started_again(attended
     session.answer(session.questions[0].id, response="decline")
     with pytest.raises(AgentError, match="wants a login"):
         restarted.result(PATIENCE)
+
+
+def waiting_for_a_login(session: Session) -> ChatInputRequest:
+    """The card that says that a login is waited for, after "Browser" was chosen."""
+    until(session, lambda: session.questions)
+    session.answer(session.questions[0].id, {"way": "browser"})
+    until(session, lambda: session.questions)
+    (card,) = session.questions
+    assert (card.questions, "waits for your login (Browser)" in str(card.message)) == (None, True)
+    return card
+
+
+@pytest.mark.parametrize("way", ["cancel", "stop", "close"])
+def test_a_login_that_takes_long_says_that_it_waits_and_can_be_called_off(
+    attended: Host, open_session: Open, way: str
+) -> None:
+    """By its card, by the turn's Stop, by closing the tab; the agent is told, and nothing waits any more."""
+    session = open_session("wants_login", "session", "unnoticed")
+    turn = session.prompt("go")
+    card = waiting_for_a_login(session)
+    if way == "cancel":
+        session.answer(card.id, response="cancel")
+        assert "wants a login" in str(turn.wait(PATIENCE).error)
+    elif way == "stop":
+        turn.cancel()
+        assert turn.wait(PATIENCE).state == "cancelled"
+    else:
+        session.close(PATIENCE)
+    assert session.questions == ()
+
+
+def test_who_has_logged_in_goes_on_though_the_agent_has_not_noticed(attended: Host, open_session: Open) -> None:
+    """It is asked for a session once more."""
+    session = open_session("wants_login", "session", "unnoticed")
+    turn = session.prompt("go")
+    session.answer(waiting_for_a_login(session).id)
+    assert turn.wait(PATIENCE).text == "welcome"
 
 
 async def _quiet(refused: list[str]) -> None:
