@@ -18,7 +18,7 @@ magic("load_ext", "agentnb")
 def tell(code: str, **settings: object) -> tuple[list[str], str]:
     """What *code* prints and what goes to stderr, in a shell with these settings."""
     script = SHELL.format(settings={"Agentnb": settings} if settings else {}) + code
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=120)
     return done.stdout.splitlines(), done.stderr
 
 
@@ -66,7 +66,7 @@ def names(session):
     print([server.name for server in session._conversation.configuration.components])
     session.close()
 session = agentnb.start("eliza")
-session.prompt("/say kept").wait(30)
+session.prompt("/say kept").wait(120)
 session.close()
 names(agentnb.resume(session.tab_id))
 magic("config", "Agentnb.mcp_servers = dict(more=dict(url='https://y.test/mcp'))")
