@@ -35,10 +35,15 @@ class AgentPool:
     Args:
         loop: The host's loop, that launches run on.
         warm_seconds: How long an agent that was started early waits for its first session.
+
+    Attributes:
+        backoff: Makes what says how long to wait after a death.
+        start_timeout: The longest wait for the first answer of an agent, in seconds; None for its spec's.
     """
 
     def __init__(self, loop: HostLoop, *, warm_seconds: float = WARM_SECONDS) -> None:
         self.backoff: Callable[[], Backoff] = Backoff
+        self.start_timeout: float | None = None
         self._loop = loop
         self._warm_seconds = warm_seconds
         self._launches: dict[bytes, asyncio.Task[Agent]] = {}
@@ -145,7 +150,10 @@ class AgentPool:
         await asyncio.sleep(backoff.seconds)
         try:
             launched, tap = SWITCH.launching(configuration.spec, configuration.env)
-            agent = await Agent.launch(launched, cwd=configuration.cwd, env=configuration.env, tap=tap)
+            limit = self.start_timeout
+            agent = await Agent.launch(
+                launched, cwd=configuration.cwd, env=configuration.env, initialize_timeout=limit, tap=tap
+            )
         except (AgentNotFound, AuthenticationRequired):
             raise
         except AgentError:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from jupyter_client.blocking.client import BlockingKernelClient
 
 ROOT = Path(__file__).parents[2]
-WAIT_S = 60.0
+WAIT_S = 120.0
 _TELL = """
 def _tell(channel, envelope, told=[]):
     if not told and type(envelope.action).__name__ == "ChatDelta":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,7 +9,18 @@ import pytest
 if TYPE_CHECKING:
     from tests.kernel.running_kernel import RunningKernel
 
-NOTICE = "from comm import get_comm_manager as m; m().register_target('probe', lambda comm, _: seen.append(busy()))"
+GATE = "%agent --permissions allow -o turn /run head -n 1 gate"
+NOTICE = """
+import os
+from comm import get_comm_manager
+os.mkfifo("gate")
+gate, seen = os.open("gate", os.O_RDWR), []
+def see(comm, _):
+    seen.append(turn.state)
+    os.write(gate, b"open\\n")
+get_comm_manager().register_target("probe", see)
+"""
+"""A turn that runs `GATE` ends when the page has said something, and not before."""
 
 
 def test_a_prompt_gives_one_markdown_output_and_the_turn(kernel: RunningKernel) -> None:
@@ -93,16 +103,14 @@ def test_the_same_turn_gives_the_same_output(kernel: RunningKernel) -> None:
     assert kernel.run(cell).outputs[1:] == kernel.run(cell).outputs[1:]
 
 
-@pytest.mark.parametrize("cell", ["%agent /slow 500 20", "%%time\n%agent /slow 500 20"])
+@pytest.mark.parametrize("cell", ["%agent /slow 100000 20", "%%time\n%agent /slow 100000 20"])
 def test_an_interrupt_cancels_the_turn_at_once_and_aborts_what_is_queued(cell: str, kernel: RunningKernel) -> None:
-    """An interrupt cancels the turn at once and aborts what is queued."""
+    """An interrupt cancels the turn, which would take half an hour, at once and aborts what is queued."""
     kernel.notice_words()
     running, queued = kernel.send(cell), kernel.send("print('never')")
     kernel.until_words()
-    began = time.monotonic()
     kernel.interrupt()
     result = kernel.finish(running)
-    assert time.monotonic() - began < 0.5
     assert ["AgentInterrupted: the turn was cancelled."] == result.traceback
     assert result.displayed()[-1].endswith("**The turn was cancelled.**")
     assert ("aborted", "") == (kernel.finish(queued).status, kernel.results[queued].stdout)
@@ -113,8 +121,8 @@ def test_a_message_of_the_page_arrives_while_a_cell_awaits_and_queued_cells_foll
     kernel: RunningKernel,
 ) -> None:
     """A message of the page arrives while a cell awaits and queued cells follow in order."""
-    kernel.run("seen, order = [], []\nbusy = lambda: turn.state\n" + NOTICE)
-    running = kernel.send("%agent -o turn /slow 20 50")
+    kernel.run(f"order = []{NOTICE}")
+    running = kernel.send(GATE)
     queued = [kernel.send(f"order.append({number})") for number in range(3)]
     kernel.until_busy(running)
     kernel.comm("probe", {})
@@ -124,8 +132,8 @@ def test_a_message_of_the_page_arrives_while_a_cell_awaits_and_queued_cells_foll
 
 def test_what_a_cell_prints_after_a_click_is_still_its_own(kernel: RunningKernel) -> None:
     """What a cell prints after a click is still its own."""
-    kernel.run("seen = []\nbusy = lambda: turn.state\n" + NOTICE)
-    running = kernel.send("%agent -o turn /slow 20 20\nprint('after', len(seen))")
+    kernel.run(NOTICE)
+    running = kernel.send(f"{GATE}\nprint('after', len(seen))")
     kernel.until_busy(running)
     kernel.comm("probe", {})
     assert "after 1\n" == kernel.finish(running).stdout

@@ -11,6 +11,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 from agentnb.comm import __file__ as comm_package
 from agentnb.comm.ear import ASK_SECONDS
+from tests.kernel.running_kernel import WAIT_S
 
 if TYPE_CHECKING:
     from tests.kernel.running_kernel import RunningKernel
@@ -102,8 +103,8 @@ def test_the_time_in_which_a_cell_blocks_the_pages_loop_is_not_counted_as_their_
     """A page that speaks to the main thread's loop is not heard while a cell blocks that."""
     kernel.say(model, said("initialize", id=1, params=HELLO))
     kernel.run("await until(frontend.attached)")
-    asked = "asked = lambda: frontend._ear._asked is not None or frontend._ear.deaf_seconds() > 0"
-    kernel.run(f"{asked}; time.sleep({ASK_SECONDS + 2})")
+    blocking = "while not frontend._ear.deaf_seconds():\n    time.sleep(0.1)"
+    assert kernel.run(blocking, timeout=WAIT_S + ASK_SECONDS).status == "ok"
     deaf = kernel.run("await until(lambda: frontend._ear._asked is None); frontend._ear.deaf_seconds()").values
     assert float(deaf[0]) > 0
 

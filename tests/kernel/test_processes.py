@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import psutil
 import pytest
 
+from tests.kernel.running_kernel import WAIT_S
+
 if TYPE_CHECKING:
     from tests.kernel.running_kernel import RunningKernel
-
-GONE_S = 15.0
 
 
 @pytest.mark.parametrize("prompt", ["/say Hi", "-b /hang", "-b /slow 500 100"])
@@ -28,5 +28,5 @@ def test_no_process_is_left_when_the_kernel_ends(end: str, prompt: str, kernel: 
         kernel.manager.restart_kernel(now=False)
     else:
         os.kill(kernel.pid, signal.SIGKILL)
-    _, alive = psutil.wait_procs(below, timeout=GONE_S)
+    _, alive = psutil.wait_procs(below, timeout=WAIT_S)
     assert [] == [process for process in alive if process.status() != psutil.STATUS_ZOMBIE]

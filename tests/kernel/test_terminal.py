@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.kernel.running_kernel import WAIT_S
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -35,7 +37,7 @@ def terminal(tmp_path: Path) -> Iterator[pexpect_types.spawn]:
         cwd=str(tmp_path),
         env=env,
         encoding="utf-8",
-        timeout=60,
+        timeout=WAIT_S,
         echo=False,
         preexec_fn=_heed_control_c,
     )
@@ -57,7 +59,7 @@ def test_the_answer_is_printed_as_text(terminal: pexpect_types.spawn) -> None:
 
 def test_control_c_cancels_the_turn_and_leaves_the_prompt(terminal: pexpect_types.spawn) -> None:
     """Words stream while the turn runs; Ctrl-C ends it with one line."""
-    terminal.sendline("%agent /slow 500 20")
+    terminal.sendline("%agent /slow 100000 20")
     terminal.expect("3 4 5")
     terminal.sendintr()
     terminal.expect("AgentInterrupted: the turn was cancelled.")

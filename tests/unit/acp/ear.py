@@ -27,6 +27,7 @@ from agentnb.state import (
     XTerminalData,
     reduce_chat,
 )
+from tests.unit.api.conftest import PATIENCE
 
 AGENTS = Path(__file__).parents[2] / "agents"
 
@@ -170,7 +171,7 @@ class Talk:
         return answer
 
     async def prompt(self, text: str = "") -> Any:
-        return await asyncio.wait_for(self.begin(text), 60)
+        return await asyncio.wait_for(self.begin(text), PATIENCE)
 
 
 @contextlib.asynccontextmanager

@@ -21,6 +21,7 @@ from agentnb.errors import (
     AuthenticationRequired,
 )
 from tests.unit.acp.ear import Ear, scripted, talking
+from tests.unit.api.conftest import PATIENCE
 
 
 async def test_a_turn(tmp_path: Path) -> None:
@@ -72,7 +73,7 @@ async def test_dying_in_a_turn_fails_the_turn_and_tells_the_listener(tmp_path: P
     async with talking("dies_mid_turn", tmp_path) as talk:
         with pytest.raises(AgentDied, match=r"ended with status 7 unexpectedly.*\nout of memory"):
             await talk.prompt()
-        await asyncio.wait_for(talk.ear.gone.wait(), 5)
+        await asyncio.wait_for(talk.ear.gone.wait(), PATIENCE)
         assert talk.ear.text == "I was about to"
         assert isinstance(talk.ear.error, AgentDied)
         with pytest.raises(AgentDied):
@@ -112,7 +113,7 @@ async def test_updates_after_the_answer_are_delivered(tmp_path: Path) -> None:
         await answer
         while talk.ear.text.count("after") < 2:
             talk.ear.spoken.clear()
-            await asyncio.wait_for(talk.ear.spoken.wait(), 5)
+            await asyncio.wait_for(talk.ear.spoken.wait(), PATIENCE)
         assert said_before == ["before after" + "before "]
 
 
@@ -127,7 +128,7 @@ async def test_cancel_reaches_the_agent_before_the_answers_to_what_it_asked(tmp_
     """`session/cancel` first, then `cancelled` for the open question."""
     async with talking("asks_unknown_call", tmp_path, option="later") as talk:
         answer = talk.begin("")
-        await asyncio.wait_for(talk.ear.question.wait(), 5)
+        await asyncio.wait_for(talk.ear.question.wait(), PATIENCE)
         talk.agent.cancel(talk.session_id)
         talk.ear.answer.set_result(None)
         assert (await answer, talk.ear.text) == ({"stopReason": "cancelled"}, "cancelled")
@@ -143,7 +144,7 @@ async def test_cancelling_a_slow_turn(tmp_path: Path) -> None:
     """The agent answers with `cancelled`."""
     async with talking("slow", tmp_path) as talk:
         answer = talk.begin("")
-        await asyncio.wait_for(talk.ear.spoken.wait(), 5)
+        await asyncio.wait_for(talk.ear.spoken.wait(), PATIENCE)
         talk.agent.cancel(talk.session_id)
         assert await answer == {"stopReason": "cancelled"}
 
@@ -152,7 +153,7 @@ async def test_stopping_an_agent_fails_what_waits_and_tells_the_listener(tmp_pat
     """Even one that does not listen."""
     async with talking("deaf", tmp_path) as talk:
         answer = talk.begin("")
-        await asyncio.wait_for(talk.ear.spoken.wait(), 5)
+        await asyncio.wait_for(talk.ear.spoken.wait(), PATIENCE)
         await talk.agent.stop(patience=0.1)
         with pytest.raises(AgentDied, match="deaf was stopped"):
             await answer
@@ -295,7 +296,7 @@ async def test_a_session_that_opens_too_late_is_given_up_and_closed(tmp_path: Pa
         new = await agent.new_session(str(tmp_path), (), ear)
         said = asyncio.Event()
         agent.prompt(new.session_id, [{"type": "text", "text": "tell"}], lambda *_: said.set())
-        await asyncio.wait_for(said.wait(), 30)
+        await asyncio.wait_for(said.wait(), PATIENCE)
         told = [json.loads(line) for line in ear.text.splitlines()]
         methods = [each["method"] for each in told]
         opening = ["initialize", "session/new", "$/cancel_request", "session/new"]

@@ -14,6 +14,7 @@ from agentnb.acp import wire
 from agentnb.acp.connection import Connection
 from agentnb.acp.failure import RpcError
 from agentnb.errors import AgentDied, AgentnbError, OutsideWorkspace, ProtocolError
+from tests.unit.api.conftest import PATIENCE
 
 
 class End:
@@ -55,7 +56,7 @@ class End:
 
     async def answer(self) -> dict[str, Any]:
         self.wrote.clear()
-        await asyncio.wait_for(self.wrote.wait(), 5)
+        await asyncio.wait_for(self.wrote.wait(), PATIENCE)
         return self.sent[-1]
 
 

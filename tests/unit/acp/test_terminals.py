@@ -20,6 +20,7 @@ from agentnb.errors import OutsideWorkspace, PermissionDenied
 from agentnb.policy import Workspace
 from agentnb.state import XTerminalData, XTerminalExited, XTerminalOpened
 from tests.unit.acp.ear import Ear, talking
+from tests.unit.api.conftest import PATIENCE
 
 SCRIPT = "echo $WORD; pwd; exit 3"
 PAUSE = "import signal, os; print(os.getpid(), flush=True); signal.pause()"
@@ -86,7 +87,7 @@ async def test_killing_ends_the_command_and_its_children_and_keeps_the_output(te
     """The process group is gone, the terminal is not."""
     line = f"{shlex.quote(sys.executable)} -c {shlex.quote(PAUSE)} & wait"
     created = await terminals.create({"command": line})
-    await asyncio.wait_for(ear.printed.wait(), 10)
+    await asyncio.wait_for(ear.printed.wait(), PATIENCE)
     group = terminals._terminals[created["terminalId"]]._child.pid  # type: ignore[union-attr]
     await terminals.kill(created)
     assert await terminals.wait_for_exit(created) == {"exitCode": None, "signal": "SIGKILL"}
@@ -96,7 +97,7 @@ async def test_killing_ends_the_command_and_its_children_and_keeps_the_output(te
 async def test_releasing_ends_the_command_that_runs_and_forgets_it(terminals: Terminals, ear: Ear) -> None:
     """In a group of its own, which ends whole; ours goes on."""
     created = await terminals.create({"command": sys.executable, "args": ["-c", PAUSE]})
-    await asyncio.wait_for(ear.printed.wait(), 10)
+    await asyncio.wait_for(ear.printed.wait(), PATIENCE)
     group = terminals._terminals[created["terminalId"]]._child.pid  # type: ignore[union-attr]
     assert os.getpgid(group) == group != os.getpgrp()
     await terminals.release(created)
@@ -109,7 +110,7 @@ async def test_releasing_ends_the_command_that_runs_and_forgets_it(terminals: Te
 async def test_output_is_told_while_the_command_runs(terminals: Terminals, ear: Ear) -> None:
     """To the listener and to an agent that asks; without an end that has not come."""
     created = await terminals.create({"command": sys.executable, "args": ["-c", PAUSE]})
-    await asyncio.wait_for(ear.printed.wait(), 10)
+    await asyncio.wait_for(ear.printed.wait(), PATIENCE)
     assert await terminals.output(created) == {"output": shown(ear), "truncated": False}
     assert shown(ear).strip().isdigit()
 

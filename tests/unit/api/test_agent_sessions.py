@@ -125,6 +125,7 @@ def test_health_tells_of_the_process_its_silence_its_deaths_and_its_last_words(s
     assert session.health().state == "idle"
     turn = session.prompt("/noise")
     turn.wait(PATIENCE)
+    session.prompt("/say on").wait(PATIENCE)  # stderr is another pipe: by now it has been read as well
     health = session.health()
     assert (health.state, health.tabs, health.deaths, health.silent) == ("running", 1, 0, None)
     assert health.pid is not None

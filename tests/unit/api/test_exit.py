@@ -16,7 +16,7 @@ import logging
 import agentnb
 logging.getLogger("asyncio").setLevel(logging.ERROR)  # a busy machine makes callbacks "slow": a warning of dev mode
 session = agentnb.start("eliza")
-print(session.prompt("/say hello").wait(30).text, flush=True)
+print(session.prompt("/say hello").wait(120).text, flush=True)
 print(session._conversation.agent.pid)
 """
 

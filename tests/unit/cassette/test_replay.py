@@ -205,7 +205,8 @@ async def test_a_cancelled_turn_is_cancelled_again(tmp_path: Path) -> None:
         await patient.until(lambda: "silent" in patient.text(session))
         await patient.connection.cancel(session_id=session)
         assert (await hanging).stop_reason == "cancelled"
-        await patient.prompt(session, "/slow 5 200")
+        await patient.prompt(session, "/slow 5 1")
+    slow_down(path)
     async with replaying(path, "--pace", "recorded") as patient:
         session = await patient.session()
         hanging = asyncio.ensure_future(patient.prompt(session, "/hang"))
@@ -213,7 +214,7 @@ async def test_a_cancelled_turn_is_cancelled_again(tmp_path: Path) -> None:
         assert not hanging.done()
         await patient.connection.cancel(session_id=session)
         assert (await hanging).stop_reason == "cancelled"
-        slow = asyncio.ensure_future(patient.prompt(session, "/slow 5 200"))
+        slow = asyncio.ensure_future(patient.prompt(session, "/slow 5 1"))
         before = len(patient.chunks(session))
         await patient.until(lambda: len(patient.chunks(session)) > before)
         await patient.connection.cancel(session_id=session)
@@ -252,6 +253,14 @@ async def test_settings_are_replayed_and_compared(tmp_path: Path) -> None:
         await patient.connection.set_session_mode(session_id=session, mode_id="plain")
         await patient.prompt(session, "Echo")
         assert patient.text(session) == "Echo"
+
+
+def slow_down(path: Path) -> None:
+    """Let the agent of the last turn take its time behind its first word: nobody waits for it, a cancel must."""
+    cassette = file.read(path)
+    for event in cassette.lanes[-1].turns[-1].before[1:]:
+        event.delay = 600_000
+    file.write(path, cassette)
 
 
 def play(path: Path, *messages: dict[str, object]) -> subprocess.CompletedProcess[str]:

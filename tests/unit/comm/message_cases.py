@@ -16,6 +16,7 @@ from agentnb.errors import AgentStartFailed
 from agentnb.host import Host
 from agentnb.host.host import ROOT
 from agentnb.state import ChatTurnComplete, ChatTurnStarted, Message, MessageOrigin, SimpleMessageAttachment
+from tests.unit.api.conftest import PATIENCE
 from tests.unit.comm.manual_loop import ManualLoop
 from tests.unit.comm.world import TAB
 from tests.unit.running import run
@@ -24,7 +25,6 @@ FOLDER = Path(__file__).parents[2] / "cases/messages"
 CASES: dict[str, dict[str, Any]] = {
     path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.json"))
 }
-PATIENCE = 30.0
 HELLO = Message(text="hi", origin=MessageOrigin(kind="user"))
 LARGE = SimpleMessageAttachment(label="numbers.txt", model_representation="0123456789" * 7_000)
 CLIENT = "f2c7b8a4-1d3e-4f60-8a9b-7c6d5e4f3a2b"

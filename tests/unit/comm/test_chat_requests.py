@@ -20,8 +20,8 @@ from agentnb.host.conversation import Conversation
 from agentnb.host.lent import lend_from, lend_no_more
 from agentnb.host.mention_source import Suggestion
 from agentnb.state import MessageAttachment, SessionStatus, SimpleMessageAttachment
-from tests.unit.api.conftest import AGENTS
-from tests.unit.comm.test_service import PATIENCE, Page
+from tests.unit.api.conftest import AGENTS, PATIENCE
+from tests.unit.comm.test_service import Page
 from tests.unit.host.conftest import until
 
 USER = {"kind": "user"}

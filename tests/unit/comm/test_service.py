@@ -16,8 +16,8 @@ from agentnb.host import Host
 from agentnb.host.conversation import Conversation
 from agentnb.host.host import ROOT
 from agentnb.state import ChatTurnComplete, ChatTurnStarted, Message, MessageOrigin
+from tests.unit.api.conftest import PATIENCE
 
-PATIENCE = 30.0
 USER = {"kind": "user"}
 
 

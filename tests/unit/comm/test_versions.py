@@ -12,8 +12,8 @@ from agentnb.host import Host
 from agentnb.host.conversation import Conversation
 from agentnb.state import SessionActiveClientSet, SessionTitleChanged
 from agentnb.state.versions import WINDOW, Window
+from tests.unit.api.conftest import PATIENCE
 
-PATIENCE = 30.0
 OLDER = Window(WINDOW.oldest - 1, WINDOW.current)
 
 

@@ -29,6 +29,8 @@ from acp.schema import (
     WriteTextFileResponse,
 )
 
+from tests.unit.api.conftest import PATIENCE
+
 ROOT = Path(__file__).parents[3]
 COMMAND = (sys.executable, "-m", "agentnb", "eliza")
 ABLE = {
@@ -94,7 +96,7 @@ class Patient:
     async def until(self, happened: Callable[[], bool]) -> None:
         """Wait for something that an update or a request brings about."""
         async with self._news:
-            await asyncio.wait_for(self._news.wait_for(happened), timeout=30)
+            await asyncio.wait_for(self._news.wait_for(happened), timeout=PATIENCE)
 
     async def _note(self) -> None:
         async with self._news:

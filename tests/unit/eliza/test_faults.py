@@ -11,6 +11,7 @@ import pytest
 from acp.schema import AgentMessageChunk, ToolCallProgress
 
 from agentnb.eliza.commands.faults import CRASH_CODE
+from tests.unit.api.conftest import PATIENCE
 from tests.unit.eliza.patient import COMMAND, Patient, environment, visit
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -22,7 +23,7 @@ async def cancelled(patient: Patient, prompt: str, kind: type = AgentMessageChun
     turn = asyncio.ensure_future(patient.prompt(session, prompt))
     await patient.until(lambda: bool(patient.of(session, kind)))
     await patient.connection.cancel(session_id=session)
-    return session, (await asyncio.wait_for(turn, timeout=10)).stop_reason
+    return session, (await asyncio.wait_for(turn, timeout=PATIENCE)).stop_reason
 
 
 @pytest.mark.parametrize("prompt", ["/hang", "/slow 100000 1", "/flood 1000000"])
@@ -40,7 +41,7 @@ async def test_cancel_in_a_pause(patient: Patient) -> None:
     turn = asyncio.ensure_future(patient.prompt(session, "/slow 1000 600000"))
     await patient.prompt(await patient.session(), "/say the other session is not held up")
     await patient.connection.cancel(session_id=session)
-    assert (await asyncio.wait_for(turn, timeout=10)).stop_reason == "cancelled"
+    assert (await asyncio.wait_for(turn, timeout=PATIENCE)).stop_reason == "cancelled"
     assert patient.text(session) == ""
 
 
@@ -50,7 +51,7 @@ async def test_early_cancel(patient: Patient) -> None:
     turn = asyncio.ensure_future(patient.prompt(session, "/hang"))
     # The prompt is written when its task first runs, right before the notification.
     await asyncio.ensure_future(patient.connection.cancel(session_id=session))
-    assert (await asyncio.wait_for(turn, timeout=10)).stop_reason == "cancelled"
+    assert (await asyncio.wait_for(turn, timeout=PATIENCE)).stop_reason == "cancelled"
 
 
 async def test_cancel_with_a_terminal(patient: Patient) -> None:
@@ -102,7 +103,7 @@ async def test_closed_stdin() -> None:
         await patient.until(lambda: bool(patient.chunks(session)))
         assert patient.process.stdin is not None
         patient.process.stdin.close()
-        assert await asyncio.wait_for(patient.process.wait(), timeout=10) == 0
+        assert await asyncio.wait_for(patient.process.wait(), timeout=PATIENCE) == 0
         with pytest.raises(ConnectionError):
             await turn
 

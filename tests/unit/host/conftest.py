@@ -30,6 +30,13 @@ def host() -> Iterator[Host]:
 
 
 @pytest.fixture
+def impatient(host: Host) -> dict[str, Any]:
+    """For `spec`: no answer is waited for long, but for the first, which comes when the machine has the time."""
+    host.agents.start_timeout = PATIENCE
+    return {"initialize_timeout": 0.5}
+
+
+@pytest.fixture
 def attended(host: Host) -> Host:
     """That host, with somebody there to answer."""
     host.attached = lambda: True

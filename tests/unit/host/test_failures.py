@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from typing import Any
 
 import psutil
 import pytest
@@ -22,8 +23,6 @@ from agentnb.state import (
 )
 from tests.unit.api.conftest import PATIENCE
 from tests.unit.host.conftest import CLIENT, Open, until
-
-SHORT = {"initialize_timeout": 0.5}
 
 
 def ready(session: Session) -> str:
@@ -74,9 +73,13 @@ def test_an_agent_that_dies_at_a_step_fails_the_turn_with_its_last_words(
         ("session/new", r"did not answer session/new within 0.5 s"),
     ],
 )
-def test_an_agent_that_hangs_before_the_prompt_is_given_up_in_time(open_session: Open, step: str, said: str) -> None:
+def test_an_agent_that_hangs_before_the_prompt_is_given_up_in_time(
+    host: Host, impatient: dict[str, Any], open_session: Open, step: str, said: str
+) -> None:
     """The turn fails, saying what was waited for."""
-    turn = open_session("fails", "hangs", step, spec=SHORT).prompt("go").wait(PATIENCE)
+    if step != "session/new":  # the first answer itself
+        host.agents.start_timeout = None
+    turn = open_session("fails", "hangs", step, spec=impatient).prompt("go").wait(PATIENCE)
     assert turn.error is not None
     assert said in turn.error.message.replace("\n", " ")
 
@@ -119,15 +122,15 @@ CHOICES = {
 @pytest.mark.parametrize(("how", "said"), [("dies", "could not go on at {}"), ("hangs", "did not answer {}")])
 @pytest.mark.parametrize("step", CHOICES)
 def test_a_choice_that_the_agent_never_takes_is_refused_to_the_page(
-    host: Host, open_session: Open, step: str, how: str, said: str
+    impatient: dict[str, Any], open_session: Open, step: str, how: str, said: str
 ) -> None:
     """The state stays as it was; the client that asked is told why."""
-    session = open_session("fails", how, step, spec=SHORT)
+    session = open_session("fails", how, step, spec=impatient)
     assert ready(session) == ""
-    refused: list[str] = []
+    host, refused = session._conversation.host, list[str]()
     host.loop.call(host.listen, lambda _, envelope: refused.append(envelope.rejection_reason or ""))
     host.loop.call(carry_out, host, session._conversation.session.uri, CHOICES[step], CLIENT)
-    session._conversation.host.loop.submit(_quiet(refused)).result(PATIENCE)
+    host.loop.submit(_quiet(refused)).result(PATIENCE)
     assert said.format(step) in " ".join(refused)
     assert session.state.modes is not None
     assert session.state.modes.current_mode_id == "a"

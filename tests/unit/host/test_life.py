@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -163,9 +164,11 @@ def test_mcp_servers_and_folders_go_to_agents_that_can_have_them(open_session: O
 
 
 @pytest.mark.parametrize("how", ["dies", "hangs"])
-def test_an_agent_that_fails_over_an_old_session_gets_a_new_one_in_the_end(open_session: Open, how: str) -> None:
+def test_an_agent_that_fails_over_an_old_session_gets_a_new_one_in_the_end(
+    impatient: dict[str, Any], open_session: Open, how: str
+) -> None:
     """Twice it is tried; then an agent that has forgotten is better than none."""
-    session = open_session("fails", how, "session/load", spec={"initialize_timeout": 0.5})
+    session = open_session("fails", how, "session/load", spec=impatient)
     conversation = session._conversation
     conversation.host.agents.backoff = lambda: Backoff(first=0.01, cap=0.01, tries=1)
     conversation.host.loop.submit(conversation.ready()).result(PATIENCE)
@@ -179,9 +182,11 @@ def test_an_agent_that_fails_over_an_old_session_gets_a_new_one_in_the_end(open_
     assert FORGOTTEN in str(process.message)
 
 
-def test_a_restart_ends_an_agent_that_hangs_while_it_opens_a_session(open_session: Open) -> None:
+def test_a_restart_ends_an_agent_that_hangs_while_it_opens_a_session(
+    impatient: dict[str, Any], open_session: Open
+) -> None:
     """Even though no session ever came of it."""
-    session = open_session("fails", "hangs", "session/new", spec={"initialize_timeout": 0.5})
+    session = open_session("fails", "hangs", "session/new", spec=impatient)
     pool = session._conversation.host.agents
     for _ in range(2):
         with pytest.raises(AgentError, match="did not answer session/new"):

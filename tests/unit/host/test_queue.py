@@ -110,37 +110,34 @@ def test_a_waiting_prompt_is_taken_back_by_a_page(host: Host, open_session: Open
 
 
 def test_silence_is_said_and_ends_with_the_next_word_or_turn(open_session: Open) -> None:
-    """As the session's activity."""
+    """As the session's activity; again after every doubling."""
     session = open_session("slow")
     session._conversation.turns.silence.seconds = 0.05
-    turn = session.prompt("go")
-
-    def activity() -> str | None:
-        return session.state.summary.activity
-
-    until(session, lambda: activity() == "no word for 0.05 s")
-    until(session, lambda: activity() == "no word for 0.1 s")
-    turn.cancel()
-    until(session, lambda: activity() is None)
-
-
-def test_silence_while_a_question_is_open_is_the_users(host: Host, open_session: Open) -> None:
-    """Nothing is said of it."""
-    host.attached = lambda: True
-    session = open_session("asks_unknown_call")
-    session._conversation.turns.silence.seconds = 0.02
     said: list[str | None] = []
-    session._conversation.watch(lambda: said.append(session.state.summary.activity))
-    session.prompt("go")
-    until(session, lambda: session._conversation.waits_for_user)
-    host.loop.submit(_later(0.2)).result(PATIENCE)
-    assert set(said) == {None}
+    session._conversation.host.loop.call(session._conversation.watch, lambda: said.append(activity(session)))
+    turn = session.prompt("go")
+    until(session, lambda: "no word for 0.1 s" in said)
+    assert "no word for 0.05 s" in said[: said.index("no word for 0.1 s")]
+    turn.cancel()
+    until(session, lambda: activity(session) is None)
 
 
-async def _later(seconds: float) -> None:
-    import asyncio
+def activity(session: Session) -> str | None:
+    return session.state.summary.activity
 
-    await asyncio.sleep(seconds)
+
+def test_silence_while_a_question_is_open_is_the_users(attended: Host, open_session: Open) -> None:
+    """Nothing is said of it when the time is over; of an agent that owes a word it is."""
+    session = open_session("answers_late")
+    asks = open_session("asks_unknown_call")
+    silence = asks._conversation.turns.silence
+    for each in (session, asks):
+        each.prompt("go")
+    until(asks, lambda: asks._conversation.waits_for_user)
+    next(iter(session.turns[0]))
+    for each in (session, asks):
+        attended.loop.call(each._conversation.turns.silence._tell, silence.seconds)
+    assert (activity(session), activity(asks)) == (f"no word for {silence.seconds:g} s", None)
 
 
 def test_modes_options_and_usage_are_state_and_can_be_chosen(host: Host, open_session: Open) -> None:

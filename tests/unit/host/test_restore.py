@@ -29,7 +29,7 @@ from agentnb.api.session import Session
 from agentnb.host import Host
 host = Host(log=Path(sys.argv[1]))
 session = Session(host.loop.call(lambda: host.open(find("eliza"), cwd=Path(sys.argv[2]))))
-session.prompt("/say done before").wait(30)
+session.prompt("/say done before").wait(120)
 running = session.prompt("/hang")
 next(iter(running))
 queued = session.prompt("and then?")

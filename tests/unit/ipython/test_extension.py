@@ -18,7 +18,7 @@ magic("load_ext", "agentnb")
 def tell(code: str, **settings: object) -> tuple[list[str], str]:
     """What *code* prints and what goes to stderr, in a shell with these settings."""
     script = SHELL.format(settings={"Agentnb": settings} if settings else {}) + code
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=120)
     return done.stdout.splitlines(), done.stderr
 
 
@@ -67,7 +67,7 @@ def names(session):
     session.close()
 names(agentnb.start("eliza", mcp_servers=[]))
 session = agentnb.start("eliza")
-session.prompt("/say kept").wait(30)
+session.prompt("/say kept").wait(120)
 names(session)
 names(agentnb.resume(session.tab_id))
 magic("config", "Agentnb.mcp_servers = dict(more=dict(url='https://y.test/mcp'))")

@@ -46,6 +46,14 @@ def interrupt_unheard() -> None:
     assert kept() is None
 
 
+def interrupt_who_waits() -> None:
+    """Ctrl-C from elsewhere, once the main thread counts instead of raising: it waits then."""
+    pause = threading.Event()
+    while signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        pause.wait(0.01)
+    signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+
 class Ticks:
     """Counts the ticks, and does something at the first."""
 
@@ -77,11 +85,11 @@ def test_a_second_interrupt_does_not_wait_for_the_agent(start: Start) -> None:
 def test_an_interrupt_ends_turn_wait_and_the_turn(start: Start) -> None:
     """``turn.wait()`` raises KeyboardInterrupt, and the turn is cancelled."""
     turn = start().prompt("/slow 100000 1")
-    main = threading.main_thread().ident
-    assert main is not None
-    threading.Timer(0.1, signal.pthread_kill, (main, signal.SIGINT)).start()
+    interrupter = threading.Thread(target=interrupt_who_waits)
+    interrupter.start()
     with pytest.raises(KeyboardInterrupt):
         turn.wait(PATIENCE)
+    interrupter.join()
     assert turn.state == "cancelled"
 
 

@@ -38,6 +38,7 @@ from agentnb.state import (
     reduce_chat,
 )
 from tests.conftest import ROOT
+from tests.unit.api.conftest import PATIENCE
 from tests.unit.log.streaming_kernel import TAB
 
 URI = f"eliza:/{TAB}"
@@ -84,7 +85,7 @@ class Kernel:
     def writes(self) -> None:
         self.batch.sessions[self.record.uri] = self.record
         self.store.write(self.batch)
-        assert self.store.flush()
+        assert self.store.flush(PATIENCE)
         self.batch = Batch()
 
 
