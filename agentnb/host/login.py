@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agentnb.acp.login import LoginWay, ways_of
 from agentnb.errors import AuthenticationRequired, UsageError
@@ -57,7 +57,7 @@ async def _wait_for(conversation: Conversation, agent: Agent, way: LoginWay, wan
         AgentError: If the agent does not accept the login.
     """
     login = asyncio.ensure_future(agent.authenticate(way.id, math.inf))
-    tasks = [login]
+    tasks: list[asyncio.Future[Any]] = [login]
     try:
         await asyncio.wait(tasks, timeout=QUIET_SECONDS)
         if login.done():

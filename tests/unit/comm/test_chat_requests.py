@@ -84,10 +84,9 @@ def test_a_tab_that_someone_will_write_in_has_its_agent_before_the_first_prompt(
         assert page.hear("id")["result"] == {}
     until(session, lambda: session.state.lifecycle == "ready")
     opened, agent = conversation.session_id, conversation.agent
-    assert session.state.modes is not None
-    assert session.state.commands
+    until(session, lambda: bool(session.state.commands))
     page.dispatch(conversation.session.uri, {"type": "x-agentnb/modeChanged", "modeId": "plain"})
-    assert "rejectionReason" not in page.envelope()
+    until(session, lambda: session.state.modes is not None and session.state.modes.current_mode_id == "plain")
     page.ask("openSession", {"channel": conversation.session.uri})
     session.open(PATIENCE)
     assert session.prompt("Just as I say.").wait(PATIENCE).text == "Just as I say."
