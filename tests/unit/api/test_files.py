@@ -15,7 +15,9 @@ from agentnb.api.files import ChangeTable, FileTable, SessionFiles
 from agentnb.errors import FileUnavailable, OutsideWorkspace, UsageError
 from agentnb.host.changes import FileChange
 from agentnb.host.workspace_files import ENTRIES, LARGEST, for_page
+from agentnb.policy.beneath import opened
 from agentnb.policy.sensitive import SENSITIVE
+from agentnb.policy.workspace import Workspace
 from tests.unit.api.conftest import PATIENCE
 
 
@@ -150,6 +152,22 @@ def test_nothing_leads_out_of_the_workspace(files: SessionFiles, work: Path, pat
         files.list(Path(path.format(outside=work.parent)).parent if "/" in path else "up")
     with pytest.raises(OutsideWorkspace):
         files.read("a\0b")
+
+
+@pytest.mark.parametrize("path", ["a.txt", "sub/a.txt"])
+def test_what_was_looked_at_is_what_is_opened(work: Path, path: str) -> None:
+    """Somebody swaps the file, or a folder on the way, for a link between the look and the opening."""
+    (work / "sub").mkdir()
+    (work / path).write_text("x")
+    looked_at = Workspace(work).resolve(path)
+    if "/" in path:
+        (work / "sub").rename(work / "moved")
+        (work / "sub").symlink_to("moved")
+    else:
+        (work / path).unlink()
+        (work / path).symlink_to("../secret.txt")
+    with pytest.raises(OutsideWorkspace, match="no longer leads where it led"):
+        opened(work, looked_at, os.O_RDONLY)
 
 
 def test_a_link_inside_the_workspace_is_followed(files: SessionFiles, work: Path) -> None:
