@@ -28,7 +28,7 @@ VARIABLES = """\
 | `AGENTNB_CASES` | tests | one more folder of reducer cases |
 | `AGENTNB_CONFIG_DIR` | kernels | where `policy.toml` and `agents` are; else `agentnb` in Jupyter's settings folder |
 | `AGENTNB_DATA_DIR` | kernels | where `audit.jsonl` and `sessions.db` are; else `agentnb` in Jupyter's data folder |
-| `AGENTNB_HEADLESS` | kernels | `allow` or `deny`: questions that nobody can answer; else your policy file says |
+| `AGENTNB_HEADLESS` | kernels | `allow` or `deny`: questions that nobody can answer; else as the policy file says |
 | `AGENTNB_CHROMIUM` | `make test-browser` | the browser to use |
 | `AGENTNB_IPYKERNEL6` | tests | a Python that has ipykernel 6.30 |
 | `AGENTNB_LOG` | kernels | the file of the session log, or `off`; else `agentnb/sessions.db` in Jupyter's data folder |

@@ -11,6 +11,7 @@ from agentnb.api.agent_controls import ORIGIN, AgentControls
 from agentnb.api.answers import answers_from
 from agentnb.api.arguments import check_text, each_of
 from agentnb.api.describe import describe
+from agentnb.api.files import SessionFiles
 from agentnb.api.turn import Turn
 from agentnb.errors import SessionClosed, UsageError
 from agentnb.host.intents import Rejected, carry_out
@@ -112,6 +113,11 @@ class Session(AgentControls):
         self._known[turn.id] = turn
         self._conversation.host.loop.call(self._begin, turn, message_)
         return turn
+
+    @property
+    def files(self) -> SessionFiles:
+        """The files of its workspace: ``list``, ``read``, ``diff``."""
+        return SessionFiles(self._conversation)
 
     @property
     def waiting(self) -> tuple[Turn, ...]:

@@ -8,11 +8,13 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
+from agentnb.api.files import ChangeTable
 from agentnb.api.interrupts import CountedInterrupts
 from agentnb.api.loops import nest, running_loop
 from agentnb.api.text_reader import TextReader
 from agentnb.api.tool_call import ToolCall, tool_call
 from agentnb.errors import CassetteMismatch, TurnCancelled, TurnFailed, TurnRefused, TurnTimeout
+from agentnb.host.changes import changes
 from agentnb.state import (
     ActiveTurn,
     MarkdownResponsePart,
@@ -112,6 +114,15 @@ class Turn:
     def tool_calls(self) -> tuple[ToolCall, ...]:
         """Every tool call, in order."""
         return tuple(tool_call(part.tool_call) for part in self._parts(ToolCallResponsePart))
+
+    @property
+    def files(self) -> ChangeTable:
+        """What its tool calls changed in files, by path: kind, lines added and removed, diff; a table when displayed.
+
+        That is what the calls show; a command that changes files shows none of them.
+        """
+        snapshot = self.snapshot
+        return ChangeTable(changes(snapshot.response_parts if snapshot is not None else (), self._conversation.cwd))
 
     @property
     def plan(self) -> tuple[PlanEntry, ...]:

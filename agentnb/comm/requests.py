@@ -15,8 +15,8 @@ import msgspec
 
 from agentnb.agent.catalog import find
 from agentnb.agent.process import find_program
+from agentnb.comm import files, window
 from agentnb.comm import messages as m
-from agentnb.comm import window
 from agentnb.comm.outline import Contents, outlined
 from agentnb.errors import AgentnbError
 from agentnb.host.clock import now_ms
@@ -83,6 +83,8 @@ class Requests:
             "forkSession": self._fork_session,
             "complete": self._complete,
             "fetchContent": self._fetch_content,
+            "listFiles": self._list_files,
+            "readFile": self._read_file,
             "fetchTurns": self._fetch_turns,
             "listSessions": self._list_sessions,
             "resumeSession": self._resume_session,
@@ -173,6 +175,16 @@ class Requests:
         chat = self._host.find(params.channel).chat.state
         part, size = self._contents.part(chat, params.uri, params.offset, params.length)
         return Bytes({"uri": params.uri, "offset": params.offset, "size": size}, (part,))
+
+    async def _list_files(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
+        params = msgspec.json.decode(raw, type=m.ListFilesParams)
+        return await asyncio.to_thread(files.folder, self._host.find(params.channel).cwd, params)
+
+    async def _read_file(self, client_id: str, raw: bytes) -> Bytes:  # noqa: ARG002
+        params = msgspec.json.decode(raw, type=m.ReadFileParams)
+        conversation = self._host.find(params.channel)
+        patterns = self._host.policy.situation(conversation).patterns
+        return Bytes(*await asyncio.to_thread(files.piece, conversation.cwd, params, patterns))
 
     def _fetch_turns(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
         params = msgspec.json.decode(raw, type=m.FetchTurnsParams)

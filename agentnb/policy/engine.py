@@ -17,7 +17,7 @@ import msgspec
 from agentnb.policy.commands import rate_command
 from agentnb.policy.commands.code import rate_code
 from agentnb.policy.rules import STRICTNESS, InForce, Outcome, Subject, matches
-from agentnb.policy.sensitive import SENSITIVE, holds_secrets, rate_file, sensitive_pattern
+from agentnb.policy.sensitive import rate_file, secret_pattern, sensitive_pattern
 from agentnb.policy.severity import Finding, Severity, rank, worst
 from agentnb.policy.situation import Situation, Verdict
 from agentnb.policy.trust import shown
@@ -138,7 +138,7 @@ def _file(path: str, door: Door, situation: Situation, patterns: Patterns) -> tu
     named = path if inside is None else inside
     pattern = sensitive_pattern(named, patterns)
     if door.tool in READING:
-        sensitive = pattern is not None and (holds_secrets(named) or pattern not in SENSITIVE)
+        sensitive = secret_pattern(named, patterns) is not None
         finding = (
             Finding("high", f"Reads a sensitive file: it matches {pattern}.")
             if sensitive

@@ -112,9 +112,10 @@ export function fileName(title: string): string {
   return `${name || "conversation"}.md`;
 }
 
-export function saveText(name: string, text: string): void {
+/** Gives the reader a file to keep; nothing of it is opened in the page. */
+export function save(name: string, content: Blob): void {
   const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([text], { type: "text/markdown" }));
+  link.href = URL.createObjectURL(content);
   link.download = name;
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);

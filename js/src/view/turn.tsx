@@ -10,6 +10,7 @@ import { turnMarkdown } from "./export";
 import { Icon } from "./icons";
 import { uuid } from "./identity";
 import { memo } from "./memo";
+import { Files } from "./parts/files";
 import { UserMessage } from "./parts/message";
 import { Part, partKey } from "./parts/part";
 import { writtenPlan } from "./parts/plan";
@@ -25,6 +26,7 @@ export const TurnItem = memo(({ turn }: { turn: AnyTurn }) => (
   <article class="turn" data-turn={turn.id} aria-label={line(turn.message.text, 80) || "Turn"}>
     <UserMessage message={turn.message} />
     <Answer turn={turn} />
+    {!isActive(turn) && <Files turn={turn} />}
     {isActive(turn) ? <Working turn={turn} /> : <TurnEnd turn={turn} />}
   </article>
 ));
