@@ -82,10 +82,9 @@ def test_a_tab_that_someone_will_write_in_has_its_agent_before_the_first_prompt(
     for view in ("page-1", "page-2"):
         page.say("openSession", {"channel": conversation.chat.uri}, id=view)
         assert page.hear("id")["result"] == {}
-    until(session, lambda: session.state.lifecycle == "ready")
+    until(session, lambda: session.state.lifecycle == "ready" and session.state.commands)
     opened, agent = conversation.session_id, conversation.agent
     assert session.state.modes is not None
-    assert session.state.commands
     page.dispatch(conversation.session.uri, {"type": "x-agentnb/modeChanged", "modeId": "plain"})
     assert "rejectionReason" not in page.envelope()
     page.ask("openSession", {"channel": conversation.session.uri})
