@@ -92,12 +92,14 @@ class Conversation(Hearing):
     @property
     def summary(self) -> SessionSummary:
         """What the root channel says of this session."""
-        summary = self.session.state.summary
+        summary, activity = self.session.state.summary, self.chat.state.status & ACTIVITY_MASK
+        if self.session.state.lifecycle == "creationFailed" and activity == SessionStatus.IDLE:
+            activity = SessionStatus.ERROR
         return SessionSummary(
             resource=summary.resource,
             provider=summary.provider,
             title=summary.title,
-            status=with_activity(summary.status, self.chat.state.status & ACTIVITY_MASK),
+            status=with_activity(summary.status, activity),
             created_at=summary.created_at,
             modified_at=summary.modified_at,
             working_directory=summary.working_directory,

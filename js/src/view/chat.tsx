@@ -119,13 +119,14 @@ type Say = (trouble: Trouble | undefined) => void;
 
 /** Makes a session and goes to its tab when it is there. */
 function useCreate(sessions: readonly SessionSummary[], select: (resource: string) => void, say: Say) {
-  const { store } = useView();
+  const { store, toBox } = useView();
   const before = useRef<Set<string> | undefined>(undefined);
   useEffect(() => {
     const fresh = sessions.find((session) => before.current && !before.current.has(session.resource));
     if (!fresh) return;
     before.current = undefined;
     select(fresh.resource);
+    toBox();
   }, [sessions]);
   return (agent: string) => {
     say(undefined);

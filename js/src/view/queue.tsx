@@ -65,7 +65,14 @@ function swapped(order: string[], index: number): string[] {
 
 function Editor({ text, onDone }: { text: string; onDone: (text: string) => void }) {
   const box = useRef<HTMLTextAreaElement>(null);
+  const isDone = useRef(false);
   useLayoutEffect(() => box.current?.focus(), []);
+  // Once: it may lose the focus by being taken away.
+  const done = (words: string) => {
+    if (isDone.current) return;
+    isDone.current = true;
+    onDone(words);
+  };
   return (
     <textarea
       ref={box}
@@ -73,13 +80,13 @@ function Editor({ text, onDone }: { text: string; onDone: (text: string) => void
       rows={Math.min(6, text.split("\n").length)}
       aria-label="Change the waiting message"
       defaultValue={text}
-      onBlur={(event) => onDone(event.currentTarget.value)}
+      onBlur={(event) => done(event.currentTarget.value)}
       onKeyDown={(event) => {
         event.stopPropagation();
-        if (event.key === "Escape") onDone(text);
+        if (event.key === "Escape") done(text);
         if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
         event.preventDefault();
-        onDone(event.currentTarget.value);
+        done(event.currentTarget.value);
       }}
     />
   );

@@ -591,6 +591,30 @@ describe("a form of the agent", () => {
     expect(sent(store)).toEqual([{ type: "chat/inputCompleted", requestId: "r", response }]);
   });
 
+  test("begins with what is recommended; of one of several with the first", () => {
+    const options = ["a", "b", "c"].map((id) => ({ id, label: id.toUpperCase(), recommended: id !== "a" }));
+    const { store, page } = asked({
+      questions: [
+        { kind: "single-select", id: "one", message: "Which?", required: true, options },
+        { kind: "multi-select", id: "many", message: "Which ones?", options },
+      ],
+    });
+    page.button("Send").click();
+    expect(sent(store)[0]).toMatchObject({
+      answers: {
+        one: { value: { kind: "selected", value: "b" } },
+        many: { value: { kind: "selected-many", value: ["b", "c"] } },
+      },
+    });
+  });
+
+  test("what is only to be done elsewhere is said to be done, or called off", () => {
+    const { store, page } = asked({ message: "Eliza waits for your login." });
+    expect(page.all(".input-request button").map((one) => one.textContent)).toEqual(["I have done it", "Cancel"]);
+    page.button("I have done it").click();
+    expect(sent(store)).toMatchObject([{ type: "chat/inputCompleted", response: "accept" }]);
+  });
+
   test("an address is shown in full with whose it is; one that is none cannot be opened", () => {
     const { page } = asked({ url: "https://bank.example@evil.example/login" });
     expect(page.find(".address strong").textContent).toEqual("evil.example");

@@ -139,7 +139,7 @@ function Decision({ call }: { call: ToolCallState }) {
     <div class={`decision ${denied || unanswered ? "denied" : "allowed"}`}>
       <Icon name="shield" />
       <span class="label">{said}</span>
-      {person && <span class="dim">{person}</span>}
+      {person && <span class="dim"> {person}</span>}
       {why && <span class="dim">{why}</span>}
     </div>
   );
