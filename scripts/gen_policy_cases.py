@@ -24,9 +24,9 @@ HEAD = """\
 
 <!-- Written by scripts/gen_policy_cases.py from tests/cases/policy: change those, then run `make types`. -->
 
-What the [policy](policy.md) says of every case that the tests hold it to: {count} of them. The workspace is `/w`. *Asked* is
-where somebody can be asked; where nobody can, those are denied. Characters that nobody sees are written out (⟨U+200B⟩),
-⏎ is a new line.
+What the [policy](policy.md) says of every case that the tests hold it to: {count} of them. The workspace is `/w`.
+*Asked* is where somebody can be asked; where nobody can, those are denied. Characters that nobody sees are written out
+(⟨U+200B⟩), ⏎ is a new line.
 """
 DOORS = """\
 ## Doors, modes, rules and trust
@@ -83,13 +83,12 @@ def rows(name: str) -> list[dict[str, Any]]:
 
 def asked(row: dict[str, Any]) -> tuple[Door, Situation]:
     """The door and the situation that a row of `doors.json` is about."""
+    import msgspec
+
     from agentnb.policy import Door, InForce, Rule, Settings, Situation
 
     def rules(source: Any) -> tuple[InForce, ...]:
-        given = (
-            {key: tuple(v) if isinstance(v, list) else v for key, v in each.items()} for each in row.get(source, ())
-        )
-        return tuple(InForce(Rule(**fields), source) for fields in given)
+        return tuple(InForce(msgspec.convert(fields, Rule), source) for fields in row.get(source, ()))
 
     path = row.get("path")
     door = Door(
