@@ -63,17 +63,20 @@ def magics() -> str:
 def python() -> str:
     """The page of the public names."""
     import agentnb
+    from agentnb.api.files import SessionFiles
     from agentnb.api.tool_call import ToolCall
+    from agentnb.host.changes import FileChange
+    from agentnb.host.workspace_files import Entry, Snippet
 
     lines = ["# Python\n", NOTE, "", "`import agentnb` starts nothing; a name is loaded at its first use.\n"]
     for name in FUNCTIONS:
         lines += [_entry(f"agentnb.{name}{_signature(getattr(agentnb, name))}", getattr(agentnb, name), "##")]
-    for kind in (agentnb.Session, agentnb.Turn):
+    for kind in (agentnb.Session, agentnb.Turn, SessionFiles):
         lines += [_entry(kind.__name__, kind, "##")]
         for member in _members(kind):
             value = getattr(kind, member)
             lines += [_entry(f"{kind.__name__}.{member}{_signature(value)}", value, "###")]
-    lines += [_entry("ToolCall", ToolCall, "##"), _tree()]
+    lines += [_entry(kind.__name__, kind, "##") for kind in (ToolCall, FileChange, Snippet, Entry)] + [_tree()]
     return "\n".join(lines)
 
 

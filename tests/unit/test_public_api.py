@@ -29,6 +29,7 @@ Session
     closed
     edit(turn, text)
     extension(method, params=None, *, notify=False, timeout=60.0)
+    files
     fork(title=None, timeout=120.0)
     health()
     login(method=None, timeout=600.0)
@@ -55,6 +56,7 @@ Turn
     cancel()
     done
     error
+    files
     id
     plan
     raise_for_error()
