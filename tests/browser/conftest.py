@@ -82,7 +82,9 @@ def bare(kernelspecs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder.mkdir()
     python = getattr(sys, "_base_executable", sys.executable)
     argv = [python, "-Xfrozen_modules=off", "-m", "ipykernel_launcher", "-f", "{connection_file}"]
-    spec = {"argv": argv, "display_name": "bare", "language": "python", "env": {"PYTHONPATH": str(site)}}
+    # Nothing is to be fetched into the interpreter that it stands on, whatever is typed there.
+    env = {"PYTHONPATH": str(site), "PIP_NO_INDEX": "1", "PIP_REQUIRE_VIRTUALENV": "1"}
+    spec = {"argv": argv, "display_name": "bare", "language": "python", "env": env}
     (folder / "kernel.json").write_text(json.dumps(spec), encoding="utf-8")
     return site
 

@@ -99,8 +99,9 @@ class Cell:
         self.locator.locator(".jp-InputArea-editor .cm-content").click()
 
     def run(self) -> None:
-        """Run it, as Ctrl+Enter does, and see it start."""
+        """Run it, as Ctrl+Enter does, and no other one."""
         self.focus()
+        expect(self.locator).to_have_class(re.compile("jp-mod-active"))
         self.locator.page.keyboard.press("Control+Enter")
 
     def write(self, source: str) -> None:

@@ -79,7 +79,6 @@ def test_a_tab_that_someone_will_write_in_has_its_agent_before_the_first_prompt(
     """Asked by several views it is one session; what is chosen in it holds for the first prompt, which uses it."""
     session = Session(conversation)
     assert (session.state.lifecycle, session.state.modes, session.state.agent_process) == ("creating", None, None)
-    page.ask("subscribe", {"channels": [conversation.session.uri]})
     for view in ("page-1", "page-2"):
         page.say("openSession", {"channel": conversation.chat.uri}, id=view)
         assert page.hear("id")["result"] == {}
