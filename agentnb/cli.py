@@ -35,6 +35,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     if arguments.run is None:
         parser.print_help(sys.stderr)
         return MISUSED
+    if os.environ.get("AGENTNB_EVENTS"):
+        from agentnb.events.written import write_down
+
+        write_down()
     try:
         return COMMANDS[arguments.run].run(arguments)
     except KeyboardInterrupt:

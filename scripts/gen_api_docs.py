@@ -31,6 +31,8 @@ VARIABLES = """\
 | `AGENTNB_HEADLESS` | kernels | `allow` or `deny`: questions that nobody can answer; else your policy file says |
 | `AGENTNB_CHROMIUM` | `make test-browser` | the browser to use |
 | `AGENTNB_IPYKERNEL6` | tests | a Python that has ipykernel 6.30 |
+| `AGENTNB_EVENTS` | kernels, `agentnb record`, `replay` | a file for [events](events.md), a line of JSON each |
+| `AGENTNB_EVENTS_TEXT` | the same | `1`: events hold what was said as well |
 | `AGENTNB_LOG` | kernels | the file of the session log, or `off`; else `agentnb/sessions.db` in Jupyter's data folder |
 | `AGENTNB_PEERS` | `make test-peers` | where the agent from npm is installed; else `.cache/peers` |
 | `AGENTNB_REPLAYS` | `make test-notebooks` | how often each recorded notebook is replayed; 2 |

@@ -15,6 +15,7 @@ from agentnb.acp.services import client_capabilities, own_info, serve
 from agentnb.acp.session_calls import SessionCalls
 from agentnb.acp.sessions import NewSession
 from agentnb.errors import AgentDied, AgentnbError, AgentStartFailed, NotOffered, UsageError
+from agentnb.events.kinds import AGENT_INITIALIZED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -213,6 +214,7 @@ class Agent(SessionCalls):
         self.capabilities = mapping(answer.get("agentCapabilities"))
         self._peer.auth_methods = tuple(objects(answer.get("authMethods")))
         self._peer.started = True
+        AGENT_INITIALIZED.tell(agent=self.spec.name, pid=self.pid, version=self.version)
         self.since = asyncio.get_running_loop().time()
 
     async def _serve(self, method: str, params: dict[str, Any]) -> Any:

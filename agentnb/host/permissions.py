@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from agentnb.acp.mapper import map_permission, permission_outcome
 from agentnb.errors import PermissionDenied, PolicyError
+from agentnb.events.kinds import POLICY_ASKED
 from agentnb.host import cards
 from agentnb.host.clock import now_ms
 from agentnb.host.grants import Grants
@@ -171,6 +172,13 @@ class Permissions:
             return None
         if verdict.outcome == "ask":
             self._open[question.call_id] = question
+            POLICY_ASKED.tell(
+                tab=self._conversation.tab_id,
+                turn=question.turn_id,
+                call=question.call_id,
+                severity=verdict.severity,
+                _what=question.door.command or question.door.title,
+            )
             answer = await question.answer
         else:
             answer = self._decided(question, verdict)

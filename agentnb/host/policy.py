@@ -6,6 +6,7 @@ import os
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Literal
 
+from agentnb.events.kinds import POLICY_DECIDED
 from agentnb.policy.audit import AuditLog, Record
 from agentnb.policy.situation import Situation
 from agentnb.policy.store import PolicyFiles
@@ -90,7 +91,16 @@ class HostPolicy:
     ) -> None:
         """Write one decision into the log."""
         turn = conversation.chat.state.active_turn
-        files = ", ".join(door.files)
+        what = door.command or ", ".join(door.files) or door.title
+        POLICY_DECIDED.tell(
+            tab=conversation.tab_id,
+            turn=turn.id if turn is not None else None,
+            outcome=outcome,
+            by=by,
+            scope=scope,
+            rule=verdict.rule,
+            _what=what,
+        )
         self.audit.add(
             Record(
                 time=datetime.now(timezone.utc).isoformat(timespec="milliseconds"),
@@ -100,7 +110,7 @@ class HostPolicy:
                 turn=turn.id if turn is not None else "",
                 door=door.kind,
                 tool=door.tool,
-                what=door.command or files or door.title,
+                what=what,
                 outcome=outcome,
                 by=by,
                 rule=verdict.rule,

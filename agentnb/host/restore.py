@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from agentnb.agent.catalog import AgentSpec, known
 from agentnb.cassette.switch import SWITCH
 from agentnb.errors import LogUnavailable, SessionError, UnknownSession
+from agentnb.events.kinds import SESSION_RESTORED
 from agentnb.host.clock import now_ms
 from agentnb.host.configuration import configuration
 from agentnb.host.conversation import Conversation
@@ -128,6 +129,7 @@ def restore(
     conversation.chat.restore(stored.chat, stored.chat_index, stored.gap)
     conversation.restored(record.agent_session)
     host.add(conversation)
+    SESSION_RESTORED.tell(tab=record.tab_id, agent=record.agent)
     _say_what_happened(conversation, stored.gap)
     return conversation
 

@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from agentnb.errors import AgentnbError, AgentRefused, AuthenticationRequired
+from agentnb.events.kinds import TURN_ENDED, TURN_PROMPTED, TURN_QUEUED, TURN_STARTED, TURN_STEERED
 from agentnb.host.clock import now_ms
 from agentnb.host.login import log_in
 from agentnb.host.prompt import left_out, prompt_blocks, read_answer
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
 CANCEL_GRACE = 10.0  # seconds an agent gets to answer after session/cancel
 CANCELLED = "cancelled"
+_STATES = {ChatTurnComplete: "complete", ChatTurnCancelled: "cancelled", ChatError: "error"}
 
 
 class Turns:
@@ -80,6 +82,7 @@ class Turns:
         else:
             queued = ChatPendingMessageSet(kind=PendingMessageKind.QUEUED, id=turn_id, message=message, time=now_ms())
             self._conversation.dispatch(queued, origin)
+            TURN_QUEUED.tell(tab=self._conversation.tab_id, turn=turn_id, _text=message.text)
             self.pump()  # what a restored session has waiting runs first
 
     def heard(self) -> None:
@@ -114,6 +117,7 @@ class Turns:
         conversation.dispatch(ChatPendingMessageRemoved(kind=steering, id=message_id, time=now_ms()))
         part = UserMessageResponsePart(id=f"steer-{message_id}", content=message.text)
         conversation.dispatch(ChatResponsePart(turn_id=active.id, part=part, time=now_ms()))
+        TURN_STEERED.tell(tab=conversation.tab_id, turn=active.id, _text=message.text)
 
     def send_now(self, message_id: str, origin: ActionOrigin | None = None) -> bool:
         """Bring the waiting message *message_id* to the agent at once: the user asked for that.
@@ -159,8 +163,7 @@ class Turns:
         if chat.active_turn is not None and chat.active_turn.id == turn_id:
             self._conversation.permissions.cancel_all()
             now = now_ms()
-            cancelled = ChatTurnCancelled(turn_id=turn_id, stop_reason=CANCELLED, ended_at=now, time=now)
-            self._conversation.dispatch(cancelled, origin)
+            self._end(ChatTurnCancelled(turn_id=turn_id, stop_reason=CANCELLED, ended_at=now, time=now), origin)
             self._stop_agent()
             self.pump()
             return True
@@ -176,10 +179,23 @@ class Turns:
             self._conversation.permissions.cancel_all()
             info = ErrorInfo(error_type=type(error).__name__, message=str(error))
             now = now_ms()
-            failed = ChatError(turn_id=turn_id, error=info, stop_reason="error", ended_at=now, time=now)
-            self._conversation.dispatch(failed)
+            self._end(ChatError(turn_id=turn_id, error=info, stop_reason="error", ended_at=now, time=now))
             self._conversation.cancel_questions()
         self.pump()
+
+    def _end(self, ended: ChatTurnComplete | ChatTurnCancelled | ChatError, origin: ActionOrigin | None = None) -> None:
+        """The running turn is over."""
+        active = self._conversation.chat.state.active_turn
+        began = active.started_at if active is not None else None
+        self._conversation.dispatch(ended, origin)
+        TURN_ENDED.tell(
+            tab=self._conversation.tab_id,
+            turn=ended.turn_id,
+            state=_STATES[type(ended)],
+            stop_reason=ended.stop_reason,
+            error=ended.error.message if isinstance(ended, ChatError) else None,
+            milliseconds=None if began is None or ended.ended_at is None else ended.ended_at - began,
+        )
 
     def _begin(
         self, turn_id: str, message: Message, *, queued_id: str | None = None, origin: ActionOrigin | None = None
@@ -190,6 +206,7 @@ class Turns:
             turn_id=turn_id, message=message, queued_message_id=queued_id, started_at=now, time=now
         )
         self._conversation.dispatch(started, origin)
+        TURN_STARTED.tell(tab=self._conversation.tab_id, turn=turn_id, _text=message.text)
         if self._conversation.session.state.summary.status & SessionStatus.IS_READ:
             self._conversation.dispatch(SessionIsReadChanged(is_read=False, time=now_ms()))
         self._conversation.host.loop.spawn(self._run(turn_id, message))
@@ -213,6 +230,7 @@ class Turns:
             self._conversation.life.note(f"{agent.name} cannot take {', '.join(missing)}: it was only told the name.")
             self._conversation.life.say(turn_id)
         agent.prompt(session_id, blocks, partial(self._answered, turn_id, message, again))
+        TURN_PROMPTED.tell(tab=self._conversation.tab_id, turn=turn_id)
         self._conversation.notify()
 
     async def _log_in(self, turn_id: str, message: Message, wanted: AuthenticationRequired) -> None:
@@ -255,7 +273,7 @@ class Turns:
         if self._is_active(turn_id):
             ended = ChatTurnCancelled if stop_reason == CANCELLED else ChatTurnComplete
             now = now_ms()
-            self._conversation.dispatch(ended(turn_id=turn_id, stop_reason=stop_reason, ended_at=now, time=now))
+            self._end(ended(turn_id=turn_id, stop_reason=stop_reason, ended_at=now, time=now))
         self.pump()
 
     def _steered(
