@@ -297,11 +297,16 @@ describe("completion", () => {
   });
 
   test("an address is no mention", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
     const store = readyStore();
     const page = open(store, { kind: "chat" });
     type(box(page), "write to ada@exa");
-    await new Promise((resolve) => setTimeout(resolve, 80));
+    await vi.advanceTimersByTimeAsync(1000);
     expect(asked(store)).toEqual([]);
+    type(box(page), "write to ada@exa @d");
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(asked(store)).toEqual([{ method: "complete", params: { channel: CHAT, start: "d" } }]);
   });
 });
 
