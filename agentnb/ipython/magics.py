@@ -118,7 +118,7 @@ class AgentMagics(Magics):
             %agents                   the open tabs (the current one is marked)
             %agents list              the same
             %agents known             the agents that can be talked to, and what to type for those missing
-            %agents doctor [NAMES]    start each agent for a moment: missing, too old, not logged in, and what to type
+            %agents doctor [NAMES]    examine Jupyter and each agent: missing, too old, not logged in, and what to type
             %agents use NAME          make the tab NAME the one that %agent talks to
             %agents new [AGENT] [NAME]  open a tab
             %agents cancel [NAME]     stop the turn that runs in a tab
