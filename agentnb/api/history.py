@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime, timezone
 from html import escape
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from agentnb.agent.catalog import custom
 from agentnb.agent.mcp import mcp_servers as servers_of
 from agentnb.api.arguments import check_count, check_permissions, check_text
 from agentnb.api.columns import html, lines
 from agentnb.api.configured import folders_of
+from agentnb.api.rows import Rows
 from agentnb.api.session import Session
 from agentnb.errors import SessionError
 from agentnb.host import current_host
@@ -21,7 +21,7 @@ from agentnb.log.store import LISTED
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Container, Iterable, Mapping
+    from collections.abc import Container, Iterable, Mapping, Sequence
 
     from agentnb.log.record import SessionRecord
 
@@ -56,7 +56,7 @@ class SessionRow(NamedTuple):
     place: str
 
 
-class SessionTable(Sequence[SessionRow]):
+class SessionTable(Rows[SessionRow]):
     """Sessions of the log, the latest first; a table when displayed.
 
     Args:
@@ -66,21 +66,9 @@ class SessionTable(Sequence[SessionRow]):
     """
 
     def __init__(self, rows: Iterable[SessionRow] = (), note: str = "", *, searched: bool = False) -> None:
-        self._rows = tuple(rows)
+        super().__init__(rows)
         self.note = note
         self._none = NOT_FOUND if searched else NONE
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    @overload
-    def __getitem__(self, at: int) -> SessionRow: ...
-
-    @overload
-    def __getitem__(self, at: slice) -> Sequence[SessionRow]: ...
-
-    def __getitem__(self, at: int | slice) -> SessionRow | Sequence[SessionRow]:
-        return self._rows[at]
 
     def __repr__(self) -> str:
         if not self:

@@ -120,16 +120,13 @@ class CreateSessionResult(Wire, frozen=True, kw_only=True):
     chat: str
 
 
-class ForkSessionResult(Wire, frozen=True, kw_only=True):
+class ForkSessionResult(CreateSessionResult, frozen=True, kw_only=True):
     """The copy's channels; it is there, and its agent knows what was said.
 
     Attributes:
         channel: The session's URI.
         chat: Its chat's URI.
     """
-
-    channel: str
-    chat: str
 
 
 class CompleteResult(Wire, frozen=True, kw_only=True):

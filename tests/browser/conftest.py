@@ -14,12 +14,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Error, ViewportSize, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Error, ViewportSize, expect, sync_playwright
 
 from tests.browser import server as jupyter
 from tests.browser.lab import PATIENCE_MS, Lab
 from tests.browser.server import Server
 from tests.conftest import ROOT
+
+expect.set_options(timeout=PATIENCE_MS)  # Playwright's own 5 s are few on a busy machine
 
 FLAGS = [
     "--no-sandbox",

@@ -15,7 +15,7 @@ from playwright.sync_api import Locator, Page, expect
 if TYPE_CHECKING:
     from tests.browser.server import Server
 
-PATIENCE_MS = 30_000
+PATIENCE_MS = 60_000
 """How long anything may take, in milliseconds; a kernel's start on a busy machine is the longest."""
 
 CONNECTED = """async () => {
