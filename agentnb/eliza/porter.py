@@ -46,12 +46,13 @@ class Wire:
         answer = self._waiting[name] = asyncio.get_running_loop().create_future()
         self._send({"id": name, "method": method, "params": params})
         try:
-            return await answer
+            said: dict[str, Any] = await answer
         except asyncio.CancelledError:
             self.tell(CANCEL, {"requestId": name})
             raise
         finally:
             self._waiting.pop(name, None)
+        return said
 
     def tell(self, method: str, params: dict[str, Any]) -> None:
         """Tell the client something."""

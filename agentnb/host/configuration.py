@@ -19,8 +19,9 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     """An agent, its components, its folders and its environment.
 
     All of them belong to the key. A process gets its command, its folder and its environment when it starts, so these
-    can be no session's alone. Components (MCP servers) and further folders are told with each session, yet agents have been
-    seen to keep the servers of all their sessions in one list by name: a server lent to one tab would serve another.
+    can be no session's alone. Components (MCP servers) and further folders are told with each session, yet agents
+    have been seen to keep the servers of all their sessions in one list by name: a server lent to one tab would serve
+    another.
 
     Args:
         spec: The agent, with everything that its description says.

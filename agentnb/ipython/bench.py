@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from agentnb.api.describe import describe, summarize
 from agentnb.comm.lab import current_notebook, lab
+from agentnb.comm.lab_messages import EditParams
 from agentnb.comm.open_notebooks import notebook_file
 from agentnb.errors import UsageError
 from agentnb.ipython.execution import Execution
 from agentnb.ipython.mentions import visible
-from agentnb.ipython.saved_notebook import read_cells
+from agentnb.ipython.saved_notebook import output_text, read_cells
 from agentnb.kernel.bench import CellView, NotebookView, Variable
 from agentnb.kernel.desk import DESK
 from agentnb.kernel.path import follow
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
     from agentnb.kernel.desk import Work
 
 SESSION = "JPY_SESSION_NAME"
+ANSWER_SECONDS = 15.0
+"""How long a page may take to change a cell."""
+RUN_SECONDS = 3_600.0
+"""How long a cell that a page runs may take."""
 _NO_PAGE = "Let the user open agentnb's sidebar beside the notebook (JupyterLab 4 or Notebook 7)"
 
 
@@ -82,7 +87,20 @@ class ShellBench:
         """
         if current_notebook() is None:
             raise UsageError(f"No page is there that could {edit.action} a cell.", hint=f"{_NO_PAGE}, or use run_code.")
-        return await lab().edit(edit)
+        # A cell that waits for this turn is the kernel's first: what is run now is run behind it.
+        wait = edit.action == "run" and not DESK.waited_at
+        asked = EditParams(
+            id="", action=edit.action, cell_id=edit.cell_id, source=edit.source, kind=edit.kind, wait=wait
+        )
+        done = await lab().edit(asked, RUN_SECONDS if wait else ANSWER_SECONDS)
+        if done.error is not None:
+            raise UsageError(done.error)
+        cell = f"cell {done.number} (id {done.cell_id})"
+        if edit.action != "run":
+            return f"Inserted {cell}." if edit.action == "insert" else f"Replaced the text of {cell}."
+        if done.outputs is None:
+            return f"{cell.capitalize()} runs as soon as the kernel is free: when the cell that asked has ended."
+        return f"Ran {cell}.\n{output_text(done.outputs)}".rstrip()
 
     def _outputs(self, file: Path | None) -> dict[str, str]:
         """The outputs by cell id, as far as they are saved; the page tells of sources only."""

@@ -34,11 +34,12 @@ def _cell(number: int, cell: dict[str, Any], outputs: bool) -> CellView:
         kind=cell["cell_type"],
         source=_joined(cell["source"]),
         count=cell.get("execution_count"),
-        output=_outputs(cell.get("outputs") or []) if outputs else "",
+        output=output_text(cell.get("outputs") or []) if outputs else "",
     )
 
 
-def _outputs(outputs: list[dict[str, Any]]) -> str:
+def output_text(outputs: list[dict[str, Any]]) -> str:
+    """Outputs (nbformat) as text, at most :data:`LONGEST_OUTPUT` characters; of a picture only that it is there."""
     pieces = filter(None, map(_output, outputs))
     text = without_colours("\n".join(piece.rstrip("\n") for piece in pieces))
     return text if len(text) <= LONGEST_OUTPUT else f"{text[:LONGEST_OUTPUT]}\n… (cut)"

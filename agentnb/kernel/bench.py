@@ -107,14 +107,12 @@ class Edit(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         cell_id: The cell that is replaced or run, or below which one is put; None: at the end.
         source: The new text; for ``run`` the text that was allowed: another is not run.
         kind: The new cell's kind.
-        wait: Whether a run's end is waited for.
     """
 
     action: Literal["insert", "replace", "run"]
     cell_id: str | None = None
     source: str = ""
     kind: Literal["code", "markdown"] = "code"
-    wait: bool = True
 
 
 class Bench(Protocol):

@@ -165,6 +165,12 @@ class Desk:
                 self._stack.remove(waiter)
 
     @property
+    def waited_at(self) -> bool:
+        """Whether somebody waits for a turn at the main thread."""
+        with self._lock:
+            return any(isinstance(each, _Waiter) for each in self._stack)
+
+    @property
     def at_work(self) -> bool:
         """Whether the caller is an agent's work."""
         return bool(_owners.get())

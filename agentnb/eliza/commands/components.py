@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from acp import RequestError, image_block, text_block, tool_content
+from acp import RequestError, text_block, tool_content
+from acp.schema import ImageContentBlock
 
 from agentnb.eliza.commands.registry import Misuse, command, counted, first_word, needed, whole
 from agentnb.eliza.mcp import McpTrouble, reached
@@ -14,7 +15,7 @@ from agentnb.eliza.reply import Trouble
 if TYPE_CHECKING:
     from acp.schema import ToolKind
 
-    from agentnb.eliza.reply import Reply
+    from agentnb.eliza.reply import Reply, ToolContent
 
 _VERBS = ("variables", "inspect", "run", "cells", "insert", "replace", "run-cell")
 _READERS = frozenset({"variables", "inspect", "cells"})
@@ -61,6 +62,8 @@ async def kernel(reply: Reply, rest: str) -> None:
     verb, *words = rest.strip().split(maxsplit=1) or [""]
     rest = words[0] if words else ""
     first, more = first_word(rest) if verb in {"replace", "cells"} else (rest.strip(), "")
+    tool: str
+    arguments: dict[str, Any]
     match verb:
         case "variables":
             tool, arguments = "variables", {"filter": first} if first else {}
@@ -121,12 +124,13 @@ async def _call(reply: Reply, calling: Any, title: str, arguments: dict[str, Any
     blocks = [block for block in result.get("content") or [] if isinstance(block, dict)]
     text = "\n".join(str(block["text"]) for block in blocks if "text" in block)
     pictures = [
-        image_block(block.get("data", ""), block.get("mimeType", ""))
+        ImageContentBlock(type="image", data=block.get("data", ""), mime_type=block.get("mimeType", ""))
         for block in blocks
         if block.get("type") == "image"
     ]
     failed = bool(result.get("isError"))
-    shown = [tool_content(block) for block in (*([text_block(text)] if text or not pictures else []), *pictures)]
+    shown: list[ToolContent] = [tool_content(text_block(text))] if text or not pictures else []
+    shown += [tool_content(picture) for picture in pictures]
     await call.update("failed" if failed else "completed", content=shown, raw_output=None if pictures else result)
     await reply.say(f"`{title}` {'failed' if failed else 'said'}: {text or counted(len(pictures), 'picture')}")
 
