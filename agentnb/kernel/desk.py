@@ -96,7 +96,7 @@ class Desk:
         try:
             self.call()
             if not await _in_time(job.started, patience) and self._withdraw(job):
-                raise KernelBusy("The kernel is busy with a cell.", hint="Try again when that has ended.")
+                raise self._busy()
             if await _in_time(job.ended, timeout):
                 return job.ended.result()
             work.stop("timeout")
@@ -110,11 +110,7 @@ class Desk:
         raise KernelBusy(message, hint="Only its end, or a restart of the kernel, frees it.")
 
     def call(self) -> None:
-        """Let the main thread look at its work, whoever is there now.
-
-        Raises:
-            KernelBusy: If nothing there would ever hear it.
-        """
+        """Let the main thread look at its work, whoever is there now; where nobody is, whoever comes to wait looks."""
         with self._lock:
             waiters = [each for each in self._stack if isinstance(each, _Waiter)]
             post = self.post
@@ -123,9 +119,12 @@ class Desk:
             wake()
         elif post is not None:
             post(self.serve)
-        elif not waiters:
+
+    def _busy(self) -> KernelBusy:
+        if self.post is None and not self.waited_at:
             hint = "A terminal runs it while a %agent command waits for its turn."
-            raise KernelBusy("Nothing runs code here now.", hint=hint)
+            return KernelBusy("Nothing runs code here now.", hint=hint)
+        return KernelBusy("The kernel is busy with a cell.", hint="Try again when that has ended.")
 
     def _withdraw(self, job: _Job) -> bool:
         """Take *job* out of the queue; False where it was begun."""
@@ -215,8 +214,7 @@ class Desk:
         else:
             job.ended.set_result(outcome)
         if waits:
-            with contextlib.suppress(KernelBusy):  # whoever waits for it hears that by himself
-                self.call()
+            self.call()
 
 
 async def _in_time(future: Future[Any], seconds: float | None) -> bool:
