@@ -5,6 +5,7 @@ What is replaced (stdout, the display hook, the publisher, the traceback) asks t
 
 from __future__ import annotations
 
+import base64
 import builtins
 import contextlib
 import contextvars
@@ -78,7 +79,11 @@ class Sink:
     def show(self, bundle: dict[str, Any]) -> None:
         """Take what is displayed."""
         if len(self.shown) < MOST_SHOWN:
-            self.shown.append(bundle)
+            self.shown.append({kind: _encoded(value) for kind, value in bundle.items()})
+
+
+def _encoded(value: Any) -> Any:
+    return base64.b64encode(value).decode() if isinstance(value, bytes) else value
 
 
 class _Stream:

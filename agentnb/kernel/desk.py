@@ -218,19 +218,29 @@ class Desk:
 
 
 async def _in_time(future: Future[Any], seconds: float | None) -> bool:
-    """Whether *future* is done within *seconds*; it is left as it is."""
-    loop, done = asyncio.get_running_loop(), asyncio.Event()
+    """Whether *future* is done within *seconds*; it is left as it is.
+
+    Not ``asyncio.wait_for``: before Python 3.12 that loses a cancellation which comes together with the end.
+    """
+    loop = asyncio.get_running_loop()
+    over: asyncio.Future[None] = loop.create_future()
+
+    def end() -> None:
+        if not over.done():
+            over.set_result(None)
 
     def tell(_: object) -> None:
         with contextlib.suppress(RuntimeError):  # the host has ended meanwhile
-            loop.call_soon_threadsafe(done.set)
+            loop.call_soon_threadsafe(end)
 
     future.add_done_callback(tell)
+    late = None if seconds is None else loop.call_later(seconds, end)
     try:
-        await asyncio.wait_for(done.wait(), seconds)
-    except asyncio.TimeoutError:
-        return future.done()
-    return True
+        await over
+    finally:
+        if late is not None:
+            late.cancel()
+    return future.done()
 
 
 DESK = Desk()

@@ -103,6 +103,7 @@ def test_the_users_prompt_number_and_last_value_stay(tools: Tools, capsys: pytes
 
 def test_pictures_come_as_images(tools: Tools) -> None:
     """Beside the text."""
+    tools.shell.display_formatter.active_types = tools.shell.display_formatter.format_types
     blocks = tools.call("run_code", code=PICTURE)["content"]
     assert [block["type"] for block in blocks] == ["text", "image"]
     assert blocks[1] == {"type": "image", "data": PNG, "mimeType": "image/png"}
@@ -111,7 +112,7 @@ def test_pictures_come_as_images(tools: Tools) -> None:
 @pytest.mark.parametrize(
     ("code", "words"),
     [
-        ("print('first')\n1 / 0", ["first", "ZeroDivisionError: division by zero", "line 2"]),
+        ("print('first')\n1 / 0", ["first", "ZeroDivisionError: division by zero", "----> 2 1 / 0"]),
         ("x = = 1", ["SyntaxError"]),
         ("  x = 1\n y = 2", ["IndentationError"]),
         ("%no_such_magic", ["no_such_magic"]),
