@@ -3,6 +3,7 @@
 ``NAME env VARIABLE VALUE TOOL JSON`` does so with another value of one variable, ``NAME show`` says what it was lent.
 """
 
+import contextlib
 import json
 import os
 import subprocess
@@ -33,7 +34,8 @@ def use(server, env, tool, arguments):
             said = call(2, "tools/call", {"name": tool, "arguments": arguments})
         except BrokenPipeError:
             said = None
-        process.stdin.close()
+        with contextlib.suppress(BrokenPipeError):
+            process.stdin.close()
         return said["result"] if said else f"it ended: {process.stderr.read().strip()}"
 
 

@@ -272,7 +272,9 @@ def test_without_a_page_cells_cannot_be_changed(
     tools: Tools, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tool: str, arguments: dict[str, Any]
 ) -> None:
     """It is said what to do."""
-    assert "It is not known which notebook this is. Let the user open agentnb's sidebar" in tools.text(tool, **arguments)
+    assert "It is not known which notebook this is. Let the user open agentnb's sidebar" in tools.text(
+        tool, **arguments
+    )
     monkeypatch.setenv("JPY_SESSION_NAME", str(notebook(tmp_path / "fit.ipynb")))
     text = tools.text(tool, **arguments)
     assert text.startswith("No page is there that could ")

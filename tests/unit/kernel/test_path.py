@@ -58,7 +58,7 @@ def test_names_attributes_items_and_slices_are_followed(path: str, value: Any) -
 )
 def test_whatever_does_more_than_read_is_refused(path: str) -> None:
     """And is not done."""
-    with pytest.raises(UsageError, match="no path to a variable|does more than read|has at most"):
+    with pytest.raises(UsageError, match=r"no path to a variable|does more than read|has at most"):
         follow(path, NAMES)
     assert CALLED == []
 
