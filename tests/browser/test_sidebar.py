@@ -342,6 +342,30 @@ def test_code_is_run_in_a_cell_of_its_own(lab: Lab, side: Side) -> None:
     lab.cell(1).expect_text("42")
     lab.command(UNDO_CELLS)
     assert sources(lab) == ["x = 20"]
+    lab.command("agentnb:run", source=f"{LOAD}\n%config Agentnb.kernel_tools = True")
+    lab.cell(1).expect_done(3)
+    side.open()
+    side.start()
+    side.say("/kernel run print(x); x = 6 * 7")
+    expect(side.chat.locator(".permission pre.input .hl-number").first).to_be_visible()
+    side.allow()
+    side.expect_text("said: 20")
+    side.say("/kernel insert print(x)")
+    expect(side.chat.locator(".permission .diff")).to_contain_text("print(x)")
+    side.allow()
+    side.expect_text("Inserted cell 3")
+    assert sources(lab)[2:] == ["print(x)"]
+    side.say("/kernel run-cell 3")
+    side.allow()
+    side.expect_text("Ran cell 3")
+    lab.cell(2).expect_text("42")
+    side.say("/kernel replace 3 x + 1")
+    side.allow()
+    side.expect_text("Replaced the text of cell 3")
+    assert sources(lab)[2:] == ["x + 1"]
+    lab.command(UNDO_CELLS)
+    side.say("/kernel cells 3")
+    side.expect_text("--- cell 3")
 
 
 def test_the_kernel_knows_the_notebook_as_it_reads_now(lab: Lab, side: Side) -> None:
