@@ -174,7 +174,7 @@ class Permissions:
             answer = await question.answer
         else:
             answer = self._decided(question, verdict)
-        if answer is not None and answer.approved and question.call is not None:
+        if answer is not None and answer.approved and question.call is not None and question.door.kind != "kernel":
             self._grants.approve(question.call)
         return answer
 

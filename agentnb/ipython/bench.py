@@ -16,7 +16,7 @@ from agentnb.ipython.execution import Execution
 from agentnb.ipython.mentions import visible
 from agentnb.ipython.saved_notebook import output_text, read_cells
 from agentnb.kernel.bench import CellView, NotebookView, Variable
-from agentnb.kernel.desk import DESK
+from agentnb.kernel.desk import DESK, poster
 from agentnb.kernel.path import follow
 
 if TYPE_CHECKING:
@@ -152,5 +152,5 @@ def install(host: Host, shell: Any) -> None:
     if loop is None:
         return
     if DESK.post is None:
-        shell.events.register("post_run_cell", lambda *_: loop.call_soon_threadsafe(DESK.serve))
-    DESK.post = loop.call_soon_threadsafe
+        shell.events.register("post_run_cell", lambda *_: DESK.call())
+    DESK.post = poster(loop)

@@ -217,6 +217,16 @@ class Desk:
             self.call()
 
 
+def poster(loop: asyncio.AbstractEventLoop) -> Callable[[Call], None]:
+    """What has a function called soon by *loop*, from any thread; one that is closed calls nothing any more."""
+
+    def post(function: Call) -> None:
+        with contextlib.suppress(RuntimeError):
+            loop.call_soon_threadsafe(function)
+
+    return post
+
+
 async def _in_time(future: Future[Any], seconds: float | None) -> bool:
     """Whether *future* is done within *seconds*; it is left as it is.
 

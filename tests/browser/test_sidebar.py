@@ -333,7 +333,10 @@ def test_a_markdown_cell_is_not_replaced_by_code(lab: Lab, side: Side) -> None:
 
 
 def test_code_is_run_in_a_cell_of_its_own(lab: Lab, side: Side) -> None:
-    """It stands below the active cell, with its output, and can be undone as any cell."""
+    """It stands below the active cell, with its output, and can be undone as any cell.
+
+    An agent that is lent the kernel runs code, inserts, runs and replaces cells, each asked for with what it is.
+    """
     lab.open("side-run.ipynb", notebook("x = 20", kernel=KERNEL))
     lab.cell(0).run()
     lab.cell(0).expect_done(1)
@@ -363,9 +366,10 @@ def test_code_is_run_in_a_cell_of_its_own(lab: Lab, side: Side) -> None:
     side.allow()
     side.expect_text("Replaced the text of cell 3")
     assert sources(lab)[2:] == ["x + 1"]
-    lab.command(UNDO_CELLS)
     side.say("/kernel cells 3")
     side.expect_text("--- cell 3")
+    lab.command(UNDO_CELLS)
+    assert len(sources(lab)) == 2
 
 
 def test_the_kernel_knows_the_notebook_as_it_reads_now(lab: Lab, side: Side) -> None:

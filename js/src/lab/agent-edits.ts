@@ -59,7 +59,10 @@ export class AgentEdits {
     if (cell.cell_type !== "code") throw new Error("The cell is no code cell.");
     if (cell.getSource() !== source) throw new Error("The cell's text has changed meanwhile: read it again.");
     const running = this.#run(index);
-    if (!wait) return place(cell, index);
+    if (!wait) {
+      running.catch(() => {}); // the kernel is there: it has asked
+      return place(cell, index);
+    }
     await running;
     return { ...place(cell, index), outputs: outputsOf(cell) };
   }

@@ -14,7 +14,7 @@ from traitlets.config import Config
 from agentnb.errors import PermissionDenied
 from agentnb.host.loop import HostLoop
 from agentnb.ipython.bench import ShellBench
-from agentnb.kernel.desk import Desk
+from agentnb.kernel.desk import Desk, poster
 from agentnb.kernel.kit import Kit
 from agentnb.policy.door import Door
 
@@ -78,7 +78,7 @@ def awaited(desk: Desk, work: Callable[[], Awaitable[T]], loop: HostLoop) -> T:
     own = asyncio.new_event_loop()
 
     async def cell() -> T:
-        desk.post = own.call_soon_threadsafe
+        desk.post = poster(own)
         with desk.waiting(OWNER):
             return await asyncio.wrap_future(loop.submit(_coroutine(work)))
 
