@@ -5,6 +5,7 @@ History, prompt number, ``_`` and the outputs of the user's cells stay as they a
 
 from __future__ import annotations
 
+import _thread
 import asyncio
 import contextlib
 import signal
@@ -183,7 +184,10 @@ class _Signals:
                 return
             self.why = self.why or why
             self._sent = True
-            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+            if sys.platform == "win32":
+                _thread.interrupt_main()  # noticed between two instructions only
+            else:
+                signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
     def hand_on(self) -> None:
         """The user's interrupt is that of whoever waits for the turn, too."""

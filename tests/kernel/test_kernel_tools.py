@@ -60,6 +60,10 @@ print(turn.text, 'never' in globals())"""
     assert said in kernel.run(busy).stdout
     waits = kernel.run("turn = session.prompt('/kernel run later = 1; 7')\nawait turn; turn.text, later")
     assert waits.values == ["('`kernel: run_code` said: 7', 1)"]
+    kernel.run("import time\nturn = session.prompt('/kernel run tell(); time.sleep(1000)')")
+    (kernel.folder / "ran").read_bytes()
+    kernel.interrupt()
+    assert kernel.run("turn.wait(); turn.state").values == ["'cancelled'"]
 
 
 def test_the_interrupt_stops_the_code_and_the_turn(kernel: RunningKernel) -> None:
