@@ -11,11 +11,12 @@ from agentnb.agent.mcp import mcp_servers as servers_of
 from agentnb.api.arguments import check_count, check_permissions, check_text
 from agentnb.api.columns import html, lines
 from agentnb.api.configured import folders_of
+from agentnb.api.kernel import see_that_there_is_a_kernel
 from agentnb.api.rows import Rows
 from agentnb.api.session import Session
 from agentnb.errors import SessionError
 from agentnb.host import current_host
-from agentnb.host.lent import lent
+from agentnb.host.lent import kernel_lent, lent
 from agentnb.host.restore import LOG_OFF, found, read_back, recorder_of, restore, spec_of
 from agentnb.log.store import LISTED
 
@@ -124,6 +125,7 @@ def resume(
     env: Mapping[str, str] | None = None,
     mcp_servers: Sequence[Any] | Mapping[str, Any] | str | os.PathLike[str] | None = None,
     directories: Sequence[str | os.PathLike[str]] = (),
+    kernel_tools: bool | None = None,
 ) -> Session:
     """Open a session of the log again: its transcript, its queue, its workspace.
 
@@ -137,6 +139,7 @@ def resume(
         env: As for :func:`agentnb.start`; the log keeps none of these three, they hold secrets.
         mcp_servers: As for :func:`agentnb.start`; where None, those of ``%config Agentnb.mcp_servers``.
         directories: As for :func:`agentnb.start`.
+        kernel_tools: As for :func:`agentnb.start`; where None, as ``%config Agentnb.kernel_tools`` says.
 
     Returns:
         The session; the one that is open already, where it is open in this kernel.
@@ -157,8 +160,22 @@ def resume(
     stored = read_back(recorder_of(host), wanted)
     spec = spec_of(stored.record) if command is None else custom(command, name=stored.record.agent)
     servers, more = lent() if mcp_servers is None else servers_of(mcp_servers), folders_of(directories)
+    lends = kernel_lent() if kernel_tools is None else kernel_tools
+    if lends:
+        see_that_there_is_a_kernel(host)
     return Session(
-        host.loop.call(lambda: restore(host, stored, spec, permissions, env=env, mcp_servers=servers, directories=more))
+        host.loop.call(
+            lambda: restore(
+                host,
+                stored,
+                spec,
+                permissions,
+                env=env,
+                mcp_servers=servers,
+                directories=more,
+                kernel_tools=lends,
+            )
+        )
     )
 
 

@@ -69,6 +69,11 @@ class Session(AgentControls):
         return self._conversation.closed
 
     @property
+    def kernel_tools(self) -> bool:
+        """Whether its agent has tools for this kernel."""
+        return self._conversation.kernel is not None
+
+    @property
     def state(self) -> SessionState:
         """A frozen snapshot of the session (AHP ``SessionState``)."""
         return self._conversation.session.state

@@ -22,7 +22,7 @@ from agentnb.errors import AgentnbError
 from agentnb.host.clock import now_ms
 from agentnb.host.host import ROOT
 from agentnb.host.keeping import forked
-from agentnb.host.lent import lent
+from agentnb.host.lent import kernel_lent, lent
 from agentnb.host.mention_source import LOOK_SECONDS
 from agentnb.host.restore import LOG_OFF, read_back, recorder_of, restore, spec_of
 from agentnb.state import to_json
@@ -134,7 +134,9 @@ class Requests:
         params = msgspec.json.decode(raw, type=m.CreateSessionParams)
         spec = find(params.agent or DEFAULT_AGENT)
         find_program(spec, Path.cwd(), os.environ.get("PATH"))
-        conversation = self._host.open(spec, cwd=Path.cwd(), tab_id=params.tab_id, mcp_servers=lent())
+        conversation = self._host.open(
+            spec, cwd=Path.cwd(), tab_id=params.tab_id, mcp_servers=lent(), kernel_tools=kernel_lent()
+        )
         self._host.loop.spawn(_started(conversation))
         return {"channel": conversation.session.uri, "chat": conversation.chat.uri}
 
@@ -206,7 +208,9 @@ class Requests:
     async def _resume_session(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
         params = msgspec.json.decode(raw, type=m.ResumeSessionParams)
         stored = await asyncio.to_thread(lambda: read_back(recorder_of(self._host), params.channel))
-        conversation = restore(self._host, stored, spec_of(stored.record), mcp_servers=lent())
+        conversation = restore(
+            self._host, stored, spec_of(stored.record), mcp_servers=lent(), kernel_tools=kernel_lent()
+        )
         return {"channel": conversation.session.uri, "chat": conversation.chat.uri}
 
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from agentnb.host.clock import now_ms
 from agentnb.policy.commands import rate_command
 from agentnb.policy.decision import choose_option
-from agentnb.policy.door import Door
+from agentnb.policy.door import Door, code_for_kernel
 from agentnb.policy.engine import READING
 from agentnb.state import (
     Answerer,
@@ -43,8 +43,10 @@ _WIDER = 1  # the group that our wider answers stand in
 _KINDS = {"terminal": "execute", "write": "edit", "cell": "edit"}
 
 
-def door_of(call: ToolCallState, title: str, cwd: str) -> Door:
-    """What the agent asks for with *call*, as far as it says."""
+def door_of(call: ToolCallState, title: str, cwd: str, *, kernel: bool = False) -> Door:
+    """What the agent asks for with *call*, as far as it says; with *kernel* it can be code for the kernel."""
+    if kernel and (code := code_for_kernel(call)) is not None:
+        return Door(kind="permission", title=title, asked="kernel", command=code)
     details = call.details or ToolCallDetails()
     kind = details.kind
     command = _command(details.raw_input) if kind in {"execute", "other", None} else None
@@ -103,7 +105,10 @@ def own_call(turn_id: str, call_id: str, door: Door) -> ChatToolCallStart:
 
 
 def preview(turn_id: str, call: ToolCallState, door: Door) -> XToolCallDetailsChanged | None:
-    """What puts the change onto the agent's own tool call, where it does not show it."""
+    """What puts the change onto the agent's own tool call, where it does not show it; for code, that it is that."""
+    if door.kind == "kernel":
+        details = ToolCallDetails(kind="kernel")
+        return XToolCallDetailsChanged(turn_id=turn_id, tool_call_id=call.tool_call_id, details=details, time=now_ms())
     content = (call.details.content if call.details is not None else None) or ()
     shown = {item.path for item in content if isinstance(item, ToolDiffContent)}
     missing = tuple(item for item in door.preview or () if getattr(item, "path", None) not in shown)

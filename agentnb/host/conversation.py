@@ -13,6 +13,7 @@ from agentnb.host.channel import Channel
 from agentnb.host.clock import now_ms
 from agentnb.host.hearing import Hearing
 from agentnb.host.inputs import Inputs
+from agentnb.host.kernel_tools import KernelTools
 from agentnb.host.life import Life
 from agentnb.host.login import log_in_with
 from agentnb.host.permissions import Permissions
@@ -84,6 +85,7 @@ class Conversation(Hearing):
         self.inputs = Inputs(self)
         self.life = Life(self)
         self.turns = Turns(self)
+        self.kernel = KernelTools(self) if configuration.kernel else None
 
     async def attended(self) -> bool:
         """Whether somebody is there to answer a question, or comes within a moment: a view was just shown."""
@@ -122,6 +124,8 @@ class Conversation(Hearing):
         """Answer every open permission and input request with cancel: the turn is over."""
         self.permissions.cancel_all()
         self.inputs.cancel_all()
+        if self.kernel is not None:
+            self.kernel.cancel()
 
     def watch(self, watcher: Callable[[], None]) -> Callable[[], None]:
         """Call *watcher* after every change; returns what ends that."""
@@ -202,6 +206,8 @@ class Conversation(Hearing):
         if (active := self.chat.state.active_turn) is not None:
             self.turns.cancel(active.id)
         await self.life.leave()
+        if self.kernel is not None:
+            self.kernel.close()
         self.host.forget(self)
 
     async def login(self, method: str | None = None) -> None:

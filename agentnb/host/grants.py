@@ -37,8 +37,11 @@ class Grants:
         self._calls[call.tool_call_id] = call
 
     def cover(self, door: Door) -> bool:
-        """Whether a call that was approved showed that it would go through *door*."""
-        return any(door.covered_by(call) for call in self._calls.values())
+        """Whether a call that was approved showed that it would go through *door*; for code, which adds up, once."""
+        found = next((name for name, call in self._calls.items() if door.covered_by(call)), None)
+        if found is not None and door.kind == "kernel":
+            del self._calls[found]
+        return found is not None
 
     def forget_turn(self) -> None:
         """A new turn begins: what was allowed once, or for a turn, is allowed no more."""

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from agentnb.host.configuration import Configuration
     from agentnb.host.editors import Editors
     from agentnb.host.mention_source import MentionSource
+    from agentnb.kernel.bench import Bench
     from agentnb.policy.situation import Mode
     from agentnb.state import Action, ActionOrigin
 
@@ -78,6 +79,7 @@ class Host:
         self.arrival: Callable[[], Awaitable[bool]] = _nobody
         self.mentions: MentionSource | None = None
         self.editors: Editors | None = None
+        self.bench: Bench | None = None
         self._listeners: list[Callable[[Channel[Any], Envelope], None]] = []
         self._closed = False
         self._published: dict[str, tuple[object, ...]] = {}
@@ -95,10 +97,13 @@ class Host:
         tab_id: str | None = None,
         mcp_servers: Sequence[McpServer] = (),
         directories: Sequence[Path] = (),
+        kernel_tools: bool = False,
     ) -> Conversation:
         """Open a session with *spec*; its agent starts in the background."""
         own = {**(env or {}), **SWITCH.apart()}
-        configured = configuration(spec, cwd, own, components=mcp_servers, directories=directories)
+        configured = configuration(
+            spec, cwd, own, components=mcp_servers, directories=directories, kernel_tools=kernel_tools
+        )
         return self.open_as(configured, mode=mode, title=title, tab_id=tab_id)
 
     def open_as(

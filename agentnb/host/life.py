@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Literal
 
 from agentnb.acp.mapper import map_session
 from agentnb.agent.mcp import lend
-from agentnb.errors import AgentDied, AgentError, AgentnbError, AgentRefused, AgentStartFailed, AuthenticationRequired
+from agentnb.errors import (
+    AgentDied,
+    AgentError,
+    AgentnbError,
+    AgentRefused,
+    AgentStartFailed,
+    AuthenticationRequired,
+    NotOffered,
+)
 from agentnb.events.kinds import AGENT_RESTARTED, SESSION_FAILED, SESSION_READY
 from agentnb.host.clock import now_ms
 from agentnb.host.login import log_in
@@ -196,6 +204,11 @@ class Life:
             self.note(f"The MCP server {name} has no program: there is no command {command!r}.")
         if directories and not agent.offers("additionalDirectories"):
             self.note(f"{agent.name} takes no further folders: {', '.join(directories)} are not known to it.")
+        if conversation.kernel is not None:
+            try:
+                servers.append(await conversation.kernel.lend(agent, {server["name"] for server in servers}))
+            except NotOffered as error:
+                self.note(f"{agent.name} is not lent the kernel. {error}")
         if self._copied is not None:
             self.outcome = "forked"
             return await agent.fork_session(

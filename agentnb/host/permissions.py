@@ -77,7 +77,8 @@ class Permissions:
         call = self._conversation.tool_call(call_id)
         if call is None or not isinstance(ready, ChatToolCallReady):
             return CANCELLED
-        door = cards.door_of(call, _title(params), str(self._conversation.cwd))
+        lends = self._conversation.kernel is not None
+        door = cards.door_of(call, _title(params), str(self._conversation.cwd), kernel=lends)
         answer = await self._settle(self._put(ready, door))
         return CANCELLED if answer is None else permission_outcome(answer.option.id)
 
@@ -182,7 +183,7 @@ class Permissions:
             answer = await question.answer
         else:
             answer = self._decided(question, verdict)
-        if answer is not None and answer.approved and question.call is not None:
+        if answer is not None and answer.approved and question.call is not None and question.door.kind != "kernel":
             self._grants.approve(question.call)
         return answer
 

@@ -100,6 +100,7 @@ def restore(
     env: Mapping[str, str] | None = None,
     mcp_servers: Sequence[McpServer] = (),
     directories: Sequence[Path] = (),
+    kernel_tools: bool = False,
 ) -> Conversation:
     """Open *stored* again; on the host's thread. A session that is open here already is returned as it is.
 
@@ -111,6 +112,7 @@ def restore(
         env: Variables for the agent's process; they hold secrets, so the log does not keep them.
         mcp_servers: MCP servers that the agent may use; not kept for the same reason.
         directories: More folders to work in.
+        kernel_tools: Whether the kernel is lent to the agent.
 
     Raises:
         SessionError: If its workspace is gone.
@@ -123,7 +125,9 @@ def restore(
         message = f"The workspace of {record.title!r} is gone: {record.cwd}."
         raise SessionError(message, hint="Bring the folder back, or start a new session.")
     own = {**(env or {}), **SWITCH.apart()}
-    configured = configuration(spec, cwd, own, components=mcp_servers, directories=directories)
+    configured = configuration(
+        spec, cwd, own, components=mcp_servers, directories=directories, kernel_tools=kernel_tools
+    )
     conversation = Conversation(host, configured, tab_id=record.tab_id, mode=mode, title=record.title)
     conversation.session.restore(stored.session, stored.session_index)
     conversation.chat.restore(stored.chat, stored.chat_index, stored.gap)

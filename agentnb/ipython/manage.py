@@ -30,8 +30,10 @@ def _use(tabs: Tabs, name: str) -> Note:
 
 
 def _new(tabs: Tabs, words: str) -> Note:
-    agent, _, name = words.partition(" ")
-    session = tabs.open(agent or None, name.strip() or None)
+    given = words.split()
+    kernel = "--kernel" in given
+    agent, *name = [word for word in given if word != "--kernel"] or [""]
+    session = tabs.open(agent or None, " ".join(name) or None, kernel=kernel)
     return Note(f"Opened the tab {tabs.name_of(session)!r} with {session.agent}; %agent talks to it now.")
 
 

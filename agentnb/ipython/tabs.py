@@ -76,7 +76,14 @@ class Tabs:
         self._current = session.tab_id
         return session
 
-    def open(self, agent: str | None = None, name: str | None = None, permissions: str | None = None) -> Session:
+    def open(
+        self,
+        agent: str | None = None,
+        name: str | None = None,
+        permissions: str | None = None,
+        *,
+        kernel: bool = False,
+    ) -> Session:
         """Open a new tab and make it the current one.
 
         Raises:
@@ -92,6 +99,7 @@ class Tabs:
             permissions=mode,
             title=name,
             mcp_servers=self.settings.mcp_servers or (),
+            kernel_tools=kernel or self.settings.kernel_tools,
         )
         self._names[session.tab_id] = name or self._free_name(session.agent)
         self._modes[session.tab_id] = mode
@@ -106,6 +114,7 @@ class Tabs:
             cwd=self.cwd,
             permissions=mode,
             mcp_servers=self.settings.mcp_servers or (),
+            kernel_tools=self.settings.kernel_tools,
             session=session_id,
         )
         self._modes[session.tab_id] = mode
@@ -146,7 +155,7 @@ class Tabs:
         tabs = {} if arguments.new else self.all()
         name = arguments.tab or (self._latest(tabs, arguments.agent) if arguments.agent else self.current)
         if name is None or name not in tabs:
-            return self.open(arguments.agent, arguments.tab, arguments.permissions)
+            return self.open(arguments.agent, arguments.tab, arguments.permissions, kernel=arguments.kernel)
         session = tabs[name]
         if arguments.agent not in (None, session.agent):
             raise UsageError(
@@ -156,6 +165,11 @@ class Tabs:
         if arguments.permissions not in (None, self._modes.get(session.tab_id)):
             raise UsageError(
                 f"--permissions is for a tab that is opened, and the tab {name!r} is open already.",
+                hint="Add -n to open a new one.",
+            )
+        if arguments.kernel and not session.kernel_tools:
+            raise UsageError(
+                f"--kernel is for a tab that is opened, and the tab {name!r} is open already.",
                 hint="Add -n to open a new one.",
             )
         self._current = session.tab_id

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh"})
 _WRAPPED = 3
+_RUN_CODE = frozenset({"code", "timeout", "wait"})  # the arguments of the tool
 
 DoorKind: TypeAlias = Literal["permission", "read", "write", "terminal", "kernel", "cell"]
 
@@ -84,6 +85,8 @@ class Door(msgspec.Struct, frozen=True, kw_only=True):
         """
         if self.kind == "terminal":
             return self.command is not None and not _scripts(self.command).isdisjoint(_commands(call))
+        if self.kind == "kernel":
+            return self.command is not None and self.command == code_for_kernel(call)
         if self.path is None:
             return False
         wanted = os.path.realpath(self.path)
@@ -95,6 +98,22 @@ class Door(msgspec.Struct, frozen=True, kw_only=True):
         shown = [each.new_text for each in _diffs(content) if os.path.realpath(each.path) == path]
         written = [each.new_text for each in _diffs(self.preview or ())]
         return not shown or not written or any(_unix(some) in _unix(whole) for some in shown for whole in written)
+
+
+def code_for_kernel(call: ToolCallState) -> str | None:
+    """The code that *call* shows, if it reads like a call of the tool ``run_code``, whatever the agent calls that.
+
+    Example:
+        >>> from agentnb.state import ToolCallDetails, ToolCallStreamingState
+        >>> details = ToolCallDetails(raw_input={"code": "x = 1"})
+        >>> code_for_kernel(ToolCallStreamingState(tool_call_id="1", tool_name="t", display_name="", details=details))
+        'x = 1'
+    """
+    raw = call.details.raw_input if call.details is not None else None
+    if isinstance(raw, dict) and isinstance(raw.get("arguments"), dict):  # some wrap what they hand on
+        raw = raw["arguments"]
+    code = raw.get("code") if isinstance(raw, dict) and raw.keys() <= _RUN_CODE else None
+    return code if isinstance(code, str) else None
 
 
 def _diffs(content: Iterable[object]) -> list[ToolDiffContent]:

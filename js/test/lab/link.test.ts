@@ -1,6 +1,7 @@
 import type { NotebookPanel } from "@jupyterlab/notebook";
 import type { Kernel } from "@jupyterlab/services";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { AgentEdits } from "../../src/lab/agent-edits";
 import { Link } from "../../src/lab/link";
 
 /** A signal as Lumino's: slots are called in their order. */
@@ -35,7 +36,8 @@ function notebook() {
     dispose: () => {},
   };
   const panel = { content, context: { path: "a.ipynb", pathChanged: new Signal() } };
-  const link = new Link(panel as unknown as NotebookPanel, { createComm: () => comm } as unknown as Kernel);
+  const kernel = { createComm: () => comm } as unknown as Kernel;
+  const link = new Link(panel as unknown as NotebookPanel, {} as unknown as AgentEdits, kernel);
   return { link, content, comm, sent, told: () => sent.map(({ params }) => params.unsaved) };
 }
 

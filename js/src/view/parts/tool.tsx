@@ -63,6 +63,7 @@ export function toolTitle(call: ToolCallState): string {
 
 export function kindIcon(call: ToolCallState): IconName {
   const kind = call.details?.kind ?? call.toolName;
+  if (kind === "kernel") return "execute";
   return isIcon(kind) ? kind : "other";
 }
 
@@ -194,7 +195,7 @@ export function ToolBody({ id, call }: { id: string; call: ToolCallState }) {
   );
 }
 
-/** What the tool was given: a command as typed, anything else as JSON. */
+/** What the tool was given: a command as typed, code for the kernel as code, anything else as JSON. */
 export function ToolInput({ call }: { call: ToolCallState }) {
   const input = inputOf(call);
   if (input.trim() === "" || input.trim() === "{}") return null;
@@ -208,6 +209,12 @@ export function ToolInput({ call }: { call: ToolCallState }) {
       </pre>
     );
   }
+  if ((call.details?.kind ?? call.toolName) === "kernel")
+    return (
+      <pre class="input">
+        <Coloured text={plain(input)} language="python" />
+      </pre>
+    );
   const json = indented(input);
   return <pre class="input">{json ? <Coloured text={json} language="json" /> : <OutputText text={input} />}</pre>;
 }
