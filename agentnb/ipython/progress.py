@@ -40,7 +40,8 @@ class Progress:
         if self._terminal is None or now < self._next:
             return
         self._next = now + AGAIN_S
-        line = f"agentnb: {self._turn.session.agent} has been working for {now - self._since:.0f} s{self._doing()}{self._silence()}\n"
+        doing = self._doing() + self._silence()
+        line = f"agentnb: {self._turn.session.agent} has been working for {now - self._since:.0f} s{doing}\n"
         try:
             os.write(self._terminal, line.encode("utf-8", "replace"))
         except OSError:  # the terminal was closed

@@ -110,6 +110,24 @@ describe("the policy on a permission card", () => {
     expect(page.find(".permission-risk").classList.contains("is-critical")).toEqual(true);
   });
 
+  test("the whole command is on the card, beside a terminal that is not there yet, too", async () => {
+    const command = `for f in *; do echo "${"x".repeat(300)}"; done; rm -r data`;
+    const { store, page } = await askedAll(["a", { toolInput: command }]);
+    const details = { kind: "execute", content: [{ type: "terminal", terminalId: "t" }] } as const;
+    store.apply(CHAT, { type: "x-agentnb/toolCallDetailsChanged", turnId: "t1", toolCallId: "a", details });
+    await page.until(() => page.find(".permission .command-box"));
+    expect(page.find(".permission .command-box").textContent).toContain(command);
+    expect(page.text()).not.toContain("no longer kept");
+    store.apply(CHAT, { type: "chat/toolCallConfirmed", turnId: "t1", toolCallId: "a", approved: true });
+    await page.until(() => expect(page.all(".permission")).toEqual([]));
+    await page.until(() => expect(page.find(".tool .command-box").textContent).toContain(command));
+    const result = { success: true, pastTenseMessage: "" };
+    store.apply(CHAT, { type: "chat/toolCallComplete", turnId: "t1", toolCallId: "a", result });
+    await page.until(() => expect(page.find(".tool .state").textContent).toEqual("Done"));
+    page.find(".tool .fold-head").click();
+    await page.until(() => expect(page.text()).toContain("no longer kept"));
+  });
+
   test("a change is shown line by line before it is answered", async () => {
     const content = [{ type: "diff", path: "/work/fit.py", oldText: "a\nb\n", newText: "a\nB\n" } as const];
     const { store, page } = await askedAll(["a"]);

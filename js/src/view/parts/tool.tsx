@@ -179,9 +179,9 @@ export function ToolBody({ id, call }: { id: string; call: ToolCallState }) {
   const output = content.length === 0 && shown.length === 0 ? call.details?.rawOutput : undefined;
   return (
     <>
-      {!hasTerminal && <ToolInput call={call} />}
+      {(!hasTerminal || call.status === "pending-confirmation") && <ToolInput call={call} />}
       {content.map((piece, index) => (
-        <Piece key={index} id={`${id} ${index}`} piece={piece} />
+        <Piece key={index} id={`${id} ${index}`} piece={piece} call={call} />
       ))}
       {content.length === 0 && shown.map((piece, index) => <Result key={index} id={`${id} r${index}`} piece={piece} />)}
       {output !== undefined && output !== null && (
@@ -226,14 +226,14 @@ function indented(input: string): string | undefined {
 
 const FENCED = /^ {0,3}(```|~~~)/m;
 
-function Piece({ id, piece }: { id: string; piece: ToolContent }) {
+function Piece({ id, piece, call }: { id: string; piece: ToolContent; call: ToolCallState }) {
   switch (piece.type) {
     case "text":
       return <Text of={piece} />;
     case "diff":
       return <Change id={id} piece={piece} />;
     case "terminal":
-      return <TerminalOf id={piece.terminalId} />;
+      return <TerminalOf id={piece.terminalId} call={call} />;
     case "block":
       return <Content id={id} block={piece.block} />;
     default:
@@ -264,13 +264,20 @@ function Change({ id, piece }: { id: string; piece: ToolDiffContent }) {
   );
 }
 
-function TerminalOf({ id }: { id: string }) {
+/** A terminal that is not there, or not yet: then the command stands for itself, unless the card shows it above. */
+function TerminalOf({ id, call }: { id: string; call: ToolCallState }) {
   const { store, cadence } = useView();
   const { chat } = usePlace();
   const state = cadence.paced(store.chat(chat));
   const terminal = useComputed(() => state.value?.terminals?.find((one) => one.id === id));
-  if (!terminal.value) return <p class="note">Its terminal is no longer kept.</p>;
-  return <Terminal terminal={terminal.value} />;
+  if (terminal.value) return <Terminal terminal={terminal.value} />;
+  if (call.status === "pending-confirmation") return null;
+  return (
+    <>
+      <ToolInput call={call} />
+      {call.status !== "running" && <p class="note">Its terminal is no longer kept.</p>}
+    </>
+  );
 }
 
 function Result({ id, piece }: { id: string; piece: ToolResultContent }) {
