@@ -131,15 +131,18 @@ class Conversation(Hearing):
         for watcher in tuple(self._watchers):
             watcher()
 
-    def prompt(self, turn_id: str, message: Message, origin: ActionOrigin | None = None) -> bool:
-        """Start or queue a turn; False for one that is already known, which is left as it is (AHP: idempotent)."""
+    def prompt(self, turn_id: str, message: Message, origin: ActionOrigin | None = None, *, look: bool = False) -> bool:
+        """Start or queue a turn; False for one that is already known, which is left as it is (AHP: idempotent).
+
+        With *look* what the message mentions with ``@`` is attached before it is sent.
+        """
         if self.closed:
             message_ = f"The session {self.session.state.summary.title!r} is closed."
             raise SessionClosed(message_, hint="Start another with agentnb.start().")
         if self._knows(turn_id):
             return False
         self._name_after(message.text)
-        self.turns.prompt(turn_id, message, origin)
+        self.turns.prompt(turn_id, message, origin, look=look)
         return True
 
     def restored(self, agent_session: str | None) -> None:

@@ -6,14 +6,12 @@ whether an answer means yes is read from the option, not from the client's word.
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, NoReturn
 
 from msgspec.structs import replace
 
 from agentnb.errors import AgentnbError
 from agentnb.host.clock import now_ms
-from agentnb.host.mention_source import LOOK_SECONDS
 from agentnb.state import (
     Answerer,
     ChatInputAnswerChanged,
@@ -77,13 +75,13 @@ def carry_out(host: Host, channel: str, action: Action, origin: ActionOrigin) ->
     conversation = host.find(channel)
     match action:
         case ChatTurnStarted(turn_id=turn_id, message=message):
-            _mention_and_prompt(conversation, turn_id, message, origin)
+            _prompt(conversation, turn_id, message, origin)
         case ChatPendingMessageSet():
             _set_pending(conversation, action, origin)
         case ChatInputAnswerChanged() | ChatInputCompleted():
             _answer_input(conversation, action, origin)
         case ChatTurnCancelled(turn_id=turn_id) | ChatPendingMessageRemoved(id=turn_id):
-            if not conversation.turns.cancel(turn_id, origin):
+            if not conversation.turns.cancel(turn_id, origin, keep=isinstance(action, ChatTurnCancelled)):
                 _reject(f"No turn {turn_id!r} runs or waits.")
         case ChatToolCallConfirmed():
             _confirm(conversation, action, origin)
@@ -106,32 +104,6 @@ def _answer_input(
         _refuse_if(conversation.inputs.change(action, origin))
 
 
-def _mention_and_prompt(conversation: Conversation, turn_id: str, message: Message, origin: ActionOrigin) -> None:
-    """Prompt with what the text mentions attached; looking at the user's objects happens on another thread."""
-    if "@" in message.text and conversation.host.mentions is not None:
-        conversation.host.loop.spawn(_prompt_with_mentions(conversation, turn_id, message, origin))
-    else:
-        _prompt(conversation, turn_id, message, origin)
-
-
-async def _prompt_with_mentions(
-    conversation: Conversation, turn_id: str, message: Message, origin: ActionOrigin
-) -> None:
-    source = conversation.host.mentions
-    try:
-        if source is not None:
-            look = asyncio.to_thread(source.attach, message.text, conversation.cwd)
-            found = await asyncio.wait_for(look, LOOK_SECONDS)
-            message = replace(message, attachments=(*(message.attachments or ()), *found) or None)
-    except (asyncio.TimeoutError, OSError):
-        pass  # the prompt goes without what could not be looked at in time
-    try:
-        _prompt(conversation, turn_id, message, origin)
-    except AgentnbError as error:
-        action = ChatTurnStarted(turn_id=turn_id, message=message)
-        conversation.host.reject(conversation.chat, action, origin, str(error))
-
-
 def _archive(conversation: Conversation, action: SessionIsArchivedChanged, origin: ActionOrigin) -> None:
     """Close a tab soon: until then it can be brought back as it was."""
     if conversation.closing is not None:
@@ -144,7 +116,7 @@ def _archive(conversation: Conversation, action: SessionIsArchivedChanged, origi
 
 
 def _prompt(conversation: Conversation, turn_id: str, message: Message, origin: ActionOrigin) -> None:
-    if not conversation.prompt(turn_id, message, origin):
+    if not conversation.prompt(turn_id, message, origin, look=True):
         _reject(f"The turn {turn_id!r} was started before.")
 
 
@@ -152,11 +124,8 @@ def _set_pending(conversation: Conversation, action: ChatPendingMessageSet, orig
     if action.kind == PendingMessageKind.STEERING:
         conversation.turns.steer(action.id, action.message, origin)
         return
-    waiting = any(message.id == action.id for message in conversation.chat.state.queued_messages or ())
-    if waiting:
-        conversation.dispatch(replace(action, time=now_ms()), origin)
-    else:
-        _mention_and_prompt(conversation, action.id, action.message, origin)
+    if not conversation.turns.edit(action.id, action.message, origin):
+        _prompt(conversation, action.id, action.message, origin)
 
 
 def _confirm(conversation: Conversation, action: ChatToolCallConfirmed, origin: ActionOrigin) -> None:
