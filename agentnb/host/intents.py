@@ -122,7 +122,8 @@ def _prompt(conversation: Conversation, turn_id: str, message: Message, origin: 
 
 def _set_pending(conversation: Conversation, action: ChatPendingMessageSet, origin: ActionOrigin) -> None:
     if action.kind == PendingMessageKind.STEERING:
-        conversation.turns.steer(action.id, action.message, origin)
+        waiting = next((each for each in conversation.chat.state.queued_messages or () if each.id == action.id), None)
+        conversation.turns.steer(action.id, action.message if waiting is None else waiting.message, origin)
         return
     if not conversation.turns.edit(action.id, action.message, origin):
         _prompt(conversation, action.id, action.message, origin)

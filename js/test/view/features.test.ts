@@ -229,12 +229,46 @@ describe("the queue", () => {
     await page.until(() => page.button("Move up: message b"));
     page.button("Move up: message b").click();
     expect(sent(store)[1]).toEqual({ type: "chat/queuedMessagesReordered", order: ["b", "a"] });
-    await page.until(() => page.button("Send now: message a, better"));
-    page.button("Send now: message a, better").click();
+    const now = "Send now, which stops the running turn: message a, better";
+    await page.until(() => page.button(now));
+    page.button(now).click();
     expect(sent(store).slice(2)).toEqual([
       { type: "chat/queuedMessagesReordered", order: ["a", "b"] },
       { type: "chat/turnCancelled", turnId: "t0" },
     ]);
+  });
+
+  test("is said into the running turn where the agent takes that", async () => {
+    const { store, page } = queued();
+    const agentProcess = { state: "running", steering: true } as const;
+    store.apply(SESSION, { type: "x-agentnb/agentChanged", agentProcess });
+    const now = "Send now, into the running turn: message b";
+    await page.until(() => page.button(now));
+    page.button(now).click();
+    const message = { text: "message b", origin: { kind: "user" } };
+    expect(sent(store)).toEqual([{ type: "chat/pendingMessageSet", kind: "steering", id: "b", message }]);
+  });
+
+  test("what was changed of a message whose turn came meanwhile is in the box", async () => {
+    const { store, page } = queued();
+    page.button("Edit: message a").click();
+    await page.until(() => page.find(".queue textarea"));
+    page.find<HTMLTextAreaElement>(".queue textarea").value = "message a, but";
+    store.apply(CHAT, { type: "chat/turnComplete", turnId: "t0" });
+    const message = { text: "message a", origin: { kind: "user" } };
+    store.apply(CHAT, { type: "chat/turnStarted", turnId: "a", message, queuedMessageId: "a" });
+    await page.until(() => expect(page.find<HTMLTextAreaElement>(".prompt textarea").value).toEqual("message a, but"));
+    expect(page.text()).toContain("what you have changed is in the box");
+    expect(sent(store)).toEqual([]);
+  });
+
+  test("what was changed when another tab was shown is kept with the message", async () => {
+    const { store, page } = queued();
+    page.button("Edit: message a").click();
+    await page.until(() => page.find(".queue textarea"));
+    page.find<HTMLTextAreaElement>(".queue textarea").value = "message a, but";
+    page.unmount();
+    expect(sent(store)).toMatchObject([{ type: "chat/pendingMessageSet", id: "a", message: { text: "message a, but" } }]);
   });
 
   test("Escape leaves a waiting message as it was", async () => {

@@ -276,6 +276,21 @@ describe("a permission card", () => {
     expect(page.find(".decision.allowed").textContent).toEqual("Always allow");
   });
 
+  test.each([
+    { approved: true, confirmed: "user-action" },
+    { approved: false, reason: "denied", answeredBy: { kind: "client", clientId: "me" } },
+  ])("a change folds with its card, and one click opens it (%j)", async (answer) => {
+    const { store, page } = await asked();
+    const content = [{ type: "diff", path: "/work/fit.py", oldText: "a\n", newText: "b\n" } as const];
+    store.apply(CHAT, { type: "x-agentnb/toolCallDetailsChanged", turnId: "t1", toolCallId: "c1", details: { content } });
+    await page.until(() => page.find(".permission .line.added"));
+    store.apply(CHAT, { type: "chat/toolCallConfirmed", turnId: "t1", toolCallId: "c1", ...answer });
+    await page.until(() => page.find(".decision"));
+    expect(page.all(".line")).toEqual([]);
+    page.find(".tool .fold-head").click();
+    await page.until(() => page.find(".tool .line.added"));
+  });
+
   test("a denying option is sent as a denial and says so on one line", async () => {
     const { store, page } = await asked();
     await armed(page);

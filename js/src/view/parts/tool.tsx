@@ -159,8 +159,15 @@ function toolBody(call: ToolCallState): Body {
   const output = call.details?.rawOutput !== undefined && call.details.rawOutput !== null;
   return {
     some: content.length > 0 || results(call).length > 0 || input !== "" || output || failed(call),
-    open: hasDiff || hasPicture || failed(call) || (hasTerminal && call.status === "running"),
+    open: (hasDiff && !isAnswered(call)) || hasPicture || failed(call) || (hasTerminal && call.status === "running"),
   };
+}
+
+/** Whether someone was shown what it does, and said yes or no: then it has been seen. */
+function isAnswered(call: ToolCallState): boolean {
+  const by = "answeredBy" in call ? call.answeredBy?.kind : undefined;
+  if (by !== undefined) return by === "client" || by === "python";
+  return "confirmed" in call && call.confirmed === "user-action";
 }
 
 function results(call: ToolCallState): readonly ToolResultContent[] {
