@@ -216,7 +216,9 @@ class Conversation(Hearing):
         await self.ready()
 
     async def restart(self) -> None:
-        """Stop the agent's process and start it anew; the transcript stays."""
+        """Stop the agent's process and start it anew; the transcript and the queue stay, a running turn is stopped."""
+        if (active := self.chat.state.active_turn) is not None:
+            self.turns.cancel(active.id)
         await self.life.restart()
 
     # --- inside ---

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import type { ChatInputRequest, SessionState } from "../../src/state/types.gen";
+import type { ChatInputRequest, SessionState, Turn } from "../../src/state/types.gen";
 import { AGENT, addSession, CHAT, type MemoryStore, readyStore, SESSION, startTurn, summary } from "./memory-store";
 import { open, type Page, press, type } from "./page";
 
@@ -79,6 +79,15 @@ describe("a tab", () => {
     store.apply("ahp-root://", { type: "x-agentnb/sessionSet", summary: summary("eliza:/copy", "First (copy)") });
     await page.until(() => expect(selected(page).textContent).toContain("First (copy)"));
     expect(await names()).not.toContain("Fork");
+  });
+
+  test("has its agent restarted by its menu, and says why that failed", async () => {
+    const { store, page } = tabs();
+    store.answer = () => Promise.reject(new Error("eliza is not installed"));
+    await choose(page, "Restart the agent");
+    expect(store.requested.at(-1)).toEqual({ method: "restartAgent", params: { channel: SESSION } });
+    await page.until(() => expect(page.find(".error-card").textContent).toContain("eliza is not installed"));
+    expect(page.find(".error-card").textContent).toContain("could not be restarted");
   });
 
   test("is closed by the Delete key and brought back by Undo", async () => {
@@ -466,6 +475,21 @@ describe("selectors", () => {
     expect(meter).toContain("€0.25");
     expect(meter).toContain("25%");
   });
+});
+
+test("of a long conversation the tokens are those of the turns that are here, and it is said", async () => {
+  const store = readyStore();
+  startTurn(store, "t", "x");
+  store.apply(CHAT, { type: "chat/usage", turnId: "t", usage: { inputTokens: 1200, outputTokens: 300 } });
+  store.apply(CHAT, { type: "chat/turnComplete", turnId: "t" });
+  const [turn] = store.chat(CHAT).peek()?.turns ?? [];
+  const page = open(store, { kind: "chat" });
+  page.find("[title='1,500 tokens in this conversation']");
+  store.older(CHAT).value = { left: 7, turns: [{ ...(turn as Turn), id: "before" }] };
+  await page.until(() => page.find("[title='3,000 tokens in the latest 2 turns']"));
+  expect(page.find(".meter").textContent).toContain("3K+ tokens");
+  store.older(CHAT).value = { left: 0, turns: [] };
+  await page.until(() => page.find("[title='1,500 tokens in this conversation']"));
 });
 
 describe("find", () => {
