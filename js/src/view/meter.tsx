@@ -33,7 +33,9 @@ export function Meter({ agent, session, chat, disabled }: Props) {
       )}
       <Selectors session={session} disabled={disabled} />
       <span class="spacer" />
-      {spent > 0 && <span title={`${count(spent)} tokens in ${of}`}>{`${short(spent)}${left > 0 ? "+" : ""} tokens`}</span>}
+      {spent > 0 && (
+        <span title={`${count(spent)} tokens in ${of}`}>{`${short(spent)}${left > 0 ? "+" : ""} tokens`}</span>
+      )}
       {usage?.cost && <span title="Cost of this conversation">{money(usage.cost.amount, usage.cost.currency)}</span>}
       {usage && (
         <span class="meter-use" title={`${count(usage.used)} of ${count(usage.size)} tokens of context`}>

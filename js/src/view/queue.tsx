@@ -32,7 +32,12 @@ export function Queue({ messages, running }: Props) {
   const change = (pending: PendingMessage, text: string) => {
     edit((id) => (id === pending.id ? undefined : id));
     if (text.trim() === "" || text === pending.message.text) return;
-    if (!store.chat(chat).peek()?.queuedMessages?.some(({ id }) => id === pending.id)) {
+    if (
+      !store
+        .chat(chat)
+        .peek()
+        ?.queuedMessages?.some(({ id }) => id === pending.id)
+    ) {
       const since = drafts.of(chat).peek();
       drafts.set(chat, since === "" ? text : `${text}\n\n${since}`);
       announce("The message went as it was; what you have changed is in the box.");

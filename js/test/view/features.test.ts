@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import type { ChatInputRequest, SessionState, Turn } from "../../src/state/types.gen";
+import type { Action, ActiveTurn, ChatInputRequest, ChatState, SessionState, Turn } from "../../src/state/types.gen";
+import { turnMarkdown } from "../../src/view/export";
 import { AGENT, addSession, CHAT, type MemoryStore, readyStore, SESSION, startTurn, summary } from "./memory-store";
 import { open, type Page, press, type } from "./page";
 
@@ -277,7 +278,9 @@ describe("the queue", () => {
     await page.until(() => page.find(".queue textarea"));
     page.find<HTMLTextAreaElement>(".queue textarea").value = "message a, but";
     page.unmount();
-    expect(sent(store)).toMatchObject([{ type: "chat/pendingMessageSet", id: "a", message: { text: "message a, but" } }]);
+    expect(sent(store)).toMatchObject([
+      { type: "chat/pendingMessageSet", id: "a", message: { text: "message a, but" } },
+    ]);
   });
 
   test("Escape leaves a waiting message as it was", async () => {
@@ -541,6 +544,51 @@ describe("export", () => {
     await choose(page, "Copy as Markdown");
     await page.until(() => expect(copied[1]).toEqual("# Naming\n\n> What is it?\n\n**It** is ```` ` ````.\n"));
   });
+});
+
+test("what is copied of a turn says what was changed, decided and how a command ended", () => {
+  const store = readyStore();
+  startTurn(store, "t", "Go");
+  const tool = (toolCallId: string, displayName: string, details: object) => {
+    const ids = { turnId: "t", toolCallId };
+    store.apply(CHAT, { type: "chat/toolCallStart", ...ids, toolName: "x", displayName, details } as Action);
+    const options = [
+      { id: "yes", label: "Allow once", kind: "approve" },
+      { id: "no", label: "Reject", kind: "deny" },
+    ];
+    store.apply(CHAT, { type: "chat/toolCallReady", ...ids, invocationMessage: "", options } as Action);
+    return (action: object) => store.apply(CHAT, { ...ids, ...action } as Action);
+  };
+  const write = tool("a", "Write fit.py", {
+    content: [{ type: "diff", path: "fit.py", oldText: "a\nb\n", newText: "a\nB\n" }],
+  });
+  write({ type: "chat/toolCallConfirmed", approved: true, confirmed: "user-action", selectedOptionId: "yes" });
+  write({ type: "chat/toolCallComplete", result: { success: true, pastTenseMessage: "" } });
+  const run = tool("b", "make", { content: [{ type: "terminal", terminalId: "m" }] });
+  const terminal = { id: "m", command: "make", output: "no\n", truncated: false, exited: true, exitCode: 2 };
+  store.apply(CHAT, { type: "x-agentnb/terminalOpened", terminal });
+  run({ type: "chat/toolCallConfirmed", approved: true, confirmed: "user-action", selectedOptionId: "yes" });
+  const failure = { success: false, pastTenseMessage: "", error: { message: "make failed" } };
+  run({ type: "chat/toolCallComplete", result: failure });
+  tool(
+    "c",
+    "rm",
+    {},
+  )({
+    type: "chat/toolCallConfirmed",
+    approved: false,
+    reason: "denied",
+    reasonMessage: "by a rule",
+    selectedOptionId: "no",
+  });
+  const state = store.chat(CHAT).peek() as ChatState;
+  const text = turnMarkdown(state.activeTurn as ActiveTurn, state);
+  expect(text).toContain("<summary>Write fit.py (done, allowed: Allow once)</summary>");
+  expect(text).toContain("```diff\n--- fit.py\n+++ fit.py\n@@ -1,2 +1,2 @@\n a\n-b\n+B\n```");
+  expect(text).toContain("```console\n$ make\nno\n[exit code 2]\n```");
+  expect(text).toContain("(failed, allowed: Allow once)");
+  expect(text).toContain("> **Failed:** make failed");
+  expect(text).toContain("<summary>rm (denied: Reject)</summary>\n\n> by a rule");
 });
 
 describe("a form of the agent", () => {

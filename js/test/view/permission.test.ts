@@ -282,7 +282,12 @@ describe("a permission card", () => {
   ])("a change folds with its card, and one click opens it (%j)", async (answer) => {
     const { store, page } = await asked();
     const content = [{ type: "diff", path: "/work/fit.py", oldText: "a\n", newText: "b\n" } as const];
-    store.apply(CHAT, { type: "x-agentnb/toolCallDetailsChanged", turnId: "t1", toolCallId: "c1", details: { content } });
+    store.apply(CHAT, {
+      type: "x-agentnb/toolCallDetailsChanged",
+      turnId: "t1",
+      toolCallId: "c1",
+      details: { content },
+    });
     await page.until(() => page.find(".permission .line.added"));
     store.apply(CHAT, { type: "chat/toolCallConfirmed", turnId: "t1", toolCallId: "c1", ...answer });
     await page.until(() => page.find(".decision"));
