@@ -16,9 +16,11 @@ from agentnb.host.inputs import Inputs
 from agentnb.host.life import Life
 from agentnb.host.login import log_in_with
 from agentnb.host.permissions import Permissions
+from agentnb.host.settings import PERMISSIONS, settings
 from agentnb.host.turns import Turns
 from agentnb.state import (
     ChatState,
+    SessionConfigChanged,
     SessionState,
     SessionStatus,
     SessionSummary,
@@ -52,7 +54,7 @@ class Conversation(Hearing):
         host: Who owns it.
         configuration: The agent to talk to, its components (MCP servers), its folders and its environment.
         tab_id: The tab's id (UUID v4), the last part of the session channel's URI.
-        mode: What answers a permission request: ``"ask"``, ``"allow"`` or ``"deny"``.
+        mode: What answers a permission request at first: ``"ask"``, ``"allow"`` or ``"deny"``; see :meth:`permit`.
         title: The tab's title; the first prompt's words where none is given.
     """
 
@@ -78,7 +80,7 @@ class Conversation(Hearing):
         self._named = title is not None
         self._watchers: list[Callable[[], None]] = []
         uri = f"{self.spec.name}:/{tab_id}"
-        self.session = Channel(uri, _new_session(uri, self.spec, self.cwd, title), reduce_session, host.emit)
+        self.session = Channel(uri, _new_session(self, uri, title), reduce_session, host.emit)
         self.chat = Channel(f"{uri}/chat", _new_chat(f"{uri}/chat", title or self.spec.title), reduce_chat, host.emit)
         self.permissions = Permissions(self)
         self.inputs = Inputs(self)
@@ -144,6 +146,19 @@ class Conversation(Hearing):
         self._name_after(message.text)
         self.turns.prompt(turn_id, message, origin, look=look)
         return True
+
+    def permit(self, mode: Mode, origin: ActionOrigin, by: str) -> None:
+        """Let *mode* answer permission requests from now on; the user decided that, and the log says so.
+
+        Args:
+            mode: ``"ask"``, ``"allow"`` or ``"deny"``. What is asked already stays open.
+            origin: The client that wants it.
+            by: Who that is, for the log.
+        """
+        if mode != self.mode:
+            self.host.policy.record_mode(self, mode, by)
+        self.mode = mode
+        self.dispatch(SessionConfigChanged(config={PERMISSIONS: mode}, time=now_ms()), origin)
 
     def restored(self, agent_session: str | None) -> None:
         """This session was had in an earlier kernel; the agent knew it as *agent_session*, and may take it up."""
@@ -251,8 +266,8 @@ class Conversation(Hearing):
         self.dispatch(SessionTitleChanged(title=title, time=now_ms()))
 
 
-def _new_session(uri: str, spec: AgentSpec, cwd: Path, title: str | None) -> SessionState:
-    now = now_ms()
+def _new_session(conversation: Conversation, uri: str, title: str | None) -> SessionState:
+    now, spec, cwd = now_ms(), conversation.spec, conversation.cwd
     summary = SessionSummary(
         resource=uri,
         provider=spec.name,
@@ -262,7 +277,8 @@ def _new_session(uri: str, spec: AgentSpec, cwd: Path, title: str | None) -> Ses
         modified_at=now,
         working_directory=cwd.as_uri(),
     )
-    return SessionState(summary=summary, lifecycle="creating", active_clients=(), chats=())
+    config = settings(conversation.mode)
+    return SessionState(summary=summary, lifecycle="creating", active_clients=(), chats=(), config=config)
 
 
 def _new_chat(uri: str, title: str) -> ChatState:

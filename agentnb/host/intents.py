@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from agentnb.errors import AgentnbError
 from agentnb.host.clock import now_ms
+from agentnb.host.settings import wanted_mode
 from agentnb.state import (
     Answerer,
     ChatInputAnswerChanged,
@@ -23,6 +24,7 @@ from agentnb.state import (
     ChatTurnCancelled,
     ChatTurnStarted,
     PendingMessageKind,
+    SessionConfigChanged,
     SessionIsArchivedChanged,
     SessionIsReadChanged,
     SessionTitleChanged,
@@ -46,6 +48,7 @@ DISPATCHABLE = (
     ChatInputAnswerChanged,
     ChatInputCompleted,
     SessionTitleChanged,
+    SessionConfigChanged,
     SessionIsReadChanged,
     SessionIsArchivedChanged,
     XModeChanged,
@@ -85,8 +88,16 @@ def carry_out(host: Host, channel: str, action: Action, origin: ActionOrigin) ->
                 _reject(f"No turn {turn_id!r} runs or waits.")
         case ChatToolCallConfirmed():
             _confirm(conversation, action, origin)
+        case _:
+            _carry_out_for_session(conversation, action, origin)
+
+
+def _carry_out_for_session(conversation: Conversation, action: Action, origin: ActionOrigin) -> None:
+    match action:
         case XModeChanged() | XConfigOptionChosen():
-            host.loop.spawn(_choose(conversation, action, origin))
+            conversation.host.loop.spawn(_choose(conversation, action, origin))
+        case SessionConfigChanged():
+            _permit(conversation, action, origin)
         case SessionIsArchivedChanged():
             _archive(conversation, action, origin)
         case ChatQueuedMessagesReordered() | SessionTitleChanged() | SessionIsReadChanged():
@@ -102,6 +113,12 @@ def _answer_input(
         _refuse_if(conversation.inputs.complete(action, origin))
     else:
         _refuse_if(conversation.inputs.change(action, origin))
+
+
+def _permit(conversation: Conversation, action: SessionConfigChanged, origin: ActionOrigin) -> None:
+    if (mode := wanted_mode(action)) is None:
+        _reject("Only a session's permissions can be set: ask, allow or deny.")
+    conversation.permit(mode, origin, "python" if origin.client_id == PYTHON else "user")
 
 
 def _archive(conversation: Conversation, action: SessionIsArchivedChanged, origin: ActionOrigin) -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from agentnb.host.conversation import Conversation
     from agentnb.policy.door import Door
     from agentnb.policy.rules import InForce, Outcome, Scope
-    from agentnb.policy.situation import Verdict
+    from agentnb.policy.situation import Mode, Verdict
 
 HEADLESS = "AGENTNB_HEADLESS"
 """The variable that says what happens to questions where nobody can answer: ``allow`` or ``deny``."""
@@ -77,6 +77,18 @@ class HostPolicy:
             found.append(f"{HEADLESS}={said!r} is neither 'allow' nor 'deny', so it is passed over.")
         return tuple(each for each in found if each)
 
+    def record_mode(self, conversation: Conversation, mode: Mode, by: str) -> None:
+        """Write into the log that the user has changed what answers *conversation*'s permission requests."""
+        record = Record(
+            **_about(conversation),
+            door="session",
+            tool="permissions",
+            what=f"{conversation.mode} → {mode}",
+            outcome=mode,
+            by=by,
+        )
+        self.audit.add(record, {**self.environment, **conversation.env})
+
     def record(
         self,
         conversation: Conversation,
@@ -89,15 +101,10 @@ class HostPolicy:
         edited: str | None = None,
     ) -> None:
         """Write one decision into the log."""
-        turn = conversation.chat.state.active_turn
         files = ", ".join(door.files)
         self.audit.add(
             Record(
-                time=datetime.now(timezone.utc).isoformat(timespec="milliseconds"),
-                agent=conversation.spec.name,
-                session=conversation.session.uri,
-                tab=conversation.session.state.summary.title,
-                turn=turn.id if turn is not None else "",
+                **_about(conversation),
                 door=door.kind,
                 tool=door.tool,
                 what=door.command or files or door.title,
@@ -112,3 +119,15 @@ class HostPolicy:
             ),
             {**self.environment, **conversation.env},
         )
+
+
+def _about(conversation: Conversation) -> dict[str, str]:
+    """When and where something was decided."""
+    turn = conversation.chat.state.active_turn
+    return {
+        "time": datetime.now(timezone.utc).isoformat(timespec="milliseconds"),
+        "agent": conversation.spec.name,
+        "session": conversation.session.uri,
+        "tab": conversation.session.state.summary.title,
+        "turn": turn.id if turn is not None else "",
+    }

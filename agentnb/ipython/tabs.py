@@ -28,7 +28,6 @@ class Tabs:
     def __init__(self, settings: Agentnb) -> None:
         self.settings = settings
         self._names: dict[str, str] = {}
-        self._modes: dict[str, str] = {}
         self._current: str | None = None
 
     def all(self) -> dict[str, Session]:
@@ -94,7 +93,6 @@ class Tabs:
             mcp_servers=self.settings.mcp_servers or (),
         )
         self._names[session.tab_id] = name or self._free_name(session.agent)
-        self._modes[session.tab_id] = mode
         self._current = session.tab_id
         return session
 
@@ -108,7 +106,6 @@ class Tabs:
             mcp_servers=self.settings.mcp_servers or (),
             session=session_id,
         )
-        self._modes[session.tab_id] = mode
         return self.adopt(session)
 
     def copy(self, name: str | None, copied: str | None = None) -> Session:
@@ -125,7 +122,6 @@ class Tabs:
             raise UsageError(f"A tab is called {copied!r} already.", hint="Choose another name.")
         original = self.find(name)
         session = original.fork(copied)
-        self._modes[session.tab_id] = self._modes.get(original.tab_id, self.settings.permissions)
         if copied is not None:
             self._names[session.tab_id] = copied
         return self.adopt(session)
@@ -153,10 +149,10 @@ class Tabs:
                 f"The tab {name!r} talks to {session.agent}, not to {arguments.agent}.",
                 hint="Give another -t, or no -a.",
             )
-        if arguments.permissions not in (None, self._modes.get(session.tab_id)):
+        if arguments.permissions not in (None, session.permissions):
             raise UsageError(
                 f"--permissions is for a tab that is opened, and the tab {name!r} is open already.",
-                hint="Add -n to open a new one.",
+                hint="Add -n to open a new one, or change it with %agents permissions.",
             )
         self._current = session.tab_id
         return session

@@ -20,7 +20,7 @@ export function Meter({ agent, session, chat, disabled }: Props) {
   const spent = useMemo(() => tokens(turns) + tokens(chat.turns), [turns, chat.turns]);
   const of = left > 0 ? `the latest ${count(turns.length + chat.turns.length)} turns` : "this conversation";
   const share = usage && usage.size > 0 ? Math.min(1, usage.used / usage.size) : 0;
-  const known = session.configOptions?.length || session.modes?.availableModes.length;
+  const known = session.configOptions?.length || session.modes?.availableModes.length || session.config;
   const starting = session.agentProcess?.state === "starting";
   const toCome = session.lifecycle === "creating"; // so that the box does not move then
   if (!usage && !known && spent === 0 && !starting && !toCome) return null;

@@ -83,7 +83,7 @@ describe("who answered", () => {
     [{ ...NO, answeredBy: { kind: "somebodyNew" } }, "Reject"],
     [{ approved: false, reason: "skipped", answeredBy: { kind: "cancelled" } }, "Not answeredthe turn ended first"],
     [{ approved: true, selectedOptionId: "once", answeredBy: { kind: "answer" } }, "Allow onceby an earlier answer"],
-    [{ approved: true, answeredBy: { kind: "mode" } }, "Allowedby how the session was started"],
+    [{ approved: true, answeredBy: { kind: "mode" } }, "Allowedas the session's permissions say"],
   ])("%j is said in words", async (answer, said) => {
     const { store, page } = await asked();
     const turn = open(store, { kind: "turn", channel: CHAT, turnId: "t1" });
