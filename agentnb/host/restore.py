@@ -10,6 +10,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from agentnb.agent.catalog import AgentSpec, known
 from agentnb.cassette.switch import SWITCH
 from agentnb.errors import LogUnavailable, SessionError, UnknownSession
@@ -17,6 +19,7 @@ from agentnb.events.kinds import SESSION_RESTORED
 from agentnb.host.clock import now_ms
 from agentnb.host.configuration import configuration
 from agentnb.host.conversation import Conversation
+from agentnb.host.settings import settings
 from agentnb.state import (
     AgentProcess,
     ChatError,
@@ -129,7 +132,7 @@ def restore(
         spec, cwd, own, components=mcp_servers, directories=directories, kernel_tools=kernel_tools
     )
     conversation = Conversation(host, configured, tab_id=record.tab_id, mode=mode, title=record.title)
-    conversation.session.restore(stored.session, stored.session_index)
+    conversation.session.restore(replace(stored.session, config=settings(mode)), stored.session_index)
     conversation.chat.restore(stored.chat, stored.chat_index, stored.gap)
     conversation.restored(record.agent_session)
     host.add(conversation)

@@ -137,6 +137,9 @@ class AgentMagics(Magics):
             %agents health [NAME]     how a tab's agent is: process, age, deaths, silence, last words on stderr
             %agents record PATH       write what agents that start from now on say into a cassette
             %agents record stop       end that
+            %agents permissions [MODE [NAME]]
+                                      what answers a tab's permission requests; with a MODE (ask, allow or deny) from
+                                      now on that
             %agents policy [NAME]     what agents may do: the rules in force, and the last decisions
             %agents trust [FOLDER]    let what your policy file allows count in FOLDER (the workspace) and below it
             %agents untrust [FOLDER]  let it ask there again

@@ -72,6 +72,14 @@ def _record(tabs: Tabs, name: str) -> Note:
     return Note(f"Agents that start from now on are recorded in {path}.{open_before} `%agents record stop` ends it.")
 
 
+def _permissions(tabs: Tabs, words: str) -> Note:
+    mode, _, name = words.partition(" ")
+    session = tabs.find(name.strip() or None)
+    if mode:
+        session.permissions = mode  # type: ignore[assignment] # it says what the modes are
+    return Note(f"The tab {tabs.name_of(session)!r} has permissions={session.permissions!r}.")
+
+
 def _policy(tabs: Tabs, name: str) -> PolicyTable:
     session = tabs.find(name) if name or tabs.current else None
     return PolicyTable(policy(session))
@@ -151,6 +159,7 @@ COMMANDS: dict[str, Callable[[Tabs, str], Any]] = {
     "logout": _logout,
     "health": lambda tabs, name: tabs.find(name or None).health(),
     "record": _record,
+    "permissions": _permissions,
     "policy": _policy,
     "trust": _trust,
     "untrust": _untrust,

@@ -28,7 +28,6 @@ class Tabs:
     def __init__(self, settings: Agentnb) -> None:
         self.settings = settings
         self._names: dict[str, str] = {}
-        self._modes: dict[str, str] = {}
         self._current: str | None = None
 
     def all(self) -> dict[str, Session]:
@@ -102,7 +101,6 @@ class Tabs:
             kernel_tools=kernel or self.settings.kernel_tools,
         )
         self._names[session.tab_id] = name or self._free_name(session.agent)
-        self._modes[session.tab_id] = mode
         self._current = session.tab_id
         return session
 
@@ -117,7 +115,6 @@ class Tabs:
             kernel_tools=self.settings.kernel_tools,
             session=session_id,
         )
-        self._modes[session.tab_id] = mode
         return self.adopt(session)
 
     def copy(self, name: str | None, copied: str | None = None) -> Session:
@@ -134,7 +131,6 @@ class Tabs:
             raise UsageError(f"A tab is called {copied!r} already.", hint="Choose another name.")
         original = self.find(name)
         session = original.fork(copied)
-        self._modes[session.tab_id] = self._modes.get(original.tab_id, self.settings.permissions)
         if copied is not None:
             self._names[session.tab_id] = copied
         return self.adopt(session)
@@ -162,10 +158,10 @@ class Tabs:
                 f"The tab {name!r} talks to {session.agent}, not to {arguments.agent}.",
                 hint="Give another -t, or no -a.",
             )
-        if arguments.permissions not in (None, self._modes.get(session.tab_id)):
+        if arguments.permissions not in (None, session.permissions):
             raise UsageError(
                 f"--permissions is for a tab that is opened, and the tab {name!r} is open already.",
-                hint="Add -n to open a new one.",
+                hint="Add -n to open a new one, or change it with %agents permissions.",
             )
         if arguments.kernel and not session.kernel_tools:
             raise UsageError(

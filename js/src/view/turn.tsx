@@ -57,6 +57,7 @@ function Working({ turn }: { turn: ActiveTurn }) {
   const elapsed = useElapsed(turn);
   const { store } = useView();
   const { chat } = usePlace();
+  const silence = useSilence();
   if (needsAnswer(turn) || store.chat(chat).peek()?.inputRequests?.length) return null;
   return (
     <div class="working">
@@ -66,8 +67,15 @@ function Working({ turn }: { turn: ActiveTurn }) {
         <i />
       </span>
       <span class="dim">{elapsed >= 3000 ? duration(elapsed) : "Working…"}</span>
+      {silence && <span class="dim">· {silence}</span>}
     </div>
   );
+}
+
+/** For how long the agent has said nothing, in words, where it is long. */
+export function useSilence(): string {
+  const { store } = useView();
+  return line(store.session(usePlace().session).value?.summary.activity, 60);
 }
 
 export function needsAnswer(turn: ActiveTurn): boolean {

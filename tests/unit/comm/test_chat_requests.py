@@ -166,8 +166,12 @@ def test_a_prompt_typed_in_the_chat_takes_what_it_mentions_along(page: Page, con
     page.ask("subscribe", {"channels": [conversation.chat.uri]})
     message = {"text": "Look at @frame", "origin": USER}
     page.dispatch(conversation.chat.uri, {"type": "chat/turnStarted", "turnId": "t1", "message": message})
-    action = page.envelope()["action"]
-    assert [one["label"] for one in action["message"]["attachments"]] == ["frame"]
+    assert page.envelope()["action"]["type"] == "chat/pendingMessageSet"
+    session = Session(conversation)
+    until(session, lambda: session.turns)
+    snapshot = session.turns[0].snapshot
+    assert snapshot is not None
+    assert [one.label for one in snapshot.message.attachments or ()] == ["frame"]
 
 
 def test_a_draft_reaches_the_other_windows_and_later_ones(page: Page, conversation: Conversation) -> None:

@@ -101,6 +101,19 @@ def test_a_restart_by_the_user_forgives_and_keeps_transcript_and_queue(
     assert [turn.text for turn in session.turns] == ["noted tulips", "s1 knows tulips"]
 
 
+def test_a_restart_stops_the_turn_that_runs_and_the_queue_goes_on(open_session: Open) -> None:
+    """An agent that misbehaves is got rid of; the user did that, so nothing has failed."""
+    session = open_session("deaf")
+    turn = session.prompt("first")
+    next(iter(turn))
+    waiting = session.prompt("second")
+    agent = session._conversation.agent
+    session.restart()
+    assert (turn.state, turn.text) == ("cancelled", "hm")
+    assert next(iter(waiting)) == "hm"
+    assert (waiting.state, session._conversation.agent is agent) == ("running", False)
+
+
 @pytest.mark.parametrize(("ways", "outcome"), [(["load", "resume"], "loaded"), (["resume"], "resumed"), ([], "new")])
 def test_an_old_session_is_reopened_in_an_empty_conversation(open_session: Open, ways: list[str], outcome: str) -> None:
     """Loaded with its replay where it can be: then the transcript is there."""
