@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from agentnb.acp.mapper import map_permission, permission_outcome
 from agentnb.errors import PermissionDenied, PolicyError
 from agentnb.host import cards
+from agentnb.host.asked import asked_door
 from agentnb.host.clock import now_ms
 from agentnb.host.grants import Grants
 from agentnb.host.questions import Answer, Question
@@ -76,7 +77,7 @@ class Permissions:
         call = self._conversation.tool_call(call_id)
         if call is None or not isinstance(ready, ChatToolCallReady):
             return CANCELLED
-        door = cards.door_of(call, _title(params), str(self._conversation.cwd))
+        door = asked_door(call, _title(params), str(self._conversation.cwd))
         answer = await self._settle(self._put(ready, door))
         return CANCELLED if answer is None else permission_outcome(answer.option.id)
 
@@ -95,11 +96,11 @@ class Permissions:
             raise PermissionDenied(message, hint="Ask again within a turn.")
         self._warn()
         verdict = self._judge(door)
-        if verdict.outcome != "deny" and self._grants.cover(door):
-            self._record(door, verdict, outcome="allow", by="covered")
-            return door
         if verdict.outcome == "allow" and door.kind == "read":
             self._record(door, verdict, outcome="allow", by=_by(verdict))
+            return door
+        if self._grants.cover(door, verdict):
+            self._record(door, verdict, outcome="allow", by="covered")
             return door
         question = self._put(self._card(turn, door), door)
         answer = await self._settle(question)
@@ -122,7 +123,7 @@ class Permissions:
         outcome = "allow" if option.kind == "approve" else "deny"
         self._record(question.door, question.verdict, outcome=outcome, by="user", scope=scope, edited=edited)
         told = option if offer is None else cards.choose(question.options, allow=True)
-        question.answer.set_result(None if told is None else Answer(told, edited))
+        question.answer.set_result(None if told is None else Answer(told, edited, by_user=True))
         if offer is not None:
             self._grant(offer)
 
@@ -158,8 +159,7 @@ class Permissions:
         cwd, files = self._conversation.cwd, self._conversation.host.policy.files
         shown, offered = cards.with_wider(options, offers(found, None if files.trusts(cwd) else cwd))
         self._conversation.dispatch(replace(ready, options=shown, risk=cards.risk_of(verdict, found)))
-        call = self._conversation.tool_call(ready.tool_call_id)
-        return Question(ready.turn_id, ready.tool_call_id, door, verdict, options, offered, call)
+        return Question(ready.turn_id, ready.tool_call_id, door, verdict, options, offered)
 
     async def _settle(self, question: Question) -> Answer | None:
         """Bring *question* to its answer: the policy's, or the user's."""
@@ -174,8 +174,8 @@ class Permissions:
             answer = await question.answer
         else:
             answer = self._decided(question, verdict)
-        if answer is not None and answer.approved and question.call is not None:
-            self._grants.approve(question.call)
+        if answer is not None and answer.approved and question.door.kind == "permission":
+            self._grants.approve(question, by_user=answer.by_user)
         return answer
 
     def _decided(self, question: Question, verdict: Verdict) -> Answer | None:
@@ -227,7 +227,7 @@ class Permissions:
         """The question, on the tool call that it belongs to, else on one of our own."""
         calls = (part.tool_call for part in reversed(turn.response_parts) if isinstance(part, ToolCallResponsePart))
         begun = (call for call in calls if isinstance(call, ToolCallStreamingState | ToolCallRunningState))
-        call = next((call for call in begun if door.covered_by(call)), None)
+        call = next((call for call in begun if cards.belongs(door, call)), None)
         if call is None:
             self._asked += 1
             call_id = f"{OWN}{door.kind}-{self._asked}"

@@ -1,9 +1,10 @@
-"""The option that carries a decision to the agent, and what a door is plainly about."""
+"""The option that carries a decision to the agent, and the tool call that a door's question is shown on."""
 
 from __future__ import annotations
 
 import pytest
 
+from agentnb.host.cards import belongs
 from agentnb.policy import Door, choose_option
 from agentnb.state import (
     ConfirmationOption,
@@ -68,8 +69,9 @@ def test_a_door_belongs_to_the_call_that_names_its_file() -> None:
         (ToolCallLocation(path="/w/b.txt"), ToolCallLocation(path="a.txt")),
     )
     diff = (ToolDiffContent(path="/w/x/../a.txt", new_text=""),)
-    calls = [call(locations=here), call(content=diff), call(locations=there), call()]
-    assert [WRITE.covered_by(each) for each in calls] == [True, True, False, False]
+    looks = call(kind="read", locations=here)
+    calls = [call(locations=here), call(content=diff), call(locations=there), call(), looks]
+    assert [belongs(WRITE, each) for each in calls] == [True, True, False, False, False]
 
 
 def test_a_terminal_belongs_to_the_call_that_shows_its_command() -> None:
@@ -81,4 +83,4 @@ def test_a_terminal_belongs_to_the_call_that_shows_its_command() -> None:
         call("rm -r"),
         call(locations=(ToolCallLocation(path="/w"),)),
     ]
-    assert [door.covered_by(each) for each in calls] == [True, True, False, False]
+    assert [belongs(door, each) for each in calls] == [True, True, False, False]
