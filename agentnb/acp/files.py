@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from agentnb.acp.failure import INVALID_PARAMS, NOT_FOUND, RpcError
 from agentnb.errors import OutsideWorkspace
 from agentnb.policy.beneath import folder_of, open_in
-from agentnb.policy.door import Door
+from agentnb.policy.door import Door, DoorKind
 from agentnb.state import ToolDiffContent
 
 if TYPE_CHECKING:
@@ -86,7 +86,12 @@ class Files:
         real = self._workspace.follow(named)
         if not self._workspace.holds(real) and self._listener.opens(str(real), tool):
             return type(real)(real.anchor), real
-        return self._workspace.root, self._workspace.resolve(named)
+        try:
+            return self._workspace.root, self._workspace.resolve(named)
+        except OutsideWorkspace as error:
+            kind: DoorKind = "read" if tool == "read" else "write"
+            self._listener.refused(Door(kind=kind, title=f"{kind.title()} {named}", path=str(real)), error)
+            raise
 
 
 def _write_door(path: Path, old: str | None, new: str) -> Door:

@@ -11,7 +11,7 @@ from agentnb.host.asked import asked_door
 from agentnb.host.clock import now_ms
 from agentnb.policy.decision import choose_option
 from agentnb.policy.door import diffs
-from agentnb.policy.engine import READING
+from agentnb.policy.subjects import READING
 from agentnb.state import (
     Answerer,
     ChatToolCallConfirmed,
@@ -53,8 +53,8 @@ def belongs(door: Door, call: ToolCallState) -> bool:
         return False
     if door.kind == "read":
         return True
-    shown = any(each.path == door.path for each in diffs(asked.preview))
-    return asked.tool not in READING and (not shown or door.preview is None or door.covered_by(asked))
+    changes = any(each.path == door.path for each in diffs(asked.preview))
+    return asked.tool not in READING and (not changes or door.preview is None or door.covered_by(asked))
 
 
 def with_wider(
@@ -169,4 +169,3 @@ def changed(door: Door, command: str) -> Door:
     kept = bool(door.prefix) and command.startswith(door.prefix)
     line = command.removeprefix(door.prefix) if kept else command
     return replace(door, command=line, env=door.env if kept else (), title=f"Run {command}")
-

@@ -21,6 +21,7 @@ from agentnb.host.grants import Grants
 from agentnb.host.questions import Answer, Question
 from agentnb.policy.engine import judge, opens
 from agentnb.policy.offers import likeness, offers
+from agentnb.policy.situation import Verdict
 from agentnb.state import (
     ChatResponsePart,
     ChatToolCallComplete,
@@ -34,11 +35,11 @@ from agentnb.state import (
 )
 
 if TYPE_CHECKING:
+    from agentnb.errors import AgentnbError
     from agentnb.host.conversation import Conversation
     from agentnb.policy.door import Door
     from agentnb.policy.offers import Offer
     from agentnb.policy.rules import InForce, Scope
-    from agentnb.policy.situation import Verdict
     from agentnb.state import ActiveTurn, ConfirmationOption
 
 CANCELLED: dict[str, Any] = {"outcome": {"outcome": "cancelled"}}
@@ -108,6 +109,11 @@ class Permissions:
             raise PermissionDenied(f"{door.title}: {self._why_not(question.call_id)}")
         self._close_card(turn.id, question.call_id)
         return door if answer.edited is None else self._edited(door, answer.edited)
+
+    def refused(self, door: Door, error: AgentnbError) -> None:
+        """Log that the wall round the workspace kept the agent out of *door*."""
+        verdict = Verdict(outcome="deny", reason=str(error), severity="high", floor="outside")
+        self._record(door, verdict, outcome="deny", by="wall")
 
     def opens(self, path: str, tool: str) -> bool:
         """Whether a rule of the user's opens the wall for *path*."""

@@ -100,7 +100,7 @@ class HostPolicy:
                 turn=turn.id if turn is not None else "",
                 door=door.kind,
                 tool=door.tool,
-                what=door.command or files or door.title,
+                what=door.line or files or door.title,
                 outcome=outcome,
                 by=by,
                 rule=verdict.rule,
@@ -110,5 +110,5 @@ class HostPolicy:
                 reason=verdict.reason,
                 edited=edited,
             ),
-            {**self.environment, **conversation.env},
+            {**self.environment, **conversation.env, **dict(door.env)},
         )
