@@ -83,14 +83,15 @@ class Files:
 
         That is the workspace, or the whole file system where a rule of the user's opens the wall.
         """
-        real = self._workspace.follow(named)
-        if not self._workspace.holds(real) and self._listener.opens(str(real), tool):
-            return type(real)(real.anchor), real
+        kind: DoorKind = "read" if tool == "read" else "write"
+        place = named
         try:
+            place = str(real := self._workspace.follow(named))
+            if not self._workspace.holds(real) and self._listener.opens(place, tool):
+                return type(real)(real.anchor), real
             return self._workspace.root, self._workspace.resolve(named)
         except OutsideWorkspace as error:
-            kind: DoorKind = "read" if tool == "read" else "write"
-            self._listener.refused(Door(kind=kind, title=f"{kind.title()} {named}", path=str(real)), error)
+            self._listener.refused(Door(kind=kind, title=f"{kind.title()} {named}", path=place), error)
             raise
 
 
