@@ -96,6 +96,8 @@ check-python: $(VENV)/.installed
 	$(BIN)/python scripts/gen_cli_docs.py --check
 	$(BIN)/python scripts/gen_api_docs.py --check
 	$(BIN)/python scripts/gen_protocol_docs.py --check
+	$(BIN)/python scripts/gen_policy_cases.py --check
+	$(BIN)/python scripts/gen_events_docs.py --check
 
 check-js: js/node_modules/.installed
 	cd js && $(NPM) run --silent check
@@ -111,6 +113,8 @@ types: $(VENV)/.installed ## what is generated: TypeScript types, reference page
 	$(BIN)/python scripts/gen_cli_docs.py
 	$(BIN)/python scripts/gen_api_docs.py
 	$(BIN)/python scripts/gen_protocol_docs.py
+	$(BIN)/python scripts/gen_policy_cases.py
+	$(BIN)/python scripts/gen_events_docs.py
 
 test-unit: $(VENV)/.installed ## Python
 	$(PYTEST) tests/unit --numprocesses $(WORKERS) --dist loadfile $(PYTEST_ARGS)

@@ -35,6 +35,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     if arguments.run is None:
         parser.print_help(sys.stderr)
         return MISUSED
+    if os.environ.get("AGENTNB_EVENTS"):
+        from agentnb.events.written import write_down
+
+        write_down()
     try:
         return COMMANDS[arguments.run].run(arguments)
     except KeyboardInterrupt:
@@ -130,16 +134,15 @@ def _agents(arguments: argparse.Namespace) -> int:
 def _doctor(arguments: argparse.Namespace) -> int:
     import asyncio
 
-    from agentnb.acp.doctor import examine_all
-    from agentnb.agent.catalog import additions, find, known
+    from agentnb.agent.catalog import additions
     from agentnb.api import agent_lines
+    from agentnb.checkup import examine, is_well
     from agentnb.errors import AgentnbError
 
     try:
-        specs = [find(name) for name in arguments.words] if arguments.words else known()
+        found = asyncio.run(examine(arguments.words))
     except AgentnbError as error:
         return _complain(str(error))
-    found = asyncio.run(examine_all(specs))
     wrong = additions()[1]
     if arguments.json:
         import msgspec
@@ -149,7 +152,7 @@ def _doctor(arguments: argparse.Namespace) -> int:
         print(agent_lines.checkups(found))
     for each in wrong:
         print(f"agentnb: {each}", file=sys.stderr)
-    return FAILED if arguments.words and any(each.state != "ready" for each in found) else OK
+    return OK if all(is_well(each, named=bool(arguments.words)) for each in found) else FAILED
 
 
 def _trust(arguments: argparse.Namespace) -> int:
@@ -185,12 +188,14 @@ COMMANDS = {
         ),
         Command(
             "doctor",
-            "Starts agents for a moment and says which work, which are missing, too old or not logged in.",
-            "What to type is the exact line. With names it examines those, and fails unless all are ready. It starts"
-            " programs and opens a session in an empty folder, which some agents keep in their history.",
+            "Examines Jupyter and the agents, and says what works, what is missing, too old, broken or not logged in.",
+            "What to type is the exact line. Of Jupyter it looks at versions, at every kernel (can it import agentnb?),"
+            " at the extension in JupyterLab and at the files that agentnb keeps, and fails if something is wrong with"
+            " them. Agents it starts for a moment and opens a session in an empty folder, which some keep in their"
+            " history. With names it examines those, and fails unless all are ready.",
             _doctor,
             (Option("--json", "print everything that was found, as JSON"),),
-            ("NAME", "an agent's name; all that are known by default"),
+            ("NAME", "an agent's name, or jupyter; everything by default"),
         ),
         Command(
             "eliza",

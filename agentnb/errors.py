@@ -21,6 +21,8 @@
     │   └── TurnTimeout            it did not end in the time given
     ├── PermissionDenied           the policy or the user said no
     ├── OutsideWorkspace           a path leads out of the workspace
+    ├── FileUnavailable            a file or folder of the workspace cannot be had
+    ├── KernelBusy                 code of an agent's cannot run in the kernel now
     ├── LogError                   something about the durable log of sessions
     │   ├── LogUnavailable         its file cannot be used; sessions go on without it
     │   └── LogDamaged             its file, or a session in it, cannot be read whole
@@ -143,6 +145,14 @@ class PermissionDenied(AgentnbError):
 
 class OutsideWorkspace(AgentnbError):
     """A path leads out of the workspace."""
+
+
+class FileUnavailable(AgentnbError):
+    """A file or folder of the workspace is not there, not readable, or not given out."""
+
+
+class KernelBusy(AgentnbError):
+    """Code of an agent's cannot run in the kernel now: the main thread is not free for it."""
 
 
 class LogError(AgentnbError):

@@ -1,7 +1,8 @@
 """The pytest plugin: notebooks and sessions that talk to agents, played from their cassettes.
 
 It is found by its entry point and does nothing until a test needs it: a notebook with a cassette beside it
-(``fit.ipynb`` and ``fit.cassette.jsonl``), the fixture ``agentnb_session``, or the fixture ``agentnb_replay``.
+(``fit.ipynb`` and ``fit.cassette.jsonl``), or one of the fixtures ``agentnb_session``, ``agentnb_replay`` and
+``agentnb_events``.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from agentnb.api.session import Session
+    from agentnb.events.heard import Events
 
 SUFFIX = ".cassette.jsonl"
 _STASH = pytest.StashKey["Replays"]()
@@ -65,6 +67,19 @@ def agentnb_replay(pytestconfig: pytest.Config) -> Callable[[str | os.PathLike[s
         return replays.environment(path) if replays.wanted(path) else contextlib.nullcontext()
 
     return environment
+
+
+@pytest.fixture
+def agentnb_events() -> Iterator[Events]:
+    """The events of agentnb in this test, as `agentnb.testing.events` collects them.
+
+    Example:
+        ``agentnb_events.wait_for("turn.ended", stop_reason="end_turn")``
+    """
+    from agentnb.events.heard import events
+
+    with events() as heard:
+        yield heard
 
 
 @pytest.fixture

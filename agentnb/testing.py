@@ -1,5 +1,7 @@
 """What tests of agentnb, and of what is built on it, need: saying what a turn did, and running reducer cases.
 
+`events` collects what happens inside, by name: agents that start and die, turns, permissions, pages, cassettes.
+
 `assert_text`, `assert_tool_calls`, `assert_files_written` and `assert_permissions` check a turn that has ended; the
 fixtures `agentnb_session` and `agentnb_replay` (in every pytest where agentnb is installed) play one from a cassette.
 
@@ -38,6 +40,7 @@ from agentnb.cassette.assertions import (
     permissions_asked,
 )
 from agentnb.errors import UsageError
+from agentnb.events.heard import Event, Events, events
 from agentnb.state import (
     ChangesetState,
     ChatState,
@@ -59,11 +62,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CASE_TIME",
+    "Event",
+    "Events",
     "assert_files_written",
     "assert_permissions",
     "assert_text",
     "assert_tool_calls",
     "case_states",
+    "events",
     "files_written",
     "load_cases",
     "permissions_asked",

@@ -14,6 +14,6 @@ export default defineConfig({
   test: {
     include: ["test/**/*.test.{ts,tsx}"],
     environment: "jsdom",
-    testTimeout: 20_000,
+    testTimeout: 60_000,
   },
 });

@@ -28,9 +28,11 @@ VARIABLES = """\
 | `AGENTNB_CASES` | tests | one more folder of reducer cases |
 | `AGENTNB_CONFIG_DIR` | kernels | where `policy.toml` and `agents` are; else `agentnb` in Jupyter's settings folder |
 | `AGENTNB_DATA_DIR` | kernels | where `audit.jsonl` and `sessions.db` are; else `agentnb` in Jupyter's data folder |
-| `AGENTNB_HEADLESS` | kernels | `allow` or `deny`: questions that nobody can answer; else your policy file says |
+| `AGENTNB_HEADLESS` | kernels | `allow` or `deny`: questions that nobody can answer; else as the policy file says |
 | `AGENTNB_CHROMIUM` | `make test-browser` | the browser to use |
 | `AGENTNB_IPYKERNEL6` | tests | a Python that has ipykernel 6.30 |
+| `AGENTNB_EVENTS` | kernels, `agentnb record`, `replay` | a file for [events](events.md), a line of JSON each |
+| `AGENTNB_EVENTS_TEXT` | the same | `1`: events hold what was said as well |
 | `AGENTNB_LOG` | kernels | the file of the session log, or `off`; else `agentnb/sessions.db` in Jupyter's data folder |
 | `AGENTNB_PEERS` | `make test-peers` | where the agent from npm is installed; else `.cache/peers` |
 | `AGENTNB_REPLAYS` | `make test-notebooks` | how often each recorded notebook is replayed; 2 |
@@ -61,17 +63,20 @@ def magics() -> str:
 def python() -> str:
     """The page of the public names."""
     import agentnb
+    from agentnb.api.files import SessionFiles
     from agentnb.api.tool_call import ToolCall
+    from agentnb.host.changes import FileChange
+    from agentnb.host.workspace_files import Entry, Snippet
 
     lines = ["# Python\n", NOTE, "", "`import agentnb` starts nothing; a name is loaded at its first use.\n"]
     for name in FUNCTIONS:
         lines += [_entry(f"agentnb.{name}{_signature(getattr(agentnb, name))}", getattr(agentnb, name), "##")]
-    for kind in (agentnb.Session, agentnb.Turn):
+    for kind in (agentnb.Session, agentnb.Turn, SessionFiles):
         lines += [_entry(kind.__name__, kind, "##")]
         for member in _members(kind):
             value = getattr(kind, member)
             lines += [_entry(f"{kind.__name__}.{member}{_signature(value)}", value, "###")]
-    lines += [_entry("ToolCall", ToolCall, "##"), _tree()]
+    lines += [_entry(kind.__name__, kind, "##") for kind in (ToolCall, FileChange, Snippet, Entry)] + [_tree()]
     return "\n".join(lines)
 
 

@@ -75,7 +75,8 @@ LAB = """\
 
 The JupyterLab extension opens a comm of its own, `agentnb.lab`, for each notebook that its sidebar shows. The page says
 `notebook` there, with `NotebookParams`; the kernel says `notebookAgain`, without parameters, where it cannot follow and
-wants to hear all of it.
+wants to hear all of it. Where an agent may change or run a cell ([kernel tools](../how-to/kernel-tools.md)) the kernel
+says `edit`, with `EditParams`, and the page answers with `edited`, with `EditedParams`.
 """
 
 LIMITS: tuple[tuple[str, str, str, str], ...] = (

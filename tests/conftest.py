@@ -34,6 +34,8 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
                 "AGENTNB_SHARED",
             ):
                 environment.delenv(name)
+        for name in ("PYTHONASYNCIODEBUG", "PYTHONDEVMODE"):  # children would say on stderr what they found slow
+            environment.delenv(name, raising=False)
         environment.setenv("HOME", str(folder))
         environment.setenv("IPYTHONDIR", str(folder / "ipython"))
         environment.setenv("JUPYTER_CONFIG_DIR", str(folder / "jupyter/config"))

@@ -10,11 +10,13 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from agentnb.acp.fields import mapping, objects, text
+from agentnb.acp.mcp import METHODS, Served
 from agentnb.acp.peer import Peer
 from agentnb.acp.services import client_capabilities, own_info, serve
 from agentnb.acp.session_calls import SessionCalls
 from agentnb.acp.sessions import NewSession
 from agentnb.errors import AgentDied, AgentnbError, AgentStartFailed, NotOffered, UsageError
+from agentnb.events.kinds import AGENT_INITIALIZED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,6 +40,7 @@ class Agent(SessionCalls):
         capabilities: Its ``agentCapabilities``, as sent.
         stopped: Whether we ended it, or are about to.
         since: When it came up, on its loop's clock, in seconds.
+        served: The MCP servers that we serve it on its own wire.
 
     Example:
         >>> agent = await Agent.launch(find("eliza"), cwd=Path.cwd())  # doctest: +SKIP
@@ -51,6 +54,7 @@ class Agent(SessionCalls):
         self.info: dict[str, Any] = {}
         self.stopped = False
         self.since = 0.0
+        self.served = Served()
         self._peer = Peer(
             spec, on_notifications=self._sessions.deliver, on_request=self._serve, on_lost=self._lost, tap=tap
         )
@@ -213,9 +217,12 @@ class Agent(SessionCalls):
         self.capabilities = mapping(answer.get("agentCapabilities"))
         self._peer.auth_methods = tuple(objects(answer.get("authMethods")))
         self._peer.started = True
+        AGENT_INITIALIZED.tell(agent=self.spec.name, pid=self.pid, version=self.version)
         self.since = asyncio.get_running_loop().time()
 
     async def _serve(self, method: str, params: dict[str, Any]) -> Any:
+        if method in METHODS:
+            return await self.served.serve(method, params)
         return await serve(method, params, self._sessions, self.spec.capabilities)
 
     async def _lost(self, reason: AgentnbError) -> None:

@@ -41,18 +41,21 @@ class Checkup(msgspec.Struct, frozen=True, kw_only=True):
         name: The agent's name in the catalogue.
         title: Its name for people.
         state: ``"ready"``, ``"missing"`` (not installed), ``"old"`` (older than ``min_version``), ``"login"`` (it wants
-            one) or ``"broken"`` (it cannot be started, or refuses a session).
+            one), ``"broken"`` (it cannot be started, or refuses a session) or ``"absent"`` (not there, and nothing that
+            you have needs it).
         version: What it says its version is.
         message: What was found, a sentence.
         todo: What to type, the exact line; None where nothing is to be done.
+        kind: ``"agent"``, or ``"jupyter"`` for what agents are used in (:mod:`agentnb.checkup`).
     """
 
     name: str
     title: str
-    state: Literal["ready", "missing", "old", "login", "broken"]
+    state: Literal["ready", "missing", "old", "login", "broken", "absent"]
     version: str | None = None
     message: str = ""
     todo: str | None = None
+    kind: Literal["agent", "jupyter"] = "agent"
 
 
 async def examine(spec: AgentSpec, env: Mapping[str, str] | None = None) -> Checkup:

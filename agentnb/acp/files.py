@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentnb.acp.failure import INVALID_PARAMS, NOT_FOUND, RpcError
 from agentnb.errors import OutsideWorkspace
-from agentnb.policy.beneath import folder_of, open_in
+from agentnb.policy.beneath import folder_of, open_in, opened
 from agentnb.policy.door import Door, DoorKind
 from agentnb.state import ToolDiffContent
 
@@ -135,8 +135,7 @@ def _bytes(root: Path, path: Path) -> tuple[bytes, int]:
     """What is in the file, and its mode."""
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     try:
-        with folder_of(root, path) as folder:
-            descriptor = open_in(folder, "." if path == root else path.name, flags, path)
+        descriptor = opened(root, path, flags)
     except OSError as error:
         raise _failure(path, error) from error
     try:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from agentnb.acp.connection import Connection
 from agentnb.acp.failure import RpcError, refused
 from agentnb.agent.process import AgentProcess
-from agentnb.errors import AgentDied, AgentError, AgentnbError, AgentRefused, AgentStartFailed
+from agentnb.errors import AgentDied, AgentError, AgentnbError, AgentRefused, AgentStartFailed, CassetteMismatch
+from agentnb.events.kinds import AGENT_DIED, AGENT_SPAWNED, AGENT_STOPPED, CASSETTE_MISMATCHED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping
@@ -60,6 +61,7 @@ class Peer:
         self._spawned = asyncio.Event()
         self._gone = asyncio.Event()
         self._patience = 0.0
+        self._stopped = False
         self._tasks: set[asyncio.Future[Any]] = set()
         self._connection = Connection(
             self._write, on_notifications=on_notifications, on_request=on_request, on_closed=self._closed
@@ -75,6 +77,7 @@ class Peer:
         feed = self._connection.feed if self._tap is None else self._feed
         try:
             self._process = await AgentProcess.spawn(self.spec, cwd, env, on_output=feed, on_end=self._ended)
+            AGENT_SPAWNED.tell(agent=self.spec.name, pid=self.pid)
         finally:
             self._spawned.set()  # who buries one that never came up must not wait for ever
 
@@ -144,6 +147,7 @@ class Peer:
             patience: How long, in seconds, it may take to leave by itself.
         """
         self._patience = patience
+        self._stopped = self._stopped or not self._connection.closed
         self._connection.close(AgentDied(f"{self.spec.title} was stopped.", hint=_RESTARTS))
         if self._process is None:
             self._gone.set()
@@ -160,6 +164,8 @@ class Peer:
         spec = self.spec
         failure = refused(spec.title, method, error, methods=self.auth_methods, login=spec.login, program=spec.command)
         message = failure.message if self._process is None else self._process.redact(failure.message)
+        if isinstance(failure, CassetteMismatch):
+            CASSETTE_MISMATCHED.tell(error=message)
         if not isinstance(failure, AgentRefused):
             return type(failure)(message, hint=failure.hint)
         if not self.started:
@@ -191,6 +197,8 @@ class Peer:
         if self._process is not None:
             with contextlib.suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(self._process.exited.wait(), _LAST_WORDS)
+            if self._process.over:  # on a busy machine the news of it takes longer
+                await self._process.exited.wait()
         self._connection.close(self._death())
 
     def _closed(self, reason: Exception | None) -> None:
@@ -202,7 +210,14 @@ class Peer:
         finally:
             if self._process is not None:
                 await self._process.stop(self._patience)
+                self._tell_end(reason)
             self._gone.set()
+
+    def _tell_end(self, reason: AgentnbError) -> None:
+        if self._stopped:
+            AGENT_STOPPED.tell(agent=self.spec.name, pid=self.pid)
+        else:
+            AGENT_DIED.tell(agent=self.spec.name, pid=self.pid, error=str(reason))
 
     def _death(self) -> AgentError:
         how = _how(self._process.returncode if self._process is not None else None)

@@ -14,6 +14,7 @@ import msgspec
 
 from agentnb.acp.failure import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 from agentnb.acp.files import Files
+from agentnb.acp.mcp import MESSAGE
 from agentnb.acp.merge import merge
 from agentnb.acp.terminals import Terminals
 from agentnb.credentials import logger
@@ -104,6 +105,8 @@ class Sessions:
         by_session: dict[str, list[dict[str, Any]]] = {}
         for method, params in notifications:
             session = params.get("sessionId") if isinstance(params, dict) else None
+            if method == MESSAGE:
+                continue  # of MCP's own notifications there is none that concerns a server of tools
             if method == "elicitation/complete" and isinstance(params, dict):
                 self._elicited(params.get("elicitationId"))
             elif isinstance(session, str):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from agentnb.agent.guard import GUARD
 from agentnb.agent.watchdog import MARK, ROUNDS, STEP, group_alive, marked, signal_group, signal_marked
+from agentnb.events.kinds import PROCESS_ENDED, PROCESS_STARTED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -75,12 +76,25 @@ class Child(asyncio.SubprocessProtocol):
             if child.pid:  # given up while it came up
                 await child.kill()
             raise
+        PROCESS_STARTED.tell(pid=child.pid, program=command[0])
         return child
 
     @property
     def returncode(self) -> int | None:
         """How the program ended (negative: the signal's number), or None while it runs."""
         return None if self._transport is None else self._transport.get_returncode()
+
+    @property
+    def over(self) -> bool:
+        """Whether the program has ended, also where the loop has not been told yet: then it soon is."""
+        if self.returncode is not None:
+            return True
+        try:
+            return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+        except ChildProcessError:  # it was waited for; the news is on its way
+            return True
+        except AttributeError:  # a system without it
+            return False
 
     def write(self, data: bytes) -> None:
         """Hand *data* to the program's stdin; what a dead program does not read is dropped."""
@@ -196,6 +210,7 @@ class Child(asyncio.SubprocessProtocol):
     def process_exited(self) -> None:
         """It ended."""
         self.exited.set()
+        PROCESS_ENDED.tell(pid=self.pid, status=self.returncode)
         asyncio.get_running_loop().call_later(DRAIN, self._ended)
 
     def _ended(self) -> None:

@@ -14,8 +14,12 @@ import subprocess
 import sys
 import threading
 import uuid
+from typing import TYPE_CHECKING
 
 from agentnb.agent import watchdog
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _KEPT = ("LD_", "DYLD_", "SYSTEMROOT")
 _FAREWELL = 3.0
@@ -31,6 +35,7 @@ class Guard:
     def __init__(self) -> None:
         self.owner = uuid.uuid4().hex
         self._groups: set[int] = set()
+        self._folders: set[str] = set()
         self._children = 0
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
@@ -56,6 +61,19 @@ class Guard:
         with self._lock:
             self._groups.discard(group)
             self._tell(b"-%d\n" % group)
+
+    def sweep(self, folder: Path) -> None:
+        """Have *folder*, and the files in it, removed when the kernel is gone."""
+        with self._lock:
+            self._folders.add(str(folder))
+            if self._process is None or not self._tell(b"/%s\n" % _quoted(str(folder))):
+                self._start()
+
+    def sweep_no_more(self, folder: Path) -> None:
+        """*folder* is removed."""
+        with self._lock:
+            self._folders.discard(str(folder))
+            self._tell(b".%s\n" % _quoted(str(folder)))
 
     def close(self) -> None:
         """End everything still guarded, and wait for that a moment."""
@@ -88,17 +106,23 @@ class Guard:
             cwd="/",
             start_new_session=True,
         )
-        self._tell(b"".join(b"+%d\n" % group for group in sorted(self._groups)))
+        groups = (b"+%d\n" % group for group in sorted(self._groups))
+        self._tell(b"".join([*groups, *(b"/%s\n" % _quoted(folder) for folder in sorted(self._folders))]))
 
     def _forget(self) -> None:
         process, self._process = self._process, None
-        self._groups = set()
+        self._groups, self._folders = set(), set()
         self._lock = threading.Lock()
         self.owner = uuid.uuid4().hex
         if process is not None and process.stdin is not None:
             with contextlib.suppress(OSError):
                 process.stdin.close()
             process.returncode = 0  # not this process's child: nothing to wait for
+
+
+def _quoted(folder: str) -> bytes:
+    """A folder's path as bytes without a line's end in them."""
+    return os.fsencode(folder).hex().encode()
 
 
 GUARD = Guard()

@@ -122,6 +122,11 @@ class AgentProcess:
         return self._running.returncode
 
     @property
+    def over(self) -> bool:
+        """Whether it has ended; :attr:`exited` may still have to be set."""
+        return self._running.over
+
+    @property
     def exited(self) -> asyncio.Event:
         """Set when it has ended."""
         return self._running.exited

@@ -1,9 +1,10 @@
 """The watchdog: a small program that outlives the kernel by a moment and ends what the kernel's agents left running.
 
 It is started once per kernel, in a session of its own (no interrupt and no group kill meant for the kernel reaches it),
-and is told process groups on its stdin: ``+123`` begins to guard group 123, ``-123`` stops to. When the kernel is gone
-(its end of the pipe closes, or its pidfd says so) the watchdog ends every group still guarded, and every process that
-carries the kernel's mark in its environment, which also finds those that moved to a group of their own.
+and is told process groups on its stdin: ``+123`` begins to guard group 123, ``-123`` stops to;
+``/2f74`` names a folder (its path in hex) that is to be removed, ``.2f74`` one that no longer is. When the kernel is
+gone (its end of the pipe closes, or its pidfd says so) the watchdog ends every group still guarded, and every process
+that carries the kernel's mark in its environment, which also finds those that moved to a group of their own.
 
 Only the standard library, and as little of it as possible: it runs under ``python -I -S``.
 """
@@ -103,6 +104,14 @@ def end(groups: set[int], owner: str) -> None:
         select.select([], [], [], STEP)
 
 
+def remove(folder: bytes) -> None:
+    """Remove *folder* and the files in it; one that is gone is fine."""
+    with contextlib.suppress(OSError):
+        for name in os.listdir(folder):  # noqa: PTH208 - as above
+            os.unlink(os.path.join(folder, name))  # noqa: PTH108, PTH118 - as above
+        os.rmdir(folder)  # noqa: PTH106 - as above
+
+
 def _parent_fd(parent: int) -> list[int]:
     """A descriptor that becomes readable when *parent* ends, where the system has such a thing."""
     try:
@@ -116,6 +125,7 @@ def watch(owner: str, parent: int) -> None:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     groups: set[int] = set()
+    folders: set[bytes] = set()
     ends = _parent_fd(parent)
     pending = b""
     while True:
@@ -123,10 +133,15 @@ def watch(owner: str, parent: int) -> None:
         data = os.read(0, 65536) if 0 in ready else b""
         *lines, pending = (pending + data).split(b"\n")
         for line in lines:
-            (groups.add if line[:1] == b"+" else groups.discard)(int(line[1:]))
+            if line[:1] in b"+-":
+                (groups.add if line[:1] == b"+" else groups.discard)(int(line[1:]))
+            else:
+                (folders.add if line[:1] == b"/" else folders.discard)(bytes.fromhex(line[1:].decode()))
         if not data:
             break
     end(groups, owner)
+    for folder in folders:
+        remove(folder)
 
 
 if __name__ == "__main__":

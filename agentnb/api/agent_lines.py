@@ -43,7 +43,7 @@ def checkups(found: Iterable[Checkup]) -> str:
 
 
 def _prescription(found: Checkup) -> str:
-    if found.state == "ready":
+    if found.state == "ready" and found.kind == "agent":
         return f"%agent -a {found.name}"
     said = found.message.splitlines()[0] if found.message else ""
     return f"{found.todo}   ({said})" if found.todo else said

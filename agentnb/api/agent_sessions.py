@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentnb.api.columns import html, lines
 from agentnb.api.configured import configured
+from agentnb.api.rows import Rows
 from agentnb.api.waiting import within
 from agentnb.host import current_host
 from agentnb.host.keeping import deleted, listed, logged_out
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
 
     from agentnb.acp.listing import Kept
@@ -43,7 +43,7 @@ class AgentSession(NamedTuple):
     raw: dict[str, Any]
 
 
-class AgentSessions(Sequence[AgentSession]):
+class AgentSessions(Rows[AgentSession]):
     """One page of an agent's sessions; a table when displayed.
 
     Args:
@@ -52,20 +52,8 @@ class AgentSessions(Sequence[AgentSession]):
     """
 
     def __init__(self, rows: Iterable[AgentSession] = (), cursor: str | None = None) -> None:
-        self._rows = tuple(rows)
+        super().__init__(rows)
         self.cursor = cursor
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    @overload
-    def __getitem__(self, at: int) -> AgentSession: ...
-
-    @overload
-    def __getitem__(self, at: slice) -> Sequence[AgentSession]: ...
-
-    def __getitem__(self, at: int | slice) -> AgentSession | Sequence[AgentSession]:
-        return self._rows[at]
 
     def __repr__(self) -> str:
         return "\n".join([*(lines([_HEAD, *map(_cells, self)]) if self else [NONE]), *self._more()])

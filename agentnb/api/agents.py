@@ -5,9 +5,10 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
-from agentnb.acp.doctor import Checkup, examine_all
-from agentnb.agent.catalog import find, installed, known
+from agentnb.acp.doctor import Checkup
+from agentnb.agent.catalog import installed, known
 from agentnb.api.columns import lines, padded
+from agentnb.checkup import examine
 from agentnb.host import current_host
 
 if TYPE_CHECKING:
@@ -87,15 +88,18 @@ class CheckupTable(tuple[Checkup, ...]):
     def _rows(self) -> Iterator[tuple[str, str, str, str, str]]:
         yield "name", "state", "version", "what to type", "what was found"
         for found in self:
-            todo = found.todo or (f"%agent -a {found.name}" if found.state == "ready" else "")
+            todo = found.todo or (f"%agent -a {found.name}" if found.state == "ready" and found.kind == "agent" else "")
             yield found.name, found.state, found.version or "", todo, " ".join(found.message.split())
 
 
 def doctor(*names: str) -> CheckupTable:
-    """Examine agents: start each, open a session, end it again; say what is missing and what to type.
+    """Examine Jupyter and the agents; say what is missing and what to type.
+
+    Of Jupyter: versions, every kernel (can it import agentnb?), the extension in JupyterLab, the files that agentnb
+    keeps. Of an agent: it is started, opens a session, and ends again.
 
     Args:
-        names: Names in the catalogue; by default every agent that is known.
+        names: Agents in the catalogue, and ``jupyter``; by default Jupyter and every agent that is known.
 
     Returns:
         A row per agent; displayed in a notebook it is a table.
@@ -107,8 +111,7 @@ def doctor(*names: str) -> CheckupTable:
         >>> agentnb.doctor("eliza")[0].state  # doctest: +SKIP
         'ready'
     """
-    specs = [find(name) for name in names] if names else known()
-    return CheckupTable(current_host().loop.submit(examine_all(specs)).result())
+    return CheckupTable(current_host().loop.submit(examine(names)).result())
 
 
 def _cell(text: str) -> str:

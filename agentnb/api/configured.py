@@ -31,6 +31,7 @@ def configured(
     *,
     mcp_servers: Any = (),
     directories: Sequence[str | os.PathLike[str]] = (),
+    kernel_tools: bool = False,
 ) -> Configuration:
     """What the arguments of :func:`agentnb.start` mean, checked; of None for *mcp_servers* the settings say.
 
@@ -47,7 +48,7 @@ def configured(
     more = folders_of(directories)
     find_program(SWITCH.standing_in(spec), folder, {**os.environ, **spec.env, **(env or {})}.get("PATH"))
     own = {**(env or {}), **SWITCH.apart()}
-    return configuration(spec, folder, own, components=servers, directories=more)
+    return configuration(spec, folder, own, components=servers, directories=more, kernel_tools=kernel_tools)
 
 
 def folders_of(directories: Sequence[str | os.PathLike[str]]) -> list[Path]:

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime, timezone
 from html import escape
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from agentnb.agent.catalog import custom
 from agentnb.agent.mcp import mcp_servers as servers_of
 from agentnb.api.arguments import check_count, check_permissions, check_text
 from agentnb.api.columns import html, lines
 from agentnb.api.configured import folders_of
+from agentnb.api.kernel import see_that_there_is_a_kernel
+from agentnb.api.rows import Rows
 from agentnb.api.session import Session
 from agentnb.errors import SessionError
 from agentnb.host import current_host
-from agentnb.host.lent import lent
+from agentnb.host.lent import kernel_lent, lent
 from agentnb.host.restore import LOG_OFF, found, read_back, recorder_of, restore, spec_of
 from agentnb.log.store import LISTED
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Container, Iterable, Mapping
+    from collections.abc import Container, Iterable, Mapping, Sequence
 
     from agentnb.log.record import SessionRecord
 
@@ -56,7 +57,7 @@ class SessionRow(NamedTuple):
     place: str
 
 
-class SessionTable(Sequence[SessionRow]):
+class SessionTable(Rows[SessionRow]):
     """Sessions of the log, the latest first; a table when displayed.
 
     Args:
@@ -66,21 +67,9 @@ class SessionTable(Sequence[SessionRow]):
     """
 
     def __init__(self, rows: Iterable[SessionRow] = (), note: str = "", *, searched: bool = False) -> None:
-        self._rows = tuple(rows)
+        super().__init__(rows)
         self.note = note
         self._none = NOT_FOUND if searched else NONE
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    @overload
-    def __getitem__(self, at: int) -> SessionRow: ...
-
-    @overload
-    def __getitem__(self, at: slice) -> Sequence[SessionRow]: ...
-
-    def __getitem__(self, at: int | slice) -> SessionRow | Sequence[SessionRow]:
-        return self._rows[at]
 
     def __repr__(self) -> str:
         if not self:
@@ -136,6 +125,7 @@ def resume(
     env: Mapping[str, str] | None = None,
     mcp_servers: Sequence[Any] | Mapping[str, Any] | str | os.PathLike[str] | None = None,
     directories: Sequence[str | os.PathLike[str]] = (),
+    kernel_tools: bool | None = None,
 ) -> Session:
     """Open a session of the log again: its transcript, its queue, its workspace.
 
@@ -149,6 +139,7 @@ def resume(
         env: As for :func:`agentnb.start`; the log keeps none of these three, they hold secrets.
         mcp_servers: As for :func:`agentnb.start`; where None, those of ``%config Agentnb.mcp_servers``.
         directories: As for :func:`agentnb.start`.
+        kernel_tools: As for :func:`agentnb.start`; where None, as ``%config Agentnb.kernel_tools`` says.
 
     Returns:
         The session; the one that is open already, where it is open in this kernel.
@@ -169,8 +160,22 @@ def resume(
     stored = read_back(recorder_of(host), wanted)
     spec = spec_of(stored.record) if command is None else custom(command, name=stored.record.agent)
     servers, more = lent() if mcp_servers is None else servers_of(mcp_servers), folders_of(directories)
+    lends = kernel_lent() if kernel_tools is None else kernel_tools
+    if lends:
+        see_that_there_is_a_kernel(host)
     return Session(
-        host.loop.call(lambda: restore(host, stored, spec, permissions, env=env, mcp_servers=servers, directories=more))
+        host.loop.call(
+            lambda: restore(
+                host,
+                stored,
+                spec,
+                permissions,
+                env=env,
+                mcp_servers=servers,
+                directories=more,
+                kernel_tools=lends,
+            )
+        )
     )
 
 

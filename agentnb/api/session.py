@@ -9,8 +9,9 @@ from msgspec.structs import replace
 
 from agentnb.api.agent_controls import ORIGIN, AgentControls
 from agentnb.api.answers import answers_from
-from agentnb.api.arguments import check_text, each_of
+from agentnb.api.arguments import check_permissions, check_text, each_of
 from agentnb.api.describe import describe
+from agentnb.api.files import SessionFiles
 from agentnb.api.turn import Turn
 from agentnb.errors import SessionClosed, UsageError
 from agentnb.host.intents import Rejected, carry_out
@@ -22,6 +23,7 @@ from agentnb.state import (
     Message,
     MessageOrigin,
     PendingMessageKind,
+    SessionConfigChanged,
 )
 
 if TYPE_CHECKING:
@@ -68,6 +70,11 @@ class Session(AgentControls):
         return self._conversation.closed
 
     @property
+    def kernel_tools(self) -> bool:
+        """Whether its agent has tools for this kernel."""
+        return self._conversation.kernel is not None
+
+    @property
     def state(self) -> SessionState:
         """A frozen snapshot of the session (AHP ``SessionState``)."""
         return self._conversation.session.state
@@ -112,6 +119,26 @@ class Session(AgentControls):
         self._known[turn.id] = turn
         self._conversation.host.loop.call(self._begin, turn, message_)
         return turn
+
+    @property
+    def files(self) -> SessionFiles:
+        """The files of its workspace: ``list``, ``read``, ``diff``."""
+        return SessionFiles(self._conversation)
+
+    @property
+    def permissions(self) -> Literal["ask", "allow", "deny"]:
+        """What answers the agent's permission requests; set it to change that. What is asked already stays open.
+
+        Raises:
+            UsageError: If it is set to anything but ``"ask"``, ``"allow"`` or ``"deny"``.
+            SessionClosed: If it is set and the session was closed.
+        """
+        return self._conversation.mode
+
+    @permissions.setter
+    def permissions(self, mode: Literal["ask", "allow", "deny"]) -> None:
+        check_permissions(mode)
+        self._do(SessionConfigChanged(config={"permissions": mode}))
 
     @property
     def waiting(self) -> tuple[Turn, ...]:

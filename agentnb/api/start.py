@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from agentnb.api.arguments import check_permissions, check_text
 from agentnb.api.configured import DEFAULT_AGENT, configured
+from agentnb.api.kernel import see_that_there_is_a_kernel
 from agentnb.api.session import Session
 from agentnb.errors import UsageError
 from agentnb.host import current_host
@@ -30,6 +31,7 @@ def start(
     title: str | None = None,
     mcp_servers: Sequence[Any] | Mapping[str, Any] | str | os.PathLike[str] | None = None,
     directories: Sequence[str | os.PathLike[str]] = (),
+    kernel_tools: bool = False,
     session: str | AgentSession | None = None,
 ) -> Session:
     """Start a session with an agent; returns at once, the agent's process starts in the background.
@@ -47,6 +49,8 @@ def start(
             ``mcp.json``, or the path of such a file; where None, those of ``%config Agentnb.mcp_servers``. What an
             agent cannot reach is left out, and said.
         directories: More folders to work in, where the agent takes some.
+        kernel_tools: Whether the agent gets tools for this kernel: look at variables, run code, read and change the
+            notebook's cells. What runs or changes something is asked for like everything else.
         session: A session that the agent keeps, to go on with: a row of :func:`agent_sessions`, or its id. It is
             loaded, and shown as it was, where the agent can do that, else resumed. It is open when this returns, which
             takes as long as the agent needs to start (its ``initialize_timeout`` at most).
@@ -57,7 +61,8 @@ def start(
     Raises:
         UnknownAgent: If the catalogue has no such agent.
         AgentNotFound: If its command is not installed.
-        UsageError: If *permissions*, *command*, *env*, *cwd*, *mcp_servers* or *directories* makes no sense.
+        UsageError: If *permissions*, *command*, *env*, *cwd*, *mcp_servers* or *directories* makes no sense, or
+            *kernel_tools* are wanted outside of IPython.
         NotOffered: With *session*, if the agent does not offer to open old ones.
         AgentError: With *session*, if the agent cannot be started, or does not open it.
 
@@ -69,8 +74,12 @@ def start(
     if title is not None:
         check_text("title", title, example='title="Residuals"')
     named = agent if agent is not None or session is None or isinstance(session, str) else session.agent
-    asked = configured(named, command, env, cwd, mcp_servers=mcp_servers, directories=directories)
     host = current_host()
+    if kernel_tools:
+        see_that_there_is_a_kernel(host)
+    asked = configured(
+        named, command, env, cwd, mcp_servers=mcp_servers, directories=directories, kernel_tools=kernel_tools
+    )
     if session is not None:
         kept, said = (session, None) if isinstance(session, str) else (session.id, session.title or None)
         work = opened(host, asked, kept, mode=permissions, title=title or said)

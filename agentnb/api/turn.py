@@ -8,11 +8,14 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
+from agentnb.api.files import ChangeTable
 from agentnb.api.interrupts import CountedInterrupts
 from agentnb.api.loops import nest, running_loop
 from agentnb.api.text_reader import TextReader
 from agentnb.api.tool_call import ToolCall, tool_call
 from agentnb.errors import CassetteMismatch, TurnCancelled, TurnFailed, TurnRefused, TurnTimeout
+from agentnb.host.changes import changes
+from agentnb.kernel.desk import DESK
 from agentnb.state import (
     ActiveTurn,
     MarkdownResponsePart,
@@ -55,6 +58,8 @@ class Turn:
         self._listeners: list[Callable[[], None]] = []
         self._finished = False
         self._settling = False
+        self._work = False
+        self._changes = 0
         self._unwatch: Callable[[], None] = lambda: None
 
     def _attach(self) -> None:
@@ -112,6 +117,15 @@ class Turn:
     def tool_calls(self) -> tuple[ToolCall, ...]:
         """Every tool call, in order."""
         return tuple(tool_call(part.tool_call) for part in self._parts(ToolCallResponsePart))
+
+    @property
+    def files(self) -> ChangeTable:
+        """What its tool calls changed in files, by path: kind, lines added and removed, diff; a table when displayed.
+
+        That is what the calls show; a command that changes files shows none of them.
+        """
+        snapshot = self.snapshot
+        return ChangeTable(changes(snapshot.response_parts if snapshot is not None else (), self._conversation.cwd))
 
     @property
     def plan(self) -> tuple[PlanEntry, ...]:
@@ -204,15 +218,14 @@ class Turn:
         reader = TextReader()
         while True:
             self._see_that_its_end_is_told()
-            with self._changed:
-                done = self._finished
-                piece = reader.read(self._parts(MarkdownResponsePart))
-                if not piece and not done:
-                    self._changed.wait(POLL_SECONDS)
-            if piece:
+            seen, done = self._changes, self._finished
+            if piece := reader.read(self._parts(MarkdownResponsePart)):
                 yield piece
             elif done:
                 return
+            else:
+                with DESK.waiting(self._session.tab_id, self._wake):
+                    self._wait_for_change(seen, POLL_SECONDS)
 
     async def __aiter__(self) -> AsyncIterator[str]:
         reader = TextReader()
@@ -225,7 +238,8 @@ class Turn:
                 elif done:
                     return
                 else:
-                    await changed.wait()
+                    with DESK.waiting(self._session.tab_id):
+                        await changed.wait()
                     changed.clear()
 
     def __repr__(self) -> str:
@@ -251,6 +265,7 @@ class Turn:
         if not self._finished and self.done:
             self._finish_when_settled()
         with self._changed:
+            self._changes += 1
             self._changed.notify_all()
         for listener in tuple(self._listeners):
             listener()
@@ -278,17 +293,31 @@ class Turn:
 
     def _wait_blocking(self, timeout: float | None) -> None:
         deadline = None if timeout is None else time.monotonic() + timeout
-        with CountedInterrupts() as interrupts, self._changed:
+        with CountedInterrupts() as interrupts, DESK.waiting(self._session.tab_id, self._wake):
             while not self._finished:
                 if interrupts.count:
                     raise KeyboardInterrupt
                 left = POLL_SECONDS if deadline is None else min(POLL_SECONDS, deadline - time.monotonic())
                 if left <= 0:
                     raise self._timeout(timeout)
-                self._changed.wait(left)
+                self._wait_for_change(self._changes, left)
+
+    def _wait_for_change(self, seen: int, seconds: float) -> None:
+        """Wait for more changes than were *seen*; meanwhile an agent's work is done on this thread."""
+        with self._changed:
+            if self._changes == seen and not self._finished and not self._work:
+                self._changed.wait(seconds)
+            work, self._work = self._work, False
+        if work:
+            DESK.serve(loop_is_free=False)
+
+    def _wake(self) -> None:
+        with self._changed:
+            self._work = True
+            self._changed.notify_all()
 
     async def _wait_async(self, timeout: float | None) -> Turn:
-        with self._listening() as changed:
+        with self._listening() as changed, DESK.waiting(self._session.tab_id):
             try:
                 await asyncio.wait_for(self._until_finished(changed), timeout)
             except asyncio.TimeoutError:

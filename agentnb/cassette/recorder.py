@@ -12,6 +12,7 @@ from agentnb.cassette.secrets import Secrets
 from agentnb.cassette.tap import WireTap
 from agentnb.cassette.tape import Cassette, Exchange, Header, Lane
 from agentnb.errors import CassetteBroken
+from agentnb.events.kinds import CASSETTE_FINISHED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -88,6 +89,7 @@ class Recorder:
             if not self._closed:
                 self._closed = True
                 self.write()
+                CASSETTE_FINISHED.tell(path=str(self.path), mode="record", turns=self.cassette().turns)
 
     def _keeper(self, raw: RawLane) -> Keeper:
         return self._keepers.setdefault(raw, Keeper(raw, self._home))

@@ -38,6 +38,7 @@ def replay(path: Path, *, agent: str | None = None, launch: int | None = None, p
         say(str(error))
         shelf = error
     asyncio.run(Player(shelf, Stdio(), paced=paced, report=report).run())
+    report.finished()
     if isinstance(shelf, AgentnbError):
         return 1
     for lane, number in shelf.unused():

@@ -7,6 +7,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+from agentnb.events.kinds import CASSETTE_FINISHED, CASSETTE_MATCHED, CASSETTE_MISMATCHED
+
 REPORTS = "AGENTNB_CASSETTE_REPORT"
 """Environment: a folder in which each player keeps a file about what it played."""
 
@@ -29,12 +31,18 @@ class Report:
     def used(self, session: int, turn: int) -> None:
         """Turn number *turn* of session number *session* was asked for."""
         self.turns.append([session, turn])
+        CASSETTE_MATCHED.tell(path=self._cassette, session=session, turn=turn)
         self._write()
 
     def mismatch(self, message: str) -> None:
         """Something was not as recorded."""
         self.mismatches.append(message)
+        CASSETTE_MISMATCHED.tell(path=self._cassette, error=message)
         self._write()
+
+    def finished(self) -> None:
+        """The player ends."""
+        CASSETTE_FINISHED.tell(path=self._cassette, mode="replay", turns=len(self.turns))
 
     def _write(self) -> None:
         if self._file is not None:

@@ -19,6 +19,7 @@ import msgspec
 
 from agentnb.cassette.reading import AGAIN
 from agentnb.errors import CassetteBroken, UsageError
+from agentnb.events.kinds import CASSETTE_OPENED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -87,8 +88,10 @@ class Switch:
                 return spec, None
             if state == "replay":
                 self._launches[spec.name] = number = self._launches.get(spec.name, 0) + 1
+                CASSETTE_OPENED.tell(path=str(path), mode=state, agent=spec.name)
                 return _player(spec, path, number, self._pace()), None
             recorder = self._recorder if self._recorder is not None else self._record(path)
+            CASSETTE_OPENED.tell(path=str(path), mode=state, agent=spec.name)
             return spec, recorder.tap(spec.name, {**spec.env, **env})
 
     @contextlib.contextmanager

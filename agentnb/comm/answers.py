@@ -6,7 +6,7 @@ look like. ``docs/reference/protocol.md`` is written from them, and the contract
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -120,16 +120,13 @@ class CreateSessionResult(Wire, frozen=True, kw_only=True):
     chat: str
 
 
-class ForkSessionResult(Wire, frozen=True, kw_only=True):
+class ForkSessionResult(CreateSessionResult, frozen=True, kw_only=True):
     """The copy's channels; it is there, and its agent knows what was said.
 
     Attributes:
         channel: The session's URI.
         chat: Its chat's URI.
     """
-
-    channel: str
-    chat: str
 
 
 class CompleteResult(Wire, frozen=True, kw_only=True):
@@ -154,6 +151,52 @@ class FetchContentResult(Wire, frozen=True, kw_only=True):
     uri: str
     offset: Count
     size: Count
+
+
+class FileEntry(Wire, frozen=True, kw_only=True):
+    """One name in a folder.
+
+    Attributes:
+        name: The name; what in it is no text is replaced.
+        kind: `file`, `folder`, `link` (wherever it leads), or `other`.
+        modified: When it was changed last, in milliseconds since 1970.
+        size: Of a file, in bytes.
+    """
+
+    name: str
+    kind: Literal["file", "folder", "link", "other"]
+    modified: int
+    size: Count | None = None
+
+
+class ListFilesResult(Wire, frozen=True, kw_only=True):
+    """What is in the folder: folders first, by name.
+
+    Attributes:
+        path: The folder, relative to the workspace.
+        entries: What is in it.
+        more: How many there are besides.
+    """
+
+    path: str
+    entries: tuple[FileEntry, ...]
+    more: Count
+
+
+class ReadFileResult(Wire, frozen=True, kw_only=True):
+    """The bytes are the message's one binary buffer; none where the range begins behind the file's end.
+
+    Attributes:
+        path: The file, relative to the workspace, links followed.
+        offset: The first byte given, from 0.
+        size: How many bytes the file has.
+        modified: When it was changed last, in milliseconds since 1970; another one than before is another file.
+    """
+
+    path: str
+    offset: Count
+    size: Count
+    modified: int
 
 
 class FetchTurnsResult(Wire, frozen=True, kw_only=True):

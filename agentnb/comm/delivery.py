@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from agentnb.comm.client import MAX_UNACKNOWLEDGED, UNHEARD_SECONDS, Client
 from agentnb.comm.messages import VERSION, notification
 from agentnb.comm.window import TURNS
+from agentnb.events.kinds import PAGE_ATTACHED, PAGE_GONE, PAGE_HIDDEN, PAGE_LEFT, PAGE_RESYNC, PAGE_VISIBLE
 from agentnb.host.host import ROOT
 from agentnb.state import ChatDelta, ChatReasoning, Envelope
 
@@ -76,6 +77,7 @@ class Delivery:
         )
         client.heard_after = self._hearing()
         self.clients[client_id] = client
+        PAGE_ATTACHED.tell(client=client_id, visible=visible)
         return client
 
     def heard(self, client_id: str) -> Client | None:
@@ -90,6 +92,20 @@ class Delivery:
     def leave(self, client: Client) -> None:
         """*client* says that it goes away, or loads anew."""
         client.leaves, client.visible = True, False
+        PAGE_LEFT.tell(client=client.client_id)
+
+    def seen(self, client: Client, *, visible: bool) -> None:
+        """*client* has come into sight, or gone out of it: a hidden page is sent the root channel only."""
+        if client.visible is not visible:
+            client.visible = visible
+            (PAGE_VISIBLE if visible else PAGE_HIDDEN).tell(client=client.client_id)
+        self.kick()
+
+    def lacks(self, client: Client, seen: dict[str, int]) -> None:
+        """*client* has those channels only so far: it is sent again what follows."""
+        client.resync(seen)
+        PAGE_RESYNC.tell(client=client.client_id, channels=[*seen])
+        self.kick()
 
     def has_accepted(self, origin: ActionOrigin) -> bool:
         """Whether that very action was accepted before: a page that is not sure sends it again."""
@@ -204,3 +220,4 @@ class Delivery:
         for client in tuple(self.clients.values()):
             if self._is_gone(client):
                 del self.clients[client.client_id]
+                PAGE_GONE.tell(client=client.client_id)

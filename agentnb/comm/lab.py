@@ -5,9 +5,11 @@ Comm handlers run on whatever thread Jupyter chooses; they only note what they h
 
 from __future__ import annotations
 
+import asyncio
 import contextvars
 import threading
 import time
+from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import comm
@@ -18,6 +20,8 @@ from agentnb.comm.messages import VERSION, notification
 from agentnb.comm.notebook import Notebook, Unfollowable, follow
 from agentnb.comm.quiet import quiet
 from agentnb.credentials import logger
+from agentnb.errors import UsageError
+from agentnb.ids import new_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,6 +46,7 @@ class Lab:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._pages: dict[str, _Page] = {}  # who spoke last is last
+        self._asked: dict[str, Future[m.EditedParams]] = {}
 
     @property
     def notebook(self) -> Notebook | None:
@@ -76,7 +81,10 @@ class Lab:
         if page is None:
             return
         try:
-            said = msgspec.convert(message["content"]["data"], m.NotebookMessage)
+            said = msgspec.convert(message["content"]["data"], m.NotebookMessage | m.EditedMessage)
+            if isinstance(said, m.EditedMessage):
+                self._edited(said.params)
+                return
             notebook = follow(page.notebook, said.params)
         except Unfollowable:
             page.context.copy().run(page.comm.send, notification("notebookAgain", {}))
@@ -88,6 +96,39 @@ class Lab:
             if self._pages.pop(comm_id, None) is not None:
                 since = page.since if _is_as_it_was(page.notebook, notebook) else time.time()
                 self._pages[comm_id] = page._replace(notebook=notebook, since=since)
+
+    async def edit(self, edit: m.EditParams, timeout: float) -> m.EditedParams:
+        """Let the page whose notebook is :attr:`notebook` change or run a cell.
+
+        Args:
+            edit: What; its id is given here.
+            timeout: Seconds to wait for the answer.
+
+        Raises:
+            UsageError: If no page is there, or it does not answer in time.
+        """
+        asked = msgspec.structs.replace(edit, id=new_id())
+        answer: Future[m.EditedParams] = Future()
+        with self._lock:
+            page = next((page for page in reversed(self._pages.values()) if page.notebook), None)
+            self._asked[asked.id] = answer
+        try:
+            if page is None:
+                raise UsageError("No page is there that shows the notebook.", hint="Open agentnb's sidebar beside it.")
+            page.context.copy().run(page.comm.send, notification("edit", msgspec.to_builtins(asked)))
+            return await asyncio.wait_for(asyncio.wrap_future(answer), timeout)
+        except asyncio.TimeoutError:
+            hint = "A cell may be blocking the kernel, or the page is gone, or older than this agentnb: reload it."
+            raise UsageError(f"The notebook's page did not answer within {timeout:g} s.", hint=hint) from None
+        finally:
+            with self._lock:
+                self._asked.pop(asked.id, None)
+
+    def _edited(self, params: m.EditedParams) -> None:
+        with self._lock:
+            answer = self._asked.pop(params.id, None)
+        if answer is not None and answer.set_running_or_notify_cancel():
+            answer.set_result(params)
 
     def _forget(self, comm_id: str) -> None:
         with self._lock:

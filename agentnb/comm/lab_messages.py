@@ -3,7 +3,8 @@
 ``agentnb.lab`` is opened by the extension, once for each notebook that its sidebar shows, with ``{"v": 1, "clientId":
 …}``. The page says ``notebook`` there when the notebook's cells, the active one, the selection or whether it is saved
 have changed (a quarter of a second after the last change), and the kernel ``notebookAgain`` where it cannot follow and
-wants to hear all of it.
+wants to hear all of it. The kernel says ``edit`` where an agent may change or run a cell, and the page answers with
+``edited``.
 
 ``agentnb.sidebar`` is a comm that the kernel opens to ask every page to show its sidebar. A page that can answers
 ``{"shown": true}``; one without the extension closes it, as Jupyter wants for unknown targets.
@@ -14,7 +15,7 @@ wants to hear all of it.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -63,6 +64,58 @@ class NotebookParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     selection: _Bounded | None = None
     unsaved: bool = False
     cells: Annotated[tuple[CellParams, ...], msgspec.Meta(max_length=MOST_CELLS)] | None = None
+
+
+class EditParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """``edit``, on the comm ``agentnb.lab``, from the kernel: what the page shall do with its notebook.
+
+    The change is one step that the user can undo. The user has allowed it (``run``: the text as it is here).
+
+    Attributes:
+        id: What the answer names.
+        action: ``insert`` a cell, ``replace`` a cell's text, ``run`` a code cell.
+        cell_id: The cell that is replaced or run, or below which one is put; absent: at the end.
+        source: The new text; for ``run`` the text that the cell must have.
+        kind: The new cell's kind.
+        wait: Whether the answer to ``run`` comes behind the cell's end, with its outputs.
+    """
+
+    id: str
+    action: Literal["insert", "replace", "run"]
+    cell_id: str | None = None
+    source: str = ""
+    kind: Literal["code", "markdown"] = "code"
+    wait: bool = True
+
+
+class EditedParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """``edited``, on the comm ``agentnb.lab``, from the page: what came of an ``edit``.
+
+    Attributes:
+        id: The ``edit``'s.
+        number: The cell's place in the notebook, from 1.
+        cell_id: The cell's id.
+        outputs: What a cell that was run gave (nbformat's outputs; of pictures only their types).
+        error: Why it was not done, a sentence.
+    """
+
+    id: Annotated[str, msgspec.Meta(max_length=256)]
+    number: int = 0
+    cell_id: Annotated[str, msgspec.Meta(max_length=256)] = ""
+    outputs: Annotated[list[dict[str, Any]], msgspec.Meta(max_length=MOST_CELLS)] | None = None
+    error: Annotated[str, msgspec.Meta(max_length=LONGEST_CELL)] | None = None
+
+
+class EditedMessage(msgspec.Struct, frozen=True, kw_only=True, tag_field="method", tag="edited"):
+    """The envelope of ``edited``.
+
+    Attributes:
+        v: The protocol's version.
+        params: What came of it.
+    """
+
+    v: Literal[1]
+    params: EditedParams
 
 
 class NotebookMessage(msgspec.Struct, frozen=True, kw_only=True, tag_field="method", tag="notebook"):

@@ -185,6 +185,40 @@ class FetchContentParams(msgspec.Struct, frozen=True, rename="camel", kw_only=Tr
     length: Annotated[int, msgspec.Meta(ge=1)] = 262_144
 
 
+class ListFilesParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """``listFiles``: what is in a folder of a session's workspace.
+
+    Attributes:
+        channel: The session's or the chat's channel.
+        path: The folder, relative to the workspace or absolute.
+    """
+
+    channel: str
+    path: str = "."
+
+
+class ReadFileParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """``readFile``: a range of a file of a session's workspace, or its first or last lines, as one binary buffer.
+
+    Nothing outside the workspace is read, nothing that may hold secrets, and nothing of a file above 67,108,864 bytes.
+
+    Attributes:
+        channel: The session's or the chat's channel.
+        path: The file, relative to the workspace or absolute.
+        offset: The first byte, from 0.
+        length: How many bytes, at most; 262,144 are the most that are given at once.
+        head: How many of the range's first lines, if not all.
+        tail: How many lines of the file's last `length` bytes, if not all; then `offset` does not count.
+    """
+
+    channel: str
+    path: str
+    offset: Annotated[int, msgspec.Meta(ge=0)] = 0
+    length: Annotated[int, msgspec.Meta(ge=1)] = 262_144
+    head: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    tail: Annotated[int, msgspec.Meta(ge=1)] | None = None
+
+
 class FetchTurnsParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """``fetchTurns``: older turns of a chat (AHP ``fetchTurns``).
 

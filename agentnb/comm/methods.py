@@ -106,6 +106,20 @@ METHODS: dict[str, Method] = {
             errors=(m.REFUSED,),
         ),
         Method(
+            name="listFiles",
+            sender="page",
+            params=m.ListFilesParams,
+            result=a.ListFilesResult,
+            errors=(m.REFUSED,),
+        ),
+        Method(
+            name="readFile",
+            sender="page",
+            params=m.ReadFileParams,
+            result=a.ReadFileResult,
+            errors=(m.REFUSED,),
+        ),
+        Method(
             name="fetchTurns",
             sender="page",
             params=m.FetchTurnsParams,

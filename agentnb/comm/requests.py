@@ -15,14 +15,14 @@ import msgspec
 
 from agentnb.agent.catalog import find
 from agentnb.agent.process import find_program
+from agentnb.comm import files, window
 from agentnb.comm import messages as m
-from agentnb.comm import window
 from agentnb.comm.outline import Contents, outlined
 from agentnb.errors import AgentnbError
 from agentnb.host.clock import now_ms
 from agentnb.host.host import ROOT
 from agentnb.host.keeping import forked
-from agentnb.host.lent import lent
+from agentnb.host.lent import kernel_lent, lent
 from agentnb.host.mention_source import LOOK_SECONDS
 from agentnb.host.restore import LOG_OFF, read_back, recorder_of, restore, spec_of
 from agentnb.state import to_json
@@ -83,6 +83,8 @@ class Requests:
             "forkSession": self._fork_session,
             "complete": self._complete,
             "fetchContent": self._fetch_content,
+            "listFiles": self._list_files,
+            "readFile": self._read_file,
             "fetchTurns": self._fetch_turns,
             "listSessions": self._list_sessions,
             "resumeSession": self._resume_session,
@@ -132,7 +134,9 @@ class Requests:
         params = msgspec.json.decode(raw, type=m.CreateSessionParams)
         spec = find(params.agent or DEFAULT_AGENT)
         find_program(spec, Path.cwd(), os.environ.get("PATH"))
-        conversation = self._host.open(spec, cwd=Path.cwd(), tab_id=params.tab_id, mcp_servers=lent())
+        conversation = self._host.open(
+            spec, cwd=Path.cwd(), tab_id=params.tab_id, mcp_servers=lent(), kernel_tools=kernel_lent()
+        )
         self._host.loop.spawn(_started(conversation))
         return {"channel": conversation.session.uri, "chat": conversation.chat.uri}
 
@@ -174,6 +178,16 @@ class Requests:
         part, size = self._contents.part(chat, params.uri, params.offset, params.length)
         return Bytes({"uri": params.uri, "offset": params.offset, "size": size}, (part,))
 
+    async def _list_files(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
+        params = msgspec.json.decode(raw, type=m.ListFilesParams)
+        return await asyncio.to_thread(files.folder, self._host.find(params.channel).cwd, params)
+
+    async def _read_file(self, client_id: str, raw: bytes) -> Bytes:  # noqa: ARG002
+        params = msgspec.json.decode(raw, type=m.ReadFileParams)
+        conversation = self._host.find(params.channel)
+        patterns = self._host.policy.situation(conversation).patterns
+        return Bytes(*await asyncio.to_thread(files.piece, conversation.cwd, params, patterns))
+
     def _fetch_turns(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
         params = msgspec.json.decode(raw, type=m.FetchTurnsParams)
         chat = self._host.find(params.channel).chat
@@ -194,7 +208,9 @@ class Requests:
     async def _resume_session(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
         params = msgspec.json.decode(raw, type=m.ResumeSessionParams)
         stored = await asyncio.to_thread(lambda: read_back(recorder_of(self._host), params.channel))
-        conversation = restore(self._host, stored, spec_of(stored.record), mcp_servers=lent())
+        conversation = restore(
+            self._host, stored, spec_of(stored.record), mcp_servers=lent(), kernel_tools=kernel_lent()
+        )
         return {"channel": conversation.session.uri, "chat": conversation.chat.uri}
 
 

@@ -187,13 +187,11 @@ class Service:
 
     def _resync(self, client_id: str, raw: bytes) -> None:
         params = msgspec.json.decode(raw, type=m.ResyncParams)
-        self.delivery.clients[client_id].resync(params.seen)
-        self.delivery.kick()
+        self.delivery.lacks(self.delivery.clients[client_id], params.seen)
 
     def _visibility(self, client_id: str, raw: bytes) -> None:
         params = msgspec.json.decode(raw, type=m.VisibilityParams)
-        self.delivery.clients[client_id].visible = params.visible
-        self.delivery.kick()
+        self.delivery.seen(self.delivery.clients[client_id], visible=params.visible)
 
     def _ping(self, client_id: str, raw: bytes) -> None:  # noqa: ARG002 - being heard is all
         indexes = self.delivery.indexes(self.delivery.clients[client_id])

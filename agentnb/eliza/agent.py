@@ -39,7 +39,7 @@ from agentnb.eliza import attachment
 from agentnb.eliza.answer import answer
 from agentnb.eliza.commands import listed
 from agentnb.eliza.introduction import LOGIN, introduction
-from agentnb.eliza.mcp import on_stdio
+from agentnb.eliza.mcp import reachable
 from agentnb.eliza.reply import Reply
 from agentnb.eliza.session import Session
 from agentnb.eliza.settings import UnknownSetting, knows_switches
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 
     from agentnb.eliza.attachment import ContentBlock
     from agentnb.eliza.commands import Command
+    from agentnb.eliza.porter import Wire
     from agentnb.eliza.settings import ConfigOption
     from agentnb.eliza.store import Record, Store
 
@@ -66,12 +67,16 @@ class Eliza:
     Args:
         store: Where sessions are kept.
         write: Puts raw bytes on the wire, between two messages; `/noise` needs it.
+        wire: Asks the client what the SDK cannot; `/mcp` needs it.
         version: What it tells as its own.
         wants_login: Whether it refuses new sessions until `authenticate` was called.
     """
 
-    def __init__(self, store: Store, write: Callable[[bytes], None], *, version: str, wants_login: bool) -> None:
+    def __init__(
+        self, store: Store, write: Callable[[bytes], None], wire: Wire, *, version: str, wants_login: bool
+    ) -> None:
         self._store = store
+        self._wire = wire
         self._write = write
         self._version = version
         self._wants_login = wants_login
@@ -256,7 +261,7 @@ class Eliza:
         return self._open(Session.restore({**self._record(session_id), "cwd": cwd}), mcp_servers)
 
     def _open(self, session: Session, mcp_servers: Servers) -> Session:
-        session.mcp_servers = on_stdio(mcp_servers)
+        session.mcp_servers = reachable(mcp_servers)
         self._sessions[session.session_id] = session
         self._store.save(session.record())
         task = asyncio.create_task(self._announce(session))
@@ -287,6 +292,7 @@ class Eliza:
             attachments=attachment.attachments(prompt),
             capabilities=self._capabilities,
             write=self._write,
+            wire=self._wire,
         )
 
     def _offers(self, session: Session) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from acp.schema import (
     Implementation,
     InitializeResponse,
     LogoutCapabilities,
+    McpCapabilities,
     PromptCapabilities,
     SessionCapabilities,
     SessionCloseCapabilities,
@@ -34,6 +35,7 @@ def introduction(version: str, *, login: bool) -> InitializeResponse:
         agent_info=Implementation(name="eliza", title="ELIZA", version=version),
         agent_capabilities=AgentCapabilities(
             load_session=True,
+            mcp_capabilities=McpCapabilities(acp=True),
             prompt_capabilities=PromptCapabilities(image=True, audio=True, embedded_context=True),
             session_capabilities=SessionCapabilities(
                 list=SessionListCapabilities(),

@@ -1,6 +1,7 @@
-"""A client of one MCP server on stdio: started, asked a few things, ended.
+"""A client of one MCP server: reached, asked a few things, left.
 
-Newline-delimited JSON-RPC 2.0, one request at a time: no more than `/mcp` needs.
+On stdio it is started, and spoken to in newline-delimited JSON-RPC 2.0; over ACP it is the client's own, and spoken to
+on the client's wire. One request at a time: no more than `/mcp` needs.
 """
 
 from __future__ import annotations
@@ -11,17 +12,21 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
-from acp.schema import McpServerStdio
+from acp.schema import McpServerAcp, McpServerStdio
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable
     from pathlib import Path
 
+    from agentnb.eliza.porter import Wire
+
+    Reachable = McpServerStdio | McpServerAcp
+
 PROTOCOL = "2025-06-18"
 """The version of the Model Context Protocol that is spoken."""
 
 PATIENCE = 20.0
-"""Seconds that a server gets for one answer."""
+"""Seconds that a server gets for one answer; a tool may take longer, somebody may have to be asked."""
 
 FAREWELL = 2.0
 LONGEST_LINE = 16 * 1024 * 1024
@@ -32,16 +37,14 @@ class McpTrouble(Exception):
 
 
 class McpClient:
-    """One running server. Made by :func:`started`.
+    """One server that is reached. Made by :func:`reached`.
 
     Attributes:
         about: What the server says of itself: `name`, `version`.
     """
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
+    def __init__(self) -> None:
         self.about: dict[str, Any] = {}
-        self._process = process
-        self._last = 0
 
     async def tools(self) -> list[dict[str, Any]]:
         """Every tool that it offers, over as many pages as there are."""
@@ -56,20 +59,18 @@ class McpClient:
 
     async def call(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Call a tool; returns the result as sent."""
-        return await self.request("tools/call", {"name": tool, "arguments": arguments})
+        return await self.request("tools/call", {"name": tool, "arguments": arguments}, None)
 
-    async def request(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+    async def request(self, method: str, params: dict[str, Any], patience: float | None = PATIENCE) -> dict[str, Any]:
         """Ask, and wait for the answer.
 
         Raises:
             McpTrouble: It refuses, ends, or does not answer in time.
         """
-        self._last += 1
-        await self._send({"id": self._last, "method": method, "params": params})
         try:
-            answer = await asyncio.wait_for(self._answer(self._last), PATIENCE)
+            answer = await asyncio.wait_for(self._asked(method, params), patience)
         except asyncio.TimeoutError:
-            raise McpTrouble(f"it did not answer `{method}` within {PATIENCE:g} s") from None
+            raise McpTrouble(f"it did not answer `{method}` within {patience:g} s") from None
         error = answer.get("error")
         if error is not None:
             said = error.get("message") if isinstance(error, dict) else error
@@ -83,7 +84,29 @@ class McpClient:
         answer = await self.request("initialize", offer)
         about = answer.get("serverInfo")
         self.about = about if isinstance(about, dict) else {}
-        await self._send({"method": "notifications/initialized"})
+        await self._tell("notifications/initialized")
+
+    async def _asked(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        """The answer, as sent."""
+        raise NotImplementedError
+
+    async def _tell(self, method: str) -> None:
+        raise NotImplementedError
+
+
+class _OnStdio(McpClient):
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        super().__init__()
+        self._process = process
+        self._last = 0
+
+    async def _asked(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        self._last += 1
+        await self._send({"id": self._last, "method": method, "params": params})
+        return await self._answer(self._last)
+
+    async def _tell(self, method: str) -> None:
+        await self._send({"method": method})
 
     async def _send(self, message: dict[str, Any]) -> None:
         if self._process.stdin is None:
@@ -101,13 +124,51 @@ class McpClient:
         raise McpTrouble(f"it ended with exit code {await self._process.wait()}")
 
 
-def on_stdio(servers: Iterable[Any] | None) -> tuple[McpServerStdio, ...]:
-    """Those of the client's *servers* that are reached over stdio."""
-    return tuple(server for server in servers or () if isinstance(server, McpServerStdio))
+class _OverAcp(McpClient):
+    def __init__(self, wire: Wire, connection: str) -> None:
+        super().__init__()
+        self._wire = wire
+        self._connection = connection
+
+    async def _asked(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        return await self._wire.ask(
+            "mcp/message", {"connectionId": self._connection, "method": method, "params": params}
+        )
+
+    async def _tell(self, method: str) -> None:
+        self._wire.tell("mcp/message", {"connectionId": self._connection, "method": method})
+
+
+def reachable(servers: Iterable[Any] | None) -> tuple[Reachable, ...]:
+    """Those of the client's *servers* that are reached over stdio or over ACP."""
+    return tuple(server for server in servers or () if isinstance(server, (McpServerStdio, McpServerAcp)))
 
 
 @contextlib.asynccontextmanager
-async def started(server: McpServerStdio, cwd: Path) -> AsyncIterator[McpClient]:
+async def reached(server: Reachable, cwd: Path, wire: Wire) -> AsyncIterator[McpClient]:
+    """Start *server* in *cwd*, or connect to the client's own on *wire*; that is ended behind the block.
+
+    Raises:
+        McpTrouble: It cannot be reached, or does not speak the protocol.
+    """
+    if isinstance(server, McpServerStdio):
+        async with _started(server, cwd) as client:
+            yield client
+        return
+    answer = await wire.ask("mcp/connect", {"serverId": server.server_id})
+    connection = (answer.get("result") or {}).get("connectionId")
+    if not isinstance(connection, str):
+        raise McpTrouble(f"it cannot be connected to: {(answer.get('error') or {}).get('message')}")
+    try:
+        over_acp = _OverAcp(wire, connection)
+        await over_acp.greet()
+        yield over_acp
+    finally:
+        await asyncio.shield(asyncio.ensure_future(wire.ask("mcp/disconnect", {"connectionId": connection})))
+
+
+@contextlib.asynccontextmanager
+async def _started(server: McpServerStdio, cwd: Path) -> AsyncIterator[McpClient]:
     """Start *server* in *cwd*, as the client described it; it is ended behind the block.
 
     Raises:
@@ -127,7 +188,7 @@ async def started(server: McpServerStdio, cwd: Path) -> AsyncIterator[McpClient]
     except OSError as error:
         raise McpTrouble(f"`{server.command}` cannot be started: {error.strerror or error}") from None
     try:
-        client = McpClient(process)
+        client = _OnStdio(process)
         await client.greet()
         yield client
     finally:

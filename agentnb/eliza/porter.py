@@ -1,7 +1,7 @@
 """The porter: answers at the door what the SDK has words for and does not route to an agent yet.
 
 The SDK (0.12) knows the forms of `session/delete` and `logout` and hands neither on; `$/cancel_request` it takes for an
-error. Everything else goes past the porter untouched and in order.
+error; MCP over ACP it has no way to ask for. Everything else goes past the porter untouched and in order.
 """
 
 from __future__ import annotations
@@ -18,8 +18,58 @@ if TYPE_CHECKING:
 
     Method = Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
 
+OWN = "eliza-"  # how the ids of requests begin that are not the SDK's
 CANCEL = "$/cancel_request"
 """Nothing of eliza's takes long but a turn, and that has `session/cancel`: this may be passed over."""
+
+
+class Wire:
+    """Requests of eliza's own, beside those of the SDK.
+
+    Args:
+        write: Puts raw bytes on the wire, between two messages.
+    """
+
+    def __init__(self, write: Callable[[bytes], None]) -> None:
+        self._write = write
+        self._waiting: dict[str, asyncio.Future[dict[str, Any]]] = {}
+        self._last = 0
+
+    async def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        """Ask the client; given up, it is told so.
+
+        Returns:
+            The answer, with its ``result`` or its ``error``.
+        """
+        self._last += 1
+        name = f"{OWN}{self._last}"
+        answer = self._waiting[name] = asyncio.get_running_loop().create_future()
+        self._send({"id": name, "method": method, "params": params})
+        try:
+            said: dict[str, Any] = await answer
+        except asyncio.CancelledError:
+            self.tell(CANCEL, {"requestId": name})
+            raise
+        finally:
+            self._waiting.pop(name, None)
+        return said
+
+    def tell(self, method: str, params: dict[str, Any]) -> None:
+        """Tell the client something."""
+        self._send({"method": method, "params": params})
+
+    def heard(self, message: dict[str, Any]) -> bool:
+        """Take *message* if it answers a request made here."""
+        name = message.get("id")
+        if "method" in message or not isinstance(name, str) or not name.startswith(OWN):
+            return False
+        waiting = self._waiting.get(name)
+        if waiting is not None and not waiting.done():
+            waiting.set_result(message)
+        return True
+
+    def _send(self, message: dict[str, Any]) -> None:
+        self._write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
 
 
 class Porter:
@@ -29,6 +79,7 @@ class Porter:
         reader: What the client writes.
         write: Puts raw bytes on the wire, between two messages.
         methods: What is answered here.
+        wire: Where requests of eliza's own wait for their answers.
         limit: How many bytes one message may have.
 
     Attributes:
@@ -40,6 +91,7 @@ class Porter:
         reader: asyncio.StreamReader,
         write: Callable[[bytes], None],
         methods: Mapping[str, Method],
+        wire: Wire,
         *,
         limit: int,
     ) -> None:
@@ -47,7 +99,8 @@ class Porter:
         self._reader = reader
         self._write = write
         self._methods = methods
-        self._words = [json.dumps(name).encode() for name in (CANCEL, *methods)]
+        self._wire = wire
+        self._words = [*(json.dumps(name).encode() for name in (CANCEL, *methods)), f'"{OWN}'.encode()]
 
     async def run(self) -> None:
         """Stand there until the client closes its end."""
@@ -65,8 +118,10 @@ class Porter:
             message = json.loads(line)
         except ValueError:
             return False
-        method = message.get("method") if isinstance(message, dict) else None
-        if method == CANCEL:
+        if not isinstance(message, dict):
+            return False
+        method = message.get("method")
+        if method == CANCEL or self._wire.heard(message):
             return True
         if not isinstance(method, str) or method not in self._methods or "id" not in message:
             return False

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     )
 
     from agentnb.eliza.attachment import Attachment, ContentBlock
+    from agentnb.eliza.porter import Wire
     from agentnb.eliza.session import Exchange, Session
 
     ToolContent = ContentToolCallContent | FileEditToolCallContent | TerminalToolCallContent
@@ -61,6 +62,7 @@ class Reply:
         attachments: What came with the prompt.
         capabilities: What the client says it can do.
         write: Puts raw bytes on the wire, between two messages.
+        wire: Asks the client what the SDK cannot.
         stop_reason: How the turn ends, unless it is cancelled.
         usage: Told with the end of the turn.
     """
@@ -71,6 +73,7 @@ class Reply:
     attachments: Sequence[Attachment]
     capabilities: ClientCapabilities
     write: Callable[[bytes], None]
+    wire: Wire
     stop_reason: StopReason = "end_turn"
     usage: Usage | None = None
     _tools: int = 0

@@ -14,7 +14,7 @@ from agentnb.eliza.settings import Settings
 if TYPE_CHECKING:
     from collections.abc import Coroutine
 
-    from acp.schema import McpServerStdio
+    from acp.schema import McpServerAcp, McpServerStdio
 
 TITLE_LENGTH = 48
 """How many characters of the first prompt name a session that has no title."""
@@ -68,7 +68,7 @@ class Session:
         doctor: The listener.
         exchanges: Everything said so far, oldest first.
         cancelled: Whether the client has cancelled the turn that runs, or ran last.
-        mcp_servers: The client's MCP servers on stdio; never written down, they hold keys.
+        mcp_servers: The client's MCP servers on stdio and over ACP; never written down, they hold keys.
     """
 
     session_id: str
@@ -79,7 +79,7 @@ class Session:
     doctor: Doctor = field(default_factory=lambda: Doctor(load_script()))
     exchanges: list[Exchange] = field(default_factory=list)
     cancelled: bool = False
-    mcp_servers: tuple[McpServerStdio, ...] = ()
+    mcp_servers: tuple[McpServerStdio | McpServerAcp, ...] = ()
     _turn: asyncio.Task[None] | None = None
 
     @property

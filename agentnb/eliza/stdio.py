@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TextIO, cast
 from acp import run_agent, stdio_streams
 
 from agentnb.eliza.agent import Eliza
-from agentnb.eliza.porter import Porter
+from agentnb.eliza.porter import Porter, Wire
 from agentnb.eliza.store import open_store
 
 if TYPE_CHECKING:
@@ -46,8 +46,9 @@ async def _serve(version: str) -> None:
     store = open_store(os.environ.get(STORE_VARIABLE))
     reader, writer = await stdio_streams(limit=LONGEST_LINE)
     wants_login = os.environ.get(LOGIN_VARIABLE) == "1"
-    agent = Eliza(store, writer.write, version=version, wants_login=wants_login)
-    porter = Porter(reader, writer.write, agent.unrouted, limit=LONGEST_LINE)
+    wire = Wire(writer.write)
+    agent = Eliza(store, writer.write, wire, version=version, wants_login=wants_login)
+    porter = Porter(reader, writer.write, agent.unrouted, wire, limit=LONGEST_LINE)
     standing = asyncio.ensure_future(porter.run())
     with _stray_prints_to_stderr():
         await run_agent(cast("Agent", agent), writer, porter.passed, use_unstable_protocol=True)

@@ -25,17 +25,21 @@ _FILES = (
     *("target", "uri", "file_uri", "from", "to"),
 )
 _KEYS = frozenset(key.replace("_", "") for key in _FILES)
+_RUN_CODE = frozenset({"code", "timeout", "wait"})  # the arguments of the tool
 _FOLDERS = ("cwd", "workdir", "working_directory", "workingDirectory", "dir_path", "directory")
 
 
-def asked_door(call: ToolCallState, title: str, cwd: str) -> Door:
+def asked_door(call: ToolCallState, title: str, cwd: str, *, kernel: bool = False) -> Door:
     """What the agent asks for with *call*.
 
     Args:
         call: As it shows itself.
         title: What it is called in the request.
         cwd: The session's folder, where relative paths begin.
+        kernel: Whether it can be code for the kernel.
     """
+    if kernel and (code := code_for_kernel(call)) is not None:
+        return Door(kind="permission", title=title, asked="kernel", command=code)
     details = call.details or ToolCallDetails()
     raw: dict[Any, Any] = details.raw_input if isinstance(details.raw_input, dict) else {}
     command = _command(raw)
@@ -56,6 +60,22 @@ def asked_door(call: ToolCallState, title: str, cwd: str) -> Door:
         preview=shown or None,
         paths=tuple(dict.fromkeys(paths)),
     )
+
+
+def code_for_kernel(call: ToolCallState) -> str | None:
+    """The code that *call* shows, if it reads like a call of the tool ``run_code``, whatever the agent calls that.
+
+    Example:
+        >>> from agentnb.state import ToolCallDetails, ToolCallStreamingState
+        >>> details = ToolCallDetails(raw_input={"code": "x = 1"})
+        >>> code_for_kernel(ToolCallStreamingState(tool_call_id="1", tool_name="t", display_name="", details=details))
+        'x = 1'
+    """
+    raw = call.details.raw_input if call.details is not None else None
+    if isinstance(raw, dict) and isinstance(raw.get("arguments"), dict):  # some wrap what they hand on
+        raw = raw["arguments"]
+    code = raw.get("code") if isinstance(raw, dict) and raw.keys() <= _RUN_CODE else None
+    return code if isinstance(code, str) else None
 
 
 def _real(cwd: str, path: str) -> str:

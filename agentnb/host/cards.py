@@ -45,7 +45,9 @@ _KINDS = {"terminal": "execute", "write": "edit", "cell": "edit"}
 
 def belongs(door: Door, call: ToolCallState) -> bool:
     """Whether the question at *door* is shown on the agent's tool call *call*: it is about the same."""
-    asked = asked_door(call, call.display_name, door.path or "")
+    asked = asked_door(call, call.display_name, door.path or "", kernel=door.kind == "kernel")
+    if door.kind == "kernel":
+        return door.covered_by(asked)
     if door.command is not None:
         shown = {asked.command, getattr(call, "tool_input", None)}
         return door.command in shown
@@ -103,7 +105,10 @@ def own_call(turn_id: str, call_id: str, door: Door) -> ChatToolCallStart:
 
 
 def preview(turn_id: str, call: ToolCallState, door: Door) -> XToolCallDetailsChanged | None:
-    """What puts the change onto the agent's own tool call, where it does not show it."""
+    """What puts the change onto the agent's own tool call, where it does not show it; for code, that it is that."""
+    if door.kind == "kernel":
+        details = ToolCallDetails(kind="kernel")
+        return XToolCallDetailsChanged(turn_id=turn_id, tool_call_id=call.tool_call_id, details=details, time=now_ms())
     content = (call.details.content if call.details is not None else None) or ()
     shown = {item.path for item in content if isinstance(item, ToolDiffContent)}
     missing = tuple(item for item in door.preview or () if getattr(item, "path", None) not in shown)

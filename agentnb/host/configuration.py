@@ -9,6 +9,7 @@ import msgspec
 
 from agentnb.agent.catalog import AgentSpec
 from agentnb.agent.mcp import McpServer, mcp_servers, together
+from agentnb.ids import new_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -17,9 +18,10 @@ if TYPE_CHECKING:
 class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     """An agent, its components, its folders and its environment.
 
-    All four belong to the key. A process gets its command, its folder and its environment when it starts, so these can
-    be no session's alone. Components (MCP servers) and further folders are told with each session, yet agents have been
-    seen to keep the servers of all their sessions in one list by name: a server lent to one tab would serve another.
+    All of them belong to the key. A process gets its command, its folder and its environment when it starts, so these
+    can be no session's alone. Components (MCP servers) and further folders are told with each session, yet agents
+    have been seen to keep the servers of all their sessions in one list by name: a server lent to one tab would serve
+    another.
 
     Args:
         spec: The agent, with everything that its description says.
@@ -27,6 +29,8 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
         env: Variables on top of the user's environment and the agent's own.
         components: MCP servers that the agent may use, in their order.
         directories: More folders to work in, in their order.
+        kernel: Where the kernel is lent to the agent (:mod:`agentnb.host.kernel_tools`), a word of the tab's own, so
+            that no other tab shares the process; empty where it is not.
 
     Example:
         >>> from agentnb.agent.catalog import find
@@ -40,12 +44,13 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     env: dict[str, str] = msgspec.field(default_factory=dict)
     components: tuple[McpServer, ...] = ()
     directories: tuple[Path, ...] = ()
+    kernel: str = ""
 
     @property
     def key(self) -> bytes:
         """Equal for equal configurations, and for no others; it holds secrets and stays in memory."""
         folders = [str(folder) for folder in (self.cwd, *self.directories)]
-        return msgspec.json.encode([self.spec, sorted(self.env.items()), self.components, folders])
+        return msgspec.json.encode([self.spec, sorted(self.env.items()), self.components, folders, self.kernel])
 
     @property
     def bare(self) -> Configuration:
@@ -61,6 +66,7 @@ def configuration(
     components: Iterable[McpServer] = (),
     directories: Iterable[Path] = (),
     own: bool = True,
+    kernel_tools: bool = False,
 ) -> Configuration:
     """The configuration of a session.
 
@@ -71,6 +77,14 @@ def configuration(
         components: MCP servers; of two with one name it is that given here that counts, not the agent's own.
         directories: More folders to work in.
         own: Whether the MCP servers in the agent's description are among the components.
+        kernel_tools: Whether the kernel is lent.
     """
     lent = together(mcp_servers(spec.mcp_servers) if own else (), components)
-    return Configuration(spec=spec, cwd=cwd, env=dict(env or {}), components=lent, directories=tuple(directories))
+    return Configuration(
+        spec=spec,
+        cwd=cwd,
+        env=dict(env or {}),
+        components=lent,
+        directories=tuple(directories),
+        kernel=new_id() if kernel_tools else "",
+    )

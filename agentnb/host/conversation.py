@@ -13,12 +13,15 @@ from agentnb.host.channel import Channel
 from agentnb.host.clock import now_ms
 from agentnb.host.hearing import Hearing
 from agentnb.host.inputs import Inputs
+from agentnb.host.kernel_tools import KernelTools
 from agentnb.host.life import Life
 from agentnb.host.login import log_in_with
 from agentnb.host.permissions import Permissions
+from agentnb.host.settings import PERMISSIONS, settings
 from agentnb.host.turns import Turns
 from agentnb.state import (
     ChatState,
+    SessionConfigChanged,
     SessionState,
     SessionStatus,
     SessionSummary,
@@ -52,7 +55,7 @@ class Conversation(Hearing):
         host: Who owns it.
         configuration: The agent to talk to, its components (MCP servers), its folders and its environment.
         tab_id: The tab's id (UUID v4), the last part of the session channel's URI.
-        mode: What answers a permission request: ``"ask"``, ``"allow"`` or ``"deny"``.
+        mode: What answers a permission request at first: ``"ask"``, ``"allow"`` or ``"deny"``; see :meth:`permit`.
         title: The tab's title; the first prompt's words where none is given.
     """
 
@@ -78,12 +81,13 @@ class Conversation(Hearing):
         self._named = title is not None
         self._watchers: list[Callable[[], None]] = []
         uri = f"{self.spec.name}:/{tab_id}"
-        self.session = Channel(uri, _new_session(uri, self.spec, self.cwd, title), reduce_session, host.emit)
+        self.session = Channel(uri, _new_session(self, uri, title), reduce_session, host.emit)
         self.chat = Channel(f"{uri}/chat", _new_chat(f"{uri}/chat", title or self.spec.title), reduce_chat, host.emit)
         self.permissions = Permissions(self)
         self.inputs = Inputs(self)
         self.life = Life(self)
         self.turns = Turns(self)
+        self.kernel = KernelTools(self) if configuration.kernel else None
 
     async def attended(self) -> bool:
         """Whether somebody is there to answer a question, or comes within a moment: a view was just shown."""
@@ -92,12 +96,14 @@ class Conversation(Hearing):
     @property
     def summary(self) -> SessionSummary:
         """What the root channel says of this session."""
-        summary = self.session.state.summary
+        summary, activity = self.session.state.summary, self.chat.state.status & ACTIVITY_MASK
+        if self.session.state.lifecycle == "creationFailed" and activity == SessionStatus.IDLE:
+            activity = SessionStatus.ERROR
         return SessionSummary(
             resource=summary.resource,
             provider=summary.provider,
             title=summary.title,
-            status=with_activity(summary.status, self.chat.state.status & ACTIVITY_MASK),
+            status=with_activity(summary.status, activity),
             created_at=summary.created_at,
             modified_at=summary.modified_at,
             working_directory=summary.working_directory,
@@ -120,6 +126,8 @@ class Conversation(Hearing):
         """Answer every open permission and input request with cancel: the turn is over."""
         self.permissions.cancel_all()
         self.inputs.cancel_all()
+        if self.kernel is not None:
+            self.kernel.cancel()
 
     def watch(self, watcher: Callable[[], None]) -> Callable[[], None]:
         """Call *watcher* after every change; returns what ends that."""
@@ -131,16 +139,32 @@ class Conversation(Hearing):
         for watcher in tuple(self._watchers):
             watcher()
 
-    def prompt(self, turn_id: str, message: Message, origin: ActionOrigin | None = None) -> bool:
-        """Start or queue a turn; False for one that is already known, which is left as it is (AHP: idempotent)."""
+    def prompt(self, turn_id: str, message: Message, origin: ActionOrigin | None = None, *, look: bool = False) -> bool:
+        """Start or queue a turn; False for one that is already known, which is left as it is (AHP: idempotent).
+
+        With *look* what the message mentions with ``@`` is attached before it is sent.
+        """
         if self.closed:
             message_ = f"The session {self.session.state.summary.title!r} is closed."
             raise SessionClosed(message_, hint="Start another with agentnb.start().")
         if self._knows(turn_id):
             return False
         self._name_after(message.text)
-        self.turns.prompt(turn_id, message, origin)
+        self.turns.prompt(turn_id, message, origin, look=look)
         return True
+
+    def permit(self, mode: Mode, origin: ActionOrigin, by: str) -> None:
+        """Let *mode* answer permission requests from now on; the user decided that, and the log says so.
+
+        Args:
+            mode: ``"ask"``, ``"allow"`` or ``"deny"``. What is asked already stays open.
+            origin: The client that wants it.
+            by: Who that is, for the log.
+        """
+        if mode != self.mode:
+            self.host.policy.record_mode(self, mode, by)
+        self.mode = mode
+        self.dispatch(SessionConfigChanged(config={PERMISSIONS: mode}, time=now_ms()), origin)
 
     def restored(self, agent_session: str | None) -> None:
         """This session was had in an earlier kernel; the agent knew it as *agent_session*, and may take it up."""
@@ -200,6 +224,8 @@ class Conversation(Hearing):
         if (active := self.chat.state.active_turn) is not None:
             self.turns.cancel(active.id)
         await self.life.leave()
+        if self.kernel is not None:
+            self.kernel.close()
         self.host.forget(self)
 
     async def login(self, method: str | None = None) -> None:
@@ -213,7 +239,9 @@ class Conversation(Hearing):
         await self.ready()
 
     async def restart(self) -> None:
-        """Stop the agent's process and start it anew; the transcript stays."""
+        """Stop the agent's process and start it anew; the transcript and the queue stay, a running turn is stopped."""
+        if (active := self.chat.state.active_turn) is not None:
+            self.turns.cancel(active.id)
         await self.life.restart()
 
     # --- inside ---
@@ -246,8 +274,8 @@ class Conversation(Hearing):
         self.dispatch(SessionTitleChanged(title=title, time=now_ms()))
 
 
-def _new_session(uri: str, spec: AgentSpec, cwd: Path, title: str | None) -> SessionState:
-    now = now_ms()
+def _new_session(conversation: Conversation, uri: str, title: str | None) -> SessionState:
+    now, spec, cwd = now_ms(), conversation.spec, conversation.cwd
     summary = SessionSummary(
         resource=uri,
         provider=spec.name,
@@ -257,7 +285,8 @@ def _new_session(uri: str, spec: AgentSpec, cwd: Path, title: str | None) -> Ses
         modified_at=now,
         working_directory=cwd.as_uri(),
     )
-    return SessionState(summary=summary, lifecycle="creating", active_clients=(), chats=())
+    config = settings(conversation.mode)
+    return SessionState(summary=summary, lifecycle="creating", active_clients=(), chats=(), config=config)
 
 
 def _new_chat(uri: str, title: str) -> ChatState:

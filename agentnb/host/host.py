@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 from agentnb.agent.catalog import installed, known
 from agentnb.cassette.switch import SWITCH
 from agentnb.errors import UnknownSession
+from agentnb.events.kinds import SESSION_CLOSED, SESSION_OPENED
+from agentnb.events.written import write_down
 from agentnb.host.channel import Channel
 from agentnb.host.clock import now_ms
 from agentnb.host.configuration import configuration
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
     from agentnb.host.configuration import Configuration
     from agentnb.host.editors import Editors
     from agentnb.host.mention_source import MentionSource
+    from agentnb.kernel.bench import Bench
     from agentnb.policy.situation import Mode
     from agentnb.state import Action, ActionOrigin
 
@@ -76,6 +79,7 @@ class Host:
         self.arrival: Callable[[], Awaitable[bool]] = _nobody
         self.mentions: MentionSource | None = None
         self.editors: Editors | None = None
+        self.bench: Bench | None = None
         self._listeners: list[Callable[[Channel[Any], Envelope], None]] = []
         self._closed = False
         self._published: dict[str, tuple[object, ...]] = {}
@@ -93,10 +97,13 @@ class Host:
         tab_id: str | None = None,
         mcp_servers: Sequence[McpServer] = (),
         directories: Sequence[Path] = (),
+        kernel_tools: bool = False,
     ) -> Conversation:
         """Open a session with *spec*; its agent starts in the background."""
         own = {**(env or {}), **SWITCH.apart()}
-        configured = configuration(spec, cwd, own, components=mcp_servers, directories=directories)
+        configured = configuration(
+            spec, cwd, own, components=mcp_servers, directories=directories, kernel_tools=kernel_tools
+        )
         return self.open_as(configured, mode=mode, title=title, tab_id=tab_id)
 
     def open_as(
@@ -105,6 +112,7 @@ class Host:
         """As :meth:`open`, for a whole configuration."""
         conversation = Conversation(self, configured, tab_id=tab_id or new_id(), mode=mode, title=title)
         self.add(conversation)
+        SESSION_OPENED.tell(tab=conversation.tab_id, agent=conversation.spec.name, cwd=str(conversation.cwd))
         return conversation
 
     def add(self, conversation: Conversation) -> None:
@@ -150,6 +158,7 @@ class Host:
         uri = conversation.session.uri
         if self.conversations.pop(uri, None) is not None:
             self._published.pop(uri, None)
+            SESSION_CLOSED.tell(tab=conversation.tab_id, agent=conversation.spec.name)
             self.root.accept(XSessionRemoved(resource=uri, time=now_ms()))
             self.root.accept(RootActiveSessionsChanged(active_sessions=len(self.conversations), time=now_ms()))
 
@@ -232,6 +241,7 @@ def current_host() -> Host:
     global _current, _pid
     with _lock:
         if _current is None or _pid != os.getpid():
+            write_down()
             _current, _pid = Host(log=log_location(), place=log_place()), os.getpid()
             atexit.register(_current.close)
         return _current

@@ -6,14 +6,13 @@ whether an answer means yes is read from the option, not from the client's word.
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, NoReturn
 
 from msgspec.structs import replace
 
 from agentnb.errors import AgentnbError
 from agentnb.host.clock import now_ms
-from agentnb.host.mention_source import LOOK_SECONDS
+from agentnb.host.settings import wanted_mode
 from agentnb.state import (
     Answerer,
     ChatInputAnswerChanged,
@@ -25,6 +24,7 @@ from agentnb.state import (
     ChatTurnCancelled,
     ChatTurnStarted,
     PendingMessageKind,
+    SessionConfigChanged,
     SessionIsArchivedChanged,
     SessionIsReadChanged,
     SessionTitleChanged,
@@ -48,6 +48,7 @@ DISPATCHABLE = (
     ChatInputAnswerChanged,
     ChatInputCompleted,
     SessionTitleChanged,
+    SessionConfigChanged,
     SessionIsReadChanged,
     SessionIsArchivedChanged,
     XModeChanged,
@@ -77,18 +78,26 @@ def carry_out(host: Host, channel: str, action: Action, origin: ActionOrigin) ->
     conversation = host.find(channel)
     match action:
         case ChatTurnStarted(turn_id=turn_id, message=message):
-            _mention_and_prompt(conversation, turn_id, message, origin)
+            _prompt(conversation, turn_id, message, origin)
         case ChatPendingMessageSet():
             _set_pending(conversation, action, origin)
         case ChatInputAnswerChanged() | ChatInputCompleted():
             _answer_input(conversation, action, origin)
         case ChatTurnCancelled(turn_id=turn_id) | ChatPendingMessageRemoved(id=turn_id):
-            if not conversation.turns.cancel(turn_id, origin):
+            if not conversation.turns.cancel(turn_id, origin, keep=isinstance(action, ChatTurnCancelled)):
                 _reject(f"No turn {turn_id!r} runs or waits.")
         case ChatToolCallConfirmed():
             _confirm(conversation, action, origin)
+        case _:
+            _carry_out_for_session(conversation, action, origin)
+
+
+def _carry_out_for_session(conversation: Conversation, action: Action, origin: ActionOrigin) -> None:
+    match action:
         case XModeChanged() | XConfigOptionChosen():
-            host.loop.spawn(_choose(conversation, action, origin))
+            conversation.host.loop.spawn(_choose(conversation, action, origin))
+        case SessionConfigChanged():
+            _permit(conversation, action, origin)
         case SessionIsArchivedChanged():
             _archive(conversation, action, origin)
         case ChatQueuedMessagesReordered() | SessionTitleChanged() | SessionIsReadChanged():
@@ -106,30 +115,10 @@ def _answer_input(
         _refuse_if(conversation.inputs.change(action, origin))
 
 
-def _mention_and_prompt(conversation: Conversation, turn_id: str, message: Message, origin: ActionOrigin) -> None:
-    """Prompt with what the text mentions attached; looking at the user's objects happens on another thread."""
-    if "@" in message.text and conversation.host.mentions is not None:
-        conversation.host.loop.spawn(_prompt_with_mentions(conversation, turn_id, message, origin))
-    else:
-        _prompt(conversation, turn_id, message, origin)
-
-
-async def _prompt_with_mentions(
-    conversation: Conversation, turn_id: str, message: Message, origin: ActionOrigin
-) -> None:
-    source = conversation.host.mentions
-    try:
-        if source is not None:
-            look = asyncio.to_thread(source.attach, message.text, conversation.cwd)
-            found = await asyncio.wait_for(look, LOOK_SECONDS)
-            message = replace(message, attachments=(*(message.attachments or ()), *found) or None)
-    except (asyncio.TimeoutError, OSError):
-        pass  # the prompt goes without what could not be looked at in time
-    try:
-        _prompt(conversation, turn_id, message, origin)
-    except AgentnbError as error:
-        action = ChatTurnStarted(turn_id=turn_id, message=message)
-        conversation.host.reject(conversation.chat, action, origin, str(error))
+def _permit(conversation: Conversation, action: SessionConfigChanged, origin: ActionOrigin) -> None:
+    if (mode := wanted_mode(action)) is None:
+        _reject("Only a session's permissions can be set: ask, allow or deny.")
+    conversation.permit(mode, origin, "python" if origin.client_id == PYTHON else "user")
 
 
 def _archive(conversation: Conversation, action: SessionIsArchivedChanged, origin: ActionOrigin) -> None:
@@ -144,19 +133,17 @@ def _archive(conversation: Conversation, action: SessionIsArchivedChanged, origi
 
 
 def _prompt(conversation: Conversation, turn_id: str, message: Message, origin: ActionOrigin) -> None:
-    if not conversation.prompt(turn_id, message, origin):
+    if not conversation.prompt(turn_id, message, origin, look=True):
         _reject(f"The turn {turn_id!r} was started before.")
 
 
 def _set_pending(conversation: Conversation, action: ChatPendingMessageSet, origin: ActionOrigin) -> None:
     if action.kind == PendingMessageKind.STEERING:
-        conversation.turns.steer(action.id, action.message, origin)
+        waiting = next((each for each in conversation.chat.state.queued_messages or () if each.id == action.id), None)
+        conversation.turns.steer(action.id, action.message if waiting is None else waiting.message, origin)
         return
-    waiting = any(message.id == action.id for message in conversation.chat.state.queued_messages or ())
-    if waiting:
-        conversation.dispatch(replace(action, time=now_ms()), origin)
-    else:
-        _mention_and_prompt(conversation, action.id, action.message, origin)
+    if not conversation.turns.edit(action.id, action.message, origin):
+        _prompt(conversation, action.id, action.message, origin)
 
 
 def _confirm(conversation: Conversation, action: ChatToolCallConfirmed, origin: ActionOrigin) -> None:

@@ -1,7 +1,7 @@
-"""What a session is lent where nobody says: the MCP servers of the kernel's settings.
+"""What a session is lent where nobody says: the MCP servers of the kernel's settings, and the kernel itself.
 
-The layer above knows the settings (``%config Agentnb.mcp_servers``) and says here where they are; they are read when a
-session is opened, so that a change counts from the next one on.
+The layer above knows the settings (``%config Agentnb.mcp_servers`` and ``kernel_tools``) and says here where they are;
+they are read when a session is opened, so that a change counts from the next one on.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from agentnb.agent.mcp import Given, McpServer
 
 _sources: list[Callable[[], Given]] = []
+_kernel: list[Callable[[], bool]] = []
 
 
 def lend_from(source: Callable[[], Given]) -> None:
@@ -44,3 +45,23 @@ def lent() -> tuple[McpServer, ...]:
         ()
     """
     return mcp_servers(_sources[-1]()) if _sources else ()
+
+
+def lend_kernel_from(source: Callable[[], bool]) -> None:
+    """Ask *source* from now on whether the kernel is lent; the latest counts."""
+    _kernel.append(source)
+
+
+def lend_kernel_no_more(source: Callable[[], bool]) -> None:
+    """Ask *source* no more."""
+    _kernel.remove(source)
+
+
+def kernel_lent() -> bool:
+    """Whether the kernel is lent to a session of which nobody says; no, where there are no settings.
+
+    Example:
+        >>> kernel_lent()
+        False
+    """
+    return _kernel[-1]() if _kernel else False

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Literal
 
 from agentnb.acp.mapper import map_session
 from agentnb.agent.mcp import lend
-from agentnb.errors import AgentDied, AgentError, AgentnbError, AgentRefused, AgentStartFailed, AuthenticationRequired
+from agentnb.errors import (
+    AgentDied,
+    AgentError,
+    AgentnbError,
+    AgentRefused,
+    AgentStartFailed,
+    AuthenticationRequired,
+    NotOffered,
+)
+from agentnb.events.kinds import AGENT_RESTARTED, SESSION_FAILED, SESSION_READY
 from agentnb.host.clock import now_ms
 from agentnb.host.login import log_in
 from agentnb.state import (
@@ -162,11 +171,19 @@ class Life:
         self.agent, self.session_id, self.former, self._copied = agent, new.session_id, None, None
         for action in (*map_session(new.raw), SessionReady(time=now_ms())):
             self._conversation.dispatch(action)
+        self._tell_ready(new.session_id)
         if self.outcome == "new" and (self._was_ready or taken_up):
             self.note(f"{self._conversation.spec.title} was started again and does not remember what was said before.")
         self._was_ready = True
         self._tell("running", " ".join(self._notices) or None)
         return agent
+
+    def _tell_ready(self, session_id: str) -> None:
+        conversation, name = self._conversation, self._conversation.spec.name
+        if self._was_ready:
+            deaths = conversation.host.agents.history(conversation).deaths
+            AGENT_RESTARTED.tell(agent=name, tab=conversation.tab_id, deaths=deaths)
+        SESSION_READY.tell(tab=conversation.tab_id, agent=name, session=session_id, how=self.outcome)
 
     async def _open_or_log_in(self, agent: Agent) -> NewSession:
         try:
@@ -187,6 +204,11 @@ class Life:
             self.note(f"The MCP server {name} has no program: there is no command {command!r}.")
         if directories and not agent.offers("additionalDirectories"):
             self.note(f"{agent.name} takes no further folders: {', '.join(directories)} are not known to it.")
+        if conversation.kernel is not None:
+            try:
+                servers.append(await conversation.kernel.lend(agent, {server["name"] for server in servers}))
+            except NotOffered as error:
+                self.note(f"{agent.name} is not lent the kernel. {error}")
         if self._copied is not None:
             self.outcome = "forked"
             return await agent.fork_session(
@@ -240,6 +262,7 @@ class Life:
 
     def _failed(self, error: AgentnbError) -> None:
         self._tell("failed", str(error))
+        SESSION_FAILED.tell(tab=self._conversation.tab_id, agent=self._conversation.spec.name, error=str(error))
         info = ErrorInfo(error_type=type(error).__name__, message=str(error))
         self._conversation.dispatch(SessionCreationFailed(error=info, time=now_ms()))
 

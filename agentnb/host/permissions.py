@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from agentnb.acp.mapper import map_permission, permission_outcome
 from agentnb.errors import PermissionDenied, PolicyError
+from agentnb.events.kinds import POLICY_ASKED
 from agentnb.host import cards
 from agentnb.host.asked import asked_door
 from agentnb.host.clock import now_ms
@@ -78,7 +79,8 @@ class Permissions:
         call = self._conversation.tool_call(call_id)
         if call is None or not isinstance(ready, ChatToolCallReady):
             return CANCELLED
-        door = asked_door(call, _title(params), str(self._conversation.cwd))
+        lends = self._conversation.kernel is not None
+        door = asked_door(call, _title(params), str(self._conversation.cwd), kernel=lends)
         answer = await self._settle(self._put(ready, door))
         return CANCELLED if answer is None else permission_outcome(answer.option.id)
 
@@ -177,6 +179,13 @@ class Permissions:
             return None
         if verdict.outcome == "ask":
             self._open[question.call_id] = question
+            POLICY_ASKED.tell(
+                tab=self._conversation.tab_id,
+                turn=question.turn_id,
+                call=question.call_id,
+                severity=verdict.severity,
+                _what=question.door.command or question.door.title,
+            )
             answer = await question.answer
         else:
             answer = self._decided(question, verdict)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
+from agentnb.events.kinds import POLICY_DECIDED
 from agentnb.policy.audit import AuditLog, Record
 from agentnb.policy.situation import Situation
 from agentnb.policy.store import PolicyFiles
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from agentnb.host.conversation import Conversation
     from agentnb.policy.door import Door
     from agentnb.policy.rules import InForce, Outcome, Scope
-    from agentnb.policy.situation import Verdict
+    from agentnb.policy.situation import Mode, Verdict
 
 HEADLESS = "AGENTNB_HEADLESS"
 """The variable that says what happens to questions where nobody can answer: ``allow`` or ``deny``."""
@@ -77,6 +78,18 @@ class HostPolicy:
             found.append(f"{HEADLESS}={said!r} is neither 'allow' nor 'deny', so it is passed over.")
         return tuple(each for each in found if each)
 
+    def record_mode(self, conversation: Conversation, mode: Mode, by: str) -> None:
+        """Write into the log that the user has changed what answers *conversation*'s permission requests."""
+        record = Record(
+            **_about(conversation),
+            door="session",
+            tool="permissions",
+            what=f"{conversation.mode} → {mode}",
+            outcome=mode,
+            by=by,
+        )
+        self.audit.add(record, {**self.environment, **conversation.env})
+
     def record(
         self,
         conversation: Conversation,
@@ -90,17 +103,22 @@ class HostPolicy:
     ) -> None:
         """Write one decision into the log."""
         turn = conversation.chat.state.active_turn
-        files = ", ".join(door.files)
+        what = door.line or ", ".join(door.files) or door.title
+        POLICY_DECIDED.tell(
+            tab=conversation.tab_id,
+            turn=turn.id if turn is not None else None,
+            outcome=outcome,
+            by=by,
+            scope=scope,
+            rule=verdict.rule,
+            _what=what,
+        )
         self.audit.add(
             Record(
-                time=datetime.now(timezone.utc).isoformat(timespec="milliseconds"),
-                agent=conversation.spec.name,
-                session=conversation.session.uri,
-                tab=conversation.session.state.summary.title,
-                turn=turn.id if turn is not None else "",
+                **_about(conversation),
                 door=door.kind,
                 tool=door.tool,
-                what=door.line or files or door.title,
+                what=what,
                 outcome=outcome,
                 by=by,
                 rule=verdict.rule,
@@ -112,3 +130,15 @@ class HostPolicy:
             ),
             {**self.environment, **conversation.env, **dict(door.env)},
         )
+
+
+def _about(conversation: Conversation) -> dict[str, Any]:
+    """When and where something was decided."""
+    turn = conversation.chat.state.active_turn
+    return {
+        "time": datetime.now(timezone.utc).isoformat(timespec="milliseconds"),
+        "agent": conversation.spec.name,
+        "session": conversation.session.uri,
+        "tab": conversation.session.state.summary.title,
+        "turn": turn.id if turn is not None else "",
+    }

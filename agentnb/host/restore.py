@@ -10,12 +10,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from agentnb.agent.catalog import AgentSpec, known
 from agentnb.cassette.switch import SWITCH
 from agentnb.errors import LogUnavailable, SessionError, UnknownSession
+from agentnb.events.kinds import SESSION_RESTORED
 from agentnb.host.clock import now_ms
 from agentnb.host.configuration import configuration
 from agentnb.host.conversation import Conversation
+from agentnb.host.settings import settings
 from agentnb.state import (
     AgentProcess,
     ChatError,
@@ -99,6 +103,7 @@ def restore(
     env: Mapping[str, str] | None = None,
     mcp_servers: Sequence[McpServer] = (),
     directories: Sequence[Path] = (),
+    kernel_tools: bool = False,
 ) -> Conversation:
     """Open *stored* again; on the host's thread. A session that is open here already is returned as it is.
 
@@ -110,6 +115,7 @@ def restore(
         env: Variables for the agent's process; they hold secrets, so the log does not keep them.
         mcp_servers: MCP servers that the agent may use; not kept for the same reason.
         directories: More folders to work in.
+        kernel_tools: Whether the kernel is lent to the agent.
 
     Raises:
         SessionError: If its workspace is gone.
@@ -122,12 +128,15 @@ def restore(
         message = f"The workspace of {record.title!r} is gone: {record.cwd}."
         raise SessionError(message, hint="Bring the folder back, or start a new session.")
     own = {**(env or {}), **SWITCH.apart()}
-    configured = configuration(spec, cwd, own, components=mcp_servers, directories=directories)
+    configured = configuration(
+        spec, cwd, own, components=mcp_servers, directories=directories, kernel_tools=kernel_tools
+    )
     conversation = Conversation(host, configured, tab_id=record.tab_id, mode=mode, title=record.title)
-    conversation.session.restore(stored.session, stored.session_index)
+    conversation.session.restore(replace(stored.session, config=settings(mode)), stored.session_index)
     conversation.chat.restore(stored.chat, stored.chat_index, stored.gap)
     conversation.restored(record.agent_session)
     host.add(conversation)
+    SESSION_RESTORED.tell(tab=record.tab_id, agent=record.agent)
     _say_what_happened(conversation, stored.gap)
     return conversation
 

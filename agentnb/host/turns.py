@@ -10,9 +10,13 @@ import asyncio
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from agentnb.errors import AgentnbError, AgentRefused, AuthenticationRequired
+from agentnb.events.kinds import TURN_ENDED, TURN_PROMPTED, TURN_QUEUED, TURN_STARTED, TURN_STEERED
 from agentnb.host.clock import now_ms
 from agentnb.host.login import log_in
+from agentnb.host.lookups import Lookups
 from agentnb.host.prompt import left_out, prompt_blocks, read_answer
 from agentnb.host.silence import Silence
 from agentnb.state import (
@@ -29,6 +33,7 @@ from agentnb.state import (
     PendingMessageKind,
     SessionIsReadChanged,
     SessionStatus,
+    SystemNotificationResponsePart,
     UserMessageResponsePart,
     XLate,
 )
@@ -39,6 +44,7 @@ if TYPE_CHECKING:
 
 CANCEL_GRACE = 10.0  # seconds an agent gets to answer after session/cancel
 CANCELLED = "cancelled"
+_STATES = {ChatTurnComplete: "complete", ChatTurnCancelled: "cancelled", ChatError: "error"}
 
 
 class Turns:
@@ -53,6 +59,7 @@ class Turns:
         self._conversation = conversation
         self.cancel_grace = cancel_grace
         self.silence = Silence(conversation)
+        self.lookups = Lookups(conversation)
         self._answer: asyncio.Future[None] | None = None
         self._prompted: str | None = None
         self._unanswered = 0
@@ -72,15 +79,53 @@ class Turns:
         """Whether the agent has answered every prompt that it was sent."""
         return self._answer is None or self._answer.done()
 
-    def prompt(self, turn_id: str, message: Message, origin: ActionOrigin | None = None) -> None:
-        """Start a turn with *message*, or queue it behind the running one."""
+    def prompt(self, turn_id: str, message: Message, origin: ActionOrigin | None = None, *, look: bool = False) -> None:
+        """Start a turn with *message*, or queue it behind the running one.
+
+        Args:
+            turn_id: The turn's id.
+            message: What to say.
+            origin: The client that wants it.
+            look: Whether what it mentions is to be attached first; until then it is queued.
+        """
         chat = self._conversation.chat.state
-        if chat.active_turn is None and not chat.queued_messages:
+        look = look and self.lookups.wanted(message)
+        if chat.active_turn is None and not chat.queued_messages and not look:
             self._begin(turn_id, message, origin=origin)
         else:
-            queued = ChatPendingMessageSet(kind=PendingMessageKind.QUEUED, id=turn_id, message=message, time=now_ms())
-            self._conversation.dispatch(queued, origin)
+            self._queue(turn_id, message, origin)
+            TURN_QUEUED.tell(tab=self._conversation.tab_id, turn=turn_id, _text=message.text)
+            if look:
+                self.lookups.begin(turn_id)
             self.pump()  # what a restored session has waiting runs first
+
+    def edit(self, message_id: str, message: Message, origin: ActionOrigin | None = None) -> bool:
+        """Change a message that waits; what its new words mention is looked up anew.
+
+        Args:
+            message_id: The message.
+            message: What it says now.
+            origin: The client that wants it.
+
+        Returns:
+            Whether it waits.
+        """
+        waiting = next(
+            (each for each in self._conversation.chat.state.queued_messages or () if each.id == message_id), None
+        )
+        if waiting is None:
+            return False
+        own = self.lookups.own(message_id, waiting.message)
+        self.lookups.take(message_id)
+        self._queue(message_id, replace(message, attachments=own or None), origin)
+        if self.lookups.wanted(message):
+            self.lookups.begin(message_id)
+        self.pump()
+        return True
+
+    def _queue(self, message_id: str, message: Message, origin: ActionOrigin | None) -> None:
+        queued = ChatPendingMessageSet(kind=PendingMessageKind.QUEUED, id=message_id, message=message, time=now_ms())
+        self._conversation.dispatch(queued, origin)
 
     def heard(self) -> None:
         """The agent said something."""
@@ -114,6 +159,7 @@ class Turns:
         conversation.dispatch(ChatPendingMessageRemoved(kind=steering, id=message_id, time=now_ms()))
         part = UserMessageResponsePart(id=f"steer-{message_id}", content=message.text)
         conversation.dispatch(ChatResponsePart(turn_id=active.id, part=part, time=now_ms()))
+        TURN_STEERED.tell(tab=conversation.tab_id, turn=active.id, _text=message.text)
 
     def send_now(self, message_id: str, origin: ActionOrigin | None = None) -> bool:
         """Bring the waiting message *message_id* to the agent at once: the user asked for that.
@@ -149,24 +195,42 @@ class Turns:
     def pump(self) -> None:
         """Start the first waiting prompt where nothing runs."""
         chat = self._conversation.chat.state
-        if chat.active_turn is None and chat.queued_messages:
+        if chat.active_turn is None and chat.queued_messages and not self._conversation.closed:
             first = chat.queued_messages[0]
-            self._begin(first.id, first.message, queued_id=first.id)
+            if not self.lookups.going(first.id):
+                self._begin(first.id, first.message, queued_id=first.id)
 
-    def cancel(self, turn_id: str, origin: ActionOrigin | None = None) -> bool:
-        """End turn *turn_id* where it runs, or take it out of the queue where it waits."""
+    def cancel(self, turn_id: str, origin: ActionOrigin | None = None, *, keep: bool = False) -> bool:
+        """End turn *turn_id* where it runs, or take it out of the queue where it waits.
+
+        Args:
+            turn_id: The turn.
+            origin: The client that wants it.
+            keep: Whether one that waits although nothing runs stays in the transcript, as a turn that was stopped.
+
+        Returns:
+            Whether it ran or waited.
+        """
         chat = self._conversation.chat.state
         if chat.active_turn is not None and chat.active_turn.id == turn_id:
             self._conversation.permissions.cancel_all()
             now = now_ms()
-            cancelled = ChatTurnCancelled(turn_id=turn_id, stop_reason=CANCELLED, ended_at=now, time=now)
-            self._conversation.dispatch(cancelled, origin)
+            self._end(ChatTurnCancelled(turn_id=turn_id, stop_reason=CANCELLED, ended_at=now, time=now), origin)
             self._stop_agent()
             self.pump()
             return True
-        if any(waiting.id == turn_id for waiting in chat.queued_messages or ()):
+        waiting = next((each for each in chat.queued_messages or () if each.id == turn_id), None)
+        if waiting is not None and keep and chat.active_turn is None:
+            self.lookups.take(turn_id)
+            self._conversation.dispatch(
+                ChatTurnStarted(turn_id=turn_id, message=waiting.message, queued_message_id=turn_id, time=now_ms())
+            )
+            return self.cancel(turn_id, origin)
+        if waiting is not None:
+            self.lookups.take(turn_id)
             removed = ChatPendingMessageRemoved(kind=PendingMessageKind.QUEUED, id=turn_id, time=now_ms())
             self._conversation.dispatch(removed, origin)
+            self.pump()
             return True
         return False
 
@@ -176,10 +240,23 @@ class Turns:
             self._conversation.permissions.cancel_all()
             info = ErrorInfo(error_type=type(error).__name__, message=str(error))
             now = now_ms()
-            failed = ChatError(turn_id=turn_id, error=info, stop_reason="error", ended_at=now, time=now)
-            self._conversation.dispatch(failed)
+            self._end(ChatError(turn_id=turn_id, error=info, stop_reason="error", ended_at=now, time=now))
             self._conversation.cancel_questions()
         self.pump()
+
+    def _end(self, ended: ChatTurnComplete | ChatTurnCancelled | ChatError, origin: ActionOrigin | None = None) -> None:
+        """The running turn is over."""
+        active = self._conversation.chat.state.active_turn
+        began = active.started_at if active is not None else None
+        self._conversation.dispatch(ended, origin)
+        TURN_ENDED.tell(
+            tab=self._conversation.tab_id,
+            turn=ended.turn_id,
+            state=_STATES[type(ended)],
+            stop_reason=ended.stop_reason,
+            error=ended.error.message if isinstance(ended, ChatError) else None,
+            milliseconds=None if began is None or ended.ended_at is None else ended.ended_at - began,
+        )
 
     def _begin(
         self, turn_id: str, message: Message, *, queued_id: str | None = None, origin: ActionOrigin | None = None
@@ -190,6 +267,10 @@ class Turns:
             turn_id=turn_id, message=message, queued_message_id=queued_id, started_at=now, time=now
         )
         self._conversation.dispatch(started, origin)
+        TURN_STARTED.tell(tab=self._conversation.tab_id, turn=turn_id, _text=message.text)
+        if note := self.lookups.take(turn_id):
+            part = SystemNotificationResponsePart(content=note)
+            self._conversation.dispatch(ChatResponsePart(turn_id=turn_id, part=part, time=now))
         if self._conversation.session.state.summary.status & SessionStatus.IS_READ:
             self._conversation.dispatch(SessionIsReadChanged(is_read=False, time=now_ms()))
         self._conversation.host.loop.spawn(self._run(turn_id, message))
@@ -213,6 +294,7 @@ class Turns:
             self._conversation.life.note(f"{agent.name} cannot take {', '.join(missing)}: it was only told the name.")
             self._conversation.life.say(turn_id)
         agent.prompt(session_id, blocks, partial(self._answered, turn_id, message, again))
+        TURN_PROMPTED.tell(tab=self._conversation.tab_id, turn=turn_id)
         self._conversation.notify()
 
     async def _log_in(self, turn_id: str, message: Message, wanted: AuthenticationRequired) -> None:
@@ -255,7 +337,7 @@ class Turns:
         if self._is_active(turn_id):
             ended = ChatTurnCancelled if stop_reason == CANCELLED else ChatTurnComplete
             now = now_ms()
-            self._conversation.dispatch(ended(turn_id=turn_id, stop_reason=stop_reason, ended_at=now, time=now))
+            self._end(ended(turn_id=turn_id, stop_reason=stop_reason, ended_at=now, time=now))
         self.pump()
 
     def _steered(

@@ -31,6 +31,7 @@ class Arguments:
         output: The variable to bind the turn to.
         timeout: Seconds to wait for the turn; None waits for ever.
         permissions: ``"ask"``, ``"allow"`` or ``"deny"`` for a tab that this command opens.
+        kernel: Whether a tab that this command opens is lent the kernel.
     """
 
     prompt: str
@@ -42,6 +43,7 @@ class Arguments:
     output: str | None = None
     timeout: float | None = None
     permissions: Literal["ask", "allow", "deny"] | None = None
+    kernel: bool = False
 
 
 _SPELLINGS = {
@@ -59,9 +61,11 @@ _SPELLINGS = {
     "--output": "output",
     "--timeout": "timeout",
     "--permissions": "permissions",
+    "-k": "kernel",
+    "--kernel": "kernel",
 }
 OPTIONS = tuple(sorted(_SPELLINGS))
-_FLAGS = frozenset({"new", "background"})
+_FLAGS = frozenset({"new", "background", "kernel"})
 _OPTION = re.compile(r"(?P<name>--?[A-Za-z][\w-]*)(?P<equals>=)?")
 _VALUE = re.compile(r"\s*(?:\"(?P<double>[^\"]*)\"|'(?P<single>[^']*)'|(?P<word>[^\s\"']\S*))(?=\s|$)")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from traitlets import Dict, Enum, Float, List, TraitError, Unicode, Union
+from traitlets import Bool, Dict, Enum, Float, List, TraitError, Unicode, Union
 from traitlets.config import Config, Configurable
 
 from agentnb.credentials import logger
@@ -40,6 +40,11 @@ class Agentnb(Configurable):
         default_value={},
         help="MCP servers that agents in tabs opened from now on may use: a mapping of names to servers, as other "
         "tools keep it in mcp.json, or the path of such a file.",
+    ).tag(config=True)
+    kernel_tools = Bool(
+        False,
+        help="Whether agents in tabs opened from now on get tools for this kernel: look at its variables, run code in "
+        "it, read and change the notebook's cells. What runs or changes something is asked for like everything else.",
     ).tag(config=True)
     warm = List(
         Unicode(),

@@ -6,8 +6,10 @@ from typing import Any
 
 from agentnb.credentials import logger
 from agentnb.errors import AgentnbError
-from agentnb.host.lent import lend_from, lend_no_more
+from agentnb.host import current_host
+from agentnb.host.lent import lend_from, lend_kernel_from, lend_kernel_no_more, lend_no_more
 from agentnb.ipython.audience import can_await
+from agentnb.ipython.bench import install
 from agentnb.ipython.completion import completers
 from agentnb.ipython.config import settings_of
 from agentnb.ipython.magics import AgentMagics
@@ -46,6 +48,12 @@ class Extension:
         """The MCP servers for a session that names none, as the settings are now."""
         return self.settings.mcp_servers or ()
 
+    def kernel_lent(self) -> bool:
+        """Whether a session of which nobody says is lent the kernel, as the settings are now."""
+        if self.settings.kernel_tools:
+            install(current_host(), self.shell)
+        return bool(self.settings.kernel_tools)
+
     def load(self) -> None:
         """Put everything in."""
         shell = self.shell
@@ -55,6 +63,7 @@ class Extension:
         shell.input_transformers_post.append(self.transform)
         shell.events.register("pre_run_cell", self.magics.forget_shown)
         lend_from(self.lent)
+        lend_kernel_from(self.kernel_lent)
         shell.display_formatter.ipython_display_formatter.for_type_by_name("agentnb.api.turn", "Turn", self.magics.show)
         if (completer := getattr(shell, "Completer", None)) is not None:
             completer.custom_matchers.extend(self.completers)
@@ -81,6 +90,7 @@ class Extension:
         shell.input_transformers_post.remove(self.transform)
         shell.events.unregister("pre_run_cell", self.magics.forget_shown)
         lend_no_more(self.lent)
+        lend_kernel_no_more(self.kernel_lent)
         _forget_display(shell)
         if (completer := getattr(shell, "Completer", None)) is not None:
             for matcher in self.completers:

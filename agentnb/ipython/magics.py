@@ -18,6 +18,7 @@ from agentnb.ipython.record import record, workspace
 from agentnb.ipython.rewrite import AWAITED_MAGIC
 from agentnb.ipython.stage import LiveStage, stage_for
 from agentnb.ipython.waiting import await_turn, block_on
+from agentnb.kernel.desk import DESK
 
 if TYPE_CHECKING:
     from agentnb.api.session import Session
@@ -73,6 +74,7 @@ class AgentMagics(Magics):
         -o, --output NAME       bind the turn to the variable NAME
         --timeout SECONDS       cancel the turn after that long
         --permissions MODE      ask, allow or deny: what answers the agent's requests in a tab that this opens
+        -k, --kernel            lend this kernel to the agent in a tab that this opens: variables, code, cells
         --                      end of options; what follows is prompt, even if it begins with a dash
 
         Without -a and -t it talks in the current tab; the first use opens one with the default agent
@@ -118,9 +120,9 @@ class AgentMagics(Magics):
             %agents                   the open tabs (the current one is marked)
             %agents list              the same
             %agents known             the agents that can be talked to, and what to type for those missing
-            %agents doctor [NAMES]    start each agent for a moment: missing, too old, not logged in, and what to type
+            %agents doctor [NAMES]    examine Jupyter and each agent: missing, too old, not logged in, and what to type
             %agents use NAME          make the tab NAME the one that %agent talks to
-            %agents new [AGENT] [NAME]  open a tab
+            %agents new [AGENT] [NAME] [--kernel]  open a tab; with --kernel its agent gets tools for this kernel
             %agents cancel [NAME]     stop the turn that runs in a tab
             %agents close [NAME]      close a tab
             %agents restart [NAME]    end a tab's agent and start it anew
@@ -135,6 +137,9 @@ class AgentMagics(Magics):
             %agents health [NAME]     how a tab's agent is: process, age, deaths, silence, last words on stderr
             %agents record PATH       write what agents that start from now on say into a cassette
             %agents record stop       end that
+            %agents permissions [MODE [NAME]]
+                                      what answers a tab's permission requests; with a MODE (ask, allow or deny) from
+                                      now on that
             %agents policy [NAME]     what agents may do: the rules in force, and the last decisions
             %agents trust [FOLDER]    let what your policy file allows count in FOLDER (the workspace) and below it
             %agents untrust [FOLDER]  let it ask there again
@@ -160,8 +165,9 @@ class AgentMagics(Magics):
             sys.stdout.write(f"{turn!r}\n")  # the terminal has printed its "Out[3]: " already
 
     def forget_shown(self, *_: Any) -> None:
-        """A new cell begins: nothing has been shown in it."""
-        self._shown.clear()
+        """A new cell begins: nothing has been shown in it. What an agent runs within one is no cell."""
+        if not DESK.at_work:
+            self._shown.clear()
 
     def _blocking(self, line: str, cell: str | None) -> Turn:
         arguments, turn = self._begin(line, cell)
@@ -190,6 +196,8 @@ class AgentMagics(Magics):
     def _begin(self, line: str, cell: str | None) -> tuple[Arguments, Turn]:
         arguments = parse(line, cell)
         session = self.tabs.choose(arguments)
+        if not arguments.background:
+            DESK.see_that_it_can_wait(session.tab_id)
         attached = attachments(arguments.prompt, arguments.context, self.scope(session))
         turn = session.prompt(arguments.prompt, attachments=attached)
         if arguments.output:

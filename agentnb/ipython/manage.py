@@ -30,8 +30,10 @@ def _use(tabs: Tabs, name: str) -> Note:
 
 
 def _new(tabs: Tabs, words: str) -> Note:
-    agent, _, name = words.partition(" ")
-    session = tabs.open(agent or None, name.strip() or None)
+    given = words.split()
+    kernel = "--kernel" in given
+    agent, *name = [word for word in given if word != "--kernel"] or [""]
+    session = tabs.open(agent or None, " ".join(name) or None, kernel=kernel)
     return Note(f"Opened the tab {tabs.name_of(session)!r} with {session.agent}; %agent talks to it now.")
 
 
@@ -68,6 +70,14 @@ def _record(tabs: Tabs, name: str) -> Note:
     SWITCH.record(path)
     open_before = f" Tabs that are open ({', '.join(tabs.all())}) are not in it." if tabs.all() else ""
     return Note(f"Agents that start from now on are recorded in {path}.{open_before} `%agents record stop` ends it.")
+
+
+def _permissions(tabs: Tabs, words: str) -> Note:
+    mode, _, name = words.partition(" ")
+    session = tabs.find(name.strip() or None)
+    if mode:
+        session.permissions = mode  # type: ignore[assignment] # it says what the modes are
+    return Note(f"The tab {tabs.name_of(session)!r} has permissions={session.permissions!r}.")
 
 
 def _policy(tabs: Tabs, name: str) -> PolicyTable:
@@ -149,6 +159,7 @@ COMMANDS: dict[str, Callable[[Tabs, str], Any]] = {
     "logout": _logout,
     "health": lambda tabs, name: tabs.find(name or None).health(),
     "record": _record,
+    "permissions": _permissions,
     "policy": _policy,
     "trust": _trust,
     "untrust": _untrust,

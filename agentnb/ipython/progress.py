@@ -40,11 +40,16 @@ class Progress:
         if self._terminal is None or now < self._next:
             return
         self._next = now + AGAIN_S
-        line = f"agentnb: {self._turn.session.agent} has been working for {now - self._since:.0f} s{self._doing()}\n"
+        doing = self._doing() + self._silence()
+        line = f"agentnb: {self._turn.session.agent} has been working for {now - self._since:.0f} s{doing}\n"
         try:
             os.write(self._terminal, line.encode("utf-8", "replace"))
         except OSError:  # the terminal was closed
             self._terminal = None
+
+    def _silence(self) -> str:
+        silence = self._turn.session.state.summary.activity
+        return f" ({silence})" if silence else ""
 
     def _doing(self) -> str:
         snapshot = self._turn.snapshot

@@ -51,12 +51,18 @@ def stage_for(turn: Turn, audience: Audience, view: str, *, blocking: bool, repl
     return FinalStage(turn) if audience is Audience.NOBODY else TextStage(turn)
 
 
+def silence_of(turn: Turn) -> str | None:
+    """For how long the agent has said nothing in *turn*, in words, where it is long."""
+    return turn.session.state.summary.activity if turn.state == "running" else None
+
+
 class TerminalStage:
     """Plain text on stdout, as it comes."""
 
     def __init__(self, turn: Turn) -> None:
         self._turn = turn
         self._text = GrowingText()
+        self._silence: str | None = None
 
     def open(self) -> None:
         """Nothing to show yet."""
@@ -64,6 +70,10 @@ class TerminalStage:
     def tick(self) -> None:
         """Print what is new."""
         sys.stdout.write(self._text.read(self._turn.snapshot))
+        silence = silence_of(self._turn)
+        if silence != self._silence and silence is not None:
+            sys.stdout.write(f"\n({silence}; Ctrl+C stops the turn)\n")
+        self._silence = silence
         sys.stdout.flush()
 
     def close(self) -> None:
@@ -100,7 +110,7 @@ class TextStage:
     def __init__(self, turn: Turn) -> None:
         self._turn = turn
         self._handle = DisplayHandle()
-        self._shown: object = None
+        self._shown: object = (None, None)
 
     def open(self) -> None:
         """Show that the turn has begun."""
@@ -108,10 +118,14 @@ class TextStage:
 
     def tick(self) -> None:
         """Show the record so far, where there is more of it than before."""
-        snapshot = self._turn.snapshot
-        if snapshot is not self._shown and snapshot is not None and snapshot.response_parts:
-            self._shown = snapshot
-            self._handle.update(record(self._turn), raw=True)
+        snapshot, silence = self._turn.snapshot, silence_of(self._turn)
+        if snapshot is None or (snapshot, silence) == self._shown or not (snapshot.response_parts or silence):
+            return
+        self._shown = (snapshot, silence)
+        shown = record(self._turn)
+        if silence is not None:
+            shown = {kind: f"{text}\n\n({silence})" for kind, text in shown.items()}
+        self._handle.update(shown, raw=True)
 
     def close(self) -> None:
         """Show the whole record."""

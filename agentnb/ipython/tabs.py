@@ -28,7 +28,6 @@ class Tabs:
     def __init__(self, settings: Agentnb) -> None:
         self.settings = settings
         self._names: dict[str, str] = {}
-        self._modes: dict[str, str] = {}
         self._current: str | None = None
 
     def all(self) -> dict[str, Session]:
@@ -76,7 +75,14 @@ class Tabs:
         self._current = session.tab_id
         return session
 
-    def open(self, agent: str | None = None, name: str | None = None, permissions: str | None = None) -> Session:
+    def open(
+        self,
+        agent: str | None = None,
+        name: str | None = None,
+        permissions: str | None = None,
+        *,
+        kernel: bool = False,
+    ) -> Session:
         """Open a new tab and make it the current one.
 
         Raises:
@@ -92,9 +98,9 @@ class Tabs:
             permissions=mode,
             title=name,
             mcp_servers=self.settings.mcp_servers or (),
+            kernel_tools=kernel or self.settings.kernel_tools,
         )
         self._names[session.tab_id] = name or self._free_name(session.agent)
-        self._modes[session.tab_id] = mode
         self._current = session.tab_id
         return session
 
@@ -106,9 +112,9 @@ class Tabs:
             cwd=self.cwd,
             permissions=mode,
             mcp_servers=self.settings.mcp_servers or (),
+            kernel_tools=self.settings.kernel_tools,
             session=session_id,
         )
-        self._modes[session.tab_id] = mode
         return self.adopt(session)
 
     def copy(self, name: str | None, copied: str | None = None) -> Session:
@@ -125,7 +131,6 @@ class Tabs:
             raise UsageError(f"A tab is called {copied!r} already.", hint="Choose another name.")
         original = self.find(name)
         session = original.fork(copied)
-        self._modes[session.tab_id] = self._modes.get(original.tab_id, self.settings.permissions)
         if copied is not None:
             self._names[session.tab_id] = copied
         return self.adopt(session)
@@ -146,16 +151,21 @@ class Tabs:
         tabs = {} if arguments.new else self.all()
         name = arguments.tab or (self._latest(tabs, arguments.agent) if arguments.agent else self.current)
         if name is None or name not in tabs:
-            return self.open(arguments.agent, arguments.tab, arguments.permissions)
+            return self.open(arguments.agent, arguments.tab, arguments.permissions, kernel=arguments.kernel)
         session = tabs[name]
         if arguments.agent not in (None, session.agent):
             raise UsageError(
                 f"The tab {name!r} talks to {session.agent}, not to {arguments.agent}.",
                 hint="Give another -t, or no -a.",
             )
-        if arguments.permissions not in (None, self._modes.get(session.tab_id)):
+        if arguments.permissions not in (None, session.permissions):
             raise UsageError(
                 f"--permissions is for a tab that is opened, and the tab {name!r} is open already.",
+                hint="Add -n to open a new one, or change it with %agents permissions.",
+            )
+        if arguments.kernel and not session.kernel_tools:
+            raise UsageError(
+                f"--kernel is for a tab that is opened, and the tab {name!r} is open already.",
                 hint="Add -n to open a new one.",
             )
         self._current = session.tab_id

@@ -128,7 +128,8 @@ def _body(call: ToolCallState, fences: Fences, terminals: Mapping[str, TerminalV
     details = call.details
     yield _denied(call)
     yield _places(details, cwd)
-    yield _labelled("Input", _input(call), fences)
+    kernel = details is not None and details.kind == "kernel"
+    yield _labelled("Input", _input(call), fences, "python" if kernel else None)
     content = details.content if details is not None else None
     for piece in content or ():
         yield _content(piece, fences, terminals, cwd)
@@ -156,6 +157,8 @@ def _places(details: ToolCallDetails | None, cwd: Path) -> str:
 def _input(call: ToolCallState) -> str:
     if call.details is not None and call.details.raw_input not in (None, {}, ""):
         raw = call.details.raw_input
+        if call.details.kind == "kernel" and isinstance(raw, dict) and isinstance(raw.get("code"), str):
+            return str(raw["code"])
         command = raw.get("command") if isinstance(raw, dict) and len(raw) == 1 else None
         return command if isinstance(command, str) else _data(raw)
     return getattr(call, "tool_input", None) or ""

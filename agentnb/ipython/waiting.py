@@ -13,6 +13,7 @@ from agentnb.api.interrupts import CountedInterrupts
 from agentnb.errors import TurnTimeout
 from agentnb.ipython.interrupt import AgentInterrupted, Interrupts
 from agentnb.ipython.pump import pumping
+from agentnb.kernel.desk import DESK
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 TICK_S = 0.2
 """How often a waiting cell looks up: to show what came, and, while it blocks, to let Ctrl-C through."""
+_WORK = "work"
 GRACE_S = 3.0
 """How long a cancelled turn may take to end before the cell goes on without it."""
 
@@ -53,11 +55,12 @@ async def await_turn(turn: Turn, tick: Callable[[], None], *, timeout: float | N
     with Interrupts(on_interrupt) as interrupts:
         turn.add_done_callback(lambda _: _set_from_thread(loop, ended))
         try:
-            async with pumping(kernel):
-                timely = await _ticking(ended, tick, timeout)
-                if not timely and not interrupts.count:
-                    turn.cancel()
-                    await _ticking(ended, tick, GRACE_S)
+            with DESK.waiting(turn.session.tab_id):
+                async with pumping(kernel):
+                    timely = await _ticking(ended, tick, timeout)
+                    if not timely and not interrupts.count:
+                        turn.cancel()
+                        await _ticking(ended, tick, GRACE_S)
         except asyncio.CancelledError:
             turn.cancel()
             raise
@@ -71,11 +74,12 @@ def block_on(turn: Turn, tick: Callable[[], None], *, timeout: float | None = No
     with CountedInterrupts(partial(news.put, "interrupted")) as interrupts:
         turn.add_done_callback(lambda _: news.put("ended"))
         try:
-            what = _blocked(news, tick, timeout)
-            timely = what is not None
-            if what != "ended":
-                turn.cancel()
-                _blocked(news, tick, GRACE_S)
+            with DESK.waiting(turn.session.tab_id, partial(news.put, _WORK)):
+                what = _blocked(news, tick, timeout)
+                timely = what is not None
+                if what != "ended":
+                    turn.cancel()
+                    _blocked(news, tick, GRACE_S)
         except KeyboardInterrupt:  # the second one leaves the turn
             turn.cancel()
     _raise_if(turn, interrupted=interrupts.count > 0, timeout=None if timely else timeout)
@@ -114,6 +118,9 @@ def _blocked(news: SimpleQueue[str], tick: Callable[[], None], timeout: float | 
             return None
         with contextlib.suppress(Empty):
             what = news.get(timeout=left)
+        if what == _WORK:
+            DESK.serve(loop_is_free=False)
+            what = None
         tick()
     return what
 

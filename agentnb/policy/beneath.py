@@ -60,6 +60,17 @@ def open_in(folder: int, name: str, flags: int, path: Path, mode: int = 0o666) -
         raise _moved(path, error) from error
 
 
+def opened(root: Path, path: Path, flags: int) -> int:
+    """Open *path*, a file or folder below *root*, or *root* itself.
+
+    Raises:
+        OutsideWorkspace: If a link stands on the way, that was not there when *path* was resolved.
+        OSError: If it cannot be opened.
+    """
+    with folder_of(root, path) as folder:
+        return open_in(folder, "." if path == root else path.name, flags, path)
+
+
 def _step(here: int, name: str, path: Path, *, make: bool) -> int:
     try:
         return os.open(name, _PASSING, dir_fd=here)

@@ -60,7 +60,7 @@ class Door(msgspec.Struct, frozen=True, kw_only=True):
             >>> Door(kind="permission", title="Look", asked="fetch", command="ls").tool
             'execute'
         """
-        if self.kind == "permission" and self.command is not None and self.asked != "other":
+        if self.kind == "permission" and self.command is not None and self.asked not in {"other", "kernel"}:
             return "execute"
         return _TOOLS.get(self.kind) or self.asked or "other"
 
@@ -106,6 +106,8 @@ class Door(msgspec.Struct, frozen=True, kw_only=True):
                 return asked.asked == "read" and asked.command is None and self.path in asked.paths
             case "write":
                 return asked.asked in {"edit", "other"} and asked.command is None and self._same_change(asked)
+            case "kernel":
+                return asked.tool == "kernel" and self.command is not None and self.command == asked.command
             case _:
                 return False
 

@@ -118,6 +118,17 @@ def holds_secrets(path: str) -> bool:
     return any(path_matches(pattern, shown) for pattern in (*_SECRETS, *_STARTUP[:2]))
 
 
+def secret_pattern(path: str, patterns: Patterns = SENSITIVE) -> str | None:
+    """The pattern that makes it matter to read *path*, or None: it may hold secrets, or the settings name it.
+
+    Example:
+        >>> secret_pattern(".env"), secret_pattern("package.json")
+        ('**/.env*', None)
+    """
+    pattern = sensitive_pattern(path, patterns)
+    return pattern if pattern is not None and (pattern not in SENSITIVE or holds_secrets(path)) else None
+
+
 def rate_file(path: str, patterns: Patterns = SENSITIVE) -> Finding:
     """How bad a change of *path* can be."""
     if any(path_matches(each, spelled(path)) for each in (*_SECRETS, "**/authorized_keys")):

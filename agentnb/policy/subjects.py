@@ -12,7 +12,7 @@ from agentnb.policy.commands.code import rate_code
 from agentnb.policy.commands.paths import Place
 from agentnb.policy.reach import Reached, holds_programs, reached
 from agentnb.policy.rules import Subject
-from agentnb.policy.sensitive import SENSITIVE, holds_secrets, rate_file, sensitive_pattern
+from agentnb.policy.sensitive import rate_file, secret_pattern, sensitive_pattern
 from agentnb.policy.severity import Finding, worst
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def _file(path: str, tool: str, situation: Situation) -> tuple[Subject, Finding]
     named = path if inside is None else inside
     pattern = sensitive_pattern(named, patterns)
     if tool in READING:
-        sensitive = pattern is not None and (holds_secrets(named) or pattern not in SENSITIVE)
+        sensitive = secret_pattern(named, patterns) is not None
         finding = (
             Finding("high", f"Reads a sensitive file: it matches {pattern}.")
             if sensitive

@@ -45,7 +45,7 @@ class Answerer(Wire, frozen=True, kw_only=True):
 
     Args:
         kind: ``"client"`` (the user, in a view), ``"python"`` (code in the kernel), ``"answer"`` (an earlier answer for
-            the turn or the session), ``"rule"`` (of the user or the project), ``"mode"`` (how the session was started),
+            the turn or the session), ``"rule"`` (of the user or the project), ``"mode"`` (the session's permissions),
             ``"nobody"`` (no front end was there to ask) or ``"cancelled"`` (the turn ended before an answer).
         client_id: Which client, when ``kind`` is ``"client"``.
     """

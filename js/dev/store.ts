@@ -39,6 +39,10 @@ export class ScriptedStore implements Store {
     return this.request("fetchContent", { channel, ...ref });
   }
 
+  file(channel: string, path: string): Promise<Blob> {
+    return this.request("readFile", { channel, path });
+  }
+
   dispatch(channel: string, action: Action): void {
     this.sent.push([channel, action]);
     console.log(channel, JSON.stringify(action));

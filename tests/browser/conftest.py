@@ -14,12 +14,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Error, ViewportSize, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Error, ViewportSize, expect, sync_playwright
 
 from tests.browser import server as jupyter
 from tests.browser.lab import PATIENCE_MS, Lab
 from tests.browser.server import Server
 from tests.conftest import ROOT
+
+expect.set_options(timeout=PATIENCE_MS)  # Playwright's own 5 s are few on a busy machine
 
 FLAGS = [
     "--no-sandbox",
@@ -80,7 +82,9 @@ def bare(kernelspecs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder.mkdir()
     python = getattr(sys, "_base_executable", sys.executable)
     argv = [python, "-Xfrozen_modules=off", "-m", "ipykernel_launcher", "-f", "{connection_file}"]
-    spec = {"argv": argv, "display_name": "bare", "language": "python", "env": {"PYTHONPATH": str(site)}}
+    # Nothing is to be fetched into the interpreter that it stands on, whatever is typed there.
+    env = {"PYTHONPATH": str(site), "PIP_NO_INDEX": "1", "PIP_REQUIRE_VIRTUALENV": "1"}
+    spec = {"argv": argv, "display_name": "bare", "language": "python", "env": env}
     (folder / "kernel.json").write_text(json.dumps(spec), encoding="utf-8")
     return site
 

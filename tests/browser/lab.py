@@ -15,7 +15,7 @@ from playwright.sync_api import Locator, Page, expect
 if TYPE_CHECKING:
     from tests.browser.server import Server
 
-PATIENCE_MS = 30_000
+PATIENCE_MS = 60_000
 """How long anything may take, in milliseconds; a kernel's start on a busy machine is the longest."""
 
 CONNECTED = """async () => {
@@ -99,8 +99,9 @@ class Cell:
         self.locator.locator(".jp-InputArea-editor .cm-content").click()
 
     def run(self) -> None:
-        """Run it, as Ctrl+Enter does, and see it start."""
+        """Run it, as Ctrl+Enter does, and no other one."""
         self.focus()
+        expect(self.locator).to_have_class(re.compile("jp-mod-active"))
         self.locator.page.keyboard.press("Control+Enter")
 
     def write(self, source: str) -> None:

@@ -61,6 +61,12 @@ class Side:
         self.box.fill(text)
         self.box.press("Enter")
 
+    def allow(self) -> None:
+        """Answer the question in the chat with yes, once it can be answered."""
+        button = self.chat.locator(".permission").get_by_role("button", name="Allow", exact=True)
+        expect(button).not_to_have_attribute("aria-disabled", "true", timeout=PATIENCE_MS)
+        button.click()
+
     def button(self, name: str) -> Locator:
         """A button of the chat or the notice, by its name."""
         return self.session.get_by_role("button", name=name)

@@ -195,6 +195,24 @@ def test_settings_are_chosen_a_form_is_answered_and_a_conversation_is_saved(chat
     places = [kept.find(said) for said in ("I am **plain** now", "/say the session goes on", "/form", "Ada")]
     assert -1 not in places
     assert places == sorted(places)
+    a_changed_file_is_downloaded(chat, lab)
+
+
+def a_changed_file_is_downloaded(chat: Cell, lab: Lab) -> None:
+    """From the line at the end of the turn that wrote it, with its change; the bytes are those of the disk."""
+    say(chat, "/write kept.bin <b>first</b>")
+    chat.button("Allow").click()
+    files = chat.output.get_by_role("region", name="Files")
+    expect(files).to_contain_text("kept.bin", timeout=PATIENCE_MS)
+    files.get_by_role("button", name="Show change of kept.bin").click()
+    expect(files.locator(".line.added")).to_contain_text("<b>first</b>")
+    now = bytes(range(256)) * 1_200  # more than a message holds, and no text
+    (lab.server.folder / "kept.bin").write_bytes(now)
+    with lab.page.expect_download() as begun:
+        files.get_by_role("button", name="Download kept.bin").click()
+    assert (begun.value.suggested_filename, begun.value.path().read_bytes()) == ("kept.bin", now)
+    assert serious(lab.page) == []
+    lab.picture("files")
 
 
 def test_code_goes_from_a_cells_chat_below_the_active_cell(chat: Cell, lab: Lab) -> None:

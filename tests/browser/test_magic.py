@@ -22,13 +22,14 @@ def opened(lab: Lab, name: str, kernel: str, *cells: str) -> None:
 
 
 def test_an_answer_streams_into_the_cell_and_ends_as_static_markdown(lab: Lab, kernel_name: str) -> None:
-    """The first words are seen while the cell still runs; afterwards the whole answer is plain markdown."""
-    opened(lab, "stream", kernel_name, "%agent /slow 30 60")
+    """Words are seen while the cell still runs (it waits for a click); afterwards the answer is plain markdown."""
+    opened(lab, "stream", kernel_name, "%%agent\n/slow 30 20\n/ask edit")
     cell = lab.cell(1)
     cell.run()
     cell.expect_text(re.compile("1 2 3"))
     expect(cell.prompt).to_have_text("[*]:")
     lab.picture(f"streaming-{kernel_name}")
+    cell.button("Reject once").click()
     cell.expect_done(2)
     cell.expect_static(re.compile("28 29 30"))
 

@@ -333,7 +333,10 @@ def test_a_markdown_cell_is_not_replaced_by_code(lab: Lab, side: Side) -> None:
 
 
 def test_code_is_run_in_a_cell_of_its_own(lab: Lab, side: Side) -> None:
-    """It stands below the active cell, with its output, and can be undone as any cell."""
+    """It stands below the active cell, with its output, and can be undone as any cell.
+
+    An agent that is lent the kernel runs code, inserts, runs and replaces cells, each asked for with what it is.
+    """
     lab.open("side-run.ipynb", notebook("x = 20", kernel=KERNEL))
     lab.cell(0).run()
     lab.cell(0).expect_done(1)
@@ -342,6 +345,31 @@ def test_code_is_run_in_a_cell_of_its_own(lab: Lab, side: Side) -> None:
     lab.cell(1).expect_text("42")
     lab.command(UNDO_CELLS)
     assert sources(lab) == ["x = 20"]
+    lab.command("agentnb:run", source=f"{LOAD}\n%config Agentnb.kernel_tools = True")
+    lab.cell(1).expect_done(3)
+    side.open()
+    side.start()
+    side.say("/kernel run print(x); x = 6 * 7")
+    expect(side.chat.locator(".permission pre.input .hl-number").first).to_be_visible()
+    side.allow()
+    side.expect_text("said: 20")
+    side.say("/kernel insert print(x)")
+    expect(side.chat.locator(".permission .diff")).to_contain_text("print(x)")
+    side.allow()
+    side.expect_text("Inserted cell 3")
+    assert sources(lab)[2:] == ["print(x)"]
+    side.say("/kernel run-cell 3")
+    side.allow()
+    side.expect_text("Ran cell 3")
+    lab.cell(2).expect_text("42")
+    side.say("/kernel replace 3 x + 1")
+    side.allow()
+    side.expect_text("Replaced the text of cell 3")
+    assert sources(lab)[2:] == ["x + 1"]
+    side.say("/kernel cells 3")
+    side.expect_text("--- cell 3")
+    lab.command(UNDO_CELLS)
+    assert len(sources(lab)) == 2
 
 
 def test_the_kernel_knows_the_notebook_as_it_reads_now(lab: Lab, side: Side) -> None:

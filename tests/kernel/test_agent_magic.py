@@ -204,6 +204,7 @@ def test_the_manual_and_the_settings_are_there(kernel: RunningKernel) -> None:
     page = kernel.results[manual].reply["payload"][0]["data"]["text/plain"]
     assert "--background" in page
     assert "Agentnb.permissions" in kernel.run("%config Agentnb").stdout
+    assert "| agentnb | ready |" in kernel.run("%agents doctor jupyter").displayed()[0]
     assert "error" == kernel.run("%config Agentnb.permissions = 'maybe'\nraise SystemError").status
 
 

@@ -19,7 +19,7 @@ delete_session(session, agent=None, *, command=None, env=None, cwd=None, timeout
 doctor(*names)
 forget(session)
 logout(agent=None, *, command=None, env=None, cwd=None, timeout=120.0)
-resume(session, *, command=None, permissions='ask', env=None, mcp_servers=None, directories=())
+resume(session, *, command=None, permissions='ask', env=None, mcp_servers=None, directories=(), kernel_tools=None)
 Session
     agent
     answer(request_id, values=None, *, response='accept')
@@ -29,8 +29,10 @@ Session
     closed
     edit(turn, text)
     extension(method, params=None, *, notify=False, timeout=60.0)
+    files
     fork(title=None, timeout=120.0)
     health()
+    kernel_tools
     login(method=None, timeout=600.0)
     on_extension(method, handler)
     open(timeout=120.0)
@@ -49,12 +51,13 @@ Session
     turns
     waiting
 sessions(search='', *, here=False, limit=50)
-start(agent=None, *, command=None, env=None, cwd=None, permissions='ask', title=None, mcp_servers=None, directories=(), session=None)
+start(agent=None, *, command=None, env=None, cwd=None, permissions='ask', title=None, mcp_servers=None, directories=(), kernel_tools=False, session=None)
 Turn
     add_done_callback(callback)
     cancel()
     done
     error
+    files
     id
     plan
     raise_for_error()

@@ -6,42 +6,86 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from acp import RequestError, text_block, tool_content
+from acp.schema import ImageContentBlock
 
-from agentnb.eliza.commands.registry import Misuse, command, counted, first_word, needed
-from agentnb.eliza.mcp import McpTrouble, started
+from agentnb.eliza.commands.registry import Misuse, command, counted, first_word, needed, whole
+from agentnb.eliza.mcp import McpTrouble, reached
 from agentnb.eliza.reply import Trouble
 
 if TYPE_CHECKING:
-    from agentnb.eliza.reply import Reply
+    from acp.schema import ToolKind
+
+    from agentnb.eliza.reply import Reply, ToolContent
+
+_VERBS = ("variables", "inspect", "run", "cells", "insert", "replace", "run-cell")
+_READERS = frozenset({"variables", "inspect", "cells"})
 
 
 @command("mcp", "[SERVER [TOOL [JSON]]]", group="Acting", example='/mcp files read {"path": "data.csv"}')
 async def mcp(reply: Reply, rest: str) -> None:
     """Names the MCP servers that came with the session; starts SERVER and lists its tools, or calls TOOL.
 
-    JSON is an object with the tool's arguments. The server runs in the session's folder and ends with the command. Only
-    servers on stdio are known to eliza.
+    JSON is an object with the tool's arguments. A server on stdio runs in the session's folder and ends with the
+    command; one that the client serves over ACP is connected to for as long. Others are not known to eliza.
     """
     name, rest = first_word(rest)
     if not name:
         await reply.say(_servers(reply))
         return
-    server = next((each for each in reply.session.mcp_servers if each.name == name), None)
-    if server is None:
-        raise Trouble(f"There is no MCP server `{name}`. {_servers(reply)}")
     tool, rest = first_word(rest)
     arguments = _object(rest)
+    if tool:
+        await _use(reply, name, tool, arguments)
+        return
     try:
-        async with started(server, reply.session.cwd) as client:
-            if tool:
-                await _call(reply, client.call(tool, arguments), f"{name}: {tool}", arguments)
-            else:
-                about = " ".join(str(client.about[key]) for key in ("name", "version") if client.about.get(key))
-                tools = [f"- `{each.get('name')}`: {each.get('description', '')}" for each in await client.tools()]
-                await reply.say(f"`{name}` is {about or 'nameless'}, with {counted(len(tools), 'tool')}:\n\n")
-                await reply.say("\n".join(tools) + "\n")
+        async with reached(_server(reply, name), reply.session.cwd, reply.wire) as client:
+            about = " ".join(str(client.about[key]) for key in ("name", "version") if client.about.get(key))
+            tools = [f"- `{each.get('name')}`: {each.get('description', '')}" for each in await client.tools()]
+            await reply.say(f"`{name}` is {about or 'nameless'}, with {counted(len(tools), 'tool')}:\n\n")
+            await reply.say("\n".join(tools) + "\n")
     except McpTrouble as trouble:
         raise Trouble(f"The MCP server `{name}` failed: {trouble}.") from None
+
+
+@command("kernel", "VERB [WORDS]", group="Acting", example="/kernel run total = df.price.sum(); total")
+async def kernel(reply: Reply, rest: str) -> None:
+    """Uses the tools for the kernel, where the client lends it: the MCP server `kernel`.
+
+    - `/kernel variables [FILTER]` lists the variables
+    - `/kernel inspect PATH` shows one, or what is in it: `df.columns`, `runs[0]`
+    - `/kernel run CODE` runs code, of one line or many
+    - `/kernel cells [FIRST [LAST]]` reads the notebook, with its outputs
+    - `/kernel insert SOURCE` puts a cell at the notebook's end
+    - `/kernel replace CELL SOURCE` changes a cell's text; CELL is its number or id
+    - `/kernel run-cell CELL` runs a cell
+    """
+    verb, *words = rest.strip().split(maxsplit=1) or [""]
+    rest = words[0] if words else ""
+    first, more = first_word(rest) if verb in {"replace", "cells"} else (rest.strip(), "")
+    tool: str
+    arguments: dict[str, Any]
+    match verb:
+        case "variables":
+            tool, arguments = "variables", {"filter": first} if first else {}
+        case "inspect":
+            tool, arguments = "inspect", {"path": needed(first, "PATH")}
+        case "run":
+            tool, arguments = "run_code", {"code": needed(first, "CODE")}
+        case "cells":
+            numbers = [whole(word, "FIRST and LAST", 1, 100_000) for word in f"{first} {more}".split()]
+            tool, arguments = "cells", {**dict(zip(("first", "last"), numbers, strict=False)), "outputs": True}
+        case "insert":
+            tool, arguments = "insert_cell", {"source": needed(first, "SOURCE")}
+        case "replace":
+            tool, arguments = "replace_cell", {"cell": needed(first, "CELL"), "source": needed(more, "SOURCE")}
+        case "run-cell":
+            tool, arguments = "run_cell", {"cell": needed(first, "CELL")}
+        case _:
+            raise Misuse(f"VERB is one of {', '.join(_VERBS)}, not `{verb}`.")
+    names = [server.name for server in reply.session.mcp_servers if server.name.endswith("kernel")]
+    if not names:
+        raise Trouble("The client lends no kernel to this session (in agentnb: `%agent -n --kernel`).")
+    await _use(reply, names[-1], tool, arguments, kind="read" if tool in _READERS else "execute")
 
 
 @command("extend", "METHOD [JSON]", group="Asking", example='/extend _zoo/feed {"animal": "otter"}')
@@ -61,18 +105,41 @@ async def extend(reply: Reply, rest: str) -> None:
     await reply.say(f"The client answered:\n\n```json\n{json.dumps(answer, indent=2)}\n```\n")
 
 
-async def _call(reply: Reply, calling: Any, title: str, arguments: dict[str, Any]) -> None:
-    call = await reply.start_tool(title, "other", raw_input=arguments)
+async def _use(reply: Reply, name: str, tool: str, arguments: dict[str, Any], kind: ToolKind = "other") -> None:
+    try:
+        async with reached(_server(reply, name), reply.session.cwd, reply.wire) as client:
+            await _call(reply, client.call(tool, arguments), f"{name}: {tool}", arguments, kind)
+    except McpTrouble as trouble:
+        raise Trouble(f"The MCP server `{name}` failed: {trouble}.") from None
+
+
+async def _call(reply: Reply, calling: Any, title: str, arguments: dict[str, Any], kind: ToolKind) -> None:
+    call = await reply.start_tool(title, kind, raw_input=arguments)
     await call.update("in_progress")
     try:
         result = await calling
     except BaseException:
         await call.update("failed")
         raise
-    text = "\n".join(str(block.get("text", "")) for block in result.get("content") or [] if isinstance(block, dict))
+    blocks = [block for block in result.get("content") or [] if isinstance(block, dict)]
+    text = "\n".join(str(block["text"]) for block in blocks if "text" in block)
+    pictures = [
+        ImageContentBlock(type="image", data=block.get("data", ""), mime_type=block.get("mimeType", ""))
+        for block in blocks
+        if block.get("type") == "image"
+    ]
     failed = bool(result.get("isError"))
-    await call.update("failed" if failed else "completed", content=[tool_content(text_block(text))], raw_output=result)
-    await reply.say(f"`{title}` {'failed' if failed else 'said'}: {text}")
+    shown: list[ToolContent] = [tool_content(text_block(text))] if text or not pictures else []
+    shown += [tool_content(picture) for picture in pictures]
+    await call.update("failed" if failed else "completed", content=shown, raw_output=None if pictures else result)
+    await reply.say(f"`{title}` {'failed' if failed else 'said'}: {text or counted(len(pictures), 'picture')}")
+
+
+def _server(reply: Reply, name: str) -> Any:
+    server = next((each for each in reply.session.mcp_servers if each.name == name), None)
+    if server is None:
+        raise Trouble(f"There is no MCP server `{name}`. {_servers(reply)}")
+    return server
 
 
 def _servers(reply: Reply) -> str:

@@ -10,10 +10,10 @@ import { isObject } from "../state/guard.ts";
 import type { Action, ChatState, RootState, SessionState } from "../state/types.gen.ts";
 import type { Connection, ContentRef, NotebookActions, Older, Refusal, Store, ViewLink } from "../view/store.ts";
 import { Channels, ROOT } from "./channels.ts";
-import { Contents } from "./contents.ts";
+import { Contents, pieces, type Range } from "./contents.ts";
 import { Exchange, type Wire } from "./exchange.ts";
 import { Handshake } from "./handshake.ts";
-import { type Initialized, isContent, isFlush, isTurns } from "./messages.ts";
+import { type Initialized, isContent, isFilePart, isFlush, isTurns } from "./messages.ts";
 import { Presence } from "./presence.ts";
 import { announceLive, onLive } from "./surroundings.ts";
 import { Views } from "./views.ts";
@@ -134,12 +134,20 @@ class PageClient implements Client {
   }
 
   content(channel: string, ref: ContentRef): Promise<string> {
-    return this.#contents.get(ref, async (uri, offset, length) => {
-      const { result, buffers } = await this.#exchange.ask("fetchContent", { channel, uri, offset, length });
-      const [view] = buffers;
-      if (!isContent(result) || !view) throw new Error("The kernel's answer to fetchContent is not of the protocol.");
-      return { size: result.size, bytes: new Uint8Array(view.buffer, view.byteOffset, view.byteLength) };
-    });
+    return this.#contents.get(ref, (uri, offset, length) =>
+      this.#range("fetchContent", { channel, uri, offset, length }, isContent),
+    );
+  }
+
+  async file(channel: string, path: string): Promise<Blob> {
+    return new Blob(await pieces((offset) => this.#range("readFile", { channel, path, offset }, isFilePart)));
+  }
+
+  async #range(method: string, params: object, isAnswer: (result: unknown) => result is Omit<Range, "bytes">) {
+    const { result, buffers } = await this.#exchange.ask(method, params);
+    const view = buffers[0] as DataView<ArrayBuffer> | undefined;
+    if (!isAnswer(result) || !view) throw new Error(`The kernel's answer to ${method} is not of the protocol.`);
+    return { ...result, bytes: new Uint8Array(view.buffer, view.byteOffset, view.byteLength) };
   }
 
   dispatch(uri: string, action: Action): void {

@@ -6,7 +6,9 @@ const KEPT = 16 * 1024 * 1024;
 
 export interface Range {
   size: number;
-  bytes: Uint8Array;
+  /** When it was changed last, where it can change. */
+  modified?: number;
+  bytes: Uint8Array<ArrayBuffer>;
 }
 
 export type FetchRange = (uri: string, offset: number, length: number) => Promise<Range>;
@@ -38,13 +40,22 @@ export class Contents {
 
 async function whole(uri: string, fetch: FetchRange): Promise<string> {
   const decoder = new TextDecoder();
-  let text = "";
-  let at = 0;
-  for (;;) {
-    const { size, bytes } = await fetch(uri, at, RANGE);
-    at += bytes.byteLength;
-    text += decoder.decode(bytes, { stream: true });
-    if (at >= size) return text + decoder.decode();
-    if (bytes.byteLength === 0) throw new Error("The kernel sent less than there is.");
+  const text = (await pieces((at) => fetch(uri, at, RANGE))).map((bytes) => decoder.decode(bytes, { stream: true }));
+  return text.join("") + decoder.decode();
+}
+
+/** All bytes of something, range by range. */
+export async function pieces(fetch: (offset: number) => Promise<Range>): Promise<Uint8Array<ArrayBuffer>[]> {
+  const found = [];
+  let first: Range | undefined;
+  for (let at = 0; ; ) {
+    const range = await fetch(at);
+    first ??= range;
+    if (range.size !== first.size || range.modified !== first.modified)
+      throw new Error("It changed while it was fetched. Try again.");
+    at += range.bytes.byteLength;
+    found.push(range.bytes);
+    if (at >= range.size) return found;
+    if (range.bytes.byteLength === 0) throw new Error("The kernel sent less than there is.");
   }
 }

@@ -135,5 +135,9 @@ export const isInitialized = (value: unknown): value is Initialized =>
   isObject(value.channels) &&
   (value.time === undefined || isCount(value.time));
 
+/** The answer to `readFile`; the bytes travel beside it. */
+export const isFilePart = (value: unknown): value is { size: number; modified: number } =>
+  isContent(value) && Number.isSafeInteger((value as { modified?: unknown }).modified);
+
 /** The answer to `fetchContent`; the bytes travel beside it. */
 export const isContent = (value: unknown): value is { size: number } => isObject(value) && isCount(value.size);

@@ -94,7 +94,8 @@ export class NotebookEdits implements NotebookActions {
   }
 }
 
-function replace(cell: SharedCell, source: string): void {
+/** Makes `source` of a cell's text. */
+export function replace(cell: SharedCell, source: string): void {
   const { start, end, text } = smallestEdit(cell.getSource(), source);
   cell.undoManager?.stopCapturing();
   cell.updateSource(start, end, text);

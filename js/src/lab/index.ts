@@ -12,6 +12,7 @@ import {
 } from "@jupyterlab/notebook";
 import type { Comm, Kernel } from "@jupyterlab/services";
 import { offer } from "../notebooks";
+import { AgentEdits } from "./agent-edits";
 import { NotebookEdits } from "./edits";
 import icon from "./icon";
 import styles from "./lab.css";
@@ -40,6 +41,7 @@ function activate(
       new Session({
         panel,
         edits: edits.get(panel) as NotebookEdits,
+        agentEdits: new AgentEdits(panel, executor),
         manager: () => managers.get(panel) as Promise<Manager>,
       }),
     (visible) => {

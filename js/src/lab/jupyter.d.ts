@@ -88,6 +88,7 @@ declare module "@jupyterlab/notebook" {
     getSource(): string;
     updateSource(start: number, end: number, value: string): void;
     getMetadata(name: string): unknown;
+    toJSON(): { outputs?: unknown };
   }
   export interface SharedNotebook {
     readonly cells: readonly SharedCell[];

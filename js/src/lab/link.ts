@@ -5,6 +5,7 @@ import type { Comm, Kernel, Message } from "@jupyterlab/services";
 import type { Signal } from "@lumino/widgets";
 import { isObject } from "../state/guard";
 import { uuid } from "../uuid";
+import type { AgentEdit, AgentEdits } from "./agent-edits";
 import { Difference, notebookState } from "./notebook-state";
 import { onSubshell } from "./subshell";
 
@@ -16,6 +17,7 @@ const LONGEST_MS = 1_500;
 
 export class Link {
   readonly #panel: NotebookPanel;
+  readonly #edits: AgentEdits;
   readonly #comm: Comm;
   /** Sends to where no cell is in the way, as far as that is known to be there. */
   readonly #aside: <T>(send: () => T) => T;
@@ -27,8 +29,9 @@ export class Link {
   #last = "";
   #open = false;
 
-  constructor(panel: NotebookPanel, kernel: Kernel, subshell?: string) {
+  constructor(panel: NotebookPanel, edits: AgentEdits, kernel: Kernel, subshell?: string) {
     this.#panel = panel;
+    this.#edits = edits;
     this.#aside = (send) => onSubshell(kernel, subshell, send);
     this.#comm = kernel.createComm(TARGET);
     this.#comm.onMsg = (message) => this.#receive(message);
@@ -102,10 +105,19 @@ export class Link {
 
   #receive(message: Message): void {
     const data = message.content.data;
-    if (!isObject(data) || data.method !== "notebookAgain") return;
+    if (!isObject(data)) return;
+    if (data.method === "edit" && isObject(data.params)) void this.#edit(data.params as unknown as AgentEdit);
+    if (data.method !== "notebookAgain") return;
     this.#difference = new Difference();
     this.#last = "";
     this.flush();
+  }
+
+  async #edit(edit: AgentEdit): Promise<void> {
+    const done = await this.#edits.perform(edit);
+    if (!this.#open) return;
+    this.flush(); // the kernel knows the change before it knows that it was made
+    this.#send("edited", done);
   }
 
   #send(method: string, params: unknown): void {

@@ -4,6 +4,7 @@ import type { NotebookPanel } from "@jupyterlab/notebook";
 import type { Kernel } from "@jupyterlab/services";
 import { Panel, Widget } from "@lumino/widgets";
 import type { NotebookActions } from "../view/store";
+import type { AgentEdits } from "./agent-edits";
 import { type Boot, boot } from "./boot";
 import { Link } from "./link";
 import { type Notice, noticeElement } from "./notice";
@@ -18,6 +19,7 @@ const DYING = new Set(["restarting", "autorestarting"]);
 export interface Parts {
   panel: NotebookPanel;
   edits: NotebookActions;
+  agentEdits: AgentEdits;
   manager(): Promise<Manager>;
 }
 
@@ -121,7 +123,12 @@ export class Session {
     if (answer.state === "failed") return this.#say("failed", notices.failed(answer.reason, again));
     await this.#show(answer, stale);
     if (stale()) return;
-    this.#link = new Link(panel, kernel, answer.state === "rejoined" ? subshellOf(kernel) : undefined);
+    this.#link = new Link(
+      panel,
+      this.#parts.agentEdits,
+      kernel,
+      answer.state === "rejoined" ? subshellOf(kernel) : undefined,
+    );
     await this.#link.open();
   }
 

@@ -29,6 +29,10 @@ export function Chat({ tab }: { tab?: string | undefined }) {
   const fork = useFork(sessions, select, setTrouble);
   const { closed, close, reopen } = useClosing(sessions, select);
   const [doing, setDoing] = useState<Doing>();
+  const restart = (channel: string) => {
+    setTrouble(undefined);
+    store.request("restartAgent", { channel }).catch((error) => setTrouble({ what: "restarted", why: reason(error) }));
+  };
   const agents = root?.agents ?? [];
   const dead = connection === "connecting" || isOver(connection);
   const summary = sessions.find((session) => session.resource === active);
@@ -50,7 +54,7 @@ export function Chat({ tab }: { tab?: string | undefined }) {
             onClose={close}
           />
           <NewTab agents={agents} onNew={create} disabled={dead} />
-          {active && <TabMenu session={active} onDo={setDoing} onFork={fork} onClose={close} />}
+          {active && <TabMenu session={active} onDo={setDoing} onFork={fork} onRestart={restart} onClose={close} />}
         </div>
       )}
       <Banner session={active} />
@@ -111,7 +115,7 @@ function useActive(sessions: readonly SessionSummary[], tab: string | undefined)
 
 /** A tab that did not come about. */
 interface Trouble {
-  what: "started" | "copied";
+  what: "started" | "copied" | "restarted";
   why: string;
 }
 
@@ -119,13 +123,14 @@ type Say = (trouble: Trouble | undefined) => void;
 
 /** Makes a session and goes to its tab when it is there. */
 function useCreate(sessions: readonly SessionSummary[], select: (resource: string) => void, say: Say) {
-  const { store } = useView();
+  const { store, toBox } = useView();
   const before = useRef<Set<string> | undefined>(undefined);
   useEffect(() => {
     const fresh = sessions.find((session) => before.current && !before.current.has(session.resource));
     if (!fresh) return;
     before.current = undefined;
     select(fresh.resource);
+    toBox();
   }, [sessions]);
   return (agent: string) => {
     say(undefined);

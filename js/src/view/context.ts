@@ -18,6 +18,8 @@ export interface View {
   readonly visible: ReadonlySignal<boolean>;
   /** Calls back once when `element` comes near the screen; undefined where nothing can tell. */
   readonly near: ((element: Element, then: () => void) => () => void) | undefined;
+  /** Brings the keyboard's focus to the box to write in, as soon as that is there. */
+  toBox(): void;
   /** Says a sentence to screen readers, politely. */
   announce(sentence: string): void;
 }

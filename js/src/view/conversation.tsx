@@ -4,7 +4,7 @@ import type { AgentInfo, ChatState, SessionState, SessionSummary } from "../stat
 import { useAnnouncements } from "./announcements";
 import { PlaceContext, useView } from "./context";
 import { copyText } from "./copy";
-import { chatMarkdown, fetchAll, fileName, saveText } from "./export";
+import { chatMarkdown, fetchAll, fileName, save } from "./export";
 import { Find } from "./find";
 import { chatChannel, sessionChannel } from "./identity";
 import { InputRequests } from "./input-request";
@@ -123,7 +123,7 @@ function useTaking(
     const take = async () => {
       await fetchAll(store, channel).catch(() => undefined); // then with what there is
       const text = chatMarkdown(chat, title, store.older(channel).peek().turns);
-      if (doing === "save") saveText(fileName(title), text);
+      if (doing === "save") save(fileName(title), new Blob([text], { type: "text/markdown" }));
       else announce((await copyText(text)) ? "Conversation copied." : "Could not copy.");
     };
     take();

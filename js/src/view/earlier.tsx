@@ -6,7 +6,9 @@ import { Icon } from "./icons";
 import { count, line } from "./plain";
 import { agentName } from "./tabs";
 
+/** What was not open when its kernel ended is offered up to this many; what was, all of it. */
 const AT_MOST = 6;
+const LOOKED_AT = 100;
 
 interface Kept {
   uri: string;
@@ -27,7 +29,7 @@ export function Earlier() {
   const [trouble, setTrouble] = useState("");
   useEffect(() => {
     let gone = false;
-    store.request("listSessions", { here: true, limit: AT_MOST }).then(
+    store.request("listSessions", { here: true, limit: LOOKED_AT }).then(
       (answer) => !gone && setKept(readKept(answer)),
       () => undefined, // an older kernel: nothing is offered
     );
@@ -36,19 +38,24 @@ export function Earlier() {
     };
   }, [store, host]);
   const opened = new Set((root?.sessions ?? []).map((session) => session.resource));
-  const offered = kept.filter((one) => !opened.has(one.uri));
-  const wereOpen = offered.filter((one) => one.open);
+  const left = kept.filter((one) => !opened.has(one.uri));
+  const wereOpen = left.filter((one) => one.open);
+  const offered = left.filter((one, at) => one.open || at < AT_MOST);
   if (offered.length === 0) return null;
   const open = async (wanted: readonly Kept[]) => {
     setBusy(true);
     setTrouble("");
-    try {
-      for (const { uri } of [...wanted].reverse()) await store.request("resumeSession", { channel: uri });
-      memory.set("active tab", wanted[0]?.uri);
-      announce(`${count(wanted.length)} opened again.`);
-    } catch (error) {
-      setTrouble(error instanceof Error ? error.message : String(error));
+    const failed: string[] = [];
+    for (const { uri, title } of [...wanted].reverse()) {
+      try {
+        await store.request("resumeSession", { channel: uri });
+        memory.set("active tab", uri);
+      } catch (error) {
+        failed.push(`${line(title, 60)}: ${error instanceof Error ? error.message : String(error)}`);
+      }
     }
+    if (failed.length < wanted.length) announce(`${count(wanted.length - failed.length)} opened again.`);
+    setTrouble(failed.join(" "));
     setBusy(false);
   };
   return (
@@ -73,7 +80,7 @@ export function Earlier() {
           </span>
         </button>
       ))}
-      {trouble && <p class="note">{line(trouble, 500)}</p>}
+      {trouble && <p class="note">{line(trouble, 2000)}</p>}
     </section>
   );
 }

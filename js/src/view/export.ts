@@ -1,9 +1,18 @@
 /** A turn or a conversation as Markdown, to copy or to keep. */
-import type { ChatState, Message, ResponsePart, ToolCallState, ToolContent, Turn } from "../state/types.gen";
+import type {
+  ChatState,
+  Message,
+  ResponsePart,
+  ToolCallState,
+  ToolContent,
+  ToolDiffContent,
+  Turn,
+} from "../state/types.gen";
 import { ansiText } from "./ansi";
+import { compare } from "./parts/diff";
 import { textOf } from "./parts/text";
 import { toolTitle } from "./parts/tool";
-import { line, plain } from "./plain";
+import { line, plain, pretty } from "./plain";
 import type { Store } from "./store";
 import type { AnyTurn } from "./turn";
 
@@ -76,18 +85,52 @@ function partMarkdown(part: ResponsePart, chat: ChatState | undefined): string {
 
 function toolMarkdown(call: ToolCallState, chat: ChatState | undefined): string {
   const input = call.status === "streaming" ? call.partialInput : call.toolInput;
-  const pieces = (call.details?.content ?? []).map((piece) => pieceMarkdown(piece, chat));
-  const body = [input ? fenced(plain(input)) : "", ...pieces].filter(Boolean).join("\n\n");
-  const state = call.status === "completed" ? (call.success ? "done" : "failed") : call.status;
-  return folded(`${toolTitle(call)} (${state})`, body);
+  const content = call.details?.content ?? [];
+  const pieces = content.map((piece) => pieceMarkdown(piece, chat));
+  const output = call.details?.rawOutput;
+  const error = "error" in call && call.error;
+  const why = call.status === "cancelled" ? line(textOf(call.reasonMessage), 300) : "";
+  const body = [
+    why && quoted(why),
+    input ? fenced(plain(input)) : "",
+    ...pieces,
+    content.length === 0 && output !== undefined && output !== null ? fenced(ansiText(pretty(output))) : "",
+    error ? quoted(`**Failed:** ${plain(error.message)}`) : "",
+  ];
+  return folded(`${toolTitle(call)} (${outcome(call)})`, body.filter(Boolean).join("\n\n"));
+}
+
+/** How it went, and what was answered when it was asked for. */
+function outcome(call: ToolCallState): string {
+  const option = "selectedOption" in call ? call.selectedOption : undefined;
+  const said = option ? line(option.label, 80) : "";
+  if (call.status === "completed") return (call.success ? "done" : "failed") + (said && `, allowed: ${said}`);
+  if (call.status === "cancelled") return (call.reason === "denied" ? "denied" : "stopped") + (said && `: ${said}`);
+  return call.status;
 }
 
 function pieceMarkdown(piece: ToolContent, chat: ChatState | undefined): string {
   if (piece.type === "text") return fenced(ansiText(piece.text));
-  if (piece.type === "diff") return `\`${line(piece.path, 300)}\`\n\n${fenced(piece.newText)}`;
+  if (piece.type === "diff") return fenced(diffMarkdown(piece), "diff");
   if (piece.type !== "terminal") return "";
   const terminal = chat?.terminals?.find((one) => one.id === piece.terminalId);
-  return terminal ? fenced(`$ ${terminal.command}\n${ansiText(terminal.output ?? "")}`) : "";
+  if (!terminal) return "";
+  const end = terminal.signal ? `[ended by ${line(terminal.signal, 20)}]` : `[exit code ${terminal.exitCode ?? 0}]`;
+  const output = ansiText(terminal.output ?? "").replace(/\n$/, "");
+  return fenced([`$ ${terminal.command}`, output, terminal.exited ? end : ""].filter(Boolean).join("\n"), "console");
+}
+
+/** A change as a unified diff; only its new text where it is too long to be compared. */
+function diffMarkdown({ path, oldText, newText }: ToolDiffContent): string {
+  const name = line(path, 300);
+  const head = `--- ${typeof oldText === "string" ? name : "/dev/null"}\n+++ ${name}\n`;
+  const change = compare(oldText ?? "", newText);
+  if (!change) return head + newText;
+  const hunks = change.hunks.map(({ oldStart, newStart, lines }) => {
+    const [before, after] = ["+", "-"].map((other) => lines.filter(([mark]) => mark !== other && mark !== "\\").length);
+    return [`@@ -${oldStart},${before} +${newStart},${after} @@`, ...lines].join("\n");
+  });
+  return head + hunks.join("\n");
 }
 
 /** A part that opens on a click; what an agent wrote cannot close it early. */
@@ -98,10 +141,10 @@ function folded(title: string, body: string): string {
 }
 
 /** A fence longer than any in the text. */
-function fenced(text: string): string {
+function fenced(text: string, language = ""): string {
   const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([ticks]) => ticks.length));
   const fence = "`".repeat(longest + 1);
-  return `${fence}\n${text.replace(/\n$/, "")}\n${fence}`;
+  return `${fence}${language}\n${text.replace(/\n$/, "")}\n${fence}`;
 }
 
 export function fileName(title: string): string {
@@ -112,9 +155,10 @@ export function fileName(title: string): string {
   return `${name || "conversation"}.md`;
 }
 
-export function saveText(name: string, text: string): void {
+/** Gives the reader a file to keep; nothing of it is opened in the page. */
+export function save(name: string, content: Blob): void {
   const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([text], { type: "text/markdown" }));
+  link.href = URL.createObjectURL(content);
   link.download = name;
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);

@@ -1,6 +1,7 @@
 /** Below the box: what the agent can be set to, how full the model's context is, and what it has cost. */
 import { useMemo } from "preact/hooks";
-import type { ChatState, SessionState } from "../state/types.gen";
+import type { ChatState, SessionState, Turn } from "../state/types.gen";
+import { usePlace, useView } from "./context";
 import { Spinner } from "./icons";
 import { count, line, plain } from "./plain";
 import { Selectors } from "./selectors";
@@ -14,9 +15,12 @@ interface Props {
 
 export function Meter({ agent, session, chat, disabled }: Props) {
   const usage = session.contextUsage;
-  const spent = useMemo(() => tokens(chat), [chat.turns]);
+  const { store } = useView();
+  const { left, turns } = store.older(usePlace().chat).value;
+  const spent = useMemo(() => tokens(turns) + tokens(chat.turns), [turns, chat.turns]);
+  const of = left > 0 ? `the latest ${count(turns.length + chat.turns.length)} turns` : "this conversation";
   const share = usage && usage.size > 0 ? Math.min(1, usage.used / usage.size) : 0;
-  const known = session.configOptions?.length || session.modes?.availableModes.length;
+  const known = session.configOptions?.length || session.modes?.availableModes.length || session.config;
   const starting = session.agentProcess?.state === "starting";
   const toCome = session.lifecycle === "creating"; // so that the box does not move then
   if (!usage && !known && spent === 0 && !starting && !toCome) return null;
@@ -29,7 +33,9 @@ export function Meter({ agent, session, chat, disabled }: Props) {
       )}
       <Selectors session={session} disabled={disabled} />
       <span class="spacer" />
-      {spent > 0 && <span title={`${count(spent)} tokens in this conversation`}>{short(spent)} tokens</span>}
+      {spent > 0 && (
+        <span title={`${count(spent)} tokens in ${of}`}>{`${short(spent)}${left > 0 ? "+" : ""} tokens`}</span>
+      )}
       {usage?.cost && <span title="Cost of this conversation">{money(usage.cost.amount, usage.cost.currency)}</span>}
       {usage && (
         <span class="meter-use" title={`${count(usage.used)} of ${count(usage.size)} tokens of context`}>
@@ -41,8 +47,8 @@ export function Meter({ agent, session, chat, disabled }: Props) {
   );
 }
 
-function tokens(chat: ChatState): number {
-  return chat.turns.reduce((sum, { usage }) => sum + (usage?.inputTokens ?? 0) + (usage?.outputTokens ?? 0), 0);
+function tokens(turns: readonly Turn[]): number {
+  return turns.reduce((sum, { usage }) => sum + (usage?.inputTokens ?? 0) + (usage?.outputTokens ?? 0), 0);
 }
 
 function short(value: number): string {

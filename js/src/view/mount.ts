@@ -9,6 +9,7 @@ import { uuid } from "./identity";
 import { keepShortcutsAway } from "./keyboard";
 import { Memory, takePlace } from "./memory";
 import { nearness } from "./nearness";
+import { refocus } from "./refocus";
 import { isOver, type Store, type What } from "./store";
 import { addStyles } from "./styles/sheet";
 import { watchVisibility } from "./visibility";
@@ -26,6 +27,7 @@ export function mount(el: HTMLElement, store: Store, what: What): () => void {
   const said = signal("");
   const visible = signal(false);
   const near = nearness();
+  const focus = refocus(root);
   const drafts = draftsOf(store);
   thisWindowIs(store.clientId);
   const memory = new Memory();
@@ -38,6 +40,7 @@ export function mount(el: HTMLElement, store: Store, what: What): () => void {
     drafts,
     visible,
     near: near?.watch,
+    toBox: focus.toBox,
     announce: (sentence) => {
       said.value = sentence;
     },
@@ -76,6 +79,7 @@ export function mount(el: HTMLElement, store: Store, what: What): () => void {
     render(null, body);
     view.cadence.dispose();
     near?.dispose();
+    focus.dispose();
     place.leave();
     link.close();
     host.remove();

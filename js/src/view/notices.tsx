@@ -92,7 +92,7 @@ export function Start({ agents, onNew, disabled }: StartProps) {
       <h2>Start a conversation</h2>
       {agents.length === 0 ? (
         <p class="dim">
-          No agent is known. In a cell, <code>%agents list</code> says what can be installed.
+          No agent is known. In a cell, <code>%agents known</code> says what can be installed.
         </p>
       ) : (
         <Agents agents={agents} onNew={onNew} disabled={disabled} />

@@ -11,21 +11,38 @@ interface Props {
 }
 
 export function Queue({ messages, running }: Props) {
-  const { store } = useView();
-  const { chat } = usePlace();
+  const { store, drafts, announce } = useView();
+  const { chat, session } = usePlace();
   const [edited, edit] = useState<string>();
   if (messages.length === 0) return null;
   const order = messages.map((message) => message.id);
   const reorder = (ids: string[]) => store.dispatch(chat, { type: "chat/queuedMessagesReordered", order: ids });
   const remove = (id: string) => store.dispatch(chat, { type: "chat/pendingMessageRemoved", kind: "queued", id });
   const toFront = (id: string) => [id, ...order.filter((other) => other !== id)];
-  const sendNow = (id: string) => {
+  const steers = store.session(session).value?.agentProcess?.steering === true;
+  const now = running === undefined ? "" : steers ? ", into the running turn" : ", which stops the running turn";
+  const sendNow = ({ id, message }: PendingMessage) => {
+    if (running !== undefined && steers) {
+      store.dispatch(chat, { type: "chat/pendingMessageSet", kind: "steering", id, message });
+      return;
+    }
     if (order[0] !== id) reorder(toFront(id));
     if (running !== undefined) store.dispatch(chat, { type: "chat/turnCancelled", turnId: running });
   };
   const change = (pending: PendingMessage, text: string) => {
-    edit(undefined);
+    edit((id) => (id === pending.id ? undefined : id));
     if (text.trim() === "" || text === pending.message.text) return;
+    if (
+      !store
+        .chat(chat)
+        .peek()
+        ?.queuedMessages?.some(({ id }) => id === pending.id)
+    ) {
+      const since = drafts.of(chat).peek();
+      drafts.set(chat, since === "" ? text : `${text}\n\n${since}`);
+      announce("The message went as it was; what you have changed is in the box.");
+      return;
+    }
     const message = { ...pending.message, text };
     store.dispatch(chat, { type: "chat/pendingMessageSet", kind: "queued", id: pending.id, message });
   };
@@ -44,7 +61,7 @@ export function Queue({ messages, running }: Props) {
                 {index > 0 && (
                   <IconButton name={`Move up: ${name}`} icon="up" onClick={() => reorder(swapped(order, index))} />
                 )}
-                <IconButton name={`Send now: ${name}`} icon="now" onClick={() => sendNow(pending.id)} />
+                <IconButton name={`Send now${now}: ${name}`} icon="now" onClick={() => sendNow(pending)} />
                 <IconButton name={`Edit: ${name}`} icon="edit" onClick={() => edit(pending.id)} />
                 <IconButton name={`Remove: ${name}`} icon="cross" onClick={() => remove(pending.id)} />
               </>
@@ -65,7 +82,17 @@ function swapped(order: string[], index: number): string[] {
 
 function Editor({ text, onDone }: { text: string; onDone: (text: string) => void }) {
   const box = useRef<HTMLTextAreaElement>(null);
-  useLayoutEffect(() => box.current?.focus(), []);
+  const over = useRef(false);
+  const done = (words: string) => {
+    if (over.current) return;
+    over.current = true;
+    onDone(words);
+  };
+  useLayoutEffect(() => {
+    const area = box.current as HTMLTextAreaElement;
+    area.focus();
+    return () => done(area.value); // its turn came, or another tab is shown
+  }, []);
   return (
     <textarea
       ref={box}
@@ -73,13 +100,13 @@ function Editor({ text, onDone }: { text: string; onDone: (text: string) => void
       rows={Math.min(6, text.split("\n").length)}
       aria-label="Change the waiting message"
       defaultValue={text}
-      onBlur={(event) => onDone(event.currentTarget.value)}
+      onBlur={(event) => done(event.currentTarget.value)}
       onKeyDown={(event) => {
         event.stopPropagation();
-        if (event.key === "Escape") onDone(text);
+        if (event.key === "Escape") done(text);
         if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
         event.preventDefault();
-        onDone(event.currentTarget.value);
+        done(event.currentTarget.value);
       }}
     />
   );

@@ -82,8 +82,39 @@ export function Selectors({ session, disabled }: { session: SessionState; disabl
           />
         ),
       )}
+      <Permissions session={session} disabled={disabled} />
       {!hasMode && session.modes && <Mode modes={session.modes} disabled={disabled} />}
     </div>
+  );
+}
+
+const ANSWERS: Choice[] = [
+  { value: "ask", name: "Asks", description: "Every permission is asked for, but for what your rules answer." },
+  {
+    value: "allow",
+    name: "Allows all",
+    description: "Nothing asks but critical commands, sensitive files and what is outside the workspace.",
+  },
+  { value: "deny", name: "Denies all", description: "Nothing asks; what your rules do not allow is denied." },
+];
+
+/** What answers the agent's permission requests: the kernel's own setting, for every agent. */
+function Permissions({ session, disabled }: { session: SessionState; disabled: boolean }) {
+  const { store } = useView();
+  const place = usePlace();
+  const permissions = session.config?.values.permissions;
+  if (typeof permissions !== "string") return null;
+  return (
+    <Select
+      name="Permissions"
+      className={`is-${line(permissions, 9)}`}
+      value={permissions}
+      groups={[{ name: "", choices: ANSWERS }]}
+      disabled={disabled}
+      onChoose={(value) =>
+        store.dispatch(place.session, { type: "session/configChanged", config: { permissions: value } })
+      }
+    />
   );
 }
 
@@ -109,13 +140,14 @@ function Mode({ modes, disabled }: { modes: SessionModes; disabled: boolean }) {
 
 interface SelectProps {
   name: string;
+  className?: string;
   value: string;
   groups: Option["groups"];
   disabled: boolean;
   onChoose: (value: string) => void;
 }
 
-function Select({ name, value, groups, disabled, onChoose }: SelectProps) {
+function Select({ name, className = "", value, groups, disabled, onChoose }: SelectProps) {
   const all = groups.flatMap((group) => group.choices);
   const current = all.find((choice) => choice.value === value);
   const options = (choices: Choice[]) =>
@@ -126,7 +158,7 @@ function Select({ name, value, groups, disabled, onChoose }: SelectProps) {
     ));
   return (
     <select
-      class="selector"
+      class={`selector ${className}`}
       aria-label={name}
       title={[`${name}: ${current?.name ?? value}`, current?.description].filter(Boolean).join("\n")}
       value={value}

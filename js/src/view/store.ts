@@ -79,6 +79,8 @@ export interface Store {
   fetchOlder(channel: string, limit: number): Promise<void>;
   /** Large content that a chat only refers to, whole. */
   content(channel: string, ref: ContentRef): Promise<string>;
+  /** A file of the workspace, whole, as bytes of no kind: no page opens it. */
+  file(channel: string, path: string): Promise<Blob>;
   /** Applied at once, then sent to the host. */
   dispatch(channel: string, action: Action): void;
   request<T>(method: string, params: unknown): Promise<T>;

@@ -8,10 +8,11 @@ interface Props {
   session: string;
   onDo: (doing: Doing) => void;
   onFork: (resource: string) => void;
+  onRestart: (resource: string) => void;
   onClose: (resource: string) => void;
 }
 
-export function TabMenu({ session, onDo, onFork, onClose }: Props) {
+export function TabMenu({ session, onDo, onFork, onRestart, onClose }: Props) {
   const { store } = useView();
   const canFork = store.session(session).value?.agentProcess?.fork === true;
   const fork: MenuItem = { name: "Fork", detail: "A copy that goes its own way", onSelect: () => onFork(session) };
@@ -21,6 +22,7 @@ export function TabMenu({ session, onDo, onFork, onClose }: Props) {
     ...(canFork ? [fork] : []),
     { name: "Copy as Markdown", onSelect: () => onDo("copy") },
     { name: "Save as Markdown", onSelect: () => onDo("save") },
+    { name: "Restart the agent", detail: "Stops the running turn", onSelect: () => onRestart(session) },
     { name: "Close", detail: "Delete on the tab", onSelect: () => onClose(session) },
   ];
   return (

@@ -12,7 +12,7 @@ import { duration } from "./plain";
 import { StopButton } from "./prompt";
 import { Refusals } from "./refusals";
 import { agentName } from "./tabs";
-import { Answer, endNote, needsAnswer, TurnEnd } from "./turn";
+import { Answer, endNote, needsAnswer, TurnEnd, useSilence } from "./turn";
 
 const PAGE = 100;
 
@@ -52,13 +52,14 @@ export function TurnView({ channel, turnId }: { channel: string; turnId: string 
 function Running({ turn, agent, asked }: { turn: ActiveTurn; agent: string; asked: boolean }) {
   const elapsed = useElapsed(turn);
   const asks = asked || needsAnswer(turn);
+  const silence = useSilence();
   return (
     <>
       <Answer turn={turn} />
       <div class={`status-line${asks ? " asks" : ""}`}>
         {asks ? <Icon name="shield" /> : <Spinner />}
         <span class="status-agent">{agent}</span>
-        <span class="dim">{asks ? "needs your answer" : "working…"}</span>
+        <span class="dim">{asks ? "needs your answer" : silence || "working…"}</span>
         {elapsed >= 2000 && <span class="dim elapsed">{duration(elapsed)}</span>}
         <span class="spacer" />
         <StopButton turnId={turn.id} labelled />

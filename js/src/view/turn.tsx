@@ -10,6 +10,7 @@ import { turnMarkdown } from "./export";
 import { Icon } from "./icons";
 import { uuid } from "./identity";
 import { memo } from "./memo";
+import { Files } from "./parts/files";
 import { UserMessage } from "./parts/message";
 import { Part, partKey } from "./parts/part";
 import { writtenPlan } from "./parts/plan";
@@ -25,6 +26,7 @@ export const TurnItem = memo(({ turn }: { turn: AnyTurn }) => (
   <article class="turn" data-turn={turn.id} aria-label={line(turn.message.text, 80) || "Turn"}>
     <UserMessage message={turn.message} />
     <Answer turn={turn} />
+    {!isActive(turn) && <Files turn={turn} />}
     {isActive(turn) ? <Working turn={turn} /> : <TurnEnd turn={turn} />}
   </article>
 ));
@@ -55,6 +57,7 @@ function Working({ turn }: { turn: ActiveTurn }) {
   const elapsed = useElapsed(turn);
   const { store } = useView();
   const { chat } = usePlace();
+  const silence = useSilence();
   if (needsAnswer(turn) || store.chat(chat).peek()?.inputRequests?.length) return null;
   return (
     <div class="working">
@@ -64,8 +67,15 @@ function Working({ turn }: { turn: ActiveTurn }) {
         <i />
       </span>
       <span class="dim">{elapsed >= 3000 ? duration(elapsed) : "Working…"}</span>
+      {silence && <span class="dim">· {silence}</span>}
     </div>
   );
+}
+
+/** For how long the agent has said nothing, in words, where it is long. */
+export function useSilence(): string {
+  const { store } = useView();
+  return line(store.session(usePlace().session).value?.summary.activity, 60);
 }
 
 export function needsAnswer(turn: ActiveTurn): boolean {

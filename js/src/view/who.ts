@@ -9,7 +9,7 @@ const WORDS: Readonly<Record<string, string>> = {
   python: "by Python code",
   answer: "by an earlier answer",
   rule: "by a rule",
-  mode: "by how the session was started",
+  mode: "as the session's permissions say",
   nobody: "nobody was there to ask",
   cancelled: "the turn ended first",
 };

@@ -536,3 +536,46 @@ describe("large content", () => {
     await expect(text).rejects.toThrow("not of the protocol");
   });
 });
+
+describe("a file of the workspace", () => {
+  const bytes = new Uint8Array([0, 255, 13, 10, 60]);
+
+  async function give(kernel: Kernel, from: number, to: number, more: object = {}): Promise<void> {
+    const { id, params } = kernel.last("readFile");
+    expect(params).toEqual({ channel: CHAT, path: "a b.bin", offset: from });
+    const result = { path: "a b.bin", offset: from, size: 5, modified: 7, ...more };
+    kernel.tell({ id, result }, undefined, [new DataView(bytes.buffer, from, to - from)]);
+    for (let tick = 0; tick < 8; tick += 1) await Promise.resolve();
+  }
+
+  test("is fetched range by range, byte by byte as it is", async () => {
+    const { kernel, client } = await live();
+    const file = client.file(CHAT, "a b.bin");
+    await give(kernel, 0, 3);
+    await give(kernel, 3, 5);
+    const blob = await file;
+    expect([blob.size, blob.type]).toEqual([5, ""]);
+  });
+
+  test("that is empty is there at once", async () => {
+    const { kernel, client } = await live();
+    const file = client.file(CHAT, "a b.bin");
+    await give(kernel, 0, 0, { size: 0 });
+    expect((await file).size).toBe(0);
+  });
+
+  test.each([{ modified: 8 }, { size: 6 }])("that changes meanwhile (%o) is an error", async (changed) => {
+    const { kernel, client } = await live();
+    const failed = expect(client.file(CHAT, "a b.bin")).rejects.toThrow("changed while it was fetched");
+    await give(kernel, 0, 3);
+    await give(kernel, 3, 5, changed);
+    await failed;
+  });
+
+  test("of which the answer makes no sense is an error", async () => {
+    const { kernel, client } = await live();
+    const failed = expect(client.file(CHAT, "a b.bin")).rejects.toThrow("readFile is not of the protocol");
+    await give(kernel, 0, 5, { modified: "yesterday" });
+    await failed;
+  });
+});

@@ -6,7 +6,16 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type Client, createClient, ROOT, type Wire } from "../../src/comm/client.ts";
-import { isContent, isFlush, isInitialized, isReplay, isSnapshot, isTurns, read } from "../../src/comm/messages.ts";
+import {
+  isContent,
+  isFilePart,
+  isFlush,
+  isInitialized,
+  isReplay,
+  isSnapshot,
+  isTurns,
+  read,
+} from "../../src/comm/messages.ts";
 import { isObject } from "../../src/state/guard.ts";
 
 type Json = Record<string, unknown>;
@@ -123,6 +132,7 @@ const GUARDS: Record<string, (value: unknown) => boolean> = {
   initialize: isInitialized,
   subscribe: (value) => isObject(value) && isObject(value.channels) && Object.values(value.channels).every(isUpdate),
   fetchContent: isContent,
+  readFile: isFilePart,
   fetchTurns: isTurns,
   actions: isFlush,
   pong: (value) => isObject(value) && typeof value.hostId === "string",

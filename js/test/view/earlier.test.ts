@@ -32,7 +32,7 @@ describe("earlier conversations", () => {
     });
     const page = open(store, { kind: "chat" });
     await page.until(() => expect(page.all(".earlier-one")).toHaveLength(2));
-    expect(asked(store, "listSessions")).toEqual([{ here: true, limit: 6 }]);
+    expect(asked(store, "listSessions")).toEqual([{ here: true, limit: 100 }]);
     expect(page.all(".earlier-one")[1]?.textContent).toContain("1 turn ");
     (page.all(".earlier-one")[0] as HTMLElement).click();
     await page.until(() => expect(asked(store, "resumeSession")).toEqual([{ channel: "eliza:/a" }]));
@@ -47,6 +47,22 @@ describe("earlier conversations", () => {
     await page.until(() =>
       expect(asked(store, "resumeSession")).toEqual([{ channel: "eliza:/b" }, { channel: "eliza:/a" }]),
     );
+  });
+
+  test("that were open are all offered, and one that cannot be opened stops none of the others", async () => {
+    const ids = ["a", "b", "c", "d", "e", "f", "g", "h"];
+    const closed = ["x", "y"].map((id) => kept(`eliza:/${id}`, { open: false }));
+    const store = storeWith({ sessions: [...ids.map((id) => kept(`eliza:/${id}`)), ...closed] });
+    const page = open(store, { kind: "chat" });
+    await page.until(() => expect(page.all(".earlier-one")).toHaveLength(8));
+    store.answer = (_, params) =>
+      (params as { channel: string }).channel === "eliza:/g"
+        ? Promise.reject(new Error("The workspace is gone."))
+        : Promise.resolve({});
+    page.find(".earlier-list .button").click();
+    await page.until(() => expect(page.text()).toContain("About eliza:/g: The workspace is gone."));
+    expect(asked(store, "resumeSession")).toHaveLength(8);
+    expect(page.text()).toContain("7 opened again.");
   });
 
   test("that cannot be opened say why", async () => {

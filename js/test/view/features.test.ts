@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import type { ChatInputRequest, SessionState } from "../../src/state/types.gen";
+import type { Action, ActiveTurn, ChatInputRequest, ChatState, SessionState, Turn } from "../../src/state/types.gen";
+import { turnMarkdown } from "../../src/view/export";
 import { AGENT, addSession, CHAT, type MemoryStore, readyStore, SESSION, startTurn, summary } from "./memory-store";
 import { open, type Page, press, type } from "./page";
 
@@ -79,6 +80,15 @@ describe("a tab", () => {
     store.apply("ahp-root://", { type: "x-agentnb/sessionSet", summary: summary("eliza:/copy", "First (copy)") });
     await page.until(() => expect(selected(page).textContent).toContain("First (copy)"));
     expect(await names()).not.toContain("Fork");
+  });
+
+  test("has its agent restarted by its menu, and says why that failed", async () => {
+    const { store, page } = tabs();
+    store.answer = () => Promise.reject(new Error("eliza is not installed"));
+    await choose(page, "Restart the agent");
+    expect(store.requested.at(-1)).toEqual({ method: "restartAgent", params: { channel: SESSION } });
+    await page.until(() => expect(page.find(".error-card").textContent).toContain("eliza is not installed"));
+    expect(page.find(".error-card").textContent).toContain("could not be restarted");
   });
 
   test("is closed by the Delete key and brought back by Undo", async () => {
@@ -229,11 +239,47 @@ describe("the queue", () => {
     await page.until(() => page.button("Move up: message b"));
     page.button("Move up: message b").click();
     expect(sent(store)[1]).toEqual({ type: "chat/queuedMessagesReordered", order: ["b", "a"] });
-    await page.until(() => page.button("Send now: message a, better"));
-    page.button("Send now: message a, better").click();
+    const now = "Send now, which stops the running turn: message a, better";
+    await page.until(() => page.button(now));
+    page.button(now).click();
     expect(sent(store).slice(2)).toEqual([
       { type: "chat/queuedMessagesReordered", order: ["a", "b"] },
       { type: "chat/turnCancelled", turnId: "t0" },
+    ]);
+  });
+
+  test("is said into the running turn where the agent takes that", async () => {
+    const { store, page } = queued();
+    const agentProcess = { state: "running", steering: true } as const;
+    store.apply(SESSION, { type: "x-agentnb/agentChanged", agentProcess });
+    const now = "Send now, into the running turn: message b";
+    await page.until(() => page.button(now));
+    page.button(now).click();
+    const message = { text: "message b", origin: { kind: "user" } };
+    expect(sent(store)).toEqual([{ type: "chat/pendingMessageSet", kind: "steering", id: "b", message }]);
+  });
+
+  test("what was changed of a message whose turn came meanwhile is in the box", async () => {
+    const { store, page } = queued();
+    page.button("Edit: message a").click();
+    await page.until(() => page.find(".queue textarea"));
+    page.find<HTMLTextAreaElement>(".queue textarea").value = "message a, but";
+    store.apply(CHAT, { type: "chat/turnComplete", turnId: "t0" });
+    const message = { text: "message a", origin: { kind: "user" } };
+    store.apply(CHAT, { type: "chat/turnStarted", turnId: "a", message, queuedMessageId: "a" });
+    await page.until(() => expect(page.find<HTMLTextAreaElement>(".prompt textarea").value).toEqual("message a, but"));
+    expect(page.text()).toContain("what you have changed is in the box");
+    expect(sent(store)).toEqual([]);
+  });
+
+  test("what was changed when another tab was shown is kept with the message", async () => {
+    const { store, page } = queued();
+    page.button("Edit: message a").click();
+    await page.until(() => page.find(".queue textarea"));
+    page.find<HTMLTextAreaElement>(".queue textarea").value = "message a, but";
+    page.unmount();
+    expect(sent(store)).toMatchObject([
+      { type: "chat/pendingMessageSet", id: "a", message: { text: "message a, but" } },
     ]);
   });
 
@@ -297,11 +343,16 @@ describe("completion", () => {
   });
 
   test("an address is no mention", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
     const store = readyStore();
     const page = open(store, { kind: "chat" });
     type(box(page), "write to ada@exa");
-    await new Promise((resolve) => setTimeout(resolve, 80));
+    await vi.advanceTimersByTimeAsync(1000);
     expect(asked(store)).toEqual([]);
+    type(box(page), "write to ada@exa @d");
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(asked(store)).toEqual([{ method: "complete", params: { channel: CHAT, start: "d" } }]);
   });
 });
 
@@ -398,6 +449,24 @@ describe("selectors", () => {
     ]);
   });
 
+  test("permissions are one of them; what lets the agent do all is marked, and it is the kernel that says", async () => {
+    const store = readyStore();
+    const state = store.session(SESSION).peek() as SessionState;
+    store.session(SESSION).value = { ...state, config: { schema: {}, values: { permissions: "ask" } } };
+    const page = open(store, { kind: "chat" });
+    const field = page.find<HTMLSelectElement>("[aria-label=Permissions]");
+    expect([...field.options].map(({ value, text }) => [value, text])).toEqual([
+      ["ask", "Asks"],
+      ["allow", "Allows all"],
+      ["deny", "Denies all"],
+    ]);
+    expect(page.all(".is-allow")).toEqual([]);
+    field.value = "allow";
+    field.dispatchEvent(new Event("change", { bubbles: true }));
+    expect(sent(store)).toEqual([{ type: "session/configChanged", config: { permissions: "allow" } }]);
+    await page.until(() => expect(page.find(".is-allow").title).toContain("critical commands"));
+  });
+
   test("modes are one of them", () => {
     const store = readyStore();
     const modes = {
@@ -432,6 +501,21 @@ describe("selectors", () => {
     expect(meter).toContain("€0.25");
     expect(meter).toContain("25%");
   });
+});
+
+test("of a long conversation the tokens are those of the turns that are here, and it is said", async () => {
+  const store = readyStore();
+  startTurn(store, "t", "x");
+  store.apply(CHAT, { type: "chat/usage", turnId: "t", usage: { inputTokens: 1200, outputTokens: 300 } });
+  store.apply(CHAT, { type: "chat/turnComplete", turnId: "t" });
+  const [turn] = store.chat(CHAT).peek()?.turns ?? [];
+  const page = open(store, { kind: "chat" });
+  page.find("[title='1,500 tokens in this conversation']");
+  store.older(CHAT).value = { left: 7, turns: [{ ...(turn as Turn), id: "before" }] };
+  await page.until(() => page.find("[title='3,000 tokens in the latest 2 turns']"));
+  expect(page.find(".meter").textContent).toContain("3K+ tokens");
+  store.older(CHAT).value = { left: 0, turns: [] };
+  await page.until(() => page.find("[title='1,500 tokens in this conversation']"));
 });
 
 describe("find", () => {
@@ -483,6 +567,51 @@ describe("export", () => {
     await choose(page, "Copy as Markdown");
     await page.until(() => expect(copied[1]).toEqual("# Naming\n\n> What is it?\n\n**It** is ```` ` ````.\n"));
   });
+});
+
+test("what is copied of a turn says what was changed, decided and how a command ended", () => {
+  const store = readyStore();
+  startTurn(store, "t", "Go");
+  const tool = (toolCallId: string, displayName: string, details: object) => {
+    const ids = { turnId: "t", toolCallId };
+    store.apply(CHAT, { type: "chat/toolCallStart", ...ids, toolName: "x", displayName, details } as Action);
+    const options = [
+      { id: "yes", label: "Allow once", kind: "approve" },
+      { id: "no", label: "Reject", kind: "deny" },
+    ];
+    store.apply(CHAT, { type: "chat/toolCallReady", ...ids, invocationMessage: "", options } as Action);
+    return (action: object) => store.apply(CHAT, { ...ids, ...action } as Action);
+  };
+  const write = tool("a", "Write fit.py", {
+    content: [{ type: "diff", path: "fit.py", oldText: "a\nb\n", newText: "a\nB\n" }],
+  });
+  write({ type: "chat/toolCallConfirmed", approved: true, confirmed: "user-action", selectedOptionId: "yes" });
+  write({ type: "chat/toolCallComplete", result: { success: true, pastTenseMessage: "" } });
+  const run = tool("b", "make", { content: [{ type: "terminal", terminalId: "m" }] });
+  const terminal = { id: "m", command: "make", output: "no\n", truncated: false, exited: true, exitCode: 2 };
+  store.apply(CHAT, { type: "x-agentnb/terminalOpened", terminal });
+  run({ type: "chat/toolCallConfirmed", approved: true, confirmed: "user-action", selectedOptionId: "yes" });
+  const failure = { success: false, pastTenseMessage: "", error: { message: "make failed" } };
+  run({ type: "chat/toolCallComplete", result: failure });
+  tool(
+    "c",
+    "rm",
+    {},
+  )({
+    type: "chat/toolCallConfirmed",
+    approved: false,
+    reason: "denied",
+    reasonMessage: "by a rule",
+    selectedOptionId: "no",
+  });
+  const state = store.chat(CHAT).peek() as ChatState;
+  const text = turnMarkdown(state.activeTurn as ActiveTurn, state);
+  expect(text).toContain("<summary>Write fit.py (done, allowed: Allow once)</summary>");
+  expect(text).toContain("```diff\n--- fit.py\n+++ fit.py\n@@ -1,2 +1,2 @@\n a\n-b\n+B\n```");
+  expect(text).toContain("```console\n$ make\nno\n[exit code 2]\n```");
+  expect(text).toContain("(failed, allowed: Allow once)");
+  expect(text).toContain("> **Failed:** make failed");
+  expect(text).toContain("<summary>rm (denied: Reject)</summary>\n\n> by a rule");
 });
 
 describe("a form of the agent", () => {
@@ -589,6 +718,30 @@ describe("a form of the agent", () => {
     const { store, page } = asked({ questions });
     page.button(name).click();
     expect(sent(store)).toEqual([{ type: "chat/inputCompleted", requestId: "r", response }]);
+  });
+
+  test("begins with what is recommended; of one of several with the first", () => {
+    const options = ["a", "b", "c"].map((id) => ({ id, label: id.toUpperCase(), recommended: id !== "a" }));
+    const { store, page } = asked({
+      questions: [
+        { kind: "single-select", id: "one", message: "Which?", required: true, options },
+        { kind: "multi-select", id: "many", message: "Which ones?", options },
+      ],
+    });
+    page.button("Send").click();
+    expect(sent(store)[0]).toMatchObject({
+      answers: {
+        one: { value: { kind: "selected", value: "b" } },
+        many: { value: { kind: "selected-many", value: ["b", "c"] } },
+      },
+    });
+  });
+
+  test("what is only to be done elsewhere is said to be done, or called off", () => {
+    const { store, page } = asked({ message: "Eliza waits for your login." });
+    expect(page.all(".input-request button").map((one) => one.textContent)).toEqual(["I have done it", "Cancel"]);
+    page.button("I have done it").click();
+    expect(sent(store)).toMatchObject([{ type: "chat/inputCompleted", response: "accept" }]);
   });
 
   test("an address is shown in full with whose it is; one that is none cannot be opened", () => {

@@ -17,6 +17,7 @@ export class MarkdownPage {
     drafts: undefined as unknown as Drafts,
     visible: signal(true),
     near: undefined,
+    toBox: () => {},
     announce: () => {},
   };
 

@@ -55,6 +55,10 @@ export class MemoryStore implements Store {
     return this.request("fetchContent", { channel, ...ref });
   }
 
+  file(channel: string, path: string): Promise<Blob> {
+    return this.request("readFile", { channel, path });
+  }
+
   dispatch(channel: string, action: Action): void {
     this.dispatched.push({ channel, action });
     this.apply(channel, action);

@@ -42,7 +42,8 @@ export function open(store: Store, what: What, into: HTMLElement = document.body
       if (!found) throw new Error(`No button is named ${name}: ${all("button").map((one) => one.textContent)}`);
       return found as HTMLButtonElement;
     },
-    until: (check) => vi.waitFor(check, { timeout: 3000, interval: 5 }),
+    /** What comes, comes after some turns of the loop; the limit is for what never does. */
+    until: (check) => vi.waitFor(check, { timeout: 30_000, interval: 5 }),
   };
 }
 

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { ConfirmationOption } from "../../src/state/types.gen";
 import { INERT_FOR } from "../../src/view/parts/permission";
 import { CHAT, type MemoryStore, readyStore, startTurn } from "./memory-store";
@@ -83,7 +83,7 @@ describe("who answered", () => {
     [{ ...NO, answeredBy: { kind: "somebodyNew" } }, "Reject"],
     [{ approved: false, reason: "skipped", answeredBy: { kind: "cancelled" } }, "Not answeredthe turn ended first"],
     [{ approved: true, selectedOptionId: "once", answeredBy: { kind: "answer" } }, "Allow onceby an earlier answer"],
-    [{ approved: true, answeredBy: { kind: "mode" } }, "Allowedby how the session was started"],
+    [{ approved: true, answeredBy: { kind: "mode" } }, "Allowedas the session's permissions say"],
   ])("%j is said in words", async (answer, said) => {
     const { store, page } = await asked();
     const turn = open(store, { kind: "turn", channel: CHAT, turnId: "t1" });
@@ -108,6 +108,24 @@ describe("the policy on a permission card", () => {
     const { page } = await askedAll(["a", { risk: { severity: "critical", reason: "Deletes folders." } }]);
     expect(page.find(".permission-risk").textContent).toEqual("critical Deletes folders.");
     expect(page.find(".permission-risk").classList.contains("is-critical")).toEqual(true);
+  });
+
+  test("the whole command is on the card, beside a terminal that is not there yet, too", async () => {
+    const command = `for f in *; do echo "${"x".repeat(300)}"; done; rm -r data`;
+    const { store, page } = await askedAll(["a", { toolInput: command }]);
+    const details = { kind: "execute", content: [{ type: "terminal", terminalId: "t" }] } as const;
+    store.apply(CHAT, { type: "x-agentnb/toolCallDetailsChanged", turnId: "t1", toolCallId: "a", details });
+    await page.until(() => page.find(".permission .command-box"));
+    expect(page.find(".permission .command-box").textContent).toContain(command);
+    expect(page.text()).not.toContain("no longer kept");
+    store.apply(CHAT, { type: "chat/toolCallConfirmed", turnId: "t1", toolCallId: "a", approved: true });
+    await page.until(() => expect(page.all(".permission")).toEqual([]));
+    await page.until(() => expect(page.find(".tool .command-box").textContent).toContain(command));
+    const result = { success: true, pastTenseMessage: "" };
+    store.apply(CHAT, { type: "chat/toolCallComplete", turnId: "t1", toolCallId: "a", result });
+    await page.until(() => expect(page.find(".tool .state").textContent).toEqual("Done"));
+    page.find(".tool .fold-head").click();
+    await page.until(() => expect(page.text()).toContain("no longer kept"));
   });
 
   test("a change is shown line by line before it is answered", async () => {
@@ -203,11 +221,14 @@ describe("the policy on a permission card", () => {
   test("a card is inert again when another one like it appears", async () => {
     const { store, page } = await askedAll(["a"]);
     await armed(page);
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
     askAlike(store, "b");
     await page.until(() => page.button("Allow all 2 edits once"));
     page.button("Allow all 2 edits once").click();
     page.button("Allow").click();
     expect(store.dispatched).toEqual([]);
+    await vi.advanceTimersByTimeAsync(INERT_FOR);
     await armed(page);
     page.button("Allow all 2 edits once").click();
     expect(store.dispatched.length).toEqual(2);
@@ -226,13 +247,14 @@ describe("a permission card", () => {
   });
 
   test("does nothing for its first half second, then answers", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
     const { store, page } = await asked();
-    const appeared = performance.now();
     page.button("Allow once").click();
     expect(store.dispatched).toEqual([]);
     expect(page.button("Allow once").getAttribute("aria-disabled")).toEqual("true");
+    await vi.advanceTimersByTimeAsync(INERT_FOR);
     await armed(page);
-    expect(performance.now() - appeared).toBeGreaterThan(INERT_FOR * 0.7);
     page.button("Allow once").click();
     expect(store.dispatched.length).toEqual(1);
   });
@@ -256,6 +278,26 @@ describe("a permission card", () => {
     ]);
     await page.until(() => expect(page.all(".permission")).toEqual([]));
     expect(page.find(".decision.allowed").textContent).toEqual("Always allow");
+  });
+
+  test.each([
+    { approved: true, confirmed: "user-action" },
+    { approved: false, reason: "denied", answeredBy: { kind: "client", clientId: "me" } },
+  ])("a change folds with its card, and one click opens it (%j)", async (answer) => {
+    const { store, page } = await asked();
+    const content = [{ type: "diff", path: "/work/fit.py", oldText: "a\n", newText: "b\n" } as const];
+    store.apply(CHAT, {
+      type: "x-agentnb/toolCallDetailsChanged",
+      turnId: "t1",
+      toolCallId: "c1",
+      details: { content },
+    });
+    await page.until(() => page.find(".permission .line.added"));
+    store.apply(CHAT, { type: "chat/toolCallConfirmed", turnId: "t1", toolCallId: "c1", ...answer });
+    await page.until(() => page.find(".decision"));
+    expect(page.all(".line")).toEqual([]);
+    page.find(".tool .fold-head").click();
+    await page.until(() => page.find(".tool .line.added"));
   });
 
   test("a denying option is sent as a denial and says so on one line", async () => {

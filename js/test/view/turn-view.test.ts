@@ -45,6 +45,19 @@ describe("one turn below its cell", () => {
     await page.until(() => expect(page.find(".ended").textContent).toContain("Stopped"));
   });
 
+  test("says that the agent is silent, as the chat does, until it speaks again", async () => {
+    const store = readyStore();
+    startTurn(store, "t1", "Hi");
+    const [cell, chat] = [open(store, WHAT), open(store, { kind: "chat" })];
+    store.apply(SESSION, { type: "session/activityChanged", activity: "no word for 40 s" });
+    await cell.until(() => expect(cell.find(".status-line").textContent).toContain("no word for 40 s"));
+    await chat.until(() => expect(chat.find(".working").textContent).toContain("no word for 40 s"));
+    for (const page of [cell, chat]) page.button("Stop");
+    store.apply(SESSION, { type: "session/activityChanged" });
+    await cell.until(() => expect(cell.text()).not.toContain("no word"));
+    await chat.until(() => expect(chat.text()).not.toContain("no word"));
+  });
+
   test("draws its end from state alone, as after a reload", () => {
     const store = readyStore();
     startTurn(store, "t1", "Hi");

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from agentnb.acp import Agent
+from agentnb.acp.services import client_capabilities
 from agentnb.acp.sessions import NewSession
 from agentnb.agent.catalog import find
 from agentnb.agent.guard import GUARD
@@ -200,6 +201,15 @@ async def test_a_method_we_do_not_have_is_refused(tmp_path: Path) -> None:
         await talk.prompt(json.dumps(requests))
         codes = [json.loads(line).get("code") for line in talk.ear.text.splitlines()]
         assert codes == [-32601, -32601, None]
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_who_shows_terminals_is_shown_the_agents_own_too(terminal: bool) -> None:
+    """Some agents stream what their own terminals print, in ``_meta``, only to who says so."""
+    from agentnb.agent import Capabilities
+
+    meta = client_capabilities(Capabilities(terminal=terminal)).get("_meta")
+    assert meta == ({"terminal_output": True} if terminal else None)
 
 
 async def test_a_megabyte_of_stderr_stalls_nothing(tmp_path: Path) -> None:

@@ -273,12 +273,17 @@ def play(path: Path, *messages: dict[str, object]) -> subprocess.CompletedProces
     )
 
 
-def test_turns_that_nobody_asked_for_are_named(cassette: tuple[Path, list[tuple[str, object]]]) -> None:
-    """On stderr, with their lines; that is no failure."""
+def test_turns_that_nobody_asked_for_are_named(
+    cassette: tuple[Path, list[tuple[str, object]]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On stderr, with their lines; that is no failure. That it has ended is told as an event."""
+    monkeypatch.setenv("AGENTNB_EVENTS", str(tmp_path / "events.jsonl"))
     done = play(cassette[0], {"id": 1, "method": "initialize", "params": {}})
     assert done.returncode == 0
     said = done.stderr.splitlines()
     assert len(said) == len(PROMPTS)
+    ended = json.loads((tmp_path / "events.jsonl").read_text(encoding="utf-8"))
+    assert (ended["event"], ended["data"]["mode"], ended["data"]["turns"]) == ("cassette.finished", "replay", 0)
     assert "turn 1 of session 1 was not asked for" in said[0]
     assert f"{cassette[0]}:" in said[0]
 

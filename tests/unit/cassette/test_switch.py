@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -55,12 +56,23 @@ def test_auto_records_and_then_replays(tmp_path: Path) -> None:
 
 
 def test_another_prompt_is_an_error_of_its_own_class(tmp_path: Path) -> None:
-    """With the diff; the other tab goes on."""
-    talk(tmp_path)
-    done = talk(tmp_path, "Hello", "Good evening", AGENTNB_CASSETTE_MODE="replay")
+    """With the diff; the other tab goes on. Kernel and player tell events of it."""
+    told = tmp_path / "events.jsonl"
+    talk(tmp_path, AGENTNB_EVENTS=str(told))
+    done = talk(tmp_path, "Hello", "Good evening", AGENTNB_CASSETTE_MODE="replay", AGENTNB_EVENTS=str(told))
     assert "CassetteMismatch: Session 2 with eliza, turn 2: the prompt is not the recorded one." in done.stdout
     assert "-Goodbye\n+Good evening\n" in done.stdout
     assert "Hello. I am eliza." in done.stdout
+    events = [json.loads(line) for line in told.read_text(encoding="utf-8").splitlines()]
+    data = {name: [event["data"] for event in events if event["event"] == f"cassette.{name}"] for name in TOLD}
+    assert [each["mode"] for each in data["opened"]] == ["record", "replay"]
+    assert {(each["session"], each["turn"]) for each in data["matched"]} == {(1, 1), (2, 1), (1, 2)}
+    assert data["finished"][0]["turns"] == 4
+    assert len(data["mismatched"]) == 2
+    assert all("Session 2 with eliza, turn 2" in each["error"] for each in data["mismatched"])
+
+
+TOLD = ("opened", "matched", "mismatched", "finished")
 
 
 def test_record_records_anew_and_off_does_nothing(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 from agentnb.comm.delivery import GONE_SECONDS, MOST_REMEMBERED, RETURN_SECONDS
 from agentnb.comm.ear import ASK_SECONDS, Ear
 from agentnb.state import ActionOrigin, SessionTitleChanged
+from agentnb.testing import Events
 from tests.unit.comm.manual_loop import ManualLoop
 from tests.unit.comm.message_cases import CLIENT, Kernel
 from tests.unit.running import run
@@ -197,6 +198,30 @@ def test_a_refused_action_that_comes_twice_is_refused_twice() -> None:
     assert [(one["rejectionReason"], one.get("repeated")) for one in answers] == [
         ("A client may not dispatch this action.", None)
     ] * 2
+
+
+def test_a_pages_coming_and_going_is_told(agentnb_events: Events) -> None:
+    """As events: seen and unseen once each, what it lacks, that it left, and that it is gone."""
+    kernel = Kernel(known=False)
+    initialize(kernel, CLIENT)
+    for visible in (False, False, True):
+        say(kernel, "visibility", {"visible": visible})
+    say(kernel, "resync", {"seen": {"ahp-root://": 0}})
+    say(kernel, "leave")
+    wait(kernel, RETURN_SECONDS + 1)
+    kernel.service.delivery.kick()
+    wait(kernel, 1)
+    told = agentnb_events.of(category="page")
+    assert [event.name.partition(".")[2] for event in told] == [
+        "attached",
+        "hidden",
+        "visible",
+        "resync",
+        "left",
+        "gone",
+    ]
+    assert {event.data["client"] for event in told} == {CLIENT}
+    assert (told[0].data["visible"], told[3].data["channels"]) == (True, ["ahp-root://"])
 
 
 def test_only_so_many_clients_are_remembered() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from collections.abc import Sequence
@@ -78,7 +79,6 @@ def test_a_tab_that_someone_will_write_in_has_its_agent_before_the_first_prompt(
     """Asked by several views it is one session; what is chosen in it holds for the first prompt, which uses it."""
     session = Session(conversation)
     assert (session.state.lifecycle, session.state.modes, session.state.agent_process) == ("creating", None, None)
-    page.ask("subscribe", {"channels": [conversation.session.uri]})
     for view in ("page-1", "page-2"):
         page.say("openSession", {"channel": conversation.chat.uri}, id=view)
         assert page.hear("id")["result"] == {}
@@ -166,8 +166,12 @@ def test_a_prompt_typed_in_the_chat_takes_what_it_mentions_along(page: Page, con
     page.ask("subscribe", {"channels": [conversation.chat.uri]})
     message = {"text": "Look at @frame", "origin": USER}
     page.dispatch(conversation.chat.uri, {"type": "chat/turnStarted", "turnId": "t1", "message": message})
-    action = page.envelope()["action"]
-    assert [one["label"] for one in action["message"]["attachments"]] == ["frame"]
+    assert page.envelope()["action"]["type"] == "chat/pendingMessageSet"
+    session = Session(conversation)
+    until(session, lambda: session.turns)
+    snapshot = session.turns[0].snapshot
+    assert snapshot is not None
+    assert [one.label for one in snapshot.message.attachments or ()] == ["frame"]
 
 
 def test_a_draft_reaches_the_other_windows_and_later_ones(page: Page, conversation: Conversation) -> None:
@@ -213,3 +217,61 @@ def test_a_closed_tab_can_be_brought_back(page: Page, conversation: Conversation
     assert conversation.closing is None
     assert not conversation.summary.status & SessionStatus.IS_ARCHIVED
     assert page.host.channel_or_none(uri) is not None
+
+
+def test_a_page_reads_a_file_range_by_range_and_byte_by_byte(page: Page, conversation: Conversation) -> None:
+    """Each range says how large the file is, and when it was changed; lines from either end, too."""
+    data = bytes(range(256)) * 5
+    (conversation.cwd / "a b\n€.bin").write_bytes(data)
+    asked = {"channel": conversation.chat.uri, "path": "a b\n€.bin"}
+    read, times = b"", set()
+    while len(read) < len(data):
+        answer = page.ask("readFile", {**asked, "offset": len(read), "length": 500})
+        result = answer["result"]
+        assert (result["path"], result["offset"], result["size"]) == ("a b\n€.bin", len(read), len(data))
+        times.add(result["modified"])
+        read += answer["buffers"][0]
+    assert (read, len(times)) == (data, 1)
+    (conversation.cwd / "log").write_text("1\n2\n3\n")
+    log = {"channel": conversation.session.uri, "path": "log"}
+    assert page.ask("readFile", {**log, "head": 1})["buffers"][0] == b"1\n"
+    tail = page.ask("readFile", {**log, "tail": 2})
+    assert (tail["buffers"][0], tail["result"]["offset"], tail["result"]["size"]) == (b"2\n3\n", 2, 6)
+    assert page.ask("readFile", {**log, "tail": 2, "length": 3})["buffers"][0] == b"\n3\n"
+
+
+def test_a_page_is_given_nothing_secret_and_nothing_outside(
+    page: Page, conversation: Conversation, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """However the path is written, and with a reason that says what to do."""
+    outside = tmp_path_factory.mktemp("outside")
+    (outside / "a.txt").write_text("outside")
+    (conversation.cwd / ".env").write_text("KEY=1")
+    (conversation.cwd / "notes.txt").symlink_to(".env")
+    (conversation.cwd / "link").symlink_to(outside)
+
+    def refused(method: str, path: str) -> str:
+        answer = page.ask(method, {"channel": conversation.chat.uri, "path": path})
+        assert answer["error"]["code"] == -32012
+        return str(answer["error"]["message"])
+
+    for path in (".env", "notes.txt", "./x/../.env"):
+        assert "'.env' may hold secrets: it matches **/.env*" in refused("readFile", path)
+    for path in (str(outside / "a.txt"), "link/a.txt", "../a.txt"):
+        assert "outside the workspace" in refused("readFile", path)
+    for path in (str(outside), "link", ".."):
+        assert "outside the workspace" in refused("listFiles", path)
+    assert "There is no file 'none'" in refused("readFile", "none")
+    listed = page.ask("listFiles", {"channel": conversation.chat.uri})["result"]
+    assert [(entry["name"], entry["kind"]) for entry in listed["entries"]] == [
+        (".env", "file"),
+        ("link", "link"),
+        ("notes.txt", "link"),
+    ]
+
+
+def test_a_name_that_is_no_text_is_listed_as_one(page: Page, conversation: Conversation) -> None:
+    """JSON has no bytes."""
+    (conversation.cwd / os.fsdecode(b"a\xff")).touch()
+    (entry,) = page.ask("listFiles", {"channel": conversation.chat.uri})["result"]["entries"]
+    assert entry["name"] == "a\ufffd"

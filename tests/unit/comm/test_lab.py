@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import msgspec
 import pytest
 
 from agentnb.comm.lab import MOST_PAGES, Lab
-from agentnb.comm.lab_messages import LONGEST_CELL, MOST_CELLS, NotebookParams
+from agentnb.comm.lab_messages import LONGEST_CELL, MOST_CELLS, EditedParams, EditParams, NotebookParams
 from agentnb.comm.notebook import Unfollowable, follow
+from agentnb.errors import UsageError
+from tests.unit.running import run
 
 
 class Page:
@@ -118,3 +121,39 @@ def test_nothing_is_followed_from_nothing() -> None:
     """The first message must hold the cells."""
     with pytest.raises(Unfollowable):
         follow(None, msgspec.convert({"path": "n"}, NotebookParams))
+
+
+def answer(page: Page, **params: Any) -> None:
+    page._listener({"content": {"data": {"jsonrpc": "2.0", "v": 1, "method": "edited", "params": params}}})
+
+
+def test_a_page_is_asked_to_edit_and_answers() -> None:
+    """The one that spoke last; an answer to nothing that was asked is passed over."""
+    lab = Lab()
+    other, page = Page(lab, "c1"), Page(lab, "c2")
+    other.say(path="other.ipynb", cells=[])
+    page.say(path="fit.ipynb", cells=[cell("a", "x")])
+    answer(page, id="never asked", number=1)
+
+    async def edit() -> EditedParams:
+        asked = asyncio.ensure_future(lab.edit(EditParams(id="", action="insert", source="y"), 30))
+        await asyncio.sleep(0)
+        (said,) = page.heard
+        assert (said["method"], said["params"]["action"], said["params"]["source"]) == ("edit", "insert", "y")
+        answer(page, id=said["params"]["id"], number=2, cellId="b")
+        return await asked
+
+    done = run(edit())
+    assert (done.number, done.cell_id, done.error) == (2, "b", None)
+    assert other.heard == []
+
+
+def test_where_no_page_answers_it_is_said() -> None:
+    """None is there, or an older one is, or it cannot."""
+    lab = Lab()
+    edit = EditParams(id="", action="run", cell_id="a")
+    with pytest.raises(UsageError, match="No page is there"):
+        run(lab.edit(edit, 30))
+    Page(lab).say(path="fit.ipynb", cells=[])
+    with pytest.raises(UsageError, match="did not answer within 0 s"):
+        run(lab.edit(edit, 0))

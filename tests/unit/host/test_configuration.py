@@ -99,3 +99,10 @@ def test_an_agents_own_mcp_servers_are_lent_to_each_of_its_sessions(tmp_path: Pa
         ("files", "other"),
     ]
     assert made.bare.components == ()
+
+
+def test_tabs_that_lend_the_kernel_share_no_process(tmp_path: Path) -> None:
+    """Each has a key of its own; what is asked outside of any session takes whichever runs."""
+    one, other = (made(tmp_path, kernel_tools=True) for _ in range(2))
+    assert len({one.key, other.key, made(tmp_path).key}) == 3
+    assert one.bare.key == other.bare.key == made(tmp_path).bare.key

@@ -21,6 +21,7 @@ from agentnb.state import (
     XConfigOptionChosen,
     XModeChanged,
 )
+from agentnb.testing import Events
 from tests.unit.api.conftest import PATIENCE
 from tests.unit.host.conftest import CLIENT, Open, until
 
@@ -85,17 +86,20 @@ def test_an_agent_that_hangs_before_the_prompt_is_given_up_in_time(
 
 
 @pytest.mark.parametrize("step", ["session/prompt", "turn", "question"])
-def test_an_agent_that_hangs_in_a_turn_is_cancelled_and_replaced(attended: Host, open_session: Open, step: str) -> None:
+def test_an_agent_that_hangs_in_a_turn_is_cancelled_and_replaced(
+    attended: Host, open_session: Open, agentnb_events: Events, step: str
+) -> None:
     """The user's cancel ends the turn at once; the agent is ended before the next prompt."""
     session = open_session("fails", "hangs", step)
     session._conversation.turns.cancel_grace = 0.2
     turn = session.prompt("go")
-    until(session, lambda: not session._conversation.turns.settled)
-    first = session._conversation.agent
+    agentnb_events.wait_for("turn.prompted", turn=turn.id, timeout=PATIENCE)
     turn.cancel()
     assert turn.wait(PATIENCE).state == "cancelled"
-    session.prompt("again")
-    until(session, lambda: session._conversation.agent not in (None, first))
+    again = session.prompt("again")
+    agentnb_events.wait_for("turn.prompted", turn=again.id, timeout=PATIENCE)
+    first, second = agentnb_events.of("agent.spawned")
+    assert agentnb_events.of("agent.stopped")[0].data == first.data != second.data
 
 
 @pytest.mark.parametrize("how", ["dies", "hangs"])

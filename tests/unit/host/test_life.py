@@ -17,9 +17,11 @@ from agentnb.host.backoff import Backoff
 from agentnb.host.configuration import configuration
 from agentnb.host.pool import AgentPool
 from agentnb.state import SystemNotificationResponsePart
+from agentnb.testing import Events
 from tests.unit.api.conftest import AGENTS, PATIENCE
 from tests.unit.host.conftest import Open, until
 
+SPAWNED = ("agent.spawned", "agent.initialized")
 FORGOTTEN = "does not remember what was said before"
 
 
@@ -39,7 +41,7 @@ def notices(session: Session) -> str:
     ("ways", "outcome"), [(["resume"], "resumed"), (["load"], "loaded"), (["load", "resume"], "resumed")]
 )
 def test_after_a_crash_the_session_is_taken_up_where_the_agent_can(
-    open_session: Open, ways: list[str], outcome: str
+    open_session: Open, agentnb_events: Events, ways: list[str], outcome: str
 ) -> None:
     """It remembers; nothing is shown twice; nobody is told that it has forgotten."""
     session = open_session("remembers", *ways)
@@ -47,7 +49,7 @@ def test_after_a_crash_the_session_is_taken_up_where_the_agent_can(
     session.prompt("crash").wait(PATIENCE)
     turn = session.prompt("recall").wait(PATIENCE)
     assert turn.text == "s1 knows tulips"
-    assert session._conversation.life.outcome == outcome
+    assert [event.data["how"] for event in agentnb_events.of("session.ready")] == ["new", outcome]
     assert [turn.text for turn in session.turns] == ["noted tulips", "", "s1 knows tulips"]
     assert FORGOTTEN not in notices(session)
 
@@ -61,13 +63,14 @@ def test_an_agent_that_cannot_take_up_a_session_is_said_to_have_forgotten(open_s
     assert FORGOTTEN in notices(session)
 
 
-def test_it_is_started_again_after_a_crash_without_being_asked(open_session: Open) -> None:
+def test_it_is_started_again_after_a_crash_without_being_asked(open_session: Open, agentnb_events: Events) -> None:
     """The user sees it running before the next prompt."""
     session = open_session("remembers", "resume")
     session.prompt("tulips").wait(PATIENCE)
     session.prompt("crash").wait(PATIENCE)
+    assert agentnb_events.wait_for("agent.restarted", timeout=PATIENCE).data["deaths"] == 1
+    agentnb_events.wait_for("session.ready", session="s1", how="resumed", timeout=PATIENCE)
     until(session, lambda: process_state(session) == "running")
-    assert session._conversation.session_id == "s1"
 
 
 def test_an_agent_that_keeps_dying_is_left_alone_after_a_few_times(
@@ -85,15 +88,30 @@ def test_an_agent_that_keeps_dying_is_left_alone_after_a_few_times(
     assert (history.deaths, history.hopeless, history.seconds) == (3, True, 0.02)
 
 
-def test_a_restart_by_the_user_forgives_and_keeps_transcript_and_queue(open_session: Open) -> None:
+def test_a_restart_by_the_user_forgives_and_keeps_transcript_and_queue(
+    open_session: Open, agentnb_events: Events
+) -> None:
     """What ``%agents restart`` and the button do."""
     session = open_session("remembers", "load")
     session.prompt("tulips").wait(PATIENCE)
-    agent = session._conversation.agent
     session.restart()
-    assert session._conversation.agent is not agent
+    names = [event.name for event in agentnb_events.of(category="agent")]
+    assert names == [*SPAWNED, "agent.stopped", *SPAWNED, "agent.restarted"]
     assert session.prompt("recall").wait(PATIENCE).text == "s1 knows tulips"
     assert [turn.text for turn in session.turns] == ["noted tulips", "s1 knows tulips"]
+
+
+def test_a_restart_stops_the_turn_that_runs_and_the_queue_goes_on(open_session: Open) -> None:
+    """An agent that misbehaves is got rid of; the user did that, so nothing has failed."""
+    session = open_session("deaf")
+    turn = session.prompt("first")
+    next(iter(turn))
+    waiting = session.prompt("second")
+    agent = session._conversation.agent
+    session.restart()
+    assert (turn.state, turn.text) == ("cancelled", "hm")
+    assert next(iter(waiting)) == "hm"
+    assert (waiting.state, session._conversation.agent is agent) == ("running", False)
 
 
 @pytest.mark.parametrize(("ways", "outcome"), [(["load", "resume"], "loaded"), (["resume"], "resumed"), ([], "new")])

@@ -16,6 +16,7 @@ from agentnb.api.session import Session
 from agentnb.api.turn import Turn
 from agentnb.comm.lab import Lab
 from agentnb.comm.open_notebooks import OpenNotebooks
+from agentnb.errors import UsageError
 from agentnb.host import Host
 from agentnb.host.intents import Rejected, carry_out
 from agentnb.host.policy import HEADLESS, HostPolicy
@@ -24,6 +25,7 @@ from agentnb.state import (
     ActionOrigin,
     Answerer,
     ChatToolCallConfirmed,
+    SessionConfigChanged,
     SystemNotificationResponsePart,
     ToolCallPendingConfirmationState,
     ToolCallResponsePart,
@@ -234,6 +236,45 @@ def test_the_state_says_that_nobody_was_asked(host: Host, work: Path, mode: Mode
     turn = Talk(host, work, mode).prompt(write(work / "a"))
     turn.wait(PATIENCE)
     assert answerers(turn) == [Answerer(kind=kind)]
+
+
+def test_the_user_changes_what_answers_while_the_session_is_open(host: Host, work: Path, tmp_path: Path) -> None:
+    """From a page and from Python; the state says what holds, and the log who changed it. What is asked stays open."""
+    talk = Talk(host, work)
+    values = lambda: (talk.session.permissions, talk.session.state.config and talk.session.state.config.values)  # noqa: E731
+    assert values() == ("ask", {"permissions": "ask"})
+    turn = talk.prompt(write(work / "a"))
+    (asked,) = talk.questions()
+    set_ = SessionConfigChanged(config={"permissions": "allow"})
+    origin = ActionOrigin(client_id="page", client_seq=1)
+    host.loop.call(carry_out, host, talk.conversation.session.uri, set_, origin)
+    assert values() == ("allow", {"permissions": "allow"})
+    assert talk.open == [asked]
+    talk.answer(asked, ids(asked)[0])
+    talk.done(turn)
+    talk.done(talk.prompt(write(work / "b")))
+    talk.session.permissions = "deny"
+    talk.done(talk.prompt(write(work / "c")))
+    assert [(work / name).exists() for name in "abc"] == [True, True, False]
+    changes = [(each.what, each.by, each.outcome) for each in talk.log if each.door == "session"]
+    assert changes == [("ask → allow", "user", "allow"), ("allow → deny", "python", "deny")]
+    assert "ask → allow" in (tmp_path / "data/audit.jsonl").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "config", [{}, {"permissions": "maybe"}, {"permissions": None}, {"other": 1}, {"permissions": "allow", "other": 1}]
+)
+def test_a_page_sets_nothing_but_the_permissions(host: Host, work: Path, config: dict[str, Any]) -> None:
+    """And those to what there is."""
+    talk = Talk(host, work)
+    origin = ActionOrigin(client_id="page", client_seq=1)
+    with pytest.raises(Rejected, match="ask, allow or deny"):
+        host.loop.call(
+            carry_out, host, talk.conversation.session.uri, SessionConfigChanged(config=config, replace=True), origin
+        )
+    with pytest.raises(UsageError, match="'maybe' is none of"):
+        talk.session.permissions = "maybe"  # type: ignore[assignment]
+    assert (talk.session.permissions, talk.log) == ("ask", [])
 
 
 def test_code_in_the_kernel_answers_as_python(host: Host, work: Path) -> None:
@@ -466,7 +507,7 @@ def test_leave_to_look_at_a_file_is_none_to_write_it(host: Host, work: Path, kin
     talk.answer(talk.questions()[0], "yes")
     (call,) = talk.questions()
     assert call.details is not None
-    assert ToolDiffContent(path=str(work / "a.py"), old_text="one\n", new_text="other\n") in call.details.content
+    assert ToolDiffContent(path=str(work / "a.py"), old_text="one\n", new_text="other\n") in (call.details.content or ())
     talk.answer(call, "reject")
     assert (talk.done(turn)[1]["code"], (work / "a.py").read_text()) == (-32001, "one\n")
 

@@ -91,6 +91,17 @@ def test_sending_now_slips_a_waiting_prompt_in_where_the_agent_takes_it(open_ses
     assert (session.queue, len(session.turns)) == ((), 1)
 
 
+def test_a_page_slips_a_waiting_message_in_as_the_host_has_it(host: Host, open_session: Open) -> None:
+    """Out of the queue, and not as the page came to see it."""
+    session = busy(open_session, "steers")
+    queued = session.prompt("more")
+    cut = ChatPendingMessageSet(kind=PendingMessageKind.STEERING, id=queued.id, message=Message(text="mo", origin=USER))
+    host.loop.call(carry_out, host, session._conversation.chat.uri, cut, CLIENT)
+    assert session.queue == ()
+    session.steer("done")
+    assert session.turns[0].wait(PATIENCE).text == "[first][more][done]"
+
+
 def test_cancelling_a_steered_turn_ends_it_and_the_queue_goes_on(host: Host, open_session: Open) -> None:
     """Every prompt that went into it is answered."""
     session = busy(open_session, "steers")

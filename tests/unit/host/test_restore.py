@@ -80,6 +80,18 @@ def test_a_closed_kernels_session_is_as_it_was(kernel: Callable[[], Host], tmp_p
     assert [turn.state for turn in again.turns] == ["complete", "complete"]
 
 
+def test_what_was_allowed_in_an_earlier_kernel_asks_again(kernel: Callable[[], Host], tmp_path: Path) -> None:
+    """Unless it is opened otherwise; the state says what holds."""
+    first = kernel()
+    session = begin(first, tmp_path)
+    session.permissions = "allow"
+    session.prompt("Hello").wait(PATIENCE)
+    first.close()
+    again = take_up(kernel(), session.tab_id)
+    assert again.state.config is not None
+    assert (again.permissions, again.state.config.values) == ("ask", {"permissions": "ask"})
+
+
 def test_its_indexes_go_on_where_they_were(kernel: Callable[[], Host], tmp_path: Path) -> None:
     first = kernel()
     session = begin(first, tmp_path)

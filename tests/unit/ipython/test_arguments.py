@@ -27,6 +27,8 @@ from agentnb.ipython.arguments import Arguments, parse
         ("-o turn Why?", {"output": "turn"}),
         ("--timeout 2.5 Why?", {"timeout": 2.5}),
         ("--permissions deny Why?", {"permissions": "deny"}),
+        ("-k Why?", {"kernel": True}),
+        ("--kernel -a claude Why?", {"kernel": True, "agent": "claude"}),
         ("-a claude -- Why?", {"agent": "claude"}),
     ],
 )

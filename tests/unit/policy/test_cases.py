@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from agentnb.policy import Door, Mode, Situation, judge, rate_command
+from agentnb.policy.door import DoorKind
 from agentnb.policy.sensitive import SENSITIVE, rate_file, sensitive_pattern
 from agentnb.policy.severity import Severity, rank
+from scripts.gen_policy_cases import judged, page
 
 OWN = Path(__file__).parents[2] / "cases/policy"
 
@@ -78,6 +81,37 @@ def test_everyday_commands_stay_low(command: str) -> None:
     """A policy that cries wolf is switched off."""
     rating = rate_command(command)
     assert (rank(rating.severity) <= rank("low"), rating.sensitive) == (True, None), rating
+
+
+DOORS = rows(OWN / "doors.json")
+
+
+@pytest.mark.parametrize("at", range(len(DOORS)), ids=lambda at: f"{at}-{DOORS[at]['door']}-{DOORS[at]['outcome']}")
+def test_every_mode_rule_and_trust_at_every_door_as_our_table_says(at: int) -> None:
+    """Reading in the workspace is free, nobody to ask means no; and each row holds what it says, no more."""
+    row = DOORS[at]
+    verdict = judged(row)
+    assert (verdict.outcome, verdict.floor) == (row["outcome"], row.get("floor")), verdict
+    known = {"door", "path", "command", "asked", "mode", "attached", "trusted", "user", "project", "session"}
+    assert set(row) <= known | {"bypass", "headless", "file", "problem", "outcome", "floor"}
+
+
+def test_every_door_is_in_the_table_in_every_mode() -> None:
+    """What is added must be said there, too."""
+    said = {(row["door"], row.get("mode", "ask")) for row in DOORS}
+    assert {(kind, mode) for kind in get_args(DoorKind) for mode in get_args(Mode)} - said <= {("terminal", "deny")}
+
+
+def test_the_page_of_cases_names_each_and_no_case_is_more_than_text() -> None:
+    """Whatever stands in it: no tag but ours, no link, no code of a table, no new line."""
+    text = page()
+    body = text.split("-->", 1)[1]
+    cells = [line for line in body.splitlines() if line.startswith("|")]
+    count = sum(len(rows(OWN / f"{name}.json")) for name in ("doors", "commands", "attacks", "files"))
+    assert sum(not line.startswith(("|---", "| door", "| command", "| file")) for line in cells) == count
+    inside = re.sub(r"</?code>|&#\d+;", "", "\n".join(cells))
+    assert set(re.findall(r"[^\w\s|,./;=%()+'#?⟨⏎⟩-]", inside)) <= {"…"}
+    assert re.search(r"://|www\.", inside) is None
 
 
 @pytest.mark.parametrize("row", rows(OWN / "files.json"), ids=lambda row: str(row["path"]))

@@ -42,39 +42,6 @@ def situation(*rules: InForce, project: tuple[InForce, ...] = (), **fields: Any)
     return Situation(agent="claude", root=ROOT, user=user, project=Settings(rules=project), **held)
 
 
-@pytest.mark.parametrize(
-    ("mode", "attached", "kind", "outcome"),
-    [
-        ("ask", True, "permission", "ask"),
-        ("ask", True, "write", "ask"),
-        ("ask", True, "terminal", "ask"),
-        ("ask", True, "kernel", "ask"),
-        ("ask", True, "cell", "ask"),
-        ("ask", True, "read", "allow"),
-        ("ask", False, "permission", "deny"),
-        ("ask", False, "write", "deny"),
-        ("ask", False, "terminal", "deny"),
-        ("ask", False, "kernel", "deny"),
-        ("ask", False, "cell", "deny"),
-        ("ask", False, "read", "allow"),
-        ("allow", False, "permission", "allow"),
-        ("allow", False, "write", "allow"),
-        ("allow", True, "terminal", "allow"),
-        ("allow", False, "kernel", "allow"),
-        ("allow", True, "cell", "allow"),
-        ("deny", True, "permission", "deny"),
-        ("deny", False, "write", "deny"),
-        ("deny", True, "kernel", "deny"),
-        ("deny", True, "cell", "deny"),
-        ("deny", True, "read", "allow"),
-    ],
-)
-def test_every_mode_at_every_door(mode: Mode, attached: bool, kind: DoorKind, outcome: str) -> None:
-    """Reading in the workspace is free, nobody to ask means no."""
-    asked = door(kind, "/w/a.py", "1 + 1" if kind == "kernel" else "ls" if kind == "terminal" else None)
-    assert judge(asked, situation(mode=mode, attached=attached)).outcome == outcome
-
-
 FLOORS = [
     (run("rm -rf build"), "critical"),
     (run("cat .env"), "sensitive"),

@@ -1,11 +1,13 @@
 /** A change to a file, line by line. */
+import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
 import { usePlace, useView } from "../context";
 import { Fold } from "../fold";
 import { Icon } from "../icons";
 import { memo } from "../memo";
 import { count, inFolder, line, splitPath } from "../plain";
-import { type Hunk, lineDiff } from "./line-diff";
+import type { Change, FileChange } from "./changes";
+import { lineDiff } from "./line-diff";
 
 const FOLD_ABOVE = 2000;
 const LONGEST = 2_000_000;
@@ -15,13 +17,6 @@ interface Props {
   path: string;
   oldText: string | null | undefined;
   newText: string;
-}
-
-interface Change {
-  hunks: Hunk[];
-  added: number;
-  removed: number;
-  lines: number;
 }
 
 /** The hunks between two texts, or undefined when they are too long to be compared here. */
@@ -39,18 +34,42 @@ export function compare(oldText: string, newText: string): Change | undefined {
 
 export const Diff = memo(({ id, path, oldText, newText }: Props) => {
   const change = useMemo(() => compare(oldText ?? "", newText), [oldText, newText]);
+  const open = change !== undefined && change.lines <= FOLD_ABOVE;
+  const kind = oldText === null || oldText === undefined ? "created" : "changed";
+  return (
+    <Changed id={id} path={path} kind={kind} change={change} open={open}>
+      <p class="note">Too large to compare here.</p>
+    </Changed>
+  );
+});
+
+interface ChangedProps extends FileChange {
+  id: string;
+  open?: boolean;
+  /** Heard before the path. */
+  label?: string;
+  /** Unfolded where the change is not known; a bare line without it. */
+  children?: ComponentChildren;
+}
+
+const CHIPS: Record<string, string> = { created: "new", deleted: "deleted", moved: "moved" };
+
+/** A file and what changed in it. */
+export function Changed({ id, path, kind, change, open = false, label, children }: ChangedProps) {
   const { store } = useView();
   const { session } = usePlace();
   const cwd = store.session(session).peek()?.summary.workingDirectory;
   const { folder, name } = splitPath(inFolder(path, cwd));
+  const body = change ? <Hunks change={change} /> : children;
   const head = (
     <>
       <Icon name="file" />
+      {body && label && <span class="sr-only">{label}</span>}
       <span class="path" title={line(path, 500)}>
         <span class="folder">{folder}</span>
         {name}
       </span>
-      {oldText === null || oldText === undefined ? <span class="chip">new</span> : null}
+      {CHIPS[kind] && <span class="chip">{CHIPS[kind]}</span>}
       <span class="spacer" />
       {change && (
         <span class="diff-count">
@@ -59,12 +78,13 @@ export const Diff = memo(({ id, path, oldText, newText }: Props) => {
       )}
     </>
   );
+  if (!body) return <div class="diff fold-head bare">{head}</div>;
   return (
-    <Fold id={`${id} diff`} className="diff" open={change !== undefined && change.lines <= FOLD_ABOVE} head={head}>
-      {change ? <Hunks change={change} /> : <p class="note">Too large to compare here.</p>}
+    <Fold id={`${id} diff`} className="diff" open={open} head={head}>
+      {body}
     </Fold>
   );
-});
+}
 
 function Hunks({ change }: { change: Change }) {
   if (change.hunks.length === 0) return <p class="note">No change.</p>;

@@ -63,6 +63,7 @@ export function toolTitle(call: ToolCallState): string {
 
 export function kindIcon(call: ToolCallState): IconName {
   const kind = call.details?.kind ?? call.toolName;
+  if (kind === "kernel") return "execute";
   return isIcon(kind) ? kind : "other";
 }
 
@@ -139,7 +140,7 @@ function Decision({ call }: { call: ToolCallState }) {
     <div class={`decision ${denied || unanswered ? "denied" : "allowed"}`}>
       <Icon name="shield" />
       <span class="label">{said}</span>
-      {person && <span class="dim">{person}</span>}
+      {person && <span class="dim"> {person}</span>}
       {why && <span class="dim">{why}</span>}
     </div>
   );
@@ -159,8 +160,15 @@ function toolBody(call: ToolCallState): Body {
   const output = call.details?.rawOutput !== undefined && call.details.rawOutput !== null;
   return {
     some: content.length > 0 || results(call).length > 0 || input !== "" || output || failed(call),
-    open: hasDiff || hasPicture || failed(call) || (hasTerminal && call.status === "running"),
+    open: (hasDiff && !isAnswered(call)) || hasPicture || failed(call) || (hasTerminal && call.status === "running"),
   };
+}
+
+/** Whether someone was shown what it does, and said yes or no: then it has been seen. */
+function isAnswered(call: ToolCallState): boolean {
+  const by = "answeredBy" in call ? call.answeredBy?.kind : undefined;
+  if (by !== undefined) return by === "client" || by === "python";
+  return "confirmed" in call && call.confirmed === "user-action";
 }
 
 function results(call: ToolCallState): readonly ToolResultContent[] {
@@ -179,9 +187,9 @@ export function ToolBody({ id, call }: { id: string; call: ToolCallState }) {
   const output = content.length === 0 && shown.length === 0 ? call.details?.rawOutput : undefined;
   return (
     <>
-      {!hasTerminal && <ToolInput call={call} />}
+      {(!hasTerminal || call.status === "pending-confirmation") && <ToolInput call={call} />}
       {content.map((piece, index) => (
-        <Piece key={index} id={`${id} ${index}`} piece={piece} />
+        <Piece key={index} id={`${id} ${index}`} piece={piece} call={call} />
       ))}
       {content.length === 0 && shown.map((piece, index) => <Result key={index} id={`${id} r${index}`} piece={piece} />)}
       {output !== undefined && output !== null && (
@@ -194,7 +202,7 @@ export function ToolBody({ id, call }: { id: string; call: ToolCallState }) {
   );
 }
 
-/** What the tool was given: a command as typed, anything else as JSON. */
+/** What the tool was given: a command as typed, code for the kernel as code, anything else as JSON. */
 export function ToolInput({ call }: { call: ToolCallState }) {
   const input = inputOf(call);
   if (input.trim() === "" || input.trim() === "{}") return null;
@@ -208,6 +216,12 @@ export function ToolInput({ call }: { call: ToolCallState }) {
       </pre>
     );
   }
+  if ((call.details?.kind ?? call.toolName) === "kernel")
+    return (
+      <pre class="input">
+        <Coloured text={plain(input)} language="python" />
+      </pre>
+    );
   const json = indented(input);
   return <pre class="input">{json ? <Coloured text={json} language="json" /> : <OutputText text={input} />}</pre>;
 }
@@ -226,14 +240,14 @@ function indented(input: string): string | undefined {
 
 const FENCED = /^ {0,3}(```|~~~)/m;
 
-function Piece({ id, piece }: { id: string; piece: ToolContent }) {
+function Piece({ id, piece, call }: { id: string; piece: ToolContent; call: ToolCallState }) {
   switch (piece.type) {
     case "text":
       return <Text of={piece} />;
     case "diff":
       return <Change id={id} piece={piece} />;
     case "terminal":
-      return <TerminalOf id={piece.terminalId} />;
+      return <TerminalOf id={piece.terminalId} call={call} />;
     case "block":
       return <Content id={id} block={piece.block} />;
     default:
@@ -264,13 +278,20 @@ function Change({ id, piece }: { id: string; piece: ToolDiffContent }) {
   );
 }
 
-function TerminalOf({ id }: { id: string }) {
+/** A terminal that is not there, or not yet: then the command stands for itself, unless the card shows it above. */
+function TerminalOf({ id, call }: { id: string; call: ToolCallState }) {
   const { store, cadence } = useView();
   const { chat } = usePlace();
   const state = cadence.paced(store.chat(chat));
   const terminal = useComputed(() => state.value?.terminals?.find((one) => one.id === id));
-  if (!terminal.value) return <p class="note">Its terminal is no longer kept.</p>;
-  return <Terminal terminal={terminal.value} />;
+  if (terminal.value) return <Terminal terminal={terminal.value} />;
+  if (call.status === "pending-confirmation") return null;
+  return (
+    <>
+      <ToolInput call={call} />
+      {call.status !== "running" && <p class="note">Its terminal is no longer kept.</p>}
+    </>
+  );
 }
 
 function Result({ id, piece }: { id: string; piece: ToolResultContent }) {

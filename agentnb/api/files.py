@@ -1,0 +1,170 @@
+"""The files of a session, seen from Python: what a turn changed, and what lies in the workspace."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from agentnb.api.arguments import check_count
+from agentnb.api.columns import html, lines
+from agentnb.errors import UsageError
+from agentnb.host.changes import FileChange, changes, relative
+from agentnb.host.workspace_files import LARGEST, Entry, Snippet, listed, snippet
+from agentnb.policy.workspace import Workspace
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Iterator
+
+    from agentnb.host.conversation import Conversation
+
+__all__ = ["ChangeTable", "FileChange", "FileTable", "SessionFiles", "Snippet"]
+
+MOST = 1024 * 1024
+"""Bytes that :meth:`SessionFiles.read` gives where nothing else is asked for."""
+
+
+class ChangeTable(tuple[FileChange, ...]):
+    """What became of files; a table when displayed."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "\n".join(lines([_CHANGE, *map(_change, self)])) if self else "No file was changed."
+
+    def _repr_html_(self) -> str:
+        return html(_CHANGE, map(_change, self)) if self else "<p>No file was changed.</p>"
+
+
+class FileTable:
+    """What is in a folder; a table when displayed.
+
+    Args:
+        path: The folder, relative to the workspace.
+        entries: What is in it: folders first, by name.
+        more: How many there are besides.
+    """
+
+    def __init__(self, path: str, entries: Iterable[Entry], more: int = 0) -> None:
+        self.path = path
+        self.entries = tuple(entries)
+        self.more = more
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self.entries)
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __repr__(self) -> str:
+        return "\n".join([*lines([_ENTRY, *map(_entry, self)]), *self._note()])
+
+    def _repr_html_(self) -> str:
+        return html(_ENTRY, map(_entry, self)) + "".join(f"<p>{note}</p>" for note in self._note())
+
+    def _note(self) -> list[str]:
+        return [f"And {self.more:,} more."] if self.more else []
+
+
+class SessionFiles:
+    """The files of a session's workspace. What leads out of it, by ``..`` or a link, is refused.
+
+    Example:
+        >>> session.files.list("report")  # doctest: +SKIP
+        >>> session.files.read("fit.log", tail=20).text  # doctest: +SKIP
+        >>> print(session.files.diff("fit.py"))  # doctest: +SKIP
+    """
+
+    def __init__(self, conversation: Conversation) -> None:
+        self._conversation = conversation
+
+    def list(self, path: str | os.PathLike[str] = ".") -> FileTable:
+        """What is in a folder; 1,000 entries at most.
+
+        Args:
+            path: Relative to the workspace, or absolute.
+
+        Raises:
+            OutsideWorkspace: If it leads out of the workspace.
+            FileUnavailable: If it is no folder that can be read.
+        """
+        return FileTable(*listed(self._workspace, str(path)))
+
+    def read(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        max_bytes: int = MOST,
+        head: int | None = None,
+        tail: int | None = None,
+    ) -> Snippet:
+        """A file's bytes, or its first or last lines.
+
+        Args:
+            path: Relative to the workspace, or absolute.
+            max_bytes: The most bytes to give, up to 64 MiB; what is cut off says the answer's ``cut`` and ``size``.
+            head: How many of the first lines, if not all.
+            tail: How many of the last lines, if not all.
+
+        Returns:
+            The piece: its bytes as ``data``, as ``text``, and where it is in the file.
+
+        Raises:
+            OutsideWorkspace: If it leads out of the workspace.
+            FileUnavailable: If it is no file that can be read.
+            UsageError: If a number makes no sense, or *head* and *tail* are both given.
+        """
+        for name, given in (("max_bytes", max_bytes), ("head", head), ("tail", tail)):
+            if given is not None:
+                check_count(name, given)
+        if max_bytes > LARGEST:
+            raise UsageError(f"max_bytes is at most {LARGEST}.", hint="Open a larger file yourself.")
+        if head is not None and tail is not None:
+            raise UsageError(
+                "head and tail are both given.", hint="Read the beginning and the end one after the other."
+            )
+        found = snippet(self._workspace, str(path), length=max_bytes, from_end=tail is not None)
+        return found if head is None and tail is None else found.only(head, tail)
+
+    def diff(self, path: str | os.PathLike[str]) -> str:
+        """What the session's tool calls changed in a file, from its first turn on, as a unified diff.
+
+        Args:
+            path: Relative to the workspace, or absolute.
+
+        Returns:
+            The diff; empty where they changed nothing in it, or do not show what.
+        """
+        chat, cwd = self._conversation.chat.state, self._conversation.cwd
+        parts = [part for turn in chat.turns for part in turn.response_parts]
+        parts += chat.active_turn.response_parts if chat.active_turn is not None else ()
+        wanted = relative(str(path), cwd)
+        return next((each.diff for each in changes(parts, cwd) if each.path == wanted), "")
+
+    @property
+    def _workspace(self) -> Workspace:
+        return Workspace(self._conversation.cwd)
+
+    def __repr__(self) -> str:
+        return f"<Files of {self._conversation.cwd}>"
+
+
+_CHANGE = ("path", "change", "added", "removed")
+_ENTRY = ("name", "kind", "bytes", "changed")
+
+
+def _change(change: FileChange) -> tuple[str, ...]:
+    counts = ("" if count is None else f"{sign}{count}" for sign, count in zip("+-", change[2:4], strict=True))
+    return (_line(change.path), change.kind, *counts)
+
+
+def _entry(entry: Entry) -> tuple[str, ...]:
+    when = time.strftime("%Y-%m-%d %H:%M", time.localtime(entry.modified / 1000))
+    return (_line(entry.name), entry.kind, "" if entry.size is None else f"{entry.size:,}", when)
+
+
+def _line(name: str) -> str:
+    """A name on one line; what cannot be printed is written out."""
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape", "surrogatepass").decode() for char in name
+    )

@@ -1,0 +1,87 @@
+"""The files that agentnb keeps or follows: the session log, the policy, a cassette. Looked at, never changed."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from agentnb.cassette import file
+from agentnb.cassette.switch import MODE, PATH, SWITCH
+from agentnb.checkup.packages import checkup
+from agentnb.errors import AgentnbError
+from agentnb.log.database import MIGRATIONS
+from agentnb.log.location import VARIABLE, log_location
+from agentnb.policy.store import PolicyFiles
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from agentnb.acp.doctor import Checkup
+    from agentnb.cassette.switch import Switch
+
+ROWS = ("log", "policy", "cassette")
+
+
+def examine() -> list[Checkup]:
+    """Each of them."""
+    return [log(log_location()), policy(PolicyFiles()), cassette(SWITCH)]
+
+
+def log(path: Path | None) -> Checkup:
+    """The session log: is it off, can it be read and written, is it whole?"""
+    title = "the session log"
+    if path is None:
+        message = f"It is off ({VARIABLE}): sessions are not kept."
+        return checkup("log", "absent", None, message, todo=f"unset {VARIABLE}", title=title)
+    if not path.exists():
+        folder = next(parent for parent in path.parents if parent.exists())
+        if folder.is_dir() and os.access(folder, os.W_OK | os.X_OK):
+            return checkup("log", "ready", None, f"{path} is made with the first session.", title=title)
+        message = f"{path} cannot be made: {folder} cannot be written to."
+        return checkup("log", "broken", None, message, todo=f"export {VARIABLE}=PATH", title=title)
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+            version = connection.execute("PRAGMA user_version").fetchone()[0]
+            sound = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+            count = connection.execute("SELECT count(*) FROM sessions").fetchone()[0] if version else 0
+    except sqlite3.Error as error:
+        message = f"{path} cannot be read: {error}. It is put aside at the next start, and a new one begun."
+        return checkup("log", "broken", None, message, todo=f'mv "{path}" "{path}.damaged"', title=title)
+    if sound != "ok":
+        message = f"{path} is damaged: {sound}. It is put aside at the next start, and a new one begun."
+        return checkup("log", "broken", str(version), message, todo=f'mv "{path}" "{path}.damaged"', title=title)
+    if version > len(MIGRATIONS):
+        message = f"A newer agentnb wrote {path}: this one does not keep sessions."
+        return checkup("log", "old", str(version), message, todo="pip install --upgrade agentnb", title=title)
+    if not os.access(path, os.W_OK):
+        message = f"{path} cannot be written to: sessions are not kept."
+        return checkup("log", "broken", str(version), message, todo=f'chmod u+w "{path}"', title=title)
+    return checkup("log", "ready", str(version), f"{path}: {count} sessions.", title=title)
+
+
+def policy(files: PolicyFiles) -> Checkup:
+    """The user's policy file: can it be read, and does it say something?"""
+    title, settings, path = "the policy", files.user, files.user_path
+    if settings.problem is not None:
+        return checkup("policy", "broken", None, settings.problem, todo=f'${{EDITOR:-vi}} "{path}"', title=title)
+    if not path.exists():
+        return checkup("policy", "ready", None, f"There is none ({path}): the built-in one holds.", title=title)
+    return checkup("policy", "ready", None, f"{path}: {len(settings.rules)} rules.", title=title)
+
+
+def cassette(switch: Switch) -> Checkup:
+    """A cassette in force: what is done with it, and can it be used?"""
+    title = "a cassette"
+    try:
+        state, path = switch.state()
+        if path is None or state == "off":
+            return checkup("cassette", "absent", None, "None is in force: agents are themselves.", title=title)
+        if state == "record":
+            return checkup("cassette", "ready", None, f"{path} is being recorded ({PATH}).", title=title)
+        turns = file.read(path).turns
+    except AgentnbError as error:
+        return checkup("cassette", "broken", None, str(error), todo=f"export {MODE}=record", title=title)
+    message = f"{path} stands in for every agent: {turns} turns are replayed ({PATH})."
+    return checkup("cassette", "ready", None, message, todo=f"unset {PATH}", title=title)

@@ -1,0 +1,119 @@
+"""The front end: are agentnb's prebuilt extension and the widgets' where JupyterLab looks, and enabled?"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agentnb import __version__
+from agentnb.checkup.packages import checkup, version_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from agentnb.acp.doctor import Checkup
+
+OWN = "agentnb"
+WIDGETS = "@jupyter-widgets/jupyterlab-manager"
+_HERE = f'"{sys.executable}" -m pip install --force-reinstall --no-deps'
+
+
+def examine(
+    folders: Sequence[Path] | None = None, settings: Sequence[Path] | None = None, *, pages: bool | None = None
+) -> list[Checkup]:
+    """Look for both.
+
+    Args:
+        folders: Where JupyterLab looks for prebuilt extensions, the first that has one counts.
+        settings: The files that say which are disabled.
+        pages: Whether JupyterLab or Notebook is in this environment.
+    """
+    if pages is None:
+        pages = any(version_of(name) for name in ("jupyterlab", "notebook"))
+    if not pages:
+        message = "Neither JupyterLab nor Notebook is in this environment; install agentnb in theirs as well."
+        return [checkup("extension", "absent", None, message)]
+    folders = _folders("labextensions") if folders is None else folders
+    off = set(disabled(_settings() if settings is None else settings))
+    return [_own(folders, off), _widgets(folders, off)]
+
+
+def disabled(files: Iterable[Path]) -> Iterator[str]:
+    """The extensions, and plugins of extensions, that the page's settings disable."""
+    for path in files:
+        try:
+            said = json.loads(path.read_bytes()).get("disabledExtensions", {})
+        except (OSError, ValueError, AttributeError):
+            continue  # JupyterLab passes over it as well
+        if isinstance(said, dict):
+            yield from (name for name, value in said.items() if value)
+        elif isinstance(said, list):
+            yield from map(str, said)
+
+
+def _own(folders: Sequence[Path], off: set[str]) -> Checkup:
+    title = "agentnb's extension"
+    path, version = _installed(folders, OWN)
+    if path is None:
+        message = f"JupyterLab finds no extension of agentnb in {', '.join(map(str, folders))}."
+        return checkup("extension", "missing", None, message, todo=f"{_HERE} agentnb=={__version__}", title=title)
+    if version != __version__:
+        message = f"The extension in {path} is of version {version or 'unknown'}, agentnb is {__version__}."
+        return checkup("extension", "old", version, message, todo=f"{_HERE} agentnb=={__version__}", title=title)
+    if names := sorted(name for name in off if name.partition(":")[0] == OWN):
+        message = f"It is disabled: {', '.join(names)}."
+        return checkup(
+            "extension", "broken", version, message, todo=f"jupyter labextension enable {names[0]}", title=title
+        )
+    return checkup("extension", "ready", version, f"In {path}, enabled.", title=title)
+
+
+def _widgets(folders: Sequence[Path], off: set[str]) -> Checkup:
+    path, version = _installed(folders, WIDGETS)
+    if path is None:
+        message = "JupyterLab finds no extension that draws widgets: answers are shown as text."
+        return checkup("widgets", "missing", None, message, todo=f"{_HERE} jupyterlab_widgets", title=WIDGETS)
+    if names := sorted(name for name in off if name.partition(":")[0] == WIDGETS):
+        message = f"What draws widgets is disabled: {', '.join(names)}."
+        return checkup(
+            "widgets", "broken", version, message, todo=f"jupyter labextension enable {names[0]}", title=WIDGETS
+        )
+    return checkup("widgets", "ready", version, "They are drawn.", title=WIDGETS)
+
+
+def _enable(name: str) -> str:
+    return f"jupyter labextension enable {name}"
+
+
+def _installed(folders: Sequence[Path], name: str) -> tuple[Path | None, str | None]:
+    """Where the extension *name* is, and its version."""
+    for folder in folders:
+        path = folder / name
+        if (path / "package.json").is_file():
+            try:
+                about: Any = json.loads((path / "package.json").read_bytes())
+                return path, str(about["version"])
+            except (OSError, ValueError, KeyError, TypeError):
+                return path, None
+    return None, None
+
+
+def _folders(name: str) -> list[Path]:
+    """Jupyter's data folders, the user's choice first."""
+    try:
+        from jupyter_core.paths import jupyter_path
+    except ImportError:
+        return [Path(sys.prefix, "share/jupyter", name)]
+    return [Path(path) for path in jupyter_path(name)]
+
+
+def _settings() -> list[Path]:
+    """The files that say what is disabled: the application's and, per configuration folder, the page's."""
+    application = Path(sys.prefix, "share/jupyter/lab/settings/page_config.json")
+    try:
+        from jupyter_core.paths import jupyter_config_path
+    except ImportError:
+        return [application]
+    return [application, *(Path(path, "labconfig/page_config.json") for path in jupyter_config_path())]

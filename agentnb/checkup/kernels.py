@@ -1,0 +1,160 @@
+"""The kernels that Jupyter knows here: can each import agentnb? Found out by trying, for a bounded time."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import re
+import shlex
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from agentnb import __version__
+from agentnb.agent.child import Child, inherited
+from agentnb.checkup.packages import checkup
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from agentnb.acp.doctor import Checkup
+
+AT_ONCE = 4
+"""How many interpreters run at a time."""
+SECONDS = 30.0
+"""How long one of them may take."""
+MOST = 20_000
+MARK = "agentnb-checkup"
+REMOVE = "jupyter kernelspec remove"
+CODE = f"import agentnb, ipykernel; print('{MARK}', agentnb.__version__, ipykernel.__version__)"
+_LAUNCHER = re.compile(r"ipykernel(_launcher)?$")
+_OWN = re.compile(r"python(\d+(\.\d+)?)?(\.exe)?$")
+
+
+class Tried(NamedTuple):
+    """What came of trying a Python.
+
+    Args:
+        status: Its exit status; None where it did not end in time.
+        said: What it said.
+        complaint: The last line of what it said on stderr.
+        refused: Why it could not be started at all.
+    """
+
+    status: int | None
+    said: str
+    complaint: str
+    refused: str | None = None
+
+
+async def examine(folders: Mapping[str, str] | None = None, seconds: float = SECONDS) -> list[Checkup]:
+    """Try every kernel.
+
+    Args:
+        folders: Where each kernel's ``kernel.json`` is, by its name; by default what Jupyter finds.
+        seconds: How long one may take.
+    """
+    folders = registered() if folders is None else folders
+    turnstile = asyncio.Semaphore(AT_ONCE)
+
+    async def one(name: str, folder: str) -> Checkup:
+        async with turnstile:
+            return await _examined(name, Path(folder), seconds)
+
+    return list(await asyncio.gather(*(one(name, folders[name]) for name in sorted(folders))))
+
+
+def registered() -> dict[str, str]:
+    """The folders of the kernels that Jupyter finds, by name; none where there is no Jupyter."""
+    try:
+        from jupyter_client.kernelspec import KernelSpecManager
+    except ImportError:
+        return {}
+    found: dict[str, str] = KernelSpecManager().find_kernel_specs()
+    return found
+
+
+async def _examined(name: str, folder: Path, seconds: float) -> Checkup:
+    row, path = f"kernel {name}", folder / "kernel.json"
+    remove = f"{REMOVE} {shlex.quote(name)}"
+    try:
+        spec = json.loads(path.read_bytes())
+        command, env = [str(word) for word in spec["argv"]], dict(spec.get("env") or {})
+        title = str(spec.get("display_name") or name)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        reason = f"{path} is no kernel's description: {type(error).__name__}: {error}."
+        return checkup(row, "broken", None, reason, todo=remove)
+    if str(spec.get("language") or "python").lower() != "python":
+        return checkup(row, "absent", None, f"{title} is no Python: agentnb is not for it.", title=title)
+    python = interpreter(command, folder)
+    if python is None:
+        message = f"{title} is not started as `python -m ipykernel_launcher`: it was not tried."
+        return checkup(row, "absent", None, message, title=title)
+    tried = await _ran([*python, "-c", CODE], env, seconds)
+    state, version, message, todo = _judged(tried, python, seconds)
+    return checkup(row, state, version, f"{title}: {message}", todo=remove if todo is REMOVE else todo, title=title)
+
+
+def interpreter(command: list[str], folder: Path) -> list[str] | None:
+    """How the Python of a kernel is started, without the module that it runs; None where that cannot be told.
+
+    Example:
+        >>> interpreter(["conda", "run", "-n", "x", "python", "-m", "ipykernel_launcher", "-f", "{file}"], Path("/"))
+        ['conda', 'run', '-n', 'x', 'python']
+    """
+    at = next((at for at, word in enumerate(command) if word == "-m"), len(command))
+    if at == 0 or at + 1 >= len(command) or not _LAUNCHER.match(command[at + 1]):
+        return None
+    python = [word.replace("{resource_dir}", str(folder)) for word in command[:at]]
+    if _OWN.match(python[0]):  # as Jupyter does: that Python which runs the server
+        python[0] = sys.executable
+    return python
+
+
+async def _ran(command: list[str], env: dict[str, Any], seconds: float) -> Tried:
+    """How *command* ends, and what it says."""
+    outputs = {1: bytearray(), 2: bytearray()}
+
+    def received(descriptor: int, data: bytes) -> None:
+        outputs[descriptor] = (outputs[descriptor] + data)[-MOST:]
+
+    ended = asyncio.Event()
+    whole = inherited({name: str(value) for name, value in env.items()})
+    with tempfile.TemporaryDirectory(prefix="agentnb-doctor-") as folder:
+        try:
+            child = await Child.spawn(command, cwd=Path(folder), env=whole, on_output=received, on_end=ended.set)
+        except (OSError, ValueError) as error:
+            return Tried(None, "", "", getattr(error, "strerror", None) or str(error))
+        child.close_stdin()
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(_over(child, ended), seconds)
+        status = child.returncode
+        await child.stop(patience=0)
+    said, complaint = (outputs[number].decode("utf-8", "replace").strip() for number in (1, 2))
+    return Tried(status, said, complaint.splitlines()[-1].strip() if complaint else "")
+
+
+async def _over(child: Child, ended: asyncio.Event) -> None:
+    """Wait for its end and for its output's."""
+    await child.exited.wait()
+    await ended.wait()
+
+
+def _judged(tried: Tried, python: list[str], seconds: float) -> tuple[str, str | None, str, str | None]:
+    """State, version, what is said, and what to type."""
+    typed = " ".join(f'"{word}"' if " " in word else word for word in python)
+    try_it, install = f'{typed} -c "import agentnb"', f"{typed} -m pip install agentnb=={__version__}"
+    if tried.refused is not None:
+        return "broken", None, f"{python[0]} cannot be started: {tried.refused}.", REMOVE
+    if (found := re.search(rf"{MARK} (\S+) (\S+)", tried.said)) is not None:
+        if found[1] == __version__:
+            return "ready", found[1], f"it imports agentnb, with ipykernel {found[2]}.", None
+        message = f"it has agentnb {found[1]}, this environment {__version__}; kernel and page should be alike."
+        return "old", found[1], message, install
+    if tried.status is None:
+        return "broken", None, f"its Python did not answer within {seconds:g} s.", try_it
+    if "No module named 'agentnb'" in tried.complaint:
+        return "missing", None, "it has no agentnb.", install
+    return "broken", None, f"it cannot import agentnb: {tried.complaint or f'status {tried.status}'}", try_it

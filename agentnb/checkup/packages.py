@@ -1,0 +1,113 @@
+"""Python, agentnb and the packages of Jupyter in this environment: there, and new enough?"""
+
+from __future__ import annotations
+
+import platform
+import re
+import sys
+from importlib import metadata
+from typing import TYPE_CHECKING, Any
+
+from agentnb import __version__
+from agentnb.acp.doctor import Checkup, older
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+NEEDED = ("ipython", "ipywidgets", "anywidget")
+"""What agentnb itself needs."""
+
+PAGES = {
+    "ipykernel": "runs notebooks",
+    "jupyterlab": "shows them, with the chat in its sidebar",
+    "notebook": "shows them, one at a time",
+    "sidecar": "shows the chat beside a notebook where there is no sidebar of agentnb's",
+}
+"""What it is used in; kernels and pages may be of other environments."""
+
+_REQUIREMENT = re.compile(r"([\w.-]+)(?:\[[^]]*\])?\s*([^;]*)")
+_AT_LEAST, _BELOW = re.compile(r">=\s*([\w.]+)"), re.compile(r"<\s*([\w.]+)")
+
+
+def examine() -> list[Checkup]:
+    """What is there, and whether it is in the range that works here."""
+    python = checkup("python", "ready", platform.python_version(), f"{sys.executable}.")
+    own = checkup("agentnb", "ready", __version__, "This one.")
+    versions = {name: version_of(name) for name in (*NEEDED, *PAGES)}
+    needed = [_needed(name, versions[name]) for name in NEEDED]
+    if not any(versions[name] for name in PAGES):
+        message = "There is no Jupyter in this environment: here agentnb works in scripts and IPython."
+        return [python, own, *needed, checkup("jupyter", "absent", None, message, todo='pip install "agentnb[lab]"')]
+    return [python, own, *needed, *(_page(name, versions[name]) for name in PAGES)]
+
+
+def checkup(
+    name: str, state: Any, version: str | None, message: str, *, todo: str | None = None, title: str | None = None
+) -> Checkup:
+    """Something found of Jupyter."""
+    return Checkup(
+        name=name, title=title or name, state=state, version=version, message=message, todo=todo, kind="jupyter"
+    )
+
+
+def version_of(name: str) -> str | None:
+    """The version of the package *name* in this environment; None where it is not there.
+
+    Example:
+        >>> version_of("no-such-package") is None
+        True
+    """
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def ranges(requirements: Iterable[str] | None = None) -> dict[str, str]:
+    """The versions that agentnb works with, by the package's name, as its own metadata say.
+
+    Example:
+        >>> ranges(['ipykernel>=6.30; extra == "lab"', "agentnb[lab]; extra == 'test'"])
+        {'ipykernel': '>=6.30'}
+    """
+    if requirements is None:
+        try:
+            requirements = metadata.requires("agentnb") or ()
+        except metadata.PackageNotFoundError:  # it is run from its folder
+            requirements = ()
+    found = (match.groups() for match in map(_REQUIREMENT.match, requirements) if match)
+    return {name.lower(): said.strip() for name, said in found if said.strip()}
+
+
+def outside(version: str, said: str) -> bool:
+    """Whether *version* is not in the range *said*.
+
+    Example:
+        >>> outside("0.9", ">=0.11,<1"), outside("0.11.2", ">=0.11,<1"), outside("1.0", ">=0.11,<1")
+        (True, False, True)
+    """
+    least, end = _AT_LEAST.search(said), _BELOW.search(said)
+    return (least is not None and older(version, least[1])) or (end is not None and not older(version, end[1]))
+
+
+def _needed(name: str, version: str | None) -> Checkup:
+    if version is None:
+        return checkup(name, "missing", None, "agentnb needs it.", todo=_install(name))
+    return _in_range(name, version, "agentnb needs it.")
+
+
+def _page(name: str, version: str | None) -> Checkup:
+    if version is None:
+        return checkup(name, "absent", None, f"It {PAGES[name]}. It is not in this environment.", todo=_install(name))
+    return _in_range(name, version, f"It {PAGES[name]}.")
+
+
+def _in_range(name: str, version: str, message: str) -> Checkup:
+    said = ranges().get(name, "")
+    if outside(version, said):
+        return checkup(name, "old", version, f"agentnb works with {said}.", todo=_install(name))
+    return checkup(name, "ready", version, message)
+
+
+def _install(name: str) -> str:
+    return f'"{sys.executable}" -m pip install --upgrade "{name}{ranges().get(name, "")}"'

@@ -1,0 +1,155 @@
+"""Events heard: kept as they come, looked through, waited for."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import threading
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from agentnb.errors import UsageError
+from agentnb.events.kind import KINDS, listening
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that happened.
+
+    Args:
+        name: What: the category, a dot, what happened.
+        category: Of what it tells.
+        level: As in :mod:`logging`.
+        data: What there is to say of it, plain JSON.
+        time: When, in seconds since 1970.
+    """
+
+    name: str
+    category: str
+    level: int
+    data: dict[str, Any]
+    time: float
+
+
+class Events(logging.Handler):
+    """The events of this process since it began to listen; safe from any thread.
+
+    Args:
+        category: Keep those of this category only.
+        name: Keep those of this name only.
+    """
+
+    def __init__(self, category: str | None = None, name: str | None = None) -> None:
+        super().__init__()
+        self._category = category
+        self._name = name
+        self._kept: list[Event] = []
+        self._more = threading.Condition()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep the event."""
+        told = record.__dict__
+        if self._category not in {None, told["category"]} or self._name not in {None, told["event"]}:
+            return
+        event = Event(
+            name=told["event"],
+            category=told["category"],
+            level=record.levelno,
+            data=told["data"],
+            time=record.created,
+        )
+        with self._more:
+            self._kept.append(event)
+            self._more.notify_all()
+
+    def __iter__(self) -> Iterator[Event]:
+        return iter(self.of())
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    @property
+    def names(self) -> list[str]:
+        """Their names, in the order in which they happened."""
+        return [event.name for event in self.of()]
+
+    def of(self, name: str | None = None, *, category: str | None = None, **data: Any) -> list[Event]:
+        """Those of a name or category whose data says what *data* says, in the order in which they happened.
+
+        Example:
+            ``heard.of("turn.ended", state="error")``
+
+        Raises:
+            UsageError: If there is no such kind of event.
+        """
+        _known(name, category)
+        with self._more:
+            return [event for event in self._kept if _fits(event, name, category, data)]
+
+    def wait_for(self, name: str, *, count: int = 1, timeout: float = 60.0, **data: Any) -> Event:
+        """Wait until it has happened, and return it; at once where it has happened already.
+
+        It blocks this thread: in a coroutine, ``await asyncio.to_thread(heard.wait_for, "turn.ended")``.
+
+        Args:
+            name: The event's name.
+            count: How many of them it takes; the last of these is returned.
+            timeout: Seconds after which it is given up.
+            data: What their data says.
+
+        Raises:
+            UsageError: If there is no such kind of event.
+            TimeoutError: If it has not happened; the message has what has.
+
+        Example:
+            ``heard.wait_for("turn.ended", stop_reason="end_turn")``
+        """
+        _known(name, None)
+        with self._more:
+            if self._more.wait_for(lambda: len(self.of(name, **data)) >= count, timeout):
+                return self.of(name, **data)[count - 1]
+            happened = "\n".join(f"  {event.name} {event.data}" for event in self._kept) or "  nothing"
+        wanted = f"{name} {data}" if data else name
+        raise TimeoutError(f"{wanted} has not happened {count} times in {timeout:g} s. What has:\n{happened}")
+
+
+@contextlib.contextmanager
+def events(category: str | None = None, name: str | None = None, *, text: bool = False) -> Iterator[Events]:
+    """Collect the events that happen inside.
+
+    Args:
+        category: Those of this category only, such as ``"turn"``.
+        name: Those of this name only, such as ``"turn.ended"``.
+        text: Whether they hold what was said as well: prompts, and what an agent wants to do.
+
+    Raises:
+        UsageError: If there is no such kind of event.
+
+    Example:
+        >>> with events("turn") as heard:
+        ...     pass
+        >>> heard.names
+        []
+    """
+    _known(name, category)
+    heard = Events(category, name)
+    with listening(heard, text=text):
+        yield heard
+
+
+def _fits(event: Event, name: str | None, category: str | None, data: dict[str, Any]) -> bool:
+    if name not in {None, event.name} or category not in {None, event.category}:
+        return False
+    return all(field in event.data and event.data[field] == value for field, value in data.items())
+
+
+def _known(name: str | None, category: str | None) -> None:
+    """Make sure that there are such events: one that never comes is a slip that a test would not notice."""
+    if name is not None and name not in KINDS:
+        raise UsageError(f"There is no event {name!r}.", hint=f"There are {', '.join(KINDS)}.")
+    categories = dict.fromkeys(kind.category for kind in KINDS.values())
+    if category is not None and category not in categories:
+        raise UsageError(f"No event is of the category {category!r}.", hint=f"There are {', '.join(categories)}.")

@@ -1,0 +1,102 @@
+"""The kinds of events that there are. A test sees that each is told somewhere, with these fields and no others.
+
+The words are those of the architecture: an *agent* is a program that runs, a *session* is a tab and what the agent
+keeps of it, a *turn* is a prompt and all that comes of it, a *page* is a browser's view of the kernel.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from agentnb.events.kind import Kind
+
+_AGENT = "the agent's name in the catalogue"
+_TAB = "the tab's id"
+_TURN = "the turn's id"
+_PID = "the process's id"
+_CASSETTE = "the cassette's file"
+_CLIENT = "the page's id"
+
+PROCESS_STARTED = Kind(
+    "process.started", "A program was started: an agent's, or a terminal's.", logging.DEBUG,
+    pid=_PID, program="the program",
+)  # fmt: skip
+PROCESS_ENDED = Kind(
+    "process.ended", "A program has ended.", logging.DEBUG,
+    pid=_PID, status="its exit status; negative, the signal that killed it",
+)  # fmt: skip
+
+AGENT_SPAWNED = Kind("agent.spawned", "The agent's process runs.", agent=_AGENT, pid=_PID)
+AGENT_INITIALIZED = Kind(
+    "agent.initialized", "The agent has answered ACP `initialize`.",
+    agent=_AGENT, pid=_PID, version="the version that it says it is",
+)  # fmt: skip
+AGENT_STOPPED = Kind("agent.stopped", "The agent was ended by us, and nothing of it is left.", agent=_AGENT, pid=_PID)
+AGENT_DIED = Kind(
+    "agent.died", "The agent ended by itself, or could not be started.", logging.WARNING,
+    agent=_AGENT, pid=_PID, error="what is said of it",
+)  # fmt: skip
+AGENT_RESTARTED = Kind(
+    "agent.restarted", "A tab's agent runs again after it had ended, also with an earlier kernel.",
+    agent=_AGENT, tab=_TAB, deaths="how often it died in a row before",
+)  # fmt: skip
+
+SESSION_OPENED = Kind("session.opened", "A tab was opened.", tab=_TAB, agent=_AGENT, cwd="its workspace")
+SESSION_RESTORED = Kind("session.restored", "A tab of an earlier kernel was read from the log.", tab=_TAB, agent=_AGENT)
+SESSION_READY = Kind(
+    "session.ready", "The agent has a session for the tab.",
+    tab=_TAB, agent=_AGENT, session="the agent's id of it", how="`new`, `resumed`, `loaded` or `forked`",
+)  # fmt: skip
+SESSION_FAILED = Kind(
+    "session.failed", "The agent has none: it did not start, or refused.", logging.WARNING,
+    tab=_TAB, agent=_AGENT, error="what is said of it",
+)  # fmt: skip
+SESSION_CLOSED = Kind("session.closed", "A tab was closed.", tab=_TAB, agent=_AGENT)
+
+TURN_QUEUED = Kind("turn.queued", "A prompt waits behind the running turn.", tab=_TAB, turn=_TURN, _text="the prompt")
+TURN_STARTED = Kind("turn.started", "A turn has begun.", tab=_TAB, turn=_TURN, _text="the prompt")
+TURN_PROMPTED = Kind("turn.prompted", "The agent was sent the prompt.", tab=_TAB, turn=_TURN)
+TURN_STEERED = Kind(
+    "turn.steered", "Words were slipped into the running turn.", tab=_TAB, turn=_TURN, _text="the words"
+)
+TURN_ENDED = Kind(
+    "turn.ended", "A turn is over.",
+    tab=_TAB, turn=_TURN, state="`complete`, `cancelled` or `error`",
+    stop_reason="why the agent stopped, in ACP's words", error="what went wrong", milliseconds="how long it took",
+)  # fmt: skip
+
+POLICY_ASKED = Kind(
+    "policy.asked", "The user is asked for a permission.",
+    tab=_TAB, turn=_TURN, call="the tool call's id", severity="how bad it could be", _what="what the agent wants to do",
+)  # fmt: skip
+POLICY_DECIDED = Kind(
+    "policy.decided", "A permission was given or denied.",
+    tab=_TAB, turn=_TURN, outcome="`allow` or `deny`", by="who decided, as in the audit log",
+    scope="how long the answer holds", rule="the rule, on one line", _what="what the agent wants to do",
+)  # fmt: skip
+
+PAGE_ATTACHED = Kind("page.attached", "A page has introduced itself.", client=_CLIENT, visible="whether it is seen")
+PAGE_VISIBLE = Kind("page.visible", "A page is seen again.", client=_CLIENT)
+PAGE_HIDDEN = Kind("page.hidden", "A page is seen no more; it is sent little.", client=_CLIENT)
+PAGE_LEFT = Kind("page.left", "A page says that it goes away, or loads anew.", client=_CLIENT)
+PAGE_GONE = Kind("page.gone", "A page was not heard of for long, and counts no more.", client=_CLIENT)
+PAGE_RESYNC = Kind(
+    "page.resync", "A page lacks something, and is sent it again.", client=_CLIENT, channels="the channels"
+)
+
+CASSETTE_OPENED = Kind(
+    "cassette.opened", "An agent's wire is recorded, or played.",
+    path=_CASSETTE, mode="`record` or `replay`", agent=_AGENT,
+)  # fmt: skip
+CASSETTE_MATCHED = Kind(
+    "cassette.matched", "A prompt is the recorded one (told by the player).",
+    path=_CASSETTE, session="the session's number in it", turn="the turn's number in that",
+)  # fmt: skip
+CASSETTE_MISMATCHED = Kind(
+    "cassette.mismatched", "What happens is not what was recorded (told by the player, and where a turn fails of it).",
+    logging.WARNING, path=_CASSETTE, error="what is said of it",
+)  # fmt: skip
+CASSETTE_FINISHED = Kind(
+    "cassette.finished", "A recording was written, or a player has ended.",
+    path=_CASSETTE, mode="`record` or `replay`", turns="how many turns were recorded, or played",
+)  # fmt: skip

@@ -1,0 +1,173 @@
+"""What tool calls changed in files: by path, as the calls themselves say, with the lines that came and went.
+
+The view draws the same from the same state (``js/src/view/parts/changes.ts``); ``tests/cases/changes.json`` holds both.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+
+from agentnb.state import (
+    ToolCallCompletedState,
+    ToolCallPendingResultConfirmationState,
+    ToolCallResponsePart,
+    ToolDiffContent,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from agentnb.state import ResponsePart, ToolCallState
+
+Kind: TypeAlias = Literal["created", "changed", "deleted", "moved"]
+
+LONGEST = 2_000_000
+"""Characters of an old and a new text together, above which they are not compared."""
+
+_KINDS: dict[str, Kind] = {"edit": "changed", "delete": "deleted", "move": "moved"}
+_CONTEXT = 3
+_OPEN_END = "\\ No newline at end of file"
+
+
+class FileChange(NamedTuple):
+    """What became of one file.
+
+    Attributes:
+        path: The file: relative to the workspace where it is inside, else absolute.
+        kind: ``"created"``, ``"changed"``, ``"deleted"`` or ``"moved"``.
+        added: Lines that came; None where the tool calls do not show the change, or it is too large to compare.
+        removed: Lines that went; None likewise.
+        diff: The change as a unified diff; empty where it is not known.
+    """
+
+    path: str
+    kind: Kind
+    added: int | None
+    removed: int | None
+    diff: str
+
+
+class _Edit(NamedTuple):
+    old: str | None
+    new: str
+
+
+class _File:
+    """What is known of one file so far."""
+
+    def __init__(self) -> None:
+        self.kind: Kind = "changed"
+        self.made = False
+        self.edits: list[_Edit] = []
+        self.shown = False
+
+    def edit(self, edit: _Edit) -> None:
+        """One more change: what goes on from the one before is one with it, what a larger one holds is told once."""
+        if not self.shown:
+            self.made, self.shown = edit.old is None, True
+        last = self.edits[-1] if self.edits else None
+        if last is not None and last.new == edit.old:
+            self.edits[-1] = _Edit(last.old, edit.new)
+        elif not any(_holds(other, edit) for other in self.edits):
+            self.edits = [*(other for other in self.edits if not _holds(edit, other)), edit]
+        self.kind = "created" if self.made else "changed"
+
+    def told(self, path: str) -> FileChange | None:
+        """The change; None where all is as it was."""
+        if self.kind in {"deleted", "moved"} or not self.shown:
+            gone = self.kind == "deleted" and self.made
+            return None if gone else FileChange(path, self.kind, None, None, "")
+        edits = [edit for edit in self.edits if (edit.old or "") != edit.new or edit.old is None]
+        if not edits:
+            return None
+        if sum(len(edit.old or "") + len(edit.new) for edit in edits) > LONGEST:
+            return FileChange(path, self.kind, None, None, "")
+        found = [_compared(edit) for edit in edits]
+        lines = [line for hunks in found for line in hunks]
+        head = [f"--- {_named('a', path) if not self.made else '/dev/null'}", f"+++ {_named('b', path)}"]
+        return FileChange(
+            path,
+            self.kind,
+            sum(line.startswith("+") for line in lines),
+            sum(line.startswith("-") for line in lines),
+            "\n".join([*head, *lines, ""]),
+        )
+
+
+def changes(parts: Iterable[ResponsePart], cwd: Path) -> tuple[FileChange, ...]:
+    """What the tool calls among *parts* changed, in the order in which the files came up.
+
+    Calls that were denied, failed, or have not ended changed nothing. A file that is in the end as it was is left out.
+
+    Args:
+        parts: Of one turn or of several.
+        cwd: The workspace.
+    """
+    files: dict[str, _File] = {}
+    for call in _done(parts):
+        details = call.details
+        content = (details.content if details is not None else None) or ()
+        diffs = [piece for piece in content if isinstance(piece, ToolDiffContent)]
+        for piece in diffs:
+            files.setdefault(relative(piece.path, cwd), _File()).edit(_Edit(piece.old_text, piece.new_text))
+        kind = _KINDS.get((details.kind if details is not None else None) or "")
+        if kind is None or (diffs and kind == "changed"):
+            continue
+        for place in (details.locations if details is not None else None) or ():
+            file = files.setdefault(relative(place.path, cwd), _File())
+            if kind != "changed":
+                file.kind = kind
+    told = (file.told(path) for path, file in files.items())
+    return tuple(each for each in told if each is not None)
+
+
+def relative(path: str, cwd: Path) -> str:
+    """*path* as people read it: relative to the workspace where it is inside, else as it is.
+
+    Example:
+        >>> relative("/w/src/a.py", Path("/w")), relative("/etc/motd", Path("/w"))
+        ('src/a.py', '/etc/motd')
+    """
+    try:
+        return PurePath(os.path.normpath(cwd / path)).relative_to(cwd).as_posix()
+    except ValueError:
+        return path
+
+
+def _done(parts: Iterable[ResponsePart]) -> Iterator[ToolCallState]:
+    for part in parts:
+        call = part.tool_call if isinstance(part, ToolCallResponsePart) else None
+        if isinstance(call, ToolCallCompletedState | ToolCallPendingResultConfirmationState) and call.success:
+            yield call
+
+
+def _holds(whole: _Edit, some: _Edit) -> bool:
+    """Whether *some*, a part of a file as an agent shows it, is plainly in *whole*."""
+    return bool(some.old or some.new) and (some.old or "") in (whole.old or "") and some.new in whole.new
+
+
+def _compared(edit: _Edit) -> list[str]:
+    old, new = _lines(edit.old or ""), _lines(edit.new)
+    found = list(difflib.unified_diff(old, new, n=_CONTEXT, lineterm=""))[2:]
+    return [piece for line in found for piece in _ended(line)]
+
+
+def _lines(text: str) -> list[str]:
+    """The lines; a last one that has no end is another than one that has."""
+    lines = text.split("\n")
+    last = lines.pop()
+    return [*lines, f"{last}\0"] if last else lines
+
+
+def _ended(line: str) -> list[str]:
+    return [line[:-1], _OPEN_END] if line.endswith("\0") else [line]
+
+
+def _named(side: str, path: str) -> str:
+    """The name as diffs have it; one that would end its line is quoted."""
+    name = f"{side}/{path}" if not path.startswith("/") else path
+    return name if name.isprintable() and not name.endswith(" ") else json.dumps(name)

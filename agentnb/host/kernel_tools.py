@@ -1,0 +1,94 @@
+"""What one conversation's agent is lent of the kernel: the tools, over whichever way it can take."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from agentnb.errors import NotOffered
+from agentnb.ids import new_id
+from agentnb.kernel import bridge
+from agentnb.kernel.gate import Gate
+from agentnb.kernel.kit import Kit
+from agentnb.kernel.server import McpServer
+
+if TYPE_CHECKING:
+    from collections.abc import Container
+
+    from agentnb.acp.agent import Agent
+    from agentnb.host.conversation import Conversation
+    from agentnb.kernel.bench import Bench
+    from agentnb.policy.door import Door
+
+NAME = "kernel"
+"""What agents call the server, unless the user's own is called that."""
+
+
+class KernelTools:
+    """The tools of one conversation. Everything here runs on the host's thread.
+
+    Args:
+        conversation: Whose policy is asked, and whose turns use them.
+    """
+
+    def __init__(self, conversation: Conversation) -> None:
+        self._conversation = conversation
+        self._server_id = new_id()
+        self._agent: Agent | None = None
+        self._gate: Gate | None = None
+        self._kit: Kit | None = None
+
+    async def lend(self, agent: Agent, taken: Container[object]) -> dict[str, Any]:
+        """The server in ACP's words: over *agent*'s own wire where it takes that, else a program on stdio.
+
+        Args:
+            agent: Who is lent it.
+            taken: Names of other servers that it is lent.
+
+        Raises:
+            NotOffered: Outside of IPython, or where no socket can be made for the program.
+        """
+        bench = self._conversation.host.bench
+        if bench is None:
+            raise NotOffered("There is no IPython whose variables could be lent.", hint="Kernel tools need a kernel.")
+        self._kit = self._kit or self._made(bench)
+        name = NAME if NAME not in taken else f"agentnb-{NAME}"
+        if agent.mcp_capabilities.get("acp") is True:
+            self._agent = agent
+            agent.served.offer(self._server_id, self._server)
+            return {"type": "acp", "name": name, "serverId": self._server_id}
+        if self._gate is None:
+            self._gate = await Gate.opened(self._server)
+        environment = [{"name": key, "value": value} for key, value in self._gate.environment.items()]
+        return {"name": name, "command": sys.executable, "args": ["-I", "-S", bridge.__file__], "env": environment}
+
+    def cancel(self) -> None:
+        """The turn is over: stop what is still being done."""
+        if self._kit is not None:
+            self._kit.cancel()
+
+    def close(self) -> None:
+        """Lend nothing any more."""
+        self.cancel()
+        if self._agent is not None:
+            self._agent.served.withdraw(self._server_id)
+        if self._gate is not None:
+            self._gate.close()
+        self._agent = self._gate = None
+
+    def _made(self, bench: Bench) -> Kit:
+        return Kit(self._conversation.tab_id, bench, self._authorize, self._interrupted)
+
+    def _server(self) -> McpServer:
+        if self._kit is None:
+            raise RuntimeError("nothing was lent")
+        return McpServer(self._kit)
+
+    async def _authorize(self, door: Door) -> Door:
+        self._conversation.turns.heard()
+        return await self._conversation.authorize(door)
+
+    def _interrupted(self) -> None:
+        active = self._conversation.chat.state.active_turn
+        if active is not None:
+            self._conversation.turns.cancel(active.id)

@@ -1,0 +1,156 @@
+"""The bench of one shell: its variables, its main thread, and the notebook that a page has open."""
+
+from __future__ import annotations
+
+import inspect as python_inspect
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+from agentnb.api.describe import describe, summarize
+from agentnb.comm.lab import current_notebook, lab
+from agentnb.comm.lab_messages import EditParams
+from agentnb.comm.open_notebooks import notebook_file
+from agentnb.errors import UsageError
+from agentnb.ipython.execution import Execution
+from agentnb.ipython.mentions import visible
+from agentnb.ipython.saved_notebook import output_text, read_cells
+from agentnb.kernel.bench import CellView, NotebookView, Variable
+from agentnb.kernel.desk import DESK, poster
+from agentnb.kernel.path import follow
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from agentnb.comm.notebook import Notebook
+    from agentnb.host import Host
+    from agentnb.kernel.bench import Edit
+    from agentnb.kernel.desk import Work
+
+SESSION = "JPY_SESSION_NAME"
+ANSWER_SECONDS = 15.0
+"""How long a page may take to change a cell."""
+RUN_SECONDS = 3_600.0
+"""How long a cell that a page runs may take."""
+_NO_PAGE = "Let the user open agentnb's sidebar beside the notebook (JupyterLab 4 or Notebook 7)"
+
+
+class ShellBench:
+    """What the tools work on in one IPython shell (:class:`agentnb.kernel.bench.Bench`).
+
+    Args:
+        shell: The shell.
+    """
+
+    def __init__(self, shell: Any) -> None:
+        self._shell = shell
+
+    def variables(self) -> Sequence[Variable]:
+        """The user's own variables; modules, and what IPython put there, are none."""
+        held = dict(self._shell.user_ns)
+        hidden = self._shell.user_ns_hidden
+        names = [name for name in visible(held) if held[name] is not hidden.get(name, _nothing)]
+        return [_variable(name, held[name]) for name in sorted(names) if not python_inspect.ismodule(held[name])]
+
+    def inspect(self, path: str) -> str:
+        """As the agent is shown a variable that is mentioned, and for what can be called its docstring."""
+        value = follow(path, dict(self._shell.user_ns))
+        shown = describe(value, path.strip()).model_representation or ""
+        if not callable(value) or python_inspect.isfunction(value) or python_inspect.isclass(value):
+            return shown
+        documented = python_inspect.getdoc(value)
+        return f"{shown}\n\n{documented}" if documented else shown
+
+    def notebook(self, *, outputs: bool) -> NotebookView:
+        """What the page told of last; else the file that Jupyter started this kernel for."""
+        session = os.environ.get(SESSION, "")
+        told = current_notebook()
+        if told is not None:
+            file = notebook_file(session, told.path)
+            return _live(told, file, self._outputs(file) if outputs else {})
+        if not session.endswith(".ipynb") or not os.path.isfile(session):  # noqa: PTH113 - as text
+            raise UsageError("It is not known which notebook this is.", hint=f"{_NO_PAGE}.")
+        return NotebookView(
+            name=session, path=os.path.realpath(session), live=False, cells=read_cells(session, outputs)
+        )
+
+    def work(self, code: str) -> Work:
+        """*code*, to be run as a cell is."""
+        return Execution(self._shell, code)
+
+    async def edit(self, edit: Edit) -> str:
+        """Ask the page that told of the notebook.
+
+        Raises:
+            UsageError: If there is none, it does not answer, or cannot.
+        """
+        if current_notebook() is None:
+            raise UsageError(f"No page is there that could {edit.action} a cell.", hint=f"{_NO_PAGE}, or use run_code.")
+        # A cell that waits for this turn is the kernel's first: what is run now is run behind it.
+        wait = edit.action == "run" and not DESK.waited_at
+        asked = EditParams(
+            id="", action=edit.action, cell_id=edit.cell_id, source=edit.source, kind=edit.kind, wait=wait
+        )
+        done = await lab().edit(asked, RUN_SECONDS if wait else ANSWER_SECONDS)
+        if done.error is not None:
+            raise UsageError(done.error)
+        cell = f"cell {done.number} (id {done.cell_id})"
+        if edit.action != "run":
+            return f"Inserted {cell}." if edit.action == "insert" else f"Replaced the text of {cell}."
+        if done.outputs is None:
+            return f"{cell.capitalize()} runs as soon as the kernel is free: when the cell that asked has ended."
+        return f"Ran {cell}.\n{output_text(done.outputs)}".rstrip()
+
+    def _outputs(self, file: Path | None) -> dict[str, str]:
+        """The outputs by cell id, as far as they are saved; the page tells of sources only."""
+        found = read_cells(str(file), outputs=True) if file is not None else ()
+        return {cell.cell_id: cell.output for cell in found}
+
+
+def _live(told: Notebook, file: Path | None, outputs: dict[str, str]) -> NotebookView:
+    cells = tuple(
+        CellView(
+            number=number,
+            cell_id=cell.id,
+            kind=cell.kind,
+            source=cell.source,
+            count=cell.count,
+            output=outputs.get(cell.id, ""),
+            cut=cell.cut,
+        )
+        for number, cell in enumerate(told.cells, 1)
+    )
+    path = os.path.realpath(file) if file is not None else None
+    return NotebookView(name=told.path, path=path, live=True, cells=cells)
+
+
+_nothing = object()
+
+
+def _variable(name: str, value: Any) -> Variable:
+    try:
+        return Variable(name=name, detail=summarize(value), size=_size(value))
+    except Exception as error:  # noqa: BLE001 - a user's object may raise anything when looked at
+        return Variable(name=name, detail=f"{type(value).__name__} (cannot be looked at: {type(error).__name__})")
+
+
+def _size(value: Any) -> int | None:
+    used: Callable[..., Any] | None = getattr(value, "memory_usage", None)
+    if callable(used) and hasattr(value, "dtypes"):
+        total = used()
+        return int(total.sum() if hasattr(total, "sum") else total)
+    held = getattr(value, "nbytes", None)
+    return held if isinstance(held, int) else sys.getsizeof(value)
+
+
+def install(host: Host, shell: Any) -> None:
+    """Let *host*'s agents be lent *shell*, if its user wants that."""
+    host.bench = ShellBench(shell)
+    DESK.occupied = lambda: bool(shell.display_trap.is_active)
+    loop = getattr(getattr(getattr(shell, "kernel", None), "io_loop", None), "asyncio_loop", None)
+    if loop is None:
+        return
+    if DESK.post is None:
+        shell.events.register("post_run_cell", lambda *_: DESK.call())
+    DESK.post = poster(loop)

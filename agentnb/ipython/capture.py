@@ -1,0 +1,193 @@
+"""Capturing what code gives, and only that code: a cell that runs between its steps keeps its own output.
+
+What is replaced (stdout, the display hook, the publisher, the traceback) asks the context whose code it serves.
+"""
+
+from __future__ import annotations
+
+import base64
+import builtins
+import contextlib
+import contextvars
+import getpass
+import re
+import sys
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
+
+from agentnb.kernel.bench import Failure
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+MOST_PRINTED = 200_000
+"""Characters of what was printed that are kept, half of its beginning and half of its end."""
+MOST_SHOWN = 50
+_COLOURS = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
+
+_sink: contextvars.ContextVar[Sink | None] = contextvars.ContextVar("agentnb_sink", default=None)
+
+
+def without_colours(text: str) -> str:
+    """*text* without what tells a terminal about colours."""
+    return _COLOURS.sub("", text)
+
+
+class Sink:
+    """Where the output of one piece of code goes.
+
+    Attributes:
+        shown: What was displayed: mime bundles.
+        result: The last expression's value, as text.
+        failure: What was raised.
+    """
+
+    def __init__(self) -> None:
+        self.shown: list[dict[str, Any]] = []
+        self.result: str | None = None
+        self.failure: Failure | None = None
+        self._head: list[str] = []
+        self._tail: list[str] = []
+        self._room = MOST_PRINTED // 2
+        self._held = self._left_out = 0
+
+    @property
+    def printed(self) -> str:
+        """What was printed."""
+        cut = [f"\n… ({self._left_out:,} characters left out) …\n"] if self._left_out else []
+        return without_colours("".join([*self._head, *cut, *self._tail]))
+
+    def write(self, text: str) -> int:
+        """Take what is printed."""
+        head, tail = text[: self._room], text[self._room :]
+        if head:
+            self._head.append(head)
+            self._room -= len(head)
+        if tail:
+            self._tail.append(tail)
+            self._held += len(tail)
+            if self._held > MOST_PRINTED:
+                self._trim()
+        return len(text)
+
+    def _trim(self) -> None:
+        held = "".join(self._tail)
+        kept = held[-(MOST_PRINTED // 2) :]
+        self._left_out += len(held) - len(kept)
+        self._tail, self._held = [kept], len(kept)
+
+    def show(self, bundle: dict[str, Any]) -> None:
+        """Take what is displayed."""
+        if len(self.shown) < MOST_SHOWN:
+            self.shown.append({kind: _encoded(value) for kind, value in bundle.items()})
+
+
+def _encoded(value: Any) -> Any:
+    return base64.b64encode(value).decode() if isinstance(value, bytes) else value
+
+
+class _Stream:
+    """A stream that writes into the sink of the code that prints, else where it was written before."""
+
+    def __init__(self, before: Any) -> None:
+        self._before = before
+
+    def write(self, text: str) -> Any:
+        sink = _sink.get()
+        return self._before.write(text) if sink is None else sink.write(str(text))
+
+    def writelines(self, lines: Any) -> None:
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._before, name)
+
+
+@contextlib.contextmanager
+def capturing(shell: Any) -> Iterator[Sink]:
+    """Capture what code in this context prints, displays, gives and raises while the body runs."""
+    sink = Sink()
+    token = _sink.set(sink)
+    try:
+        with contextlib.ExitStack() as stack:
+            for owner, name, make in _REPLACED:
+                target = owner(shell)
+                stack.enter_context(_replaced(target, name, make(shell, getattr(target, name))))
+            yield sink
+    finally:
+        with contextlib.suppress(ValueError):  # ended in another context: nothing of it is left there
+            _sink.reset(token)
+
+
+@contextlib.contextmanager
+def _replaced(target: Any, name: str, new: Any) -> Iterator[None]:
+    inherited = name not in vars(target) and isinstance(getattr(type(target), name, None), FunctionType)
+    before = getattr(target, name)
+    setattr(target, name, new)
+    try:
+        yield
+    finally:
+        if getattr(target, name) is new:  # else somebody replaced it meanwhile, and puts this one back
+            if inherited:
+                delattr(target, name)
+            else:
+                setattr(target, name, before)
+
+
+def _split(mine: Callable[..., Any]) -> Callable[[Any, Any], Callable[..., Any]]:
+    """What calls *mine* for the captured code, with its sink and the shell, and for all other what was there before."""
+
+    def make(shell: Any, before: Any) -> Callable[..., Any]:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            sink = _sink.get()
+            return before(*args, **kwargs) if sink is None else mine(sink, shell, *args, **kwargs)
+
+        return call
+
+    return make
+
+
+def _result(sink: Sink, shell: Any, value: Any = None) -> None:
+    if value is None:
+        return
+    bundle, _ = shell.display_formatter.format(value)
+    if not bundle:  # it has displayed itself
+        return
+    sink.result = bundle.get("text/plain", repr(value))
+    if any(kind.startswith("image/") for kind in bundle):
+        sink.show(bundle)
+
+
+def _published(sink: Sink, _shell: Any, data: dict[str, Any], *_args: Any, **_kwargs: Any) -> None:
+    sink.show(dict(data))
+
+
+def _cleared(_sink: Sink, _shell: Any, *_args: Any, **_kwargs: Any) -> None:
+    """The user's cell is not cleared by somebody else's code."""
+
+
+def _raised(sink: Sink, _shell: Any, kind: type[BaseException], value: BaseException, lines: list[str]) -> None:
+    text = without_colours("\n".join(map(str, lines)))
+    sink.failure = Failure(name=kind.__name__, message=str(value), traceback=text)
+
+
+def _asked(*_args: Any, **_kwargs: Any) -> Any:
+    raise RuntimeError("Nobody can be asked for input here: this code is an agent's.")
+
+
+def _stream(_shell: Any, before: Any) -> Any:
+    return _Stream(before)
+
+
+_REPLACED: tuple[tuple[Callable[[Any], Any], str, Callable[[Any, Any], Any]], ...] = (
+    (lambda _: sys, "stdout", _stream),
+    (lambda _: sys, "stderr", _stream),
+    (lambda _: sys, "displayhook", _split(_result)),
+    (lambda shell: shell.display_trap, "hook", _split(_result)),
+    (lambda shell: shell.display_pub, "publish", _split(_published)),
+    (lambda shell: shell.display_pub, "clear_output", _split(_cleared)),
+    (lambda shell: shell, "_showtraceback", _split(_raised)),
+    (lambda _: builtins, "input", _split(_asked)),
+    (lambda _: getpass, "getpass", _split(_asked)),
+)

@@ -1,0 +1,203 @@
+"""Execution: a piece of an agent's code, run on the main thread as a cell is, without being one.
+
+History, prompt number, ``_`` and the outputs of the user's cells stay as they are.
+"""
+
+from __future__ import annotations
+
+import _thread
+import asyncio
+import contextlib
+import signal
+import sys
+import threading
+from typing import TYPE_CHECKING, Any
+
+from agentnb.api.loops import running_loop
+from agentnb.errors import UsageError
+from agentnb.ipython.capture import capturing
+from agentnb.kernel.bench import Failure, Ran
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Generator
+    from types import TracebackType
+
+    from typing_extensions import Self
+
+    from agentnb.ipython.capture import Sink
+    from agentnb.kernel.bench import Stop
+
+STEP = 0.001
+
+
+class Execution:
+    """Code that is ready to run (:class:`agentnb.kernel.desk.Work`).
+
+    Args:
+        shell: The IPython shell.
+        code: The code, with magics and top-level ``await`` as in a cell.
+    """
+
+    def __init__(self, shell: Any, code: str) -> None:
+        self._shell = shell
+        self._code = code
+        self._signals = _Signals()
+        self._task: asyncio.Task[Any] | None = None
+
+    def begin(self, done: Callable[[Ran], None], *, loop_is_free: bool) -> None:
+        """Run it, or begin to where it awaits."""
+        shell, failed = self._shell, None
+        shell.events.trigger("post_execute")  # figures that the user's cell has open are the cell's
+        try:
+            transformed = shell.transform_cell(self._code)
+        except Exception:  # noqa: BLE001 - told as the cell's own error
+            transformed, failed = self._code, sys.exc_info()
+        awaits = shell.should_run_async(self._code, transformed_cell=transformed, preprocessing_exc_tuple=failed)
+        running = running_loop()
+        if awaits and running is not None and not loop_is_free:
+            hint = "Leave `await` out, or let the user run `%agent` in a cell of its own."
+            raise UsageError("The cell that waits for this turn blocks the loop: code cannot await now.", hint=hint)
+        run = self._run(transformed, failed)
+        if not awaits:
+            with contextlib.suppress(StopIteration):
+                run.send(None)
+                run.close()
+                raise RuntimeError("code that does not await awaits")
+            done(self._outcome)
+        elif running is None:
+            shell.loop_runner(run)
+            done(self._outcome)
+        else:
+            self._signals.loop = running
+            self._task = running.create_task(run)
+            self._signals.on_wait = self._task.cancel
+            self._task.add_done_callback(lambda _: done(self._outcome))
+
+    def stop(self, why: Stop) -> None:
+        """Interrupt it; from another thread."""
+        self._signals.send(why)
+
+    async def _run(self, transformed: str, failed: Any) -> None:
+        shell, self._outcome = self._shell, Ran()
+        before = shell.last_execution_result, shell.last_execution_succeeded, shell.displayhook.exec_result
+        with capturing(shell) as sink, self._signals:
+            result: Any = None
+            try:
+                cell = shell.run_cell_async(
+                    self._code, store_history=False, transformed_cell=transformed, preprocessing_exc_tuple=failed
+                )
+                result = await _Stepped(cell, self._signals)
+            except (KeyboardInterrupt, asyncio.CancelledError) as error:
+                sink.failure = Failure(name=type(error).__name__, message="", traceback="")
+            finally:
+                with contextlib.suppress(KeyboardInterrupt):
+                    shell.events.trigger("post_execute")
+                    shell.events.trigger("post_run_cell", result)
+                shell.last_execution_result, shell.last_execution_succeeded, shell.displayhook.exec_result = before
+                self._outcome = _ran(sink, self._signals.why)
+        self._signals.hand_on()
+
+
+def _ran(sink: Sink, why: Stop | None) -> Ran:
+    failure = sink.failure
+    stopped = why if failure is not None and failure.name in {"KeyboardInterrupt", "CancelledError"} else None
+    return Ran(
+        printed=sink.printed,
+        result=sink.result,
+        shown=tuple(sink.shown),
+        failure=None if stopped else failure,
+        stopped=stopped,
+    )
+
+
+class _Stepped:
+    """Awaits a coroutine, and says when its code is being run and when it waits."""
+
+    def __init__(self, inner: Coroutine[Any, Any, Any], signals: _Signals) -> None:
+        self._inner = inner
+        self._signals = signals
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        send, value = self._inner.send, None
+        while True:
+            try:
+                with self._signals.raising():
+                    awaited = send(value)
+            except StopIteration as end:
+                return end.value
+            try:
+                value, send = (yield awaited), self._inner.send
+            except BaseException as error:  # noqa: BLE001 - the code's own
+                value, send = error, self._inner.throw
+
+
+class _Signals:
+    """SIGINT while code runs: the user's interrupt, or ours from another thread (:meth:`send`).
+
+    It is raised in the code where that runs, and ends its waiting where that waits. The handler from before is put
+    back, and gets what was the user's.
+
+    Attributes:
+        why: Who stopped the code.
+        loop: The loop that waiting code waits on.
+        on_wait: Ends the waiting.
+    """
+
+    def __init__(self) -> None:
+        self.why: Stop | None = None
+        self.loop: asyncio.AbstractEventLoop | None = None
+        self.on_wait: Callable[[], object] = lambda: None
+        self._lock = threading.Lock()
+        self._entered = self._raises = False
+        self._sent = self._come = False
+        self._before: Any = None
+
+    def __enter__(self) -> Self:
+        self._before = signal.signal(signal.SIGINT, self._handle)
+        with self._lock:
+            self._entered = True
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with self._lock:
+            self._entered = False
+        while self._sent and not self._come:  # what was sent is on its way: the handler from before must not get it
+            threading.Event().wait(STEP)
+        if signal.getsignal(signal.SIGINT) == self._handle:
+            signal.signal(signal.SIGINT, self._before)
+
+    @contextlib.contextmanager
+    def raising(self) -> Generator[None]:
+        """While the code runs."""
+        self._raises = True
+        try:
+            yield
+        finally:
+            self._raises = False
+
+    def send(self, why: Stop) -> None:
+        """Interrupt the main thread, if the code is still at it, and once; from another thread."""
+        with self._lock:
+            if not self._entered or self._sent:
+                return
+            self.why = self.why or why
+            self._sent = True
+            if sys.platform == "win32":
+                _thread.interrupt_main()  # noticed between two instructions only
+            else:
+                signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+    def hand_on(self) -> None:
+        """The user's interrupt is that of whoever waits for the turn, too."""
+        if self.why == "user" and callable(self._before) and self._before is not signal.default_int_handler:
+            self._before(signal.SIGINT, None)
+
+    def _handle(self, _signal: int, _frame: object) -> None:
+        self._come = self._come or self._sent
+        self.why = self.why or "user"
+        if self._raises:
+            raise KeyboardInterrupt
+        if self.loop is not None:
+            self.loop.call_soon_threadsafe(self.on_wait)

@@ -1,0 +1,62 @@
+"""A notebook's file, read for an agent: its cells, and their outputs as text (nbformat 4)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from agentnb.errors import UsageError
+from agentnb.ipython.capture import without_colours
+from agentnb.kernel.bench import CellView
+
+LONGEST_OUTPUT = 4_000
+"""Characters of one cell's outputs."""
+
+
+def read_cells(path: str, outputs: bool) -> tuple[CellView, ...]:
+    """The cells of the notebook *path*.
+
+    Raises:
+        UsageError: If it cannot be read.
+    """
+    try:
+        cells = json.loads(Path(path).read_text(encoding="utf-8"))["cells"]
+        return tuple(_cell(number, cell, outputs) for number, cell in enumerate(cells, 1))
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        raise UsageError(f"The notebook {path!r} cannot be read: {type(error).__name__}.") from error
+
+
+def _cell(number: int, cell: dict[str, Any], outputs: bool) -> CellView:
+    return CellView(
+        number=number,
+        cell_id=cell.get("id", ""),
+        kind=cell["cell_type"],
+        source=_joined(cell["source"]),
+        count=cell.get("execution_count"),
+        output=output_text(cell.get("outputs") or []) if outputs else "",
+    )
+
+
+def output_text(outputs: list[dict[str, Any]]) -> str:
+    """Outputs (nbformat) as text, at most :data:`LONGEST_OUTPUT` characters; of a picture only that it is there."""
+    pieces = filter(None, map(_output, outputs))
+    text = without_colours("\n".join(piece.rstrip("\n") for piece in pieces))
+    return text if len(text) <= LONGEST_OUTPUT else f"{text[:LONGEST_OUTPUT]}\n… (cut)"
+
+
+def _output(output: dict[str, Any]) -> str:
+    match output.get("output_type"):
+        case "stream":
+            return _joined(output.get("text", ""))
+        case "error":
+            return f"{output.get('ename')}: {output.get('evalue')}"
+    data = output.get("data") or {}
+    for kind in ("text/markdown", "text/plain"):
+        if kind in data:
+            return _joined(data[kind])
+    return f"(shows {', '.join(sorted(data))})" if data else ""
+
+
+def _joined(text: Any) -> str:
+    return "".join(map(str, text)) if isinstance(text, list) else str(text)

@@ -1,0 +1,123 @@
+"""Content: what came of a tool, as MCP's content blocks; bounded, and without credentials."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from agentnb.credentials import Credentials
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from agentnb.kernel.bench import NotebookView, Ran, Stop, Variable
+
+MOST_CHARACTERS = 20_000
+"""Characters of one answer's text."""
+MOST_PICTURES = 8
+LARGEST_PICTURE = 4 * 1024 * 1024
+"""Characters of one picture, in base64."""
+_PICTURES = ("image/png", "image/jpeg")
+_TEXTS = ("text/markdown", "text/latex", "text/plain")
+_STOPPED: dict[Stop, str] = {
+    "user": "The user interrupted the code; the turn is cancelled.",
+    "timeout": "The code was interrupted: its time was up.",
+    "cancelled": "The code was interrupted: the turn is over.",
+}
+
+
+def said(text: str, *, failed: bool = False) -> dict[str, Any]:
+    """A tool's result (MCP ``CallToolResult``) that is text.
+
+    Example:
+        >>> said("It works.")
+        {'content': [{'type': 'text', 'text': 'It works.'}], 'isError': False}
+    """
+    return {"content": [_text(text)], "isError": failed}
+
+
+def clipped(text: str, most: int = MOST_CHARACTERS) -> str:
+    r"""*text*, without its middle where it is too long.
+
+    Example:
+        >>> clipped("abcdefgh", 4)
+        'ab\n… (4 characters left out) …\ngh'
+    """
+    if len(text) <= most:
+        return text
+    half = most // 2
+    return f"{text[:half]}\n… ({len(text) - 2 * half:,} characters left out) …\n{text[-half:]}"
+
+
+def of_run(ran: Ran) -> dict[str, Any]:
+    """What came of running code."""
+    pieces = [ran.printed.rstrip("\n"), *_shown_texts(ran.shown), ran.result or ""]
+    if ran.failure is not None:
+        pieces.append(ran.failure.traceback or f"{ran.failure.name}: {ran.failure.message}")
+    if ran.stopped is not None:
+        pieces.append(_STOPPED[ran.stopped])
+    text = "\n".join(piece for piece in pieces if piece)
+    pictures, left_out = _pictures(ran.shown)
+    if left_out:
+        text += f"\n({left_out} more pictures, or too large ones, are left out.)"
+    if not text and not pictures:
+        text = "(no output)"
+    failed = ran.failure is not None or ran.stopped is not None
+    return {"content": [*([_text(text)] if text else []), *pictures], "isError": failed}
+
+
+def of_variables(found: Iterable[Variable], total: int) -> dict[str, Any]:
+    """The variables, one on a line."""
+    lines = [f"{each.name}: {each.detail}{'' if each.size is None else f', {_size(each.size)}'}" for each in found]
+    if not lines:
+        return said("There are no variables." if not total else f"None of the {total} variables fits.")
+    return said("\n".join(lines))
+
+
+def of_notebook(notebook: NotebookView, first: int, last: int) -> dict[str, Any]:
+    """The cells *first* to *last*, and where they are from."""
+    how = "as it is open in the page" if notebook.live else "as its file was last saved"
+    pieces = [f"{notebook.name}, {how}, {len(notebook.cells)} cells."]
+    for cell in notebook.cells[first - 1 : last]:
+        run = f", In [{cell.count}]" if cell.count else ""
+        named = f", id {cell.cell_id}" if cell.cell_id else ""
+        pieces.append(f"--- cell {cell.number} ({cell.kind}{run}{named})\n{cell.source}")
+        if cell.cut:
+            pieces.append("… (the rest of this cell is not told)")
+        if cell.output:
+            pieces.append(f"Output:\n{cell.output}")
+    return said("\n".join(pieces))
+
+
+def _shown_texts(shown: Iterable[dict[str, Any]]) -> list[str]:
+    found = []
+    for bundle in shown:
+        if any(kind in bundle for kind in _PICTURES):
+            continue
+        text = next((bundle[kind] for kind in _TEXTS if isinstance(bundle.get(kind), str)), None)
+        found.append(text if text is not None else f"(shows {', '.join(sorted(bundle)) or 'nothing'})")
+    return found
+
+
+def _pictures(shown: Iterable[dict[str, Any]]) -> tuple[list[dict[str, Any]], int]:
+    found: list[dict[str, Any]] = []
+    left_out = 0
+    for bundle in shown:
+        kind = next((kind for kind in _PICTURES if isinstance(bundle.get(kind), str)), None)
+        if kind is None:
+            continue
+        if len(found) < MOST_PICTURES and len(bundle[kind]) <= LARGEST_PICTURE:
+            found.append({"type": "image", "data": bundle[kind].replace("\n", ""), "mimeType": kind})
+        else:
+            left_out += 1
+    return found, left_out
+
+
+def _text(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": clipped(Credentials(os.environ).hidden(text))}
+
+
+def _size(size: int) -> str:
+    if size < 10 * 1024:
+        return f"{size:,} bytes"
+    return f"{size / 1024:,.0f} KB" if size < 10 * 1024**2 else f"{size / 1024**2:,.0f} MB"

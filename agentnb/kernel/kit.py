@@ -1,0 +1,180 @@
+"""The kit: each tool, done. What runs code or changes a cell knocks at a door of the policy first."""
+
+from __future__ import annotations
+
+import asyncio
+import fnmatch
+from typing import TYPE_CHECKING, Any
+
+from agentnb.credentials import is_secret_name
+from agentnb.errors import AgentnbError, UsageError
+from agentnb.kernel import content
+from agentnb.kernel.bench import Edit
+from agentnb.kernel.desk import DESK
+from agentnb.kernel.path import last_name
+from agentnb.kernel.tools import PATIENCE_SECONDS, checked
+from agentnb.policy.door import Door
+from agentnb.state import ToolDiffContent
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from agentnb.kernel.bench import Bench, CellView, NotebookView
+    from agentnb.kernel.desk import Desk
+
+    Result = dict[str, Any]
+
+LOOK_SECONDS = 20.0
+"""How long looking at the user's objects, or at a notebook's file, may take."""
+_TITLE_CHARACTERS = 60
+
+
+class Kit:
+    """The tools of one tab.
+
+    Args:
+        owner: The tab's id.
+        bench: What they work on.
+        authorize: Lets the agent through a door, or raises (:meth:`agentnb.acp.listener.Listener.authorize`).
+        interrupted: Called when the user interrupts code: the turn is to end.
+        desk: The main thread's.
+    """
+
+    def __init__(
+        self,
+        owner: str,
+        bench: Bench,
+        authorize: Callable[[Door], Awaitable[Door]],
+        interrupted: Callable[[], object],
+        desk: Desk = DESK,
+    ) -> None:
+        self._owner = owner
+        self._bench = bench
+        self._authorize = authorize
+        self._interrupted = interrupted
+        self._desk = desk
+        self._doing: set[asyncio.Task[Result]] = set()
+        self._tools: dict[str, Callable[[dict[str, Any]], Awaitable[Result]]] = {
+            "variables": self._variables,
+            "inspect": self._inspect,
+            "run_code": self._run_code,
+            "cells": self._cells,
+            "insert_cell": self._insert_cell,
+            "replace_cell": self._replace_cell,
+            "run_cell": self._run_cell,
+        }
+
+    async def call(self, name: str, arguments: Any) -> Result:
+        """Do the tool *name*; what goes wrong is a result that says so, as MCP wants it."""
+        task = asyncio.ensure_future(self._done(name, arguments))
+        self._doing.add(task)
+        try:
+            await asyncio.wait([task])
+        except asyncio.CancelledError:
+            task.cancel()
+            raise
+        finally:
+            self._doing.discard(task)
+        return content.said("The turn is over.", failed=True) if task.cancelled() else task.result()
+
+    def cancel(self) -> None:
+        """Stop what is being done: the turn is over."""
+        for task in self._doing:
+            task.cancel()
+
+    async def _done(self, name: str, arguments: Any) -> Result:
+        try:
+            return await self._tools[name](checked(name, arguments))
+        except AgentnbError as error:
+            return content.said(str(error), failed=True)
+
+    async def _variables(self, given: dict[str, Any]) -> Result:
+        await self._authorize(Door(kind="read", title="List the kernel's variables"))
+        found = await _looked(self._bench.variables)
+        wanted = given.get("filter", "")
+        pattern = wanted if any(sign in wanted for sign in "*?[") else f"*{wanted}*"
+        fitting = [each for each in found if fnmatch.fnmatchcase(each.name.lower(), pattern.lower())]
+        return content.of_variables(fitting, len(found))
+
+    async def _inspect(self, given: dict[str, Any]) -> Result:
+        path = given["path"]
+        name = last_name(path)
+        await self._authorize(Door(kind="read", title=f"Look at the variable {path.strip()}"))
+        if is_secret_name(name):
+            return content.said(f"{path.strip()}: its value is not shown, the name says that it is a secret.")
+        return content.said(await _looked(lambda: self._bench.inspect(path)))
+
+    async def _run_code(self, given: dict[str, Any]) -> Result:
+        code = given["code"]
+        if not code.strip():
+            raise UsageError("There is no code.")
+        door = await self._authorize(Door(kind="kernel", title="Run code in the kernel", command=code))
+        work = self._bench.work(door.command or code)
+        patience = given.get("wait", PATIENCE_SECONDS)
+        ran = await self._desk.do(work, self._owner, patience=patience, timeout=given.get("timeout"))
+        if ran.stopped == "user":
+            self._interrupted()
+        return content.of_run(ran)
+
+    async def _cells(self, given: dict[str, Any]) -> Result:
+        notebook = await self._notebook(outputs=given.get("outputs", False))
+        await self._authorize(Door(kind="read", title="Read the notebook's cells", path=notebook.path))
+        first = given.get("first", 1)
+        last = given.get("last", len(notebook.cells))
+        if notebook.cells and not first <= min(last, len(notebook.cells)):
+            raise UsageError(f"There are no cells {first} to {last}.", hint=f"There are {len(notebook.cells)}.")
+        return content.of_notebook(notebook, first, last)
+
+    async def _insert_cell(self, given: dict[str, Any]) -> Result:
+        notebook = await self._notebook()
+        below = _cell(given["below"], notebook) if "below" in given else None
+        where = f"below cell {below.number}" if below is not None else "at the end"
+        await self._change(notebook, f"Insert a cell {where}", None, given["source"])
+        edit = Edit(
+            action="insert",
+            cell_id=below.cell_id if below is not None else None,
+            source=given["source"],
+            kind=given.get("kind", "code"),
+        )
+        return content.said(await self._bench.edit(edit))
+
+    async def _replace_cell(self, given: dict[str, Any]) -> Result:
+        notebook = await self._notebook()
+        cell = _cell(given["cell"], notebook)
+        await self._change(notebook, f"Replace cell {cell.number}", cell.source, given["source"])
+        return content.said(
+            await self._bench.edit(Edit(action="replace", cell_id=cell.cell_id, source=given["source"]))
+        )
+
+    async def _run_cell(self, given: dict[str, Any]) -> Result:
+        notebook = await self._notebook()
+        cell = _cell(given["cell"], notebook)
+        if cell.kind != "code" or cell.cut:
+            why = "is no code cell" if cell.kind != "code" else "is too long to be shown whole"
+            raise UsageError(f"Cell {cell.number} {why}.", hint="run_code runs code of your own.")
+        if not notebook.live:
+            await self._bench.edit(Edit(action="run", cell_id=cell.cell_id, source=cell.source))  # says what to do
+        await self._authorize(Door(kind="kernel", title=f"Run cell {cell.number}", command=cell.source))
+        return content.said(await self._bench.edit(Edit(action="run", cell_id=cell.cell_id, source=cell.source)))
+
+    async def _change(self, notebook: NotebookView, title: str, before: str | None, after: str) -> None:
+        diff = ToolDiffContent(path=notebook.path or notebook.name, old_text=before, new_text=after)
+        await self._authorize(Door(kind="cell", title=title, path=notebook.path, preview=(diff,)))
+
+    async def _notebook(self, *, outputs: bool = False) -> NotebookView:
+        found: NotebookView = await _looked(lambda: self._bench.notebook(outputs=outputs))
+        return found
+
+
+def _cell(named: str, notebook: NotebookView) -> CellView:
+    found = [each for each in notebook.cells if named in (each.cell_id, str(each.number))]
+    if not found:
+        raise UsageError(f"The notebook has no cell {named!r}.", hint="`cells` lists them with their numbers and ids.")
+    return found[0]
+
+
+async def _looked(look: Callable[[], Any]) -> Any:
+    try:
+        return await asyncio.wait_for(asyncio.to_thread(look), LOOK_SECONDS)
+    except asyncio.TimeoutError:
+        raise UsageError(f"Looking took more than {LOOK_SECONDS:g} s.") from None

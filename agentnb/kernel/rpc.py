@@ -1,0 +1,102 @@
+"""JSON-RPC lines between the bridge and the server: one message, or a batch of them, a line."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import TYPE_CHECKING, Any
+
+from agentnb.acp.failure import INTERNAL_ERROR, RpcError, answered
+from agentnb.credentials import logger
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agentnb.kernel.server import McpServer
+
+log = logger("agentnb.kernel")
+
+PARSE_ERROR, INVALID_REQUEST = -32700, -32600
+CANCELLED = "notifications/cancelled"
+
+
+class Talk:
+    """One connection: requests are answered as they are done, a cancelled one not at all (as MCP wants it).
+
+    Args:
+        server: Who answers.
+        write: Sends bytes.
+    """
+
+    def __init__(self, server: McpServer, write: Callable[[bytes], None]) -> None:
+        self._server = server
+        self._write = write
+        self._serving: dict[str, asyncio.Task[None]] = {}
+
+    def heard(self, line: bytes) -> None:
+        """Take a line."""
+        try:
+            said = json.loads(line)
+        except ValueError:
+            self._send(_error(None, RpcError(PARSE_ERROR, "That is no JSON.")))
+            return
+        if isinstance(said, list) and said:
+            self._keep("batch", self._batch(said))
+        elif not _is_message(said):
+            self._send(_error(None, RpcError(INVALID_REQUEST, "That is no JSON-RPC 2.0 message.")))
+        elif "id" in said and "method" in said:
+            self._keep(repr(said["id"]), self._single(said))
+        elif said.get("method") == CANCELLED:
+            self._cancel(said.get("params"))
+
+    def close(self) -> None:
+        """The other end is gone: give up what is being done for it."""
+        for task in [*self._serving.values()]:
+            task.cancel()
+
+    async def _single(self, message: dict[str, Any]) -> None:
+        self._send(await self._answer(message))
+
+    async def _batch(self, messages: list[Any]) -> None:
+        asked = [each for each in messages if not _is_message(each) or ("id" in each and "method" in each)]
+        answers = [await self._answer(each) for each in asked]
+        if answers:
+            self._send(answers)
+
+    async def _answer(self, message: Any) -> dict[str, Any]:
+        if not _is_message(message):
+            return _error(None, RpcError(INVALID_REQUEST, "That is no JSON-RPC 2.0 message."))
+        params = message.get("params")
+        try:
+            result = await self._server.request(message["method"], params if isinstance(params, dict) else {})
+        except Exception as error:
+            if not isinstance(error, RpcError):
+                log.exception("serving %s failed", message["method"])
+            return _error(message["id"], answered(error))
+        return {"jsonrpc": "2.0", "id": message["id"], "result": result}
+
+    def _cancel(self, params: Any) -> None:
+        task = self._serving.get(repr(params.get("requestId"))) if isinstance(params, dict) else None
+        if task is not None:
+            task.cancel()
+
+    def _keep(self, key: str, work: Any) -> None:
+        task = asyncio.ensure_future(work)
+        self._serving[key] = task
+        task.add_done_callback(lambda _: self._serving.pop(key, None))
+
+    def _send(self, message: Any) -> None:
+        try:
+            data = json.dumps(message, ensure_ascii=True).encode()
+        except (TypeError, ValueError):
+            log.exception("an answer cannot be written as JSON")
+            data = json.dumps(_error(message.get("id"), RpcError(INTERNAL_ERROR, "no JSON"))).encode()
+        self._write(data + b"\n")
+
+
+def _is_message(said: Any) -> bool:
+    return isinstance(said, dict) and said.get("jsonrpc") == "2.0" and isinstance(said.get("method", ""), str)
+
+
+def _error(request: Any, error: RpcError) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": request, "error": error.to_json()}

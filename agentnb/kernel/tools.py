@@ -1,0 +1,151 @@
+"""The tools as they are told (MCP ``Tool``), and their arguments checked against that."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agentnb.errors import UsageError
+
+PATIENCE_SECONDS = 10.0
+"""How long code waits for a busy kernel where the agent does not say."""
+LONGEST_WAIT = 600.0
+
+Schema = dict[str, Any]
+
+_TYPES: dict[str, tuple[type, ...]] = {
+    "string": (str,),
+    "integer": (int,),
+    "number": (int, float),
+    "boolean": (bool,),
+}
+_CELL: Schema = {"type": "string", "description": "The cell's id, or its number from 1."}
+
+
+def _tool(
+    name: str,
+    title: str,
+    description: str,
+    properties: dict[str, Schema],
+    *required: str,
+    reads: bool = False,
+) -> dict[str, Any]:
+    schema = {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
+    hints = {"title": title, "readOnlyHint": reads, "destructiveHint": not reads, "openWorldHint": not reads}
+    return {"name": name, "title": title, "description": description, "inputSchema": schema, "annotations": hints}
+
+
+TOOLS: dict[str, dict[str, Any]] = {
+    tool["name"]: tool
+    for tool in (
+        _tool(
+            "variables",
+            "List variables",
+            "Lists the variables in the user's Jupyter kernel: name, type, shape or length, size.",
+            {"filter": {"type": "string", "description": "Only names that hold this; * and ? stand for anything."}},
+            reads=True,
+        ),
+        _tool(
+            "inspect",
+            "Inspect a variable",
+            "Shows one variable, or what a path into it leads to: type, shape, columns and head of a frame, the source "
+            "and docstring of a function, else the value. Reads only; nothing is called.",
+            {"path": {"type": "string", "description": 'For example df, df.columns, runs[0]["loss"], x[:5].'}},
+            "path",
+            reads=True,
+        ),
+        _tool(
+            "run_code",
+            "Run code in the kernel",
+            "Runs Python code in the user's Jupyter kernel, as a notebook cell would: it sees and changes the user's "
+            "variables; magics, `await` and plots work. Gives what was printed, the last expression's value, pictures, "
+            "and the traceback of an error. The user may be asked first. The notebook's cells do not change.",
+            {
+                "code": {"type": "string", "description": "The code."},
+                "timeout": {"type": "number", "description": "Seconds after which it is interrupted.", "minimum": 0.1},
+                "wait": {
+                    "type": "number",
+                    "description": f"Seconds to wait for a kernel that is busy; {PATIENCE_SECONDS:g} if absent.",
+                    "minimum": 0,
+                    "maximum": LONGEST_WAIT,
+                },
+            },
+            "code",
+        ),
+        _tool(
+            "cells",
+            "Read the notebook",
+            "Reads the cells of the user's notebook: as they stand in the open page, else as they were last saved.",
+            {
+                "first": {"type": "integer", "description": "The first cell's number, from 1.", "minimum": 1},
+                "last": {"type": "integer", "description": "The last cell's number.", "minimum": 1},
+                "outputs": {"type": "boolean", "description": "Whether outputs are shown, too, as text."},
+            },
+            reads=True,
+        ),
+        _tool(
+            "insert_cell",
+            "Insert a cell",
+            "Puts a new cell into the notebook that the user has open; the user can undo it. It is not run.",
+            {
+                "source": {"type": "string", "description": "The cell's text."},
+                "below": {**_CELL, "description": "The id or number of the cell above it; the last one if absent."},
+                "kind": {"type": "string", "enum": ["code", "markdown"], "description": "code if absent."},
+            },
+            "source",
+        ),
+        _tool(
+            "replace_cell",
+            "Replace a cell's text",
+            "Replaces the text of a cell in the notebook that the user has open; the user can undo it.",
+            {"cell": _CELL, "source": {"type": "string", "description": "Its new text."}},
+            "cell",
+            "source",
+        ),
+        _tool(
+            "run_cell",
+            "Run a cell",
+            "Runs a code cell of the notebook that the user has open, as if the user had. Its output is in the "
+            "notebook and in the answer.",
+            {"cell": _CELL},
+            "cell",
+        ),
+    )
+}
+"""Every tool by its name."""
+
+
+def checked(name: str, arguments: Any) -> dict[str, Any]:
+    """*arguments* of the tool *name*, if they are what its schema says.
+
+    Raises:
+        UsageError: If they are not; it says which.
+
+    Example:
+        >>> checked("inspect", {"path": "df"})
+        {'path': 'df'}
+    """
+    if arguments is None:
+        arguments = {}
+    if not isinstance(arguments, dict):
+        raise UsageError(f"The arguments of {name} are an object.")
+    schema = TOOLS[name]["inputSchema"]
+    given = {key: value for key, value in arguments.items() if value is not None}
+    missing = [key for key in schema["required"] if key not in given]
+    unknown = [key for key in given if key not in schema["properties"]]
+    if missing or unknown:
+        what = f"wants {missing[0]!r}" if missing else f"has no argument {unknown[0]!r}"
+        raise UsageError(f"{name} {what}.", hint=f"It takes {', '.join(schema['properties'])}.")
+    for key, value in given.items():
+        _check(f"{key!r} of {name}", value, schema["properties"][key])
+    return given
+
+
+def _check(what: str, value: Any, schema: Schema) -> None:
+    kind = schema["type"]
+    if not isinstance(value, _TYPES[kind]) or (isinstance(value, bool) and kind != "boolean"):
+        raise UsageError(f"{what} is a {kind}, not {value!r}.")
+    if "enum" in schema and value not in schema["enum"]:
+        raise UsageError(f"{what} is one of {', '.join(schema['enum'])}, not {value!r}.")
+    if not (schema.get("minimum", value) <= value <= schema.get("maximum", value)):
+        bounds = f"at least {schema['minimum']}" + (f", at most {schema['maximum']:g}" if "maximum" in schema else "")
+        raise UsageError(f"{what} is {bounds}, not {value!r}.")

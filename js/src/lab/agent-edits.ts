@@ -1,0 +1,120 @@
+/** What an agent does to the notebook, once it may: through the notebook's own model, a step each for Undo. */
+import type { CellExecutor, NotebookPanel, SharedCell, SharedNotebook } from "@jupyterlab/notebook";
+import { isObject } from "../state/guard";
+import { replace } from "./edits";
+
+/** What the kernel asks for (agentnb/comm/lab_messages.py: `EditParams`). */
+export interface AgentEdit {
+  id: string;
+  action: "insert" | "replace" | "run";
+  cellId?: string | null;
+  source?: string;
+  kind?: "code" | "markdown";
+  wait?: boolean;
+}
+
+/** What came of it (`EditedParams`). */
+export interface Edited {
+  id: string;
+  number?: number;
+  cellId?: string;
+  outputs?: unknown[];
+  error?: string;
+}
+
+const LONGEST_OUTPUT = 20_000;
+const MOST_OUTPUTS = 200;
+
+export class AgentEdits {
+  readonly #panel: NotebookPanel;
+  readonly #executor: CellExecutor | null;
+
+  constructor(panel: NotebookPanel, executor: CellExecutor | null) {
+    this.#panel = panel;
+    this.#executor = executor;
+  }
+
+  /** Does it, or says why not. */
+  async perform(edit: AgentEdit): Promise<Edited> {
+    try {
+      return { id: edit.id, ...(await this.#perform(edit)) };
+    } catch (error) {
+      return { id: edit.id, error: error instanceof Error ? error.message : String(error) };
+    }
+  }
+
+  async #perform({ action, cellId, source = "", kind = "code", wait }: AgentEdit): Promise<Omit<Edited, "id">> {
+    const shared = this.#panel.content.model?.sharedModel;
+    if (!shared) throw new Error("The notebook is not open any more.");
+    const index = cellId ? shared.cells.findIndex((cell) => cell.id === cellId) : shared.cells.length - 1;
+    if (cellId && index < 0) throw new Error("The cell is not in the notebook any more.");
+    if (action === "insert") return place(insert(shared, index + 1, source, kind), index + 1);
+    const cell = shared.cells[index];
+    if (!cell) throw new Error("The notebook has no cell.");
+    if (action === "replace") {
+      if (cell.getMetadata("editable") === false) throw new Error("The cell is read-only.");
+      replace(cell, source);
+      return place(cell, index);
+    }
+    if (cell.cell_type !== "code") throw new Error("The cell is no code cell.");
+    if (cell.getSource() !== source) throw new Error("The cell's text has changed meanwhile: read it again.");
+    const running = this.#run(index);
+    if (!wait) {
+      running.catch(() => {}); // the kernel is there: it has asked
+      return place(cell, index);
+    }
+    await running;
+    return { ...place(cell, index), outputs: outputsOf(cell) };
+  }
+
+  async #run(index: number): Promise<void> {
+    const { content, sessionContext } = this.#panel;
+    if (!this.#executor || !sessionContext.session?.kernel) throw new Error("There is no kernel to run the cell.");
+    await this.#executor
+      .runCell({
+        cell: content.widgets[index],
+        notebook: content.model,
+        notebookConfig: content.notebookConfig,
+        sessionContext,
+        onCellExecuted: () => {},
+        onCellExecutionScheduled: () => {},
+      })
+      .catch(() => {}); // the cell's own output tells
+  }
+}
+
+const place = (cell: SharedCell, index: number): Omit<Edited, "id"> => ({ number: index + 1, cellId: cell.id });
+
+function insert(shared: SharedNotebook, index: number, source: string, kind: "code" | "markdown"): SharedCell {
+  const added = kind === "code" ? { metadata: { trusted: true }, outputs: [] } : { metadata: {} };
+  shared.undoManager?.stopCapturing();
+  shared.transact(() => {
+    shared.insertCell(index, { cell_type: kind, source, ...added });
+  });
+  shared.undoManager?.stopCapturing();
+  return shared.cells[index] as SharedCell;
+}
+
+/** A cell's outputs, bounded: text as it is, of anything else only what it is. */
+function outputsOf(cell: SharedCell): unknown[] {
+  const { outputs } = cell.toJSON();
+  return Array.isArray(outputs) ? outputs.slice(0, MOST_OUTPUTS).map(bounded) : [];
+}
+
+function bounded(output: unknown): unknown {
+  if (!isObject(output)) return {};
+  const { data, text, output_type, ename, evalue } = output;
+  const kept = isObject(data)
+    ? Object.entries(data).map(([kind, value]) => [kind, kind.startsWith("text/") ? cut(value) : ""])
+    : [];
+  return {
+    output_type,
+    ...(text === undefined ? {} : { text: cut(text) }),
+    ...(isObject(data) ? { data: Object.fromEntries(kept) } : {}),
+    ...(ename === undefined ? {} : { ename: cut(ename), evalue: cut(evalue) }),
+  };
+}
+
+function cut(value: unknown): string {
+  return (Array.isArray(value) ? value.join("") : String(value)).slice(0, LONGEST_OUTPUT);
+}

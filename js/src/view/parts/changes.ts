@@ -1,0 +1,92 @@
+/** What tool calls changed in files, by path, as the calls themselves say (`agentnb/host/changes.py` tells the same). */
+import type { ResponsePart, ToolDiffContent } from "../../state/types.gen";
+import { inFolder } from "../plain";
+import { compare } from "./diff";
+import type { Hunk } from "./line-diff";
+import { refOf } from "./whole";
+
+export interface Change {
+  hunks: Hunk[];
+  added: number;
+  removed: number;
+  lines: number;
+}
+
+export interface FileChange {
+  path: string;
+  kind: "created" | "changed" | "deleted" | "moved";
+  /** Absent where the calls do not show it, or it is too large to be compared here. */
+  change: Change | undefined;
+}
+
+interface Edit {
+  oldText: string | null;
+  newText: string;
+}
+interface File {
+  kind: FileChange["kind"];
+  edits: Edit[];
+  made: boolean;
+  whole: boolean;
+}
+
+const KINDS: Record<string, FileChange["kind"]> = { edit: "changed", delete: "deleted", move: "moved" };
+
+/** In the order in which the files came up; one that is in the end as it was is left out. */
+export function changes(parts: readonly ResponsePart[], cwd?: string): FileChange[] {
+  const files = new Map<string, File>();
+  const file = (path: string) => {
+    const name = inFolder(path, cwd);
+    const found = files.get(name) ?? { kind: "changed", edits: [], made: false, whole: true };
+    files.set(name, found);
+    return found;
+  };
+  for (const part of parts) {
+    if (part.kind !== "toolCall" || !("success" in part.toolCall) || !part.toolCall.success) continue;
+    const { kind, locations, content } = part.toolCall.details ?? {};
+    const diffs = (content ?? []).filter((piece) => piece.type === "diff");
+    for (const diff of diffs) edit(file(diff.path), diff);
+    const what = KINDS[kind ?? ""];
+    if (!what || (what === "changed" && diffs.length > 0)) continue;
+    for (const { path } of locations ?? []) {
+      const place = file(path);
+      if (what !== "changed") place.kind = what;
+    }
+  }
+  return [...files].flatMap(([path, one]) => told(path, one));
+}
+
+function edit(file: File, diff: ToolDiffContent): void {
+  const fresh = { oldText: diff.oldText ?? null, newText: diff.newText };
+  const last = file.edits.at(-1);
+  if (!last) file.made = fresh.oldText === null;
+  file.whole &&= !refOf(diff, "oldText") && !refOf(diff, "newText");
+  file.kind = file.made ? "created" : "changed";
+  if (last && last.newText === fresh.oldText) last.newText = fresh.newText;
+  else if (!file.edits.some((other) => holds(other, fresh)))
+    file.edits = [...file.edits.filter((other) => !holds(fresh, other)), fresh];
+}
+
+/** Whether `some`, a part of a file as an agent shows it, is plainly in `whole`. */
+function holds(whole: Edit, some: Edit): boolean {
+  const [old, now] = [some.oldText ?? "", some.newText];
+  return old + now !== "" && (whole.oldText ?? "").includes(old) && whole.newText.includes(now);
+}
+
+function told(path: string, { kind, edits, made, whole }: File): FileChange[] {
+  const isGone = kind === "deleted" || kind === "moved";
+  if (isGone || edits.length === 0 || !whole)
+    return kind === "deleted" && made ? [] : [{ path, kind, change: undefined }];
+  const real = edits.filter(({ oldText, newText }) => oldText !== newText);
+  const found = real.map(({ oldText, newText }) => compare(oldText ?? "", newText));
+  const sum = (field: "added" | "removed" | "lines") => found.reduce((all, one) => all + (one?.[field] ?? 0), 0);
+  const change = found.includes(undefined)
+    ? undefined
+    : {
+        hunks: found.flatMap((one) => one?.hunks ?? []),
+        added: sum("added"),
+        removed: sum("removed"),
+        lines: sum("lines"),
+      };
+  return real.length === 0 ? [] : [{ path, kind, change }];
+}

@@ -1,0 +1,69 @@
+/** The files that a turn changed: each with its change to unfold, and to be taken along. */
+import { useMemo, useState } from "preact/hooks";
+import type { Turn } from "../../state/types.gen";
+import { usePlace, useView } from "../context";
+import { save } from "../export";
+import { Fold } from "../fold";
+import { IconButton } from "../icons";
+import { memo } from "../memo";
+import { splitPath } from "../plain";
+import { isOver } from "../store";
+import { changes, type FileChange } from "./changes";
+import { Changed } from "./diff";
+
+const OPEN = 5;
+
+export const Files = memo(({ turn }: { turn: Turn }) => {
+  const { store } = useView();
+  const { session } = usePlace();
+  const cwd = store.session(session).peek()?.summary.workingDirectory;
+  const files = useMemo(() => changes(turn.responseParts, cwd), [turn.responseParts, cwd]);
+  const id = `${turn.id} files`;
+  if (files.length === 0) return null;
+  return (
+    <section class="files" aria-label="Files">
+      <Fold id={id} open={files.length <= OPEN} head={<span>Files ({files.length})</span>}>
+        {files.map((file) => (
+          <File key={file.path} id={`${id} ${file.path}`} file={file} />
+        ))}
+      </Fold>
+    </section>
+  );
+});
+
+function File({ id, file: { path, kind, change } }: { id: string; file: FileChange }) {
+  const { store } = useView();
+  const { chat } = usePlace();
+  const [state, setState] = useState<{ busy?: boolean; failed?: string }>({});
+  const { name } = splitPath(path);
+  const download = () => {
+    setState({ busy: true });
+    store.file(chat, path).then(
+      (blob) => {
+        save(name, blob);
+        setState({});
+      },
+      (error: Error) => setState({ failed: error.message }),
+    );
+  };
+  return (
+    <>
+      <div class="file">
+        <Changed id={id} path={path} kind={kind} change={change} label="Show change of " />
+        {kind !== "deleted" && (
+          <IconButton
+            name={state.busy ? `Fetching ${name}…` : `Download ${name}`}
+            icon="save"
+            disabled={state.busy || isOver(store.connection.value)}
+            onClick={download}
+          />
+        )}
+      </div>
+      {state.failed && (
+        <p class="note" role="alert">
+          {state.failed}
+        </p>
+      )}
+    </>
+  );
+}

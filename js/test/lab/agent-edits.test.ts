@@ -1,0 +1,100 @@
+import type { CellExecutor, NotebookPanel } from "@jupyterlab/notebook";
+import { describe, expect, it } from "vitest";
+import { AgentEdits } from "../../src/lab/agent-edits";
+
+class Cell {
+  outputs: unknown[] = [];
+  constructor(
+    readonly id: string,
+    public source: string,
+    readonly cell_type = "code",
+    readonly editable = true,
+  ) {}
+  getSource = (): string => this.source;
+  updateSource(start: number, end: number, value: string): void {
+    this.source = this.source.slice(0, start) + value + this.source.slice(end);
+  }
+  getMetadata = (name: string): unknown => (name === "editable" ? this.editable : undefined);
+  toJSON = (): { outputs: unknown[] } => ({ outputs: this.outputs });
+}
+
+/** A notebook as JupyterLab's model has it, as far as edits use it; `runs` are the cells that were run. */
+function notebook(cells: Cell[], { kernel = true, open = true } = {}) {
+  const runs: string[] = [];
+  const sharedModel = {
+    cells,
+    transact: (change: () => void) => change(),
+    insertCell: (index: number, made: { source: string; cell_type: string }) => {
+      cells.splice(index, 0, new Cell(`new-${index}`, made.source, made.cell_type));
+    },
+  };
+  const panel = {
+    content: { model: open ? { sharedModel } : null, widgets: cells },
+    sessionContext: { session: kernel ? { kernel: {} } : null },
+  } as unknown as NotebookPanel;
+  const executor = {
+    runCell: async ({ cell }: { cell: Cell }) => {
+      runs.push(cell.id);
+      cell.outputs = [
+        { output_type: "stream", text: ["a\n", "b"] },
+        { output_type: "display_data", data: { "image/png": "x".repeat(100_000), "text/plain": "Plot" } },
+        { output_type: "error", ename: "E", evalue: "v", traceback: ["long"] },
+      ];
+      return true;
+    },
+  } as unknown as CellExecutor;
+  return { edits: new AgentEdits(panel, executor), cells, runs };
+}
+
+const sources = (cells: Cell[]): string[] => cells.map((cell) => cell.source);
+
+describe("an agent's edit", () => {
+  it("puts a cell below another, or at the end", async () => {
+    const { edits, cells } = notebook([new Cell("a", "1"), new Cell("b", "2")]);
+    const below = await edits.perform({ id: "1", action: "insert", cellId: "a", source: "x" });
+    expect(below).toEqual({ id: "1", number: 2, cellId: "new-1" });
+    await edits.perform({ id: "2", action: "insert", source: "y", kind: "markdown" });
+    expect(sources(cells)).toEqual(["1", "x", "2", "y"]);
+    expect(cells[3]?.cell_type).toBe("markdown");
+  });
+
+  it("replaces a text, and no read-only one", async () => {
+    const { edits, cells } = notebook([new Cell("a", "x = 1"), new Cell("b", "2", "code", false)]);
+    expect(await edits.perform({ id: "1", action: "replace", cellId: "a", source: "x = 20" })).toMatchObject({
+      number: 1,
+    });
+    const refused = await edits.perform({ id: "2", action: "replace", cellId: "b", source: "no" });
+    expect(refused.error).toBe("The cell is read-only.");
+    expect(sources(cells)).toEqual(["x = 20", "2"]);
+  });
+
+  it("runs a cell whose text is the one that was allowed, and tells its outputs without pictures", async () => {
+    const { edits, runs } = notebook([new Cell("a", "x")]);
+    const other = await edits.perform({ id: "1", action: "run", cellId: "a", source: "y", wait: true });
+    expect(other.error).toMatch("text has changed");
+    expect(runs).toEqual([]);
+    const done = await edits.perform({ id: "2", action: "run", cellId: "a", source: "x", wait: true });
+    expect(runs).toEqual(["a"]);
+    expect(done.outputs).toEqual([
+      { output_type: "stream", text: "a\nb" },
+      { output_type: "display_data", data: { "image/png": "", "text/plain": "Plot" } },
+      { output_type: "error", ename: "E", evalue: "v" },
+    ]);
+    expect(await edits.perform({ id: "3", action: "run", cellId: "a", source: "x", wait: false })).toEqual({
+      id: "3",
+      number: 1,
+      cellId: "a",
+    });
+  });
+
+  it.each([
+    ["a cell that is gone", { action: "replace", cellId: "z" }, {}, /not in the notebook any more/],
+    ["a notebook that is closed", { action: "insert" }, { open: false }, /not open any more/],
+    ["a cell of text", { action: "run", cellId: "m", source: "# m" }, {}, /no code cell/],
+    ["no kernel", { action: "run", cellId: "a", source: "x", wait: true }, { kernel: false }, /no kernel/],
+  ] as const)("says why not: %s", async (_, edit, state, said) => {
+    const { edits, runs } = notebook([new Cell("a", "x"), new Cell("m", "# m", "markdown")], state);
+    expect((await edits.perform({ id: "1", ...edit })).error).toMatch(said);
+    expect(runs).toEqual([]);
+  });
+});

@@ -1,0 +1,80 @@
+import type { NotebookPanel } from "@jupyterlab/notebook";
+import type { Kernel } from "@jupyterlab/services";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { AgentEdits } from "../../src/lab/agent-edits";
+import { Link } from "../../src/lab/link";
+
+/** A signal as Lumino's: slots are called in their order. */
+class Signal {
+  #slots = new Set<() => void>();
+  connect = (slot: () => void) => this.#slots.add(slot);
+  disconnect = (slot: () => void) => this.#slots.delete(slot);
+  emit = () => {
+    for (const slot of this.#slots) slot();
+  };
+  get size() {
+    return this.#slots.size;
+  }
+}
+
+/** A notebook of one cell, and the comm that tells of it. */
+function notebook() {
+  const model = { dirty: false, contentChanged: new Signal(), stateChanged: new Signal() };
+  const cells = [{ id: "a", cell_type: "code", execution_count: null, getSource: () => "x = 1" }];
+  const content = {
+    model: { ...model, sharedModel: { cells } } as typeof model,
+    activeCell: null,
+    activeCellIndex: 0,
+    activeCellChanged: new Signal(),
+  };
+  const sent: { params: { unsaved?: boolean; cells?: unknown } }[] = [];
+  const comm = {
+    isDisposed: false,
+    onMsg: (_: unknown): void => {},
+    open: () => {},
+    send: (message: (typeof sent)[number]) => void sent.push(message),
+    dispose: () => {},
+  };
+  const panel = { content, context: { path: "a.ipynb", pathChanged: new Signal() } };
+  const kernel = { createComm: () => comm } as unknown as Kernel;
+  const link = new Link(panel as unknown as NotebookPanel, {} as unknown as AgentEdits, kernel);
+  return { link, content, comm, sent, told: () => sent.map(({ params }) => params.unsaved) };
+}
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+test("the kernel is told when the notebook has changes that are not in its file, and when it has none again", async () => {
+  const { link, content, sent, told } = notebook();
+  await link.open();
+  content.model.dirty = true;
+  content.model.stateChanged.emit();
+  await vi.runAllTimersAsync();
+  content.model.dirty = false;
+  content.model.stateChanged.emit();
+  await vi.runAllTimersAsync();
+  expect(told()).toEqual([undefined, true, undefined]);
+  expect(sent.map(({ params }) => params.cells !== undefined)).toEqual([true, false, false]);
+});
+
+test("a notebook that is opened with such changes says so at once; asked again it says all again", async () => {
+  const { link, content, comm, told, sent } = notebook();
+  content.model.dirty = true;
+  await link.open();
+  comm.onMsg({ content: { data: { method: "notebookAgain" } } });
+  expect(told()).toEqual([true, true]);
+  expect(sent[1]).toEqual(sent[0]);
+});
+
+test("of a state that changed back before it was said nothing is said, and nothing after the end", async () => {
+  const { link, content, sent } = notebook();
+  await link.open();
+  content.model.dirty = true;
+  content.model.stateChanged.emit();
+  content.model.dirty = false;
+  content.model.stateChanged.emit();
+  await vi.runAllTimersAsync();
+  expect(sent.length).toEqual(1);
+  link.dispose();
+  expect(content.model.stateChanged.size).toEqual(0);
+});

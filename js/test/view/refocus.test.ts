@@ -1,0 +1,74 @@
+import { describe, expect, test } from "vitest";
+import { AGENT, addSession, CHAT, MemoryStore, readyStore, SESSION, startTurn, summary } from "./memory-store";
+import { open, press } from "./page";
+
+const OTHER = "eliza:/two";
+const box = (page: ReturnType<typeof open>) => page.find("textarea");
+
+function two() {
+  const store = readyStore();
+  addSession(store, OTHER);
+  store.root.value = { agents: [AGENT], sessions: [summary(SESSION, "First"), summary(OTHER, "Second")] };
+  return { store, page: open(store, { kind: "chat" }) };
+}
+
+describe("when what has the focus goes away, the focus goes", () => {
+  test("to the box: from a button that is done, from the finder, from a form", async () => {
+    const store = readyStore();
+    startTurn(store, "t", "x");
+    const page = open(store, { kind: "chat" });
+    page.button("Stop").focus();
+    page.button("Stop").click();
+    await page.until(() => expect(page.root.activeElement).toBe(box(page)));
+    press(box(page), "f", { ctrlKey: true });
+    await page.until(() => expect(page.root.activeElement).toBe(page.find(".find input")));
+    press(page.find(".find input"), "Escape");
+    await page.until(() => expect(page.root.activeElement).toBe(box(page)));
+    store.apply(CHAT, { type: "chat/inputRequested", request: { id: "r", message: "Tell me", questions: [] } });
+    await page.until(() => page.button("Send"));
+    page.button("Send").focus();
+    page.button("Send").click();
+    await page.until(() => expect(page.root.activeElement).toBe(box(page)));
+  });
+
+  test("to the tab that is shown then, from a tab that is closed", async () => {
+    const { store, page } = two();
+    const tab = page.find("[role=tab][aria-selected=true]");
+    tab.focus();
+    press(tab, "Delete");
+    store.root.value = { agents: [AGENT], sessions: [summary(SESSION, "First")] };
+    await page.until(() => expect(page.all("[role=tab]").length).toEqual(1));
+    await page.until(() => expect(page.root.activeElement).toBe(page.find("[role=tab]")));
+  });
+
+  test("nowhere, where the reader is elsewhere in the page", async () => {
+    const store = readyStore();
+    startTurn(store, "t", "x");
+    const page = open(store, { kind: "chat" });
+    const cell = document.body.appendChild(document.createElement("input"));
+    page.button("Stop").focus();
+    cell.focus();
+    store.apply(CHAT, { type: "chat/turnComplete", turnId: "t" });
+    await page.until(() => expect(page.all(".stop")).toEqual([]));
+    expect(document.activeElement).toBe(cell);
+    cell.remove();
+  });
+});
+
+test("who begins a conversation can write at once", async () => {
+  const store = new MemoryStore();
+  store.root.value = { agents: [AGENT], sessions: [] };
+  const page = open(store, { kind: "chat" });
+  page.find(".agent-card").focus();
+  page.find(".agent-card").click();
+  store.apply("ahp-root://", { type: "x-agentnb/sessionSet", summary: summary(SESSION, "First") });
+  await page.until(() => expect(page.text()).toContain("Opening"));
+  addSession(store, SESSION);
+  await page.until(() => expect(page.root.activeElement).toBe(box(page)));
+  addSession(store, OTHER);
+  page.button("New conversation").focus();
+  page.button("New conversation").click();
+  store.apply("ahp-root://", { type: "x-agentnb/sessionSet", summary: summary(OTHER, "Second") });
+  await page.until(() => expect(page.find("[aria-selected=true]").textContent).toContain("Second"));
+  await page.until(() => expect(page.root.activeElement).toBe(box(page)));
+});

@@ -1,0 +1,235 @@
+"""Writes `docs/reference/policy-cases.md`, what the engine says of every policy case; `--check` says if it is stale."""
+
+from __future__ import annotations
+
+import json
+import sys
+from itertools import groupby
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from agentnb.policy import Door, Situation, Verdict
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "reference" / "policy-cases.md"
+CASES = ROOT / "tests" / "cases" / "policy"
+WORKSPACE = "/w"
+AGENT = "claude"
+
+HEAD = """\
+# Policy cases
+
+<!-- Written by scripts/gen_policy_cases.py from tests/cases/policy: change those, then run `make types`. -->
+
+What the [policy](policy.md) says of every case that the tests hold it to: {count} of them. The workspace is `/w`.
+*Asked* is where somebody can be asked; where nobody can, those are denied. Characters that nobody sees are written out
+(⟨U+200B⟩), ⏎ is a new line.
+"""
+DOORS = """\
+## Doors, modes, rules and trust
+
+What holds: the session's mode (`ask` where none stands), whether anybody is there, the rules in force, whether the
+workspace is trusted.
+"""
+COMMANDS = """\
+## Commands
+
+In a session that allows: what is still asked, a floor holds.
+"""
+ATTACKS = """\
+## Attacks
+
+Commands that hide what they do, in the same session.
+"""
+FILES = """\
+## Files
+
+Read and written in a session that allows; paths as an agent may write them, taken to be in the workspace.
+"""
+
+
+def page() -> str:
+    """The whole page."""
+    doors, commands, attacks, files = (rows(name) for name in ("doors", "commands", "attacks", "files"))
+    count = sum(map(len, (doors, commands, attacks, files)))
+    told = [(row, judged(row)) for row in doors]
+    sections = [
+        HEAD.format(count=count),
+        DOORS,
+        *_grouped(
+            told,
+            ("door", "what", "what holds", "severity", "reason"),
+            lambda row, verdict: (_text(row["door"]), _what(row), _holds(row), verdict.severity, _reason(verdict)),
+            by_severity=False,
+        ),
+        COMMANDS,
+        *_commands(commands),
+        ATTACKS,
+        *_commands(attacks),
+        FILES,
+        *_files(files),
+    ]
+    return "\n".join(sections)
+
+
+def rows(name: str) -> list[dict[str, Any]]:
+    """The cases of one file."""
+    found: list[dict[str, Any]] = json.loads((CASES / f"{name}.json").read_text(encoding="utf-8"))
+    return found
+
+
+def asked(row: dict[str, Any]) -> tuple[Door, Situation]:
+    """The door and the situation that a row of `doors.json` is about."""
+    import msgspec
+
+    from agentnb.policy import Door, InForce, Rule, Settings, Situation
+
+    def rules(source: Any) -> tuple[InForce, ...]:
+        return tuple(InForce(msgspec.convert(fields, Rule), source) for fields in row.get(source, ()))
+
+    path = row.get("path")
+    door = Door(
+        kind=row["door"],
+        title="x",
+        path=path,
+        command=row.get("command"),
+        asked=row.get("asked"),
+        paths=(path,) if path and row["door"] == "permission" else (),
+    )
+    user = Settings(
+        rules=rules("user"),
+        bypass=frozenset({AGENT} if row.get("bypass") else ()),
+        headless=row.get("file", "deny"),
+        problem="line 3" if row.get("problem") else None,
+    )
+    situation = Situation(
+        agent=AGENT,
+        mode=row.get("mode", "ask"),
+        attached=row.get("attached", True),
+        root=PurePosixPath(WORKSPACE),
+        user=user,
+        project=Settings(rules=rules("project")),
+        grants=rules("session"),
+        headless=row.get("headless"),
+        trusted=row.get("trusted", False),
+    )
+    return door, situation
+
+
+def judged(row: dict[str, Any]) -> Verdict:
+    """What the engine says of a row of `doors.json`."""
+    from agentnb.policy import judge
+
+    return judge(*asked(row))
+
+
+# --- tables ---
+
+
+def _commands(cases: list[dict[str, Any]]) -> Iterator[str]:
+    told = [(row, judged({"door": "terminal", "command": row["command"], "mode": "allow"})) for row in cases]
+    yield from _grouped(
+        told,
+        ("command", "why", "floor"),
+        lambda row, verdict: (_code(row["command"]), _text(verdict.risk), verdict.floor or ""),
+    )
+
+
+def _files(cases: list[dict[str, Any]]) -> Iterator[str]:
+    from agentnb.policy.sensitive import spelled
+
+    def told(row: dict[str, Any]) -> tuple[Verdict, Verdict]:
+        inside = PurePosixPath(WORKSPACE, spelled(row["path"]).lstrip("/")).as_posix()
+        found = [judged({"door": door, "path": inside, "mode": "allow"}) for door in ("read", "write")]
+        return found[0], found[1]
+
+    both = [(row, *told(row)) for row in cases]
+    reads = {row["path"]: read for row, read, _ in both}
+    yield from _grouped(
+        [(row, write) for row, _, write in both],
+        ("file", "read", "why", "why written so"),
+        lambda row, write: (
+            _code(row["path"]),
+            _SAID[reads[row["path"]].outcome].lower(),
+            _text(reads[row["path"]].risk),
+            _text(write.risk),
+        ),
+        verb="written: ",
+    )
+
+
+_SAID = {"allow": "Allowed", "ask": "Asked", "deny": "Denied"}
+
+
+def _grouped(
+    told: Iterable[tuple[dict[str, Any], Verdict]],
+    head: tuple[str, ...],
+    cells: Any,
+    *,
+    by_severity: bool = True,
+    verb: str = "",
+) -> Iterator[str]:
+    """A table for each outcome (and severity), the strictest first; in it the cases as the file has them."""
+    from agentnb.policy.rules import STRICTNESS
+    from agentnb.policy.severity import rank
+
+    def place(each: tuple[dict[str, Any], Verdict]) -> tuple[int, int]:
+        return -STRICTNESS[each[1].outcome], -rank(each[1].severity) if by_severity else 0
+
+    for _, group in groupby(sorted(told, key=place), place):
+        found = list(group)
+        verdict = found[0][1]
+        severity = f", {verdict.severity}" if by_severity else ""
+        outcome = f"{verb}{_SAID[verdict.outcome].lower()}".capitalize()
+        yield f"### {outcome}{severity} ({len(found)})\n"
+        yield f"| {' | '.join(head)} |"
+        yield f"|{'---|' * len(head)}"
+        for row, each in found:
+            yield f"| {' | '.join(cells(row, each))} |"
+        yield ""
+
+
+def _what(row: dict[str, Any]) -> str:
+    return _code(row.get("command") or row.get("path") or row["asked"])
+
+
+def _holds(row: dict[str, Any]) -> str:
+    _, situation = asked(row)
+    rules = (*situation.user.rules, *situation.grants, *situation.project.rules)
+    said = [
+        f"mode {situation.mode}" if "mode" in row else "",
+        "nobody there" if not situation.attached else "",
+        "trusted" if situation.trusted else "",
+        "bypass" if situation.user.bypass else "",
+        f"headless {situation.user.headless} in the file" if "file" in row else "",
+        f"headless {situation.headless} in the environment" if situation.headless else "",
+        "a file that cannot be read" if situation.user.problem else "",
+        *(f"{each.source}: {each.rule.text}" for each in rules),
+    ]
+    return _text("; ".join(word for word in said if word)) or "nothing"
+
+
+def _reason(verdict: Verdict) -> str:
+    return _text(verdict.reason)
+
+
+def _code(text: str) -> str:
+    return f"<code>{_text(text)}</code>"
+
+
+def _text(text: str) -> str:
+    """*text* that is text in Markdown, in a table's cell, in HTML, and no address."""
+    from agentnb.ipython.fences import html_text
+
+    seen = "".join(char if char.isprintable() else "⏎" if char == "\n" else f"⟨U+{ord(char):04X}⟩" for char in text)
+    return html_text(seen).replace(":", "&#58;").replace("www.", "www&#46;")
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(ROOT))
+    from scripts.generated import write_or_check
+
+    sys.exit(write_or_check({PAGE: page()}, __doc__))

@@ -1,0 +1,56 @@
+"""Starts the MCP servers on stdio that it is lent, for each prompt anew: ``NAME TOOL JSON`` calls a tool.
+
+``NAME env VARIABLE VALUE TOOL JSON`` does so with another value of one variable, ``NAME show`` says what it was lent.
+"""
+
+import contextlib
+import json
+import os
+import subprocess
+
+import wire
+
+servers = {}
+
+
+def new(request):
+    for server in request["params"]["mcpServers"]:
+        servers[server["name"]] = server
+    wire.answer(request, {"sessionId": wire.SESSION})
+
+
+def use(server, env, tool, arguments):
+    command = [server["command"], *server["args"]]
+    with subprocess.Popen(command, env={**os.environ, **env}, stdin=-1, stdout=-1, stderr=-1, text=True) as process:
+
+        def call(number, method, params):
+            said = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+            process.stdin.write(json.dumps(said) + "\n")
+            process.stdin.flush()
+            return json.loads(process.stdout.readline() or "null")
+
+        try:
+            call(1, "initialize", {"protocolVersion": "2025-06-18", "capabilities": {}})
+            said = call(2, "tools/call", {"name": tool, "arguments": arguments})
+        except BrokenPipeError:
+            said = None
+        with contextlib.suppress(BrokenPipeError):
+            process.stdin.close()
+        return said["result"] if said else f"it ended: {process.stderr.read().strip()}"
+
+
+def prompt(request):
+    name, *words = request["params"]["prompt"][0]["text"].split(" ", 2)
+    server = servers[name]
+    env = {each["name"]: each["value"] for each in server["env"]}
+    if words[0] == "show":
+        wire.say(json.dumps({key: server[key] for key in ("command", "args")} | {"env": env}))
+    else:
+        if words[0] == "env":
+            variable, value, *words = words[1].split(" ", 3)
+            env[variable] = value
+        wire.say(json.dumps(use(server, env, words[0], json.loads(words[1]))))
+    wire.answer(request, {"stopReason": "end_turn"})
+
+
+wire.run(prompt, new)

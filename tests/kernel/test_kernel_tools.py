@@ -1,0 +1,140 @@
+"""Agents reach into a real kernel: while a cell waits for them, while it idles, while it is busy; or may not."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import psutil
+import pytest
+
+from tests.conftest import ROOT
+
+if TYPE_CHECKING:
+    from tests.kernel.running_kernel import RunningKernel
+
+ALLOW = "--kernel --permissions allow"
+STDIO = f"[{sys.executable!r}, {str(ROOT / 'tests/agents/starts_mcp.py')!r}]"
+
+ONE_KERNEL = pytest.mark.parametrize("kernel_name", ["ipykernel7"], indirect=True)  # it is the same on any
+
+
+def test_code_runs_while_the_cell_waits_for_the_turn(kernel: RunningKernel) -> None:
+    """On the main thread, in the user's namespace; its output is the agent's, and the cell has one output of its own.
+
+    It can await; where the cell blocks it cannot, and all else goes on.
+    """
+    kernel.run("import threading\nxs = [1, 2]")
+    code = "print(threading.current_thread() is threading.main_thread())\nxs.append(3)\nsum(xs)"
+    result = kernel.run(f"%%agent {ALLOW} -o turn\n/kernel run {code}")
+    assert (result.status, result.stdout, len(result.displayed())) == ("ok", "", 1)
+    assert kernel.run("turn.text, xs").values == ["('`kernel: run_code` said: True\\n6', [1, 2, 3])"]
+    awaits = kernel.run("%%agent -o turn\n/kernel run import asyncio\nawait asyncio.sleep(0)\n'awaited'")
+    assert awaits.status == "ok"
+    assert "said: 'awaited'" in kernel.run("turn.text").values[0]
+    blocking = "def ask():\n    %agent -o turn /kernel run "
+    assert kernel.run(f"{blocking}ys = xs * 2; len(ys)\nask()").status == "ok"
+    assert "said: 6" in kernel.run("turn.text").values[0]
+    refused = kernel.run(f"{blocking}import asyncio; await asyncio.sleep(0)\nask()")
+    assert "code cannot await now" in refused.displayed()[-1]
+    own = kernel.run("%agent /kernel run %agent Hello")
+    assert "cannot wait for that agent&#x27;s own turn" in own.displayed()[0].replace("'", "&#x27;")
+    assert kernel.run("_ , xs").status == "ok"
+
+
+def test_code_runs_while_the_kernel_idles_and_waits_while_a_cell_runs(kernel: RunningKernel) -> None:
+    """A turn that was left in the background: between cells, or never where the cell does not end in time."""
+    kernel.run("import agentnb, asyncio, os\nsession = agentnb.start(kernel_tools=True, permissions='allow')")
+    os.mkfifo(kernel.folder / "ran")
+    kernel.run("def tell():\n    open('ran', 'w').close()\nturn = session.prompt('/kernel run mine = 1; tell()')")
+    (kernel.folder / "ran").read_bytes()
+    assert kernel.run("turn.wait(); mine").values == ["1"]
+    busy = """turn = session.prompt('/mcp kernel run_code {"code": "never = 1", "wait": 0.1}')
+while not turn.done:
+    await asyncio.sleep(0.01)
+print(turn.text, 'never' in globals())"""
+    said = "failed: The kernel is busy with a cell. Try again when that has ended. False"
+    assert said in kernel.run(busy).stdout
+    waits = kernel.run("turn = session.prompt('/kernel run later = 1; 7')\nawait turn; turn.text, later")
+    assert waits.values == ["('`kernel: run_code` said: 7', 1)"]
+    kernel.run("import time\nturn = session.prompt('/kernel run tell(); time.sleep(1000)')")
+    (kernel.folder / "ran").read_bytes()
+    kernel.interrupt()
+    assert kernel.run("turn.wait(); turn.state").values == ["'cancelled'"]
+
+
+def test_the_interrupt_stops_the_code_and_the_turn(kernel: RunningKernel) -> None:
+    """Where it runs and where it awaits. The cell ends with one line, the kernel lives, the next turn runs code."""
+    os.mkfifo(kernel.folder / "beat")
+    kernel.run("import asyncio, time\ndef beat():\n    open('beat', 'w').close()")
+    for code in ("beat(); time.sleep(1000)", "beat(); await asyncio.Event().wait()"):
+        waiting = kernel.send(f"%%agent -n {ALLOW}\n/kernel run {code}")
+        (kernel.folder / "beat").read_bytes()
+        kernel.interrupt()
+        result = kernel.finish(waiting)
+        assert (result.status, result.error.split(":")[0]) == ("error", "AgentInterrupted")
+    assert kernel.run("%agent -o turn /kernel run 6 * 7").status == "ok"
+    assert "said: 42" in kernel.run("turn.text").values[0]
+
+
+@ONE_KERNEL
+def test_what_runs_is_asked_for_and_looking_is_not(kernel: RunningKernel) -> None:
+    """Where nobody is: denied, with the reason; each decision is in the log. Without --kernel there are no tools."""
+    kernel.run("secret = 'x'\nxs = [1]")
+    denied = kernel.run("%agent -n --kernel /kernel run xs.append(2)").displayed()[0]
+    assert "No front end is attached to ask" in denied
+    assert "xs.append(2)" in denied
+    assert kernel.run("xs").values == ["[1]"]
+    assert "xs: list, length 1" in kernel.run("%agent /kernel variables").displayed()[0]
+    assert kernel.run("%agent -n -t shut --kernel --permissions deny /kernel run 1").status == "ok"
+    rows = "[(each.door, each.outcome, each.what) for each in policy().records]"
+    log = f"from agentnb.api.policy import policy\nprint({rows})"
+    decided = kernel.run(log).stdout
+    assert "('kernel', 'deny', 'xs.append(2)')" in decided
+    assert "('read', 'allow', \"List the kernel's variables\")" in decided
+    assert "lends no kernel" in kernel.run("%agent -n /kernel variables").displayed()[0]
+    assert kernel.run("%agent -k Hello").error.startswith("UsageError: --kernel is for a tab that is opened")
+
+
+@ONE_KERNEL
+def test_an_agent_that_knows_only_stdio_comes_by_the_bridge(kernel: RunningKernel) -> None:
+    """With the session's own word; nothing of it is left when the session closes or the kernel is killed."""
+    kernel.run("import agentnb, json\nxs = [1]")
+    begin = f"agentnb.start(command={STDIO}, permissions='allow', kernel_tools=True)"
+    kernel.run(f"one, two = {begin}, {begin}")
+    ran = kernel.run('one.prompt(\'kernel run_code {"code": "xs.append(2); xs"}\').wait().text')
+    assert "[1, 2]" in ran.values[0]
+    kernel.run("lent = json.loads(two.prompt('kernel show').wait().text)['env']")
+    strange = 'f\'kernel env AGENTNB_KERNEL_TOKEN {lent["AGENTNB_KERNEL_TOKEN"]} run_code {{"code": "1"}}\''
+    assert kernel.run(f"one.prompt({strange}).wait().text").values == ["'\"it ended: \"'"]
+    folder = Path(kernel.run("lent['AGENTNB_KERNEL_SOCKET']").values[0].strip("'")).parent
+    first = kernel.run("json.loads(one.prompt('kernel show').wait().text)['env']['AGENTNB_KERNEL_SOCKET']")
+    assert Path(first.values[0].strip("'")).exists()
+    kernel.run("one.close()")
+    assert not Path(first.values[0].strip("'")).parent.exists()
+    assert folder.is_dir()
+    below = kernel.descendants()
+    os.kill(kernel.pid, signal.SIGKILL)
+    psutil.wait_procs(below, timeout=15)
+    assert not folder.exists()
+
+
+@ONE_KERNEL
+def test_a_cassette_does_it_all_again(kernel: RunningKernel) -> None:
+    """In a session that is replayed the code runs again, under today's policy: denied today, the turn fails."""
+    kernel.run("%agents record tools.cassette.jsonl\nxs = [1]")
+    assert kernel.run(f"%agent -n {ALLOW} /kernel run xs.append(2); print(xs)").status == "ok"
+    kernel.run("%agents record stop")
+    tape = (kernel.folder / "tools.cassette.jsonl").read_text(encoding="utf-8")
+    assert "xs.append(2)" in tape
+    kernel.run("import sys, agentnb\nxs = ['today']")
+    begin = (
+        "agentnb.start(command=[sys.executable, '-m', 'agentnb', 'replay', 'tools.cassette.jsonl'], kernel_tools=True"
+    )
+    again = kernel.run(f"turn = {begin}, permissions='allow').prompt('/kernel run xs.append(2); print(xs)').wait(); xs")
+    assert again.values == ["['today', 2]"]
+    kernel.run(f"turn = {begin}, permissions='deny').prompt('/kernel run xs.append(2); print(xs)').wait()")
+    assert kernel.run("print(xs, turn.error)").stdout.startswith("['today', 2] ErrorInfo(")

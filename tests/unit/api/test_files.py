@@ -1,0 +1,239 @@
+"""``turn.files`` and ``session.files``: what was changed, and what lies in the workspace and nowhere else."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import agentnb
+from agentnb.api.files import ChangeTable, FileTable, SessionFiles
+from agentnb.errors import FileUnavailable, OutsideWorkspace, UsageError
+from agentnb.host.changes import FileChange
+from agentnb.host.workspace_files import ENTRIES, LARGEST, for_page
+from agentnb.policy.beneath import opened
+from agentnb.policy.sensitive import SENSITIVE
+from agentnb.policy.workspace import Workspace
+from tests.unit.api.conftest import PATIENCE
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    """The workspace, with something outside."""
+    (tmp_path / "work").mkdir()
+    (tmp_path / "secret.txt").write_text("outside")
+    return tmp_path / "work"
+
+
+@pytest.fixture
+def files(work: Path) -> SessionFiles:
+    """The files of a session there; all that they take from it is the folder."""
+    conversation: Any = SimpleNamespace(cwd=work)
+    return SessionFiles(conversation)
+
+
+def test_a_turn_tells_what_it_changed_and_the_session_shows_the_diff(work: Path) -> None:
+    """Eliza writes through agentnb: the changes are those of her tool calls, from turn to turn."""
+    (work / "notes.txt").write_text("old\n")
+    session = agentnb.start("eliza", cwd=work, permissions="allow")
+    try:
+        first = session.prompt("/write notes.txt new").wait(PATIENCE)
+        (change,) = first.files
+        assert (change.path, change.kind) == ("notes.txt", "changed")
+        second = session.prompt("/write notes.txt newer").wait(PATIENCE)
+        assert [each.path for each in second.files] == ["notes.txt"]
+        assert "-old" in session.files.diff("notes.txt").splitlines()
+        assert session.files.diff(work / "notes.txt") == session.files.diff("notes.txt")
+        assert session.files.diff("other.txt") == ""
+        assert session.files.read("notes.txt").data == (work / "notes.txt").read_bytes()
+        assert session.prompt("Hello").wait(PATIENCE).files == ()
+    finally:
+        session.close()
+
+
+def test_changes_are_a_table_in_which_names_are_text() -> None:
+    """In HTML nothing of a name is markup, and no name ends its line."""
+    table = ChangeTable([FileChange("a<b>\n.py", "changed", 2, 1, ""), FileChange("gone", "deleted", None, None, "")])
+    assert repr(table).splitlines()[1:] == ["a<b>\\n.py  changed  +2     -1", "gone       deleted"]
+    assert "<b>" not in table._repr_html_()
+    assert "a&lt;b&gt;\\n.py" in table._repr_html_()
+    assert (repr(ChangeTable()), ChangeTable()._repr_html_()) == ("No file was changed.", "<p>No file was changed.</p>")
+
+
+ODD = ["a b.txt", "ü€.txt", "new\nline.txt", "tab\tname", "-rf", "<img src=x>", "'\""]
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_any_name_can_be_listed_and_read(files: SessionFiles, work: Path, name: str) -> None:
+    """Blanks, other alphabets, newlines, what looks like an option or markup."""
+    (work / name).write_bytes(b"\0\xffbinary")
+    (entry,) = files.list()
+    assert (entry.name, entry.kind, entry.size) == (name, "file", 8)
+    assert files.read(name).data == b"\0\xffbinary"
+    assert "<img" not in files.list()._repr_html_()
+    assert len(repr(files.list()).splitlines()) == 2
+
+
+def test_a_name_that_is_no_text_is_listed_and_read(files: SessionFiles, work: Path) -> None:
+    """Bytes that are no UTF-8, as Python has them."""
+    name = os.fsdecode(b"\xff.txt")
+    (work / name).write_text("x")
+    assert [entry.name for entry in files.list()] == [name]
+    assert files.read(name).data == b"x"
+    repr(files.list()).encode()
+
+
+def test_a_folder_is_listed_folders_first_and_links_as_links(files: SessionFiles, work: Path) -> None:
+    """Whatever a link leads to; sizes are of files only."""
+    (work / "z").mkdir()
+    (work / "z/inner.txt").write_text("12345")
+    (work / "a.txt").write_text("1")
+    (work / "link").symlink_to("/etc")
+    os.mkfifo(work / "pipe")
+    table = files.list()
+    assert table.path == "."
+    found = [(entry.name, entry.kind, entry.size) for entry in table]
+    assert found == [("z", "folder", None), ("a.txt", "file", 1), ("link", "link", None), ("pipe", "other", None)]
+    assert [entry.name for entry in files.list("z")] == ["inner.txt"]
+    assert [entry.name for entry in files.list(work / "z")] == ["inner.txt"]
+
+
+def test_a_large_folder_is_cut_and_says_so(files: SessionFiles, work: Path) -> None:
+    """The first by name."""
+    for number in range(ENTRIES + 2):
+        (work / f"{number:05}").touch()
+    table = files.list()
+    assert (len(table), table.more, table.entries[-1].name) == (ENTRIES, 2, f"{ENTRIES - 1:05}")
+    assert repr(table).endswith("And 2 more.")
+    assert table._repr_html_().endswith("<p>And 2 more.</p>")
+
+
+def test_a_file_is_read_whole_in_part_and_by_lines(files: SessionFiles, work: Path) -> None:
+    """Where the piece is, is said with it."""
+    (work / "log").write_bytes(b"1\n22\n333\n4444")
+    whole = files.read("log")
+    assert (whole.text, whole.size, whole.cut, repr(whole)) == ("1\n22\n333\n4444", 13, False, "<log: 13 bytes>")
+    head, tail = files.read("log", head=2), files.read("log", tail=2)
+    assert (head.data, head.offset, head.cut) == (b"1\n22\n", 0, True)
+    assert (tail.data, tail.offset, repr(tail)) == (b"333\n4444", 5, "<log: 8 bytes of 13, from 5 on>")
+    assert files.read("log", head=99).data == files.read("log", tail=99).data == whole.data
+    few = files.read("log", max_bytes=3)
+    assert (few.data, few.size, few.cut) == (b"1\n2", 13, True)
+    assert files.read("log", max_bytes=3, tail=1).data == b"444"
+    (work / "none").touch()
+    assert files.read("none").data == files.read("none", tail=1).data == b""
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"head": 1, "tail": 1}, {"head": 0}, {"tail": -1}, {"max_bytes": 0}, {"max_bytes": LARGEST + 1}, {"head": True}],
+)
+def test_numbers_that_make_no_sense_are_said(files: SessionFiles, work: Path, wrong: dict[str, Any]) -> None:
+    """With what to do."""
+    (work / "a").touch()
+    with pytest.raises(UsageError) as failure:
+        files.read("a", **wrong)
+    assert failure.value.hint
+
+
+@pytest.mark.parametrize("path", ["../secret.txt", "{outside}/secret.txt", "link", "up/secret.txt", "chain/secret.txt"])
+def test_nothing_leads_out_of_the_workspace(files: SessionFiles, work: Path, path: str) -> None:
+    """By ``..``, an absolute path, a link, a link to a link; neither to read nor to list."""
+    (work / "link").symlink_to("../secret.txt")
+    (work / "up").symlink_to("..")
+    (work / "chain").symlink_to("up")
+    with pytest.raises(OutsideWorkspace):
+        files.read(path.format(outside=work.parent))
+    with pytest.raises(OutsideWorkspace):
+        files.list(Path(path.format(outside=work.parent)).parent if "/" in path else "up")
+    with pytest.raises(OutsideWorkspace):
+        files.read("a\0b")
+
+
+@pytest.mark.parametrize("path", ["a.txt", "sub/a.txt"])
+def test_what_was_looked_at_is_what_is_opened(work: Path, path: str) -> None:
+    """Somebody swaps the file, or a folder on the way, for a link between the look and the opening."""
+    (work / "sub").mkdir()
+    (work / path).write_text("x")
+    looked_at = Workspace(work).resolve(path)
+    if "/" in path:
+        (work / "sub").rename(work / "moved")
+        (work / "sub").symlink_to("moved")
+    else:
+        (work / path).unlink()
+        (work / path).symlink_to("../secret.txt")
+    with pytest.raises(OutsideWorkspace, match="no longer leads where it led"):
+        opened(work, looked_at, os.O_RDONLY)
+
+
+def test_a_link_inside_the_workspace_is_followed(files: SessionFiles, work: Path) -> None:
+    """To the file that it leads to."""
+    (work / "real.txt").write_text("x")
+    (work / "alias").symlink_to("real.txt")
+    assert files.read("alias")[:2] == ("real.txt", b"x")
+
+
+def test_what_is_no_file_or_no_folder_is_said(files: SessionFiles, work: Path) -> None:
+    """Missing, the other of the two, a pipe that nobody writes to, a socket."""
+    (work / "folder").mkdir()
+    (work / "file").touch()
+    os.mkfifo(work / "pipe")
+    with socket.socket(socket.AF_UNIX) as listening:
+        here = Path.cwd()
+        os.chdir(work)  # the name of a socket may not be long
+        try:
+            listening.bind("socket")
+        finally:
+            os.chdir(here)
+        for path in ("missing", "folder", "pipe", "socket", ".", "missing/below"):
+            with pytest.raises(FileUnavailable):
+                files.read(path)
+    for path in ("missing", "file", "pipe"):
+        with pytest.raises(FileUnavailable):
+            files.list(path)
+
+
+def test_a_file_that_may_not_be_read_is_said(files: SessionFiles, work: Path) -> None:
+    """Where the system minds: root reads anything."""
+    (work / "closed").write_text("x")
+    (work / "closed").chmod(0)
+    if os.access(work / "closed", os.R_OK):
+        assert files.read("closed").data == b"x"
+    else:
+        with pytest.raises(FileUnavailable, match="Permission denied"):
+            files.read("closed")
+
+
+@pytest.mark.parametrize("name", [".env", "id_rsa", "a.pem", "sub/.netrc", "my.csv", "alias.txt"])
+def test_no_page_is_given_secrets_and_python_is(files: SessionFiles, work: Path, name: str) -> None:
+    """By what the path leads to, with what to type instead; the user's own patterns count."""
+    (work / "sub").mkdir()
+    (work / ".env").write_text("KEY=1")
+    (work / "alias.txt").symlink_to(".env")
+    for each in ("id_rsa", "a.pem", "sub/.netrc", "my.csv", "fine.txt"):
+        (work / each).write_text("x")
+    patterns = {**SENSITIVE, "**/*.csv": True}
+    found = files.read(name)
+    with pytest.raises(FileUnavailable, match=r"given to no page. Read it in Python: session\.files\.read"):
+        for_page(found, patterns)
+    assert found.data
+    assert for_page(files.read("fine.txt"), patterns).data == b"x"
+    assert for_page(found._replace(path="package.json"), patterns).data == found.data
+
+
+def test_no_page_is_given_a_file_that_is_too_large(files: SessionFiles, work: Path) -> None:
+    """Not even a piece of it: it would never have the whole."""
+    with (work / "large").open("wb") as file:
+        file.truncate(LARGEST + 1)
+    with pytest.raises(FileUnavailable, match=r"'large' has 67,108,865 bytes; files of up to 67,108,864"):
+        for_page(files.read("large", max_bytes=1))
+
+
+def test_tables_of_files_can_be_gone_through() -> None:
+    """As a sequence of names would be."""
+    table = FileTable("x", ())
+    assert (list(table), len(table), table.more) == ([], 0, 0)

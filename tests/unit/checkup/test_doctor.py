@@ -1,0 +1,107 @@
+"""The doctor as a whole: on the command line, from Python; what fails and what does not; without any Jupyter."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import msgspec
+import pytest
+
+import agentnb
+from agentnb import __version__
+from agentnb.acp.doctor import Checkup
+from agentnb.checkup import examine, is_well
+from agentnb.checkup.packages import NEEDED, PAGES, outside, ranges
+from agentnb.errors import UnknownAgent
+from tests.conftest import ROOT
+
+AGENTNB = (sys.executable, "-m", "agentnb")
+FILES = ["log", "policy", "cassette"]
+
+
+def run(*words: str, **env: str) -> subprocess.CompletedProcess[str]:
+    whole = {**os.environ, "PYTHONPATH": str(ROOT), **env}
+    return subprocess.run([*AGENTNB, *words], cwd=ROOT, env=whole, capture_output=True, text=True, check=False)
+
+
+def test_jupyter_is_examined_and_told_as_a_table_or_as_json(kernelspecs: Path) -> None:
+    """Versions, kernels, the front end, the files; the agents where they are named."""
+    told = run("doctor", "jupyter", "eliza", "--json")
+    rows = {row["name"]: row for row in json.loads(told.stdout)}
+    kernels = [name for name in rows if name.startswith("kernel ")]
+    assert list(rows) == ["python", "agentnb", *NEEDED, *PAGES, *kernels, "extension", "widgets", *FILES, "eliza"]
+    assert "kernel ipykernel7" in kernels
+    assert rows["agentnb"]["version"] == __version__
+    assert (rows["agentnb"]["kind"], rows["eliza"]["kind"]) == ("jupyter", "agent")
+    assert (rows["kernel ipykernel7"]["state"], rows["jupyterlab"]["state"]) == ("ready", "ready")
+    wrong = [row for row in rows.values() if row["state"] not in {"ready", "absent"}]
+    assert told.returncode == bool(wrong)
+
+
+def test_what_is_wrong_fails_with_the_line_to_type(tmp_path: Path) -> None:
+    """And everything else is examined all the same."""
+    (tmp_path / "policy.toml").write_text("[[rule", encoding="utf-8")
+    told = run("doctor", "jupyter", AGENTNB_CONFIG_DIR=str(tmp_path))
+    line = next(line for line in told.stdout.splitlines() if line.startswith("policy"))
+    assert (told.returncode, "broken" in line, str(tmp_path / "policy.toml") in line) == (1, True, True)
+    assert "cassette" in told.stdout
+
+
+def test_python_shows_the_same_table() -> None:
+    """`agentnb.doctor()`, and so `%agents doctor`."""
+    found = agentnb.doctor("jupyter")
+    assert [row.name for row in found if row.kind == "jupyter"][:2] == ["python", "agentnb"]
+    assert "| agentnb | ready |" in found._repr_markdown_()
+    assert "%agent -a" not in repr(found)
+
+
+async def test_agents_alone_are_examined_alone() -> None:
+    assert [row.name for row in await examine(["eliza"])] == ["eliza"]
+    with pytest.raises(UnknownAgent):
+        await examine(["jupyter", "elisa"])
+
+
+def test_an_agent_that_nobody_named_need_not_be_there() -> None:
+    """What is wrong with Jupyter is a fault, whether named or not."""
+    missing = Checkup(name="x", title="X", state="missing")
+    assert [is_well(missing, named=named) for named in (True, False)] == [False, True]
+    jupyter = msgspec.structs.replace(missing, kind="jupyter")
+    assert [is_well(jupyter, named=named) for named in (True, False)] == [False, False]
+    assert is_well(msgspec.structs.replace(jupyter, state="absent"), named=True)
+
+
+def test_without_any_jupyter_it_says_so(tmp_path: Path) -> None:
+    """In an environment that has agentnb's own code and little else."""
+    for name in ("msgspec", "tomli"):  # the latter in Python 3.10
+        if (found := find_spec(name)) is not None and found.origin is not None:
+            shutil.copytree(Path(found.origin).parent, tmp_path / name)
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}
+    command = [sys.executable, "-S", "-m", "agentnb", "doctor", "jupyter", "--json"]
+    told = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+    assert told.stdout, told.stderr
+    rows = {row["name"]: row for row in json.loads(told.stdout)}
+    assert (rows["jupyter"]["state"], rows["jupyter"]["todo"]) == ("absent", 'pip install "agentnb[lab]"')
+    assert (rows["ipython"]["state"], told.returncode) == ("missing", 1)
+    assert [name for name in rows if name.startswith("kernel ")] == []
+    assert rows["extension"]["state"] == "absent"
+
+
+def test_versions_are_held_against_what_agentnb_asks_for() -> None:
+    """As its own metadata say."""
+    said = ranges()
+    assert {*NEEDED, *PAGES} <= said.keys()
+    assert [outside(version, said["ipykernel"]) for version in ("6.29.5", "6.30", "7.4.0")] == [True, False, False]
+    assert [outside(version, said["anywidget"]) for version in ("0.10.9", "0.11.0", "1.0.0")] == [True, False, True]
+    assert not outside("7", "")
+
+
+def test_nothing_of_jupyter_is_imported_before_it_is_asked_for() -> None:
+    code = "import sys, agentnb.api.agents; print([name for name in sys.modules if name.startswith('jupyter')])"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

@@ -1,0 +1,91 @@
+"""The files: the session log, the policy and a cassette are looked at and left as they are."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from agentnb.agent.catalog import find
+from agentnb.api.session import Session
+from agentnb.cassette.switch import Switch
+from agentnb.checkup.files import cassette, log, policy
+from agentnb.host import Host
+from agentnb.log.database import MIGRATIONS
+from agentnb.policy.store import PolicyFiles
+from tests.unit.api.conftest import PATIENCE
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Path:
+    """A session log with a session in it."""
+    host = Host(log=tmp_path / "log/sessions.db")
+    session = Session(host.loop.call(lambda: host.open(find("eliza"), cwd=tmp_path)))
+    session.prompt("/say x").wait(PATIENCE)
+    host.close()
+    return tmp_path / "log/sessions.db"
+
+
+def test_a_sound_log_is_ready_and_left_as_it_is(kept: Path) -> None:
+    before = kept.read_bytes()
+    found = log(kept)
+    assert (found.state, found.version) == ("ready", str(len(MIGRATIONS)))
+    assert found.message.endswith("1 sessions.")
+    assert kept.read_bytes() == before
+
+
+def test_a_log_that_is_not_there_yet_or_off_is_no_fault(tmp_path: Path) -> None:
+    """Nothing is made."""
+    assert (log(None).state, log(None).todo) == ("absent", "unset AGENTNB_LOG")
+    assert log(tmp_path / "a/b/sessions.db").state == "ready"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_log_that_cannot_be_used_is_told(kept: Path, tmp_path: Path) -> None:
+    """No database, one of a newer agentnb, no folder for it."""
+    (tmp_path / "file").write_bytes(b"not a database at all, " * 100)
+    found = log(tmp_path / "file")
+    assert (found.state, "put aside" in found.message) == ("broken", True)
+    assert (tmp_path / "file").exists()
+    with sqlite3.connect(kept) as connection:
+        connection.execute(f"PRAGMA user_version = {len(MIGRATIONS) + 1}")
+    assert log(kept).state == "old"
+    assert "cannot be made" in log(tmp_path / "file/sessions.db").message
+
+
+@pytest.mark.parametrize(
+    ("text", "state", "said"),
+    [
+        (None, "ready", "the built-in one holds"),
+        ('[[rule]]\naction = "deny"\npath = "**"\n', "ready", "1 rules."),
+        ("[[rule", "broken", "is not TOML"),
+        ('[[rule]]\naction = "maybe"\n', "broken", "everything asks"),
+    ],
+    ids=["none", "good", "no TOML", "no policy"],
+)
+def test_the_policy_is_read(tmp_path: Path, text: str | None, state: str, said: str) -> None:
+    path = tmp_path / "policy.toml"
+    if text is not None:
+        path.write_text(text, encoding="utf-8")
+    found = policy(PolicyFiles(path))
+    assert (found.state, said in found.message) == (state, True), found.message
+    assert (str(path) in str(found.todo)) is (state == "broken")
+
+
+def test_a_cassette_in_force_is_told(tmp_path: Path) -> None:
+    """Played, recorded, missing, broken; none."""
+    path = tmp_path / "a.cassette.jsonl"
+    played = Path(__file__).parents[3] / "notebooks/ci.cassette.jsonl"
+
+    def found(file: Path | str, mode: str) -> tuple[str, str]:
+        checked = cassette(Switch({"AGENTNB_CASSETTE": str(file), "AGENTNB_CASSETTE_MODE": mode}))
+        return checked.state, checked.message
+
+    assert found("", "auto")[0] == "absent"
+    assert "stands in for every agent" in found(played, "replay")[1]
+    assert "is being recorded" in found(path, "auto")[1]
+    assert found(path, "replay")[0] == "broken"
+    assert found(path, "play")[0] == "broken"
+    path.write_text('{"cassette": 7}\n', encoding="utf-8")
+    assert "version 7" in found(path, "replay")[1]

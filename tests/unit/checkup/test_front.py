@@ -1,0 +1,74 @@
+"""The front end: the extension where JupyterLab looks, its version, and whether it is disabled."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentnb import __version__
+from agentnb.checkup.front import OWN, WIDGETS, examine
+
+
+def install(folder: Path, name: str, version: str) -> None:
+    (folder / name).mkdir(parents=True)
+    (folder / name / "package.json").write_text(json.dumps({"name": name, "version": version}), encoding="utf-8")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder of extensions with both in it."""
+    install(tmp_path / "lab", OWN, __version__)
+    install(tmp_path / "lab", WIDGETS, "5.0.16")
+    return tmp_path / "lab"
+
+
+def states(folders: list[Path], settings: list[Path] | None = None) -> list[tuple[str, str]]:
+    return [(found.name, found.state) for found in examine(folders, settings or [], pages=True)]
+
+
+def test_both_extensions_are_found(folder: Path, tmp_path: Path) -> None:
+    """In the first folder that has them."""
+    install(tmp_path / "older", OWN, "0.0.1")
+    assert states([tmp_path / "none", folder, tmp_path / "older"]) == [("extension", "ready"), ("widgets", "ready")]
+    assert states([tmp_path / "older", folder]) == [("extension", "old"), ("widgets", "ready")]
+
+
+def test_an_extension_that_is_missing_or_unreadable_is_told_with_what_to_type(folder: Path, tmp_path: Path) -> None:
+    own, widgets = examine([tmp_path / "none"], [], pages=True)
+    assert (own.state, widgets.state) == ("missing", "missing")
+    assert str(own.todo).endswith(f"-m pip install --force-reinstall --no-deps agentnb=={__version__}")
+    (folder / OWN / "package.json").write_text("{", encoding="utf-8")
+    found = examine([folder], [], pages=True)[0]
+    assert (found.state, "is of version unknown" in found.message) == ("old", True)
+
+
+@pytest.mark.parametrize(
+    ("said", "own", "widgets"),
+    [
+        ({OWN: True}, "broken", "ready"),
+        ({f"{OWN}:chat": True, WIDGETS: True}, "broken", "broken"),
+        ([OWN], "broken", "ready"),
+        ({OWN: False, "another": True, "agentnb-other": True}, "ready", "ready"),
+        (7, "ready", "ready"),
+    ],
+)
+def test_an_extension_that_is_disabled_is_told_with_how_to_enable_it(
+    folder: Path, tmp_path: Path, said: Any, own: str, widgets: str
+) -> None:
+    """Whole or one of its plugins; settings that cannot be read say nothing."""
+    path, bad = tmp_path / "page_config.json", tmp_path / "bad.json"
+    path.write_text(json.dumps({"disabledExtensions": said}), encoding="utf-8")
+    bad.write_text("[", encoding="utf-8")
+    found = examine([folder], [bad, tmp_path / "none", path], pages=True)
+    assert [each.state for each in found] == [own, widgets]
+    if own == "broken":
+        assert str(found[0].todo).startswith("jupyter labextension enable agentnb")
+
+
+def test_without_a_page_here_there_is_nothing_to_find() -> None:
+    """JupyterLab may be in an environment of its own."""
+    (found,) = examine([], [], pages=False)
+    assert (found.state, "install agentnb in theirs as well" in found.message) == ("absent", True)

@@ -1,0 +1,130 @@
+"""The kernels: each is really tried, and what is wrong with it is said with what to type."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from agentnb import __version__
+from agentnb.checkup.kernels import examine, interpreter, registered
+from tests.conftest import ROOT
+
+Kernel = Callable[..., dict[str, str]]
+LAUNCH = ("-m", "ipykernel_launcher", "-f", "{connection_file}")
+
+
+@pytest.fixture
+def kernel(tmp_path: Path) -> Kernel:
+    """Describe a kernel that is started with these words; says where, as Jupyter would."""
+
+    def describe(*words: str, **more: Any) -> dict[str, str]:
+        spec = {"argv": [*words, *LAUNCH], "display_name": "Mine", "language": "python", **more}
+        (tmp_path / "kernel.json").write_text(json.dumps(spec), encoding="utf-8")
+        return {"mine": str(tmp_path)}
+
+    return describe
+
+
+def script(folder: Path, text: str) -> str:
+    """A program that does as *text*, whatever it is asked."""
+    path = folder / "my python"
+    path.write_text(f"#!/bin/sh\n{text}\n", encoding="utf-8")
+    path.chmod(0o755)
+    return str(path)
+
+
+async def test_a_kernel_that_imports_agentnb_is_ready(kernel: Kernel) -> None:
+    """With the environment that its description gives it."""
+    (found,) = await examine(kernel(sys.executable, "-Xfrozen_modules=off", env={"PYTHONPATH": str(ROOT)}))
+    assert (found.name, found.title, found.state, found.version) == ("kernel mine", "Mine", "ready", __version__)
+    assert found.kind == "jupyter"
+    assert "with ipykernel 7" in found.message
+
+
+async def test_a_kernel_without_agentnb_is_told_what_to_install(kernel: Kernel) -> None:
+    """By its own Python."""
+    (found,) = await examine(kernel(sys.executable, "-I", "-S"))
+    assert (found.state, found.message) == ("missing", "Mine: it has no agentnb.")
+    assert found.todo == f"{sys.executable} -I -S -m pip install agentnb=={__version__}"
+
+
+async def test_a_kernel_with_another_agentnb_is_told(kernel: Kernel, tmp_path: Path) -> None:
+    """Kernel and page are made for each other."""
+    python = script(tmp_path, "echo agentnb-checkup 0.0.1 7.4")
+    (found,) = await examine(kernel(python))
+    assert (found.state, found.version) == ("old", "0.0.1")
+    assert f"it has agentnb 0.0.1, this environment {__version__}" in found.message
+    assert found.todo == f'"{python}" -m pip install agentnb=={__version__}'
+
+
+async def test_a_kernel_that_cannot_import_says_why(kernel: Kernel, tmp_path: Path) -> None:
+    """The last line that it said."""
+    (found,) = await examine(kernel(script(tmp_path, "echo one >&2; echo ImportError: libx is gone >&2; exit 1")))
+    assert (found.state, found.message) == ("broken", "Mine: it cannot import agentnb: ImportError: libx is gone")
+    (silent,) = await examine(kernel(script(tmp_path, "exit 4")))
+    assert silent.message.endswith("status 4")
+
+
+async def test_an_interpreter_that_hangs_is_given_up_with_all_that_it_started(kernel: Kernel, tmp_path: Path) -> None:
+    """In the time that it is given."""
+    python = script(tmp_path, "sleep 86413 & wait")
+    (found,) = await examine(kernel(python), seconds=1.0)
+    assert (found.state, found.message) == ("broken", "Mine: its Python did not answer within 1 s.")
+    assert found.todo == f'"{python}" -c "import agentnb"'
+    left = [process.info["cmdline"] or [] for process in psutil.process_iter(["cmdline"])]
+    assert [words for words in left if python in words or "86413" in words] == []
+
+
+async def test_a_python_that_is_gone_is_told_with_how_to_remove_the_kernel(kernel: Kernel) -> None:
+    """As after an environment was deleted."""
+    (found,) = await examine(kernel("/no/such/env/bin/python"))
+    assert (found.state, found.todo) == ("broken", "jupyter kernelspec remove mine")
+    assert found.message == "Mine: /no/such/env/bin/python cannot be started: No such file or directory."
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", "7", '{"display_name": "x"}', '{"argv": 7}', '{"argv": ["python"], "env": 7}', "\xff"]
+)
+async def test_a_description_that_is_none_is_told(tmp_path: Path, text: str) -> None:
+    """And spoils nothing else."""
+    (tmp_path / "kernel.json").write_bytes(text.encode("latin-1"))
+    found = await examine({"a b": str(tmp_path), "gone": str(tmp_path / "none")})
+    assert [(each.name, each.state) for each in found] == [("kernel a b", "broken"), ("kernel gone", "broken")]
+    assert found[0].todo == "jupyter kernelspec remove 'a b'"
+    assert "is no kernel's description" in found[0].message
+
+
+async def test_a_kernel_of_another_language_is_none_of_ours(kernel: Kernel) -> None:
+    (found,) = await examine(kernel("R", language="R", display_name="R 4"))
+    assert (found.state, found.message, found.todo) == ("absent", "R 4 is no Python: agentnb is not for it.", None)
+
+
+async def test_a_kernel_that_is_started_in_a_way_of_its_own_is_not_guessed_at(kernel: Kernel) -> None:
+    (found,) = await examine(kernel("bash", argv=["bash", "start-kernel.sh", "{connection_file}"]))
+    assert (found.state, found.todo) == ("absent", None)
+    assert "was not tried" in found.message
+
+
+def test_the_python_of_a_kernel_is_found_in_its_command() -> None:
+    """Jupyter's own names mean the Python that it runs with; folders of the description are filled in."""
+    for command, python in (
+        (["python3", *LAUNCH], [sys.executable]),
+        (["{resource_dir}/bin/python", "-m", "ipykernel", "-f", "x"], ["/k/bin/python"]),
+        (["conda", "run", "-n", "x", "python", *LAUNCH], ["conda", "run", "-n", "x", "python"]),
+        (["python", "-m", "bash_kernel", "-f", "x"], None),
+        (["-m", "ipykernel"], None),
+        (["python", "-m"], None),
+        ([], None),
+    ):
+        assert interpreter(command, Path("/k")) == python
+
+
+def test_jupyter_says_which_kernels_there_are(kernelspecs: Path) -> None:
+    assert registered()["ipykernel7"] == os.fspath(kernelspecs / "kernels/ipykernel7")

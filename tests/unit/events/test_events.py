@@ -1,0 +1,221 @@
+"""Events through `logging`, collected, waited for, written down; what is in them and what is not."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from agentnb import Session
+from agentnb.errors import UsageError
+from agentnb.events.kinds import AGENT_DIED, CASSETTE_MISMATCHED, TURN_QUEUED, TURN_STARTED
+from agentnb.testing import Events, events
+from tests.conftest import ROOT
+from tests.unit.api.conftest import PATIENCE, start
+
+__all__ = ["start"]  # a fixture
+Start = Callable[..., Session]
+KEY = "sk-ant-api03-" + "Zx8Qw3Er5Ty7Ui9Op1As2Df4Gh6Jk0" * 3
+
+
+@pytest.fixture
+def heard() -> Iterator[Events]:
+    with events() as heard:
+        yield heard
+
+
+class Kept(logging.Handler):
+    """Somebody's own handler."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.records: list[logging.LogRecord] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.records.append(record)
+
+
+@pytest.fixture
+def own() -> Iterator[Kept]:
+    """A handler on the logger of all events, whose level nobody has set."""
+    handler, logger = Kept(), logging.getLogger("agentnb.events")
+    logger.addHandler(handler)
+    yield handler
+    logger.removeHandler(handler)
+    logger.setLevel(logging.NOTSET)
+
+
+def test_anyones_handler_gets_the_events_that_its_level_lets_through(own: Kept) -> None:
+    """With what happened as attributes, and as words."""
+    TURN_STARTED.tell(tab="tab", turn="t0")
+    assert own.records == []
+    logging.getLogger("agentnb.events").setLevel(logging.INFO)
+    TURN_STARTED.tell(tab="tab", turn="t1")
+    (record,) = own.records
+    assert (record.name, record.getMessage()) == ("agentnb.events.turn", "turn.started tab=tab turn=t1")
+    assert (record.__dict__["category"], record.__dict__["event"]) == ("turn", "turn.started")
+    assert record.__dict__["data"] == {"tab": "tab", "turn": "t1"}
+
+
+def test_who_collects_makes_nobody_else_hear_more(own: Kept, heard: Events) -> None:
+    """And the levels of the loggers are as they were."""
+    TURN_STARTED.tell(tab="tab", turn="t1")
+    assert (heard.names, own.records) == (["turn.started"], [])
+
+
+def test_nothing_is_printed_where_nobody_listens() -> None:
+    """Not even a warning, which Python prints itself where there is no handler."""
+    code = "from agentnb.events.kinds import AGENT_DIED; AGENT_DIED.tell(agent='x', pid=1, error='gone')"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=ROOT)
+    assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
+
+
+def test_no_credential_is_in_an_event(heard: Events, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By its shape, or because a variable of the environment says that it is one; at any depth."""
+    monkeypatch.setenv("DB_PASSWORD", "open sesame")
+    AGENT_DIED.tell(agent="x", pid=1, error=f"the key {KEY} and open sesame are wrong")
+    CASSETTE_MISMATCHED.tell(path="p", error=[{"deep": f"say {KEY}"}])
+    assert KEY not in str([event.data for event in heard])
+    assert "open sesame" not in str([event.data for event in heard])
+    assert heard.of("agent.died")[0].data["error"] == "the key *** and *** are wrong"
+
+
+def test_what_was_said_is_there_only_for_who_asks(heard: Events) -> None:
+    """For that collector alone."""
+    with events(text=True) as curious:
+        TURN_QUEUED.tell(tab="tab", turn="t1", _text="my secret plan")
+    assert [event.data.get("text") for event in (*heard, *curious)] == [None, "my secret plan"]
+
+
+def test_events_are_filtered_by_category_name_and_data(heard: Events) -> None:
+    with events("agent") as agents, events(name="turn.started") as starts:
+        TURN_QUEUED.tell(tab="a", turn="t1")
+        TURN_STARTED.tell(tab="a", turn="t2")
+        AGENT_DIED.tell(agent="x", pid=1, error="gone")
+    assert (agents.names, starts.names) == (["agent.died"], ["turn.started"])
+    assert [event.name for event in heard.of(tab="a", turn="t2")] == ["turn.started"]
+    assert [event.name for event in heard.of(category="turn")] == ["turn.queued", "turn.started"]
+    TURN_STARTED.tell(tab="a", turn="t3")
+    assert (len(starts), len(heard)) == (1, 4)
+
+
+def test_waiting_ends_with_the_event_wherever_it_is_told(heard: Events) -> None:
+    """From another thread; at once where it has happened before; the second of its kind; not another one."""
+    begun = threading.Event()
+
+    def tell() -> None:
+        begun.wait()
+        for number in range(3):
+            TURN_STARTED.tell(tab="a", turn=f"t{number}")
+
+    thread = threading.Thread(target=tell)
+    thread.start()
+    begun.set()
+    assert heard.wait_for("turn.started", turn="t1", timeout=PATIENCE).data["turn"] == "t1"
+    assert heard.wait_for("turn.started", count=3, timeout=PATIENCE).data["turn"] == "t2"
+    thread.join()
+    assert heard.wait_for("turn.started", timeout=0).data["turn"] == "t0"
+    with pytest.raises(TimeoutError, match=r"turn\.started .*t9.* has not happened 1 times in 0 s\.(.|\n)*t2"):
+        heard.wait_for("turn.started", turn="t9", timeout=0)
+
+
+def test_an_event_that_there_is_not_is_a_slip(heard: Events) -> None:
+    """It would never come, and `of` would be empty for ever."""
+    for slip in (lambda: heard.of("turn.start"), lambda: heard.wait_for("turn.begun"), lambda: heard.of(category="t")):
+        with pytest.raises(UsageError, match=r"There are .*turn"):
+            slip()
+
+
+def test_a_session_tells_its_life(heard: Events, start: Start) -> None:
+    """The order in which it goes; how it stopped; what died; that it runs again."""
+    session = start()
+    tab = session.tab_id
+    session.prompt("/say one").wait(PATIENCE)
+    heard.wait_for("turn.ended", tab=tab, state="complete", stop_reason="end_turn", timeout=PATIENCE)
+    names = [event.name for event in heard if event.category != "process"]
+    assert names == [
+        "session.opened",
+        "turn.started",
+        "agent.spawned",
+        "agent.initialized",
+        "session.ready",
+        "turn.prompted",
+        "turn.ended",
+    ]
+    session.prompt("/crash")
+    assert "died" not in heard.wait_for("turn.ended", tab=tab, state="error", timeout=PATIENCE).data["stop_reason"]
+    heard.wait_for("agent.died", agent="eliza", timeout=PATIENCE)
+    assert heard.wait_for("agent.restarted", tab=tab, timeout=PATIENCE).data["deaths"] == 1
+    pids = [event.data["pid"] for event in heard.of("agent.spawned")]
+    session.close()
+    heard.wait_for("session.closed", tab=tab, timeout=PATIENCE)
+    assert heard.wait_for("agent.stopped", timeout=PATIENCE).data["pid"] == pids[-1]
+    assert heard.wait_for("process.ended", pid=pids[0], timeout=PATIENCE).data["status"] == 3
+
+
+def test_a_permission_tells_who_decided(heard: Events, start: Start) -> None:
+    start(permissions="allow").prompt("/ask edit").wait(PATIENCE)
+    start().prompt("/ask edit").wait(PATIENCE)
+    decided = [(event.data["outcome"], event.data["by"]) for event in heard.of("policy.decided")]
+    assert decided == [("allow", "mode"), ("deny", "nobody")]
+
+
+def test_a_flood_of_words_tells_no_more_than_one_word(heard: Events, start: Start) -> None:
+    """Nothing is told by the chunk: so nothing is paid by the chunk."""
+    session = start("flood")
+    told = []
+    for prompt in ("500", "20000"):
+        session.prompt(prompt).wait(PATIENCE)
+        told.append(len(heard.of(category="turn")))
+    assert told[1] == 2 * told[0]
+
+
+WRITES = """
+import agentnb
+session = agentnb.start("eliza")
+session.prompt("/say my secret plan").wait(120)
+session.close()
+"""
+
+
+def run_in(folder: Path, env: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", WRITES]
+    return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(("more", "said"), [({}, False), ({"AGENTNB_EVENTS_TEXT": "1"}, True)], ids=["", "with-text"])
+def test_a_file_gets_every_event_as_a_line_of_json(tmp_path: Path, more: dict[str, str], said: bool) -> None:
+    """`AGENTNB_EVENTS`; for its owner only; what was said only where that is asked for."""
+    path = tmp_path / "made/events.jsonl"
+    env = {**os.environ, "AGENTNB_EVENTS": str(path), "PYTHONPATH": str(ROOT), **more}
+    done = subprocess.run(
+        [sys.executable, "-c", WRITES], cwd=tmp_path, env=env, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    assert {"session.opened", "agent.spawned", "turn.ended", "process.started"} <= {line["event"] for line in lines}
+    assert {tuple(line) for line in lines} == {("time", "level", "event", "data", "process")}
+    assert ("my secret plan" in path.read_text(encoding="utf-8")) is said
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_file_that_cannot_be_written_harms_nothing(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x", encoding="utf-8")
+    env = {**os.environ, "AGENTNB_EVENTS": str(tmp_path / "file/events.jsonl"), "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-c", WRITES], cwd=tmp_path, env=env, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")
+
+
+def test_the_fixture_collects(agentnb_events: Events, start: Start) -> None:
+    """`agentnb_events`, in every pytest where agentnb is installed."""
+    start().prompt("/say x")
+    assert agentnb_events.wait_for("turn.ended", timeout=PATIENCE).data["state"] == "complete"

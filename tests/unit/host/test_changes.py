@@ -1,0 +1,82 @@
+"""What tool calls changed in files, by the cases that vitest runs too (`tests/cases/changes.json`)."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentnb.host.changes import LONGEST, changes
+from agentnb.state import ToolCallResponsePart, decode
+
+CASES: list[dict[str, Any]] = json.loads((Path(__file__).parents[2] / "cases/changes.json").read_text("utf-8"))
+CWD = Path("/w")
+
+
+def part(call: dict[str, Any], number: int = 0) -> ToolCallResponsePart:
+    """The tool call that a case has in few words."""
+    state = call.get("state", "completed")
+    diffs = [{"type": "diff", "path": path, "oldText": old, "newText": new} for path, old, new in call.get("diffs", ())]
+    locations = [{"path": path} for path in call.get("locations", ())]
+    ended = {"confirmed": "not-needed", "success": state == "completed", "pastTenseMessage": "Done"}
+    data = {
+        "toolCallId": str(number),
+        "toolName": call["kind"],
+        "displayName": "x",
+        "invocationMessage": "x",
+        "details": {"kind": call["kind"], "locations": locations, "content": diffs},
+        "status": "completed" if state == "failed" else state,
+        **({"reason": "denied"} if state == "cancelled" else {}),
+        **({"confirmed": "not-needed"} if state == "running" else {}),
+        **(ended if state in {"completed", "failed"} else {}),
+    }
+    return decode(ToolCallResponsePart, {"kind": "toolCall", "toolCall": data})
+
+
+def edit(*diffs: list[str | None]) -> ToolCallResponsePart:
+    return part({"kind": "edit", "diffs": diffs})
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: str(case["description"]))
+def test_changes_are_told_as_the_case_says(case: dict[str, Any]) -> None:
+    """Path, kind, lines that came, lines that went."""
+    found = changes([part(call, number) for number, call in enumerate(case["calls"])], CWD)
+    assert [list(each[:4]) for each in found] == case["changes"]
+    assert [each.added is not None for each in found] == [bool(each.diff) for each in found]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("one\ntwo\nthree\n", "one\n2\nthree\nfour\n"),
+        ("1\n2", "1\n2\n3"),
+        ("a\r\nb\r\n", "a\r\nc\r\n"),
+        ("\n" * 30 + "x\n", "y\n" + "\n" * 30),
+        ("--- a\n+++ b\n", "@@ -1 +1 @@\n--- a\n"),
+        ("page\x0cbreak\u2028x\n", "page\x0cbroken\u2028x\n"),
+    ],
+)
+def test_the_diff_of_whole_files_can_be_applied(tmp_path: Path, old: str, new: str) -> None:
+    """By ``git apply``: lines without an end, odd line ends and headers in the text included."""
+    git = shutil.which("git")
+    assert git is not None
+    (tmp_path / "a b.txt").write_bytes(old.encode())
+    (found,) = changes([edit(["/w/a b.txt", old, new])], CWD)
+    subprocess.run([git, "apply", "-"], input=found.diff.encode(), cwd=tmp_path, check=True)
+    assert (tmp_path / "a b.txt").read_bytes() == new.encode()
+
+
+def test_a_new_file_comes_from_nowhere_and_a_name_ends_no_line() -> None:
+    """Whoever reads the diff sees one header."""
+    (found,) = changes([edit(["/w/a\n+++ b", None, "x\n"])], CWD)
+    assert found.diff.splitlines()[:2] == ["--- /dev/null", '+++ "b/a\\n+++ b"']
+
+
+def test_what_is_too_large_to_compare_is_named_without_counts() -> None:
+    """Two texts of a million characters each, and one more."""
+    (found,) = changes([edit(["/w/a", "x" * (LONGEST // 2), "y" * (LONGEST // 2 + 1)])], CWD)
+    assert found == ("a", "changed", None, None, "")

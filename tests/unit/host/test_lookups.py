@@ -1,0 +1,162 @@
+"""Prompts of the chat that mention something: in one order with all others, to be stopped, and never lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from threading import Event
+
+import pytest
+
+from agentnb.api.session import Session
+from agentnb.host import Host
+from agentnb.host.intents import carry_out
+from agentnb.host.mention_source import Suggestion
+from agentnb.state import (
+    ActiveTurn,
+    ChatPendingMessageRemoved,
+    ChatPendingMessageSet,
+    ChatTurnCancelled,
+    ChatTurnStarted,
+    Message,
+    MessageAttachment,
+    MessageOrigin,
+    PendingMessageKind,
+    SimpleMessageAttachment,
+    SystemNotificationResponsePart,
+    Turn,
+)
+from tests.unit.api.conftest import PATIENCE
+from tests.unit.host.conftest import CLIENT, Open, until
+
+
+class Held:
+    """Variables that are looked at only when the test says so; one whose name is ``bad`` raises then."""
+
+    def __init__(self) -> None:
+        self.go = Event()
+
+    def suggest(self, start: str, cwd: Path) -> Sequence[Suggestion]:
+        return ()
+
+    def attach(self, prompt: str, cwd: Path) -> tuple[MessageAttachment, ...]:
+        self.go.wait(PATIENCE)
+        if "@bad" in prompt:
+            raise SystemExit(3)
+        names = [name for name in ("df", "model") if f"@{name}" in prompt]
+        return tuple(SimpleMessageAttachment(label=name, model_representation=name) for name in names)
+
+
+@pytest.fixture
+def held(host: Host) -> Iterator[Held]:
+    """What the host looks mentions up in."""
+    source = host.mentions = Held()
+    yield source
+    source.go.set()
+
+
+def send(session: Session, turn_id: str, text: str, *attached: MessageAttachment) -> None:
+    message = Message(text=text, origin=MessageOrigin(kind="user"), attachments=attached or None)
+    do(session, ChatTurnStarted(turn_id=turn_id, message=message))
+
+
+def change(session: Session, message_id: str, text: str) -> None:
+    message = Message(text=text, origin=MessageOrigin(kind="user"))
+    do(session, ChatPendingMessageSet(kind=PendingMessageKind.QUEUED, id=message_id, message=message))
+
+
+def do(session: Session, action: object) -> None:
+    conversation = session._conversation
+    conversation.host.loop.call(carry_out, conversation.host, conversation.chat.uri, action, CLIENT)
+
+
+def finished(session: Session, number: int) -> tuple[Turn, ...]:
+    until(session, lambda: len(session.chat.turns) == number)
+    return session.chat.turns
+
+
+def labels(turn: Turn | ActiveTurn) -> list[str]:
+    return [each.label for each in turn.message.attachments or ()]
+
+
+def notes(turn: Turn) -> list[object]:
+    return [part.content for part in turn.response_parts if isinstance(part, SystemNotificationResponsePart)]
+
+
+def test_what_was_sent_first_runs_first(held: Held, open_session: Open) -> None:
+    """Whatever comes behind it, from the page or from Python, waits with it."""
+    session = open_session("echo")
+    send(session, "1", "first @df")
+    send(session, "2", "second")
+    session.prompt("third")
+    assert session.queue == ("first @df", "second", "third")
+    held.go.set()
+    turns = finished(session, 3)
+    assert [turn.message.text for turn in turns] == ["first @df", "second", "third"]
+    assert [labels(turn) for turn in turns] == [["df"], [], []]
+
+
+def test_it_can_be_stopped_meanwhile_and_stays_in_the_transcript(held: Held, open_session: Open) -> None:
+    """It does not run after all; what waits behind it does."""
+    session = open_session("echo")
+    send(session, "1", "first @df")
+    send(session, "2", "second")
+    do(session, ChatTurnCancelled(turn_id="1"))
+    first, second = finished(session, 2)
+    assert (first.message.text, first.state, first.response_parts) == ("first @df", "cancelled", ())
+    assert (second.message.text, second.state) == ("second", "complete")
+
+
+def test_it_can_be_taken_back_meanwhile(held: Held, open_session: Open) -> None:
+    """As any message that waits."""
+    session = open_session("echo")
+    send(session, "1", "first @df")
+    do(session, ChatPendingMessageRemoved(kind=PendingMessageKind.QUEUED, id="1"))
+    held.go.set()
+    send(session, "2", "second")
+    assert [turn.message.text for turn in finished(session, 1)] == ["second"]
+
+
+@pytest.mark.parametrize(
+    ("text", "why"), [("look @df", "took more than 0.01 s"), ("look @bad", "looking at it raised SystemExit")]
+)
+def test_what_could_not_be_attached_is_said_in_the_turn(held: Held, open_session: Open, text: str, why: str) -> None:
+    """Which runs without it."""
+    session = open_session("echo")
+    if "@bad" in text:
+        held.go.set()
+    else:
+        session._conversation.turns.lookups.seconds = 0.01
+    send(session, "1", text)
+    (turn,) = finished(session, 1)
+    assert [why in str(note) for note in notes(turn)] == [True]
+    assert (turn.state, labels(turn)) == ("complete", [])
+
+
+def test_a_message_that_is_changed_is_looked_up_anew(held: Held, open_session: Open) -> None:
+    """It takes along what it mentions now, keeps what was attached by hand, and loses what it mentioned before."""
+    held.go.set()
+    session = open_session("slow")
+    send(session, "0", "go")
+    until(session, lambda: session.chat.active_turn is not None)
+    send(session, "1", "see @df", SimpleMessageAttachment(label="picture"))
+    attached = lambda: [each.label for each in waiting(session).attachments or ()]  # noqa: E731
+    until(session, lambda: attached() == ["picture", "df"])
+    change(session, "1", "see @model")
+    until(session, lambda: attached() == ["picture", "model"])
+    change(session, "1", "see nothing")
+    assert (waiting(session).text, attached()) == ("see nothing", ["picture"])
+
+
+def waiting(session: Session) -> Message:
+    queue = session.chat.queued_messages or ()
+    return queue[0].message
+
+
+def test_closing_ends_what_waits_for_a_look(held: Held, open_session: Open) -> None:
+    """Nothing behind it is begun."""
+    session = open_session("echo")
+    send(session, "1", "first @df")
+    send(session, "2", "second")
+    session.close()
+    assert (session.chat.turns, session.queue) == ((), ())

@@ -1,0 +1,87 @@
+"""The main thread's work: when it is done, in what order, and when not."""
+
+from __future__ import annotations
+
+import pytest
+
+from agentnb.errors import KernelBusy, UsageError
+from agentnb.kernel.bench import Ran
+from tests.unit.kernel.bench import OWNER, Tools, waited_for
+
+
+def test_work_waits_until_the_users_code_has_ended(tools: Tools) -> None:
+    """A cell that runs, and only awaits something of its own, is left alone."""
+    tools.desk.post = lambda _: None
+    busy = [True]
+    tools.desk.occupied = lambda: busy[0]
+    work = tools.desk.do(tools.bench.work("done = 1"), OWNER, patience=30)
+    future = tools.loop.submit(work)
+    tools.desk.serve()
+    assert "done" not in tools.shell.user_ns
+    busy[0] = False
+    while not future.done():
+        tools.desk.serve()
+    assert future.result() == Ran()
+
+
+def test_work_that_asks_another_tab_makes_way_for_that_tabs_work(tools: Tools) -> None:
+    """On the same thread, in the middle of it."""
+
+    def ask_other() -> str:
+        work = tools.desk.do(tools.bench.work("inner = 2\nprint('inner')"), "tab-2", patience=30)
+        return waited_for(tools.desk, tools.loop.submit(work), "tab-2").printed
+
+    tools.shell.user_ns["ask_other"] = ask_other
+    assert tools.text("run_code", code="print('outer')\nsaid = ask_other()\nsaid") == "outer\n'inner\\n'"
+    assert tools.shell.user_ns["inner"] == 2
+
+
+def test_work_cannot_wait_for_its_own_turn(tools: Tools) -> None:
+    """Not directly, and not round another tab: it would wait for ever."""
+
+    def wait_for(tab: str) -> None:
+        with tools.desk.waiting(tab):
+            raise AssertionError
+
+    tools.shell.user_ns["wait_for"] = wait_for
+    words = "Code that an agent runs in the kernel cannot wait for that agent's own turn."
+    assert words in tools.text("run_code", code=f"wait_for({OWNER!r})")
+    assert "AssertionError" in tools.text("run_code", code="wait_for('tab-2')")
+
+
+def test_code_that_does_not_stop_is_given_up(tools: Tools, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The agent hears that it goes on."""
+    monkeypatch.setattr("agentnb.kernel.desk.GRACE_SECONDS", 0.0)
+    ended: list[BaseException | None] = []
+
+    def stubborn() -> None:
+        while not ended:
+            try:
+                while not ended:
+                    pass
+            except KeyboardInterrupt:
+                continue
+
+    tools.shell.user_ns["stubborn"] = stubborn
+    work = tools.desk.do(tools.bench.work("stubborn()"), OWNER, patience=30, timeout=0.05)
+    future = tools.loop.submit(work)
+    future.add_done_callback(lambda done: ended.append(done.exception()))
+    with pytest.raises(KernelBusy, match=r"interrupted after 0.05 s and does not stop"):
+        waited_for(tools.desk, future)
+
+
+def test_an_awaiting_command_cannot_be_blocked(tools: Tools) -> None:
+    """Where the loop does not go on, code that awaits is refused and not left hanging."""
+    import asyncio
+
+    async def cell() -> str:
+        return tools.text("run_code", code="import asyncio\nawait asyncio.sleep(0)")
+
+    loop = asyncio.new_event_loop()
+    try:
+        said = loop.run_until_complete(cell())
+    finally:
+        loop.close()
+    assert said.startswith("The cell that waits for this turn blocks the loop")
+    with pytest.raises(UsageError):
+        raise UsageError(said)

@@ -1,0 +1,292 @@
+"""Each tool, on a real shell: what it gives, what it asks leave for, and how it fails."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentnb.kernel.tools import TOOLS
+from tests.unit.kernel.bench import Tools, awaited
+
+PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+PICTURE = f"""
+class Plot:
+    def _repr_png_(self):
+        import base64
+        return base64.b64decode({PNG!r})
+Plot()
+"""
+
+
+class Frame:
+    """What a data frame shows of itself."""
+
+    columns = ("dose", "response")
+    dtypes = ("int64", "float64")
+    shape = (5, 2)
+
+    def head(self, rows: int) -> str:
+        return f"the first {rows} rows"
+
+
+def test_variables_are_listed_with_type_and_size(tools: Tools) -> None:
+    """The user's own: no modules, nothing private, nothing of IPython's; those that a filter fits."""
+    tools.shell.run_cell("import os\nxs = [1, 2, 3]\n_private = 1\ndef area(r): return r")
+    tools.shell.user_ns["frame"] = Frame()
+    text = tools.text("variables")
+    assert [line.split(":")[0] for line in text.splitlines()] == ["area", "frame", "xs"]
+    assert "xs: list, length 3, " in text
+    assert "shape (5, 2)" in text
+    assert tools.text("variables", filter="FRA").startswith("frame: ")
+    assert tools.text("variables", filter="x?").startswith("xs: ")
+    assert tools.text("variables", filter="zzz") == "None of the 3 variables fits."
+    assert {door.kind for door in tools.doors} == {"read"}
+
+
+def test_an_object_that_fails_when_looked_at_is_listed_all_the_same(tools: Tools) -> None:
+    """By its type."""
+    tools.shell.run_cell("class Odd:\n    def __getattr__(self, name):\n        raise RuntimeError\nodd = Odd()")
+    assert "odd: Odd (cannot be looked at: RuntimeError)" in tools.text("variables")
+
+
+def test_a_variable_is_inspected(tools: Tools) -> None:
+    """A frame's columns and head, a function's source or docstring, what a path leads to."""
+    tools.shell.user_ns.update(frame=Frame(), runs=[{"loss": 0.5}], text="x" * 50_000)
+    shown = tools.text("inspect", path="frame")
+    assert "dose: int64" in shown
+    assert "the first 8 rows" in shown
+    assert tools.text("inspect", path='runs[0]["loss"]').endswith("float\n0.5")
+    tools.shell.user_ns["join"] = ",".join
+    assert "Concatenate any number of strings" in tools.text("inspect", path="join")
+    assert len(tools.text("inspect", path="text")) < 10_000
+    assert tools.call("inspect", path="gone")["isError"]
+
+
+def test_a_secret_is_not_shown(tools: Tools) -> None:
+    """By its name, or by its shape."""
+    token = "ghp_" + 36 * "a"
+    tools.shell.user_ns.update(api_key="open sesame", conf={"token": "hush"}, note=f"it is {token}")
+    assert "open sesame" not in tools.text("inspect", path="api_key")
+    assert "hush" not in tools.text("inspect", path='conf["token"]')
+    assert tools.text("inspect", path="note").endswith("it is ***")
+    assert token not in tools.text("run_code", code="print(note); note")
+
+
+def test_code_runs_in_the_users_namespace(tools: Tools) -> None:
+    """Printed text in order, the value, what was displayed; nothing of it in the user's own output."""
+    tools.shell.user_ns["xs"] = [1, 2]
+    ran = tools.text("run_code", code="import sys\nprint('a')\nprint('b', file=sys.stderr)\nys = xs + [3]\nys")
+    assert ran == "a\nb\n[1, 2, 3]"
+    assert tools.shell.user_ns["ys"] == [1, 2, 3]
+    assert tools.text("run_code", code="x = 1") == "(no output)"
+    (door, *_) = tools.doors
+    assert (door.kind, door.command) == (
+        "kernel",
+        "import sys\nprint('a')\nprint('b', file=sys.stderr)\nys = xs + [3]\nys",
+    )
+
+
+def test_the_users_prompt_number_and_last_value_stay(tools: Tools, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is no cell."""
+    tools.shell.run_cell("41 + 1", store_history=True)
+    capsys.readouterr()
+    count = tools.shell.execution_count
+    tools.text("run_code", code="print('hush'); 7")
+    assert (tools.shell.execution_count, tools.shell.user_ns["_"]) == (count, 42)
+    assert "hush" not in "".join(capsys.readouterr())
+    tools.shell.run_cell("print('mine')")
+    assert capsys.readouterr().out == "mine\n"
+
+
+def test_pictures_come_as_images(tools: Tools) -> None:
+    """Beside the text."""
+    tools.shell.display_formatter.active_types = tools.shell.display_formatter.format_types
+    blocks = tools.call("run_code", code=PICTURE)["content"]
+    assert [block["type"] for block in blocks] == ["text", "image"]
+    assert blocks[1] == {"type": "image", "data": PNG, "mimeType": "image/png"}
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("print('first')\n1 / 0", ["first", "ZeroDivisionError: division by zero", "----> 2 1 / 0"]),
+        ("x = = 1", ["SyntaxError"]),
+        ("  x = 1\n y = 2", ["IndentationError"]),
+        ("%no_such_magic", ["no_such_magic"]),
+        ("raise SystemExit(3)", ["SystemExit"]),
+        ("input('name? ')", ["Nobody can be asked"]),
+    ],
+)
+def test_what_goes_wrong_is_told_with_its_traceback(tools: Tools, code: str, words: list[str]) -> None:
+    """Without colours."""
+    result = tools.call("run_code", code=code)
+    (block,) = result["content"]
+    assert all(word in block["text"] for word in words), block["text"]
+    assert "\x1b" not in block["text"]
+    assert result["isError"] is (code != "%no_such_magic")
+
+
+def test_magics_work(tools: Tools) -> None:
+    """As in a cell."""
+    assert tools.text("run_code", code="%who_ls int").startswith("[")
+
+
+def test_long_output_loses_its_middle(tools: Tools) -> None:
+    """And takes no more memory than that."""
+    text = tools.text("run_code", code="for i in range(200_000): print(f'{i:06}')")
+    assert text.startswith("000000")
+    assert text.endswith("199999")
+    assert "characters left out" in text
+    assert len(text) < 21_000
+
+
+def test_code_is_interrupted_when_its_time_is_up(tools: Tools) -> None:
+    """In sleep or in a loop; the next code runs."""
+    for code in ("import time\ntime.sleep(1000)", "while True: pass"):
+        result = tools.call("run_code", code=code, timeout=0.1)
+        assert result["isError"]
+        assert "its time was up" in result["content"][0]["text"]
+    assert tools.text("run_code", code="1 + 1") == "2"
+    assert tools.interrupts == 0
+
+
+def test_code_awaits_where_the_loop_goes_on(tools: Tools) -> None:
+    """And is interrupted while it waits."""
+    code = "import asyncio\nawait asyncio.sleep(0)\n'awaited'"
+    result = awaited(tools.desk, lambda: tools.kit.call("run_code", {"code": code}), tools.loop)
+    assert result["content"][0]["text"] == "'awaited'"
+    forever = {"code": "import asyncio\nawait asyncio.Event().wait()", "timeout": 0.1}
+    result = awaited(tools.desk, lambda: tools.kit.call("run_code", forever), tools.loop)
+    assert "its time was up" in result["content"][0]["text"]
+
+
+def test_a_turn_that_is_over_stops_its_code(tools: Tools) -> None:
+    """And the agent is told."""
+    tools.shell.user_ns["begun"] = lambda: tools.loop.post(tools.kit.cancel)
+    result = tools.call("run_code", code="import time\nbegun()\ntime.sleep(1000)")
+    assert (result["isError"], result["content"][0]["text"]) == (True, "The turn is over.")
+    assert tools.text("run_code", code="1 + 1") == "2"
+
+
+def test_a_busy_kernel_is_said_to_be(tools: Tools) -> None:
+    """The code is not run later."""
+    tools.desk.post = lambda _: None
+    work = tools.kit.call("run_code", {"code": "late = 1", "wait": 0})
+    result = tools.loop.submit(work).result(30)
+    assert result["content"][0]["text"].startswith("The kernel is busy with a cell.")
+    tools.desk.serve()
+    assert "late" not in tools.shell.user_ns
+
+
+def test_where_nothing_runs_code_it_is_said(tools: Tools) -> None:
+    """A terminal at its prompt."""
+    result = tools.loop.submit(tools.kit.call("run_code", {"code": "1", "wait": 0})).result(30)
+    assert result["content"][0]["text"].startswith("Nothing runs code here now.")
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("variables", {}),
+        ("inspect", {"path": "xs"}),
+        ("run_code", {"code": "xs.append(1)"}),
+    ],
+)
+def test_a_door_that_stays_shut_is_told(tools: Tools, tool: str, arguments: dict[str, Any]) -> None:
+    """And nothing is done."""
+    tools.shell.user_ns["xs"] = []
+    tools.denies = True
+    result = tools.call(tool, **arguments)
+    assert (result["isError"], result["content"][0]["text"]) == (True, "No.")
+    assert tools.shell.user_ns["xs"] == []
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "words"),
+    [
+        ("inspect", {}, "inspect wants 'path'. It takes path."),
+        ("inspect", {"path": 1}, "'path' of inspect is a string, not 1."),
+        ("run_code", {"code": "1", "colour": "red"}, "run_code has no argument 'colour'."),
+        ("run_code", {"code": "1", "timeout": True}, "'timeout' of run_code is a number, not True."),
+        ("run_code", {"code": "1", "wait": 1e9}, "'wait' of run_code is at least 0, at most 600, not"),
+        ("run_code", {"code": " \n"}, "There is no code."),
+        ("cells", {"first": 0}, "'first' of cells is at least 1, not 0."),
+        ("insert_cell", {"source": "x", "kind": "raw"}, "'kind' of insert_cell is one of code, markdown, not 'raw'."),
+    ],
+)
+def test_arguments_that_make_no_sense_are_said(tools: Tools, tool: str, arguments: dict[str, Any], words: str) -> None:
+    """So that a model can mend them."""
+    result = tools.call(tool, **arguments)
+    assert result["isError"]
+    assert result["content"][0]["text"].startswith(words)
+    assert tools.doors == []
+
+
+def notebook(path: Path) -> Path:
+    cells = [
+        {"id": "a", "cell_type": "markdown", "metadata": {}, "source": ["# Fit\n", "of it"]},
+        {
+            "id": "b",
+            "cell_type": "code",
+            "metadata": {},
+            "source": "df",
+            "execution_count": 3,
+            "outputs": [
+                {"output_type": "stream", "name": "stdout", "text": ["one\n", "two\n"]},
+                {"output_type": "execute_result", "data": {"text/plain": "DF", "text/html": "<b>"}, "metadata": {}},
+                {"output_type": "display_data", "data": {"image/png": PNG}, "metadata": {}},
+                {"output_type": "error", "ename": "KeyError", "evalue": "'x'", "traceback": []},
+            ],
+        },
+    ]
+    path.write_text(json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": cells}))
+    return path
+
+
+def test_the_saved_notebook_is_read(tools: Tools, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where no page tells of it: sources, outputs as text, ranges."""
+    monkeypatch.setenv("JPY_SESSION_NAME", str(notebook(tmp_path / "fit.ipynb")))
+    text = tools.text("cells", outputs=True)
+    assert "as its file was last saved, 2 cells." in text
+    assert "--- cell 1 (markdown, id a)\n# Fit\nof it" in text
+    assert "--- cell 2 (code, In [3], id b)\ndf\nOutput:\none\ntwo\nDF\n(shows image/png)\nKeyError: 'x'" in text
+    assert "cell 2" not in tools.text("cells", last=1)
+    assert tools.text("cells", first=5) == "There are no cells 5 to 2. There are 2."
+    assert (tools.doors[0].kind, tools.doors[0].path) == ("read", str(tmp_path / "fit.ipynb"))
+    (tmp_path / "fit.ipynb").write_text("no json")
+    assert "cannot be read" in tools.text("cells")
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("insert_cell", {"source": "x"}),
+        ("replace_cell", {"cell": "1", "source": "x"}),
+        ("run_cell", {"cell": "b"}),
+    ],
+)
+def test_without_a_page_cells_cannot_be_changed(
+    tools: Tools, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tool: str, arguments: dict[str, Any]
+) -> None:
+    """It is said what to do."""
+    assert "It is not known which notebook this is. Let the user open agentnb's sidebar" in tools.text(
+        tool, **arguments
+    )
+    monkeypatch.setenv("JPY_SESSION_NAME", str(notebook(tmp_path / "fit.ipynb")))
+    text = tools.text(tool, **arguments)
+    assert text.startswith("No page is there that could ")
+    assert "open agentnb's sidebar" in text
+    assert tools.text("replace_cell", cell="z", source="x").startswith("The notebook has no cell 'z'.")
+
+
+def test_every_tool_has_a_schema_that_says_all_of_it() -> None:
+    """Closed objects, every property described, and hints that say whether it only reads."""
+    for tool in TOOLS.values():
+        schema = tool["inputSchema"]
+        assert schema["additionalProperties"] is False
+        assert all(each["description"] for each in schema["properties"].values())
+        assert set(schema["required"]) <= set(schema["properties"])
+        assert tool["annotations"]["readOnlyHint"] is (tool["name"] in {"variables", "inspect", "cells"})

@@ -1,0 +1,54 @@
+"""Lending the kernel: where there is none, and beside a server that has its name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import agentnb
+from agentnb.agent.catalog import find
+from agentnb.agent.mcp import mcp_servers
+from agentnb.api.session import Session
+from agentnb.errors import UsageError
+from agentnb.host import Host
+from tests.unit.api.conftest import PATIENCE
+from tests.unit.host.test_life import notices
+from tests.unit.kernel.bench import Tools
+
+
+def test_outside_of_ipython_there_is_no_kernel_to_lend() -> None:
+    """It is said before anything is started."""
+    with pytest.raises(UsageError, match="There is no kernel to lend"):
+        agentnb.start(kernel_tools=True)
+
+
+def test_a_session_whose_kernel_is_gone_goes_on_without(tmp_path: Path) -> None:
+    """And says so in its next turn."""
+    host = Host()
+    try:
+        session = Session(host.loop.call(lambda: host.open(find("eliza"), cwd=tmp_path, kernel_tools=True)))
+        turn = session.prompt("/mcp").wait(PATIENCE)
+        assert turn.text == "None came with the session."
+        assert "is not lent the kernel. There is no IPython whose variables could be lent." in notices(session)
+    finally:
+        host.close()
+
+
+def test_a_server_of_the_users_keeps_its_name(tools: Tools, tmp_path: Path) -> None:
+    """The kernel's is called otherwise then; a copy of the tab has the tools, and each closes for itself."""
+    host = Host()
+    host.bench = tools.bench
+    try:
+        servers = mcp_servers({"kernel": {"command": "cat"}})
+        opened = host.loop.call(lambda: host.open(find("eliza"), cwd=tmp_path, mcp_servers=servers, kernel_tools=True))
+        session = Session(opened)
+        assert session.kernel_tools
+        tools.shell.user_ns["xs"] = [1]
+        named = "These came with the session: `kernel`, `agentnb-kernel`."
+        assert session.prompt("/mcp").wait(PATIENCE).text == named
+        copy = session.fork()
+        session.close()
+        assert "xs: list, length 1" in copy.prompt("/kernel variables").wait(PATIENCE).text
+    finally:
+        host.close()

@@ -1,0 +1,186 @@
+"""The server as MCP clients meet it: over ACP's wire, and through the gate by the bridge's program."""
+
+from __future__ import annotations
+
+import json
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentnb.acp.failure import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
+from agentnb.acp.mcp import Served
+from agentnb.errors import NotOffered
+from agentnb.kernel import bridge
+from agentnb.kernel.gate import Gate
+from agentnb.kernel.server import VERSIONS, McpServer
+from agentnb.kernel.tools import TOOLS
+from tests.unit.kernel.bench import Tools
+
+INITIALIZE = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+
+
+@contextmanager
+def opened(tools: Tools) -> Iterator[Gate]:
+    """A gate to the tools."""
+    gate = tools.loop.submit(Gate.opened(lambda: McpServer(tools.kit))).result(30)
+    try:
+        yield gate
+    finally:
+        tools.loop.call(gate.close)
+
+
+class Client:
+    """A client on stdio of a bridge that it starts."""
+
+    def __init__(self, environment: dict[str, str]) -> None:
+        command = [sys.executable, "-I", "-S", bridge.__file__]
+        self.process = subprocess.Popen(command, env=environment, stdin=-1, stdout=-1, stderr=-1, text=True)
+
+    def write(self, line: str) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+
+    def read(self) -> Any:
+        assert self.process.stdout is not None
+        return json.loads(self.process.stdout.readline() or "null")
+
+    def ask(self, method: str, **params: Any) -> Any:
+        self.write(json.dumps({"jsonrpc": "2.0", "id": method, "method": method, "params": params}))
+        return self.read()
+
+    def leave(self) -> tuple[int, str]:
+        """The exit status, and what was said on stderr."""
+        _, said = self.process.communicate(timeout=30)
+        return self.process.returncode, said
+
+
+def test_a_client_is_greeted_told_the_tools_and_served(tools: Tools) -> None:
+    """Over the bridge, as a real agent starts it; it ends when the agent closes stdin."""
+    tools.shell.user_ns["xs"] = [1, 2]
+    with opened(tools) as gate:
+        client = Client(gate.environment)
+        hello = client.ask("initialize", **INITIALIZE)["result"]
+        client.write('{"jsonrpc": "2.0", "method": "notifications/initialized"}')
+        assert hello["protocolVersion"] == "2025-06-18"
+        assert hello["capabilities"] == {"tools": {}}
+        assert hello["serverInfo"]["name"] == "agentnb-kernel"
+        assert client.ask("ping")["result"] == {}
+        assert [tool["name"] for tool in client.ask("tools/list")["result"]["tools"]] == list(TOOLS)
+        result = client.ask("tools/call", name="inspect", arguments={"path": "xs"})["result"]
+        assert result == {"content": [{"type": "text", "text": "xs: list, length 2\n[1, 2]"}], "isError": False}
+        assert client.leave() == (0, "")
+
+
+@pytest.mark.parametrize("wanted", [*VERSIONS, "1999-01-01", None, 7])
+def test_the_version_is_agreed_on(tools: Tools, wanted: Any) -> None:
+    """The client's where it is known, else the newest."""
+    answer = tools.during(McpServer(tools.kit).request("initialize", {"protocolVersion": wanted}))
+    assert answer["protocolVersion"] == (wanted if wanted in VERSIONS else VERSIONS[0])
+
+
+def test_what_is_no_request_is_refused(tools: Tools) -> None:
+    """And the connection goes on."""
+    with opened(tools) as gate:
+        client = Client(gate.environment)
+        for line, code in [("no json", -32700), ("7", -32600), ('{"id": 1}', -32600), ("[]", -32600)]:
+            client.write(line)
+            answer = client.read()
+            assert (answer["id"], answer["error"]["code"]) == (None, code)
+        assert client.ask("resources/list")["error"]["code"] == METHOD_NOT_FOUND
+        refused = client.ask("tools/call", name="format_disk")["error"]
+        assert (refused["code"], refused["message"]) == (INVALID_PARAMS, "Unknown tool: format_disk")
+        client.write('[{"jsonrpc": "2.0", "id": 1, "method": "ping"}, {"jsonrpc": "2.0", "method": "x"}, 7]')
+        assert [answer["id"] for answer in client.read()] == [1, None]
+        client.leave()
+
+
+def test_who_does_not_say_the_word_is_sent_away(tools: Tools) -> None:
+    """With the word of another session's gate, too; and without a word the bridge says what it is."""
+    with opened(tools) as gate, opened(tools) as other:
+        for word in ("", "x", other.environment[bridge.TOKEN]):
+            client = Client({**gate.environment, bridge.TOKEN: word})
+            status, said = client.leave()
+            assert (status, "started by an agent" in said) == ((0, False) if word else (1, True))
+            assert client.process.stdout is not None
+        with Client(gate.environment).process as still:
+            assert still.poll() is None
+            still.communicate(timeout=30)
+    assert tools.doors == []
+
+
+def test_a_closed_gate_leaves_nothing_behind(tools: Tools) -> None:
+    """No socket, no folder, no client inside; its folder was nobody else's."""
+    with opened(tools) as gate:
+        folder = Path(gate.environment[bridge.SOCKET]).parent
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+        client = Client(gate.environment)
+        assert client.ask("ping")["result"] == {}
+    assert client.read() is None
+    assert not folder.exists()
+    status, said = Client(gate.environment).leave()
+    assert status == 1
+    assert said.startswith("The kernel is not there any more: ")
+    client.leave()
+
+
+def test_where_no_socket_can_be_made_it_is_said(tools: Tools, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And its folder is removed."""
+    deep = tmp_path / ("x" * 200)
+    deep.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(deep))
+    with pytest.raises(NotOffered, match="No socket could be made"), opened(tools):
+        pass
+    assert list(deep.iterdir()) == []
+
+
+def test_a_client_can_take_a_call_back(tools: Tools) -> None:
+    """Its code is interrupted, and no answer comes; the connection goes on."""
+    with opened(tools) as gate:
+        client = Client(gate.environment)
+        tools.shell.user_ns["take_back"] = lambda: client.write(
+            '{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 5}}'
+        )
+        code = "take_back()\nimport time\ntime.sleep(1000)"
+        call = {"name": "run_code", "arguments": {"code": code}}
+        client.write(json.dumps({"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": call}))
+
+        async def ping() -> Any:
+            import asyncio
+
+            return await asyncio.to_thread(client.ask, "ping")
+
+        assert tools.during(ping())["id"] == "ping"
+        client.leave()
+
+
+def test_servers_over_acp_are_found_by_their_ids(tools: Tools) -> None:
+    """No other server, and no connection of one that is served no more."""
+    served = Served()
+
+    def ask(method: str, /, **params: Any) -> Any:
+        return tools.during(served.serve(method, params))
+
+    served.offer("one", lambda: McpServer(tools.kit))
+    connection = ask("mcp/connect", serverId="one")
+    assert ask("mcp/message", **connection, method="ping") == {}
+    for method, params, said in [
+        ("mcp/connect", {"serverId": "two"}, "There is no MCP server 'two'."),
+        ("mcp/connect", {}, "There is no MCP server None."),
+        ("mcp/message", {"connectionId": "x", "method": "ping"}, "There is no MCP connection 'x'."),
+        ("mcp/message", connection, "`method` must be the MCP method's name."),
+    ]:
+        with pytest.raises(RpcError, match=said):
+            ask(method, **params)
+    again = ask("mcp/connect", serverId="one")
+    assert ask("mcp/disconnect", **again) == {}
+    served.withdraw("one")
+    for gone in (connection, again):
+        with pytest.raises(RpcError, match="There is no MCP connection"):
+            ask("mcp/message", **gone, method="ping")
