@@ -127,7 +127,7 @@ def _of(word: Field, *, writes: bool) -> Iterator[Place]:
         writes = writes or _OUTPUT.fullmatch(name if value else text[:2]) is not None
     else:
         found = [text, text.partition("=")[2], text[1:] if text.startswith("@") else text.partition("@")[2]]
-        writes = writes or text.startswith("of=")
+        writes = (writes or text.startswith("of=")) and not text.startswith("if=")
     found += [part for part in text.split(":")[1:] if part.startswith(("/", "~", "../", "./"))]
     for path in dict.fromkeys(found):
         path = path.removeprefix("file://")  # noqa: PLW2901

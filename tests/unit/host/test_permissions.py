@@ -507,7 +507,8 @@ def test_leave_to_look_at_a_file_is_none_to_write_it(host: Host, work: Path, kin
     talk.answer(talk.questions()[0], "yes")
     (call,) = talk.questions()
     assert call.details is not None
-    assert ToolDiffContent(path=str(work / "a.py"), old_text="one\n", new_text="other\n") in (call.details.content or ())
+    change = ToolDiffContent(path=str(work / "a.py"), old_text="one\n", new_text="other\n")
+    assert change in (call.details.content or ())
     talk.answer(call, "reject")
     assert (talk.done(turn)[1]["code"], (work / "a.py").read_text()) == (-32001, "one\n")
 

@@ -88,6 +88,7 @@ INSIDE = [
     "for f in *.py; do wc -l $f; done",
     'cat "$PWD/a.py"',
     "date +%H:%M",
+    "dd if=/dev/zero of=file.img count=1",
     "tar czf out.tgz sub",
     "head -20 ./sub/../a.py",
     "uv run pytest tests",
