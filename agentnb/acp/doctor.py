@@ -224,6 +224,9 @@ class _Nobody:
         """Nothing passes."""
         raise PermissionDenied(f"{door.title}: not in a check-up.")
 
+    def refused(self, door: Door, error: AgentnbError) -> None:
+        """Nothing is logged."""
+
     def opens(self, path: str, tool: str) -> bool:  # noqa: ARG002 - for nobody
         return False
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from agentnb.acp.failure import INVALID_PARAMS, NOT_FOUND, RpcError
 from agentnb.errors import OutsideWorkspace
 from agentnb.policy.beneath import folder_of, open_in, opened
-from agentnb.policy.door import Door
+from agentnb.policy.door import Door, DoorKind
 from agentnb.state import ToolDiffContent
 
 if TYPE_CHECKING:
@@ -83,10 +83,16 @@ class Files:
 
         That is the workspace, or the whole file system where a rule of the user's opens the wall.
         """
-        real = self._workspace.follow(named)
-        if not self._workspace.holds(real) and self._listener.opens(str(real), tool):
-            return type(real)(real.anchor), real
-        return self._workspace.root, self._workspace.resolve(named)
+        kind: DoorKind = "read" if tool == "read" else "write"
+        place = named
+        try:
+            place = str(real := self._workspace.follow(named))
+            if not self._workspace.holds(real) and self._listener.opens(place, tool):
+                return type(real)(real.anchor), real
+            return self._workspace.root, self._workspace.resolve(named)
+        except OutsideWorkspace as error:
+            self._listener.refused(Door(kind=kind, title=f"{kind.title()} {named}", path=place), error)
+            raise
 
 
 def _write_door(path: Path, old: str | None, new: str) -> Door:

@@ -41,6 +41,9 @@ class Listener(Protocol):
             The door that was opened: the user may have changed the command.
         """
 
+    def refused(self, door: Door, error: AgentnbError) -> None:
+        """The wall round the workspace kept the agent out of *door*: *error* is what it is told."""
+
     def opens(self, path: str, tool: str) -> bool:
         """Whether a rule of the user's opens the wall for *path*, absolute and resolved; *tool* reads or edits it."""
 

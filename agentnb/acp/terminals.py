@@ -18,7 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 from agentnb.acp.failure import INVALID_PARAMS, NOT_FOUND, RpcError
 from agentnb.agent.child import Child, inherited
+from agentnb.errors import OutsideWorkspace
 from agentnb.policy.door import Door
+from agentnb.policy.programs import script_of
 from agentnb.state import TerminalView, XTerminalData, XTerminalExited, XTerminalOpened
 
 if TYPE_CHECKING:
@@ -30,7 +32,6 @@ DEFAULT_LIMIT = 1024 * 1024
 
 _FLUSH = 0.04
 _BURST = 256 * 1024
-_SHELLS = {"sh", "bash", "zsh", "dash", "ksh", "fish"}
 
 
 class Terminal:
@@ -170,17 +171,21 @@ class Terminals:
             RpcError: If the command cannot be run.
         """
         words = _words(params)
-        cwd = self._workspace.resolve(str(params.get("cwd") or self._workspace.root))
-        env = inherited(_variables(params.get("env")))
+        given = _variables(params.get("env"))
+        env = inherited(given)
+        named, line = str(params.get("cwd") or self._workspace.root), shlex.join(words)
+        cwd = self._folder(named, Door(kind="terminal", title=f"Run {line}", command=line, env=tuple(given.items())))
         command = _command(words, cwd, env)
-        shown = _shown(words)
-        allowed = await self._listener.authorize(
-            Door(kind="terminal", title=f"Run {shown}", command=shown, path=str(cwd))
-        )
-        edited = allowed.command is not None and allowed.command != shown
+        line = _shown(words, command)
+        door = Door(kind="terminal", title=f"Run {line}", command=line, path=str(cwd), env=tuple(given.items()))
+        allowed = await self._listener.authorize(door)
+        if self._workspace.follow(named) != cwd:  # a link was moved while the user was asked
+            raise RpcError(INVALID_PARAMS, f"{named} no longer leads to the same folder.")
+        edited = allowed.command is not None and (allowed.command, allowed.env) != (door.command, door.env)
         if edited and allowed.command is not None:
-            shown = allowed.command
-            command = _by_shell(shown, env)
+            env = inherited(dict(allowed.env))
+            command = _by_shell(allowed.command, env)
+        shown = allowed.line or line
         terminal = Terminal(_limit(params.get("outputByteLimit")), self._listener)
         self._terminals[terminal.id] = terminal
         try:
@@ -190,6 +195,13 @@ class Terminals:
             raise RpcError(INVALID_PARAMS, f"{shown!r} could not be run in {cwd}: {error}.") from error
         changed = {"_meta": {"agentnb": {"editedCommand": shown}}} if edited else {}
         return {"terminalId": terminal.id, **changed}
+
+    def _folder(self, named: str, door: Door) -> Path:
+        try:
+            return self._workspace.resolve(named)
+        except OutsideWorkspace as error:
+            self._listener.refused(door, error)
+            raise
 
     async def output(self, params: dict[str, Any]) -> dict[str, Any]:
         """Answer ``terminal/output``: what is kept so far, and how it ended once it has."""
@@ -235,15 +247,16 @@ def _words(params: dict[str, Any]) -> list[str]:
     return [command, *(word for word in args if isinstance(word, str))] if isinstance(args, list) else [command]
 
 
-def _shown(words: list[str]) -> str:
-    """The line that people see: what a shell is told, rather than that it is one."""
-    match words:
-        case [line]:
-            return line
-        case [shell, "-c" | "-lc", line] if Path(shell).name in _SHELLS:
-            return line
-        case _:
-            return shlex.join(words)
+def _shown(words: list[str], command: list[str]) -> str:
+    """The line that people see: what a shell of the system's is told, rather than that it is one.
+
+    Args:
+        words: What the agent asked for.
+        command: What is executed for it.
+    """
+    if len(words) == 1 and command[1:] == ["-c", words[0]]:
+        return words[0]
+    return script_of(words, command[0]) or shlex.join(words)
 
 
 def _command(words: list[str], cwd: Path, env: dict[str, str]) -> list[str]:

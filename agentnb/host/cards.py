@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import os
-import shlex
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from agentnb.host.asked import asked_door
 from agentnb.host.clock import now_ms
-from agentnb.policy.commands import rate_command
 from agentnb.policy.decision import choose_option
-from agentnb.policy.door import Door, code_for_kernel
-from agentnb.policy.engine import READING
+from agentnb.policy.door import diffs
+from agentnb.policy.subjects import READING
 from agentnb.state import (
     Answerer,
     ChatToolCallConfirmed,
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agentnb.acp.listener import Unsaved
+    from agentnb.policy.door import Door
     from agentnb.policy.offers import Likeness, Offer
     from agentnb.policy.situation import Verdict
     from agentnb.state import ToolCallState
@@ -43,20 +43,20 @@ _WIDER = 1  # the group that our wider answers stand in
 _KINDS = {"terminal": "execute", "write": "edit", "cell": "edit"}
 
 
-def door_of(call: ToolCallState, title: str, cwd: str, *, kernel: bool = False) -> Door:
-    """What the agent asks for with *call*, as far as it says; with *kernel* it can be code for the kernel."""
-    if kernel and (code := code_for_kernel(call)) is not None:
-        return Door(kind="permission", title=title, asked="kernel", command=code)
-    details = call.details or ToolCallDetails()
-    kind = details.kind
-    command = _command(details.raw_input) if kind in {"execute", "other", None} else None
-    if command is None and kind == "execute":
-        said = title.strip().strip("`")
-        command = said if rate_command(said).readable else None
-    diffs = [item.path for item in details.content or () if isinstance(item, ToolDiffContent)]
-    named = [*(place.path for place in details.locations or ()), *diffs]
-    paths = tuple(dict.fromkeys(os.path.realpath(os.path.join(cwd, path)) for path in named if "\0" not in path))  # noqa: PTH118 - as text
-    return Door(kind="permission", title=title, asked=kind or "other", command=command, paths=paths)
+def belongs(door: Door, call: ToolCallState) -> bool:
+    """Whether the question at *door* is shown on the agent's tool call *call*: it is about the same."""
+    asked = asked_door(call, call.display_name, door.path or "", kernel=door.kind == "kernel")
+    if door.kind == "kernel":
+        return door.covered_by(asked)
+    if door.command is not None:
+        shown = {asked.command, getattr(call, "tool_input", None)}
+        return door.command in shown
+    if door.path is None or os.path.realpath(door.path) not in asked.paths:
+        return False
+    if door.kind == "read":
+        return True
+    changes = any(each.path == door.path for each in diffs(asked.preview))
+    return asked.tool not in READING and (not changes or door.preview is None or door.covered_by(asked))
 
 
 def with_wider(
@@ -125,7 +125,7 @@ def question(turn_id: str, call_id: str, door: Door) -> ChatToolCallReady:
         tool_call_id=call_id,
         invocation_message=door.title,
         confirmation_title=door.title,
-        tool_input=door.command,
+        tool_input=door.line,
         editable=True if door.kind == "terminal" else None,
         options=(ALLOW, REJECT),
         time=now_ms(),
@@ -170,14 +170,7 @@ def unanswered(turn_id: str, call_id: str) -> ChatToolCallConfirmed:
 
 
 def changed(door: Door, command: str) -> Door:
-    """*door* with the command that the user wrote."""
-    return replace(door, command=command, title=f"Run {command}")
-
-
-def _command(raw: object) -> str | None:
-    command = raw.get("command") or raw.get("cmd") if isinstance(raw, dict) else None
-    if isinstance(command, str):
-        return command
-    if isinstance(command, list) and command and all(isinstance(word, str) for word in command):
-        return shlex.join(command)
-    return None
+    """*door* with the command that the user wrote, and with its variables where they let them stand."""
+    kept = bool(door.prefix) and command.startswith(door.prefix)
+    line = command.removeprefix(door.prefix) if kept else command
+    return replace(door, command=line, env=door.env if kept else (), title=f"Run {command}")

@@ -5,18 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agentnb.policy.rules import InForce
+from agentnb.policy.severity import rank
 
 if TYPE_CHECKING:
+    from agentnb.host.questions import Question
     from agentnb.policy.door import Door
     from agentnb.policy.offers import Offer
-    from agentnb.state import ToolCallState
+    from agentnb.policy.situation import Verdict
 
 
 class Grants:
     """The answers of one conversation that hold."""
 
     def __init__(self) -> None:
-        self._calls: dict[str, ToolCallState] = {}
+        self._calls: dict[str, tuple[Question, bool]] = {}
         self._for_turn: list[InForce] = []
         self._for_session: list[InForce] = []
 
@@ -32,18 +34,30 @@ class Grants:
         else:
             self._for_session.append(InForce(offer.rule, "session"))
 
-    def approve(self, call: ToolCallState) -> None:
-        """*call* may do what it showed when it was asked about."""
-        self._calls[call.tool_call_id] = call
+    def approve(self, question: Question, *, by_user: bool) -> None:
+        """The tool call of *question* may do what it showed, once; *by_user*: somebody was asked and said so."""
+        self._calls[question.call_id] = (question, by_user)
 
-    def cover(self, door: Door) -> bool:
-        """Whether a call that was approved showed that it would go through *door*; for code, which adds up, once."""
-        found = next((name for name, call in self._calls.items() if door.covered_by(call)), None)
-        if found is not None and door.kind == "kernel":
-            del self._calls[found]
-        return found is not None
+    def cover(self, door: Door, verdict: Verdict) -> bool:
+        """Whether an answer was given for this very thing; it is used up.
+
+        What nobody was asked about is covered only where the policy allows it at *door*, too; and nobody's answer
+        covers what is worse than what they saw.
+        """
+        for call_id, (question, by_user) in self._calls.items():
+            if not door.covered_by(question.door):
+                continue
+            if verdict.outcome == "allow" or (by_user and _no_worse(verdict, question.verdict)):
+                del self._calls[call_id]
+                return True
+        return False
 
     def forget_turn(self) -> None:
         """A new turn begins: what was allowed once, or for a turn, is allowed no more."""
         self._calls.clear()
         self._for_turn.clear()
+
+
+def _no_worse(verdict: Verdict, shown: Verdict) -> bool:
+    same = verdict.floor is None or verdict.floor == shown.floor
+    return verdict.outcome == "ask" and same and rank(verdict.severity) <= rank(shown.severity)

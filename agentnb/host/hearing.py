@@ -74,6 +74,10 @@ class Hearing:
         """Let the agent through one of our doors, or raise PermissionDenied."""
         return await self.permissions.authorize(door)
 
+    def refused(self, door: Door, error: AgentnbError) -> None:
+        """The workspace's wall kept the agent out."""
+        self.permissions.refused(door, error)
+
     def opens(self, path: str, tool: str) -> bool:
         """Whether a rule of the user's opens the workspace's wall for *path*."""
         return self.permissions.opens(path, tool)

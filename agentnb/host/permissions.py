@@ -16,11 +16,13 @@ from agentnb.acp.mapper import map_permission, permission_outcome
 from agentnb.errors import PermissionDenied, PolicyError
 from agentnb.events.kinds import POLICY_ASKED
 from agentnb.host import cards
+from agentnb.host.asked import asked_door
 from agentnb.host.clock import now_ms
 from agentnb.host.grants import Grants
 from agentnb.host.questions import Answer, Question
 from agentnb.policy.engine import judge, opens
 from agentnb.policy.offers import likeness, offers
+from agentnb.policy.situation import Verdict
 from agentnb.state import (
     ChatResponsePart,
     ChatToolCallComplete,
@@ -34,11 +36,11 @@ from agentnb.state import (
 )
 
 if TYPE_CHECKING:
+    from agentnb.errors import AgentnbError
     from agentnb.host.conversation import Conversation
     from agentnb.policy.door import Door
     from agentnb.policy.offers import Offer
     from agentnb.policy.rules import InForce, Scope
-    from agentnb.policy.situation import Verdict
     from agentnb.state import ActiveTurn, ConfirmationOption
 
 CANCELLED: dict[str, Any] = {"outcome": {"outcome": "cancelled"}}
@@ -78,7 +80,7 @@ class Permissions:
         if call is None or not isinstance(ready, ChatToolCallReady):
             return CANCELLED
         lends = self._conversation.kernel is not None
-        door = cards.door_of(call, _title(params), str(self._conversation.cwd), kernel=lends)
+        door = asked_door(call, _title(params), str(self._conversation.cwd), kernel=lends)
         answer = await self._settle(self._put(ready, door))
         return CANCELLED if answer is None else permission_outcome(answer.option.id)
 
@@ -97,11 +99,11 @@ class Permissions:
             raise PermissionDenied(message, hint="Ask again within a turn.")
         self._warn()
         verdict = self._judge(door)
-        if verdict.outcome != "deny" and self._grants.cover(door):
-            self._record(door, verdict, outcome="allow", by="covered")
-            return door
         if verdict.outcome == "allow" and door.kind == "read":
             self._record(door, verdict, outcome="allow", by=_by(verdict))
+            return door
+        if self._grants.cover(door, verdict):
+            self._record(door, verdict, outcome="allow", by="covered")
             return door
         question = self._put(self._card(turn, door), door)
         answer = await self._settle(question)
@@ -109,6 +111,11 @@ class Permissions:
             raise PermissionDenied(f"{door.title}: {self._why_not(question.call_id)}")
         self._close_card(turn.id, question.call_id)
         return door if answer.edited is None else self._edited(door, answer.edited)
+
+    def refused(self, door: Door, error: AgentnbError) -> None:
+        """Log that the wall round the workspace kept the agent out of *door*."""
+        verdict = Verdict(outcome="deny", reason=str(error), severity="high", floor="outside")
+        self._record(door, verdict, outcome="deny", by="wall")
 
     def opens(self, path: str, tool: str) -> bool:
         """Whether a rule of the user's opens the wall for *path*."""
@@ -124,7 +131,7 @@ class Permissions:
         outcome = "allow" if option.kind == "approve" else "deny"
         self._record(question.door, question.verdict, outcome=outcome, by="user", scope=scope, edited=edited)
         told = option if offer is None else cards.choose(question.options, allow=True)
-        question.answer.set_result(None if told is None else Answer(told, edited))
+        question.answer.set_result(None if told is None else Answer(told, edited, by_user=True))
         if offer is not None:
             self._grant(offer)
 
@@ -160,8 +167,7 @@ class Permissions:
         cwd, files = self._conversation.cwd, self._conversation.host.policy.files
         shown, offered = cards.with_wider(options, offers(found, None if files.trusts(cwd) else cwd))
         self._conversation.dispatch(replace(ready, options=shown, risk=cards.risk_of(verdict, found)))
-        call = self._conversation.tool_call(ready.tool_call_id)
-        return Question(ready.turn_id, ready.tool_call_id, door, verdict, options, offered, call)
+        return Question(ready.turn_id, ready.tool_call_id, door, verdict, options, offered)
 
     async def _settle(self, question: Question) -> Answer | None:
         """Bring *question* to its answer: the policy's, or the user's."""
@@ -183,8 +189,8 @@ class Permissions:
             answer = await question.answer
         else:
             answer = self._decided(question, verdict)
-        if answer is not None and answer.approved and question.call is not None and question.door.kind != "kernel":
-            self._grants.approve(question.call)
+        if answer is not None and answer.approved and question.door.kind == "permission":
+            self._grants.approve(question, by_user=answer.by_user)
         return answer
 
     def _decided(self, question: Question, verdict: Verdict) -> Answer | None:
@@ -236,7 +242,7 @@ class Permissions:
         """The question, on the tool call that it belongs to, else on one of our own."""
         calls = (part.tool_call for part in reversed(turn.response_parts) if isinstance(part, ToolCallResponsePart))
         begun = (call for call in calls if isinstance(call, ToolCallStreamingState | ToolCallRunningState))
-        call = next((call for call in begun if door.covered_by(call)), None)
+        call = next((call for call in begun if cards.belongs(door, call)), None)
         if call is None:
             self._asked += 1
             call_id = f"{OWN}{door.kind}-{self._asked}"

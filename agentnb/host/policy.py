@@ -103,7 +103,7 @@ class HostPolicy:
     ) -> None:
         """Write one decision into the log."""
         turn = conversation.chat.state.active_turn
-        what = door.command or ", ".join(door.files) or door.title
+        what = door.line or ", ".join(door.files) or door.title
         POLICY_DECIDED.tell(
             tab=conversation.tab_id,
             turn=turn.id if turn is not None else None,
@@ -128,7 +128,7 @@ class HostPolicy:
                 reason=verdict.reason,
                 edited=edited,
             ),
-            {**self.environment, **conversation.env},
+            {**self.environment, **conversation.env, **dict(door.env)},
         )
 
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from agentnb.policy.door import Door
     from agentnb.policy.offers import Offer
     from agentnb.policy.situation import Verdict
-    from agentnb.state import ConfirmationOption, ToolCallState
+    from agentnb.state import ConfirmationOption
 
 
 @dataclass(frozen=True)
@@ -20,10 +20,12 @@ class Answer:
     Args:
         option: The option chosen, one of the agent's (or of our own card's).
         edited: The command as the user changed it; None where they did not.
+        by_user: Whether somebody was asked; else the policy answered.
     """
 
     option: ConfirmationOption
     edited: str | None = None
+    by_user: bool = False
 
     @property
     def approved(self) -> bool:
@@ -42,7 +44,6 @@ class Question:
         verdict: What the policy says of it.
         options: The answers, without our wider ones.
         offered: Our wider answers, by id.
-        call: The tool call as it was shown.
     """
 
     turn_id: str
@@ -51,5 +52,4 @@ class Question:
     verdict: Verdict
     options: tuple[ConfirmationOption, ...]
     offered: dict[str, Offer]
-    call: ToolCallState | None
     answer: asyncio.Future[Answer | None] = field(default_factory=lambda: asyncio.get_running_loop().create_future())

@@ -40,8 +40,9 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         tool: With what kind of tool.
         what: What it wanted, secrets taken out.
         outcome: ``"allow"`` or ``"deny"``; at the door ``"session"`` the mode that holds from then on.
-        by: Who decided: ``"user"``, ``"python"`` (code in the kernel), ``"rule"``, ``"mode"``, ``"nobody"`` (no front
-            end was attached) or ``"end"`` (the turn ended first).
+        by: Who decided: ``"user"``, ``"python"`` (code in the kernel), ``"rule"``, ``"mode"``, ``"covered"`` (an answer
+            just before), ``"wall"`` (it is outside the workspace), ``"nobody"`` (no front end was there) or ``"end"``
+            (the turn ended first).
         rule: The rule, on one line.
         source: Where the rule comes from.
         scope: How long the answer holds.

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import os.path
 import shlex
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
 
+from agentnb.credentials import Credentials
+from agentnb.policy.commands.variables import decides
+from agentnb.policy.programs import script_of
 from agentnb.state import ToolContent, ToolDiffContent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from agentnb.state import ToolCallState
-
-_SHELLS = frozenset({"sh", "bash", "dash", "zsh"})
-_WRAPPED = 3
-_RUN_CODE = frozenset({"code", "timeout", "wait"})  # the arguments of the tool
+    from collections.abc import Iterable, Iterator
 
 DoorKind: TypeAlias = Literal["permission", "read", "write", "terminal", "kernel", "cell"]
 
@@ -29,6 +24,7 @@ _TOOLS: dict[DoorKind, str] = {
     "kernel": "kernel",
     "cell": "cell",
 }
+_MOST = 64
 
 
 class Door(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,7 +36,8 @@ class Door(msgspec.Struct, frozen=True, kw_only=True):
             a ``cell`` of the notebook.
         title: A short line for people.
         path: The file or the notebook, or the command's folder, resolved.
-        command: The command line for a terminal, the code for the kernel.
+        command: The command line, the code for the kernel.
+        env: Variables that the agent sets for the command.
         preview: What would change, to be shown with the question.
         asked: ACP ``ToolKind`` of what the agent asks for, at the door ``permission``.
         paths: The files that the agent says it works on, at the door ``permission``.
@@ -50,18 +47,21 @@ class Door(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     path: str | None = None
     command: str | None = None
+    env: tuple[tuple[str, str], ...] = ()
     preview: tuple[ToolContent, ...] | None = None
     asked: str | None = None
     paths: tuple[str, ...] = ()
 
     @property
     def tool(self) -> str:
-        """The kind of tool that a rule names: an ACP ``ToolKind``, ``"kernel"`` or ``"cell"``.
+        """The kind of tool that a rule names: an ACP ``ToolKind``, ``"kernel"`` or ``"cell"``; a command is run.
 
         Example:
-            >>> Door(kind="terminal", title="Run ls", command="ls").tool
+            >>> Door(kind="permission", title="Look", asked="fetch", command="ls").tool
             'execute'
         """
+        if self.kind == "permission" and self.command is not None and self.asked not in {"other", "kernel"}:
+            return "execute"
         return _TOOLS.get(self.kind) or self.asked or "other"
 
     @property
@@ -69,55 +69,87 @@ class Door(msgspec.Struct, frozen=True, kw_only=True):
         """The files it is about; a command's folder is none."""
         if self.kind in {"read", "write", "cell"}:
             return (self.path,) if self.path is not None else ()
-        return self.paths if self.command is None else ()
+        return self.paths
 
-    def covered_by(self, call: ToolCallState) -> bool:
-        """Whether this door is plainly what tool call *call* is about: the same file, or the same command.
-
-        Of a file whose change the call shows, only that change is meant, or a whole that holds it.
+    @property
+    def prefix(self) -> str:
+        """What stands before the command for people: the variables that are set for it, credentials hidden.
 
         Example:
-            >>> from agentnb.state import ToolCallDetails, ToolCallLocation, ToolCallStreamingState
-            >>> details = ToolCallDetails(locations=(ToolCallLocation(path="/w/a.txt"),))
-            >>> call = ToolCallStreamingState(tool_call_id="1", tool_name="edit", display_name="", details=details)
-            >>> Door(kind="write", title="Write a.txt", path="/w/a.txt").covered_by(call)
+            >>> Door(kind="terminal", title="Run", command="git log", env=(("GIT_PAGER", "less -R"),)).prefix
+            "GIT_PAGER='less -R' "
+        """
+        hidden = Credentials(dict(self.env)).hidden_in_command
+        return "".join(hidden(f"{name}={shlex.quote(value)} ") for name, value in self.env)
+
+    @property
+    def line(self) -> str | None:
+        """The command as people see it."""
+        return None if self.command is None else f"{self.prefix}{self.command}"
+
+    def covered_by(self, asked: Door) -> bool:
+        """Whether this is plainly what the agent had leave for when it asked for *asked*: the same, done the same way.
+
+        A command in the same folder; the reading of a file; of a file that is written, the very change that was shown.
+
+        Example:
+            >>> asked = Door(kind="permission", title="Run", asked="execute", command="bash -c ls", path="/w")
+            >>> Door(kind="terminal", title="Run ls", command="ls", path="/w").covered_by(asked)
             True
         """
-        if self.kind == "terminal":
-            return self.command is not None and not _scripts(self.command).isdisjoint(_commands(call))
-        if self.kind == "kernel":
-            return self.command is not None and self.command == code_for_kernel(call)
-        if self.path is None:
+        if asked.kind != "permission":
             return False
-        wanted = os.path.realpath(self.path)
-        return any(os.path.realpath(path) == wanted for path in _paths(call)) and self._is_as_shown(call, wanted)
+        match self.kind:
+            case "terminal":
+                return self._same_command(asked)
+            case "read":
+                return asked.asked == "read" and asked.command is None and self.path in asked.paths
+            case "write":
+                return asked.asked in {"edit", "other"} and asked.command is None and self._same_change(asked)
+            case "kernel":
+                return asked.tool == "kernel" and self.command is not None and self.command == asked.command
+            case _:
+                return False
 
-    def _is_as_shown(self, call: ToolCallState, path: str) -> bool:
-        """Whether what is written holds a change of the file that *call* showed, where both say what they are."""
-        content = (call.details.content if call.details is not None else None) or ()
-        shown = [each.new_text for each in _diffs(content) if os.path.realpath(each.path) == path]
-        written = [each.new_text for each in _diffs(self.preview or ())]
-        return not shown or not written or any(_unix(some) in _unix(whole) for some in shown for whole in written)
+    def _same_command(self, asked: Door) -> bool:
+        if self.command is None or asked.command is None or asked.asked not in {"execute", "other"}:
+            return False
+        deciding = [dict(pair for pair in door.env if decides(pair[0])) for door in (self, asked)]
+        same = not _scripts(self.command).isdisjoint(_scripts(asked.command))
+        return same and self.path == asked.path and deciding[0] == deciding[1]
+
+    def _same_change(self, asked: Door) -> bool:
+        """Whether what is written is what the file holds with the change in it that *asked* showed."""
+        written = [each for each in diffs(self.preview) if each.path == self.path]
+        shown = [each for each in diffs(asked.preview) if each.path == self.path]
+        return bool(shown and written) and _unix(written[-1].new_text) in _results(written[-1].old_text or "", shown)
 
 
-def code_for_kernel(call: ToolCallState) -> str | None:
-    """The code that *call* shows, if it reads like a call of the tool ``run_code``, whatever the agent calls that.
-
-    Example:
-        >>> from agentnb.state import ToolCallDetails, ToolCallStreamingState
-        >>> details = ToolCallDetails(raw_input={"code": "x = 1"})
-        >>> code_for_kernel(ToolCallStreamingState(tool_call_id="1", tool_name="t", display_name="", details=details))
-        'x = 1'
-    """
-    raw = call.details.raw_input if call.details is not None else None
-    if isinstance(raw, dict) and isinstance(raw.get("arguments"), dict):  # some wrap what they hand on
-        raw = raw["arguments"]
-    code = raw.get("code") if isinstance(raw, dict) and raw.keys() <= _RUN_CODE else None
-    return code if isinstance(code, str) else None
+def diffs(content: Iterable[object] | None) -> list[ToolDiffContent]:
+    """The changes of files in *content*."""
+    return [each for each in content or () if isinstance(each, ToolDiffContent)]
 
 
-def _diffs(content: Iterable[object]) -> list[ToolDiffContent]:
-    return [each for each in content if isinstance(each, ToolDiffContent)]
+def _results(old: str, shown: list[ToolDiffContent]) -> set[str]:
+    """What a file with the text *old* can become by the changes *shown*, one after the other."""
+    texts = {_unix(old)}
+    for change in shown:
+        before, after = _unix(change.old_text or ""), _unix(change.new_text)
+        texts = {each for text in texts for each in _changed(text, before, after)} if before else {after}
+    return texts
+
+
+def _changed(text: str, before: str, after: str) -> Iterator[str]:
+    """*text* with *after* in the place of *before*: of each one, and of all."""
+    if before not in text:
+        return
+    yield text.replace(before, after)
+    at = text.find(before)
+    for _ in range(_MOST):
+        if at < 0:
+            return
+        yield text[:at] + after + text[at + len(before) :]
+        at = text.find(before, at + 1)
 
 
 def _unix(text: str) -> str:
@@ -127,27 +159,7 @@ def _unix(text: str) -> str:
 def _scripts(command: str) -> set[str]:
     """The command line, and where a shell is only there to run it (``sh -c SCRIPT``) the script alone."""
     try:
-        words = shlex.split(command)
+        script = script_of(shlex.split(command))
     except ValueError:
-        return {command}
-    wrapped = len(words) == _WRAPPED and Path(words[0]).name in _SHELLS and words[1] == "-c"
-    return {command, words[2]} if wrapped else {command}
-
-
-def _paths(call: ToolCallState) -> list[str]:
-    details = call.details
-    if details is None:
-        return []
-    places = [place.path for place in details.locations or ()]
-    diffs = [path for item in details.content or () if isinstance(path := getattr(item, "path", None), str)]
-    return [path for path in (*places, *diffs) if Path(path).is_absolute()]
-
-
-def _commands(call: ToolCallState) -> list[str]:
-    raw = call.details.raw_input if call.details is not None else None
-    command: Any = raw.get("command") if isinstance(raw, dict) else None
-    words = [command, " ".join(map(str, command)) if isinstance(command, list) else None]
-    shown = getattr(call, "tool_input", None)
-    if isinstance(command, list) and command:
-        words.append(command[-1])
-    return [word for word in (*words, shown) if isinstance(word, str) and word]
+        script = None
+    return {command} if script is None else {command, script}

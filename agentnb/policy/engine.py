@@ -1,34 +1,29 @@
-"""The engine: what the rules say about a door. Pure; files, clocks and people are elsewhere.
+"""The engine: what the rules say about a door. It looks at files only to follow links; people are elsewhere.
 
 For each subject at the door (a file, one command of a line) the session's mode gives the outcome, then the user's
 rules, then what was answered on cards: the last that matches wins. What the user's settings allow counts in folders
 that the user trusts; elsewhere it is as if it were not written. The project's rules can only make it stricter. At the
 end stand the floors that no mode and no bypass lowers: critical commands, sensitive files, the wall round the
-workspace, and what could not be read.
+workspace, and what could not be read. A command is about the files that it names, too: rules about them can stop it,
+never let it run.
 """
 
 from __future__ import annotations
 
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from agentnb.policy.commands import rate_command
-from agentnb.policy.commands.code import rate_code
 from agentnb.policy.rules import STRICTNESS, InForce, Outcome, Subject, matches
-from agentnb.policy.sensitive import rate_file, secret_pattern, sensitive_pattern
-from agentnb.policy.severity import Finding, Severity, rank, worst
+from agentnb.policy.severity import Severity, rank
 from agentnb.policy.situation import Situation, Verdict
+from agentnb.policy.subjects import READING, Seen, seen
 from agentnb.policy.trust import shown
 
 if TYPE_CHECKING:
     from agentnb.policy.door import Door
-    from agentnb.policy.sensitive import Patterns
     from agentnb.policy.settings import Settings
-
-READING = frozenset({"read", "search", "think"})
-"""The kinds of tools that change no file."""
 
 NOBODY = "no front end is attached to ask"
 HEADLESS = f'{NOBODY}; to let the agent act, start with permissions="allow" (`%agent -n --permissions allow`)'
@@ -66,10 +61,12 @@ def acts(door: Door) -> bool:
 
 
 def _judged(door: Door, situation: Situation) -> Verdict:
-    subjects, risk, readable = _subjects(door, situation)
+    found = seen(door, situation)
+    subjects, risk = found.subjects, found.risk
     said = [_about(subject, door, situation) for subject in subjects]
-    first = max(said, key=lambda each: STRICTNESS[each.outcome])
-    floor = _floor(door, subjects, said, risk, situation, readable=readable)
+    stopping = [stop for each in found.files if (stop := _stopping(each, situation)) is not None]
+    first = max((*said, *stopping), key=lambda each: STRICTNESS[each.outcome])
+    floor = _floor(door, found, said, situation)
     verdict = Verdict(
         outcome=first.outcome,
         reason=first.reason,
@@ -107,60 +104,20 @@ _FLOORS = {
 }
 
 
-def _subjects(door: Door, situation: Situation) -> tuple[tuple[Subject, ...], Finding, bool]:
-    patterns = situation.patterns
-    if door.command is not None and door.tool != "kernel":
-        rating = rate_command(door.command, patterns)
-        common = {"agent": situation.agent, "tool": door.tool, "severity": rating.severity}
-        units = tuple(
-            Subject(**common, command=unit, sensitive=rating.sensitive is not None)  # type: ignore[arg-type]
-            for unit in rating.units or ("",)
-        )
-        risk = Finding(rating.severity, rating.reason or "Runs a command that only looks.")
-        return units, risk, rating.readable
-    if door.command is not None:
-        risk = rate_code(door.command)
-        return (
-            (Subject(agent=situation.agent, tool=door.tool, command=door.command, severity=risk.severity),),
-            risk,
-            True,
-        )
-    found = [_file(path, door, situation, patterns) for path in door.files]
-    if found:
-        risk = worst(finding for _, finding in found) or Finding("none", "")
-        return tuple(subject for subject, _ in found), risk, True
-    risk = Finding("low", "Only looks.") if door.tool in READING else Finding("medium", "Does what its title says.")
-    return (Subject(agent=situation.agent, tool=door.tool, severity=risk.severity),), risk, True
+def _stopping(subject: Subject, situation: Situation) -> _Said | None:
+    """What a rule says against a command that reaches the file *subject*."""
+    folder = msgspec.structs.replace(subject, inside=f"{subject.inside}/") if subject.inside is not None else subject
 
+    def about(each: InForce) -> bool:
+        return bool(each.rule.path) and (matches(each.rule, subject) or matches(each.rule, folder))
 
-def _file(path: str, door: Door, situation: Situation, patterns: Patterns) -> tuple[Subject, Finding]:
-    inside = _inside(path, situation.root)
-    named = path if inside is None else inside
-    pattern = sensitive_pattern(named, patterns)
-    if door.tool in READING:
-        sensitive = secret_pattern(named, patterns) is not None
-        finding = (
-            Finding("high", f"Reads a sensitive file: it matches {pattern}.")
-            if sensitive
-            else Finding("low", "Reads a file.")
-        )
-    else:
-        sensitive, finding = pattern is not None, rate_file(named, patterns)
-        if finding.severity == "critical":  # files can be brought back; critical is for what cannot
-            finding = Finding("high", finding.reason)
-    if inside is None:
-        finding = worst((Finding("high", f"Outside the workspace: {path}."), finding)) or finding
-    subject = Subject(
-        agent=situation.agent, tool=door.tool, path=path, inside=inside, severity=finding.severity, sensitive=sensitive
-    )
-    return subject, finding
-
-
-def _inside(path: str, root: PurePath) -> str | None:
-    try:
-        return PurePath(path).relative_to(root).as_posix()
-    except ValueError:
+    last = next(filter(about, reversed((*situation.user.rules, *situation.grants))), None)
+    found = list(filter(about, situation.project.rules))
+    found += [last] if last is not None and last.rule.action != "allow" else []
+    if not found:
         return None
+    strictest = max(found, key=lambda each: STRICTNESS[each.rule.action])
+    return _Said(strictest.rule.action, _by(strictest), strictest)
 
 
 def _standing_counts(door: Door, situation: Situation) -> bool:
@@ -219,22 +176,28 @@ def _default(door: Door, situation: Situation) -> _Said:
     return _Said("ask", "the user decides")
 
 
-def _floor(
-    door: Door, subjects: tuple[Subject, ...], said: list[_Said], risk: Finding, situation: Situation, *, readable: bool
-) -> str | None:
-    if not readable:
+def _floor(door: Door, found: Seen, said: list[_Said], situation: Situation) -> str | None:
+    if not found.readable:
         return "unreadable"
-    if door.command is not None and risk.severity == "critical":
+    if door.command is not None and found.risk.severity == "critical":
         return "critical"
-    for subject, each in zip(subjects, said, strict=True):
+    for subject, each in zip(found.subjects, said, strict=True):
         allowed = each.rule is not None and each.rule.rule.action == "allow"
         if subject.sensitive and not (allowed and each.rule is not None and each.rule.rule.sensitive):
             return "sensitive"
         if subject.outside and not allowed:
             return "outside"
+    if any(each.outside and not each.free and not _opened(each, door, situation) for each in found.files):
+        return "outside"
     if (situation.user.problem or situation.project.problem) and door.kind != "read":
         return "broken"
     return None
+
+
+def _opened(subject: Subject, door: Door, situation: Situation) -> bool:
+    """Whether a rule of the user's opens the wall for a file that a command names."""
+    found = _last(subject, situation, standing=_standing_counts(door, situation))
+    return found is not None and found.rule.action == "allow" and bool(found.rule.path)
 
 
 def _asked(verdict: Verdict, door: Door, situation: Situation) -> Verdict:

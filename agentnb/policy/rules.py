@@ -6,6 +6,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from agentnb.policy.commands.plain import plainer
 from agentnb.policy.glob import command_matches, path_matches
 from agentnb.policy.severity import Severity, rank
 
@@ -94,6 +95,8 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
         command: The command, as one line.
         severity: How bad.
         sensitive: Whether it is about a sensitive file.
+        also: Other kinds of tools that it is: rules that ask or deny count for them, too.
+        free: Whether it may be read though it is beyond the wall.
     """
 
     agent: str
@@ -103,6 +106,8 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     command: str | None = None
     severity: Severity = "none"
     sensitive: bool = False
+    also: tuple[str, ...] = ()
+    free: bool = False
 
     @property
     def outside(self) -> bool:
@@ -120,15 +125,21 @@ def matches(rule: Rule, subject: Subject) -> bool:
     """
     if rule.agent and not any(command_matches(each, subject.agent) for each in rule.agent):
         return False
-    if rule.tool and subject.tool not in rule.tool:
+    tools = (subject.tool,) if rule.action == "allow" else (subject.tool, *subject.also)
+    if rule.tool and not any(tool in rule.tool for tool in tools):
         return False
     if rule.path and not any(_covers(pattern, subject) for pattern in rule.path):
         return False
-    if rule.command and not (
-        subject.command is not None and any(command_matches(each, subject.command) for each in rule.command)
-    ):
+    if rule.command and not any(command_matches(each, line) for line in _lines(rule, subject) for each in rule.command):
         return False
     return rule.action != "allow" or _reaches(rule, subject)
+
+
+def _lines(rule: Rule, subject: Subject) -> tuple[str, ...]:
+    """The command as it is written; for a rule that stops, also what it comes to."""
+    if subject.command is None:
+        return ()
+    return (subject.command,) if rule.action == "allow" else (subject.command, *plainer(subject.command))
 
 
 def _reaches(rule: Rule, subject: Subject) -> bool:

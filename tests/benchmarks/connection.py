@@ -58,6 +58,9 @@ class Reducing:
     def extension(self, method: str, params: Any) -> None:
         raise NotImplementedError
 
+    def refused(self, door: Any, error: Any) -> None:
+        raise AssertionError(error)
+
     def opens(self, path: str, tool: str) -> bool:
         return False
 

@@ -59,7 +59,7 @@ def named(word: str) -> list[str]:
 
     Example:
         >>> named("--data=x@.env"), named("-o.bashrc"), named("HEAD:.env")
-        (['--data=x@.env', 'x@.env', '.env'], ['.bashrc'], ['HEAD:.env', '.env'])
+        (['--data=x@.env', '.env', 'x@.env'], ['.bashrc'], ['HEAD:.env', '.env'])
     """
     found = [word[2:] if re.match(r"-[A-Za-z]", word) else word]
     found += [word.rpartition(sign)[2] for sign in "@:" if sign in word]

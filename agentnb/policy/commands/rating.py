@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from agentnb.policy.commands.disguise import unseen
+from agentnb.policy.commands.paths import Place
 from agentnb.policy.commands.walk import Walk
 from agentnb.policy.sensitive import SENSITIVE
 from agentnb.policy.severity import Finding, Severity, worst
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from agentnb.policy.sensitive import Patterns
     from agentnb.policy.shell import Dialect
 
+_DIALECTS: tuple[Dialect, ...] = ("bash", "posix")
 UNREADABLE = "The command could not be read, so what it does is not known."
 
 
@@ -29,6 +31,7 @@ class Rating(msgspec.Struct, frozen=True, kw_only=True):
         units: Every command in it as a line, those inside others too; what rules are matched against.
         sensitive: The first sensitive file that it names.
         readable: Whether it could be read.
+        places: The files that it names.
     """
 
     severity: Severity
@@ -36,10 +39,16 @@ class Rating(msgspec.Struct, frozen=True, kw_only=True):
     units: tuple[str, ...]
     sensitive: str | None = None
     readable: bool = True
+    places: tuple[Place, ...] = ()
 
 
-def rate_command(command: str, patterns: Patterns = SENSITIVE) -> Rating:
+def rate_command(command: str, patterns: Patterns = SENSITIVE, env: tuple[tuple[str, str], ...] = ()) -> Rating:
     """Rate *command*, read as bash and as a plain POSIX shell would; the worse reading counts.
+
+    Args:
+        command: The line.
+        patterns: The sensitive files.
+        env: Variables that are set for it.
 
     Example:
         >>> rate_command("echo cm0gLXJmIC8= | base64 -d | sh").severity
@@ -47,12 +56,13 @@ def rate_command(command: str, patterns: Patterns = SENSITIVE) -> Rating:
         >>> rate_command("ls -la").severity
         'none'
     """
-    return _rated(command, tuple(patterns.items()))
+    return _rated(command, tuple(patterns.items()), env)
 
 
 @functools.lru_cache(256)
-def _rated(command: str, patterns: tuple[tuple[str, bool], ...]) -> Rating:
-    walks = [walk for dialect in ("bash", "posix") if (walk := _walked(command, dialect, dict(patterns))) is not None]
+def _rated(command: str, patterns: tuple[tuple[str, bool], ...], env: tuple[tuple[str, str], ...]) -> Rating:
+    walked = [_walked(command, Walk(dialect, dict(patterns), env)) for dialect in _DIALECTS]
+    walks = [walk for walk in walked if walk is not None]
     if not walks:
         return Rating(severity="high", reason=UNREADABLE, units=(command,), readable=False)
     findings = [finding for walk in walks for finding in walk.findings]
@@ -61,11 +71,16 @@ def _rated(command: str, patterns: tuple[tuple[str, bool], ...]) -> Rating:
     found = worst(findings) or Finding("none", "")
     units = dict.fromkeys(unit for walk in walks for unit in walk.units)
     sensitive = next((walk.sensitive for walk in walks if walk.sensitive), None)
-    return Rating(severity=found.severity, reason=found.reason or None, units=tuple(units), sensitive=sensitive)
+    return Rating(
+        severity=found.severity,
+        reason=found.reason or None,
+        units=tuple(units),
+        sensitive=sensitive,
+        places=tuple(dict.fromkeys(place for walk in walks for place in walk.places)),
+    )
 
 
-def _walked(command: str, dialect: Dialect, patterns: Patterns) -> Walk | None:
-    walk = Walk(dialect, patterns)
+def _walked(command: str, walk: Walk) -> Walk | None:
     try:
         walk.text(command)
     except (Unreadable, RecursionError):

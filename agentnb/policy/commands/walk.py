@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import posixpath
+import re
 import shlex
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from agentnb.policy.commands.files import target
 from agentnb.policy.commands.mentions import named, quoted, secret, writes_files
 from agentnb.policy.commands.names import calls_itself, gives, innermost, interprets, program_name, writes
 from agentnb.policy.commands.options import Options
+from agentnb.policy.commands.paths import Place, places
 from agentnb.policy.commands.programs import rate_program, unknown
 from agentnb.policy.commands.streams import DECODES, DOWNLOADS, echoed
 from agentnb.policy.commands.system import SUPERUSER
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 
 _DEEPEST = 12
 _MOST = 64
+_JOINED = re.compile(r"[;\n]|\|\||(?<![&>])&(?![&>])|\b(?:if|for|while|until|case|function)\b")
 
 
 class Walk:
@@ -44,10 +47,12 @@ class Walk:
         findings: What was found.
         units: Every command as a line, in order: what rules match.
         sensitive: The first sensitive file that is named, if any.
+        places: The files that are named.
     """
 
-    def __init__(self, dialect: Dialect, patterns: Patterns = SENSITIVE) -> None:
+    def __init__(self, dialect: Dialect, patterns: Patterns = SENSITIVE, env: Sequence[tuple[str, str]] = ()) -> None:
         self.findings: list[Finding] = []
+        self.places: list[Place] = []
         self.units: list[str] = []
         self.sensitive: str | None = None
         self._dialect = dialect
@@ -57,6 +62,13 @@ class Walk:
         self._loaded: set[str] = set()
         self._depth = 0
         self._computing = 0
+        self._through: tuple[str, ...] = ()
+        self._sure = True
+        self._given = tuple(f"{name}={shlex.quote(value)}" for name, value in env if decides(name))
+        for name, value in env:
+            if removal(value):
+                self._find("critical", f"{name}, if something runs it, removes for good.")
+            self._set(name, value)
 
     def script(self, script: Script) -> None:
         """Walk through *script*."""
@@ -72,6 +84,7 @@ class Walk:
         if self._depth >= _DEEPEST:
             raise Unreadable("It is nested too deep to be followed.")
         self._depth += 1
+        self._sure = self._sure and _JOINED.search(text) is None
         try:
             self.script(parse(text, self._dialect, self._depth))
         finally:
@@ -100,13 +113,18 @@ class Walk:
             self._redirect(redirect)
         if command.name is not None:
             self._variables.pop(command.name, None)
+        before = self._through
         for body in command.bodies:
             self.script(body)
+        if command.kind == "subshell":
+            self._through = before
 
     def _pipeline(self, pipeline: Pipeline) -> None:
         carried: str | None = None
         programs: list[str] = []
+        before = self._through
         for place, command in enumerate(pipeline.commands):
+            self._through = before
             if not isinstance(command, Simple):
                 self._command(command)
                 carried = None
@@ -120,6 +138,7 @@ class Walk:
             fed = self._document(command) or carried
             carried = echoed(program, arguments, fed) if program else None
             programs.append(program)
+        self._through = before
 
     def _fed(self, program: str, text: str | None, before: Sequence[str]) -> None:
         """A program runs what the commands *before* it print."""
@@ -179,6 +198,11 @@ class Walk:
             return
         if self._powers(name.text, arguments):
             return
+        self._place(Place(name.text, dynamic=name.dynamic) if "/" in name.text else None)
+        for place in places(program, arguments, computing=self._computing > 0):
+            self._place(place)
+        if program in {"cd", "pushd", "popd", "chdir"}:
+            self._enter(program, arguments)
         found = rate_program(program, Options.of(tuple(word.text for word in arguments)))
         if found is not None:
             self.findings.append(found)
@@ -280,15 +304,28 @@ class Walk:
         matched = f" matches {pattern}" if pattern is not None else " may be one"
         self._find("high", f"Names a sensitive file: {path}{matched}.")
 
+    # --- places ---
+
+    def _place(self, place: Place | None) -> None:
+        if place is not None:
+            self.places.append(place._replace(through=self._through, sure=self._sure))
+
+    def _enter(self, program: str, arguments: Sequence[Field]) -> None:
+        """The shell goes elsewhere."""
+        wanted = [word.text for word in arguments if word.text == "-" or not word.text.startswith("-")]
+        self._through = (*self._through, "-" if program == "popd" else wanted[0] if wanted else "~")
+
     # --- pieces ---
 
     def _unit(self, words: Sequence[Field], writes: Sequence[str] = (), powers: Sequence[str] = ()) -> None:
         line = " ".join(word.text if word.dynamic else shlex.quote(word.text) for word in words)
-        self.units.append(" ".join([*powers, line, *writes]))
+        self.units.append(" ".join([*self._given, *powers, line, *writes]))
 
     def _redirect(self, redirect: Redirect) -> None:
         self._computes(redirect.word)
         for place in fields(redirect.target, self._variables) if not redirect.document else ():
+            if redirect.operator != "<<<" and not (redirect.operator.endswith("&") and place.text.strip("-").isdigit()):
+                self._place(Place(place.text, writes=writes(redirect), dynamic=place.dynamic))
             if writes(redirect) or place.text.startswith(("/dev/tcp/", "/dev/udp/")):
                 found = target(place.text)
                 if found is not None:
@@ -326,8 +363,10 @@ class Walk:
 
     def _computes(self, word: Word) -> None:
         self._computing += 1
+        before = self._through
         for script in word.scripts:
             self.script(script)
+        self._through = before
         self._computing -= 1
 
     def _find(self, severity: str, reason: str) -> None:

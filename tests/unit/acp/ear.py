@@ -74,6 +74,7 @@ class Ear:
         self.calls = 0
         self.asked: list[dict[str, Any]] = []
         self.doors: list[Door] = []
+        self.refusals: list[tuple[Door, AgentnbError]] = []
         self.elsewhere: list[str] = []
         self.extensions: list[tuple[str, Any]] = []
         self.terminals: list[Any] = []
@@ -125,6 +126,9 @@ class Ear:
         if self._deny:
             raise PermissionDenied(self._deny)
         return door if self.edit is None else replace(door, command=self.edit)
+
+    def refused(self, door: Door, error: AgentnbError) -> None:
+        self.refusals.append((door, error))
 
     def opens(self, path: str, tool: str) -> bool:
         return self.opened is not None and path.startswith(self.opened)

@@ -482,6 +482,150 @@ def test_an_approved_call_covers_what_was_shown_and_not_what_it_becomes(host: Ho
     assert talk.done(turn)[1]["code"] == -32001
 
 
+@pytest.mark.parametrize("kind", ["read", "fetch", "think", "search", "edit", "other", "execute"])
+def test_a_request_that_brings_a_command_is_asked_about_as_that_command(host: Host, work: Path, kind: str) -> None:
+    """In a session that allows, too; and one no is not passed by at the terminal."""
+    talk = Talk(host, work, "allow", script="works")
+    asked = permission("c1", title="Look", kind=kind, rawInput={"command": "rm -rf x"})
+    turn = talk.prompt(asked, run("rm -rf x"))
+    for option in ("no", "reject"):
+        (call,) = talk.questions()
+        assert call.risk is not None
+        assert call.risk.severity == "critical"
+        talk.answer(call, option)
+    assert talk.done(turn)[1]["code"] == -32001
+    assert [record.outcome for record in talk.log] == ["deny", "deny"]
+
+
+@pytest.mark.parametrize("kind", ["read", "search", "edit"])
+def test_leave_to_look_at_a_file_is_none_to_write_it(host: Host, work: Path, kind: str) -> None:
+    """Nor is leave to edit one whose change was not shown."""
+    (work / "a.py").write_text("one\n")
+    talk = Talk(host, work, script="works")
+    looks = permission("c1", title="Look at a.py", kind=kind, locations=[{"path": str(work / "a.py")}])
+    turn = talk.prompt(looks, write(work / "a.py", "other\n"))
+    talk.answer(talk.questions()[0], "yes")
+    (call,) = talk.questions()
+    assert call.details is not None
+    change = ToolDiffContent(path=str(work / "a.py"), old_text="one\n", new_text="other\n")
+    assert change in (call.details.content or ())
+    talk.answer(call, "reject")
+    assert (talk.done(turn)[1]["code"], (work / "a.py").read_text()) == (-32001, "one\n")
+
+
+def test_what_nobody_was_asked_about_opens_no_sensitive_file(host: Host, work: Path) -> None:
+    """An agent may read a hook unasked where a session allows; to write it is another thing."""
+    hook = work / ".git/hooks/pre-commit"
+    hook.parent.mkdir(parents=True)
+    talk = Talk(host, work, "allow", script="works")
+    reads = permission("c1", title="Read it", kind="read", locations=[{"path": str(hook)}])
+    edits = permission("c2", title="Edit", kind="edit", rawInput={"file_path": str(work / ".env")})
+    turn = talk.prompt(reads, write(hook), edits)
+    (call,) = talk.questions()
+    assert (call.tool_name, hook.exists()) == ("edit", False)
+    talk.answer(call, "reject")
+    (call,) = talk.questions()
+    assert call.tool_call_id == "c2"
+    talk.answer(call, "no")
+    assert talk.done(turn)[1]["code"] == -32001
+
+
+def test_one_yes_is_for_one_run(host: Host, work: Path) -> None:
+    """In the folder and with the variables that it was given for; the second run asks again."""
+    (work / "sub").mkdir()
+    talk = Talk(host, work, script="works")
+    asked = permission("c1", title="Run", kind="execute", rawInput={"command": "true"})
+    there = ["terminal/create", {"command": "true", "cwd": str(work / "sub")}]
+    other = ["terminal/create", {"command": "true", "env": [{"name": "PATH", "value": "/nowhere:/usr/bin:/bin"}]}]
+    turn = talk.prompt(asked, there, other, run("true"), run("true"))
+    talk.answer(talk.questions()[0], "yes")
+    shown = []
+    for _ in range(3):
+        (call,) = talk.questions()
+        shown.append(call.tool_input)
+        talk.answer(call, "reject")
+    assert shown == ["true", "PATH=/nowhere:/usr/bin:/bin true", "true"]
+    assert ["code" in answer for answer in talk.done(turn)] == [False, True, True, False, True]
+    assert [record.by for record in talk.log] == ["user", "user", "user", "covered", "user"]
+
+
+def test_the_variables_of_a_command_are_shown_kept_and_logged(host: Host, work: Path, tmp_path: Path) -> None:
+    """A rule for the command alone does not cover them; credentials are hidden; an edit may take them away."""
+    user_policy(tmp_path, "[[rule]]\naction = 'allow'\ncommand = 'git log *'\n", trusted=str(work))
+    env = [{"name": "GIT_PAGER", "value": "cat"}, {"name": "API_TOKEN", "value": "0123456789abcdef"}]
+    talk = Talk(host, work)
+    turn = talk.prompt(["terminal/create", {"command": "git", "args": ["log"], "env": env}])
+    (call,) = talk.questions()
+    assert call.tool_input == "GIT_PAGER=cat API_TOKEN=*** git log"
+    talk.answer(call, "allow", "env > seen")
+    talk.done(turn)
+    talk._wait(lambda: True if (talk.session.chat.terminals or ())[0].exit_code is not None else None)
+    assert "API_TOKEN" not in (work / "seen").read_text()
+    again = talk.prompt(["terminal/create", {"command": "true", "env": env}])
+    (call,) = talk.questions()
+    talk.answer(call, "allow", f"{call.tool_input} && env > seen")
+    talk.done(again)
+    talk._wait(lambda: True if (talk.session.chat.terminals or ())[-1].exit_code is not None else None)
+    assert "API_TOKEN=0123456789abcdef" in (work / "seen").read_text()
+    assert [(record.what, record.edited) for record in talk.log] == [
+        ("GIT_PAGER=cat API_TOKEN=*** git log", "env > seen"),
+        ("GIT_PAGER=cat API_TOKEN=*** true", "GIT_PAGER=cat API_TOKEN=*** true && env > seen"),
+    ]
+
+
+def test_a_file_that_is_called_like_a_shell_is_not_taken_for_one(host: Host, work: Path, tmp_path: Path) -> None:
+    """By its path, or because the agent's PATH leads there: it is shown, and a rule for what it is told is no rule."""
+    user_policy(tmp_path, "[[rule]]\naction = 'allow'\ncommand = 'true'\n", trusted=str(work))
+    (work / "bash").write_text("#!/bin/sh\ntouch ran\n")
+    (work / "bash").chmod(0o755)
+    own = {"command": "./bash", "args": ["-c", "true"]}
+    path = {"command": "bash", "args": ["-c", "true"], "env": [{"name": "PATH", "value": str(work)}]}
+    talk = Talk(host, work)
+    turn = talk.prompt(
+        ["terminal/create", own], ["terminal/create", path], ["terminal/create", {**own, "command": "bash"}]
+    )
+    calls = talk.questions(2)
+    assert {call.tool_input for call in calls} == {"./bash -c true", f"PATH={work} bash -c true"}
+    for call in calls:
+        talk.answer(call, "reject")
+    assert ["code" in answer for answer in talk.done(turn)] == [True, True, False]
+    assert not (work / "ran").exists()
+
+
+def test_a_folder_that_becomes_a_link_while_the_user_is_asked_runs_nothing(host: Host, work: Path) -> None:
+    """As a file that is written."""
+    (work / "sub").mkdir()
+    talk = Talk(host, work)
+    turn = talk.prompt(["terminal/create", {"command": "touch ran", "cwd": str(work / "sub")}])
+    (call,) = talk.questions()
+    (work / "sub").rmdir()
+    (work / "sub").symlink_to(work.parent)
+    talk.answer(call, "allow")
+    assert "no longer leads to the same folder" in talk.done(turn)[0]["message"]
+    assert not (work.parent / "ran").exists()
+
+
+def test_what_the_wall_refuses_is_in_the_log(host: Host, work: Path) -> None:
+    """Files and a command's folder; nobody was asked, no rule spoke."""
+    talk = Talk(host, work, "allow", script="works")
+    loop = work / "loop"
+    loop.symlink_to(loop)
+    requests = [
+        ["fs/read_text_file", {"path": "/etc/hostname"}],
+        write(work.parent / "x"),
+        ["terminal/create", {"command": "ls", "cwd": "/"}],
+        write(loop),
+    ]
+    assert all("code" in answer for answer in talk.done(talk.prompt(*requests)))
+    assert [(record.door, record.outcome, record.by) for record in talk.log] == [
+        ("read", "deny", "wall"),
+        ("write", "deny", "wall"),
+        ("terminal", "deny", "wall"),
+        ("write", "deny", "wall"),
+    ]
+    assert [record.what for record in talk.log] == ["/etc/hostname", str(work.parent / "x"), "ls", str(loop)]
+
+
 @pytest.mark.parametrize("request_", [run("rm -rf x"), ["fs/read_text_file", {"path": ".env"}]])
 def test_in_a_session_that_allows_critical_commands_and_secrets_still_ask(
     host: Host, work: Path, request_: list[Any]

@@ -1,11 +1,13 @@
-"""The option that carries a decision to the agent, and what a door is plainly about."""
+"""The option that carries a decision to the agent, and the tool call that a door's question is shown on."""
 
 from __future__ import annotations
 
 import pytest
 
-from agentnb.host.cards import door_of
+from agentnb.host.asked import asked_door
+from agentnb.host.cards import belongs
 from agentnb.host.grants import Grants
+from agentnb.host.questions import Question
 from agentnb.policy import Door, choose_option
 from agentnb.policy.engine import judge
 from agentnb.policy.situation import Situation
@@ -72,8 +74,9 @@ def test_a_door_belongs_to_the_call_that_names_its_file() -> None:
         (ToolCallLocation(path="/w/b.txt"), ToolCallLocation(path="a.txt")),
     )
     diff = (ToolDiffContent(path="/w/x/../a.txt", new_text=""),)
-    calls = [call(locations=here), call(content=diff), call(locations=there), call()]
-    assert [WRITE.covered_by(each) for each in calls] == [True, True, False, False]
+    looks = call(kind="read", locations=here)
+    calls = [call(locations=here), call(content=diff), call(locations=there), call(), looks]
+    assert [belongs(WRITE, each) for each in calls] == [True, True, False, False, False]
 
 
 def test_a_terminal_belongs_to_the_call_that_shows_its_command() -> None:
@@ -85,7 +88,7 @@ def test_a_terminal_belongs_to_the_call_that_shows_its_command() -> None:
         call("rm -r"),
         call(locations=(ToolCallLocation(path="/w"),)),
     ]
-    assert [door.covered_by(each) for each in calls] == [True, True, False, False]
+    assert [belongs(door, each) for each in calls] == [True, True, False, False]
 
 
 def test_code_for_the_kernel_belongs_to_the_call_that_shows_it() -> None:
@@ -99,21 +102,22 @@ def test_code_for_the_kernel_belongs_to_the_call_that_shows_it() -> None:
         call("x = 1"),
         call(),
     ]
-    assert [door.covered_by(each) for each in calls] == [True, True, False, False, False, False]
+    assert [belongs(door, each) for each in calls] == [True, True, False, False, False, False]
 
 
-def test_what_an_agent_asked_for_itself_covers_code_once() -> None:
+async def test_what_an_agent_asked_for_itself_covers_code_once() -> None:
     """The same code again adds up, and asks again."""
-    grants = Grants()
-    grants.approve(call(raw_input={"code": "x += 1"}))
+    grants, held = Grants(), Situation(agent="a")
+    asked = asked_door(call(raw_input={"code": "x += 1"}), "run_code", "/w", kernel=True)
+    grants.approve(Question("t", "c", asked, judge(asked, held), (), {}), by_user=True)
     door = Door(kind="kernel", title="Run code", command="x += 1")
-    assert [grants.cover(door), grants.cover(door)] == [True, False]
+    assert [grants.cover(door, judge(door, held)) for _ in range(2)] == [True, False]
 
 
 def test_an_agents_own_question_about_code_is_one_about_the_kernel() -> None:
     """Rated as code and ruled as such, where the kernel is lent; else it is whatever the agent calls it."""
     asked = call(raw_input={"code": "import shutil; shutil.rmtree('/')"})
-    lent = door_of(asked, "mcp kernel run_code", "/w", kernel=True)
+    lent = asked_door(asked, "mcp kernel run_code", "/w", kernel=True)
     assert (lent.kind, lent.tool, lent.command) == ("permission", "kernel", "import shutil; shutil.rmtree('/')")
     assert judge(lent, Situation(agent="a", mode="allow")).floor == "critical"
-    assert door_of(asked, "mcp kernel run_code", "/w").tool == "other"
+    assert asked_door(asked, "mcp kernel run_code", "/w").tool == "other"

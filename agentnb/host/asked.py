@@ -1,0 +1,116 @@
+"""What an agent asks leave for in a permission request, as far as it says: the command, its folder, the files."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
+
+from msgspec.structs import replace
+
+from agentnb.policy.commands import rate_command
+from agentnb.policy.door import Door, diffs
+from agentnb.state import ToolCallDetails
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from agentnb.state import ToolCallState
+
+_FILES = (
+    *("path", "paths", "file", "files", "filename", "file_name", "filepath", "file_path", "file_paths", "abs_path"),
+    *("absolute_path", "notebook_path", "target_file", "relative_path", "relative_workspace_path", "directory"),
+    *("dir_path", "dir", "folder", "source", "destination", "old_path", "new_path", "target_path", "output_path"),
+    *("target", "uri", "file_uri", "from", "to"),
+)
+_KEYS = frozenset(key.replace("_", "") for key in _FILES)
+_RUN_CODE = frozenset({"code", "timeout", "wait"})  # the arguments of the tool
+_FOLDERS = ("cwd", "workdir", "working_directory", "workingDirectory", "dir_path", "directory")
+
+
+def asked_door(call: ToolCallState, title: str, cwd: str, *, kernel: bool = False) -> Door:
+    """What the agent asks for with *call*.
+
+    Args:
+        call: As it shows itself.
+        title: What it is called in the request.
+        cwd: The session's folder, where relative paths begin.
+        kernel: Whether it can be code for the kernel.
+    """
+    if kernel and (code := code_for_kernel(call)) is not None:
+        return Door(kind="permission", title=title, asked="kernel", command=code)
+    details = call.details or ToolCallDetails()
+    raw: dict[Any, Any] = details.raw_input if isinstance(details.raw_input, dict) else {}
+    command = _command(raw)
+    if command is None and details.kind == "execute":
+        said = title.strip().strip("`")
+        command = said if rate_command(said).readable else None
+    folder = _real(cwd, _folder(raw)) if command is not None else _real(cwd, "")
+    shown = tuple(replace(each, path=_real(cwd, each.path)) for each in diffs(details.content) if "\0" not in each.path)
+    named = [*(place.path for place in details.locations or ()), *(each.path for each in shown), *_files(raw)]
+    paths = (_real(cwd, path) for path in named if path and "\0" not in path)
+    return Door(
+        kind="permission",
+        title=title,
+        path=folder,
+        asked=details.kind or "other",
+        command=command,
+        env=_variables(raw.get("env")) if command is not None else (),
+        preview=shown or None,
+        paths=tuple(dict.fromkeys(paths)),
+    )
+
+
+def code_for_kernel(call: ToolCallState) -> str | None:
+    """The code that *call* shows, if it reads like a call of the tool ``run_code``, whatever the agent calls that.
+
+    Example:
+        >>> from agentnb.state import ToolCallDetails, ToolCallStreamingState
+        >>> details = ToolCallDetails(raw_input={"code": "x = 1"})
+        >>> code_for_kernel(ToolCallStreamingState(tool_call_id="1", tool_name="t", display_name="", details=details))
+        'x = 1'
+    """
+    raw = call.details.raw_input if call.details is not None else None
+    if isinstance(raw, dict) and isinstance(raw.get("arguments"), dict):  # some wrap what they hand on
+        raw = raw["arguments"]
+    code = raw.get("code") if isinstance(raw, dict) and raw.keys() <= _RUN_CODE else None
+    return code if isinstance(code, str) else None
+
+
+def _real(cwd: str, path: str) -> str:
+    if path.startswith("file://"):
+        path = unquote(urlsplit(path).path)
+    try:
+        return os.path.realpath(os.path.join(cwd, os.path.expanduser(path)))  # noqa: PTH111, PTH118 - as text
+    except (OSError, ValueError):
+        return f"{cwd}/{path}"
+
+
+def _command(raw: dict[Any, Any]) -> str | None:
+    command = raw.get("command") or raw.get("cmd")
+    if isinstance(command, str):
+        return command
+    if isinstance(command, list) and command and all(isinstance(word, str) for word in command):
+        return shlex.join(command)
+    return None
+
+
+def _folder(raw: dict[Any, Any]) -> str:
+    return next((found for key in _FOLDERS if isinstance(found := raw.get(key), str) and "\0" not in found), "")
+
+
+def _variables(env: object) -> tuple[tuple[str, str], ...]:
+    pairs = env.items() if isinstance(env, dict) else ()
+    return tuple((name, value) for name, value in pairs if isinstance(name, str) and isinstance(value, str))
+
+
+def _files(raw: dict[Any, Any]) -> Iterator[str]:
+    """The values of the usual keys for paths, however they are written (``file_path``, ``filePath``)."""
+    for key, value in raw.items():
+        if not isinstance(key, str) or key.replace("_", "").lower() not in _KEYS:
+            continue
+        for each in value if isinstance(value, list) else [value]:
+            path = each.get("path") if isinstance(each, dict) else each
+            if isinstance(path, str) and ("://" not in path or path.startswith("file://")):
+                yield path

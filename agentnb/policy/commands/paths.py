@@ -1,0 +1,144 @@
+"""Which files a command's words lead to, and whether it writes there; where that is, is for others to say."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from agentnb.policy.commands.code import INLINE
+from agentnb.policy.commands.mentions import quoted, writes_files
+from agentnb.policy.commands.wrappers import inner_commands
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from agentnb.policy.shell import Field
+
+
+class Place(NamedTuple):
+    """A file that a command names.
+
+    Attributes:
+        path: As the shell makes it; relative to where the command is by then.
+        writes: Whether it is written, or may be.
+        through: The folders that ``cd`` went through before.
+        sure: Whether each of these was entered, if the command runs at all.
+        dynamic: Whether the shell computes part of it.
+    """
+
+    path: str
+    writes: bool = False
+    through: tuple[str, ...] = ()
+    sure: bool = True
+    dynamic: bool = False
+
+
+_SAYS = frozenset(
+    {"echo", "printf", "true", "false", ":", "exit", "return", "export", "unset", "alias", "unalias", "hash", "type"}
+    | {"which", "man", "help", "date", "expr", "let", "seq", "sleep", "kill", "basename", "dirname", "set", "trap"}
+)
+_PATTERNS = frozenset(
+    {"grep", "egrep", "fgrep", "rg", "ag", "sed", "gsed", "awk", "gawk", "mawk", "nawk", "jq", "yq", "perl", "ruby"}
+)
+_PATTERN_OPTIONS = re.compile(r"--(?:regexp|expression|file|from-file)\b.*|-[a-zA-Z]*[ef].*")
+_LAST = frozenset({"cp", "ln", "install", "rsync", "scp", "gcp"})
+_CHANGES = {"sed": "-i", "sort": "-o", "find": "-delete", "perl": "-i", "ruby": "-i"}
+_OUTPUT = re.compile(
+    r"(?:-o|-O|-C|-t|-d|--(?:output|out|target|prefix|root|directory|dest|destination|outdir|output-dir|chdir)[\w-]*)"
+)
+_NAMES = frozenset({"-name", "-iname", "-path", "-ipath", "-wholename", "-iwholename", "-regex", "-iregex"})
+_TEXT = {"git": frozenset({"-m", "--message"}), "find": _NAMES, "pytest": frozenset({"-k", "-m"})}
+_OF_SED = re.compile(r"(?:^|[;{}/\d$])\s*[wW]\s+(\S+)")
+_LEADS = ("/", "~", "../", "./", "$")
+
+
+def places(program: str, arguments: Sequence[Field], *, computing: bool = False) -> Iterator[Place]:
+    """The files that *program* with *arguments* is led to.
+
+    Args:
+        program: Its name.
+        arguments: What follows it.
+        computing: Whether what it prints becomes part of another command.
+
+    Example:
+        >>> from agentnb.policy.shell import Field
+        >>> list(places("cp", [Field("a"), Field("../b")]))[1][:2]
+        ('../b', True)
+    """
+    if program in _SAYS and not computing:
+        return
+    words = _own(program, arguments)
+    writes = writes_files(program) and not _only_reads(program, words)
+    operands = [at for at, word in enumerate(words) if not word.text.startswith(("-", "+"))]
+    pattern = _pattern(program, words, operands)
+    code = INLINE.get(program) or INLINE.get(program.rstrip("0123456789.")) or ()
+    for at, word in enumerate(words):
+        before = words[at - 1].text if at else ""
+        if at == pattern or before in _TEXT.get(program, ()):
+            yield from _inside(program, word)
+        elif before in code or (before.startswith("-") and code and before.endswith("c")):
+            yield from (Place(path, dynamic=word.dynamic) for path in quoted(word.text) if _is_path(path))
+        else:
+            last = program not in _LAST or at == operands[-1] or "-t" in before
+            changed = (writes and last) or _OUTPUT.fullmatch(before) is not None
+            yield from _of(word, writes=changed)
+
+
+def _own(program: str, arguments: Sequence[Field]) -> list[Field]:
+    """The words of *program* itself, without those of the command that it runs."""
+    words = list(arguments)
+    for inner in inner_commands(program, arguments):
+        if inner.words and program not in {"find", "fd"} and tuple(words[-len(inner.words) :]) == tuple(inner.words):
+            words = words[: -len(inner.words)]
+        elif inner.script:
+            words = [word for word in words if word.text != inner.script]
+    return words
+
+
+def _only_reads(program: str, words: Sequence[Field]) -> bool:
+    option = _CHANGES.get(program)
+    return option is not None and not any(word.text.startswith(option) for word in words)
+
+
+def _pattern(program: str, words: Sequence[Field], operands: Sequence[int]) -> int | None:
+    """Where the pattern, the script or the filter stands that is no file."""
+    if program not in _PATTERNS:
+        return None
+    for at, word in enumerate(words):
+        if _PATTERN_OPTIONS.fullmatch(word.text):
+            return at + 1 if "f" not in word.text.lstrip("-")[:1] else None
+    return next((at for at in operands if not words[at].text.isdigit()), None)
+
+
+def _inside(program: str, word: Field) -> Iterator[Place]:
+    """The files that a script of ``sed`` or ``awk`` names."""
+    if program.endswith("sed"):
+        yield from (Place(path, writes=True) for path in _OF_SED.findall(word.text))
+    elif program.endswith(("awk", "perl", "ruby")):
+        yield from (Place(path, writes=">" in word.text) for path in quoted(word.text) if _is_path(path))
+
+
+def _of(word: Field, *, writes: bool) -> Iterator[Place]:
+    text = word.text
+    if text.startswith("-"):
+        name, _, value = text.partition("=")
+        glued = "" if text.startswith("--") else text[2:]
+        found = [value, glued if glued.startswith(_LEADS) or "." in glued or "/" in glued else ""]
+        writes = writes or _OUTPUT.fullmatch(name if value else text[:2]) is not None
+    else:
+        found = [text, text.partition("=")[2], text[1:] if text.startswith("@") else text.partition("@")[2]]
+        writes = (writes or text.startswith("of=")) and not text.startswith("if=")
+    found += [part for part in text.split(":")[1:] if part.startswith(("/", "~", "../", "./"))]
+    for path in dict.fromkeys(found):
+        path = path.removeprefix("file://")  # noqa: PLW2901
+        if path and "://" not in path and not path.startswith("//") and _plain(path):
+            yield Place(path, writes=writes, dynamic=word.dynamic)
+
+
+def _is_path(text: str) -> bool:
+    return "://" not in text and ("/" in text or "." in text or text.startswith("~"))
+
+
+def _plain(path: str) -> bool:
+    """Whether *path* can be one: what has spaces in it is mostly prose."""
+    return "\n" not in path and (" " not in path.strip() or path.startswith(_LEADS) or "/../" in path)

@@ -1,0 +1,151 @@
+"""Where the paths of a command lead: from its folder, through ``cd``, links, ``~`` and patterns."""
+
+from __future__ import annotations
+
+import functools
+import glob
+import itertools
+import os
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from agentnb.policy.commands.paths import Place
+
+_DEVICES = re.compile(r"/dev/(?:null|zero|full|u?random|stdin|stdout|stderr|tty|fd/\d+)|-")
+_DISCARDS = re.compile(r"/dev/(?:null|stdout|stderr|tty|fd/[12])|-")
+_PROGRAMS = (
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/opt",
+    "/nix/store",
+    "/System",
+    "/Library",
+)
+_VARIABLE = re.compile(r"\$\{?(\w+)\}?")
+_MOST = 256
+_FOUND = 64
+_BASES = 16
+
+
+class Reached(NamedTuple):
+    """A file that a command reaches.
+
+    Attributes:
+        path: Absolute, links followed; where that cannot be known, what the shell would compute it from.
+        writes: Whether it is written.
+        known: Whether it is known where it is.
+    """
+
+    path: str
+    writes: bool
+    known: bool = True
+
+
+def reached(places: Iterable[Place], cwd: str) -> list[Reached]:
+    """What a command in *cwd* reaches, as far as its words say; devices that keep nothing are left out.
+
+    Example:
+        >>> from agentnb.policy.commands.paths import Place
+        >>> reached([Place("../b", through=("a",)), Place("/dev/null", writes=True)], "/nowhere/w")
+        [Reached(path='/nowhere/w/b', writes=False, known=True), Reached(path='/nowhere/b', writes=False, known=True)]
+    """
+    given = list(dict.fromkeys(places))
+    found = dict.fromkeys(each for place in given[:_MOST] for each in _of(place, cwd))
+    rest = [Reached(f"{len(given) - _MOST} more files", writes=True, known=False)] if len(given) > _MOST else []
+    return [*found, *rest]
+
+
+def holds_programs(path: str) -> bool:
+    """Whether *path* is where programs are kept, so that reading there is nothing to ask about.
+
+    Example:
+        >>> holds_programs("/usr/lib/os-release"), holds_programs("/etc/passwd")
+        (True, False)
+    """
+    return any(path == folder or path.startswith(f"{folder}/") for folder in _program_folders())
+
+
+@functools.lru_cache(1)
+def _program_folders() -> tuple[str, ...]:
+    own = {os.path.realpath(each) for each in (sys.prefix, sys.base_prefix)}
+    return (*_PROGRAMS, *(each for each in own if each != str(Path.home()) and each.count("/") > 1))
+
+
+def _of(place: Place, cwd: str) -> Iterator[Reached]:
+    if (_DISCARDS if place.writes else _DEVICES).fullmatch(place.path):
+        return
+    for base in _bases(place, cwd):
+        if base is None:
+            if ".." in place.path.split("/"):
+                yield Reached(place.path, place.writes, known=False)
+            continue
+        path, known = _expanded(place.path, base, dynamic=place.dynamic)
+        if path is None:
+            continue
+        if not known:
+            yield Reached(path, place.writes, known=False)
+            continue
+        yield from (Reached(_real(base, each), place.writes) for each in _matches(base, path))
+
+
+def _expanded(path: str, base: str, *, dynamic: bool) -> tuple[str | None, bool]:
+    """*path* with what is known of it put in, and whether all that leads anywhere is known; None: nothing is."""
+    path = path if not path.startswith("~") else os.path.expanduser(path)  # noqa: PTH111 - as text
+    if path.startswith("~"):
+        return path, False
+    values = {"HOME": str(Path.home()), "PWD": base}
+    if dynamic:
+        path = _VARIABLE.sub(lambda found: values.get(found[1], found[0]), path)
+    if not dynamic or "$" not in path:
+        return path, True
+    if re.match(r"\$\{?(?:OLDPWD|TMPDIR|TEMP|TMP|USERPROFILE|XDG_\w+|LOCALAPPDATA|APPDATA)\b", path):
+        return path, False
+    if ".." in path.split("/"):
+        return path, False
+    fixed = path.partition("$")[0].rpartition("/")[0]
+    return (fixed or "/", True) if path.startswith("/") else (fixed or None, True)
+
+
+def _bases(place: Place, cwd: str) -> list[str | None]:
+    """The folders in which the command may be by then; None: one that is only known when it runs."""
+    bases: list[str | None] = [cwd]
+    for step in place.through:
+        entered: list[str | None] = []
+        for base in bases:
+            path, known = (None, False) if base is None or step == "-" else _expanded(step, base, dynamic="$" in step)
+            if base is None or path is None or not known:
+                entered.append(None)
+                continue
+            joined = os.path.join(base, path)  # noqa: PTH118 - as text
+            entered += [_real(base, path), os.path.realpath(os.path.normpath(joined))]
+        gone = place.sure and all(each is not None and Path(each).is_dir() for each in entered)
+        bases = list(dict.fromkeys([*entered, *([] if gone else bases)]))[:_BASES]
+    return bases
+
+
+def _matches(base: str, path: str) -> list[str]:
+    """The files that *path* is a pattern of, else itself."""
+    if not glob.has_magic(path):
+        return [path]
+    try:
+        found = list(itertools.islice(glob.iglob(os.path.join(base, path)), _FOUND))  # noqa: PTH118, PTH207 - as the shell
+    except (OSError, ValueError, re.error):
+        found = []
+    return [path, *found]
+
+
+def _real(base: str, path: str) -> str:
+    try:
+        return os.path.realpath(os.path.join(base, path))  # noqa: PTH118 - as text
+    except (OSError, ValueError):
+        return os.path.normpath(os.path.join(base, path))  # noqa: PTH118

@@ -1,0 +1,124 @@
+"""The subjects at a door: the commands and the files that leave is wanted for, and how bad each can be."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from agentnb.policy.commands import rate_command
+from agentnb.policy.commands.code import rate_code
+from agentnb.policy.commands.paths import Place
+from agentnb.policy.reach import Reached, holds_programs, reached
+from agentnb.policy.rules import Subject
+from agentnb.policy.sensitive import rate_file, secret_pattern, sensitive_pattern
+from agentnb.policy.severity import Finding, worst
+
+if TYPE_CHECKING:
+    from agentnb.policy.door import Door
+    from agentnb.policy.situation import Situation
+
+READING = frozenset({"read", "search", "think"})
+"""The kinds of tools that change no file."""
+
+
+class Seen(msgspec.Struct, frozen=True):
+    """What stands at a door.
+
+    Args:
+        subjects: What leave is wanted for.
+        risk: How bad it can be.
+        readable: Whether the command could be read.
+        files: The files that a command names: rules about them can only stop it.
+    """
+
+    subjects: tuple[Subject, ...]
+    risk: Finding
+    readable: bool = True
+    files: tuple[Subject, ...] = ()
+
+
+def seen(door: Door, situation: Situation) -> Seen:
+    """What stands at *door*."""
+    if door.tool == "kernel":
+        risk = rate_code(door.command or "")
+        return Seen((_subject(door, situation, command=door.command, severity=risk.severity),), risk)
+    if door.command is not None:
+        return _command(door, door.command, situation)
+    found = [_file(path, door.tool, situation) for path in door.files]
+    if found:
+        risk = worst(finding for _, finding in found) or Finding("none", "")
+        return Seen(tuple(subject for subject, _ in found), risk)
+    risk = Finding("low", "Only looks.") if door.tool in READING else Finding("medium", "Does what its title says.")
+    return Seen((_subject(door, situation, severity=risk.severity),), risk)
+
+
+def _command(door: Door, command: str, situation: Situation) -> Seen:
+    """The commands of a line, and the files that it names: those that are beyond the wall or sensitive are a risk."""
+    rating = rate_command(command, situation.patterns, door.env)
+    cwd = door.path or str(situation.root)
+    looks = door.asked in READING
+    places = [*reached(rating.places, cwd), *(Reached(path, writes=not looks) for path in door.files)]
+    if door.kind == "permission":
+        places += reached([Place(".")], cwd)
+    found = [_reached(each, door, situation) for each in places]
+    known = Finding(rating.severity, rating.reason or "Runs a command that only looks.")
+    risk = worst((known, *(finding for _, finding in found))) or known
+    sensitive = rating.sensitive is not None or any(subject.sensitive for subject, _ in found)
+    units = tuple(
+        _subject(door, situation, command=unit, severity=rating.severity, sensitive=sensitive)
+        for unit in rating.units or ("",)
+    )
+    return Seen(units, risk, rating.readable, tuple(subject for subject, _ in found))
+
+
+def _subject(door: Door, situation: Situation, **fields: Any) -> Subject:
+    also = (door.asked,) if door.asked is not None and door.asked != door.tool else ()
+    return Subject(agent=situation.agent, tool=door.tool, also=also, **fields)
+
+
+def _reached(place: Reached, door: Door, situation: Situation) -> tuple[Subject, Finding]:
+    tool = "edit" if place.writes else "read"
+    subject, finding = _file(place.path, tool, situation)
+    if not place.known:
+        subject, finding = msgspec.structs.replace(subject, inside=None), _outside(place.path)
+    elif subject.outside and not place.writes and holds_programs(place.path):
+        subject, finding = msgspec.structs.replace(subject, free=True), Finding("none", "")
+    if not subject.outside and not subject.sensitive:
+        finding = Finding("none", "")
+    return msgspec.structs.replace(subject, also=(door.tool,)), finding
+
+
+def _file(path: str, tool: str, situation: Situation) -> tuple[Subject, Finding]:
+    inside, patterns = _inside(path, situation.root), situation.patterns
+    named = path if inside is None else inside
+    pattern = sensitive_pattern(named, patterns)
+    if tool in READING:
+        sensitive = secret_pattern(named, patterns) is not None
+        finding = (
+            Finding("high", f"Reads a sensitive file: it matches {pattern}.")
+            if sensitive
+            else Finding("low", "Reads a file.")
+        )
+    else:
+        sensitive, finding = pattern is not None, rate_file(named, patterns)
+        if finding.severity == "critical":  # files can be brought back; critical is for what cannot
+            finding = Finding("high", finding.reason)
+    if inside is None:
+        finding = worst((_outside(path), finding)) or finding
+    subject = Subject(
+        agent=situation.agent, tool=tool, path=path, inside=inside, severity=finding.severity, sensitive=sensitive
+    )
+    return subject, finding
+
+
+def _outside(path: str) -> Finding:
+    return Finding("high", f"Outside the workspace: {path}.")
+
+
+def _inside(path: str, root: PurePath) -> str | None:
+    try:
+        return PurePath(path).relative_to(root).as_posix()
+    except ValueError:
+        return None

@@ -1,0 +1,128 @@
+"""What an answer covers: the very thing that was shown, done the same way, and nothing beside it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from agentnb.host.asked import asked_door
+from agentnb.policy import Door
+from agentnb.state import ToolCallDetails, ToolCallLocation, ToolCallRunningState, ToolDiffContent
+
+
+def asked(kind: str | None, title: str = "x", raw: Any = None, **details: Any) -> Door:
+    """What an agent asks for, in a session in /w."""
+    call = ToolCallRunningState(
+        tool_call_id="c",
+        tool_name="x",
+        display_name="x",
+        invocation_message="x",
+        confirmed="not-needed",
+        details=ToolCallDetails(kind=kind, raw_input=raw, **details),
+    )
+    return asked_door(call, title, "/w")
+
+
+def at(*paths: str) -> dict[str, Any]:
+    return {"locations": tuple(ToolCallLocation(path=path) for path in paths)}
+
+
+def diff(old: str | None, new: str, path: str = "/w/a.txt") -> ToolDiffContent:
+    return ToolDiffContent(path=path, old_text=old, new_text=new)
+
+
+def writing(old: str | None, new: str) -> Door:
+    return Door(kind="write", title="Write a.txt", path="/w/a.txt", preview=(diff(old, new),))
+
+
+RUN = Door(kind="terminal", title="Run ls -l", command="ls -l", path="/w")
+
+
+@pytest.mark.parametrize(
+    ("door", "covered"),
+    [
+        (asked("execute", raw={"command": "ls -l"}), True),
+        (asked("execute", raw={"command": ["ls", "-l"]}), True),
+        (asked("execute", raw={"command": ["/bin/bash", "-lc", "ls -l"], "cwd": "/w"}), True),
+        (asked("other", raw={"command": "ls -l"}), True),
+        (asked("execute", title="`ls -l`"), True),
+        (asked("execute", raw={"command": ["echo", "ls -l"]}), False),
+        (asked("execute", raw={"command": ["./bash", "-c", "ls -l"]}), False),
+        (asked("execute", raw={"command": "ls -l", "cwd": "/w/sub"}), False),
+        (asked("execute", raw={"command": "ls -l", "env": {"PATH": "x"}}), False),
+        (asked("execute", raw={"command": "ls"}), False),
+        *((asked(kind, raw={"command": "ls -l"}), False) for kind in ("read", "fetch", "think", "search", "edit")),
+        (asked("execute", **at("/w")), False),
+    ],
+)
+def test_an_answer_covers_a_command_only_as_it_was_shown(door: Door, covered: bool) -> None:
+    """The same line, run by whatever shell of the system's, in the same folder, by a tool that runs commands."""
+    assert RUN.covered_by(door) == covered
+
+
+def test_variables_that_decide_what_runs_are_part_of_a_command() -> None:
+    """Others are not: agents mark their children with them."""
+    door = asked("execute", raw={"command": "ls -l"})
+    found = [
+        Door(kind="terminal", title="x", command="ls -l", path="/w", env=(pair,)).covered_by(door)
+        for pair in (("CLAUDECODE", "1"), ("LD_PRELOAD", "x.so"), ("PATH", "."))
+    ]
+    assert found == [True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("shown", "old", "new", "covered"),
+    [
+        ([diff("two\n", "2\n")], "one\ntwo\n", "one\n2\n", True),
+        ([diff("two\n", "2\n")], "one\ntwo\n", "2\nand much else\n", False),
+        ([diff("two\n", "")], "one\ntwo\n", "one\n", True),
+        ([diff("two\n", "")], "one\ntwo\n", "something else\n", False),
+        ([diff("a", "b")], "a a", "b b", True),
+        ([diff("a", "b")], "a a", "a b", True),
+        ([diff("a", "b")], "a a", "b", False),
+        ([diff("a", "b"), diff("c", "d")], "a c", "b d", True),
+        ([diff(None, "new\n")], None, "new\n", True),
+        ([diff("", "new\n")], "old\n", "new\n", True),
+        ([diff("one\r\n", "1\r\n")], "one\ntwo\n", "1\ntwo\n", True),
+        ([diff("one\n", "1\n")], "the user's own words\n", "1\n", False),
+        ([diff(None, "new\n", "/w/b.txt")], None, "new\n", False),
+        ([], "one\n", "new\n", False),
+    ],
+)
+def test_an_approved_change_is_what_is_written_and_nothing_else(
+    shown: list[ToolDiffContent], old: str | None, new: str, covered: bool
+) -> None:
+    """Deletions too; a change that was not shown is shown at our own door."""
+    door = asked("edit", content=tuple(shown), **at("/w/a.txt"))
+    assert writing(old, new).covered_by(door) == covered
+
+
+@pytest.mark.parametrize("kind", ["read", "search", "think", "fetch", "execute", "switch_mode"])
+def test_leave_for_something_else_is_no_leave_to_write(kind: str) -> None:
+    door = asked(kind, content=(diff(None, "new\n"),), **at("/w/a.txt"))
+    assert not writing(None, "new\n").covered_by(door)
+
+
+def test_leave_to_read_covers_the_reading_of_that_file() -> None:
+    read = Door(kind="read", title="Read .env", path="/w/.env")
+    doors = [asked("read", **at("/w/x/../.env")), asked("read", **at("/w/a")), asked("edit", **at("/w/.env"))]
+    assert [read.covered_by(door) for door in doors] == [True, False, False]
+
+
+def test_our_own_questions_cover_nothing_else() -> None:
+    """What was answered at one of our doors is done then and there."""
+    assert not RUN.covered_by(RUN)
+
+
+@pytest.mark.parametrize("key", ["file_path", "filePath", "path", "filepath", "abs_path", "notebook_path", "target"])
+def test_a_path_is_found_wherever_agents_put_it(key: str) -> None:
+    """Relative ones begin in the session's folder."""
+    doors = [asked("edit", raw={key: value}) for value in ("a.txt", "/etc/hosts", ["a.txt"], "file:///w/a.txt", 7)]
+    assert [door.files for door in doors] == [("/w/a.txt",), ("/etc/hosts",), ("/w/a.txt",), ("/w/a.txt",), ()]
+
+
+@pytest.mark.parametrize("kind", ["execute", "other", "edit", "read", None])
+def test_a_request_with_a_command_and_files_is_about_both(kind: str | None) -> None:
+    door = asked(kind, raw={"command": "create", "path": "b.txt"}, **at("/w/a.txt"))
+    assert (door.command, door.files) == ("create", ("/w/a.txt", "/w/b.txt"))

@@ -1,0 +1,279 @@
+"""Commands and the files that they name: the wall, the command's folder, rules about paths, sensitive files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentnb.policy import Door, InForce, Mode, Rule, Settings, Situation, Verdict, judge
+
+OUTSIDE = [
+    "cat /etc/passwd",
+    "echo x > /tmp/out",
+    "echo x > ../out",
+    "echo x >> ~/notes",
+    "cp a ../../b",
+    "cp /etc/hosts .",
+    "cat ../other/notes.txt",
+    "mv a ~/x",
+    'cat "$HOME/notes"',
+    "cd .. && touch b",
+    "cd ..; touch b",
+    "cd sub || true; cat ../../x",
+    "cd nowhere; cat ../x",
+    "false && cd sub; cat ../x",
+    "cd link/.. && cat ../x",
+    "tee /opt/x",
+    "touch /usr/local/x",
+    "rm /etc/hosts",
+    "rm ../x",
+    "ln -s / r",
+    "sed -i s/a/b/ ../x",
+    "sed -n 'w ../x' a.py",
+    "tar xf a.tar -C ..",
+    "git -C .. commit -am x",
+    "python -c \"open('../x','w')\"",
+    "python ../evil.py",
+    "../run",
+    "ls /",
+    "sort -o../x a.py",
+    "dd if=a.py of=../x",
+    "sudo -u ada cat ../x",
+    "bash -c 'cat ../x'",
+    "cat out/notes",
+    "cat o*/notes",
+    "cat $(echo x)/../../y",
+    "pushd sub; popd; cat ../x",
+]
+INSIDE = [
+    "pytest -q",
+    "pytest tests/test_a.py::test_x -k 'a or b'",
+    "git status",
+    "git log --oneline -5",
+    "git show HEAD:a.py",
+    "git diff origin/main...HEAD",
+    "git commit -m 'look in /etc and ../x'",
+    "git commit -m /x",
+    "git add -A",
+    "ls",
+    "ls -la sub",
+    "ls /usr/lib",
+    "pip list",
+    "pip install a==1",
+    "python a.py",
+    "python -m pytest tests",
+    "/usr/bin/env python a.py",
+    "cat a.py | grep -v '/api/' | sort -u > sub/out.txt 2>/dev/null",
+    "grep -rn '/api/' . --include='*.py'",
+    "grep -e /x a.py",
+    "sed -n '/start/,/end/p' a.py",
+    "sed 's/a/..\\/b/' a.py",
+    "awk '/foo/ {print $1}' a.py",
+    "jq '.a[0]' a.json",
+    "find . -name '*.py' -path './sub/*'",
+    "find . -name '*.py' | xargs grep '/api/'",
+    "cd sub && ls ../a.py",
+    "cd sub && cat ../a.py && cd .. && ls",
+    "mkdir -p build && cd build && touch x",
+    "curl -s https://example.org/a/../b -o /dev/null",
+    "wget https://example.org/x.csv",
+    "npm run build",
+    "make -j2 test",
+    "cp a.py sub/b.py",
+    "cp /usr/share/dict/words sub",
+    "echo ../x ~ /etc",
+    "echo done >&2",
+    "for f in *.py; do wc -l $f; done",
+    'cat "$PWD/a.py"',
+    "date +%H:%M",
+    "dd if=/dev/zero of=file.img count=1",
+    "tar czf out.tgz sub",
+    "head -20 ./sub/../a.py",
+    "uv run pytest tests",
+    "ruff check . && mypy",
+    "which -a python",
+    "test -f a.py && echo yes",
+    "diff a.py sub/b.py",
+    "jupyter nbconvert --to html fit.ipynb",
+    "python -c 'print(1 / 2)'",
+]
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    """A workspace with a folder, a link that leads out and one that does not, and secrets."""
+    root = tmp_path.resolve() / "work"
+    (root / "sub/deep").mkdir(parents=True)
+    (root / ".aws").mkdir()
+    (root / ".git/hooks").mkdir(parents=True)
+    (root / "data/raw").mkdir(parents=True)
+    (root / "out").symlink_to(tmp_path)
+    (root / "link").symlink_to(root / "sub/deep")
+    (root.parent / "notes").write_text("x")
+    for name in ("a.py", "a.csv", "data/raw/x", ".aws/config"):
+        (root / name).write_text("x")
+    return root
+
+
+def judged(
+    root: Path, command: str, *rules: Rule, mode: Mode = "allow", cwd: str = ".", kind: Any = "terminal", **more: Any
+) -> Verdict:
+    door = Door(kind=kind, title="x", command=command, path=str((root / cwd).resolve()), **more)
+    return judge(door, situation(root, *rules, mode=mode))
+
+
+def situation(root: Path, *rules: Rule, project: tuple[Rule, ...] = (), mode: Mode = "allow", **user: Any) -> Situation:
+    return Situation(
+        agent="a",
+        root=root,
+        mode=mode,
+        trusted=True,
+        user=Settings(rules=tuple(InForce(each, "user") for each in rules), **user),
+        project=Settings(rules=tuple(InForce(each, "project") for each in project)),
+    )
+
+
+@pytest.mark.parametrize("command", OUTSIDE)
+def test_what_leads_out_of_the_workspace_asks(work: Path, command: str) -> None:
+    """In a session that allows, and whatever a rule for commands says; with no wider answer that would let it by."""
+    for rules in ((), (Rule(action="allow", command=("*",)),)):
+        verdict = judged(work, command, *rules)
+        assert (verdict.outcome, verdict.floor) == ("ask", "outside"), verdict
+
+
+@pytest.mark.parametrize("command", INSIDE)
+def test_everyday_commands_are_not_taken_to_lead_out(work: Path, command: str) -> None:
+    """A policy that cries wolf is switched off."""
+    verdict = judged(work, command)
+    assert (verdict.outcome, verdict.floor) == ("allow", None), verdict
+
+
+@pytest.mark.parametrize("attached", [True, False])
+def test_headless_lets_nothing_out(work: Path, attached: bool) -> None:
+    held = Situation(agent="a", root=work, mode="ask", attached=attached, headless="allow")
+    found = [
+        judge(Door(kind="terminal", title="x", command=command, path=str(work)), held).outcome
+        for command in ("cat ../x", "cat a.py")
+    ]
+    assert found == (["ask", "ask"] if attached else ["deny", "allow"])
+
+
+@pytest.mark.parametrize(
+    ("command", "opened"),
+    [("cat ../data/x", True), ("cp ../data/x .", True), ("touch ../data/x", False), ("cat ../other", False)],
+)
+def test_a_rule_opens_the_wall_for_what_it_names(work: Path, command: str, opened: bool) -> None:
+    """For reading here; and it lets no command run by itself."""
+    rule = Rule(action="allow", tool=("read",), path=(f"{work.parent}/data/**",))
+    assert (judged(work, command, rule).outcome == "allow") == opened
+    assert judged(work, command, rule, mode="ask").outcome == "ask"
+
+
+RAW = ["cat data/raw/x", "echo > data/raw/x", "rm data/raw/x", "cp a.py data/raw/y", "mv data/*/x y", "ls data/raw"]
+RAW += ["cd data && rm raw/x", "python -c \"open('data/raw/x')\"", "tool --in=data/raw/x", "sudo rm ./data/./raw/x"]
+
+
+@pytest.mark.parametrize("command", RAW)
+@pytest.mark.parametrize("whose", ["user", "project"])
+def test_a_rule_that_denies_a_path_stops_commands_that_name_it(work: Path, command: str, whose: str) -> None:
+    """The manual's own example; a rule that allows a path lets none by."""
+    rule = Rule(action="deny", path=("data/raw/**",))
+    held = situation(work, rule) if whose == "user" else situation(work, project=(rule,))
+    door = Door(kind="terminal", title="x", command=command, path=str(work))
+    assert judge(door, held).outcome == "deny"
+    assert judged(work, "cat data/other", rule).outcome == "allow"
+    assert judged(work, "cat a.py", Rule(action="allow", path=("**",)), mode="ask").outcome == "ask"
+
+
+@pytest.mark.parametrize(
+    ("cwd", "command", "floor"),
+    [
+        (".aws", "cat config", "sensitive"),
+        (".git/hooks", "cp ../../a.py pre-commit", "sensitive"),
+        (".", "cd .aws && cat config", "sensitive"),
+        (".", "true || cd sub; cd .aws; cat config", "sensitive"),
+        ("sub", "cat ../a.py", None),
+        ("sub", "cat ../../x", "outside"),
+        ("sub", "cat config", None),
+    ],
+)
+def test_words_are_read_from_where_the_command_runs(work: Path, cwd: str, command: str, floor: str | None) -> None:
+    """The folder that the agent names, and those that the line enters."""
+    assert judged(work, command, cwd=cwd).floor == floor
+
+
+@pytest.mark.parametrize("command", ["cat a.csv", "cat *.csv", "python -c \"open('a.csv')\"", "python a.py sub/b.csv"])
+def test_patterns_of_ones_own_hold_for_commands_that_read(work: Path, command: str) -> None:
+    held = situation(work, sensitive=(("**/*.csv", True),))
+    door = Door(kind="terminal", title="x", command=command, path=str(work))
+    assert (judge(door, held).outcome, judge(door, held).floor) == ("ask", "sensitive")
+    assert judge(door, situation(work)).outcome == "allow"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git push",
+        "/usr/bin/git push -f",
+        "git -C x push",
+        "git -c a=b push",
+        "git --no-pager push",
+        "git --git-dir=x push origin",
+        "X=1 git push",
+        "GIT_X=1 git push",
+        "./git push",
+        "sudo git push",
+        "GIT push",
+    ],
+)
+@pytest.mark.parametrize("action", ["deny", "ask"])
+def test_a_rule_that_stops_a_command_stops_it_however_it_is_spelled(work: Path, command: str, action: Any) -> None:
+    """One that allows it does not: there the spelling counts."""
+    assert judged(work, command, Rule(action=action, command=("git push *",))).outcome == action
+    allowing = judged(work, command, Rule(action="allow", command=("git push *",)), mode="ask")
+    assert (allowing.outcome == "allow") == (command in {"git push", "X=1 git push"})
+
+
+@pytest.mark.parametrize(
+    ("variable", "outcome"),
+    [("GIT_PAGER", "ask"), ("LD_PRELOAD", "ask"), ("PATH", "ask"), ("BASH_ENV", "ask"), ("CLAUDECODE", "allow")],
+)
+def test_variables_that_decide_what_runs_are_part_of_every_command(work: Path, variable: str, outcome: str) -> None:
+    """A rule for the command alone does not cover them."""
+    rule = Rule(action="allow", command=("git log *", "true"))
+    for command in ("git log", "true; git log"):
+        assert judged(work, command, rule, mode="ask", env=((variable, "x"),)).outcome == outcome
+        assert judged(work, command, rule, mode="ask").outcome == "allow"
+
+
+def test_the_variables_of_a_command_are_shown_without_their_secrets() -> None:
+    door = Door(kind="terminal", title="x", command="ls", env=(("PAGER", "less -R"), ("API_TOKEN", "0123456789abcdef")))
+    assert door.line == "PAGER='less -R' API_TOKEN=*** ls"
+
+
+@pytest.mark.parametrize("kind", ["read", "fetch", "think", "search", "edit", "execute", "other"])
+def test_a_request_that_brings_a_command_is_about_that_command(work: Path, kind: str) -> None:
+    """Whatever it calls itself, and whatever a rule says of such tools."""
+    for rules in ((), (Rule(action="allow", tool=("read", "fetch", "think", "search", "edit")),)):
+        verdict = judged(work, "rm -rf x", *rules, kind="permission", asked=kind)
+        assert (verdict.outcome, verdict.floor, verdict.severity) == ("ask", "critical", "critical")
+    assert judged(
+        work, "ls", Rule(action="allow", tool=("fetch",)), mode="ask", kind="permission", asked=kind
+    ).outcome == ("ask")
+    assert judged(work, "ls", Rule(action="deny", tool=(kind,)), kind="permission", asked=kind).outcome == "deny"
+
+
+@pytest.mark.parametrize("kind", ["execute", "other", "edit", "read"])
+def test_a_request_is_about_its_command_and_its_files_the_strictest_counts(work: Path, kind: str) -> None:
+    for path, floor in (
+        ("/etc/shadow", {"outside", "sensitive"}),
+        (f"{work}/.env", {"sensitive"}),
+        (f"{work}/a", {None}),
+    ):
+        verdict = judged(work, "create", kind="permission", asked=kind, paths=(path,))
+        assert verdict.floor in floor
+    denied = Rule(action="deny", path=("a.py",))
+    assert judged(work, "create", denied, kind="permission", asked=kind, paths=(f"{work}/a.py",)).outcome == "deny"
+    assert judged(work, "ls", kind="permission", asked=kind, cwd="..").floor == "outside"
