@@ -96,7 +96,7 @@ class Permissions:
             raise PermissionDenied(message, hint="Ask again within a turn.")
         self._warn()
         verdict = self._judge(door)
-        if verdict.outcome != "deny" and self._grants.cover(door):
+        if verdict.outcome != "deny" and not door.again and self._grants.cover(door):
             self._record(door, verdict, outcome="allow", by="covered")
             return door
         if verdict.outcome == "allow" and door.kind == "read":
@@ -235,7 +235,7 @@ class Permissions:
         """The question, on the tool call that it belongs to, else on one of our own."""
         calls = (part.tool_call for part in reversed(turn.response_parts) if isinstance(part, ToolCallResponsePart))
         begun = (call for call in calls if isinstance(call, ToolCallStreamingState | ToolCallRunningState))
-        call = next((call for call in begun if door.covered_by(call)), None)
+        call = next((call for call in begun if not door.again and door.covered_by(call)), None)
         if call is None:
             self._asked += 1
             call_id = f"{OWN}{door.kind}-{self._asked}"
