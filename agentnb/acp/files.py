@@ -87,12 +87,14 @@ class Files:
     def _reach(self, named: str, tool: str) -> tuple[Path, Path]:
         """The file that *named* means, and the folder beneath which it is opened.
 
-        That is the workspace, or the whole file system where a rule of the user's opens the wall.
+        That is the folder of the workspace that holds it, or the whole file system where a rule of the user's opens
+        the wall.
         """
         real = self._workspace.follow(named)
         if not self._workspace.holds(real) and self._listener.opens(str(real), tool):
             return type(real)(real.anchor), real
-        return self._workspace.root, self._workspace.resolve(named)
+        real = self._workspace.resolve(named)
+        return self._workspace.root_of(real) or self._workspace.root, real
 
 
 def _text(params: dict[str, Any], name: str) -> str:

@@ -134,7 +134,7 @@ def _subjects(door: Door, situation: Situation) -> tuple[tuple[Subject, ...], Fi
 
 
 def _file(path: str, door: Door, situation: Situation, patterns: Patterns) -> tuple[Subject, Finding]:
-    inside = _inside(path, situation.root)
+    inside = _inside(path, (situation.root, *situation.lent))
     named = path if inside is None else inside
     pattern = sensitive_pattern(named, patterns)
     if door.tool in READING:
@@ -156,11 +156,11 @@ def _file(path: str, door: Door, situation: Situation, patterns: Patterns) -> tu
     return subject, finding
 
 
-def _inside(path: str, root: PurePath) -> str | None:
-    try:
-        return PurePath(path).relative_to(root).as_posix()
-    except ValueError:
-        return None
+def _inside(path: str, roots: tuple[PurePath, ...]) -> str | None:
+    """*path* as seen from the innermost of *roots* that holds it."""
+    holding = [root for root in roots if PurePath(path).is_relative_to(root)]
+    root = max(holding, key=lambda root: len(root.parts), default=None)
+    return None if root is None else PurePath(path).relative_to(root).as_posix()
 
 
 def _standing_counts(door: Door, situation: Situation) -> bool:
