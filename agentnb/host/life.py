@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Literal
 
 from agentnb.acp.mapper import map_session
 from agentnb.agent.mcp import lend
-from agentnb.errors import AgentDied, AgentError, AgentnbError, AgentRefused, AgentStartFailed, AuthenticationRequired
+from agentnb.errors import (
+    AgentDied,
+    AgentError,
+    AgentnbError,
+    AgentRefused,
+    AgentStartFailed,
+    AuthenticationRequired,
+    SessionError,
+)
 from agentnb.events.kinds import AGENT_RESTARTED, SESSION_FAILED, SESSION_READY
 from agentnb.host.clock import now_ms
 from agentnb.host.login import log_in
@@ -65,7 +73,11 @@ class Life:
 
         Raises:
             AgentError: If it cannot be launched, wants a login, or refuses a session.
+            SessionError: If the session is only to be read.
         """
+        barred = self._conversation.barred
+        if barred is not None:
+            raise SessionError(barred.message, hint=barred.hint)
         if self.agent is not None and self.session_id is not None:
             return self.agent
         if self._starting is None or self._starting.done():
