@@ -29,7 +29,9 @@ Session
     closed
     edit(turn, text)
     extension(method, params=None, *, notify=False, timeout=60.0)
+    files
     fork(title=None, timeout=120.0)
+    gap
     health()
     login(method=None, timeout=600.0)
     on_extension(method, handler)
@@ -37,6 +39,7 @@ Session
     prompt(text, context=(), *, attachments=())
     questions
     queue
+    read_only
     reorder(turns)
     restart(timeout=60.0)
     send_now(turn)
@@ -48,13 +51,14 @@ Session
     title
     turns
     waiting
-sessions(search='', *, here=False, limit=50)
+sessions(search='', *, here=False, cwd=None, limit=50)
 start(agent=None, *, command=None, env=None, cwd=None, permissions='ask', title=None, mcp_servers=None, directories=(), session=None)
 Turn
     add_done_callback(callback)
     cancel()
     done
     error
+    files
     id
     plan
     raise_for_error()
