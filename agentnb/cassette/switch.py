@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from agentnb.cassette.reading import AGAIN
+from agentnb.cassette.report import REPORTS
+from agentnb.cassette.telling import Telling
 from agentnb.errors import CassetteBroken, UsageError
 from agentnb.events.kinds import CASSETTE_OPENED
 
@@ -48,17 +50,19 @@ class Switch:
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._environment = environment
+        self._folder = _begun_in()
         self.turned = 0
         self._lock = threading.Lock()
         self._settled: dict[str, State] = {}
         self._launches: dict[str, int] = {}
         self._recorder: Recorder | None = None
+        self._telling: dict[Path, Telling] = {}
 
     def state(self) -> tuple[State, Path | None]:
         """What is to be done, and with which cassette.
 
         Raises:
-            UsageError: If the mode or the pace is none.
+            UsageError: If the mode or the pace is none, or a mode has no cassette.
             CassetteBroken: If the cassette must be there and is not.
         """
         if self._recorder is not None:
@@ -66,15 +70,25 @@ class Switch:
         name, mode = self._environment.get(PATH, ""), self._environment.get(MODE, "") or "auto"
         if mode not in MODES:
             raise UsageError(f"{MODE}={mode!r} is none of {', '.join(MODES)}.", hint=f"Set it, or unset {PATH}.")
+        if not name and mode in ("record", "replay"):
+            hint = f"Name it, {PATH}=fit.cassette.jsonl, or unset {MODE}."
+            raise UsageError(f"{MODE}={mode} is set, and {PATH} names no cassette.", hint=hint)
         if not name or mode == "off":
             return "off", None
-        path = Path(name).expanduser().absolute()
+        path = Path(os.path.abspath(self._folder / Path(name).expanduser()))  # noqa: PTH100 - links are kept
         return self._settle(path, mode), path
 
     def standing_in(self, spec: AgentSpec) -> AgentSpec:
         """What is checked for in the place of *spec*: the player, where a cassette is replayed."""
         state, path = self.state()
-        return _player(spec, path, 0, "instant") if state == "replay" and path is not None else spec
+        return _player(spec, path, 0, "instant", {}) if state == "replay" and path is not None else spec
+
+    def expected(self) -> None:
+        """A notebook is about to run: turns of its cassette that it never asks for are told at the end."""
+        with contextlib.suppress(UsageError, CassetteBroken):  # whoever opens a session is told
+            state, path = self.state()
+            if state == "replay" and path is not None:
+                self._reports(path)
 
     def apart(self) -> dict[str, str]:
         """What keeps the agents of sessions that are opened now apart from those that run since before."""
@@ -89,7 +103,7 @@ class Switch:
             if state == "replay":
                 self._launches[spec.name] = number = self._launches.get(spec.name, 0) + 1
                 CASSETTE_OPENED.tell(path=str(path), mode=state, agent=spec.name)
-                return _player(spec, path, number, self._pace()), None
+                return _player(spec, path, number, self._pace(), self._reports(path)), None
             recorder = self._recorder if self._recorder is not None else self._record(path)
             CASSETTE_OPENED.tell(path=str(path), mode=state, agent=spec.name)
             return spec, recorder.tap(spec.name, {**spec.env, **env})
@@ -161,6 +175,14 @@ class Switch:
             self._settled[key] = "record" if mode == "record" or not there else "replay"
         return self._settled[key]
 
+    def _reports(self, path: Path) -> dict[str, str]:
+        """What tells the players of the cassette at *path* where to report; nothing where they know."""
+        if self._environment.get(REPORTS):
+            return {}
+        if path not in self._telling:
+            self._telling[path] = Telling(path)
+        return {REPORTS: self._telling[path].folder}
+
     def _pace(self) -> str:
         pace = self._environment.get(PACE, "") or PACES[0]
         if pace not in PACES:
@@ -168,9 +190,21 @@ class Switch:
         return pace
 
 
-def _player(spec: AgentSpec, path: Path | None, launch: int, pace: str) -> AgentSpec:
+def _begun_in() -> Path:
+    """Where this process began: a relative path means the same however often a cell goes elsewhere.
+
+    IPython knows where its shell began, which may be before agentnb was loaded.
+    """
+    get = getattr(sys.modules.get("IPython"), "get_ipython", None)
+    shell = get() if get is not None else None
+    with contextlib.suppress(FileNotFoundError):
+        return Path(getattr(shell, "starting_dir", None) or os.getcwd())  # noqa: PTH109 - as the kernel has it
+    return Path()
+
+
+def _player(spec: AgentSpec, path: Path, launch: int, pace: str, env: Mapping[str, str]) -> AgentSpec:
     words = ("replay", str(path), "--agent", spec.name, "--launch", str(launch), "--pace", pace)
-    return msgspec.structs.replace(spec, command=(sys.executable, "-m", "agentnb", *words), env={})
+    return msgspec.structs.replace(spec, command=(sys.executable, "-m", "agentnb", *words), env=dict(env))
 
 
 def _close(recorder: Recorder) -> None:
