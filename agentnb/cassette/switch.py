@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
+from agentnb.cassette.former import check_place
 from agentnb.cassette.reading import AGAIN
 from agentnb.cassette.report import REPORTS
 from agentnb.cassette.telling import Telling
@@ -126,18 +127,21 @@ class Switch:
         """From now on record the agents that are launched.
 
         Raises:
-            UsageError: If a cassette is being recorded or replayed already.
+            UsageError: If a cassette is being recorded or replayed already, or cannot be written there.
         """
         with self._lock:
             state, known = self.state()
             if state != "off":
                 doing = "recorded" if state == "record" else "replayed"
                 raise UsageError(f"{known} is being {doing} already.", hint="`%agents record stop` ends a recording.")
+            if not path.parent.is_dir():
+                raise UsageError(f"{path.parent} is no folder.", hint="Make it, or name another.")
+            check_place(path)
             self._record(path)
             self.turned += 1
 
-    def stop(self) -> tuple[Path, int]:
-        """End the recording that `record` began; returns the cassette and how many turns it holds.
+    def stop(self) -> Recorder:
+        """End the recording that `record` began.
 
         Raises:
             UsageError: If none runs.
@@ -149,14 +153,14 @@ class Switch:
             self.turned += 1
             recorder = self._recorder
             self._end()
-        return recorder.path, recorder.cassette().turns
+        return recorder
 
     def _end(self) -> None:
         """Write what is being recorded, and record no more."""
         recorder, self._recorder = self._recorder, None
         if recorder is not None:
             atexit.unregister(_close)
-            recorder.close()
+            _close_with_word(recorder)
 
     def _record(self, path: Path) -> Recorder:
         from agentnb.cassette.recorder import Recorder
@@ -172,6 +176,8 @@ class Switch:
             there = path.exists()
             if mode == "replay" and not there:
                 raise CassetteBroken(f"{path}: there is no cassette, and {MODE}=replay demands one.", hint=AGAIN)
+            if mode == "record" or not there:
+                check_place(path)
             self._settled[key] = "record" if mode == "record" or not there else "replay"
         return self._settled[key]
 
@@ -210,9 +216,15 @@ def _player(spec: AgentSpec, path: Path, launch: int, pace: str, env: Mapping[st
 def _close(recorder: Recorder) -> None:
     """At the end of the process: what could not be written is said where a terminal may be."""
     try:
-        recorder.close()
+        _close_with_word(recorder)
     except (CassetteBroken, OSError) as error:
         print(f"agentnb: the cassette was not written: {error}", file=sys.__stderr__)
+
+
+def _close_with_word(recorder: Recorder) -> None:
+    recorder.close()
+    if recorder.word is not None:
+        print(f"agentnb: {recorder.word}", file=sys.__stderr__)
 
 
 SWITCH = Switch(os.environ)

@@ -148,7 +148,8 @@ def test_recording_can_be_begun_and_ended(tmp_path: Path) -> None:
     assert switch.launching(spec, {})[1] is not None
     with pytest.raises(UsageError, match="is being recorded already"):
         switch.record(tmp_path / "b.jsonl")
-    assert switch.stop() == (tmp_path / "a.jsonl", 0)
+    recorder = switch.stop()
+    assert (recorder.path, recorder.cassette().turns) == (tmp_path / "a.jsonl", 0)
     with pytest.raises(UsageError, match="Nothing is being recorded"):
         switch.stop()
     assert switch.launching(spec, {}) == (spec, None)
