@@ -303,7 +303,9 @@ def test_words(agentnb_session, words):
     assert agentnb_session().prompt("/say " + words).wait(60).text.strip() == words
 
 def test_nobody_looks(agentnb_session):
-    agentnb_session().prompt("/say " + os.environ.get("WORDS", "old"))
+    turn = agentnb_session().prompt("/say " + os.environ.get("WORDS", "old"))
+    if "WORDS" not in os.environ:  # while it is recorded
+        turn.wait(60)
 
 def test_typo(agentnb_replay):
     with agentnb_replay("typo.ipynb"):

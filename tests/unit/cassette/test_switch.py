@@ -186,3 +186,14 @@ def test_a_mode_without_a_cassette_is_an_error(mode: str) -> None:
     switch = Switch({"AGENTNB_CASSETTE_MODE": mode})
     with pytest.raises(UsageError, match=r"names no cassette\. Name it, AGENTNB_CASSETTE=fit\.cassette\.jsonl"):
         switch.launching(find("eliza"), {})
+
+
+def test_a_place_where_nothing_can_be_written_is_refused_at_once(tmp_path: Path) -> None:
+    """Before an agent is talked to for nothing."""
+    (tmp_path / "plain").touch()
+    for path in (tmp_path, tmp_path / "plain" / "a.jsonl"):
+        switch = Switch({"AGENTNB_CASSETTE": str(path), "AGENTNB_CASSETTE_MODE": "record"})
+        with pytest.raises(UsageError, match="no cassette can be written there"):
+            switch.standing_in(find("eliza"))
+    with pytest.raises(UsageError, match=r"is no folder\. Make it"):
+        Switch({}).record(tmp_path / "none" / "a.jsonl")
