@@ -50,7 +50,7 @@ def test_a_page_runs_nothing_and_prints_whole(browser: Browser, tmp_path: Path) 
 
 
 def test_the_documented_command_prints_what_was_asked_and_answered(chromium: str, tmp_path: Path) -> None:
-    """`agentnb export`, then Chromium alone: the PDF holds the prompts, the answers, and what is folded on the screen."""
+    """`agentnb export`, then Chromium alone: the PDF holds prompts, answers, and what is folded on the screen."""
     source = ROOT / "tests/cassettes/eliza.ipynb"
     command = [sys.executable, "-m", "agentnb", "export", str(source), "--to", "html", "--output", "fit.html"]
     subprocess.run(command, cwd=tmp_path, check=True)
