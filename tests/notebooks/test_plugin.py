@@ -151,6 +151,8 @@ def test_a_broken_cassette_fails_with_its_line(recorded: Path) -> None:
     done = run(*PYTEST, "--nbmake", "fit.ipynb", cwd=recorded.parent)
     assert done.returncode == 1
     assert f"fit.cassette.jsonl:{data[: len(data) // 2].count(10) + 1}: the line is cut in the middle" in done.stdout
+    assert "CassetteBroken" in done.stdout
+    assert "CassetteMismatch" not in done.stdout
 
 
 def test_it_is_silent_where_it_is_not_used(tmp_path: Path) -> None:
