@@ -268,14 +268,6 @@ def test_a_kernel_says_at_its_end_what_was_not_as_recorded(quiet: Path) -> None:
     assert "was not asked for" in done.stderr
 
 
-def test_a_cell_that_waits_for_such_a_turn_fails(quiet: Path) -> None:
-    """Under nbconvert, with exit code 1: waiting is looking."""
-    reworded(quiet, "prompt('/say new')", "prompt('/say new').wait(60)")
-    done = execute(quiet, AGENTNB_CASSETTE="quiet.cassette.jsonl", AGENTNB_CASSETTE_MODE="replay")
-    assert done.returncode == 1
-    assert "CassetteMismatch" in done.stderr
-
-
 def test_a_notebook_that_asks_for_nothing_any_more_is_named(recorded: Path) -> None:
     """Every cassette that was to be played counts, whether or not a player was started."""
     document = json.loads(recorded.read_text(encoding="utf-8"))
