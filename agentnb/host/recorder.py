@@ -169,6 +169,7 @@ class Recorder:
             open=summary.resource not in self._closed,
             created_at=summary.created_at,
             modified_at=now_ms(),
+            gap=conversation.chat.gap,
         )
 
     def _ended_turns(self, conversation: Conversation) -> list[TurnRecord]:

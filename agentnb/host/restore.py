@@ -137,7 +137,7 @@ def restore(
     conversation.restored(record.agent_session)
     host.add(conversation)
     SESSION_RESTORED.tell(tab=record.tab_id, agent=record.agent)
-    _say_what_happened(conversation, stored.gap)
+    _say_what_happened(conversation, stored.gap if stored.gap != record.gap else None)
     return conversation
 
 

@@ -25,6 +25,7 @@ class SessionRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         created_at: Milliseconds since 1970.
         modified_at: Milliseconds since 1970.
         turns: How many turns it has had.
+        gap: What of it was lost to damage once, and why; None where nothing was.
     """
 
     uri: str
@@ -38,6 +39,7 @@ class SessionRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     created_at: int
     modified_at: int
     turns: int = 0
+    gap: str | None = None
 
     @property
     def tab_id(self) -> str:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 FLUSH_SECONDS = 5.0
 LISTED = 50
 
-_COLUMNS = "s.uri, agent, title, cwd, place, agent_session, host_id, open, created_at, modified_at"
+_COLUMNS = "s.uri, agent, title, cwd, place, agent_session, host_id, open, created_at, modified_at, gap"
 _LIST = f"""
     SELECT {_COLUMNS}, count(t.number) FROM sessions s JOIN turns t USING (uri)
     WHERE (:cwd IS NULL OR cwd = :cwd) AND (:place IS NULL OR place = :place) AND (:search = '' OR
@@ -123,7 +123,7 @@ class Store:
             session_index=session_index,
             chat=chat,
             chat_index=chat_index,
-            gap=gap or missing,
+            gap=gap or missing or row[10],
         )
 
     def held(self, records: Iterable[SessionRecord]) -> set[str]:
@@ -191,7 +191,7 @@ def _decoded(kind: type[Any], data: bytes, channel: str) -> Any:
 
 
 def _record(row: tuple[Any, ...]) -> SessionRecord:
-    uri, agent, title, cwd, place, agent_session, host_id, is_open, created_at, modified_at, turns = row
+    uri, agent, title, cwd, place, agent_session, host_id, is_open, created_at, modified_at, gap, turns = row
     return SessionRecord(
         uri=uri,
         agent=agent,
@@ -204,4 +204,5 @@ def _record(row: tuple[Any, ...]) -> SessionRecord:
         created_at=created_at,
         modified_at=modified_at,
         turns=turns,
+        gap=gap,
     )

@@ -219,6 +219,31 @@ def test_a_session_that_is_damaged_in_the_middle_says_what_is_missing(
     assert str(page["gap"]) in str(again.chat.turns[-1].response_parts[-1])
 
 
+def test_after_damage_it_goes_on_from_there_and_old_turns_stay_away(
+    log: Path, kernel: Callable[[], Host], tmp_path: Path
+) -> None:
+    """Damage, taken up, prompted, taken up again: nothing comes back, and what is missing stays said."""
+    first = kernel()
+    session = begin(first, tmp_path)
+    for number in range(4):
+        session.prompt(f"/say old {number}").wait(PATIENCE)
+        recorder_of(first)
+    first.close()
+    with sqlite3.connect(log) as connection:
+        rows = connection.execute("SELECT at, envelope FROM entries WHERE channel LIKE '%/chat' ORDER BY at").fetchall()
+        at = next(at for at, envelope in rows if b"old 1" in envelope)
+        connection.execute("UPDATE entries SET checksum = 0 WHERE channel LIKE '%/chat' AND at = ?", (at,))
+    second = kernel()
+    again = take_up(second, session.tab_id)
+    gap = again._conversation.chat.gap
+    again.prompt("/say BRANDNEW").wait(PATIENCE)
+    second.close()
+    last = take_up(kernel(), session.tab_id)
+    assert [turn.snapshot.message.text for turn in last.turns if turn.snapshot] == ["/say old 0", "/say BRANDNEW"]
+    assert last._conversation.chat.gap == gap is not None
+    assert str(encode(last.chat)).count("Something is missing here.") == 1
+
+
 def test_an_id_that_fits_none_or_several_is_an_error(kernel: Callable[[], Host], tmp_path: Path) -> None:
     host = kernel()
     with pytest.raises(UnknownSession, match="no session whose id begins with 'zzz'"):
