@@ -87,7 +87,8 @@ class Files:
     def _reach(self, named: str, tool: str) -> tuple[Path, Path]:
         """The file that *named* means, and the folder beneath which it is opened.
 
-        That is the workspace, or the whole file system where a rule of the user's opens the wall.
+        That is the folder of the workspace that holds it, or the whole file system where a rule of the user's opens
+        the wall.
         """
         kind: DoorKind = "read" if tool == "read" else "write"
         place = named
@@ -95,7 +96,8 @@ class Files:
             place = str(real := self._workspace.follow(named))
             if not self._workspace.holds(real) and self._listener.opens(place, tool):
                 return type(real)(real.anchor), real
-            return self._workspace.root, self._workspace.resolve(named)
+            real = self._workspace.resolve(named)
+            return self._workspace.root_of(real) or self._workspace.root, real
         except OutsideWorkspace as error:
             self._listener.refused(Door(kind=kind, title=f"{kind.title()} {named}", path=place), error)
             raise

@@ -16,6 +16,7 @@ from agentnb.comm.notebook import Notebook, NotebookCell
 from agentnb.comm.open_notebooks import UnsavedNotebook
 from agentnb.errors import OutsideWorkspace, PermissionDenied
 from agentnb.policy import Door, Workspace
+from agentnb.policy.beneath import folder_of
 from agentnb.state import ToolDiffContent, ToolTextContent
 from tests.unit.acp.ear import Ear, talking
 
@@ -107,6 +108,29 @@ async def test_links_out_of_the_workspace_are_followed_and_refused(tmp_path: Pat
     with pytest.raises(OutsideWorkspace, match="it leads to"):
         await Files(Workspace(inside), Ear()).write({"path": str(inside / "link" / "x"), "content": ""})
     assert not (tmp_path / "x").exists()
+
+
+async def test_a_folder_that_was_lent_is_read_and_written_and_is_a_wall_itself(tmp_path: Path) -> None:
+    """Beneath it no link is followed that was put there after the look."""
+    work, lent, outside = (tmp_path / name for name in ("work", "lent", "outside"))
+    for folder in (work, lent, outside):
+        folder.mkdir()
+    (lent / "data.txt").write_text("lent")
+    (lent / "sub").mkdir()
+    files = Files(Workspace(work, [lent]), Ear())
+    assert await files.read({"path": "../lent/data.txt"}) == {"content": "lent"}
+    await files.write({"path": str(lent / "sub/new.txt"), "content": "x"})
+    assert (lent / "sub/new.txt").read_text() == "x"
+    (lent / "away").symlink_to(outside)
+    for named in (str(lent / "away/x"), str(outside / "x")):
+        with pytest.raises(OutsideWorkspace):
+            await files.write({"path": named, "content": "x"})
+    path = Workspace(work, [lent]).resolve(str(lent / "sub/new.txt"))
+    (lent / "sub").rename(lent / "was")
+    (lent / "sub").symlink_to(outside)
+    with pytest.raises(OutsideWorkspace, match="no longer leads"), folder_of(lent, path):
+        pass
+    assert names(outside) == []
 
 
 async def test_a_denied_write_changes_nothing(tmp_path: Path) -> None:
