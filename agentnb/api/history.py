@@ -130,7 +130,8 @@ def resume(
     """Open a session of the log again: its transcript, its queue, its workspace.
 
     At the next prompt the agent resumes or loads its own session where it can; where it cannot, it starts anew and it
-    is said that it has forgotten.
+    is said that it has forgotten. Where it cannot go on, because its workspace is gone or another kernel has it open,
+    it is opened to be read: :attr:`Session.read_only` says why, and a prompt raises that.
 
     Args:
         session: A row of :func:`sessions`, its id, or the beginning of the id.
@@ -147,7 +148,6 @@ def resume(
     Raises:
         UsageError: If *session* is no id, or the MCP servers make no sense.
         UnknownSession: If the log has no such session, or several.
-        SessionError: If another kernel has it open, or its workspace is gone.
         LogError: If the log cannot be read.
 
     Example:
@@ -157,12 +157,12 @@ def resume(
     host = current_host()
     wanted = session.id if isinstance(session, SessionRow) else session
     check_text("A session's id", wanted, example='"1f0c83a2", as in agentnb.sessions()')
-    stored = read_back(recorder_of(host), wanted)
-    spec = spec_of(stored.record) if command is None else custom(command, name=stored.record.agent)
     servers, more = lent() if mcp_servers is None else servers_of(mcp_servers), folders_of(directories)
     lends = kernel_lent() if kernel_tools is None else kernel_tools
     if lends:
         see_that_there_is_a_kernel(host)
+    stored = read_back(recorder_of(host), wanted)
+    spec = spec_of(stored.record) if command is None else custom(command, name=stored.record.agent)
     return Session(
         host.loop.call(
             lambda: restore(

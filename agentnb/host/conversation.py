@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from agentnb.acp.mapper import channel_of, map_session
-from agentnb.errors import SessionClosed
+from agentnb.errors import SessionClosed, SessionError
 from agentnb.host.channel import Channel
 from agentnb.host.clock import now_ms
 from agentnb.host.hearing import Hearing
@@ -77,6 +77,7 @@ class Conversation(Hearing):
         self.tab_id = tab_id
         self.mode = mode
         self.closed = False
+        self.barred: SessionError | None = None
         self.closing: asyncio.TimerHandle | None = None
         self._named = title is not None
         self._watchers: list[Callable[[], None]] = []
@@ -147,6 +148,8 @@ class Conversation(Hearing):
         if self.closed:
             message_ = f"The session {self.session.state.summary.title!r} is closed."
             raise SessionClosed(message_, hint="Start another with agentnb.start().")
+        if self.barred is not None:
+            raise SessionError(self.barred.message, hint=self.barred.hint)
         if self._knows(turn_id):
             return False
         self._name_after(message.text)

@@ -75,6 +75,7 @@ class StoredSession(msgspec.Struct, frozen=True, kw_only=True):
         chat: Its chat channel's state.
         chat_index: The index of that.
         gap: What is missing and why; None where nothing is.
+        elsewhere: Whether another kernel has it open: then it is only to be read.
     """
 
     record: SessionRecord
@@ -83,6 +84,7 @@ class StoredSession(msgspec.Struct, frozen=True, kw_only=True):
     chat: ChatState
     chat_index: int
     gap: str | None = None
+    elsewhere: bool = False
 
 
 @dataclass

@@ -124,9 +124,8 @@ class Writer:
         self._file = connection.file
         try:
             database.check(connection, self.path)
-            host = (self._host_id, machine(), os.getpid(), started(os.getpid()))
             with database.transaction(connection):
-                connection.execute("INSERT OR REPLACE INTO hosts VALUES (?, ?, ?, ?)", host)
+                enter(connection, self._host_id)
         except BaseException:
             connection.close()
             raise
@@ -143,6 +142,12 @@ class Writer:
         if connection is not None:
             with contextlib.suppress(sqlite3.Error):
                 connection.close()
+
+
+def enter(connection: sqlite3.Connection, host_id: str) -> None:
+    """Say which process this kernel is, in a transaction."""
+    host = (host_id, machine(), os.getpid(), started(os.getpid()))
+    connection.execute("INSERT OR REPLACE INTO hosts VALUES (?, ?, ?, ?)", host)
 
 
 def checksum(data: bytes) -> int:

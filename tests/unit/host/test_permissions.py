@@ -74,6 +74,7 @@ class Talk:
         mode: Mode = "ask",
         name: str = "asker",
         script: str = "asks_many",
+        *,
         directories: tuple[Path, ...] = (),
     ) -> None:
         spec = custom([sys.executable, str(AGENTS / f"{script}.py")], name=name)
