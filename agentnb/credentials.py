@@ -230,6 +230,9 @@ def logger(name: str) -> logging.Logger:
     Args:
         name: Such as ``"agentnb.acp"``.
     """
+    package = logging.getLogger(name.partition(".")[0])
+    if not package.handlers:  # without one, Python prints warnings itself, into whichever cell runs
+        package.addHandler(logging.NullHandler())
     found = logging.getLogger(name)
     if not any(isinstance(each, _Filter) for each in found.filters):
         found.addFilter(_Filter())

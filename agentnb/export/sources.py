@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 _PROMPT = re.compile(r"^\s*(?:[\w.]+\s*=\s*)?%{1,2}agent(?:\s|$)")
 _IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 _ESCAPES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
+_NAMELESS = re.compile(r"\s*<[^<>]*>\s*\Z")  # such as <Figure size 640x480>: says nothing of what was shown
 _OPTION = re.compile(r"(?:^|\s)(-a|--agent|-t|--tab)[ =]+(?:\"([^\"]*)\"|'([^']*)'|(\S+))")
 
 
@@ -98,6 +99,9 @@ def _of_output(output: dict[str, Any], *, asks: bool) -> Entry | None:
     if "text/markdown" in data:
         return Entry(kind="answer" if asks else "text", source=_joined(data["text/markdown"]), images=images)
     text = _plain(_joined(data.get("text/plain", "")))
+    left = sorted(set(data) - {"text/plain", *_IMAGES})
+    if left and not images and (not text or _NAMELESS.match(text)):  # nothing in a document may run or fetch
+        text = "\n".join(filter(None, [text, f"[Shown in the notebook only: {', '.join(left)}]"]))
     return Entry(kind="output", source="" if images else text, images=images) if text or images else None
 
 
