@@ -1,4 +1,4 @@
-"""What the log says in Python: by notebook and by folder, of its troubles, and of what it lost. In kernels of their own."""
+"""What the log says in Python: by notebook and by folder, of its troubles and its losses. In kernels of their own."""
 
 from __future__ import annotations
 
