@@ -118,7 +118,7 @@ def sessions(
     if host.recorder is None:
         return SessionTable(note=LOG_OFF)
     recorder = recorder_of(host)
-    where = recorder.here() if here else {}
+    where: dict[str, Any] = recorder.here() if here else {}
     if cwd is not None:
         where["cwd"] = _folder(cwd)
     records = recorder.store.sessions(search, **where, limit=limit)
