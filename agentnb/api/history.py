@@ -118,7 +118,7 @@ def sessions(
     if host.recorder is None:
         return SessionTable(note=LOG_OFF)
     recorder = recorder_of(host)
-    where: dict[str, Any] = {**recorder.here()} if here else {}
+    where: dict[str, Any] = recorder.here() if here else {}
     if cwd is not None:
         where["cwd"] = _folder(cwd)
     records = recorder.store.sessions(search, **where, limit=limit)
@@ -169,11 +169,11 @@ def resume(
     wanted = session.id if isinstance(session, SessionRow) else session
     check_text("A session's id", wanted, example='"1f0c83a2", as in agentnb.sessions()')
     servers, more = lent() if mcp_servers is None else servers_of(mcp_servers), folders_of(directories)
-    stored = read_back(recorder_of(host), wanted)
-    spec = spec_of(stored.record) if command is None else custom(command, name=stored.record.agent)
     lends = kernel_lent() if kernel_tools is None else kernel_tools
     if lends:
         see_that_there_is_a_kernel(host)
+    stored = read_back(recorder_of(host), wanted)
+    spec = spec_of(stored.record) if command is None else custom(command, name=stored.record.agent)
     return Session(
         host.loop.call(
             lambda: restore(

@@ -63,7 +63,7 @@ class Recorder:
             return ""
         return f"{self.trouble} Since then the log has been written again." if self._mended else str(self.trouble)
 
-    def here(self) -> dict[str, str]:
+    def here(self) -> dict[str, Any]:
         """What tells the sessions begun here: the notebook, or the folder where no server says what runs."""
         return {"place": self.place} if self.place else {"cwd": str(Path.cwd())}
 

@@ -261,17 +261,22 @@ def test_of_kernels_that_take_up_one_session_at_once_one_goes_on_and_the_others_
         )
         for name in "ABC"
     ]
-    assert [other.stdout.readline().strip() for other in others if other.stdout] == ["ready"] * 3
+    assert _lines(others) == ["ready"] * 3
     for other in others:
         assert other.stdin
         other.stdin.write("\n")
         other.stdin.flush()
-    said = [other.stdout.readline().strip() for other in others if other.stdout]
+    said = _lines(others)
     assert sorted("open in another kernel" in word for word in said) == [False, True, True]
     for other in others:
         other.communicate("\n", timeout=PATIENCE)
     winner = "ABC"[said.index("went on")]
     assert [turn.text for turn in take_up(kernel(), session.tab_id).turns] == ["base", f"from {winner}"]
+
+
+def _lines(others: list[subprocess.Popen[str]]) -> list[str]:
+    """The next line of each."""
+    return [other.stdout.readline().strip() for other in others if other.stdout]
 
 
 def test_a_claim_that_cannot_be_opened_is_given_back(log: Path, kernel: Callable[[], Host], tmp_path: Path) -> None:
