@@ -25,6 +25,9 @@ interface Schedule {
 }
 
 const file = process.env.AGENTNB_SCHEDULE_FILE;
+/** Few tests of many lines each: a test of its own for each would cost more than the line. */
+const BATCH = 100;
+const LONGEST_MS = 120_000;
 const lines = file === undefined ? [] : readFileSync(file, "utf8").trim().split("\n");
 
 class Paper implements Wire {
@@ -72,17 +75,27 @@ async function follow(schedule: Schedule, wire: Paper, client: Client): Promise<
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
+/** Takes a client through what a page lived, and says where it went another way. */
+async function take(line: string): Promise<void> {
+  const wire = new Paper();
+  const client = createClient(wire);
+  const { clientId } = JSON.parse(line) as Schedule;
+  const schedule = JSON.parse(line.replaceAll(`"${clientId}"`, `"${client.clientId}"`)) as Schedule;
+  await follow(schedule, wire, client);
+  const states = Object.fromEntries(Object.keys(schedule.shown).map((uri) => [uri, shown(client, uri) ?? null]));
+  const said = JSON.parse(JSON.stringify(wire.said));
+  client.dispose();
+  expect(said).toEqual(schedule.said);
+  expect(JSON.parse(JSON.stringify(states))).toEqual(schedule.shown);
+}
+
 describe.skipIf(lines.length === 0)("schedules", () => {
-  test.each(lines.map((line, number) => [number, line] as const))("number %i", async (_number, line) => {
-    const wire = new Paper();
-    const client = createClient(wire);
-    const { clientId } = JSON.parse(line) as Schedule;
-    const schedule = JSON.parse(line.replaceAll(`"${clientId}"`, `"${client.clientId}"`)) as Schedule;
-    await follow(schedule, wire, client);
-    const states = Object.fromEntries(Object.keys(schedule.shown).map((uri) => [uri, shown(client, uri) ?? null]));
-    const said = JSON.parse(JSON.stringify(wire.said));
-    client.dispose();
-    expect(said).toEqual(schedule.said);
-    expect(JSON.parse(JSON.stringify(states))).toEqual(schedule.shown);
-  });
+  const batches = Array.from({ length: Math.ceil(lines.length / BATCH) }, (_, at) => at * BATCH);
+  test.each(batches)(
+    "from number %i on",
+    async (from) => {
+      for (const line of lines.slice(from, from + BATCH)) await take(line);
+    },
+    LONGEST_MS,
+  );
 });

@@ -41,7 +41,6 @@ COMMON = 2_000
 SCHEDULES = int(os.environ.get("AGENTNB_SCHEDULES", str(COMMON)))
 PARTS = max(1, SCHEDULES // COMMON)
 STEPS = 25
-FOR_TYPESCRIPT = 150
 USER = Message(text="hi", origin=MessageOrigin(kind="user"))
 FATES = ("heard", "lost", "late", "twice")
 MOMENTS = st.tuples(
@@ -218,10 +217,37 @@ def _texts(chat: ChatState) -> dict[str, str]:
     return {part.id: part.content for part in parts if isinstance(part, MarkdownResponsePart)}
 
 
-@pytest.mark.parametrize("part", range(PARTS))
-def test_any_schedule_leaves_every_page_as_the_kernel_is(part: int) -> None:
-    """Whatever the pages do, and whatever happens to the wires; one part is like another, but for chance."""
-    run_state_machine_as_test(Schedule, settings=_settings(SCHEDULES // PARTS))
+@pytest.fixture(scope="module", params=range(PARTS))
+def lived(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the schedules of a part are written as their pages lived them; one part is like another, but for chance."""
+    return tmp_path_factory.mktemp("schedules") / f"{request.param}.jsonl"
+
+
+def test_any_schedule_leaves_every_page_as_the_kernel_is(lived: Path) -> None:
+    """Whatever the pages do, and whatever happens to the wires."""
+    run(lived)
+
+
+@needs_node
+def test_the_front_ends_client_does_the_same(lived: Path) -> None:
+    """Taken through the very same schedules it says the same, at the same moments, and shows the same."""
+    if not lived.exists():
+        run(lived)
+    assert len(lived.read_text(encoding="utf-8").splitlines()) >= 2 * (SCHEDULES // PARTS)
+    run_vitest("test/comm/schedules.test.ts", AGENTNB_SCHEDULE_FILE=str(lived))
+
+
+def run(file: Path) -> None:
+    """Try a part's schedules, and write each down as its pages lived it, one page a line."""
+    with file.open("w", encoding="utf-8") as lines:
+
+        class Recorded(Schedule):
+            def teardown(self) -> None:
+                super().teardown()
+                if hasattr(self, "world"):
+                    lines.writelines(f"{json.dumps(page.record())}\n" for page in self.world.all_pages)
+
+        run_state_machine_as_test(Recorded, settings=_settings(SCHEDULES // PARTS))
 
 
 def _settings(schedules: int) -> settings:
@@ -233,26 +259,3 @@ def _settings(schedules: int) -> settings:
         database=None,
         suppress_health_check=list(HealthCheck),
     )
-
-
-def write_schedules(file: Path) -> None:
-    """Schedules as each of their pages lived them, one page a line."""
-
-    class Recorded(Schedule):
-        def teardown(self) -> None:
-            super().teardown()
-            if hasattr(self, "world"):
-                records = [json.dumps(page.record()) for page in self.world.all_pages]
-                with file.open("a", encoding="utf-8") as lines:
-                    lines.writelines(f"{record}\n" for record in records)
-
-    run_state_machine_as_test(Recorded, settings=_settings(FOR_TYPESCRIPT))
-
-
-@needs_node
-def test_the_front_ends_client_does_the_same(tmp_path: Path) -> None:
-    """Taken through the same schedules it says the same, at the same moments, and shows the same."""
-    file = tmp_path / "schedules.jsonl"
-    write_schedules(file)
-    assert len(file.read_text(encoding="utf-8").splitlines()) >= 2 * FOR_TYPESCRIPT
-    run_vitest("test/comm/schedules.test.ts", AGENTNB_SCHEDULE_FILE=str(file))
