@@ -167,8 +167,10 @@ def _cleared(_sink: Sink, _shell: Any, *_args: Any, **_kwargs: Any) -> None:
     """The user's cell is not cleared by somebody else's code."""
 
 
-def _raised(sink: Sink, _shell: Any, kind: type[BaseException], value: BaseException, lines: list[str]) -> None:
-    text = without_colours("\n".join(map(str, lines)))
+def _raised(sink: Sink, shell: Any, kind: type[BaseException], value: BaseException, lines: list[str]) -> None:
+    # It is no cell, and IPython calls it by the number that the user's next cell will have.
+    number = rf"(?:Cell|Input) In ?\[{shell.execution_count}\]"
+    text = re.sub(number, "This code", without_colours("\n".join(map(str, lines))))
     sink.failure = Failure(name=kind.__name__, message=str(value), traceback=text)
 
 

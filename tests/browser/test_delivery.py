@@ -192,7 +192,7 @@ for one in __import__("ipywidgets").widgets.widget._instances.values())"""
 def test_cell_deleted(open_lab: Callable[[], Lab]) -> None:
     """With the live view in its output; another view and what stays of the turn are whole, and the kernel frees it."""
     lab = open_lab()
-    cells = ("%load_ext agentnb", "%%agent -b -o turn\n/slow 50 20\n/ask edit", "turn.session", "")
+    cells = ("%load_ext agentnb", "turn = %agent -b /slow 100000 20", "turn.session", "")
     lab.open("deleted.ipynb", notebook(*cells, kernel="ipykernel7"))
     for number in range(3):
         lab.cell(number).run()
@@ -203,14 +203,15 @@ def test_cell_deleted(open_lab: Callable[[], Lab]) -> None:
     lab.cell(1).focus()
     lab.command("notebook:delete-cell")
     expect(lab.panel.locator(".turn-view")).to_have_count(0)
-    other.root.get_by_role("button", name="Reject once").click()  # until then the turn goes on
-    assert other.answer().startswith(counted(50).strip())
+    other.root.get_by_role("button", name="Stop").click()  # until then the turn goes on
+    said = other.answer().strip()
+    assert said.startswith(counted(7).strip())
     lab.expect_in_kernel(PANELS, 1)
     kept = lab.cell(2)
     kept.write("from agentnb.ipython.record import record\nprint(record(turn)['text/markdown'])")
     kept.run()
     kept.expect_done(4)
-    assert kept.output.locator("pre").inner_text().startswith(counted(50).strip())
+    assert kept.output.locator("pre").inner_text().startswith(said)
 
 
 NOISE = """import ipywidgets, threading, time

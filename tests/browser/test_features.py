@@ -155,7 +155,7 @@ def test_waiting_messages_are_changed_moved_removed_and_sent_now(chat: Cell) -> 
     expect(queue.nth(1)).to_contain_text("/say three", timeout=PATIENCE_MS)
     chat.button("Remove: /say two").click()
     expect(queue).to_have_count(3, timeout=PATIENCE_MS)
-    chat.button("Send now: /say four").click()
+    chat.button("Send now, which stops the running turn: /say four").click()
     expect(queue).to_have_count(0, timeout=PATIENCE_MS)
     answered(chat, "three")
     asked = chat.output.locator(".user-message .user-text").all_inner_texts()

@@ -36,6 +36,7 @@ Session
     login(method=None, timeout=600.0)
     on_extension(method, handler)
     open(timeout=120.0)
+    permissions
     prompt(text, context=(), *, attachments=())
     questions
     queue

@@ -1,16 +1,22 @@
 /**
- * What is typed and not sent, by chat: one text for all views of a page.
+ * What is typed and not sent, by chat: one text for all views of a page, and the pictures that go with it.
  *
  * It is saved within 400 ms, and at once when a tab, a view or the page goes out of sight: in the browser tab's storage
- * (so that it outlives a reload and a kernel), and with the kernel, for other windows. Never in the notebook.
+ * (so that it outlives a reload and a kernel), and with the kernel, for other windows. Never in the notebook. Pictures are
+ * kept in the browser tab alone, as far as there is room.
  */
 import { effect, type Signal, signal } from "@preact/signals";
+import type { Picture } from "./attach";
 import { messageOf } from "./refusals";
 import { store as keep, stored, storedKeys } from "./storage";
 import type { Refusal, Store } from "./store";
 
 const SAVE_AFTER = 400;
 const PREFIX = "agentnb draft ";
+const PICTURES = "agentnb pictures ";
+/** Characters of the pictures that are kept: texts need room, too. */
+const MOST = 2_000_000;
+const NONE: readonly Picture[] = [];
 
 interface Saved {
   text: string;
@@ -24,11 +30,18 @@ export interface Orphan {
   text: string;
 }
 
+interface SavedPictures {
+  pictures: readonly Picture[];
+  host: string | undefined;
+}
+
 export class Drafts {
   /** The chats whose box someone is in: what other windows type does not overwrite it. */
   readonly busy = new Set<string>();
   #store: Store;
   #texts = new Map<string, Signal<string>>();
+  #pictures = new Map<string, Signal<readonly Picture[]>>();
+  #kept = new Set<string>();
   #unsaved = new Set<string>();
   #timer: ReturnType<typeof setTimeout> | undefined;
   #refused = 0;
@@ -49,6 +62,39 @@ export class Drafts {
       this.#texts.set(chat, text);
     }
     return text;
+  }
+
+  pictures(chat: string): Signal<readonly Picture[]> {
+    let found = this.#pictures.get(chat);
+    if (!found) {
+      const own = stored<SavedPictures>(PICTURES + chat)?.pictures ?? NONE;
+      if (own.length > 0) this.#kept.add(chat);
+      found = signal(own);
+      this.#pictures.set(chat, found);
+    }
+    return found;
+  }
+
+  setPictures(chat: string, pictures: readonly Picture[]): void {
+    this.pictures(chat).value = pictures;
+    const key = PICTURES + chat;
+    keep(key, undefined);
+    this.#kept.delete(chat);
+    if (pictures.length === 0) return;
+    const living = this.#living();
+    let room = MOST;
+    for (const other of storedKeys(PICTURES)) {
+      const saved = stored<SavedPictures>(other);
+      if (living.has(saved?.host)) room -= size(saved?.pictures ?? NONE);
+      else keep(other, undefined);
+    }
+    const saved: SavedPictures = { pictures, host: this.#store.hostId.peek() };
+    if (size(pictures) <= room && keep(key, saved)) this.#kept.add(chat);
+  }
+
+  /** Whether the pictures of a chat outlive a reload. */
+  keepsPictures(chat: string): boolean {
+    return this.#kept.has(chat);
   }
 
   set(chat: string, text: string): void {
@@ -73,16 +119,17 @@ export class Drafts {
 
   /** Drafts of kernels that no view of this page talks to any more. */
   orphans(): Orphan[] {
-    const now = this.#store.hostId.peek();
-    if (now === undefined) return [];
-    const hosts = [...document.querySelectorAll<HTMLElement>("[data-agentnb-host]")].map(
-      (view) => view.dataset.agentnbHost,
-    );
-    const living = new Set([now, ...hosts]);
+    if (this.#store.hostId.peek() === undefined) return [];
+    const living = this.#living();
     return storedKeys(PREFIX).flatMap((key) => {
       const saved = stored<Saved>(key);
       return saved && !living.has(saved.host) ? [{ key, text: saved.text }] : [];
     });
+  }
+
+  #living(): Set<string | undefined> {
+    const views = [...document.querySelectorAll<HTMLElement>("[data-agentnb-host]")];
+    return new Set([this.#store.hostId.peek(), ...views.map((view) => view.dataset.agentnbHost)]);
   }
 
   forget(orphan: Orphan): void {
@@ -106,6 +153,10 @@ export class Drafts {
     if (known) known.value = text;
     if (text === "") keep(PREFIX + chat, undefined);
   }
+}
+
+function size(pictures: readonly Picture[]): number {
+  return pictures.reduce((sum, { data }) => sum + data.length, 0);
 }
 
 const all = new WeakMap<Store, Drafts>();

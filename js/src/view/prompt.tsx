@@ -3,7 +3,7 @@ import type { TargetedClipboardEvent, TargetedDragEvent, TargetedKeyboardEvent }
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { AgentCommand, ChatState, Message } from "../state/types.gen";
 import { filesOf, LARGEST, type Picture, takePictures } from "./attach";
-import { useMemory, usePlace, useView } from "./context";
+import { usePlace, useView } from "./context";
 import { Icon, IconButton } from "./icons";
 import { uuid } from "./identity";
 import { imageSource } from "./links";
@@ -36,7 +36,8 @@ export function Prompt({ chat, agent, commands = NO_COMMANDS, disabled, held = f
   const place = usePlace();
   const id = useId();
   const draft = drafts.of(place.chat).value;
-  const [pictures, setPictures] = useMemory<readonly Picture[]>(`pictures ${place.chat}`, NO_PICTURES);
+  const pictures = drafts.pictures(place.chat).value;
+  const setPictures = (next: readonly Picture[]) => drafts.setPictures(place.chat, next);
   const [trouble, setTrouble] = useState("");
   const [over, setOver] = useState(false);
   const box = useRef<HTMLTextAreaElement>(null);
@@ -73,7 +74,7 @@ export function Prompt({ chat, agent, commands = NO_COMMANDS, disabled, held = f
     takePictures(files, pictures).then(
       (taken) => {
         setTrouble(taken.trouble);
-        if (taken.pictures.length > 0) setPictures([...pictures, ...taken.pictures]);
+        if (taken.pictures.length > 0) setPictures([...drafts.pictures(place.chat).peek(), ...taken.pictures]);
       },
       (error: unknown) => setTrouble(String(error)),
     );
@@ -129,6 +130,9 @@ export function Prompt({ chat, agent, commands = NO_COMMANDS, disabled, held = f
               </li>
             ))}
           </ul>
+        )}
+        {pictures.length > 0 && !drafts.keepsPictures(place.chat) && (
+          <p class="note">Too large to be kept: a reload loses the pictures.</p>
         )}
         <div class="prompt-row">
           <IconButton

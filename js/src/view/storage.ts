@@ -9,12 +9,14 @@ export function stored<T>(key: string): T | undefined {
   }
 }
 
-export function store(key: string, value: unknown): void {
+/** Whether it could be: it is kept in memory all the same. */
+export function store(key: string, value: unknown): boolean {
   try {
     if (value === undefined) sessionStorage.removeItem(key);
     else sessionStorage.setItem(key, JSON.stringify(value));
+    return true;
   } catch {
-    // it is kept in memory all the same
+    return false;
   }
 }
 

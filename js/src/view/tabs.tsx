@@ -87,7 +87,8 @@ interface TabProps {
 
 function Tab({ id, session, agent, active, onSelect, onRename, onClose }: TabProps) {
   const { drafts } = useView();
-  const hasDraft = drafts.of(chatChannel(session.resource)).value.trim() !== "";
+  const chat = chatChannel(session.resource);
+  const hasDraft = drafts.of(chat).value.trim() !== "" || drafts.pictures(chat).value.length > 0;
   const state = tabState(session.status, hasDraft && !active, active);
   const title = line(session.title, 60);
   const onClick = (event: TargetedMouseEvent<HTMLButtonElement>) => {

@@ -64,7 +64,7 @@ describe("the chat without a conversation", () => {
   test("tells what to type when no agent is known", () => {
     const store = new MemoryStore();
     store.root.value = { agents: [] };
-    expect(open(store, { kind: "chat" }).text()).toContain("%agents list");
+    expect(open(store, { kind: "chat" }).text()).toContain("%agents known");
   });
 
   test("says that the agent is starting", () => {

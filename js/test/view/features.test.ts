@@ -394,6 +394,28 @@ describe("pictures", () => {
     expect(page.all(".pictures")).toEqual([]);
   });
 
+  test("are a draft: marked on the tab, shared by the views, kept over a reload, and gone when sent", async () => {
+    const { store, page } = tabs();
+    const other = open(store, { kind: "chat", tab: "one" });
+    paste(page, png());
+    for (const view of [page, other]) await view.until(() => view.find(".pictures img"));
+    (page.all("[role=tab]")[1] as HTMLElement).click();
+    await page.until(() => expect(page.all("[role=tab]")[0]?.title).toContain("(draft)"));
+    const { page: again } = tabs(); // a page that is loaded anew has other stores
+    await again.until(() => again.find(".pictures img"));
+    expect(again.text()).not.toContain("a reload loses the pictures");
+    press(box(again), "Enter");
+    expect(Object.keys(sessionStorage).filter((key) => key.startsWith("agentnb pictures"))).toEqual([]);
+  });
+
+  test("that are too large to be kept say so", async () => {
+    const { page } = tabs();
+    paste(page, png(1_600_000));
+    await page.until(() => expect(page.text()).toContain("a reload loses the pictures"));
+    const { page: again } = tabs();
+    expect(again.all(".pictures")).toEqual([]);
+  });
+
   test("together they may not be too much", async () => {
     const page = open(readyStore(), { kind: "chat" });
     paste(page, png(2.5 * 1024 * 1024, "one.png"), png(2.9 * 1024 * 1024, "two.png"));

@@ -190,7 +190,7 @@ async def test_a_refused_prompt_says_why_without_secrets(tmp_path: Path) -> None
 async def test_a_method_we_do_not_have_is_refused(tmp_path: Path) -> None:
     """-32601, and so is one that was not offered."""
     requests = [
-        ["mcp/connect", {}],
+        ["session/share", {}],
         ["fs/read_text_file", {"path": "a"}],
         ["terminal/create", {"command": "ls"}],
     ]

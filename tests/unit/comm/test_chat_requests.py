@@ -94,7 +94,7 @@ def test_a_tab_that_someone_will_write_in_has_its_agent_before_the_first_prompt(
 
 
 def test_a_tab_whose_agent_cannot_be_started_early_says_what_to_type(page: Page, tmp_path: Path) -> None:
-    """In the session's state, as after a prompt; the transcript is empty still."""
+    """In the session's state, as after a prompt, and its tab is marked; the transcript is empty still."""
     spec = replace(custom(["no-such-agent"], name="missing"), install="npm install missing")
     missing = page.host.loop.call(lambda: page.host.open(spec, cwd=tmp_path))
     assert page.ask("openSession", {"channel": missing.session.uri})["result"] == {}
@@ -103,6 +103,7 @@ def test_a_tab_whose_agent_cannot_be_started_early_says_what_to_type(page: Page,
     assert error is not None
     assert "npm install missing" in error.message
     assert (missing.chat.state.active_turn, missing.chat.state.turns) == (None, ())
+    assert missing.summary.status == SessionStatus.ERROR | SessionStatus.IS_READ
 
 
 def test_a_session_is_copied_where_its_agent_says_that_it_can(page: Page, conversation: Conversation) -> None:

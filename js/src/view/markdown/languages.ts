@@ -22,34 +22,30 @@ const DOUBLE: Rule = ["string", '"(?:\\\\[^]|[^"\\\\\\n])*"?'];
 const SINGLE: Rule = ["string", "'(?:\\\\[^]|[^'\\\\\\n])*'?"];
 const LITERAL: Rule = ["string", "'[^']*'?"];
 const HASH: Rule = ["comment", "#.*"];
+const SLASHES: Rule = ["comment", "\\/\\/.*|\\/\\*[^]*?(?:\\*\\/|$)"];
 const META: Rule = ["meta", "@[A-Za-z_][\\w.]*"];
 
+/** Words of TypeScript and of C's relatives. */
+const CURLY =
+  "abstract as async await break case catch class const continue default delete do else enum export extends false finally for function if implements import in instanceof interface is let namespace new null override private protected public return static super switch this throw true try type var while yield";
+
 const TS: Language = {
-  rules: [
-    ["comment", "\\/\\/.*|\\/\\*[^]*?(?:\\*\\/|$)"],
-    DOUBLE,
-    SINGLE,
-    ["template", "`(?:\\\\[^]|[^`\\\\])*`?"],
-    META,
-    NUMBER,
-  ],
-  keywords:
-    "abstract any as async await break case catch class const constructor continue debugger declare default delete do else enum export extends false finally for from function get if implements import in instanceof interface is keyof let namespace new null of override private protected public readonly return satisfies set static super switch this throw true try type typeof undefined var void while with yield",
+  rules: [SLASHES, DOUBLE, SINGLE, ["template", "`(?:\\\\[^]|[^`\\\\])*`?"], META, NUMBER],
+  keywords: `${CURLY} any constructor debugger declare from get keyof of readonly satisfies set typeof undefined void with`,
   builtIns:
     "Array BigInt Boolean Date Error JSON Map Math Number Object Promise Record RegExp Set String Symbol boolean console document never number object string unknown window",
 };
 
 const C: Language = {
   rules: [
-    ["comment", "\\/\\/.*|\\/\\*[^]*?(?:\\*\\/|$)"],
+    SLASHES,
     ["meta", "#\\s*!?(?:[a-z]+|\\[)|@[A-Za-z]\\w*"],
     DOUBLE,
     ["string", "'(?:\\\\.[^']*|[^'\\\\\\n])'"],
     ["string", "`[^`]*`?"],
     NUMBER,
   ],
-  keywords:
-    "abstract as assert async auto await break case catch chan class const constexpr continue crate data def default defer delete do dyn else enum explicit export extends extern false final finally fn for fun func function go goto if impl implements import in inline instanceof interface internal is let loop match mod move mut namespace new nil null nullptr object open operator override package private protected pub public range return select self Self signed sizeof static struct super switch template this throw throws trait true try type typedef typename union unsafe unsigned use using val var virtual when where while yield",
+  keywords: `${CURLY} assert auto chan constexpr crate data def defer dyn explicit extern final fn fun func go goto impl inline internal loop match mod move mut nil nullptr object open operator package pub range select self Self signed sizeof struct template throws trait typedef typename union unsafe unsigned use using val virtual when where`,
   builtIns:
     "Any Boolean Box Double Err Int Integer List Long Map None Object Ok Option Result Set Some Str String Unit Vec append bool boolean byte cap char double error f32 f64 float float64 i32 i64 int int64 int64_t len long make rune short size_t std str string u8 u32 u64 uint8_t usize vector void",
 };
@@ -120,12 +116,7 @@ const JULIA: Language = {
 const DATA = { keywords: "true false null", builtIns: "" };
 const JSONS: Language = {
   ...DATA,
-  rules: [
-    ["comment", "\\/\\/.*|\\/\\*[^]*?(?:\\*\\/|$)"],
-    ["attr", '"(?:\\\\.|[^"\\\\\\n])*"(?=\\s*:)'],
-    DOUBLE,
-    NUMBER,
-  ],
+  rules: [SLASHES, ["attr", '"(?:\\\\.|[^"\\\\\\n])*"(?=\\s*:)'], DOUBLE, NUMBER],
 };
 const YAML: Language = {
   keywords: "true false null yes no on off True False",
