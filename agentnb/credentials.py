@@ -96,7 +96,7 @@ _FOLDER = re.compile(r"~?/[^/]*/|/\w*$")  # PWD is no password
 _KEYS = r"[\w.-]*(?:api[_-]?key|access[_-]?key|token|secret|passw(?:or)?d|pwd|credential|passphrase|auth)[\w.-]*"
 _IN_COMMANDS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"(?i)\b(bearer|basic|digest|negotiate)\s+[A-Za-z0-9+/=._~-]{6,}"), r"\1 ***"),
-    (re.compile(rf"(?i)({_KEYS}[\"']?\s*[=:]\s*)(\"[^\"]*\"|'[^']*'|[^\s\"'&;|)]+)"), r"\1***"),
+    (re.compile(rf"(?i)({_KEYS}[\"']?\s*[=:]\s*)(?!(?<=\.jsonl:)\d+:)(\"[^\"]*\"|'[^']*'|[^\s\"'&;|)]+)"), r"\1***"),
     (re.compile(rf"(?i)(--?{_KEYS}[ =])(\"[^\"]*\"|'[^']*'|[^\s\"'&;|)-][^\s\"'&;|)]*)"), r"\1***"),
     (re.compile(r"(\w[\w+.-]*://[^\s/:@]*:)[^\s/@]+@"), r"\1***@"),
     (re.compile(r"(?<!\S)(-u|--user|--proxy-user)([ =]?)([^\s:]+):\S+"), r"\1\2\3:***"),
@@ -230,6 +230,9 @@ def logger(name: str) -> logging.Logger:
     Args:
         name: Such as ``"agentnb.acp"``.
     """
+    package = logging.getLogger(name.partition(".")[0])
+    if not package.handlers:  # without one, Python prints warnings itself, into whichever cell runs
+        package.addHandler(logging.NullHandler())
     found = logging.getLogger(name)
     if not any(isinstance(each, _Filter) for each in found.filters):
         found.addFilter(_Filter())

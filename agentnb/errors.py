@@ -183,7 +183,7 @@ class CassetteError(AgentnbError):
     """Something about a cassette."""
 
 
-class CassetteBroken(CassetteError):
+class CassetteBroken(CassetteError, AgentError):
     """The cassette's file cannot be used; the message says where in it."""
 
 

@@ -37,7 +37,7 @@ async function minified(path) {
   const terser = {
     module: true,
     ecma: 2022,
-    compress: { passes: 3, unsafe_arrows: true },
+    compress: { passes: 3, unsafe: true, unsafe_arrows: true },
     format: { comments: false },
   };
   const { code } = await minify(await readFile(path, "utf8"), terser);

@@ -101,7 +101,7 @@ def tables(definitions: dict[str, Any]) -> str:
         f"export const SessionStatus = {{\n{statuses}}} as const;\n\n"
         "/** How many characters of a terminal's output the state keeps. */\n"
         f"export const OUTPUT_LIMIT = {OUTPUT_LIMIT};\n\n"
-        "/** The fields that an action must have, by the action's type: `name:type`, or `name` alone for a string. */\n"
+        "/** The fields that actions must have, where they must: `name:type`, or `name` alone for a string. */\n"
         "export const REQUIRED: Readonly<Record<string, string>> = {\n"
         f"{actions}}};\n"
     )
@@ -114,7 +114,7 @@ def _required(name: str, schema: dict[str, Any], definitions: dict[str, Any]) ->
         if field in schema.get("required", ()) and field != "type"
     }
     fields = " ".join(field if kind == "string" else f"{field}:{kind}" for field, kind in kinds.items() if kind)
-    return f'  "{name}": "{fields}",\n'
+    return f'  "{name}": "{fields}",\n' if fields else ""
 
 
 def _json_type(schema: dict[str, Any], definitions: dict[str, Any]) -> str | None:

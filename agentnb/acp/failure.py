@@ -10,6 +10,7 @@ from agentnb.errors import (
     AgentnbError,
     AgentRefused,
     AuthenticationRequired,
+    CassetteBroken,
     CassetteMismatch,
     OutsideWorkspace,
     PermissionDenied,
@@ -90,7 +91,8 @@ def refused(
     if error.code == AUTHENTICATION_REQUIRED:
         return AuthenticationRequired(f"{title} wants a login first.", hint=_how(methods, error.data, login, program))
     if error.code == CASSETTE:
-        return CassetteMismatch(error.message)
+        broken = isinstance(error.data, dict) and error.data.get("kind") == CassetteBroken.__name__
+        return (CassetteBroken if broken else CassetteMismatch)(error.message)
     reason = error.message.rstrip(".") + _details(error.data)
     return AgentRefused(f"{title} refused {method}: {reason}.", code=error.code, data=error.data)
 

@@ -13,13 +13,14 @@ import stat
 import uuid
 from typing import TYPE_CHECKING, Any
 
+from agentnb.acp.change import write_door
 from agentnb.acp.failure import INVALID_PARAMS, NOT_FOUND, RpcError
 from agentnb.errors import OutsideWorkspace
 from agentnb.policy.beneath import folder_of, open_in, opened
 from agentnb.policy.door import Door, DoorKind
-from agentnb.state import ToolDiffContent
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from agentnb.acp.listener import Listener
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
 
 LIMIT = 64 * 1024 * 1024
 """The largest file, in bytes, that is read for an agent."""
-
-_PREVIEW = 256 * 1024
+TIMES = 5
+"""How often a write is asked about, where the file changes meanwhile."""
 
 
 class Files:
@@ -64,6 +65,8 @@ class Files:
     async def write(self, params: dict[str, Any]) -> dict[str, Any]:
         """Answer ``fs/write_text_file``: the whole file, made with its folders if it is not there.
 
+        What is written is what was shown: where the file changes while the user is asked, they are asked again.
+
         Raises:
             OutsideWorkspace: If the path is not in the workspace, and no rule of the user opens it.
             PermissionDenied: If the listener says no.
@@ -71,17 +74,21 @@ class Files:
         """
         named, content = _text(params, "path"), _text(params, "content")
         root, path = self._reach(named, "edit")
-        old = await asyncio.to_thread(_current, root, path)
-        await self._listener.authorize(_write_door(path, old, content))
-        if self._workspace.follow(named) != path:  # a link was moved while the user was asked
-            raise RpcError(INVALID_PARAMS, f"{named} no longer leads to the same file.")
-        await asyncio.to_thread(_write, root, path, content)
-        return {}
+        for time in range(TIMES):
+            shown = await asyncio.to_thread(_current, root, path)
+            await self._listener.authorize(write_door(path, shown, _written_as(content, shown), again=time > 0))
+            if self._workspace.follow(named) != path:  # a link was moved while the user was asked
+                raise RpcError(INVALID_PARAMS, f"{named} no longer leads to the same file.")
+            if await asyncio.to_thread(_write, root, path, content, shown):
+                return {}
+        message = f"{path} was changed by somebody else each of the {TIMES} times that this was asked. Read it again."
+        raise RpcError(INVALID_PARAMS, message)
 
     def _reach(self, named: str, tool: str) -> tuple[Path, Path]:
         """The file that *named* means, and the folder beneath which it is opened.
 
-        That is the workspace, or the whole file system where a rule of the user's opens the wall.
+        That is the folder of the workspace that holds it, or the whole file system where a rule of the user's opens
+        the wall.
         """
         kind: DoorKind = "read" if tool == "read" else "write"
         place = named
@@ -89,17 +96,11 @@ class Files:
             place = str(real := self._workspace.follow(named))
             if not self._workspace.holds(real) and self._listener.opens(place, tool):
                 return type(real)(real.anchor), real
-            return self._workspace.root, self._workspace.resolve(named)
+            real = self._workspace.resolve(named)
         except OutsideWorkspace as error:
             self._listener.refused(Door(kind=kind, title=f"{kind.title()} {named}", path=place), error)
             raise
-
-
-def _write_door(path: Path, old: str | None, new: str) -> Door:
-    small = len(new) + len(old or "") <= _PREVIEW
-    new = _newlines(new, (old or "").encode()) if small else new
-    preview = (ToolDiffContent(path=str(path), old_text=old, new_text=new),) if small else None
-    return Door(kind="write", title=f"Write {path.name}", path=str(path), preview=preview)
+        return self._workspace.root_of(real) or self._workspace.root, real
 
 
 def _text(params: dict[str, Any], name: str) -> str:
@@ -150,28 +151,38 @@ def _bytes(root: Path, path: Path) -> tuple[bytes, int]:
         os.close(descriptor)
 
 
-def _current(root: Path, path: Path) -> str | None:
-    """What the file holds now, for the preview; None when it is new or no text."""
+def _current(root: Path, path: Path) -> bytes | None:
+    """What the file holds now, for the question; None where there is none, or none that can be read."""
     try:
-        return _read(root, path)
+        return _bytes(root, path)[0]
     except (RpcError, OutsideWorkspace):
         return None
 
 
-def _write(root: Path, path: Path, content: str) -> None:
+def _write(root: Path, path: Path, content: str, shown: bytes | None) -> bool:
+    """Write *content*, unless the file is not what was *shown* any more; says whether it was written."""
     if path.is_dir():
         raise RpcError(INVALID_PARAMS, f"{path} is a folder.")
+    before: bytes | None
     try:
         before, mode = _bytes(root, path)
     except RpcError as error:
         if error.code != NOT_FOUND:
             raise
-        before, mode = b"", None
+        before, mode = None, None
+    if before != shown:
+        return False
+    data = _written_as(content, shown).encode("utf-8", "replace")
     try:
         with folder_of(root, path, make=True) as folder:
-            _replace(folder, path, _newlines(content, before).encode("utf-8", "replace"), mode)
+            return _replace(folder, path, data, mode, lambda: _current(root, path) == shown)
     except OSError as error:
         raise _failure(path, error) from error
+
+
+def _written_as(content: str, before: bytes | None) -> str:
+    """*content* as it is written over *before*: with the newlines that the file has."""
+    return _newlines(content, before or b"")
 
 
 def _newlines(content: str, before: bytes) -> str:
@@ -182,8 +193,11 @@ def _newlines(content: str, before: bytes) -> str:
     return content
 
 
-def _replace(folder: int, path: Path, data: bytes, mode: int | None) -> None:
-    """Write beside the file, then put it in its place; *folder* is open, so nothing can lead elsewhere meanwhile."""
+def _replace(folder: int, path: Path, data: bytes, mode: int | None, as_shown: Callable[[], bool]) -> bool:
+    """Write beside the file, then put it in its place; *folder* is open, so nothing can lead elsewhere meanwhile.
+
+    Only if the file is *as_shown* at the last moment; says whether it was.
+    """
     draft = f".{path.name[:32]}.{uuid.uuid4().hex[:8]}.part"
     descriptor = open_in(folder, draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), path)
     try:
@@ -191,11 +205,16 @@ def _replace(folder: int, path: Path, data: bytes, mode: int | None) -> None:
             file.write(data)
             if mode is not None:
                 os.fchmod(file.fileno(), mode)
-        os.replace(draft, path.name, src_dir_fd=folder, dst_dir_fd=folder)
+        same = as_shown()
+        if same:
+            os.replace(draft, path.name, src_dir_fd=folder, dst_dir_fd=folder)
+        else:
+            os.unlink(draft, dir_fd=folder)
     except BaseException:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(draft, dir_fd=folder)
         raise
+    return same
 
 
 def _failure(path: Path, error: OSError) -> RpcError:

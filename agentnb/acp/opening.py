@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from agentnb.acp.listener import Listener
     from agentnb.acp.peer import Peer
-    from agentnb.acp.sessions import Sessions
+    from agentnb.acp.sessions import Route, Sessions
 
 
 class Opening:
@@ -66,7 +66,7 @@ class Opening:
         if self._known:  # an old session is replayed before the answer
             if self._sessions.is_open(self._known):
                 raise self._taken()
-            route = self._sessions.open(self._known, self._listener, self._params["cwd"])
+            route = self._open(self._known)
             if self._history:
                 route.release()
         self._sessions.expect()
@@ -99,7 +99,7 @@ class Opening:
             return
         loop = asyncio.get_running_loop()
         if not self._known:
-            route = self._sessions.open(new.session_id, self._listener, self._params["cwd"])
+            route = self._open(new.session_id)
             # behind the step in which the caller takes its answer
             loop.call_soon(loop.call_soon, partial(route.release, history=self._history))
         elif not self._sessions.holds(self._known, self._listener):
@@ -108,6 +108,10 @@ class Opening:
         elif not self._history:
             self._sessions.release(self._known, history=False)
         self._opened.set_result(new)
+
+    def _open(self, session_id: str) -> Route:
+        lent = self._params.get("additionalDirectories", ())
+        return self._sessions.open(session_id, self._listener, self._params["cwd"], lent)
 
     def _unwanted(self, session_id: Any) -> None:
         """The agent opened a session that nobody waits for any more: it need not keep it."""

@@ -21,6 +21,8 @@ from agentnb.credentials import logger
 from agentnb.policy.workspace import Workspace
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from agentnb.acp.listener import Listener
     from agentnb.errors import AgentnbError
 
@@ -62,8 +64,8 @@ class NewSession(msgspec.Struct, frozen=True, kw_only=True):
 class Route:
     """Where one session leads: its listener and the services it may use."""
 
-    def __init__(self, listener: Listener, cwd: str | Path) -> None:
-        workspace = Workspace(Path(cwd))
+    def __init__(self, listener: Listener, cwd: str | Path, directories: Iterable[str] = ()) -> None:
+        workspace = Workspace(Path(cwd), directories)
         self.listener = listener
         self.files = Files(workspace, listener)
         self.terminals = Terminals(workspace, listener)
@@ -151,9 +153,9 @@ class Sessions:
         self._opening -= 1
         asyncio.get_running_loop().call_soon(self._settle)
 
-    def open(self, session: str, listener: Listener, cwd: str | Path) -> Route:
+    def open(self, session: str, listener: Listener, cwd: str | Path, directories: Iterable[str] = ()) -> Route:
         """The session is known; its updates are held until the host has its answer."""
-        route = self._routes[session] = Route(listener, cwd)
+        route = self._routes[session] = Route(listener, cwd, directories)
         route.deliver(self._early.pop(session, []))
         return route
 

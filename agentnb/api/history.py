@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timezone
 from html import escape
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from agentnb.agent.catalog import custom
@@ -14,7 +15,7 @@ from agentnb.api.configured import folders_of
 from agentnb.api.kernel import see_that_there_is_a_kernel
 from agentnb.api.rows import Rows
 from agentnb.api.session import Session
-from agentnb.errors import SessionError
+from agentnb.errors import SessionError, UsageError
 from agentnb.host import current_host
 from agentnb.host.lent import kernel_lent, lent
 from agentnb.host.restore import LOG_OFF, found, read_back, recorder_of, restore, spec_of
@@ -84,19 +85,27 @@ class SessionTable(Rows[SessionRow]):
         return html(_HEAD, map(_cells, self)) + note
 
 
-def sessions(search: str = "", *, here: bool = False, limit: int = LISTED) -> SessionTable:
+def sessions(
+    search: str = "",
+    *,
+    here: bool = False,
+    cwd: str | os.PathLike[str] | None = None,
+    limit: int = LISTED,
+) -> SessionTable:
     """The sessions that the log has kept, of this kernel and of others; the latest first.
 
     Args:
         search: What is to be found in titles, prompts, answers, agents or folders; capitals do not matter.
-        here: Only those that were begun in this notebook.
+        here: Only those that were begun in this notebook; where no server says which that is (a console, a script), in
+            this folder.
+        cwd: Only those of this workspace, which need not be there any more.
         limit: How many, at most.
 
     Returns:
         A row per session; displayed in a notebook it is a table.
 
     Raises:
-        UsageError: If *search* is no text, or *limit* no number above zero.
+        UsageError: If *search* is no text, *cwd* no path, or *limit* no number above zero.
         LogError: If the log cannot be read.
 
     Example:
@@ -109,11 +118,13 @@ def sessions(search: str = "", *, here: bool = False, limit: int = LISTED) -> Se
     if host.recorder is None:
         return SessionTable(note=LOG_OFF)
     recorder = recorder_of(host)
-    records = recorder.store.sessions(search, place=recorder.place if here else None, limit=limit)
+    where: dict[str, Any] = recorder.here() if here else {}
+    if cwd is not None:
+        where["cwd"] = _folder(cwd)
+    records = recorder.store.sessions(search, **where, limit=limit)
     held = recorder.store.held(records)
-    note = "" if recorder.trouble is None else str(recorder.trouble)
     return SessionTable(
-        (_row(record, host.conversations, held) for record in records), note, searched=bool(search) or here
+        (_row(record, host.conversations, held) for record in records), recorder.note, searched=bool(search or where)
     )
 
 
@@ -130,7 +141,8 @@ def resume(
     """Open a session of the log again: its transcript, its queue, its workspace.
 
     At the next prompt the agent resumes or loads its own session where it can; where it cannot, it starts anew and it
-    is said that it has forgotten.
+    is said that it has forgotten. Where it cannot go on, because its workspace is gone or another kernel has it open,
+    it is opened to be read: :attr:`Session.read_only` says why, and a prompt raises that.
 
     Args:
         session: A row of :func:`sessions`, its id, or the beginning of the id.
@@ -147,7 +159,6 @@ def resume(
     Raises:
         UsageError: If *session* is no id, or the MCP servers make no sense.
         UnknownSession: If the log has no such session, or several.
-        SessionError: If another kernel has it open, or its workspace is gone.
         LogError: If the log cannot be read.
 
     Example:
@@ -157,12 +168,12 @@ def resume(
     host = current_host()
     wanted = session.id if isinstance(session, SessionRow) else session
     check_text("A session's id", wanted, example='"1f0c83a2", as in agentnb.sessions()')
-    stored = read_back(recorder_of(host), wanted)
-    spec = spec_of(stored.record) if command is None else custom(command, name=stored.record.agent)
     servers, more = lent() if mcp_servers is None else servers_of(mcp_servers), folders_of(directories)
     lends = kernel_lent() if kernel_tools is None else kernel_tools
     if lends:
         see_that_there_is_a_kernel(host)
+    stored = read_back(recorder_of(host), wanted)
+    spec = spec_of(stored.record) if command is None else custom(command, name=stored.record.agent)
     return Session(
         host.loop.call(
             lambda: restore(
@@ -207,6 +218,13 @@ def forget(session: str | SessionRow) -> SessionRow:
         raise SessionError(f"The session {record.title!r} is open here.", hint="Close it first.")
     recorder.store.forget(record.uri)
     return _row(record, (), ())
+
+
+def _folder(cwd: str | os.PathLike[str]) -> str:
+    try:
+        return str(Path(cwd).expanduser().resolve())
+    except (TypeError, RuntimeError) as error:
+        raise UsageError(f"cwd={cwd!r} names no folder: {error}.", hint="Give a path.") from None
 
 
 def _row(record: SessionRecord, here: Container[str], elsewhere: Container[str]) -> SessionRow:

@@ -75,6 +75,16 @@ class Session(AgentControls):
         return self._conversation.kernel is not None
 
     @property
+    def read_only(self) -> str | None:
+        """Why the session can only be read, as :func:`agentnb.resume` found it; None where it can go on."""
+        return None if self._conversation.barred is None else str(self._conversation.barred)
+
+    @property
+    def gap(self) -> str | None:
+        """What of the session was lost when the log was damaged, and why; None where nothing was."""
+        return self._conversation.chat.gap
+
+    @property
     def state(self) -> SessionState:
         """A frozen snapshot of the session (AHP ``SessionState``)."""
         return self._conversation.session.state
@@ -110,6 +120,7 @@ class Session(AgentControls):
         Raises:
             UsageError: If *text* is no text or is empty, or *context* is one object instead of a list.
             SessionClosed: If the session was closed.
+            SessionError: If it is only to be read (:attr:`read_only`).
         """
         check_text("The prompt", text, example='session.prompt("What is in df?")')
         attached = (*attachments, *(describe(value) for value in each_of(context)))

@@ -13,7 +13,7 @@ from agentnb.api.interrupts import CountedInterrupts
 from agentnb.api.loops import nest, running_loop
 from agentnb.api.text_reader import TextReader
 from agentnb.api.tool_call import ToolCall, tool_call
-from agentnb.errors import CassetteMismatch, TurnCancelled, TurnFailed, TurnRefused, TurnTimeout
+from agentnb.errors import CassetteBroken, CassetteMismatch, TurnCancelled, TurnFailed, TurnRefused, TurnTimeout
 from agentnb.host.changes import changes
 from agentnb.kernel.desk import DESK
 from agentnb.state import (
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     Snapshot = FinishedTurn | ActiveTurn
 
 SETTLE_SECONDS = 0.25  # how long wait() lets a cancelled agent say its last words
+_OF_CASSETTES = {kind.__name__: kind for kind in (CassetteBroken, CassetteMismatch)}
 POLL_SECONDS = 0.2  # a blocked main thread looks up this often, so that Ctrl-C comes through on every platform
 
 
@@ -165,11 +166,11 @@ class Turn:
         Raises:
             TurnFailed: If it ended with an error.
             CassetteMismatch: If it is not as recorded in the cassette that is replayed.
+            CassetteBroken: If that cassette cannot be used.
             TurnRefused: If the agent refused to go on.
             TurnCancelled: If it was cancelled.
         """
-        if self.error is not None and self.error.error_type == CassetteMismatch.__name__:
-            raise CassetteMismatch(self.error.message)
+        self._see_that_it_is_as_recorded()
         if self.error is not None:
             raise TurnFailed(self.error.message)
         if self.stop_reason == "refusal":
@@ -197,6 +198,9 @@ class Turn:
 
         Raises:
             TurnTimeout: If it has not ended by then; it goes on.
+            CassetteMismatch: If it is not as recorded in the cassette that is replayed: other failures are the agent's,
+                and looked at with `error` or `raise_for_error`, this one is the test's.
+            CassetteBroken: If that cassette cannot be used.
             UsageError: If this is a fork of the process that it runs in: its end is not told here.
         """
         self._see_that_its_end_is_told()
@@ -208,11 +212,12 @@ class Turn:
         except KeyboardInterrupt:
             self.cancel()
             raise
+        self._see_that_it_is_as_recorded()
         return self
 
     def __await__(self) -> Generator[Any, None, Turn]:
         self._see_that_its_end_is_told()
-        return self._wait_async(None).__await__()
+        return self._awaited().__await__()
 
     def __iter__(self) -> Iterator[str]:
         reader = TextReader()
@@ -222,6 +227,7 @@ class Turn:
             if piece := reader.read(self._parts(MarkdownResponsePart)):
                 yield piece
             elif done:
+                self._see_that_it_is_as_recorded()
                 return
             else:
                 with DESK.waiting(self._session.tab_id, self._wake):
@@ -236,6 +242,7 @@ class Turn:
                 if piece := reader.read(self._parts(MarkdownResponsePart)):
                     yield piece
                 elif done:
+                    self._see_that_it_is_as_recorded()
                     return
                 else:
                     with DESK.waiting(self._session.tab_id):
@@ -250,6 +257,16 @@ class Turn:
     def _parts(self, kind: type[Any]) -> list[Any]:
         snapshot = self.snapshot
         return [part for part in snapshot.response_parts if isinstance(part, kind)] if snapshot is not None else []
+
+    def _see_that_it_is_as_recorded(self) -> None:
+        error = self.error
+        if error is not None and error.error_type in _OF_CASSETTES:
+            raise _OF_CASSETTES[error.error_type](error.message)
+
+    async def _awaited(self) -> Turn:
+        await self._wait_async(None)
+        self._see_that_it_is_as_recorded()
+        return self
 
     def _see_that_its_end_is_told(self) -> None:
         if not self._finished:

@@ -9,9 +9,10 @@ import sys
 import threading
 from typing import TYPE_CHECKING
 
+from agentnb.cassette.former import check_place
 from agentnb.cassette.recorder import Recorder
 from agentnb.cassette.stdio import CHUNK, say
-from agentnb.errors import CassetteBroken
+from agentnb.errors import CassetteBroken, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -34,7 +35,11 @@ def record(path: Path, command: Sequence[str], *, name: str) -> int:
     """
     recorder = Recorder(path, os.environ)
     try:
+        check_place(path.absolute())
         agent = subprocess.Popen(list(command), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    except UsageError as error:
+        say(str(error))
+        return 1
     except OSError as error:
         say(f"{command[0]} cannot be started: {error.strerror}. Is it installed, and on the PATH?")
         return NOT_FOUND
@@ -44,6 +49,8 @@ def record(path: Path, command: Sequence[str], *, name: str) -> int:
     except (CassetteBroken, OSError) as error:
         say(f"the cassette was not written: {error}")
         return 1
+    if recorder.word is not None:
+        say(recorder.word)
     return code
 
 

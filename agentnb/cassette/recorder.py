@@ -7,6 +7,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from agentnb.cassette import file
+from agentnb.cassette.former import Former
 from agentnb.cassette.keeper import Keeper
 from agentnb.cassette.secrets import Secrets
 from agentnb.cassette.tap import WireTap
@@ -25,14 +26,22 @@ class Recorder:
     """Records one cassette; safe from any thread.
 
     Args:
-        path: Where it is written. One that is there already is replaced; its rules are kept.
+        path: Where it is written. One that is there already is replaced; its rules are kept, and so is all of it as
+            long as the new one holds fewer turns.
         environment: The variables among which secrets are looked for.
         home: The user's home.
+
+    Attributes:
+        written: Whether there is a file.
+        word: What to tell the user at the end, where there is something.
     """
 
     def __init__(self, path: Path, environment: Mapping[str, str], home: str | None = None) -> None:
         self.path = path
         self.failure: CassetteBroken | None = None
+        self.written = False
+        self.word: str | None = None
+        self._former = Former(path)
         self._environment = dict(environment)
         self._secrets = Secrets(environment)
         self._home = home
@@ -76,7 +85,10 @@ class Recorder:
         with self._lock:
             if self._taps:
                 cassette = self.cassette()
+                if not self.written:
+                    self._former.put_by()
                 file.write(self.path, cassette, checked=self._checked)
+                self.written = True
                 self._checked = [exchange for lane in cassette.lanes for exchange in lane.exchanges]
 
     def close(self) -> None:
@@ -89,7 +101,9 @@ class Recorder:
             if not self._closed:
                 self._closed = True
                 self.write()
-                CASSETTE_FINISHED.tell(path=str(self.path), mode="record", turns=self.cassette().turns)
+                turns = self.cassette().turns
+                CASSETTE_FINISHED.tell(path=str(self.path), mode="record", turns=turns)
+                self.word = self._former.settle(turns) if self.written else None
 
     def _keeper(self, raw: RawLane) -> Keeper:
         return self._keepers.setdefault(raw, Keeper(raw, self._home))

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import uuid
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from agentnb.errors import CassetteBroken
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 from agentnb.events.kinds import CASSETTE_FINISHED, CASSETTE_MATCHED, CASSETTE_MISMATCHED
 
@@ -25,7 +32,7 @@ class Report:
         self.turns: list[list[int]] = []
         self.mismatches: list[str] = []
         self._cassette = str(cassette.resolve())
-        self._file = Path(folder) / f"replay-{os.getpid()}.json" if folder else None
+        self._file = Path(folder) / f"replay-{uuid.uuid4().hex}.json" if folder else None
         self._write()
 
     def used(self, session: int, turn: int) -> None:
@@ -54,5 +61,23 @@ class Report:
 
 
 def reports(folder: Path) -> list[dict[str, Any]]:
-    """All reports in *folder*."""
-    return [json.loads(file.read_text(encoding="utf-8")) for file in sorted(folder.glob("replay-*.json"))]
+    """All reports in *folder*, each with its player's name."""
+    files = sorted(folder.glob("replay-*.json"))
+    return [{**json.loads(file.read_text(encoding="utf-8")), "player": file.stem} for file in files]
+
+
+def not_asked_for(path: Path, played: Collection[tuple[int, ...]]) -> list[str]:
+    """A line for each turn of the cassette at *path* that is not among *played*, as (session, turn).
+
+    Of a cassette that cannot be read nothing is said here: whoever played it has been told.
+    """
+    from agentnb.cassette.file import read
+
+    lines = []
+    with contextlib.suppress(CassetteBroken):
+        for lane in read(path).lanes:
+            for number, turn in enumerate(lane.turns, 1):
+                if (lane.session, number) not in played:
+                    place = f"{os.path.relpath(path)}:{turn.line}"
+                    lines.append(f"{place}: turn {number} of session {lane.session} was not asked for")
+    return lines

@@ -17,7 +17,10 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
+from agentnb.cassette.former import check_place
 from agentnb.cassette.reading import AGAIN
+from agentnb.cassette.report import REPORTS
+from agentnb.cassette.telling import Telling
 from agentnb.errors import CassetteBroken, UsageError
 from agentnb.events.kinds import CASSETTE_OPENED
 
@@ -48,17 +51,19 @@ class Switch:
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._environment = environment
+        self._folder = _begun_in()
         self.turned = 0
         self._lock = threading.Lock()
         self._settled: dict[str, State] = {}
         self._launches: dict[str, int] = {}
         self._recorder: Recorder | None = None
+        self._telling: dict[Path, Telling] = {}
 
     def state(self) -> tuple[State, Path | None]:
         """What is to be done, and with which cassette.
 
         Raises:
-            UsageError: If the mode or the pace is none.
+            UsageError: If the mode or the pace is none, or a mode has no cassette.
             CassetteBroken: If the cassette must be there and is not.
         """
         if self._recorder is not None:
@@ -66,15 +71,25 @@ class Switch:
         name, mode = self._environment.get(PATH, ""), self._environment.get(MODE, "") or "auto"
         if mode not in MODES:
             raise UsageError(f"{MODE}={mode!r} is none of {', '.join(MODES)}.", hint=f"Set it, or unset {PATH}.")
+        if not name and mode in ("record", "replay"):
+            hint = f"Name it, {PATH}=fit.cassette.jsonl, or unset {MODE}."
+            raise UsageError(f"{MODE}={mode} is set, and {PATH} names no cassette.", hint=hint)
         if not name or mode == "off":
             return "off", None
-        path = Path(name).expanduser().absolute()
+        path = Path(os.path.abspath(self._folder / Path(name).expanduser()))  # noqa: PTH100 - links are kept
         return self._settle(path, mode), path
 
     def standing_in(self, spec: AgentSpec) -> AgentSpec:
         """What is checked for in the place of *spec*: the player, where a cassette is replayed."""
         state, path = self.state()
-        return _player(spec, path, 0, "instant") if state == "replay" and path is not None else spec
+        return _player(spec, path, 0, "instant", {}) if state == "replay" and path is not None else spec
+
+    def expected(self) -> None:
+        """A notebook is about to run: turns of its cassette that it never asks for are told at the end."""
+        with contextlib.suppress(UsageError, CassetteBroken):  # whoever opens a session is told
+            state, path = self.state()
+            if state == "replay" and path is not None:
+                self._reports(path)
 
     def apart(self) -> dict[str, str]:
         """What keeps the agents of sessions that are opened now apart from those that run since before."""
@@ -89,7 +104,7 @@ class Switch:
             if state == "replay":
                 self._launches[spec.name] = number = self._launches.get(spec.name, 0) + 1
                 CASSETTE_OPENED.tell(path=str(path), mode=state, agent=spec.name)
-                return _player(spec, path, number, self._pace()), None
+                return _player(spec, path, number, self._pace(), self._reports(path)), None
             recorder = self._recorder if self._recorder is not None else self._record(path)
             CASSETTE_OPENED.tell(path=str(path), mode=state, agent=spec.name)
             return spec, recorder.tap(spec.name, {**spec.env, **env})
@@ -112,18 +127,21 @@ class Switch:
         """From now on record the agents that are launched.
 
         Raises:
-            UsageError: If a cassette is being recorded or replayed already.
+            UsageError: If a cassette is being recorded or replayed already, or cannot be written there.
         """
         with self._lock:
             state, known = self.state()
             if state != "off":
                 doing = "recorded" if state == "record" else "replayed"
                 raise UsageError(f"{known} is being {doing} already.", hint="`%agents record stop` ends a recording.")
+            if not path.parent.is_dir():
+                raise UsageError(f"{path.parent} is no folder.", hint="Make it, or name another.")
+            check_place(path)
             self._record(path)
             self.turned += 1
 
-    def stop(self) -> tuple[Path, int]:
-        """End the recording that `record` began; returns the cassette and how many turns it holds.
+    def stop(self) -> Recorder:
+        """End the recording that `record` began.
 
         Raises:
             UsageError: If none runs.
@@ -135,14 +153,14 @@ class Switch:
             self.turned += 1
             recorder = self._recorder
             self._end()
-        return recorder.path, recorder.cassette().turns
+        return recorder
 
     def _end(self) -> None:
         """Write what is being recorded, and record no more."""
         recorder, self._recorder = self._recorder, None
         if recorder is not None:
             atexit.unregister(_close)
-            recorder.close()
+            _close_with_word(recorder)
 
     def _record(self, path: Path) -> Recorder:
         from agentnb.cassette.recorder import Recorder
@@ -158,8 +176,18 @@ class Switch:
             there = path.exists()
             if mode == "replay" and not there:
                 raise CassetteBroken(f"{path}: there is no cassette, and {MODE}=replay demands one.", hint=AGAIN)
+            if mode == "record" or not there:
+                check_place(path)
             self._settled[key] = "record" if mode == "record" or not there else "replay"
         return self._settled[key]
+
+    def _reports(self, path: Path) -> dict[str, str]:
+        """What tells the players of the cassette at *path* where to report; nothing where they know."""
+        if self._environment.get(REPORTS):
+            return {}
+        if path not in self._telling:
+            self._telling[path] = Telling(path)
+        return {REPORTS: self._telling[path].folder}
 
     def _pace(self) -> str:
         pace = self._environment.get(PACE, "") or PACES[0]
@@ -168,17 +196,35 @@ class Switch:
         return pace
 
 
-def _player(spec: AgentSpec, path: Path | None, launch: int, pace: str) -> AgentSpec:
+def _begun_in() -> Path:
+    """Where this process began: a relative path means the same however often a cell goes elsewhere.
+
+    IPython knows where its shell began, which may be before agentnb was loaded.
+    """
+    get = getattr(sys.modules.get("IPython"), "get_ipython", None)
+    shell = get() if get is not None else None
+    with contextlib.suppress(FileNotFoundError):
+        return Path(getattr(shell, "starting_dir", None) or os.getcwd())  # noqa: PTH109 - as the kernel has it
+    return Path()
+
+
+def _player(spec: AgentSpec, path: Path, launch: int, pace: str, env: Mapping[str, str]) -> AgentSpec:
     words = ("replay", str(path), "--agent", spec.name, "--launch", str(launch), "--pace", pace)
-    return msgspec.structs.replace(spec, command=(sys.executable, "-m", "agentnb", *words), env={})
+    return msgspec.structs.replace(spec, command=(sys.executable, "-m", "agentnb", *words), env=dict(env))
 
 
 def _close(recorder: Recorder) -> None:
     """At the end of the process: what could not be written is said where a terminal may be."""
     try:
-        recorder.close()
+        _close_with_word(recorder)
     except (CassetteBroken, OSError) as error:
         print(f"agentnb: the cassette was not written: {error}", file=sys.__stderr__)
+
+
+def _close_with_word(recorder: Recorder) -> None:
+    recorder.close()
+    if recorder.word is not None:
+        print(f"agentnb: {recorder.word}", file=sys.__stderr__)
 
 
 SWITCH = Switch(os.environ)

@@ -14,6 +14,8 @@ from agentnb.cassette.tape import OPENERS, PROMPT, Event, Exchange, Lane
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+_CROSSING = ("available_commands_update", "usage_update")
+
 
 class RawLane:
     """The tape of one session while it is recorded, as it was said.
@@ -52,11 +54,32 @@ class RawLane:
 
     def add(self, event: Event) -> Exchange | None:
         """Something happens; returns the exchange that it belongs to."""
+        if (settled := self._settled(event)) is not None:
+            event.delay = self.delay()
+            (settled.after if settled.answered else settled.before).append(event)
+            return settled
         asked = (each for each in reversed(self.lane.exchanges) if each.method != mcp.MESSAGE)
         exchange = self.prompt or next(asked, None)
         if exchange is not None:
             self.add_to(exchange, event)
         return exchange
+
+    def _settled(self, event: Event) -> Exchange | None:
+        """Where an announcement belongs that can come a little earlier or later; None: where it comes.
+
+        An agent names its commands when it has opened the session, and its usage when it has answered. Both can cross
+        the client's next prompt on the way. Until the first turn has ended the commands belong to the opening; later,
+        and the usage, to the turn before, unless the agent has said something in this one.
+        """
+        kind = _update(event) if event.kind == "said" else None
+        said = [each for each in self.lane.exchanges if each.method != mcp.MESSAGE]
+        first = next((each for each in said if each.method == PROMPT), None)
+        if kind == "available_commands_update" and said and (first is None or first is self.prompt):
+            return said[0]
+        if kind in _CROSSING and self.prompt is not None and not self.prompt.before:
+            before = [each for each in said if each.method == PROMPT][:-1]
+            return before[-1] if before else None
+        return None
 
     def add_to(self, exchange: Exchange, event: Event) -> None:
         """Something happens in *exchange*."""
@@ -187,6 +210,11 @@ class WireTap:
         found = [lane for lane in self.sessions if server in lane.servers or connection in lane.connections]
         busy = [lane for lane in found if lane.prompt is not None or not lane.lane.exchanges[0].answered]
         return next(reversed(busy or found), None)
+
+
+def _update(event: Event) -> str | None:
+    update = event.params.get("update") if isinstance(event.params, dict) else None
+    return update.get("sessionUpdate") if isinstance(update, dict) else None
 
 
 def _messages(lines: wire.Lines, data: bytes) -> list[wire.Message]:

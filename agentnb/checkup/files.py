@@ -58,7 +58,9 @@ def log(path: Path | None) -> Checkup:
     if not os.access(path, os.W_OK):
         message = f"{path} cannot be written to: sessions are not kept."
         return checkup("log", "broken", str(version), message, todo=f'chmod u+w "{path}"', title=title)
-    return checkup("log", "ready", str(version), f"{path}: {count} sessions.", title=title)
+    aside = sorted(each.name for each in path.parent.glob(f"{path.name}.damaged-*[0-9]"))
+    damaged = f" It was damaged before: what could not be read was put aside as {', '.join(aside)}." if aside else ""
+    return checkup("log", "ready", str(version), f"{path}: {count} sessions.{damaged}", title=title)
 
 
 def policy(files: PolicyFiles) -> Checkup:

@@ -238,7 +238,7 @@ class ListSessionsParams(msgspec.Struct, frozen=True, rename="camel", kw_only=Tr
 
     Attributes:
         search: What is to be found in titles, prompts, answers, agents or folders.
-        here: Only those that were begun in this notebook.
+        here: Only those that were begun in this notebook, or in this folder where no notebook is known.
         limit: How many, at most; 200 are the most that are given at once.
         offset: How many to pass over.
     """

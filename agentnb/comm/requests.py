@@ -224,11 +224,11 @@ def _listed(host: Host, params: m.ListSessionsParams) -> dict[str, Any]:
     recorder = recorder_of(host)
     records = recorder.store.sessions(
         params.search,
-        place=recorder.place if params.here else None,
+        **(recorder.here() if params.here else {}),
         limit=min(params.limit, MAX_LISTED),
         offset=params.offset,
     )
     held = recorder.store.held(records)
     elsewhere = [record.uri for record in records if record.uri in held]
-    note = {} if recorder.trouble is None else {"note": str(recorder.trouble)}
+    note = {"note": recorder.note} if recorder.note else {}
     return {"sessions": [to_json(record) for record in records], "elsewhere": elsewhere, **note}

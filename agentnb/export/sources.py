@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 _PROMPT = re.compile(r"^\s*(?:[\w.]+\s*=\s*)?%{1,2}agent(?:\s|$)")
 _IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 _ESCAPES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
+_NAMELESS = re.compile(r"\s*<[^<>]*>\s*\Z")  # such as <Figure size 640x480>: says nothing of what was shown
 _OPTION = re.compile(r"(?:^|\s)(-a|--agent|-t|--tab)[ =]+(?:\"([^\"]*)\"|'([^']*)'|(\S+))")
 
 
@@ -65,7 +66,8 @@ def of_notebook(path: Path) -> Document:
         cells = notebook["cells"]
         entries = tuple(entry for cell in cells for entry in _of_cell(cell))
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
-        raise UsageError(f"{path} is no notebook: {error}.", hint="It must be a file of nbformat 4.") from error
+        what = str(error) if isinstance(error, (OSError, ValueError)) else "it has no cells that can be read"
+        raise UsageError(f"{path} is no notebook: {what}.", hint="It must be a file of nbformat 4.") from error
     headed = heading(entries[0].source) if entries and entries[0].kind == "text" else None
     return Document(title=headed or path.stem, entries=entries, notebook=notebook)
 
@@ -98,6 +100,9 @@ def _of_output(output: dict[str, Any], *, asks: bool) -> Entry | None:
     if "text/markdown" in data:
         return Entry(kind="answer" if asks else "text", source=_joined(data["text/markdown"]), images=images)
     text = _plain(_joined(data.get("text/plain", "")))
+    left = sorted(set(data) - {"text/plain", *_IMAGES})
+    if left and not images and (not text or _NAMELESS.match(text)):  # nothing in a document may run or fetch
+        text = "\n".join(filter(None, [text, f"[Shown in the notebook only: {', '.join(left)}]"]))
     return Entry(kind="output", source="" if images else text, images=images) if text or images else None
 
 

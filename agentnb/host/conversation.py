@@ -5,10 +5,12 @@ What its agent says arrives in its base class (:mod:`agentnb.host.hearing`).
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 from agentnb.acp.mapper import channel_of, map_session
-from agentnb.errors import SessionClosed
+from agentnb.credentials import Credentials
+from agentnb.errors import SessionClosed, SessionError
 from agentnb.host.channel import Channel
 from agentnb.host.clock import now_ms
 from agentnb.host.hearing import Hearing
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
     from agentnb.state import Action, ActionOrigin, Envelope, Message, ToolCallState
 
 TITLE_CHARACTERS = 48
+NAMING = 20_000  # characters of a prompt that are looked at for a title: what is cut first shows half a key
 
 
 class Conversation(Hearing):
@@ -77,6 +80,7 @@ class Conversation(Hearing):
         self.tab_id = tab_id
         self.mode = mode
         self.closed = False
+        self.barred: SessionError | None = None
         self.closing: asyncio.TimerHandle | None = None
         self._named = title is not None
         self._watchers: list[Callable[[], None]] = []
@@ -147,6 +151,8 @@ class Conversation(Hearing):
         if self.closed:
             message_ = f"The session {self.session.state.summary.title!r} is closed."
             raise SessionClosed(message_, hint="Start another with agentnb.start().")
+        if self.barred is not None:
+            raise SessionError(self.barred.message, hint=self.barred.hint)
         if self._knows(turn_id):
             return False
         self._name_after(message.text)
@@ -269,7 +275,7 @@ class Conversation(Hearing):
         if self._named or not text.strip():
             return
         self._named = True
-        words = " ".join(text.split())
+        words = " ".join(Credentials({**os.environ, **self.env}).hidden(text[:NAMING]).split())
         title = words if len(words) <= TITLE_CHARACTERS else f"{words[: TITLE_CHARACTERS - 1].rstrip()}…"
         self.dispatch(SessionTitleChanged(title=title, time=now_ms()))
 

@@ -118,7 +118,7 @@ class Host:
     def add(self, conversation: Conversation) -> None:
         """Take a conversation, new or restored, among the open ones."""
         self.conversations[conversation.session.uri] = conversation
-        if self.recorder is not None:
+        if self.recorder is not None and conversation.barred is None:
             self.recorder.add(conversation)
         self.summarize(conversation)
         self.root.accept(RootActiveSessionsChanged(active_sessions=len(self.conversations), time=now_ms()))

@@ -16,6 +16,7 @@ from agentnb.errors import (
     AgentStartFailed,
     AuthenticationRequired,
     NotOffered,
+    SessionError,
 )
 from agentnb.events.kinds import AGENT_RESTARTED, SESSION_FAILED, SESSION_READY
 from agentnb.host.clock import now_ms
@@ -73,7 +74,11 @@ class Life:
 
         Raises:
             AgentError: If it cannot be launched, wants a login, or refuses a session.
+            SessionError: If the session is only to be read.
         """
+        barred = self._conversation.barred
+        if barred is not None:
+            raise SessionError(barred.message, hint=barred.hint)
         if self.agent is not None and self.session_id is not None:
             return self.agent
         if self._starting is None or self._starting.done():

@@ -102,7 +102,7 @@ class Permissions:
         if verdict.outcome == "allow" and door.kind == "read":
             self._record(door, verdict, outcome="allow", by=_by(verdict))
             return door
-        if self._grants.cover(door, verdict):
+        if not door.again and self._grants.cover(door, verdict):
             self._record(door, verdict, outcome="allow", by="covered")
             return door
         question = self._put(self._card(turn, door), door)
@@ -242,7 +242,7 @@ class Permissions:
         """The question, on the tool call that it belongs to, else on one of our own."""
         calls = (part.tool_call for part in reversed(turn.response_parts) if isinstance(part, ToolCallResponsePart))
         begun = (call for call in calls if isinstance(call, ToolCallStreamingState | ToolCallRunningState))
-        call = next((call for call in begun if cards.belongs(door, call)), None)
+        call = next((call for call in begun if not door.again and cards.belongs(door, call)), None)
         if call is None:
             self._asked += 1
             call_id = f"{OWN}{door.kind}-{self._asked}"

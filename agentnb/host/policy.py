@@ -62,6 +62,7 @@ class HostPolicy:
             mode=conversation.mode,
             attached=attached,
             root=conversation.cwd,
+            lent=tuple(folder.resolve() for folder in conversation.configuration.directories),
             user=self.files.user,
             project=self.files.project(conversation.cwd),
             grants=grants,

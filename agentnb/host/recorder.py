@@ -6,6 +6,7 @@ could not be written, whole states are written instead of what led to them: noth
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentnb.credentials import logger
@@ -15,8 +16,6 @@ from agentnb.log.store import Store
 from agentnb.state import MarkdownResponsePart, XSessionRemoved
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from agentnb.errors import LogError
     from agentnb.host.channel import Channel
     from agentnb.host.conversation import Conversation
@@ -44,6 +43,7 @@ class Recorder:
     def __init__(self, host: Host, path: Path, place: str = "") -> None:
         self.store = Store(path, host.host_id, lambda error: host.loop.post(self._done, error))
         self.trouble: LogError | None = None
+        self._mended = False
         self.place = place
         self._host = host
         self._conversations: dict[str, Conversation] = {}
@@ -55,6 +55,17 @@ class Recorder:
         self._scheduled = self._writing = False
         self._said: set[str] = set()
         host.listen(self._on_envelope)
+
+    @property
+    def note(self) -> str:
+        """What went wrong with the log last, as long as the kernel lives; empty where nothing did."""
+        if self.trouble is None:
+            return ""
+        return f"{self.trouble} Since then the log has been written again." if self._mended else str(self.trouble)
+
+    def here(self) -> dict[str, Any]:
+        """What tells the sessions begun here: the notebook, or the folder where no server says what runs."""
+        return {"place": self.place} if self.place else {"cwd": str(Path.cwd())}
 
     def add(self, conversation: Conversation) -> None:
         """A conversation was opened, or restored: from here on it is kept."""
@@ -109,8 +120,9 @@ class Recorder:
 
     def _done(self, error: LogError | None) -> None:
         self._writing = False
-        self.trouble = error
+        self._mended = error is None
         if error is not None:
+            self.trouble = error
             self._complain(error)
             self._begin_again()
         if self._touched and not self._scheduled:
@@ -169,6 +181,7 @@ class Recorder:
             open=summary.resource not in self._closed,
             created_at=summary.created_at,
             modified_at=now_ms(),
+            gap=conversation.chat.gap,
         )
 
     def _ended_turns(self, conversation: Conversation) -> list[TurnRecord]:

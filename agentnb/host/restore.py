@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from agentnb.agent.catalog import AgentSpec, known
 from agentnb.cassette.switch import SWITCH
-from agentnb.errors import LogUnavailable, SessionError, UnknownSession
+from agentnb.errors import AgentnbError, LogUnavailable, SessionError, UnknownSession
 from agentnb.events.kinds import SESSION_RESTORED
 from agentnb.host.clock import now_ms
 from agentnb.host.configuration import configuration
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from agentnb.policy.decision import Mode
 
 KERNEL_ENDED = "The kernel ended while this turn ran."
+RUNS_ELSEWHERE = "This turn goes on in another kernel; this is how far it had come when it was read here."
+_ELSEWHERE = "The session {!r} is open in another kernel."
 LOG_OFF = "The session log is off (AGENTNB_LOG=off): sessions are not kept."
 FLUSH_SECONDS = 5.0
 
@@ -57,32 +59,52 @@ def recorder_of(host: Host) -> Recorder:
 
 
 def read_back(recorder: Recorder, tab_id: str) -> StoredSession:
-    """The session whose tab id begins so, if no other kernel has it open; not on the host's thread.
+    """The session whose tab id begins so, from here on this kernel's; not on the host's thread.
+
+    One that another kernel has open, or whose workspace is gone, is not taken: it is only to be read.
 
     Raises:
         UnknownSession: If the log has none, or several.
-        SessionError: If another kernel has it open.
         LogError: If the log cannot be read.
     """
-    return recorder.store.load(found(recorder, tab_id).uri)
+    record, store = named(recorder, tab_id), recorder.store
+    if not Path(record.cwd).is_dir():
+        return replace(store.load(record.uri), elsewhere=record.uri in store.held([record]))
+    if not store.claim(record.uri):
+        return replace(store.load(record.uri), elsewhere=True)
+    try:
+        return store.load(record.uri)
+    except AgentnbError:
+        store.release(record.uri)
+        raise
 
 
 def found(recorder: Recorder, tab_id: str) -> SessionRecord:
-    """As :func:`read_back`, without its transcript.
+    """How the log lists the session whose tab id begins so, if no other kernel has it open.
 
     Raises:
         UnknownSession: If the log has none, or several.
         SessionError: If another kernel has it open.
         LogError: If the log cannot be read.
     """
-    named = recorder.store.named(tab_id.rpartition("/")[2])
-    if len(named) != 1:
-        what = "several sessions whose id begins with" if named else "no session whose id begins with"
+    record = named(recorder, tab_id)
+    if recorder.store.held([record]):
+        raise SessionError(_ELSEWHERE.format(record.title), hint="Go on there, or close it there (`%agents close`).")
+    return record
+
+
+def named(recorder: Recorder, tab_id: str) -> SessionRecord:
+    """How the log lists the session whose tab id begins so.
+
+    Raises:
+        UnknownSession: If the log has none, or several.
+        LogError: If the log cannot be read.
+    """
+    those = recorder.store.named(tab_id.rpartition("/")[2])
+    if len(those) != 1:
+        what = "several sessions whose id begins with" if those else "no session whose id begins with"
         raise UnknownSession(f"The log has {what} {tab_id!r}.", hint="agentnb.sessions() lists those that it has.")
-    if recorder.store.held(named):
-        message = f"The session {named[0].title!r} is open in another kernel."
-        raise SessionError(message, hint="Go on there, or close it there (`%agents close`).")
-    return named[0]
+    return those[0]
 
 
 def spec_of(record: SessionRecord) -> AgentSpec:
@@ -107,6 +129,9 @@ def restore(
 ) -> Conversation:
     """Open *stored* again; on the host's thread. A session that is open here already is returned as it is.
 
+    One that cannot go on, because its workspace is gone or another kernel has it open, is opened to be read: a prompt
+    raises and says why, no agent starts, and the log stays as it is.
+
     Args:
         host: Where to.
         stored: The session, as the log gave it.
@@ -116,17 +141,13 @@ def restore(
         mcp_servers: MCP servers that the agent may use; not kept for the same reason.
         directories: More folders to work in.
         kernel_tools: Whether the kernel is lent to the agent.
-
-    Raises:
-        SessionError: If its workspace is gone.
     """
-    record = stored.record
-    if record.uri in host.conversations:
-        return host.conversations[record.uri]
-    cwd = Path(record.cwd)
-    if not cwd.is_dir():
-        message = f"The workspace of {record.title!r} is gone: {record.cwd}."
-        raise SessionError(message, hint="Bring the folder back, or start a new session.")
+    record, cwd = stored.record, Path(stored.record.cwd)
+    if (opened := host.conversations.get(record.uri)) is not None:
+        if opened.barred is None:
+            return opened
+        opened.closed = True  # what barred it then need not be so now
+        host.forget(opened)
     own = {**(env or {}), **SWITCH.apart()}
     configured = configuration(
         spec, cwd, own, components=mcp_servers, directories=directories, kernel_tools=kernel_tools
@@ -135,20 +156,35 @@ def restore(
     conversation.session.restore(replace(stored.session, config=settings(mode)), stored.session_index)
     conversation.chat.restore(stored.chat, stored.chat_index, stored.gap)
     conversation.restored(record.agent_session)
+    conversation.barred = _why_not(stored)
     host.add(conversation)
     SESSION_RESTORED.tell(tab=record.tab_id, agent=record.agent)
-    _say_what_happened(conversation, stored.gap)
+    _say_what_happened(conversation, stored.gap if stored.gap != record.gap else None, elsewhere=stored.elsewhere)
     return conversation
 
 
-def _say_what_happened(conversation: Conversation, gap: str | None) -> None:
-    chat, now = conversation.chat.state, now_ms()
+def _why_not(stored: StoredSession) -> SessionError | None:
+    """Why the session can only be read; None where it can go on."""
+    record = stored.record
+    export = f"It can be read here, and `agentnb export {record.tab_id}` writes it down."
+    if stored.elsewhere:
+        return SessionError(_ELSEWHERE.format(record.title), hint=f"Go on there, or close it there. {export}")
+    if not Path(record.cwd).is_dir():
+        message = f"The workspace of {record.title!r} is gone: {record.cwd}."
+        return SessionError(message, hint=f"Bring the folder back and resume it again. {export}")
+    return None
+
+
+def _say_what_happened(conversation: Conversation, gap: str | None, *, elsewhere: bool) -> None:
+    chat, now, barred = conversation.chat.state, now_ms(), conversation.barred
     if chat.active_turn is not None:
-        ended = ErrorInfo(error_type="KernelEnded", message=KERNEL_ENDED)
+        kind, words = ("OpenElsewhere", RUNS_ELSEWHERE) if elsewhere else ("KernelEnded", KERNEL_ENDED)
+        ended = ErrorInfo(error_type=kind, message=words)
         conversation.dispatch(ChatError(turn_id=chat.active_turn.id, error=ended, stop_reason="error", time=now))
     if gap is not None and (turns := conversation.chat.state.turns):
         part = SystemNotificationResponsePart(content=f"Something is missing here. {gap}")
         turn_id = turns[-1].id
         conversation.dispatch(XLate(turn_id=turn_id, action=ChatResponsePart(turn_id=turn_id, part=part), time=now))
-    stopped = AgentProcess(state="stopped", message="It starts again at the next prompt.")
+    message = "It starts again at the next prompt." if barred is None else f"To be read only. {barred}"
+    stopped = AgentProcess(state="stopped", message=message)
     conversation.dispatch(XAgentChanged(agent_process=stopped, time=now))

@@ -37,6 +37,12 @@ def audience_of(shell: Any) -> Audience:
     return Audience.PAGE if content.get("allow_stdin", True) else Audience.NOBODY
 
 
+def is_unattended(shell: Any) -> bool:
+    """Whether nobody is there who could stop a turn: no page, no person at a terminal."""
+    audience = audience_of(shell)
+    return audience is Audience.NOBODY or (audience is Audience.TERMINAL and not sys.stdin.isatty())
+
+
 def in_notebook(shell: Any) -> bool:
     """Whether the cell that *shell* runs is a notebook's, whose outputs can be replaced in place.
 

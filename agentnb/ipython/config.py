@@ -35,6 +35,12 @@ class Agentnb(Configurable):
     timeout = Float(
         0.0, min=0.0, help="Seconds after which a cell's turn is cancelled. 0: it may take as long as it takes."
     ).tag(config=True)
+    headless_timeout = Float(
+        1800.0,
+        min=0.0,
+        help="Seconds after which a cell's turn is cancelled where nobody is there to stop it (nbconvert, papermill, "
+        "a pipe) and neither --timeout nor Agentnb.timeout says anything. 0: it may take as long as it takes.",
+    ).tag(config=True)
     mcp_servers = Union(
         [Dict(), Unicode()],
         default_value={},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from agentnb.cassette.switch import SWITCH
 from agentnb.credentials import logger
 from agentnb.errors import AgentnbError
 from agentnb.host import current_host
@@ -67,6 +68,7 @@ class Extension:
         shell.display_formatter.ipython_display_formatter.for_type_by_name("agentnb.api.turn", "Turn", self.magics.show)
         if (completer := getattr(shell, "Completer", None)) is not None:
             completer.custom_matchers.extend(self.completers)
+        SWITCH.expected()
         self.warm()
 
     def warm(self) -> None:

@@ -11,7 +11,7 @@ from IPython.display import display
 
 from agentnb.errors import UsageError
 from agentnb.ipython.arguments import parse
-from agentnb.ipython.audience import Audience, audience_of, in_notebook
+from agentnb.ipython.audience import Audience, audience_of, in_notebook, is_unattended
 from agentnb.ipython.manage import COMMANDS
 from agentnb.ipython.mentions import Scope, attachments
 from agentnb.ipython.record import record, workspace
@@ -220,7 +220,8 @@ class AgentMagics(Magics):
         return stage_for(turn, audience, self.settings.view, blocking=blocking, replaces=replaces)
 
     def _timeout(self, arguments: Arguments) -> float | None:
-        return arguments.timeout or self.settings.timeout or None
+        alone = self.settings.headless_timeout if is_unattended(self.shell) else None
+        return arguments.timeout or self.settings.timeout or alone or None
 
     def _leave_running(self, turn: Turn) -> Turn:
         """Show *turn* while it goes on behind the next cells: live where a page is there, else only a word."""

@@ -62,8 +62,12 @@ def _resume(tabs: Tabs, tab_id: str) -> Note:
 
 def _record(tabs: Tabs, name: str) -> Note:
     if name == "stop":
-        path, turns = SWITCH.stop()
-        return Note(f"Recorded {turns} turn{'s' if turns != 1 else ''} in {path}.")
+        recorder = SWITCH.stop()
+        if not recorder.written:
+            return Note(f"No agent was started: {recorder.path} was not written.")
+        turns = recorder.cassette().turns
+        word = f" {recorder.word}" if recorder.word else ""
+        return Note(f"Recorded {turns} turn{'s' if turns != 1 else ''} in {recorder.path}.{word}")
     if not name:
         raise UsageError("%agents record wants a path.", hint="`%agents record fit.cassette.jsonl`, and `stop` to end.")
     path = Path(name).expanduser().absolute()

@@ -5,14 +5,18 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
+import sys
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from agentnb.errors import LogDamaged, LogUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+FileId: TypeAlias = "tuple[int, int] | None"
+"""Which file a path leads to (device and number); None where it leads to none."""
 
 _ASIDE = "The next finished turn puts it aside and begins a new one."
 BUSY_SECONDS = 10.0  # that one kernel waits for another to have written
@@ -40,11 +44,18 @@ MIGRATIONS = (
         checksum INTEGER NOT NULL, PRIMARY KEY (channel, at)
     ) WITHOUT ROWID;
     """,
+    "ALTER TABLE sessions ADD COLUMN gap TEXT;",
 )
 """What makes each version of the file out of the one before it; only ever added to."""
 
 
-def connect(path: Path) -> sqlite3.Connection:
+class Connection(sqlite3.Connection):
+    """A connection that knows which file it opened: a path may lead to another one by now."""
+
+    file: FileId = None
+
+
+def connect(path: Path) -> Connection:
     """Open the log's file, made and brought up to date where need be.
 
     Raises:
@@ -53,17 +64,25 @@ def connect(path: Path) -> sqlite3.Connection:
     """
     with explained(path):
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        _private(path)
-        # Autocommit: each write says itself where its transaction begins.
-        connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
-        try:
-            connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = NORMAL")
-            connection.create_function("folded", 1, str.casefold, deterministic=True)
-            _migrate(connection, path)
-        except BaseException:
-            connection.close()
-            raise
+        with _nobody_renames(path):
+            return _opened(path)
+
+
+def _opened(path: Path) -> Connection:
+    _private(path)
+    # Autocommit: each write says itself where its transaction begins.
+    connection = sqlite3.connect(
+        path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False, factory=Connection
+    )
+    connection.file = file_at(path)
+    try:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.create_function("folded", 1, str.casefold, deterministic=True)
+        _migrate(connection, path)
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 
@@ -79,13 +98,48 @@ def check(connection: sqlite3.Connection, path: Path) -> None:
         raise LogDamaged(f"The session log {path} is damaged: {found}.", hint=_ASIDE)
 
 
-def put_aside(path: Path) -> Path:
-    """Rename a damaged file, with what belongs to it, so that a new one can take its place; returns its new name."""
-    aside = path.with_name(f"{path.name}.damaged-{time.time_ns() // 1_000_000}")
-    for suffix in ("", "-wal", "-shm"):
-        with contextlib.suppress(FileNotFoundError):
-            path.with_name(path.name + suffix).rename(aside.with_name(aside.name + suffix))
-    return aside
+def file_at(path: Path) -> FileId:
+    """Which file *path* leads to now."""
+    try:
+        state = path.stat()
+    except FileNotFoundError:
+        return None
+    return state.st_dev, state.st_ino
+
+
+def put_aside(path: Path, file: FileId) -> Path | None:
+    """Rename a damaged file, with what belongs to it, so that a new one can take its place.
+
+    Args:
+        path: Where it lies.
+        file: Which file was found to be damaged.
+
+    Returns:
+        Its new name; None where *path* leads to another file by now, which is left alone.
+    """
+    with _nobody_renames(path):
+        if file is None or file_at(path) != file:
+            return None
+        aside = path.with_name(f"{path.name}.damaged-{time.time_ns() // 1_000_000}")
+        for suffix in ("", "-wal", "-shm"):
+            with contextlib.suppress(FileNotFoundError):
+                path.with_name(path.name + suffix).rename(aside.with_name(aside.name + suffix))
+        return aside
+
+
+@contextlib.contextmanager
+def _nobody_renames(path: Path) -> Iterator[None]:
+    """One kernel at a time opens the file or puts it aside: none meets half of the old one and half of the new."""
+    descriptor = os.open(path.with_name(f"{path.name}.lock"), os.O_CREAT | os.O_RDWR, 0o600)
+    try:
+        if sys.platform != "win32":
+            import fcntl
+
+            with contextlib.suppress(OSError):  # a file system without locks
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 @contextlib.contextmanager

@@ -25,6 +25,7 @@ class SessionRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         created_at: Milliseconds since 1970.
         modified_at: Milliseconds since 1970.
         turns: How many turns it has had.
+        gap: What of it was lost to damage once, and why; None where nothing was.
     """
 
     uri: str
@@ -38,6 +39,7 @@ class SessionRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     created_at: int
     modified_at: int
     turns: int = 0
+    gap: str | None = None
 
     @property
     def tab_id(self) -> str:
@@ -73,6 +75,7 @@ class StoredSession(msgspec.Struct, frozen=True, kw_only=True):
         chat: Its chat channel's state.
         chat_index: The index of that.
         gap: What is missing and why; None where nothing is.
+        elsewhere: Whether another kernel has it open: then it is only to be read.
     """
 
     record: SessionRecord
@@ -81,6 +84,7 @@ class StoredSession(msgspec.Struct, frozen=True, kw_only=True):
     chat: ChatState
     chat_index: int
     gap: str | None = None
+    elsewhere: bool = False
 
 
 @dataclass

@@ -9,7 +9,7 @@ from agentnb.errors import LogDamaged, LogUnavailable, ProtocolError, UnknownSes
 from agentnb.log import database
 from agentnb.log.process import alive
 from agentnb.log.record import SessionRecord, StoredSession
-from agentnb.log.writer import Writer, sound
+from agentnb.log.writer import Writer, enter, sound
 from agentnb.state import ChatState, Envelope, SessionState, decode, reduce_chat, reduce_session
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 FLUSH_SECONDS = 5.0
 LISTED = 50
 
-_COLUMNS = "s.uri, agent, title, cwd, place, agent_session, host_id, open, created_at, modified_at"
+_COLUMNS = "s.uri, agent, title, cwd, place, agent_session, host_id, open, created_at, modified_at, gap"
 _LIST = f"""
     SELECT {_COLUMNS}, count(t.number) FROM sessions s JOIN turns t USING (uri)
     WHERE (:cwd IS NULL OR cwd = :cwd) AND (:place IS NULL OR place = :place) AND (:search = '' OR
@@ -123,7 +123,7 @@ class Store:
             session_index=session_index,
             chat=chat,
             chat_index=chat_index,
-            gap=gap or missing,
+            gap=gap or missing or row[10],
         )
 
     def held(self, records: Iterable[SessionRecord]) -> set[str]:
@@ -138,6 +138,37 @@ class Store:
                 return set()
             alive_hosts = {host_id for host_id, *process in connection.execute(_HOSTS) if alive(*process)}
         return {record.uri for record in theirs if record.host_id in alive_hosts}
+
+    def claim(self, uri: str) -> bool:
+        """Make the session this kernel's, looked at and taken in one step.
+
+        Returns:
+            False where another kernel that still lives has it open.
+
+        Raises:
+            LogError: If the file cannot be written.
+        """
+        with self._reading() as connection:
+            if connection is None:
+                return False
+            with database.transaction(connection):
+                row = connection.execute("SELECT host_id, open FROM sessions WHERE uri = ?", (uri,)).fetchone()
+                if row is not None and row[1] and row[0] != self._host_id and _lives(connection, row[0]):
+                    return False
+                enter(connection, self._host_id)
+                connection.execute("UPDATE sessions SET host_id = ?, open = 1 WHERE uri = ?", (self._host_id, uri))
+        return True
+
+    def release(self, uri: str) -> None:
+        """Give back what was claimed and is not opened after all.
+
+        Raises:
+            LogError: If the file cannot be written.
+        """
+        with self._reading() as connection:
+            if connection is not None:
+                mine = (uri, self._host_id)
+                connection.execute("UPDATE sessions SET open = 0 WHERE uri = ? AND host_id = ?", mine)
 
     def forget(self, uri: str) -> bool:
         """Delete a session from the file; says whether there was one.
@@ -166,6 +197,10 @@ class Store:
             yield connection
 
 
+def _lives(connection: sqlite3.Connection, host_id: str) -> bool:
+    return any(alive(*process) for known, *process in connection.execute(_HOSTS) if known == host_id)
+
+
 def _replay(
     connection: sqlite3.Connection, channel: str, kind: type[Any], reduce: Callable[[Any, Any], Any]
 ) -> tuple[Any, int, str | None]:
@@ -191,7 +226,7 @@ def _decoded(kind: type[Any], data: bytes, channel: str) -> Any:
 
 
 def _record(row: tuple[Any, ...]) -> SessionRecord:
-    uri, agent, title, cwd, place, agent_session, host_id, is_open, created_at, modified_at, turns = row
+    uri, agent, title, cwd, place, agent_session, host_id, is_open, created_at, modified_at, gap, turns = row
     return SessionRecord(
         uri=uri,
         agent=agent,
@@ -204,4 +239,5 @@ def _record(row: tuple[Any, ...]) -> SessionRecord:
         created_at=created_at,
         modified_at=modified_at,
         turns=turns,
+        gap=gap,
     )

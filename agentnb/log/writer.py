@@ -8,13 +8,13 @@ import sqlite3
 import threading
 import zlib
 from queue import SimpleQueue
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agentnb.errors import LogDamaged, LogError, LogUnavailable
 from agentnb.log import database
 from agentnb.log.merge import merge_envelopes
 from agentnb.log.process import machine, started
-from agentnb.state import encode
+from agentnb.state import ChatState, encode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -24,9 +24,10 @@ if TYPE_CHECKING:
     from agentnb.state import Envelope
 
 _SESSION = """
-    INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (uri) DO UPDATE SET
+    INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (uri) DO UPDATE SET
         title = excluded.title, agent_session = coalesce(excluded.agent_session, agent_session),
-        host_id = excluded.host_id, open = excluded.open, modified_at = excluded.modified_at
+        host_id = excluded.host_id, open = excluded.open, modified_at = excluded.modified_at,
+        gap = coalesce(excluded.gap, gap)
 """
 
 
@@ -44,7 +45,8 @@ class Writer:
         self._host_id = host_id
         self._on_done = on_done
         self._batches: SimpleQueue[Batch | threading.Event | None] = SimpleQueue()
-        self._connection: sqlite3.Connection | None = None
+        self._connection: database.Connection | None = None
+        self._file: database.FileId = None
         self._thread: threading.Thread | None = None
 
     def put(self, batch: Batch) -> None:
@@ -90,26 +92,40 @@ class Writer:
 
     def _put_aside(self, damaged: LogDamaged) -> LogError:
         try:
-            aside = database.put_aside(self.path)
+            aside = database.put_aside(self.path, self._file)
         except OSError as error:
             hint = f"It cannot be put aside ({error.strerror}): move it, or set AGENTNB_LOG to another file, or to off."
             return LogUnavailable(damaged.message, hint=hint)
+        if aside is None:
+            return self._moved()
         return LogDamaged(damaged.message, hint=f"It was put aside as {aside.name}; a new one is begun.")
 
     def _write(self, batch: Batch) -> None:
         with database.explained(self.path):
             if self._connection is None:
                 self._connection = self._open()
+            self._look()
             with database.transaction(self._connection):
                 _insert(self._connection, batch, self._host_id)
+            self._look()
 
-    def _open(self) -> sqlite3.Connection:
+    def _look(self) -> None:
+        """Whether the path still leads to the file that is open; else what is written would be lost with it."""
+        if database.file_at(self.path) != self._file:
+            raise self._moved()
+
+    def _moved(self) -> LogUnavailable:
+        message = f"The session log {self.path} was put aside, or moved, while this kernel had it open."
+        return LogUnavailable(message, hint="What is open here is written whole into the file that lies there now.")
+
+    def _open(self) -> database.Connection:
+        self._file = database.file_at(self.path)
         connection = database.connect(self.path)
+        self._file = connection.file
         try:
             database.check(connection, self.path)
-            host = (self._host_id, machine(), os.getpid(), started(os.getpid()))
             with database.transaction(connection):
-                connection.execute("INSERT OR REPLACE INTO hosts VALUES (?, ?, ?, ?)", host)
+                enter(connection, self._host_id)
         except BaseException:
             connection.close()
             raise
@@ -128,6 +144,12 @@ class Writer:
                 connection.close()
 
 
+def enter(connection: sqlite3.Connection, host_id: str) -> None:
+    """Say which process this kernel is, in a transaction."""
+    host = (host_id, machine(), os.getpid(), started(os.getpid()))
+    connection.execute("INSERT OR REPLACE INTO hosts VALUES (?, ?, ?, ?)", host)
+
+
 def checksum(data: bytes) -> int:
     """What tells that stored bytes are the ones that were written."""
     return zlib.crc32(data)
@@ -140,24 +162,33 @@ def sound(data: object, written: int) -> bool:
 
 def _insert(connection: sqlite3.Connection, batch: Batch, host_id: str) -> None:
     connection.executemany(_SESSION, [_session_row(session, host_id) for session in batch.sessions.values()])
+    for channel, (index, state) in batch.snapshots.items():
+        _begin_anew(connection, channel, index, state)
     connection.executemany(
         "INSERT OR REPLACE INTO turns VALUES (?, ?, ?, ?, ?)",
         [(turn.uri, turn.number, turn.turn_id, turn.prompt, turn.answer) for turn in batch.turns],
     )
-    for channel, (index, state) in batch.snapshots.items():
-        data = encode(state)
-        connection.execute(
-            "INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?)", (channel, index, data, checksum(data))
-        )
-        connection.execute("DELETE FROM entries WHERE channel = ? AND at <= ?", (channel, index))
     covered = {channel: index for channel, (index, _) in batch.snapshots.items()}
     fresh = [envelope for envelope in batch.entries if envelope.index > covered.get(envelope.channel, -1)]
     connection.executemany("INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?, ?)", map(_row, _merged(fresh)))
 
 
+def _begin_anew(connection: sqlite3.Connection, channel: str, index: int, state: Any) -> None:
+    """Put *state* in the place of all that the channel had.
+
+    Also of what lies behind it: that followed something damaged, and would go on from a state that it never saw.
+    """
+    data = encode(state)
+    connection.execute("INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?)", (channel, index, data, checksum(data)))
+    connection.execute("DELETE FROM entries WHERE channel = ?", (channel,))
+    if isinstance(state, ChatState):
+        uri = channel.removesuffix("/chat")
+        connection.execute("DELETE FROM turns WHERE uri = ? AND number >= ?", (uri, len(state.turns)))
+
+
 def _session_row(session: SessionRecord, host_id: str) -> tuple[object, ...]:
     what = (session.uri, session.agent, session.title, session.cwd, session.place, session.agent_session)
-    return (*what, host_id, int(session.open), session.created_at, session.modified_at)
+    return (*what, host_id, int(session.open), session.created_at, session.modified_at, session.gap)
 
 
 def _row(envelope: Envelope) -> tuple[str, int, int, bytes, int]:

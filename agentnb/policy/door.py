@@ -41,6 +41,7 @@ class Door(msgspec.Struct, frozen=True, kw_only=True):
         preview: What would change, to be shown with the question.
         asked: ACP ``ToolKind`` of what the agent asks for, at the door ``permission``.
         paths: The files that the agent says it works on, at the door ``permission``.
+        again: Whether it was opened before and what it was about has changed meanwhile: no earlier answer holds.
     """
 
     kind: DoorKind
@@ -51,6 +52,7 @@ class Door(msgspec.Struct, frozen=True, kw_only=True):
     preview: tuple[ToolContent, ...] | None = None
     asked: str | None = None
     paths: tuple[str, ...] = ()
+    again: bool = False
 
     @property
     def tool(self) -> str:

@@ -27,6 +27,7 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
         mode: The session's mode.
         attached: Whether somebody is there to be asked.
         root: The workspace.
+        lent: More folders that were lent with it; what lies in one of them is in the workspace.
         user: The user's settings.
         project: The project's settings.
         grants: What was answered on cards for the session and the turn, oldest first.
@@ -38,6 +39,7 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
     mode: Mode = "ask"
     attached: bool = True
     root: PurePath = PurePath("/")
+    lent: tuple[PurePath, ...] = ()
     user: Settings = Settings()
     project: Settings = Settings()
     grants: tuple[InForce, ...] = ()

@@ -91,7 +91,7 @@ def _reached(place: Reached, door: Door, situation: Situation) -> tuple[Subject,
 
 
 def _file(path: str, tool: str, situation: Situation) -> tuple[Subject, Finding]:
-    inside, patterns = _inside(path, situation.root), situation.patterns
+    inside, patterns = _inside(path, (situation.root, *situation.lent)), situation.patterns
     named = path if inside is None else inside
     pattern = sensitive_pattern(named, patterns)
     if tool in READING:
@@ -117,8 +117,8 @@ def _outside(path: str) -> Finding:
     return Finding("high", f"Outside the workspace: {path}.")
 
 
-def _inside(path: str, root: PurePath) -> str | None:
-    try:
-        return PurePath(path).relative_to(root).as_posix()
-    except ValueError:
-        return None
+def _inside(path: str, roots: tuple[PurePath, ...]) -> str | None:
+    """*path* as seen from the innermost of *roots* that holds it."""
+    holding = [root for root in roots if PurePath(path).is_relative_to(root)]
+    root = max(holding, key=lambda root: len(root.parts), default=None)
+    return None if root is None else PurePath(path).relative_to(root).as_posix()

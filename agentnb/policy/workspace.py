@@ -1,17 +1,23 @@
-"""The workspace: the folder whose wall no path that an agent names may cross."""
+"""The workspace: the folders whose wall no path that an agent names may cross."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agentnb.errors import OutsideWorkspace
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 
 class Workspace:
-    """A folder and all below it.
+    """A folder, and those lent with it, and all below them.
 
     Args:
         root: The folder; symbolic links on the way to it are followed once, here.
+        lent: More folders (ACP ``additionalDirectories``), as good as the first.
 
     Example:
         >>> Workspace(Path("/tmp")).resolve("/etc/passwd")
@@ -19,8 +25,9 @@ class Workspace:
         agentnb.errors.OutsideWorkspace: '/etc/passwd' is outside the workspace '/tmp'. ...
     """
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, lent: Iterable[str | Path] = ()) -> None:
         self.root = Path(root).resolve()
+        self.roots = (self.root, *(Path(folder).resolve() for folder in lent))
 
     def resolve(self, path: str) -> Path:
         """The real place that *path* names, links and ``..`` followed; a relative one begins at the root.
@@ -31,13 +38,22 @@ class Workspace:
         real = self.follow(path)
         if not self.holds(real):
             leads = "" if str(real) == path else f" (it leads to {str(real)!r})"
-            hint = "Start the session with a cwd that holds it, to let the agent reach it."
-            raise OutsideWorkspace(f"{path!r}{leads} is outside the workspace {str(self.root)!r}.", hint=hint)
+            where = " and ".join(map(repr, map(str, self.roots)))
+            hint = (
+                "Start the session with a cwd or `directories` that hold it, or open it with a rule in policy.toml: "
+                f'action = "ask", tool = "read", path = {json.dumps(f"{real.parent.as_posix()}/**")}.'
+            )
+            raise OutsideWorkspace(f"{path!r}{leads} is outside the workspace {where}.", hint=hint)
         return real
 
     def holds(self, real: Path) -> bool:
         """Whether *real*, a path without links, is in the workspace."""
-        return real == self.root or self.root in real.parents
+        return self.root_of(real) is not None
+
+    def root_of(self, real: Path) -> Path | None:
+        """The innermost of its folders that holds *real*; None where none does."""
+        holding = [root for root in self.roots if real == root or root in real.parents]
+        return max(holding, key=lambda root: len(root.parts), default=None)
 
     def follow(self, path: str) -> Path:
         """The real place that *path* names, wherever it is.

@@ -46,25 +46,25 @@ def receive():
     return json.loads(line) if line else sys.exit(0)
 
 
-def initialize(request):
+def initialize(request, **capabilities):
     answer(
         request,
         {
             "protocolVersion": 1,
             "agentInfo": {"name": "scripted", "title": "Scripted", "version": "1.0"},
-            "agentCapabilities": {"promptCapabilities": {"image": True}},
+            "agentCapabilities": {"promptCapabilities": {"image": True}, **capabilities},
             "authMethods": [],
         },
     )
 
 
-def run(prompt, new=None):
+def run(prompt, new=None, **capabilities):
     """Answer everything as usual; `prompt(request)` answers a prompt, `new(request)` a new session."""
     while True:
         request = receive()
         match request.get("method"):
             case "initialize":
-                initialize(request)
+                initialize(request, **capabilities)
             case "session/new" if new is not None:
                 new(request)
             case "session/new":

@@ -15,4 +15,4 @@ def prompt(request):
     wire.answer(request, {"stopReason": "end_turn"})
 
 
-wire.run(prompt)
+wire.run(prompt, sessionCapabilities={"additionalDirectories": {}})

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 from playwright.sync_api import Browser
 
 from agentnb.export.document import Document, Entry
 from agentnb.export.page import page as exported
+from tests.browser.conftest import FLAGS
+from tests.browser.pdf import words
+from tests.conftest import ROOT
 from tests.unit.export.test_export import HOSTILE
 
 FOLDED = "<details><summary>Read a.csv</summary>\n\n```\nwhat was read\n```\n\n</details>"
+
+SAID = (
+    "%agent --permissions allow /plan 3",
+    "The plan had 3 steps; all are done.",
+    "+The residuals are small.",  # folded away on the screen
+    "Hello. I am eliza. What are you working on?",
+)
 
 
 def test_a_page_runs_nothing_and_prints_whole(browser: Browser, tmp_path: Path) -> None:
@@ -35,3 +47,20 @@ def test_a_page_runs_nothing_and_prints_whole(browser: Browser, tmp_path: Path) 
         assert inside.is_visible()
     finally:
         context.close()
+
+
+def test_the_documented_command_prints_what_was_asked_and_answered(chromium: str, tmp_path: Path) -> None:
+    """`agentnb export`, then Chromium alone: the PDF holds prompts, answers, and what is folded on the screen."""
+    source = ROOT / "tests/cassettes/eliza.ipynb"
+    command = [sys.executable, "-m", "agentnb", "export", str(source), "--to", "html", "--output", "fit.html"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    printing = [chromium, *FLAGS, "--headless", "--no-pdf-header-footer", "--print-to-pdf=fit.pdf", "fit.html"]
+    subprocess.run(
+        [*printing, f"--user-data-dir={tmp_path / 'profile'}"],
+        cwd=tmp_path, check=True, capture_output=True, timeout=120,
+    )  # fmt: skip
+    printed = words((tmp_path / "fit.pdf").read_bytes())
+    html = (tmp_path / "fit.html").read_text(encoding="utf-8")
+    for said in SAID:
+        assert said in html
+        assert "".join(said.split()) in printed

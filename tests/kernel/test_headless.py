@@ -43,6 +43,16 @@ def test_the_time_limit_can_be_set_for_all_turns(kernel: RunningKernel) -> None:
     assert "cancelled" in result.displayed()[0]
 
 
+def test_where_nobody_is_there_a_turn_has_a_limit_of_its_own(kernel: RunningKernel) -> None:
+    """Half an hour by default; where somebody is there, or another limit is given, it does not count."""
+    assert kernel.run("from agentnb.ipython.config import Agentnb\nAgentnb().headless_timeout").values == ["1800.0"]
+    kernel.run("%config Agentnb.headless_timeout = 0.01")
+    result = kernel.run("%agent /hang")
+    assert result.error.startswith("TurnTimeout: The turn did not end in 0.01 s and was cancelled. Give it more with")
+    assert kernel.run("%agent --timeout 0.5 /hang").error.startswith("TurnTimeout: The turn did not end in 0.5 s")
+    assert kernel.run("%agent /slow 50 3", clickable=True).status == "ok"
+
+
 def test_the_limit_holds_for_a_blocking_cell_too(kernel: RunningKernel) -> None:
     """Where a cell cannot await."""
     result = kernel.run("def ask():\n    %agent --timeout 1 /hang\nask()")

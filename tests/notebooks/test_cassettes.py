@@ -25,8 +25,18 @@ REPLAYS = int(os.environ.get("AGENTNB_REPLAYS", "2"))
 OPTIONS = ("--to", "notebook", "--execute", "--inplace", "--ExecutePreprocessor.record_timing=False")
 
 
+REFUSING = Path(__file__).with_name("no_network")
+ASK_OUTSIDE = "import socket; socket.create_connection(('192.0.2.1', 9), timeout=60)"  # an address of no one
+
+
+def refused() -> dict[str, str]:
+    """An environment in which no Python process gets a network but loopback: what runs here are such processes."""
+    env = without_agents()
+    return {**env, "PYTHONPATH": os.pathsep.join([str(REFUSING), env["PYTHONPATH"]])}
+
+
 def offline() -> list[str]:
-    """What runs a program without a network; nothing where the system does not let us."""
+    """What runs a program in a network of its own; nothing where the system does not let us: then `refused` counts."""
     alone = ["unshare", "-rn", sys.executable, str(Path(__file__).with_name("offline.py"))]
     allowed = sys.platform == "linux" and shutil.which("unshare") is not None
     tried = allowed and subprocess.run([*alone, "true"], capture_output=True, check=False).returncode == 0
@@ -36,6 +46,19 @@ def offline() -> list[str]:
 def with_this_python(notebook: bytes) -> bytes:
     """*notebook* as nbconvert stores it with this Python, whose version it notes."""
     return re.sub(rb'"version": "3[^"]*"', f'"version": "{platform.python_version()}"'.encode(), notebook)
+
+
+@pytest.mark.parametrize("way", ["refused", "apart"])
+def test_there_is_no_network(way: str) -> None:
+    """In both ways of taking it away, of which the replays use each that there is."""
+    alone = offline() if way == "apart" else []
+    if way == "apart" and not alone:
+        pytest.skip("the system lets nobody make a network of its own; the replays' processes are refused it")
+    env = refused() if way == "refused" else without_agents()
+    command = [*alone, sys.executable, "-c", ASK_OUTSIDE]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 1
+    assert ("There is no network here" if way == "refused" else "OSError: ") in done.stderr
 
 
 def test_three_agents_are_recorded() -> None:
@@ -54,7 +77,7 @@ def test_replays_are_equal_to_the_byte(name: str, tmp_path: Path) -> None:
         folder.mkdir()
         for file_name in (f"{name}.ipynb", f"{name}.cassette.jsonl"):
             shutil.copy(FOLDER / file_name, folder)
-        env = {**without_agents(), "AGENTNB_CASSETTE": f"{name}.cassette.jsonl", "AGENTNB_CASSETTE_MODE": "replay"}
+        env = {**refused(), "AGENTNB_CASSETTE": f"{name}.cassette.jsonl", "AGENTNB_CASSETTE_MODE": "replay"}
         command = [*offline(), sys.executable, "-m", "nbconvert", *OPTIONS, f"{name}.ipynb"]
         done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False, timeout=120)
         assert done.returncode == 0, done.stderr

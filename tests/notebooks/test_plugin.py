@@ -151,6 +151,8 @@ def test_a_broken_cassette_fails_with_its_line(recorded: Path) -> None:
     done = run(*PYTEST, "--nbmake", "fit.ipynb", cwd=recorded.parent)
     assert done.returncode == 1
     assert f"fit.cassette.jsonl:{data[: len(data) // 2].count(10) + 1}: the line is cut in the middle" in done.stdout
+    assert "CassetteBroken" in done.stdout
+    assert "CassetteMismatch" not in done.stdout
 
 
 def test_it_is_silent_where_it_is_not_used(tmp_path: Path) -> None:
@@ -215,3 +217,123 @@ def test_built_in(agentnb_session):
     done = run(*PYTEST, "test_agent.py", cwd=tmp_path)
     assert done.returncode == 0, done.stdout
     assert "agentnb cassettes" not in done.stdout
+
+
+QUIET = (
+    "import agentnb\nsession = agentnb.start()\nturn = session.prompt('/say old')",
+    "%load_ext agentnb",
+    "import time\nback = %agent -b -t other /say back\nwhile not (back.done and turn.done): time.sleep(0.02)",
+)
+"""Turns that no cell waits for in a way that could fail."""
+
+
+@pytest.fixture(scope="module")
+def looked_at_by_nobody(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A notebook that looks at no turn, recorded, both of whose prompts are others by now."""
+    path = notebook(tmp_path_factory.mktemp("quiet") / "quiet.ipynb", *QUIET)
+    done = execute(path, AGENTNB_CASSETTE="quiet.cassette.jsonl", AGENTNB_CASSETTE_MODE="record")
+    assert done.returncode == 0, done.stderr
+    reworded(path, "/say old", "/say new")
+    reworded(path, "/say back", "/say forth")
+    return path
+
+
+@pytest.fixture
+def quiet(looked_at_by_nobody: Path, tmp_path: Path) -> Path:
+    """A copy of it."""
+    for name in ("quiet.ipynb", "quiet.cassette.jsonl"):
+        shutil.copy(looked_at_by_nobody.parent / name, tmp_path / name)
+    return tmp_path / "quiet.ipynb"
+
+
+@pytest.mark.parametrize("option", ["--nbval-lax", "--nbmake"])
+def test_a_prompt_at_which_no_cell_looks_fails_too(quiet: Path, option: str) -> None:
+    """With the diff, and how to record again: the player's word counts, not what a cell makes of it."""
+    done = run(*PYTEST, option, "quiet.ipynb", cwd=quiet.parent)
+    assert done.returncode == 1, done.stdout
+    assert "not as recorded in quiet.cassette.jsonl" in done.stdout
+    assert "-/say old\n+/say new" in done.stdout
+    assert "-/say back\n+/say forth" in done.stdout
+    assert "--agentnb-record for pytest" in done.stdout
+
+
+def test_a_kernel_says_at_its_end_what_was_not_as_recorded(quiet: Path) -> None:
+    """Under nbconvert, on stderr; also which turns nobody asked for."""
+    done = execute(quiet, AGENTNB_CASSETTE="quiet.cassette.jsonl", AGENTNB_CASSETTE_MODE="replay")
+    assert done.returncode == 0
+    assert f"agentnb: not as recorded in {quiet.parent / 'quiet.cassette.jsonl'}: Session " in done.stderr
+    assert "-/say old\n+/say new" in done.stderr
+    assert "-/say back\n+/say forth" in done.stderr
+    assert "quiet.cassette.jsonl:" in done.stderr
+    assert "was not asked for" in done.stderr
+
+
+def test_a_notebook_that_asks_for_nothing_any_more_is_named(recorded: Path) -> None:
+    """Every cassette that was to be played counts, whether or not a player was started."""
+    document = json.loads(recorded.read_text(encoding="utf-8"))
+    document["cells"] = document["cells"][:1]
+    recorded.write_text(json.dumps(document), encoding="utf-8")
+    done = run(*PYTEST, "--nbval", "--agentnb-strict", "fit.ipynb", cwd=recorded.parent)
+    assert done.returncode == 1, done.stdout
+    assert done.stdout.count("was not asked for") == 3
+    done = execute(recorded, AGENTNB_CASSETTE="fit.cassette.jsonl", AGENTNB_CASSETTE_MODE="replay")
+    assert done.returncode == 0
+    assert done.stderr.count("was not asked for") == 3
+
+
+FIXTURES = """
+import os, pytest, papermill
+
+class TestA:
+    def test_x(self, agentnb_session):
+        assert agentnb_session().prompt("/say A").wait(60).text.strip() == "A"
+
+class TestB:
+    def test_x(self, agentnb_session):
+        assert agentnb_session().prompt("/say B").wait(60).text.strip() == "B"
+
+@pytest.mark.parametrize("words", ["a/b", "a-b"])
+def test_words(agentnb_session, words):
+    assert agentnb_session().prompt("/say " + words).wait(60).text.strip() == words
+
+def test_nobody_looks(agentnb_session):
+    turn = agentnb_session().prompt("/say " + os.environ.get("WORDS", "old"))
+    if "WORDS" not in os.environ:  # while it is recorded
+        turn.wait(60)
+
+def test_typo(agentnb_replay):
+    with agentnb_replay("typo.ipynb"):
+        pass
+
+def test_no_cassette(agentnb_replay):
+    with agentnb_replay("plain.ipynb"):
+        pass
+
+def test_beside_the_test(agentnb_replay):
+    with agentnb_replay("quiet.ipynb"):
+        assert os.environ["AGENTNB_CASSETTE"].endswith("tests/quiet.cassette.jsonl")
+"""
+
+
+def test_each_test_has_a_cassette_of_its_own_and_must_keep_to_it(tmp_path: Path) -> None:
+    """Classes and parameters are in the path; a turn that nobody looks at fails, so does a missing notebook."""
+    folder = tmp_path / "tests"
+    folder.mkdir()
+    (folder / "test_it.py").write_text(FIXTURES, encoding="utf-8")
+    notebook(folder / "plain.ipynb", "1")
+    notebook(folder / "quiet.ipynb", "1")
+    done = run(*PYTEST, "--agentnb-record", "tests", "-k", "not typo", cwd=tmp_path)
+    assert done.returncode == 0, done.stdout
+    names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.jsonl"))
+    assert names[:2] == [f"cassettes/test_it/Test{name}/test_x.cassette.jsonl" for name in "AB"]
+    assert len(names) == 5
+    shutil.copy(folder / names[0], folder / "quiet.cassette.jsonl")
+    env = {**without_agents(), "WORDS": "new"}
+    done = run(*PYTEST, "tests", cwd=tmp_path, env=env)
+    assert done.returncode == 1
+    assert "6 passed" in done.stdout, done.stdout
+    assert "ERROR tests/test_it.py::test_nobody_looks - agentnb.errors.CassetteMismatch" in done.stdout
+    assert "-/say old\n" in done.stdout
+    assert "+/say new\n" in done.stdout
+    assert "tests/typo.ipynb: there is no such notebook." in done.stdout
+    assert "plain.cassette.jsonl: there is no cassette for this notebook. Record it" in done.stdout

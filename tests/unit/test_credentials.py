@@ -111,3 +111,9 @@ def test_the_values_of_secret_variables_go_whatever_they_look_like() -> None:
     credentials = Credentials({"MY_TOKEN": "%a+b c", "PWD": "/home/ada/work", "API_KEY": "none"})
     assert credentials.hidden("%a+b c in /home/ada/work is none") == "*** in /home/ada/work is none"
     assert process("the key is open sesame", DB_PASSWORD="open sesame").stderr_tail == "the key is ***"
+
+
+def test_the_place_in_a_cassette_is_no_credential() -> None:
+    """Whatever the cassette is called: its line is what one has to go to."""
+    said = "tokenizer.cassette.jsonl:12: the cassette stops here, password:12: not"
+    assert Credentials().hidden_in_command(said) == said.replace("password:12:", "password:***")

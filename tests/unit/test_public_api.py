@@ -31,6 +31,7 @@ Session
     extension(method, params=None, *, notify=False, timeout=60.0)
     files
     fork(title=None, timeout=120.0)
+    gap
     health()
     kernel_tools
     login(method=None, timeout=600.0)
@@ -40,6 +41,7 @@ Session
     prompt(text, context=(), *, attachments=())
     questions
     queue
+    read_only
     reorder(turns)
     restart(timeout=60.0)
     send_now(turn)
@@ -51,7 +53,7 @@ Session
     title
     turns
     waiting
-sessions(search='', *, here=False, limit=50)
+sessions(search='', *, here=False, cwd=None, limit=50)
 start(agent=None, *, command=None, env=None, cwd=None, permissions='ask', title=None, mcp_servers=None, directories=(), kernel_tools=False, session=None)
 Turn
     add_done_callback(callback)

@@ -16,7 +16,7 @@ export const SessionStatus = {
 /** How many characters of a terminal's output the state keeps. */
 export const OUTPUT_LIMIT = 65536;
 
-/** The fields that an action must have, by the action's type: `name:type`, or `name` alone for a string. */
+/** The fields that actions must have, where they must: `name:type`, or `name` alone for a string. */
 export const REQUIRED: Readonly<Record<string, string>> = {
   "root/agentsChanged": "agents:array",
   "root/activeSessionsChanged": "activeSessions:number",
@@ -24,21 +24,15 @@ export const REQUIRED: Readonly<Record<string, string>> = {
   "root/configChanged": "config:object",
   "x-agentnb/sessionSet": "summary:object",
   "x-agentnb/sessionRemoved": "resource",
-  "session/ready": "",
   "session/creationFailed": "error:object",
   "session/titleChanged": "title",
   "session/modelChanged": "model:object",
-  "session/agentChanged": "",
   "session/isReadChanged": "isRead:boolean",
   "session/isArchivedChanged": "isArchived:boolean",
-  "session/activityChanged": "",
   "session/configChanged": "config:object",
-  "session/metaChanged": "",
   "session/chatAdded": "summary:object",
   "session/chatRemoved": "chat",
   "session/chatUpdated": "chat changes:object",
-  "session/defaultChatChanged": "",
-  "session/changesetsChanged": "",
   "x-agentnb/commandsChanged": "commands:array",
   "x-agentnb/modesChanged": "modes:object",
   "x-agentnb/modeChanged": "modeId",
@@ -54,7 +48,6 @@ export const REQUIRED: Readonly<Record<string, string>> = {
   "chat/turnCancelled": "turnId",
   "chat/error": "turnId error:object",
   "chat/usage": "turnId usage:object",
-  "chat/truncated": "",
   "chat/toolCallStart": "turnId toolCallId toolName displayName",
   "chat/toolCallDelta": "turnId toolCallId content",
   "chat/toolCallReady": "turnId toolCallId",

@@ -9,13 +9,15 @@ from typing import Any
 
 import pytest
 
+from agentnb.acp.change import SIDE
 from agentnb.acp.failure import RpcError
-from agentnb.acp.files import Files
+from agentnb.acp.files import TIMES, Files
 from agentnb.comm.notebook import Notebook, NotebookCell
 from agentnb.comm.open_notebooks import UnsavedNotebook
 from agentnb.errors import OutsideWorkspace, PermissionDenied
-from agentnb.policy import Workspace
-from agentnb.state import ToolDiffContent
+from agentnb.policy import Door, Workspace
+from agentnb.policy.beneath import folder_of
+from agentnb.state import ToolDiffContent, ToolTextContent
 from tests.unit.acp.ear import Ear, talking
 
 
@@ -108,6 +110,29 @@ async def test_links_out_of_the_workspace_are_followed_and_refused(tmp_path: Pat
     assert not (tmp_path / "x").exists()
 
 
+async def test_a_folder_that_was_lent_is_read_and_written_and_is_a_wall_itself(tmp_path: Path) -> None:
+    """Beneath it no link is followed that was put there after the look."""
+    work, lent, outside = (tmp_path / name for name in ("work", "lent", "outside"))
+    for folder in (work, lent, outside):
+        folder.mkdir()
+    (lent / "data.txt").write_text("lent")
+    (lent / "sub").mkdir()
+    files = Files(Workspace(work, [lent]), Ear())
+    assert await files.read({"path": "../lent/data.txt"}) == {"content": "lent"}
+    await files.write({"path": str(lent / "sub/new.txt"), "content": "x"})
+    assert (lent / "sub/new.txt").read_text() == "x"
+    (lent / "away").symlink_to(outside)
+    for named in (str(lent / "away/x"), str(outside / "x")):
+        with pytest.raises(OutsideWorkspace):
+            await files.write({"path": named, "content": "x"})
+    path = Workspace(work, [lent]).resolve(str(lent / "sub/new.txt"))
+    (lent / "sub").rename(lent / "was")
+    (lent / "sub").symlink_to(outside)
+    with pytest.raises(OutsideWorkspace, match="no longer leads"), folder_of(lent, path):
+        pass
+    assert names(outside) == []
+
+
 async def test_a_denied_write_changes_nothing(tmp_path: Path) -> None:
     """The reason is the listener's."""
     (tmp_path / "f").write_text("old")
@@ -134,6 +159,88 @@ async def test_a_change_is_shown_with_the_newlines_that_are_written(tmp_path: Pa
     await Files(Workspace(tmp_path), ear).write({"path": str(path), "content": "a\nB\r\n"})
     assert path.read_bytes() == b"a\r\nB\r\n"
     assert ear.doors[0].preview == (ToolDiffContent(path=str(path), old_text="a\r\nb\r\n", new_text="a\r\nB\r\n"),)
+
+
+class Slow(Ear):
+    """Somebody saves *words* into *path* while the card is open, the first *times* times."""
+
+    def __init__(self, path: Path, words: str, times: int) -> None:
+        super().__init__()
+        self.path, self.words, self.times = path, words, times
+
+    async def authorize(self, door: Door) -> Door:
+        if len(self.doors) < self.times:
+            self.path.write_text(f"{self.words} {len(self.doors)}")
+        return await super().authorize(door)
+
+
+async def test_what_was_saved_while_the_card_was_open_is_shown_before_it_is_replaced(tmp_path: Path) -> None:
+    """Asked again with the change as it is by then; without an answer to that, nothing is written."""
+    path = tmp_path / "a.txt"
+    for old in ("one", None):
+        path.unlink(missing_ok=True)
+        if old is not None:
+            path.write_text(old)
+        ear = Slow(path, "my words", times=2)
+        await Files(Workspace(tmp_path), ear).write({"path": str(path), "content": "two"})
+        shown = [door.preview[0].old_text for door in ear.doors if door.preview]  # type: ignore[union-attr]
+        assert shown == [old, "my words 0", "my words 1"]
+        assert [door.again for door in ear.doors] == [False, True, True]
+        assert "has changed meanwhile" in ear.doors[1].title
+        assert path.read_text() == "two"
+
+
+async def test_a_file_that_never_stands_still_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("one")
+    ear = Slow(path, "my words", times=1000)
+    with pytest.raises(RpcError, match="changed by somebody else"):
+        await Files(Workspace(tmp_path), ear).write({"path": str(path), "content": "two"})
+    assert (len(ear.doors), path.read_text(), names(tmp_path)) == (TIMES, f"my words {TIMES - 1}", ["a.txt"])
+
+
+async def preview(path: Path, content: str) -> tuple[list[str], ToolDiffContent]:
+    """What the card says, and the change that it shows."""
+    ear = Ear()
+    await Files(Workspace(path.parent), ear).write({"path": str(path), "content": content})
+    *said, diff = ear.doors[0].preview or ()
+    assert isinstance(diff, ToolDiffContent)
+    return [each.text for each in said if isinstance(each, ToolTextContent)], diff
+
+
+async def test_of_a_large_file_the_lines_that_change_are_shown(tmp_path: Path) -> None:
+    lines = [f"line {number}\n" for number in range(1, 100_001)]
+    path = tmp_path / "big.txt"
+    path.write_text("".join(lines))
+    lines[49_999:50_000] = ["new\n", "newer\n"]
+    (said,), diff = await preview(path, "".join(lines))
+    assert "The file has 1,088,895 characters, and would have 1,088,894." in said
+    assert "lines 49,950 to 50,050" in said
+    assert (diff.old_text or "").splitlines()[50] == "line 50000"
+    assert diff.new_text.splitlines()[50:52] == ["new", "newer"]
+    assert (len((diff.old_text or "").splitlines()), len(diff.new_text.splitlines())) == (101, 102)
+    assert path.read_text() == "".join(lines)
+
+
+async def test_of_a_change_that_is_too_large_a_part_is_shown_and_that_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "big.txt"
+    path.write_text("x\n" * 200_000)
+    (said,), diff = await preview(path, "y\n" * 200_000)
+    assert "from line 1 on, in more than can be shown" in said
+    assert "400,000 characters" in said
+    assert len(diff.new_text) == len(diff.old_text or "") == SIDE
+    path.unlink()
+    (said,), diff = await preview(path, "y\n" * 200_000)
+    assert said == "A new file of 400,000 characters; the first 262,144 are shown."
+    assert diff.old_text is None
+
+
+async def test_a_file_that_is_no_text_is_not_called_new(tmp_path: Path) -> None:
+    path = tmp_path / "b.bin"
+    path.write_bytes(b"\xff\xfe\x00")
+    (said,), diff = await preview(path, "text")
+    assert said == "This replaces a file that is not text (3 bytes) by 4 characters of text."
+    assert (diff.old_text, diff.new_text) == ("", "text")
 
 
 async def test_a_write_that_fails_leaves_the_file_as_it_was_and_nothing_beside_it(tmp_path: Path, files: Files) -> None:

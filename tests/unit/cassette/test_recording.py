@@ -219,3 +219,62 @@ def test_noise_between_messages_is_not_recorded(path: Path) -> None:
     recording.close()
     assert "deprecated" not in path.read_text(encoding="utf-8")
     assert file.read(path).turns == 1
+
+
+def announced(path: Path, order: str) -> list[dict[str, object]]:
+    """Two turns of one session; `c` (its commands) and `u` (the first turn's usage) come where they stand in *order*.
+
+    *order*: `1` the first prompt, `a` what is answered to it, `2` the second prompt.
+    """
+    recording = recorder(path)
+    talk = Conversation(recording.tap("someone"))
+    session, number = talk.begin(), 0
+    for step in order:
+        if step in "12":
+            number = talk.prompt(session, step)
+        elif step == "a":
+            talk.says(session, "Hi")
+            talk.received(id=number, result={"stopReason": "end_turn"})
+        elif step == "c":
+            talk.update(session, "available_commands_update", availableCommands=[])
+        else:
+            talk.update(session, "usage_update", used=1, size=2)
+    talk.says(session, "Bye")
+    talk.received(id=number, result={"stopReason": "end_turn"})
+    recording.close()
+    return [row for row in lines(path) if "pace" not in row and "end" not in row]
+
+
+def test_announcements_have_a_fixed_place(path: Path) -> None:
+    """Whether they cross the client's prompt on the way or not: a second recording differs in its pace only."""
+    recorded = [announced(path, order) for order in ("c1au2", "1cau2", "c1a2u", "1ca2u", "1ca2u")]
+    assert all(rows == recorded[0] for rows in recorded)
+    kinds = [row["params"]["update"]["sessionUpdate"] for row in recorded[0] if row.get("method") == "session/update"]  # type: ignore[index]
+    assert kinds == [
+        "available_commands_update", "agent_message_chunk", "usage_update", "agent_message_chunk",
+    ]  # fmt: skip
+
+
+def recorded_turns(path: Path, *prompts: str) -> str | None:
+    """Record so many turns; returns the word for the user."""
+    recording = recorder(path)
+    talk = Conversation(recording.tap("someone"))
+    session = talk.begin()
+    for prompt in prompts:
+        talk.turn(session, prompt, LARGE * "x" if prompt == "large" else "Hi")
+    recording.close()
+    return recording.word
+
+
+def test_a_recording_that_breaks_off_costs_no_longer_one(path: Path) -> None:
+    """The former one is kept beside it, with its large content, until there is one that is as long."""
+    assert recorded_turns(path, "one", "large", "three") is None
+    old = path.with_name("fits.cassette.old.jsonl")
+    for _ in range(2):  # also where the next one breaks off, too
+        word = recorded_turns(path, "one")
+        assert word is not None
+        assert "holds 1 turns now, and held 3" in word
+        assert str(old) in word
+        assert (file.read(path).turns, file.read(old).turns) == (1, 3)
+    assert recorded_turns(path, "one", "two", "large") is None
+    assert sorted(each.name for each in path.parent.iterdir()) == ["fits.cassette.files", "fits.cassette.jsonl"]

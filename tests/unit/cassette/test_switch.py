@@ -20,12 +20,15 @@ from tests.notebooks.recorded import stand_in
 TALK = """
 import sys, agentnb
 from pathlib import Path
+from agentnb.errors import CassetteMismatch
 sessions = [agentnb.start(cwd=sys.argv[1], permissions=mode) for mode in ("allow", "deny")]
 turns = [session.prompt(f"/write {number}.txt Words.") for number, session in enumerate(sessions)]
 turns += [session.prompt(words) for session, words in zip(sessions, sys.argv[2:])]
 for turn in turns:
-    turn.wait(60)
-    print(turn.text if turn.error is None else f"{turn.error.error_type}: {turn.error.message}")
+    try:
+        print(turn.wait(60).text)
+    except CassetteMismatch as error:
+        print(f"{type(error).__name__}: {error}")
 print(sorted(path.name for path in Path(sys.argv[1]).iterdir()))
 """
 
@@ -145,7 +148,52 @@ def test_recording_can_be_begun_and_ended(tmp_path: Path) -> None:
     assert switch.launching(spec, {})[1] is not None
     with pytest.raises(UsageError, match="is being recorded already"):
         switch.record(tmp_path / "b.jsonl")
-    assert switch.stop() == (tmp_path / "a.jsonl", 0)
+    recorder = switch.stop()
+    assert (recorder.path, recorder.cassette().turns) == (tmp_path / "a.jsonl", 0)
     with pytest.raises(UsageError, match="Nothing is being recorded"):
         switch.stop()
     assert switch.launching(spec, {}) == (spec, None)
+
+
+WANDER = """
+import os, agentnb
+for number, folder in enumerate((".", "sub")):
+    os.chdir(folder)
+    print(agentnb.start(cwd=".").prompt(f"/say {number}").wait(60).text)
+"""
+
+
+def test_a_relative_path_is_the_same_wherever_a_cell_goes(tmp_path: Path) -> None:
+    """It begins where the process began: neither a second cassette nor a real agent comes of `%cd`."""
+    (tmp_path / "sub").mkdir()
+    env = {**os.environ, "AGENTNB_CASSETTE": "cd.cassette.jsonl", "PYTHONPATH": str(ROOT)}
+    said = []
+    for mode in ("record", "replay", "auto"):
+        command = [sys.executable, "-c", WANDER]
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=False, timeout=120, cwd=tmp_path,
+            env={**env, "AGENTNB_CASSETTE_MODE": mode},
+        )  # fmt: skip
+        assert (done.returncode, done.stderr) == (0, "")
+        said.append(done.stdout)
+    assert said[0] == said[1] == said[2]
+    assert [path.name for path in tmp_path.rglob("*cassette*")] == ["cd.cassette.jsonl"]
+
+
+@pytest.mark.parametrize("mode", ["replay", "record"])
+def test_a_mode_without_a_cassette_is_an_error(mode: str) -> None:
+    """It says what to type; no real agent is started in its place."""
+    switch = Switch({"AGENTNB_CASSETTE_MODE": mode})
+    with pytest.raises(UsageError, match=r"names no cassette\. Name it, AGENTNB_CASSETTE=fit\.cassette\.jsonl"):
+        switch.launching(find("eliza"), {})
+
+
+def test_a_place_where_nothing_can_be_written_is_refused_at_once(tmp_path: Path) -> None:
+    """Before an agent is talked to for nothing."""
+    (tmp_path / "plain").touch()
+    for path in (tmp_path, tmp_path / "plain" / "a.jsonl"):
+        switch = Switch({"AGENTNB_CASSETTE": str(path), "AGENTNB_CASSETTE_MODE": "record"})
+        with pytest.raises(UsageError, match="no cassette can be written there"):
+            switch.standing_in(find("eliza"))
+    with pytest.raises(UsageError, match=r"is no folder\. Make it"):
+        Switch({}).record(tmp_path / "none" / "a.jsonl")

@@ -249,6 +249,10 @@ def test_earlier_sessions_are_listed_and_opened_again(tmp_path: Path) -> None:
         page = Page(second, "page-2")
         page.ready()
         assert page.ask("listSessions", {"here": True})["result"]["sessions"] == []
+        assert second.recorder is not None
+        second.recorder.place = ""  # nothing says which notebook: this folder's
+        assert page.ask("listSessions", {"here": True})["result"]["sessions"] == []
+        assert tmp_path != Path.cwd()
         assert page.ask("listSessions", {"search": "nowhere"})["result"]["sessions"] == []
         (listed,) = page.ask("listSessions", {"search": "KEPT"})["result"]["sessions"]
         assert (listed["uri"], listed["turns"], listed["place"]) == (conversation.session.uri, 1, "fit.ipynb")

@@ -167,6 +167,28 @@ def test_the_pages_policy_allows_nothing_but_its_style() -> None:
     assert "<link" not in html
 
 
+def test_an_output_that_a_document_does_not_show_is_named(tmp_path: Path) -> None:
+    """HTML and SVG alone leave a line; with a picture or with text that says it, the others need not."""
+    shown = [
+        {"text/html": "<b>bold</b>"},
+        {"image/svg+xml": "<svg/>", "text/plain": "<Figure>"},
+        {"image/png": "aaaa", "text/html": "<img>"},
+        {"text/plain": "   a  b\n0  1  2", "text/html": "<table>"},
+    ]
+    outputs = [{"output_type": "display_data", "data": data, "metadata": {}} for data in shown]
+    cell = {"cell_type": "code", "source": "x", "outputs": outputs, "metadata": {}, "execution_count": 1}
+    path = tmp_path / "a.ipynb"
+    notebook = {"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [cell]}
+    path.write_text(json.dumps(notebook), encoding="utf-8")
+    said = [entry.source for entry in find(str(path)).entries if entry.kind == "output"]
+    assert said == [
+        "[Shown in the notebook only: text/html]",
+        "<Figure>\n[Shown in the notebook only: image/svg+xml]",
+        "",
+        "   a  b\n0  1  2",
+    ]
+
+
 def test_a_notebooks_own_heading_is_its_title() -> None:
     """Which stands there once."""
     document = find(str(NOTEBOOK))
@@ -186,7 +208,7 @@ def test_what_cannot_be_exported_says_why(tmp_path: Path) -> None:
         find(str(other))
     broken = tmp_path / "a.ipynb"
     broken.write_text('{"cells": 7}', encoding="utf-8")
-    with pytest.raises(UsageError, match="is no notebook"):
+    with pytest.raises(UsageError, match="is no notebook: it has no cells that can be read"):
         find(str(broken))
     cut = tmp_path / "a.cassette.jsonl"
     cut.write_bytes(CASSETTE.read_bytes()[:999])

@@ -68,11 +68,18 @@ class Talk:
     """A session with the agent that asks all at once, and the user who answers."""
 
     def __init__(
-        self, host: Host, work: Path, mode: Mode = "ask", name: str = "asker", script: str = "asks_many"
+        self,
+        host: Host,
+        work: Path,
+        mode: Mode = "ask",
+        name: str = "asker",
+        script: str = "asks_many",
+        *,
+        directories: tuple[Path, ...] = (),
     ) -> None:
         spec = custom([sys.executable, str(AGENTS / f"{script}.py")], name=name)
         self.host = host
-        self.conversation = host.loop.call(lambda: host.open(spec, cwd=work, mode=mode))
+        self.conversation = host.loop.call(lambda: host.open(spec, cwd=work, mode=mode, directories=directories))
         self.session = Session(self.conversation)
 
     def prompt(self, *requests: Any) -> Turn:
@@ -729,3 +736,38 @@ def test_every_decision_is_in_the_log(host: Host, work: Path, tmp_path: Path) ->
         (second.id, "allow"),
     }
     assert all(line["time"].endswith("+00:00") and line["what"] for line in lines)
+
+
+def test_a_folder_that_was_lent_is_open_to_the_agent_by_the_rules_of_the_workspace(
+    host: Host, work: Path, tmp_path: Path
+) -> None:
+    """Read without a question, written with one whose card does not call it outside."""
+    (tmp_path / "lent").mkdir()
+    (tmp_path / "lent/data.txt").write_text("lent")
+    talk = Talk(host, work, script="works", directories=(tmp_path / "lent",))
+    there = str(tmp_path / "lent/data.txt")
+    turn = talk.prompt(["fs/read_text_file", {"path": there}], ["fs/write_text_file", {"path": there, "content": "x"}])
+    (card,) = talk.questions()
+    assert card.risk is not None
+    assert (card.risk.severity, "Outside" in card.risk.reason) == ("medium", False)
+    talk.answer(card, "allow")
+    assert talk.done(turn) == [{"content": "lent"}, {}]
+    assert Path(there).read_text() == "x"
+
+
+def test_an_agents_card_does_not_cover_a_write_over_what_was_saved_after_it(host: Host, work: Path) -> None:
+    """The second question shows the file as it is by then, on a card of its own."""
+    path = work / "a.txt"
+    path.write_text("one")
+    talk = Talk(host, work, script="works")
+    turn = talk.prompt(["fs/write_text_file", {"path": str(path), "content": "two"}])
+    (first,) = talk.questions()
+    path.write_text("my words")
+    talk.answer(first, "allow")
+    (second,) = talk.questions()
+    assert second.tool_call_id != first.tool_call_id
+    assert "my words" in str(second.details)
+    assert path.read_text() == "my words"
+    talk.answer(second, "reject")
+    assert "code" in talk.done(turn)[0]
+    assert path.read_text() == "my words"

@@ -14,9 +14,10 @@ import pytest
 from agentnb.agent.catalog import custom, find
 from agentnb.api.session import Session
 from agentnb.comm.client import Client
-from agentnb.errors import LogUnavailable, SessionError, UnknownSession
+from agentnb.errors import LogDamaged, LogUnavailable, SessionError, UnknownSession
 from agentnb.host import Host
-from agentnb.host.restore import KERNEL_ENDED, read_back, recorder_of, restore, spec_of
+from agentnb.host.restore import KERNEL_ENDED, RUNS_ELSEWHERE, read_back, recorder_of, restore, spec_of
+from agentnb.log.store import Store
 from agentnb.state import SystemNotificationResponsePart, encode
 from tests.conftest import ROOT
 from tests.unit.api.conftest import AGENTS, PATIENCE
@@ -132,8 +133,11 @@ def test_what_a_killed_kernel_was_doing_is_over_and_said(log: Path, kernel: Call
     assert other.stdout is not None
     tab_id = other.stdout.readline().strip()
     host = kernel()
+    reading = take_up(host, tab_id)
     with pytest.raises(SessionError, match="open in another kernel"):
-        take_up(host, tab_id)
+        reading.prompt("and I?")
+    assert [turn.state for turn in reading.turns] == ["complete", "error"]
+    assert RUNS_ELSEWHERE in str(reading.chat.turns[-1])
     other.send_signal(signal.SIGKILL)
     other.communicate()
     session = take_up(host, tab_id)
@@ -190,15 +194,104 @@ def test_a_closed_session_can_be_opened_again(kernel: Callable[[], Host], tmp_pa
     assert take_up(host, session.tab_id).turns[0].text == "x"
 
 
-def test_a_workspace_that_is_gone_is_named(kernel: Callable[[], Host], tmp_path: Path) -> None:
+def test_a_session_whose_workspace_is_gone_is_read_and_goes_on_once_it_is_back(
+    log: Path, kernel: Callable[[], Host], tmp_path: Path
+) -> None:
     first = kernel()
     (tmp_path / "work").mkdir()
     session = begin(first, tmp_path / "work")
     session.prompt("/say x").wait(PATIENCE)
     first.close()
+    before = Store(log, "x").load(session._conversation.session.uri)
     (tmp_path / "work").rename(tmp_path / "elsewhere")
-    with pytest.raises(SessionError, match="The workspace of '/say x' is gone"):
-        take_up(kernel(), session.tab_id)
+    host = kernel()
+    reading = take_up(host, session.tab_id)
+    assert [turn.text for turn in reading.turns] == ["x"]
+    why = f"The workspace of '/say x' is gone: {tmp_path}/work. Bring the folder back and resume it again. "
+    assert reading.read_only == f"{why}It can be read here, and `agentnb export {session.tab_id}` writes it down."
+    assert reading.state.agent_process is not None
+    assert why in str(reading.state.agent_process.message)
+    for go_on in (lambda: reading.prompt("y"), lambda: reading.open(PATIENCE)):
+        with pytest.raises(SessionError, match="is gone"):
+            go_on()
+    recorder_of(host)
+    assert Store(log, "x").load(session._conversation.session.uri) == before
+    (tmp_path / "elsewhere").rename(tmp_path / "work")
+    again = take_up(host, session.tab_id)
+    assert (again.read_only, reading.closed) == (None, True)
+    assert again.prompt("/say y").wait(PATIENCE).text == "y"
+
+
+TAKES_UP = """
+import sys
+from pathlib import Path
+from agentnb.errors import SessionError
+from agentnb.host import Host
+from tests.unit.host.test_restore import PATIENCE, read_back, recorder_of, take_up
+host = Host(log=Path(sys.argv[1]))
+recorder_of(host)
+print("ready", flush=True)
+sys.stdin.readline()
+session = take_up(host, sys.argv[2])
+try:
+    session.prompt("/say from " + sys.argv[3]).wait(PATIENCE)
+    host.recorder.flush(PATIENCE)
+    print("went on", flush=True)
+except SessionError as error:
+    print(error, flush=True)
+sys.stdin.readline()
+host.close()
+"""
+
+
+def test_of_kernels_that_take_up_one_session_at_once_one_goes_on_and_the_others_read(
+    log: Path, kernel: Callable[[], Host], tmp_path: Path
+) -> None:
+    first = kernel()
+    session = begin(first, tmp_path)
+    session.prompt("/say base").wait(PATIENCE)
+    first.close()
+    others = [
+        subprocess.Popen(
+            [sys.executable, "-c", TAKES_UP, str(log), session.tab_id, name],
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for name in "ABC"
+    ]
+    assert _lines(others) == ["ready"] * 3
+    for other in others:
+        assert other.stdin
+        other.stdin.write("\n")
+        other.stdin.flush()
+    said = _lines(others)
+    assert sorted("open in another kernel" in word for word in said) == [False, True, True]
+    for other in others:
+        other.communicate("\n", timeout=PATIENCE)
+    winner = "ABC"[said.index("went on")]
+    assert [turn.text for turn in take_up(kernel(), session.tab_id).turns] == ["base", f"from {winner}"]
+
+
+def _lines(others: list[subprocess.Popen[str]]) -> list[str]:
+    """The next line of each."""
+    return [other.stdout.readline().strip() for other in others if other.stdout]
+
+
+def test_a_claim_that_cannot_be_opened_is_given_back(log: Path, kernel: Callable[[], Host], tmp_path: Path) -> None:
+    first = kernel()
+    session = begin(first, tmp_path)
+    session.prompt("/say x").wait(PATIENCE)
+    first.close()
+    with sqlite3.connect(log) as connection:
+        connection.execute("UPDATE snapshots SET checksum = 0")
+    host = kernel()
+    with pytest.raises(LogDamaged):
+        take_up(host, session.tab_id)
+    store = Store(log, "another")
+    assert not store.held(store.sessions())
+    assert store.claim(session._conversation.session.uri)
 
 
 def test_a_session_that_is_damaged_in_the_middle_says_what_is_missing(
@@ -217,6 +310,31 @@ def test_a_session_that_is_damaged_in_the_middle_says_what_is_missing(
     assert "Something is missing here." in str(again.chat.turns[-1].response_parts[-1])
     page = Client("page", visible=True, seen_at=0.0).subscribe(again._conversation.chat)
     assert str(page["gap"]) in str(again.chat.turns[-1].response_parts[-1])
+
+
+def test_after_damage_it_goes_on_from_there_and_old_turns_stay_away(
+    log: Path, kernel: Callable[[], Host], tmp_path: Path
+) -> None:
+    """Damage, taken up, prompted, taken up again: nothing comes back, and what is missing stays said."""
+    first = kernel()
+    session = begin(first, tmp_path)
+    for number in range(4):
+        session.prompt(f"/say old {number}").wait(PATIENCE)
+        recorder_of(first)
+    first.close()
+    with sqlite3.connect(log) as connection:
+        rows = connection.execute("SELECT at, envelope FROM entries WHERE channel LIKE '%/chat' ORDER BY at").fetchall()
+        at = next(at for at, envelope in rows if b"old 1" in envelope)
+        connection.execute("UPDATE entries SET checksum = 0 WHERE channel LIKE '%/chat' AND at = ?", (at,))
+    second = kernel()
+    again = take_up(second, session.tab_id)
+    gap = again.gap
+    again.prompt("/say BRANDNEW").wait(PATIENCE)
+    second.close()
+    last = take_up(kernel(), session.tab_id)
+    assert [turn.snapshot.message.text for turn in last.turns if turn.snapshot] == ["/say old 0", "/say BRANDNEW"]
+    assert last.gap == gap is not None
+    assert str(encode(last.chat)).count("Something is missing here.") == 1
 
 
 def test_an_id_that_fits_none_or_several_is_an_error(kernel: Callable[[], Host], tmp_path: Path) -> None:

@@ -277,16 +277,77 @@ def test_a_page_of_rubbish_inside_the_file_is_noticed_when_it_is_opened(path: Pa
         kernel.turn("why" * 50, "because " * 20)
     kernel.writes()
     kernel.store.close()
-    with sqlite3.connect(path) as connection:
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    data = bytearray(path.read_bytes())
-    data[4096 * 3 : 4096 * 12] = os.urandom(4096 * 9)
-    path.write_bytes(data)
+    rot(path)
     again = Kernel(path, "other")
     again.turn("a", "b")
     again.writes()
     assert [type(error) for error in again.trouble] == [LogDamaged]
     assert list(path.parent.glob("*.damaged-*"))
+
+
+def rot(path: Path) -> None:
+    """Rubbish inside the file, as it lies on the disk."""
+    with sqlite3.connect(path) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    with path.open("r+b") as file:
+        file.seek(4096 * 3)
+        file.write(os.urandom(4096 * 9))
+
+
+BEFORE = """
+import sys
+from pathlib import Path
+from tests.unit.log.test_store import SESSION, Kernel
+kernel = Kernel(Path(sys.argv[1]), "before", uri="eliza:/before")
+for _ in range(50):
+    kernel.turn("why" * 50, "because " * 20)
+    kernel.writes()
+print("open", flush=True)
+sys.stdin.readline()
+kernel.turn("later", "b")
+kernel.writes()
+assert "while this kernel had it open" in str(kernel.trouble), kernel.trouble
+kernel.snapshot()
+kernel.batch.snapshots["eliza:/before"] = (0, SESSION)
+kernel.writes()
+assert len(kernel.trouble) == 1, kernel.trouble
+assert kernel.store.load("eliza:/before").chat == kernel.state
+"""
+
+
+@pytest.mark.parametrize("noticed", [True, False])
+def test_a_kernel_never_renames_the_sound_file_that_another_began(path: Path, noticed: bool) -> None:
+    """One has the file open while another finds it damaged and begins a new one; it goes on in that one."""
+    before = subprocess.Popen(
+        [sys.executable, "-c", BEFORE, str(path)], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert before.stdout is not None
+    before.stdout.readline()
+    if noticed:
+        rot(path)
+        finder = Kernel(path, "finder")
+        finder.turn("a", "b")
+        finder.writes()
+        assert [type(error) for error in finder.trouble] == [LogDamaged]
+    else:
+        database.put_aside(path, database.file_at(path))
+    other = Kernel(path, "other")
+    other.turn("a", "b")
+    other.writes()
+    before.communicate("\n", timeout=PATIENCE)
+    assert before.returncode == 0
+    assert len(list(path.parent.glob("*.damaged-*[0-9]"))) == 1
+    later = Store(path, "x")
+    assert [len(later.load(uri).chat.turns) for uri in ("eliza:/before", URI)] == [51, 1]
+
+
+def test_only_the_file_that_was_found_damaged_is_put_aside(path: Path) -> None:
+    Kernel(path).writes()
+    damaged = database.file_at(path)
+    path.rename(path.with_name("elsewhere.db"))
+    Kernel(path, "other").writes()
+    assert database.put_aside(path, damaged) is None
+    assert path.exists()
 
 
 def test_a_damaged_entry_ends_the_session_there_and_says_so(path: Path) -> None:
@@ -301,6 +362,30 @@ def test_a_damaged_entry_ends_the_session_there_and_says_so(path: Path) -> None:
     read = kernel.store.load(URI)
     assert encode(read.chat) == encode(whole)
     assert read.gap == f"What came after entry 4 of {CHAT} is damaged in the log."
+
+
+def test_what_lay_behind_the_damage_never_comes_back(path: Path) -> None:
+    """It would go on from a state that it never saw, and be taken for the turns that came after."""
+    kernel = Kernel(path)
+    for number in range(6):
+        kernel.turn(f"old {number}", "x")
+        kernel.writes()
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE entries SET envelope = replace(envelope, 't2', 'tX') WHERE at = 9")
+    later = Kernel(path, "later")
+    read = later.store.load(URI)
+    later.state, later.index = read.chat, read.chat_index
+    assert len(later.state.turns) == 2
+    later.record = replace(later.record, gap=read.gap)
+    later.batch = Batch()
+    later.snapshot()
+    later.turn("BRANDNEW", "x")
+    later.writes()
+    again = Store(path, "again").load(URI)
+    assert [turn.message.text for turn in again.chat.turns] == ["old 0", "old 1", "BRANDNEW"]
+    assert again.gap == read.gap is not None
+    assert again.record.turns == 3
+    assert Store(path, "again").sessions("old 4") == []
 
 
 def test_a_missing_entry_ends_the_session_there_and_says_so(path: Path) -> None:

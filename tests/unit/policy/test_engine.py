@@ -60,6 +60,19 @@ FLOORS = [
 ]
 
 
+def test_a_folder_that_was_lent_is_in_the_workspace_and_rules_name_paths_from_it() -> None:
+    """No floor holds there that does not hold in the first; beside it they do."""
+    lent = (PurePosixPath("/data"), PurePosixPath("/data/in"))
+    loose = situation(mode="allow", lent=lent)
+    assert judge(write("/data/a.csv"), loose).outcome == "allow"
+    assert judge(write("/data/.env"), loose).floor == "sensitive"
+    assert judge(write("/database/a.csv"), loose).floor == "outside"
+    deny = rule("deny", path=("raw/**",))
+    assert judge(write("/data/raw/a.csv"), situation(deny, mode="allow", lent=lent)).outcome == "deny"
+    assert judge(write("/data/in/raw/a.csv"), situation(deny, mode="allow", lent=lent)).outcome == "deny"
+    assert judge(write("/data/other/raw/a.csv"), situation(deny, mode="allow", lent=lent)).outcome == "allow"
+
+
 @pytest.mark.parametrize(("asked", "floor"), FLOORS)
 @pytest.mark.parametrize(
     "loose",

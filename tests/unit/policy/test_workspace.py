@@ -47,5 +47,21 @@ def test_the_message_names_the_path_where_it_leads_and_the_workspace(root: Path)
         Workspace(root).resolve("out/x")
     assert str(failure.value) == (
         f"'out/x' (it leads to '{root.parent}/workshop/x') is outside the workspace '{root}'. "
-        "Start the session with a cwd that holds it, to let the agent reach it."
+        "Start the session with a cwd or `directories` that hold it, or open it with a rule in policy.toml: "
+        f'action = "ask", tool = "read", path = "{root.parent}/workshop/**".'
     )
+
+
+def test_folders_that_were_lent_are_as_good_as_the_first(root: Path) -> None:
+    """Links out of them are followed and refused, links into them are good; the innermost holds a path."""
+    lent = root.parent / "workshop"
+    (lent / "deep").mkdir()
+    (lent / "away").symlink_to("/etc")
+    workspace = Workspace(root, [lent, lent / "deep"])
+    for named in (str(lent / "x"), "out/x", "../workshop/x"):
+        assert workspace.root_of(workspace.resolve(named)) == lent
+    assert workspace.root_of(workspace.resolve(str(lent / "deep/x"))) == lent / "deep"
+    assert workspace.root_of(workspace.resolve("in/x")) == root
+    for named in (str(lent / "away/passwd"), str(root.parent / "neighbour"), f"{lent}s/x"):
+        with pytest.raises(OutsideWorkspace, match=r"is outside the workspace '.*' and '.*workshop'"):
+            workspace.resolve(named)

@@ -52,7 +52,7 @@ function File({ id, file: { path, kind, change } }: { id: string; file: FileChan
         <Changed id={id} path={path} kind={kind} change={change} label="Show change of " />
         {kind !== "deleted" && (
           <IconButton
-            name={state.busy ? `Fetching ${name}…` : `Download ${name}`}
+            name={`Download ${name}`}
             icon="save"
             disabled={state.busy || isOver(store.connection.value)}
             onClick={download}

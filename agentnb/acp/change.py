@@ -1,0 +1,77 @@
+"""What the card of a write shows: the change, cut to what changes where the file is large, and what no diff can say."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agentnb.policy.door import Door
+from agentnb.state import ToolContent, ToolDiffContent, ToolTextContent
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+WHOLE = 256 * 1024
+"""Characters, old and new together, up to which a change is shown whole; of a larger file only what changes is."""
+SIDE = 64 * 1024
+"""Characters of each side of a cut change, at most."""
+AROUND = 50
+"""Lines round a cut change that stay as they are."""
+
+
+def write_door(path: Path, old: bytes | None, new: str, *, again: bool = False) -> Door:
+    """The question whether *path*, which holds *old*, may be written.
+
+    Args:
+        path: The file.
+        old: What it holds; None where it is new.
+        new: What would be written.
+        again: Whether the file has changed since that was asked before.
+    """
+    title = f"Write {path.name}, which has changed meanwhile" if again else f"Write {path.name}"
+    return Door(kind="write", title=title, path=str(path), preview=_preview(path, old, new), again=again)
+
+
+def _preview(path: Path, old: bytes | None, new: str) -> tuple[ToolContent, ...]:
+    where = str(path)
+    if old is None:
+        shown = _cut(new, WHOLE)
+        said = f"A new file of {len(new):,} characters; the first {len(shown):,} are shown." if shown != new else ""
+        return *_note(said), ToolDiffContent(path=where, old_text=None, new_text=shown)
+    try:
+        text = old.decode("utf-8")
+    except UnicodeDecodeError:
+        shown = _cut(new, WHOLE)
+        said = f"This replaces a file that is not text ({len(old):,} bytes) by {len(new):,} characters of text."
+        return *_note(said), ToolDiffContent(path=where, old_text="", new_text=shown)
+    if len(text) + len(new) <= WHOLE:
+        return (ToolDiffContent(path=where, old_text=text, new_text=new),)
+    return _changed(where, text, new)
+
+
+def _changed(where: str, old: str, new: str) -> tuple[ToolContent, ...]:
+    """The lines that change, with some round them, and which they are."""
+    before, after = old.splitlines(keepends=True), new.splitlines(keepends=True)
+    top = _alike(before, after)
+    end = _alike(before[top:][::-1], after[top:][::-1])
+    first, below = max(top - AROUND, 0), max(end - AROUND, 0)
+    lines = [side[first : len(side) - below] for side in (before, after)]
+    parts = ["".join(side) for side in lines]
+    shown = [_cut(part, SIDE) for part in parts]
+    size = f"The file has {len(old):,} characters, and would have {len(new):,}."
+    said = f"{size} Shown are its lines {first + 1:,} to {first + len(lines[0]):,}, where all that changes is."
+    if shown != parts:
+        said = f"{size} It changes from line {top + 1:,} on, in more than can be shown: only a part of it is."
+    return *_note(said), ToolDiffContent(path=where, old_text=shown[0], new_text=shown[1])
+
+
+def _alike(one: list[str], other: list[str]) -> int:
+    """How many lines the two begin with alike."""
+    return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else text[:most]
+
+
+def _note(said: str) -> tuple[ToolTextContent, ...]:
+    return (ToolTextContent(text=said),) if said else ()

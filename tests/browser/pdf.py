@@ -1,0 +1,43 @@
+"""The words in a PDF that Chromium has printed: enough of the format to read those, and no more."""
+
+from __future__ import annotations
+
+import re
+import zlib
+
+_OBJECT = re.compile(rb"(?:^|\n)(\d+) 0 obj\n(.*?)(?:>>\s*stream\r?\n(.*?)\nendstream)?\nendobj", re.DOTALL)
+_FONT = re.compile(rb"/F(\d+) (\d+) 0 R")
+_SHOWN = re.compile(rb"/F(\d+) [\d.]+ Tf|<([0-9A-Fa-f]+)> Tj")
+_RANGE = re.compile(rb"<([0-9A-Fa-f]{4})> (?:<([0-9A-Fa-f]{4})> )?<([0-9A-Fa-f]{4,})>")
+
+
+def words(data: bytes) -> str:
+    """All letters that are shown in the PDF *data*, without spaces, in the order in which they are drawn."""
+    objects = {number: (head, _unpacked(stream)) for number, head, stream in _OBJECT.findall(data)}
+    fonts = {name: _letters(objects, number) for head, _ in objects.values() for name, number in _FONT.findall(head)}
+    found = []
+    for _, stream in objects.values():
+        font: dict[int, str] = {}
+        for name, glyphs in _SHOWN.findall(stream):
+            if name:
+                font = fonts.get(name, {})
+            found += [font.get(int(glyphs[at : at + 4], 16), "") for at in range(0, len(glyphs), 4)]
+    return re.sub(r"\s", "", "".join(found))
+
+
+def _letters(objects: dict[bytes, tuple[bytes, bytes]], number: bytes) -> dict[int, str]:
+    """The letters of a font's glyphs, as its own table says."""
+    table = re.search(rb"/ToUnicode (\d+) 0 R", objects[number][0])
+    letters: dict[int, str] = {}
+    for first, last, letter in _RANGE.findall(objects[table[1]][1] if table else b""):
+        begin, code = int(first, 16), int(letter[:4], 16)
+        for glyph in range(begin, int(last or first, 16) + 1):
+            letters[glyph] = chr(code + glyph - begin)
+    return letters
+
+
+def _unpacked(stream: bytes) -> bytes:
+    try:
+        return zlib.decompress(stream)
+    except zlib.error:
+        return stream

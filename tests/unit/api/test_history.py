@@ -1,0 +1,93 @@
+"""What the log says in Python: by notebook and by folder, of its troubles and its losses. In kernels of their own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+
+BEGIN = (
+    "import agentnb; s = agentnb.start('eliza', **{cwd}); s.prompt({text!r}).wait(60); s.close(); agentnb.sessions()"
+)
+KEY = "ghp_" + "a1B2" * 9
+
+
+class Folder:
+    """A folder where scripts run, all with one log."""
+
+    def __init__(self, tmp_path: Path) -> None:
+        self.path, self.log = tmp_path, tmp_path / "log.db"
+
+    def run(self, script: str, folder: str = ".", **env: str) -> subprocess.CompletedProcess[str]:
+        (self.path / folder).mkdir(exist_ok=True)
+        whole = {**os.environ, "PYTHONPATH": str(ROOT), "AGENTNB_LOG": str(self.log), **env}
+        whole.pop("JPY_SESSION_NAME", None) if "JPY_SESSION_NAME" not in env else None
+        command = [sys.executable, "-c", script]
+        done = subprocess.run(
+            command, cwd=self.path / folder, env=whole, capture_output=True, text=True, timeout=120, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        return done
+
+    def says(self, expression: str, folder: str = ".", **env: str) -> str:
+        return self.run(f"import agentnb; print({expression})", folder, **env).stdout.strip()
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Folder:
+    return Folder(tmp_path)
+
+
+def test_here_is_the_notebook_and_without_one_the_folder(here: Folder) -> None:
+    """Consoles and scripts of one folder do not list those of all others."""
+    here.run(BEGIN.format(cwd={}, text="/say script"), "one")
+    here.run(BEGIN.format(cwd={}, text="/say notebook"), "two", JPY_SESSION_NAME="two/fit.ipynb")
+    titles = "[row.title for row in agentnb.sessions({})]"
+    listed = titles.format("here=True")
+    assert here.says(listed, "one") == "['/say script']"
+    assert here.says(listed, "two") == "['/say notebook']"
+    assert here.says(listed, "empty") == "[]"
+    assert here.says(listed, "empty", JPY_SESSION_NAME="two/fit.ipynb") == "['/say notebook']"
+    assert here.says(titles.format("cwd='../one'"), "two") == "['/say script']"
+    assert here.says(titles.format(""), "empty") == "['/say notebook', '/say script']"
+
+
+def test_a_log_that_was_damaged_is_said_as_long_as_the_kernel_lives_and_nothing_is_printed(here: Folder) -> None:
+    """Nothing on standard error either, which is the running cell's."""
+    here.log.write_bytes(b"not a database at all, " * 100)
+    script = """
+import agentnb
+session = agentnb.start("eliza")
+session.prompt("/say one").wait(60)
+host = session._conversation.host
+while host.recorder.trouble is None or not agentnb.sessions():
+    pass
+session.prompt("/say two").wait(60)
+print(agentnb.sessions().note)
+print(repr(agentnb.sessions()).splitlines()[-1] == agentnb.sessions().note)
+"""
+    done = here.run(script)
+    note, told = done.stdout.splitlines()
+    assert "It was put aside as log.db.damaged-" in note
+    assert note.endswith("Since then the log has been written again.")
+    assert (told, done.stderr) == ("True", "")
+
+
+def test_what_was_lost_is_said_by_the_session(here: Folder) -> None:
+    """In Python, too, however often it is taken up."""
+    here.run("import agentnb; s = agentnb.start('eliza'); agentnb.sessions(); s.prompt('/say x').wait(60); s.close()")
+    lose = "c.execute('DELETE FROM entries WHERE at = (SELECT min(at) FROM entries WHERE channel LIKE ?)', ('%/chat',))"
+    here.run(f"import sqlite3; c = sqlite3.connect('log.db'); assert {lose}.rowcount; c.commit()")
+    take_up = "import agentnb; s = agentnb.resume(agentnb.sessions(cwd='.')[0]); print(s.gap); s.close()"
+    assert "is damaged in the log" in here.run(take_up).stdout
+
+
+def test_a_title_is_cut_after_its_secrets_are_taken_out(here: Folder) -> None:
+    """Not before: half a key is no key to look at, and still half of one."""
+    here.run(BEGIN.format(cwd={}, text=f"/say in the folder of today {KEY} and on"))
+    assert here.says("agentnb.sessions()[0].title") == "/say in the folder of today *** and on"
