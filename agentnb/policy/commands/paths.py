@@ -35,12 +35,29 @@ class Place(NamedTuple):
 
 _SAYS = frozenset(
     {"echo", "printf", "true", "false", ":", "exit", "return", "export", "unset", "alias", "unalias", "hash", "type"}
-    | {"which", "man", "help", "date", "expr", "let", "seq", "sleep", "kill", "basename", "dirname", "set", "trap"}
+    | {
+        "which",
+        "man",
+        "help",
+        "date",
+        "expr",
+        "let",
+        "seq",
+        "sleep",
+        "kill",
+        "basename",
+        "dirname",
+        "set",
+        "trap",
+        "tr",
+    }
 )
 _PATTERNS = frozenset(
     {"grep", "egrep", "fgrep", "rg", "ag", "sed", "gsed", "awk", "gawk", "mawk", "nawk", "jq", "yq", "perl", "ruby"}
 )
 _PATTERN_OPTIONS = re.compile(r"--(?:regexp|expression|file|from-file)\b.*|-[a-zA-Z]*[ef].*")
+_SEPARATED = frozenset({"awk", "gawk", "mawk", "nawk", "cut", "sort", "paste", "join", "column"})
+_SEPARATOR = re.compile(r"(?:-[Fdts])?/")
 _LAST = frozenset({"cp", "ln", "install", "rsync", "scp", "gcp"})
 _CHANGES = {"sed": "-i", "sort": "-o", "find": "-delete", "perl": "-i", "ruby": "-i"}
 _OUTPUT = re.compile(
@@ -67,7 +84,9 @@ def places(program: str, arguments: Sequence[Field], *, computing: bool = False)
     """
     if program in _SAYS and not computing:
         return
-    words = _own(program, arguments)
+    words = [
+        word for word in _own(program, arguments) if program not in _SEPARATED or not _SEPARATOR.fullmatch(word.text)
+    ]
     writes = writes_files(program) and not _only_reads(program, words)
     operands = [at for at, word in enumerate(words) if not word.text.startswith(("-", "+"))]
     pattern = _pattern(program, words, operands)

@@ -109,6 +109,8 @@ class Walk:
     def _compound(self, command: Compound) -> None:
         for word in command.words:
             self._computes(word)
+            for each in fields(word, self._variables) if command.kind in {"for", "select"} else ():
+                self._place(Place(each.text, dynamic=each.dynamic))
         for redirect in command.redirects:
             self._redirect(redirect)
         if command.name is not None:

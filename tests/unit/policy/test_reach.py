@@ -46,6 +46,8 @@ OUTSIDE = [
     "cat o*/notes",
     "cat $(echo x)/../../y",
     "pushd sub; popd; cat ../x",
+    "for d in ..; do cat $d/x; done",
+    "X=$(echo ..); cat $X/y",
 ]
 INSIDE = [
     "pytest -q",
@@ -88,6 +90,8 @@ INSIDE = [
     "for f in *.py; do wc -l $f; done",
     'cat "$PWD/a.py"',
     "date +%H:%M",
+    "awk -F/ '{print $2}' a.py",
+    "cut -d/ -f2 a.py | tr / _ | sort -t/ -k2",
     "dd if=/dev/zero of=file.img count=1",
     "tar czf out.tgz sub",
     "head -20 ./sub/../a.py",
