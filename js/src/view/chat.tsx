@@ -1,11 +1,13 @@
 /** The whole chat: tabs, one conversation, the queue and the box to write in. */
+
 import { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
 import type { SessionSummary } from "../state/types.gen";
 import { useMemory, useView } from "./context";
 import { Conversation, type Doing } from "./conversation";
+import { Spacer } from "./icons";
 import { isTab, sessionChannel } from "./identity";
 import { Banner, Start, Waiting } from "./notices";
-import { line } from "./plain";
+import { line, reason } from "./plain";
 import { Refusals } from "./refusals";
 import { isArchived } from "./status";
 import { isOver } from "./store";
@@ -65,7 +67,7 @@ export function Chat({ tab }: { tab?: string | undefined }) {
             Closed {agentName(agents, closed.provider)}
             {closed.title && `: ${line(closed.title, 60)}`}
           </span>
-          <span class="spacer" />
+          <Spacer />
           <button type="button" class="button small" onClick={reopen}>
             Undo
           </button>
@@ -159,10 +161,6 @@ function useFork(sessions: readonly SessionSummary[], select: (resource: string)
       (error: unknown) => say({ what: "copied", why: reason(error) }),
     );
   };
-}
-
-function reason(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 /** Closes a tab, and for a while offers to bring it back. The kernel keeps it as long. */

@@ -14,8 +14,8 @@ import type { Refusal, Store } from "./store";
 const SAVE_AFTER = 400;
 const PREFIX = "agentnb draft ";
 const PICTURES = "agentnb pictures ";
-/** Characters of the pictures that are kept: texts need room, too. */
-const MOST = 2_000_000;
+/** Characters of the pictures of one chat that are kept: texts need room, too. */
+const MOST = 1_400_000;
 const NONE: readonly Picture[] = [];
 
 interface Saved {
@@ -28,11 +28,6 @@ interface Saved {
 export interface Orphan {
   key: string;
   text: string;
-}
-
-interface SavedPictures {
-  pictures: readonly Picture[];
-  host: string | undefined;
 }
 
 export class Drafts {
@@ -67,7 +62,7 @@ export class Drafts {
   pictures(chat: string): Signal<readonly Picture[]> {
     let found = this.#pictures.get(chat);
     if (!found) {
-      const own = stored<SavedPictures>(PICTURES + chat)?.pictures ?? NONE;
+      const own = stored<readonly Picture[]>(PICTURES + chat) ?? NONE;
       if (own.length > 0) this.#kept.add(chat);
       found = signal(own);
       this.#pictures.set(chat, found);
@@ -81,15 +76,8 @@ export class Drafts {
     keep(key, undefined);
     this.#kept.delete(chat);
     if (pictures.length === 0) return;
-    const living = this.#living();
-    let room = MOST;
-    for (const other of storedKeys(PICTURES)) {
-      const saved = stored<SavedPictures>(other);
-      if (living.has(saved?.host)) room -= size(saved?.pictures ?? NONE);
-      else keep(other, undefined);
-    }
-    const saved: SavedPictures = { pictures, host: this.#store.hostId.peek() };
-    if (size(pictures) <= room && keep(key, saved)) this.#kept.add(chat);
+    const size = pictures.reduce((sum, { data }) => sum + data.length, 0);
+    if (size <= MOST && keep(key, pictures)) this.#kept.add(chat);
   }
 
   /** Whether the pictures of a chat outlive a reload. */
@@ -119,17 +107,16 @@ export class Drafts {
 
   /** Drafts of kernels that no view of this page talks to any more. */
   orphans(): Orphan[] {
-    if (this.#store.hostId.peek() === undefined) return [];
-    const living = this.#living();
+    const now = this.#store.hostId.peek();
+    if (now === undefined) return [];
+    const hosts = [...document.querySelectorAll<HTMLElement>("[data-agentnb-host]")].map(
+      (view) => view.dataset.agentnbHost,
+    );
+    const living = new Set([now, ...hosts]);
     return storedKeys(PREFIX).flatMap((key) => {
       const saved = stored<Saved>(key);
       return saved && !living.has(saved.host) ? [{ key, text: saved.text }] : [];
     });
-  }
-
-  #living(): Set<string | undefined> {
-    const views = [...document.querySelectorAll<HTMLElement>("[data-agentnb-host]")];
-    return new Set([this.#store.hostId.peek(), ...views.map((view) => view.dataset.agentnbHost)]);
   }
 
   forget(orphan: Orphan): void {
@@ -153,10 +140,6 @@ export class Drafts {
     if (known) known.value = text;
     if (text === "") keep(PREFIX + chat, undefined);
   }
-}
-
-function size(pictures: readonly Picture[]): number {
-  return pictures.reduce((sum, { data }) => sum + data.length, 0);
 }
 
 const all = new WeakMap<Store, Drafts>();

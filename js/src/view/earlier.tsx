@@ -2,8 +2,8 @@
 import { useEffect, useState } from "preact/hooks";
 import { isObject } from "../state/guard";
 import { useView } from "./context";
-import { Icon } from "./icons";
-import { count, line } from "./plain";
+import { Icon, Spacer } from "./icons";
+import { count, line, reason } from "./plain";
 import { agentName } from "./tabs";
 
 /** What was not open when its kernel ended is offered up to this many; what was, all of it. */
@@ -51,7 +51,7 @@ export function Earlier() {
         await store.request("resumeSession", { channel: uri });
         memory.set("active tab", uri);
       } catch (error) {
-        failed.push(`${line(title, 60)}: ${error instanceof Error ? error.message : String(error)}`);
+        failed.push(`${line(title, 60)}: ${reason(error)}`);
       }
     }
     if (failed.length < wanted.length) announce(`${count(wanted.length - failed.length)} opened again.`);
@@ -72,7 +72,7 @@ export function Earlier() {
         <button key={one.uri} type="button" class="earlier-one" disabled={busy} onClick={() => open([one])}>
           <Icon name="chat" />
           <span class="label cut">{line(one.title, 120)}</span>
-          <span class="spacer" />
+          <Spacer />
           <span class="dim small">
             {line(agentName(root?.agents ?? [], one.agent), 40)} · {count(one.turns)}{" "}
             {one.turns === 1 ? "turn" : "turns"} ·{" "}

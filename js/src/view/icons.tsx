@@ -84,3 +84,8 @@ export function IconButton({ name, icon, disabled, className = "", onClick }: Ic
 export function Spinner() {
   return <span class="spinner" aria-hidden="true" />;
 }
+
+/** What pushes what follows it to the end of its row. */
+export function Spacer() {
+  return <span class="spacer" />;
+}

@@ -2,7 +2,7 @@
 import { useMemo } from "preact/hooks";
 import type { ChatState, SessionState, Turn } from "../state/types.gen";
 import { usePlace, useView } from "./context";
-import { Spinner } from "./icons";
+import { Spacer, Spinner } from "./icons";
 import { count, line, plain } from "./plain";
 import { Selectors } from "./selectors";
 
@@ -32,7 +32,7 @@ export function Meter({ agent, session, chat, disabled }: Props) {
         </span>
       )}
       <Selectors session={session} disabled={disabled} />
-      <span class="spacer" />
+      <Spacer />
       {spent > 0 && (
         <span title={`${count(spent)} tokens in ${of}`}>{`${short(spent)}${left > 0 ? "+" : ""} tokens`}</span>
       )}

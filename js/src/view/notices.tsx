@@ -6,7 +6,7 @@ import { usePlace, useView } from "./context";
 import { Earlier } from "./earlier";
 import { Icon, Spinner } from "./icons";
 import { chatChannel, ROOT } from "./identity";
-import { line, plain } from "./plain";
+import { line, plain, reason } from "./plain";
 import { type Connection, isOver } from "./store";
 import { ErrorCard } from "./turn";
 
@@ -156,7 +156,7 @@ function Restart({ again = false }: { again?: boolean }) {
     setState({ busy: true, trouble: "" });
     store.request("restartAgent", { channel: session }).then(
       () => setState({ busy: false, trouble: "" }),
-      (error: unknown) => setState({ busy: false, trouble: error instanceof Error ? error.message : String(error) }),
+      (error: unknown) => setState({ busy: false, trouble: reason(error) }),
     );
   };
   return (

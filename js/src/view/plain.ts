@@ -71,3 +71,8 @@ export function duration(ms: number): string {
   const minutes = Math.floor(seconds / 60);
   return minutes < 60 ? `${minutes} min ${seconds % 60} s` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
+
+/** What an error says. */
+export function reason(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

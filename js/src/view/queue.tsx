@@ -40,7 +40,7 @@ export function Queue({ messages, running }: Props) {
     ) {
       const since = drafts.of(chat).peek();
       drafts.set(chat, since === "" ? text : `${text}\n\n${since}`);
-      announce("The message went as it was; what you have changed is in the box.");
+      announce("It went as it was; what you have changed is in the box.");
       return;
     }
     const message = { ...pending.message, text };

@@ -1,7 +1,7 @@
 /** What the kernel did not accept of what the reader did: what it was, and why, until it is put away. */
 import type { Action } from "../state/types.gen";
 import { useView } from "./context";
-import { Icon, IconButton } from "./icons";
+import { Icon, IconButton, Spacer } from "./icons";
 import { line } from "./plain";
 import type { Refusal } from "./store";
 
@@ -48,7 +48,7 @@ function Refused({ refusal: { id, action, reason } }: { refusal: Refusal }) {
       <span>
         {WHAT[action.type] ?? "What you did was not accepted."} <span class="dim">{line(reason, 400)}</span>
       </span>
-      <span class="spacer" />
+      <Spacer />
       <IconButton name="Dismiss" icon="cross" onClick={() => store.dismiss(id)} />
     </div>
   );

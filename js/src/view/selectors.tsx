@@ -89,13 +89,13 @@ export function Selectors({ session, disabled }: { session: SessionState; disabl
 }
 
 const ANSWERS: Choice[] = [
-  { value: "ask", name: "Asks", description: "Every permission is asked for, but for what your rules answer." },
+  { value: "ask", name: "Asks", description: "Asks, but for what your rules answer." },
   {
     value: "allow",
     name: "Allows all",
-    description: "Nothing asks but critical commands, sensitive files and what is outside the workspace.",
+    description: "Only critical commands, sensitive files and what is outside the workspace ask.",
   },
-  { value: "deny", name: "Denies all", description: "Nothing asks; what your rules do not allow is denied." },
+  { value: "deny", name: "Denies all", description: "What your rules do not allow is denied." },
 ];
 
 /** What answers the agent's permission requests: the kernel's own setting, for every agent. */

@@ -4,7 +4,7 @@ import type { ActiveTurn, ChatState, Turn } from "../state/types.gen";
 import { useAnnouncements } from "./announcements";
 import { PlaceContext, usePlace, useView } from "./context";
 import { useElapsed } from "./elapsed";
-import { Icon, Spinner } from "./icons";
+import { Icon, Spacer, Spinner } from "./icons";
 import { chatChannel, provider, sessionChannel } from "./identity";
 import { InputRequests } from "./input-request";
 import { Banner, SessionTrouble, useGap } from "./notices";
@@ -61,7 +61,7 @@ function Running({ turn, agent, asked }: { turn: ActiveTurn; agent: string; aske
         <span class="status-agent">{agent}</span>
         <span class="dim">{asks ? "needs your answer" : silence || "working…"}</span>
         {elapsed >= 2000 && <span class="dim elapsed">{duration(elapsed)}</span>}
-        <span class="spacer" />
+        <Spacer />
         <StopButton turnId={turn.id} labelled />
       </div>
     </>
@@ -108,7 +108,7 @@ function Before({ chat, turnId, agent, starting }: BeforeProps) {
       <Icon name="clock" />
       <span class="status-agent">{agent}</span>
       <span class="dim">{at === 0 ? "queued: next in line" : `queued: ${at} before it`}</span>
-      <span class="spacer" />
+      <Spacer />
       <button type="button" class="button small" onClick={remove}>
         Remove
       </button>

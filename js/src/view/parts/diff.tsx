@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
 import { usePlace, useView } from "../context";
 import { Fold } from "../fold";
-import { Icon } from "../icons";
+import { Icon, Spacer } from "../icons";
 import { memo } from "../memo";
 import { count, inFolder, line, splitPath } from "../plain";
 import type { Change, FileChange } from "./changes";
@@ -70,7 +70,7 @@ export function Changed({ id, path, kind, change, open = false, label, children 
         {name}
       </span>
       {CHIPS[kind] && <span class="chip">{CHIPS[kind]}</span>}
-      <span class="spacer" />
+      <Spacer />
       {change && (
         <span class="diff-count">
           <span class="added">+{count(change.added)}</span> <span class="removed">−{count(change.removed)}</span>

@@ -3,7 +3,7 @@ import { useComputed } from "@preact/signals";
 import type { ToolCallState, ToolContent, ToolDiffContent, ToolResultContent } from "../../state/types.gen";
 import { usePlace, useView } from "../context";
 import { Fold } from "../fold";
-import { Icon, type IconName, isIcon, Spinner } from "../icons";
+import { Icon, type IconName, isIcon, Spacer, Spinner } from "../icons";
 import { Coloured } from "../markdown/code";
 import { Markdown } from "../markdown/markdown";
 import { memo } from "../memo";
@@ -30,7 +30,7 @@ export const Tool = memo(({ turnId, call }: Props) => {
       <Icon name={kindIcon(call)} />
       <span class="label cut">{coded(toolTitle(call))}</span>
       <Places call={call} />
-      <span class="spacer" />
+      <Spacer />
       <ToolMark call={call} />
     </>
   );
@@ -164,11 +164,9 @@ function toolBody(call: ToolCallState): Body {
   };
 }
 
-/** Whether someone was shown what it does, and said yes or no: then it has been seen. */
+/** Whether someone was shown what it does and allowed it, or nothing was done. */
 function isAnswered(call: ToolCallState): boolean {
-  const by = "answeredBy" in call ? call.answeredBy?.kind : undefined;
-  if (by !== undefined) return by === "client" || by === "python";
-  return "confirmed" in call && call.confirmed === "user-action";
+  return call.status === "cancelled" || ("confirmed" in call && call.confirmed === "user-action");
 }
 
 function results(call: ToolCallState): readonly ToolResultContent[] {
