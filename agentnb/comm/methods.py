@@ -162,5 +162,5 @@ NOTIFICATIONS: dict[str, Method] = {
 }
 """What the kernel says of its own accord, by name."""
 
-LAB_NOTIFICATIONS = frozenset({"notebookAgain"})
+LAB_NOTIFICATIONS = frozenset({"notebookAgain", "edit"})
 """What the kernel says on the comm of the JupyterLab extension."""

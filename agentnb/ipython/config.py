@@ -7,10 +7,8 @@ from typing import Any
 from traitlets import Bool, Dict, Enum, Float, List, TraitError, Unicode, Union
 from traitlets.config import Config, Configurable
 
-from agentnb.credentials import logger
 from agentnb.ipython.arguments import PERMISSIONS
-
-log = logger("agentnb")
+from agentnb.ipython.notes import say
 
 
 class Agentnb(Configurable):
@@ -76,5 +74,5 @@ def settings_of(shell: Any) -> Agentnb:
             Agentnb(config=Config({Agentnb.__name__: {name: value}}))
         except TraitError as error:
             del section[name]
-            log.warning("The setting Agentnb.%s is left out. %s", name, error)
+            say(f"The setting Agentnb.{name} is left out. {error}")
     return Agentnb(parent=shell)

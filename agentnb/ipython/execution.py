@@ -178,12 +178,12 @@ class _Signals:
             self._raises = False
 
     def send(self, why: Stop) -> None:
-        """Interrupt the main thread, if the code is still at it, and once; from another thread."""
+        """Interrupt the main thread, if the code is still at it and no interrupt is on its way; from another thread."""
         with self._lock:
-            if not self._entered or self._sent:
+            if not self._entered or (self._sent and not self._come):
                 return
             self.why = self.why or why
-            self._sent = True
+            self._sent, self._come = True, False
             if sys.platform == "win32":
                 _thread.interrupt_main()  # noticed between two instructions only
             else:

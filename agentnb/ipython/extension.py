@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from agentnb.cassette.switch import SWITCH
-from agentnb.credentials import logger
 from agentnb.errors import AgentnbError
 from agentnb.host import current_host
 from agentnb.host.lent import lend_from, lend_kernel_from, lend_kernel_no_more, lend_no_more
@@ -14,14 +13,13 @@ from agentnb.ipython.bench import install
 from agentnb.ipython.completion import completers
 from agentnb.ipython.config import settings_of
 from agentnb.ipython.magics import AgentMagics
+from agentnb.ipython.notes import say
 from agentnb.ipython.rewrite import AWAITED_MAGIC, awaited
 from agentnb.ipython.tabs import Tabs
 from agentnb.ipython.tokens import AgentCommand
 
 _ATTRIBUTE = "_agentnb_extension"
 _TABS = "_agentnb_tabs"
-
-log = logger("agentnb")
 
 
 class Extension:
@@ -79,7 +77,7 @@ class Extension:
             try:
                 warm(name, cwd=self.settings.cwd or None)
             except AgentnbError as error:
-                log.warning("%s is not started early: %s", name, error)
+                say(f"{name} is not started early: {error}")
 
     def unload(self) -> None:
         """Take everything out."""

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     Call = Callable[[], None]
 
+AGAIN_SECONDS = 2.0
+TRIES = 5
 GRACE_SECONDS = 3.0
 """How long code that was interrupted may take to end before it is left to itself."""
 
@@ -99,12 +101,12 @@ class Desk:
                 raise self._busy()
             if await _in_time(job.ended, timeout):
                 return job.ended.result()
-            work.stop("timeout")
+            _stop(job, "timeout")
             if await _in_time(job.ended, GRACE_SECONDS):
                 return job.ended.result()
         except asyncio.CancelledError:
             if not self._withdraw(job):
-                work.stop("cancelled")
+                _stop(job, "cancelled")
             raise
         message = f"The code was interrupted after {timeout:g} s and does not stop; the kernel is still at it."
         raise KernelBusy(message, hint="Only its end, or a restart of the kernel, frees it.")
@@ -225,6 +227,13 @@ def poster(loop: asyncio.AbstractEventLoop) -> Callable[[Call], None]:
             loop.call_soon_threadsafe(function)
 
     return post
+
+
+def _stop(job: _Job, why: Stop, tries: int = TRIES) -> None:
+    """Interrupt *job*, and again while it does not end: an interrupt that comes in a finalizer goes no further."""
+    if tries and not job.ended.done():
+        job.work.stop(why)
+        asyncio.get_running_loop().call_later(AGAIN_SECONDS, _stop, job, why, tries - 1)
 
 
 async def _in_time(future: Future[Any], seconds: float | None) -> bool:

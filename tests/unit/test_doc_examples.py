@@ -20,7 +20,12 @@ from agentnb.policy.settings import parse
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs/how-to").glob("*.md"))]
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-OURS = {"AGENTNB_OWNER", "AGENTNB_RECORDING"}  # from one of our processes to another
+OURS = {  # from one of our processes to another
+    "AGENTNB_KERNEL_SOCKET",
+    "AGENTNB_KERNEL_TOKEN",
+    "AGENTNB_OWNER",
+    "AGENTNB_RECORDING",
+}
 
 
 class Block(NamedTuple):

@@ -49,6 +49,14 @@ def test_work_cannot_wait_for_its_own_turn(tools: Tools) -> None:
     assert "AssertionError" in tools.text("run_code", code="wait_for('tab-2')")
 
 
+def test_an_interrupt_that_gets_lost_is_sent_again(tools: Tools) -> None:
+    """As in a finalizer, where Python swallows it."""
+    code = "try:\n    while True: pass\nexcept KeyboardInterrupt:\n    lost = True\nwhile True: pass"
+    work = tools.desk.do(tools.bench.work(code), OWNER, patience=30, timeout=0.05)
+    assert waited_for(tools.desk, tools.loop.submit(work)).stopped == "timeout"
+    assert tools.shell.user_ns["lost"]
+
+
 def test_code_that_does_not_stop_is_given_up(tools: Tools, monkeypatch: pytest.MonkeyPatch) -> None:
     """The agent hears that it goes on."""
     monkeypatch.setattr("agentnb.kernel.desk.GRACE_SECONDS", 0.0)
