@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
+
 import pytest
 
 from agentnb.errors import KernelBusy, UsageError
@@ -51,10 +54,27 @@ def test_work_cannot_wait_for_its_own_turn(tools: Tools) -> None:
 
 def test_an_interrupt_that_gets_lost_is_sent_again(tools: Tools) -> None:
     """As in a finalizer, where Python swallows it."""
-    code = "try:\n    while True: pass\nexcept KeyboardInterrupt:\n    lost = True\nwhile True: pass"
-    work = tools.desk.do(tools.bench.work(code), OWNER, patience=30, timeout=0.05)
-    assert waited_for(tools.desk, tools.loop.submit(work)).stopped == "timeout"
-    assert tools.shell.user_ns["lost"]
+    began, lost = threading.Event(), []
+
+    def lose() -> None:
+        try:
+            began.set()
+            while True:
+                pass
+        except KeyboardInterrupt as error:
+            lost.append(error)
+        while True:
+            pass
+
+    async def cancel() -> None:
+        task = asyncio.ensure_future(tools.desk.do(tools.bench.work("lose()"), OWNER, patience=30))
+        await asyncio.to_thread(began.wait)
+        task.cancel()
+        await asyncio.wait([task])
+
+    tools.shell.user_ns["lose"] = lose
+    waited_for(tools.desk, tools.loop.submit(cancel()))
+    assert len(lost) == 1
 
 
 def test_code_that_does_not_stop_is_given_up(tools: Tools, monkeypatch: pytest.MonkeyPatch) -> None:
