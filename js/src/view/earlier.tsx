@@ -30,7 +30,11 @@ export function Earlier() {
   useEffect(() => {
     let gone = false;
     store.request("listSessions", { here: true, limit: LOOKED_AT }).then(
-      (answer) => !gone && setKept(readKept(answer)),
+      (answer) => {
+        if (gone) return;
+        setKept(readKept(answer));
+        if (isObject(answer) && answer.note) setTrouble(String(answer.note));
+      },
       () => undefined, // an older kernel: nothing is offered
     );
     return () => {

@@ -65,6 +65,12 @@ describe("earlier conversations", () => {
     expect(page.text()).toContain("7 opened again.");
   });
 
+  test("that may not be all of them say so", async () => {
+    const store = storeWith({ sessions: [kept("eliza:/a")], note: "The log was <b>damaged</b>." });
+    const page = open(store, { kind: "chat" });
+    await page.until(() => expect(page.find(".earlier-list .note").textContent).toBe("The log was <b>damaged</b>."));
+  });
+
   test("that cannot be opened say why", async () => {
     const store = storeWith({ sessions: [kept("eliza:/a")] });
     const page = open(store, { kind: "chat" });
