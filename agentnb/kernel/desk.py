@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 AGAIN_SECONDS = 2.0
 TRIES = 5
 GRACE_SECONDS = 3.0
-"""How long code that was interrupted may take to end before it is left to itself."""
 
 _owners: contextvars.ContextVar[tuple[str, ...]] = contextvars.ContextVar("agentnb_owners", default=())
 
@@ -69,11 +68,13 @@ class Desk:
     Attributes:
         post: Has a function called soon on the main thread, by its loop; None where no loop runs there for good.
         occupied: Whether the main thread runs code of the user's.
+        grace: Seconds that code which was interrupted may take to end before it is left to itself.
     """
 
     def __init__(self) -> None:
         self.post: Callable[[Call], None] | None = None
         self.occupied: Callable[[], bool] = lambda: True
+        self.grace = GRACE_SECONDS
         self._lock = threading.Lock()
         self._queue: list[_Job] = []
         self._stack: list[_Job | _Waiter] = []  # who is at the thread: the last one has it
@@ -102,7 +103,7 @@ class Desk:
             if await _in_time(job.ended, timeout):
                 return job.ended.result()
             _stop(job, "timeout")
-            if await _in_time(job.ended, GRACE_SECONDS):
+            if await _in_time(job.ended, self.grace):
                 return job.ended.result()
         except asyncio.CancelledError:
             if not self._withdraw(job):

@@ -46,8 +46,12 @@ class Gate:
         self._inside: set[asyncio.Task[None]] = set()
 
     @classmethod
-    async def opened(cls, server: Callable[[], McpServer]) -> Gate:
+    async def opened(cls, server: Callable[[], McpServer], within: Path | None = None) -> Gate:
         """A gate that is open.
+
+        Args:
+            server: Makes the server of a connection.
+            within: Where its folder is made; the system's place for temporary files by default.
 
         Raises:
             NotOffered: Where the system has no Unix sockets, or no room for one.
@@ -58,7 +62,7 @@ class Gate:
                 "This system has no Unix sockets.", hint="Kernel tools need an agent that does MCP over ACP."
             )
         try:
-            gate._folder = Path(tempfile.mkdtemp(prefix="agentnb-"))  # 0700
+            gate._folder = Path(tempfile.mkdtemp(prefix="agentnb-", dir=within))  # 0700
             GUARD.sweep(gate._folder)
             gate._listening = await asyncio.start_unix_server(gate._come_in, str(gate._path), limit=LONGEST_LINE)
         except OSError as error:

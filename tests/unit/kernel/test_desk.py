@@ -77,9 +77,9 @@ def test_an_interrupt_that_gets_lost_is_sent_again(tools: Tools) -> None:
     assert len(lost) == 1
 
 
-def test_code_that_does_not_stop_is_given_up(tools: Tools, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_code_that_does_not_stop_is_given_up(tools: Tools) -> None:
     """The agent hears that it goes on."""
-    monkeypatch.setattr("agentnb.kernel.desk.GRACE_SECONDS", 0.0)
+    tools.desk.grace = 0.0
     ended: list[BaseException | None] = []
 
     def stubborn() -> None:

@@ -26,9 +26,9 @@ INITIALIZE = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo":
 
 
 @contextmanager
-def opened(tools: Tools) -> Iterator[Gate]:
+def opened(tools: Tools, within: Path | None = None) -> Iterator[Gate]:
     """A gate to the tools."""
-    gate = tools.loop.submit(Gate.opened(lambda: McpServer(tools.kit))).result(30)
+    gate = tools.loop.submit(Gate.opened(lambda: McpServer(tools.kit), within)).result(30)
     try:
         yield gate
     finally:
@@ -130,12 +130,11 @@ def test_a_closed_gate_leaves_nothing_behind(tools: Tools) -> None:
     client.leave()
 
 
-def test_where_no_socket_can_be_made_it_is_said(tools: Tools, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_no_socket_can_be_made_it_is_said(tools: Tools, tmp_path: Path) -> None:
     """And its folder is removed."""
     deep = tmp_path / ("x" * 200)
     deep.mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(deep))
-    with pytest.raises(NotOffered, match="No socket could be made"), opened(tools):
+    with pytest.raises(NotOffered, match="No socket could be made"), opened(tools, deep):
         pass
     assert list(deep.iterdir()) == []
 
