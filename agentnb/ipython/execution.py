@@ -11,6 +11,7 @@ import contextlib
 import signal
 import sys
 import threading
+import time
 from typing import TYPE_CHECKING, Any
 
 from agentnb.api.loops import running_loop
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from agentnb.kernel.bench import Stop
 
 STEP = 0.001
+AGAIN_SECONDS = 1.0  # sooner than this an interrupt is still on its way
 
 
 class Execution:
@@ -150,6 +152,7 @@ class _Signals:
         self._lock = threading.Lock()
         self._entered = self._raises = False
         self._sent = self._come = False
+        self._sent_at = 0.0
         self._before: Any = None
 
     def __enter__(self) -> Self:
@@ -178,12 +181,17 @@ class _Signals:
             self._raises = False
 
     def send(self, why: Stop) -> None:
-        """Interrupt the main thread, if the code is still at it and no interrupt is on its way; from another thread."""
+        """Interrupt the main thread, if the code is still at it; from another thread.
+
+        Sent again it counts anew: one that comes just before a call of the system's is noticed when that returns, and
+        one in a finalizer goes no further.
+        """
         with self._lock:
-            if not self._entered or (self._sent and not self._come):
+            now = time.monotonic()
+            if not self._entered or (self._sent and now - self._sent_at < AGAIN_SECONDS):
                 return
             self.why = self.why or why
-            self._sent, self._come = True, False
+            self._sent, self._come, self._sent_at = True, False, now
             if sys.platform == "win32":
                 _thread.interrupt_main()  # noticed between two instructions only
             else:

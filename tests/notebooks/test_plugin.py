@@ -46,7 +46,7 @@ def test_runners_play_the_cassette(recorded: Path, options: tuple[str, ...]) -> 
     assert "agentnb cassettes" not in done.stdout
 
 
-@pytest.mark.parametrize("options", [("--nbval",), ("--nbval-lax",), ("--nbmake",)])
+@pytest.mark.parametrize("options", [("--nbval",), ("--nbmake",)])
 def test_a_changed_prompt_fails_with_the_diff(recorded: Path, options: tuple[str, ...]) -> None:
     """Under every runner, also where outputs are not compared."""
     reworded(recorded, "-t other Hello", "-t other Good evening")

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Action, ActiveTurn, ChatInputRequest, ChatState, SessionState, Turn } from "../../src/state/types.gen";
 import { turnMarkdown } from "../../src/view/export";
 import { AGENT, addSession, CHAT, type MemoryStore, readyStore, SESSION, startTurn, summary } from "./memory-store";
-import { open, type Page, press, type } from "./page";
+import { fakeTimers, open, type Page, press, type } from "./page";
 
 const OTHER = "eliza:/two";
 type Sent = Record<string, unknown>;
@@ -143,7 +143,7 @@ describe("drafts", () => {
   });
 
   test("are told to the kernel within half a second, and at once when the tab is left", async () => {
-    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    fakeTimers();
     try {
       const { store, page } = tabs();
       const told: unknown[] = [];
@@ -343,8 +343,7 @@ describe("completion", () => {
   });
 
   test("an address is no mention", async () => {
-    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-    onTestFinished(() => void vi.useRealTimers());
+    fakeTimers();
     const store = readyStore();
     const page = open(store, { kind: "chat" });
     type(box(page), "write to ada@exa");

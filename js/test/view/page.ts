@@ -1,4 +1,5 @@
 /** A view mounted in the test's page, and ways to find and wait for what it shows. */
+import { options } from "preact";
 import { onTestFinished, vi } from "vitest";
 import { mount } from "../../src/view/mount";
 import type { Store, What } from "../../src/view/store";
@@ -56,4 +57,17 @@ export function press(target: Element, key: string, more: KeyboardEventInit = {}
 export function type(box: HTMLTextAreaElement, text: string): void {
   box.value = text;
   box.dispatchEvent(new InputEvent("input", { bubbles: true, composed: true }));
+}
+
+/**
+ * Has this test's timers stand until it moves them. Preact's effects go by them, too: else those that an earlier test
+ * left would have ours wait for the real clock.
+ */
+export function fakeTimers(): void {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  options.requestAnimationFrame = (flush) => void setTimeout(flush);
+  onTestFinished(() => {
+    vi.useRealTimers();
+    delete options.requestAnimationFrame;
+  });
 }

@@ -1,8 +1,8 @@
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import type { ConfirmationOption } from "../../src/state/types.gen";
 import { INERT_FOR } from "../../src/view/parts/permission";
 import { CHAT, type MemoryStore, readyStore, startTurn } from "./memory-store";
-import { open, type Page, type } from "./page";
+import { fakeTimers, open, type Page, type } from "./page";
 
 const OPTIONS: ConfirmationOption[] = [
   { id: "once", label: "Allow once", kind: "approve", optionKind: "allow_once" },
@@ -75,15 +75,15 @@ describe("who answered", () => {
   const NO = { approved: false, reason: "denied", selectedOptionId: "no" };
 
   test.each([
-    [{ ...NO, answeredBy: { kind: "client", clientId: "me" } }, "Rejectin this window"],
-    [{ ...NO, answeredBy: { kind: "client", clientId: "11111111" } }, "Rejectin another window"],
-    [{ ...NO, answeredBy: { kind: "python" } }, "Rejectby Python code"],
-    [{ ...NO, answeredBy: { kind: "rule" }, reasonMessage: "denied by a rule" }, "Rejectby a ruledenied by a rule"],
-    [{ ...NO, answeredBy: { kind: "nobody" } }, "Rejectnobody was there to ask"],
+    [{ ...NO, answeredBy: { kind: "client", clientId: "me" } }, "Reject in this window"],
+    [{ ...NO, answeredBy: { kind: "client", clientId: "11111111" } }, "Reject in another window"],
+    [{ ...NO, answeredBy: { kind: "python" } }, "Reject by Python code"],
+    [{ ...NO, answeredBy: { kind: "rule" }, reasonMessage: "denied by a rule" }, "Reject by a ruledenied by a rule"],
+    [{ ...NO, answeredBy: { kind: "nobody" } }, "Reject nobody was there to ask"],
     [{ ...NO, answeredBy: { kind: "somebodyNew" } }, "Reject"],
-    [{ approved: false, reason: "skipped", answeredBy: { kind: "cancelled" } }, "Not answeredthe turn ended first"],
-    [{ approved: true, selectedOptionId: "once", answeredBy: { kind: "answer" } }, "Allow onceby an earlier answer"],
-    [{ approved: true, answeredBy: { kind: "mode" } }, "Allowedas the session's permissions say"],
+    [{ approved: false, reason: "skipped", answeredBy: { kind: "cancelled" } }, "Not answered the turn ended first"],
+    [{ approved: true, selectedOptionId: "once", answeredBy: { kind: "answer" } }, "Allow once by an earlier answer"],
+    [{ approved: true, answeredBy: { kind: "mode" } }, "Allowed as the session's permissions say"],
   ])("%j is said in words", async (answer, said) => {
     const { store, page } = await asked();
     const turn = open(store, { kind: "turn", channel: CHAT, turnId: "t1" });
@@ -99,7 +99,7 @@ describe("who answered", () => {
     page.unmount();
     const again = Object.assign(store, { clientId: "me-after-the-reload" });
     const other = open(again, { kind: "chat" });
-    await other.until(() => expect(other.find(".decision").textContent).toEqual("Rejectin this window"));
+    await other.until(() => expect(other.find(".decision").textContent).toEqual("Reject in this window"));
   });
 });
 
@@ -221,8 +221,7 @@ describe("the policy on a permission card", () => {
   test("a card is inert again when another one like it appears", async () => {
     const { store, page } = await askedAll(["a"]);
     await armed(page);
-    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-    onTestFinished(() => void vi.useRealTimers());
+    fakeTimers();
     askAlike(store, "b");
     await page.until(() => page.button("Allow all 2 edits once"));
     page.button("Allow all 2 edits once").click();
@@ -247,8 +246,7 @@ describe("a permission card", () => {
   });
 
   test("does nothing for its first half second, then answers", async () => {
-    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-    onTestFinished(() => void vi.useRealTimers());
+    fakeTimers();
     const { store, page } = await asked();
     page.button("Allow once").click();
     expect(store.dispatched).toEqual([]);
