@@ -77,8 +77,9 @@ pins: $(VENV)/.installed ## write constraints.txt from what is installed
 
 # ---------------------------------------------------------------- use
 
+# In a container one is often root, whom Jupyter turns away.
 lab: $(LABEXTENSION) ## open JupyterLab on the quickstart (LAB_ARGS: more options)
-	$(BIN)/jupyter lab $(LAB_ARGS) notebooks/quickstart.ipynb
+	$(BIN)/jupyter lab $(if $(filter 0,$(shell id -u)),--allow-root) $(LAB_ARGS) notebooks/quickstart.ipynb
 
 # ---------------------------------------------------------------- checks and tests
 
