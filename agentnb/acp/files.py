@@ -181,12 +181,8 @@ def _write(root: Path, path: Path, content: str, shown: bytes | None) -> bool:
 
 
 def _written_as(content: str, before: bytes | None) -> str:
-    """*content* as it is written over *before*: with the newlines that the file has."""
-    return _newlines(content, before or b"")
-
-
-def _newlines(content: str, before: bytes) -> str:
     """*content* with the newlines that the file had, where these were Windows's throughout."""
+    before = before or b""
     windows = before.count(b"\r\n")
     if windows and windows == before.count(b"\n"):
         return content.replace("\r\n", "\n").replace("\n", "\r\n")

@@ -62,11 +62,9 @@ def _own(folders: Sequence[Path], off: set[str]) -> Checkup:
     if version != __version__:
         message = f"The extension in {path} is of version {version or 'unknown'}, agentnb is {__version__}."
         return checkup("extension", "old", version, message, todo=f"{_HERE} agentnb=={__version__}", title=title)
-    if names := sorted(name for name in off if name.partition(":")[0] == OWN):
+    if names := _of(OWN, off):
         message = f"It is disabled: {', '.join(names)}."
-        return checkup(
-            "extension", "broken", version, message, todo=f"jupyter labextension enable {names[0]}", title=title
-        )
+        return checkup("extension", "broken", version, message, todo=_enable(names[0]), title=title)
     return checkup("extension", "ready", version, f"In {path}, enabled.", title=title)
 
 
@@ -75,12 +73,15 @@ def _widgets(folders: Sequence[Path], off: set[str]) -> Checkup:
     if path is None:
         message = "JupyterLab finds no extension that draws widgets: answers are shown as text."
         return checkup("widgets", "missing", None, message, todo=f"{_HERE} jupyterlab_widgets", title=WIDGETS)
-    if names := sorted(name for name in off if name.partition(":")[0] == WIDGETS):
+    if names := _of(WIDGETS, off):
         message = f"What draws widgets is disabled: {', '.join(names)}."
-        return checkup(
-            "widgets", "broken", version, message, todo=f"jupyter labextension enable {names[0]}", title=WIDGETS
-        )
+        return checkup("widgets", "broken", version, message, todo=_enable(names[0]), title=WIDGETS)
     return checkup("widgets", "ready", version, "They are drawn.", title=WIDGETS)
+
+
+def _of(extension: str, off: set[str]) -> list[str]:
+    """The *extension* itself or its plugins, where they are *off*."""
+    return sorted(name for name in off if name.partition(":")[0] == extension)
 
 
 def _enable(name: str) -> str:

@@ -75,7 +75,7 @@ def _changed(old: Cell, cell: NotebookCell) -> Cell:
     if cell.kind != old.get("cell_type"):
         changed = {**_new(cell), "metadata": old.get("metadata", {})}
         return {key: value for key, value in changed.items() if key != "id" or "id" in old}
-    return old if cell.cut or cell.source == _source(old) else {**old, "source": _lines(cell.source)}
+    return old if cell.cut or cell.source == joined(old.get("source", "")) else {**old, "source": _lines(cell.source)}
 
 
 def _new(cell: NotebookCell) -> Cell:
@@ -85,9 +85,14 @@ def _new(cell: NotebookCell) -> Cell:
     return dict(sorted(made.items()))
 
 
-def _source(cell: Cell) -> str:
-    source = cell.get("source", "")
-    return "".join(map(str, source)) if isinstance(source, list) else str(source)
+def joined(text: Any) -> str:
+    """A text of a notebook's file, which may be a list of its lines.
+
+    Example:
+        >>> joined(["x = ", "1"])
+        'x = 1'
+    """
+    return "".join(map(str, text)) if isinstance(text, list) else str(text)
 
 
 def _lines(source: str) -> list[str]:

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from agentnb.comm.notebook_text import joined
 from agentnb.errors import UnknownSession, UsageError
 from agentnb.export.document import Document, Entry, heading
 
@@ -73,7 +74,7 @@ def of_notebook(path: Path) -> Document:
 
 
 def _of_cell(cell: dict[str, Any]) -> Iterator[Entry]:
-    source = _joined(cell.get("source", ""))
+    source = joined(cell.get("source", ""))
     if cell.get("cell_type") == "markdown":
         yield Entry(kind="text", source=source)
         return
@@ -92,22 +93,18 @@ def _of_cell(cell: dict[str, Any]) -> Iterator[Entry]:
 def _of_output(output: dict[str, Any], *, asks: bool) -> Entry | None:
     kind = output.get("output_type")
     if kind == "stream":
-        return Entry(kind="output", source=_plain(_joined(output.get("text", ""))))
+        return Entry(kind="output", source=_plain(joined(output.get("text", ""))))
     if kind == "error":
         return Entry(kind="error", source=_plain(f"{output.get('ename')}: {output.get('evalue')}"))
     data = output.get("data", {})
-    images = tuple(f"data:{mime};base64,{_base64(_joined(data[mime]))}" for mime in _IMAGES if mime in data)
+    images = tuple(f"data:{mime};base64,{_base64(joined(data[mime]))}" for mime in _IMAGES if mime in data)
     if "text/markdown" in data:
-        return Entry(kind="answer" if asks else "text", source=_joined(data["text/markdown"]), images=images)
-    text = _plain(_joined(data.get("text/plain", "")))
+        return Entry(kind="answer" if asks else "text", source=joined(data["text/markdown"]), images=images)
+    text = _plain(joined(data.get("text/plain", "")))
     left = sorted(set(data) - {"text/plain", *_IMAGES})
     if left and not images and (not text or _NAMELESS.match(text)):  # nothing in a document may run or fetch
         text = "\n".join(filter(None, [text, f"[Shown in the notebook only: {', '.join(left)}]"]))
     return Entry(kind="output", source="" if images else text, images=images) if text or images else None
-
-
-def _joined(text: Any) -> str:
-    return "".join(map(str, text)) if isinstance(text, list) else str(text)
 
 
 def _plain(text: str) -> str:

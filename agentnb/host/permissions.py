@@ -81,7 +81,7 @@ class Permissions:
             return CANCELLED
         lends = self._conversation.kernel is not None
         door = asked_door(call, _title(params), str(self._conversation.cwd), kernel=lends)
-        answer = await self._settle(self._put(ready, door))
+        answer = await self._settle(self._put(ready, door, self._judge(door)))
         return CANCELLED if answer is None else permission_outcome(answer.option.id)
 
     async def authorize(self, door: Door) -> Door:
@@ -105,7 +105,7 @@ class Permissions:
         if not door.again and self._grants.cover(door, verdict):
             self._record(door, verdict, outcome="allow", by="covered")
             return door
-        question = self._put(self._card(turn, door), door)
+        question = self._put(self._card(turn, door), door, verdict)
         answer = await self._settle(question)
         if answer is None or not answer.approved:
             raise PermissionDenied(f"{door.title}: {self._why_not(question.call_id)}")
@@ -159,9 +159,9 @@ class Permissions:
     def _judge(self, door: Door, *, attached: bool = True) -> Verdict:
         return judge(door, self._conversation.host.policy.situation(self._conversation, self.grants, attached=attached))
 
-    def _put(self, ready: ChatToolCallReady, door: Door) -> Question:
+    def _put(self, ready: ChatToolCallReady, door: Door, verdict: Verdict) -> Question:
         """Show the question, with the danger and our wider answers."""
-        verdict = cards.warned(self._judge(door), door, self._conversation.unsaved)
+        verdict = cards.warned(verdict, door, self._conversation.unsaved)
         found = likeness(door, verdict, self._conversation.spec.name)
         options = ready.options or ()
         cwd, files = self._conversation.cwd, self._conversation.host.policy.files

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from agentnb.comm.notebook_text import joined
 from agentnb.errors import UsageError
 from agentnb.ipython.capture import without_colours
 from agentnb.kernel.bench import CellView
@@ -32,7 +33,7 @@ def _cell(number: int, cell: dict[str, Any], outputs: bool) -> CellView:
         number=number,
         cell_id=cell.get("id", ""),
         kind=cell["cell_type"],
-        source=_joined(cell["source"]),
+        source=joined(cell["source"]),
         count=cell.get("execution_count"),
         output=output_text(cell.get("outputs") or []) if outputs else "",
     )
@@ -48,15 +49,11 @@ def output_text(outputs: list[dict[str, Any]]) -> str:
 def _output(output: dict[str, Any]) -> str:
     match output.get("output_type"):
         case "stream":
-            return _joined(output.get("text", ""))
+            return joined(output.get("text", ""))
         case "error":
             return f"{output.get('ename')}: {output.get('evalue')}"
     data = output.get("data") or {}
     for kind in ("text/markdown", "text/plain"):
         if kind in data:
-            return _joined(data[kind])
+            return joined(data[kind])
     return f"(shows {', '.join(sorted(data))})" if data else ""
-
-
-def _joined(text: Any) -> str:
-    return "".join(map(str, text)) if isinstance(text, list) else str(text)

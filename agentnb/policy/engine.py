@@ -47,10 +47,11 @@ def judge(door: Door, situation: Situation) -> Verdict:
         >>> judge(Door(kind="terminal", title="Run", command="rm -rf /"), Situation(agent="a", mode="allow")).outcome
         'ask'
     """
-    verdict = _judged(door, situation)
+    found = seen(door, situation)
+    verdict = _judged(door, found, situation)
     if verdict.outcome == "allow" or _standing_counts(door, situation) or not _allows_some(situation.user):
         return verdict
-    if _judged(door, msgspec.structs.replace(situation, trusted=True)).outcome != "allow":
+    if _judged(door, found, msgspec.structs.replace(situation, trusted=True)).outcome != "allow":
         return verdict
     return _distrusted(verdict, situation)
 
@@ -60,8 +61,7 @@ def acts(door: Door) -> bool:
     return door.kind != "read" and (door.command is not None or door.tool not in READING)
 
 
-def _judged(door: Door, situation: Situation) -> Verdict:
-    found = seen(door, situation)
+def _judged(door: Door, found: Seen, situation: Situation) -> Verdict:
     subjects, risk = found.subjects, found.risk
     said = [_about(subject, door, situation) for subject in subjects]
     stopping = [stop for each in found.files if (stop := _stopping(each, situation)) is not None]

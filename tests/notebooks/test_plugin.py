@@ -57,11 +57,16 @@ def test_a_changed_prompt_fails_with_the_diff(recorded: Path, options: tuple[str
     assert "+Good evening" in done.stdout
 
 
+def cut(notebook: Path, cells: int) -> None:
+    """Leave the notebook its first *cells*."""
+    document = json.loads(notebook.read_text(encoding="utf-8"))
+    document["cells"] = document["cells"][:cells]
+    notebook.write_text(json.dumps(document), encoding="utf-8")
+
+
 def test_turns_that_no_cell_asks_for_are_named(recorded: Path) -> None:
     """And with --agentnb-strict they fail the run."""
-    document = json.loads(recorded.read_text(encoding="utf-8"))
-    document["cells"] = document["cells"][:4]
-    recorded.write_text(json.dumps(document), encoding="utf-8")
+    cut(recorded, 4)
     done = run(*PYTEST, "--nbval", "fit.ipynb", cwd=recorded.parent)
     assert done.returncode == 0, done.stdout
     assert "turn 2 of session 2 was not asked for" in done.stdout
@@ -270,9 +275,7 @@ def test_a_kernel_says_at_its_end_what_was_not_as_recorded(quiet: Path) -> None:
 
 def test_a_notebook_that_asks_for_nothing_any_more_is_named(recorded: Path) -> None:
     """Every cassette that was to be played counts, whether or not a player was started."""
-    document = json.loads(recorded.read_text(encoding="utf-8"))
-    document["cells"] = document["cells"][:1]
-    recorded.write_text(json.dumps(document), encoding="utf-8")
+    cut(recorded, 1)
     done = run(*PYTEST, "--nbval", "--agentnb-strict", "fit.ipynb", cwd=recorded.parent)
     assert done.returncode == 1, done.stdout
     assert done.stdout.count("was not asked for") == 3

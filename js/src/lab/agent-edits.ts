@@ -1,7 +1,7 @@
 /** What an agent does to the notebook, once it may: through the notebook's own model, a step each for Undo. */
-import type { CellExecutor, NotebookPanel, SharedCell, SharedNotebook } from "@jupyterlab/notebook";
+import type { CellExecutor, NotebookPanel, SharedCell } from "@jupyterlab/notebook";
 import { isObject } from "../state/guard";
-import { replace } from "./edits";
+import { insertCell, replace, runCell } from "./edits";
 
 /** What the kernel asks for (agentnb/comm/lab_messages.py: `EditParams`). */
 export interface AgentEdit {
@@ -48,7 +48,10 @@ export class AgentEdits {
     if (!shared) throw new Error("The notebook is not open any more.");
     const index = cellId ? shared.cells.findIndex((cell) => cell.id === cellId) : shared.cells.length - 1;
     if (cellId && index < 0) throw new Error("The cell is not in the notebook any more.");
-    if (action === "insert") return place(insert(shared, index + 1, source, kind), index + 1);
+    if (action === "insert") {
+      insertCell(shared, index + 1, source, kind);
+      return place(shared.cells[index + 1] as SharedCell, index + 1);
+    }
     const cell = shared.cells[index];
     if (!cell) throw new Error("The notebook has no cell.");
     if (action === "replace") {
@@ -58,42 +61,15 @@ export class AgentEdits {
     }
     if (cell.cell_type !== "code") throw new Error("The cell is no code cell.");
     if (cell.getSource() !== source) throw new Error("The cell's text has changed meanwhile: read it again.");
-    const running = this.#run(index);
-    if (!wait) {
-      running.catch(() => {}); // the kernel is there: it has asked
-      return place(cell, index);
-    }
+    const running = runCell(this.#panel, this.#executor, index);
+    if (!wait) return place(cell, index); // the kernel is there: it has asked
+    if (!running) throw new Error("There is no kernel to run the cell.");
     await running;
     return { ...place(cell, index), outputs: outputsOf(cell) };
-  }
-
-  async #run(index: number): Promise<void> {
-    const { content, sessionContext } = this.#panel;
-    if (!this.#executor || !sessionContext.session?.kernel) throw new Error("There is no kernel to run the cell.");
-    await this.#executor
-      .runCell({
-        cell: content.widgets[index],
-        notebook: content.model,
-        notebookConfig: content.notebookConfig,
-        sessionContext,
-        onCellExecuted: () => {},
-        onCellExecutionScheduled: () => {},
-      })
-      .catch(() => {}); // the cell's own output tells
   }
 }
 
 const place = (cell: SharedCell, index: number): Omit<Edited, "id"> => ({ number: index + 1, cellId: cell.id });
-
-function insert(shared: SharedNotebook, index: number, source: string, kind: "code" | "markdown"): SharedCell {
-  const added = kind === "code" ? { metadata: { trusted: true }, outputs: [] } : { metadata: {} };
-  shared.undoManager?.stopCapturing();
-  shared.transact(() => {
-    shared.insertCell(index, { cell_type: kind, source, ...added });
-  });
-  shared.undoManager?.stopCapturing();
-  return shared.cells[index] as SharedCell;
-}
 
 /** A cell's outputs, bounded: text as it is, of anything else only what it is. */
 function outputsOf(cell: SharedCell): unknown[] {

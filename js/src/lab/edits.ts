@@ -1,5 +1,5 @@
 /** What the chat does to its notebook: through the notebook's own model, so that Undo takes it back, a step each. */
-import type { CellExecutor, Notebook, NotebookPanel, SharedCell } from "@jupyterlab/notebook";
+import type { CellExecutor, Notebook, NotebookPanel, SharedCell, SharedNotebook } from "@jupyterlab/notebook";
 import type { NotebookActions } from "../view/store";
 
 export interface Edit {
@@ -54,7 +54,9 @@ export class NotebookEdits implements NotebookActions {
 
   run(source: string): void {
     const index = this.#insert(source);
-    if (index !== undefined) void this.#run(index);
+    if (index !== undefined && !runCell(this.#panel, this.#helpers.executor, index)) {
+      this.#helpers.warn("There is no kernel to run it: the code is in a new cell.");
+    }
   }
 
   /** Adds a code cell under the active one and makes it active; says where, if anywhere. */
@@ -63,35 +65,47 @@ export class NotebookEdits implements NotebookActions {
     const shared = content.model?.sharedModel;
     if (!shared) return undefined;
     const index = content.activeCell ? content.activeCellIndex + 1 : shared.cells.length;
-    shared.undoManager?.stopCapturing();
-    shared.transact(() => {
-      shared.insertCell(index, { cell_type: "code", source, metadata: { trusted: true }, outputs: [] });
-    });
-    shared.undoManager?.stopCapturing();
+    insertCell(shared, index, source);
     goTo(content, index);
     return index;
-  }
-
-  async #run(index: number): Promise<void> {
-    const { content, sessionContext } = this.#panel;
-    if (!this.#helpers.executor || !sessionContext.session?.kernel) {
-      this.#helpers.warn("There is no kernel to run it: the code is in a new cell.");
-      return;
-    }
-    const done = {
-      cell: content.widgets[index],
-      notebook: content.model,
-      notebookConfig: content.notebookConfig,
-      sessionContext,
-      onCellExecuted: () => {},
-      onCellExecutionScheduled: () => {},
-    };
-    await this.#helpers.executor.runCell(done).catch(() => {}); // the cell's own output tells
   }
 
   #active(): SharedCell | undefined {
     return this.#panel.content.activeCell?.model.sharedModel;
   }
+}
+
+/** Puts a cell at `index`, as one step of Undo. */
+export function insertCell(
+  shared: SharedNotebook,
+  index: number,
+  source: string,
+  kind: "code" | "markdown" = "code",
+): void {
+  const added = kind === "code" ? { metadata: { trusted: true }, outputs: [] } : { metadata: {} };
+  shared.undoManager?.stopCapturing();
+  shared.transact(() => {
+    shared.insertCell(index, { cell_type: kind, source, ...added });
+  });
+  shared.undoManager?.stopCapturing();
+}
+
+/** Runs the cell at `index`, to its end; nothing where there is no kernel. What goes wrong the cell's output tells. */
+export function runCell(
+  { content, sessionContext }: NotebookPanel,
+  executor: CellExecutor | null,
+  index: number,
+): Promise<unknown> | undefined {
+  if (!executor || !sessionContext.session?.kernel) return undefined;
+  const run = {
+    cell: content.widgets[index],
+    notebook: content.model,
+    notebookConfig: content.notebookConfig,
+    sessionContext,
+    onCellExecuted: () => {},
+    onCellExecutionScheduled: () => {},
+  };
+  return executor.runCell(run).catch(() => {});
 }
 
 /** Makes `source` of a cell's text. */
