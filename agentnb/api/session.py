@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING, Any, Literal
 from weakref import WeakValueDictionary
 
@@ -27,10 +28,12 @@ from agentnb.state import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from agentnb.host.conversation import Conversation
     from agentnb.state import Action, ChatInputRequest, ChatState, MessageAttachment, SessionState
+
+QUEUED = PendingMessageKind.QUEUED
 
 
 class Session(AgentControls):
@@ -48,6 +51,7 @@ class Session(AgentControls):
         self._conversation = conversation
         # Each turn once: every `Turn` of a running turn follows the conversation until that ends.
         self._known: WeakValueDictionary[str, Turn] = WeakValueDictionary()
+        self._lock = threading.Lock()
 
     @property
     def tab_id(self) -> str:
@@ -77,7 +81,8 @@ class Session(AgentControls):
     @property
     def read_only(self) -> str | None:
         """Why the session can only be read, as :func:`agentnb.resume` found it; None where it can go on."""
-        return None if self._conversation.barred is None else str(self._conversation.barred)
+        barred = self._conversation.barred
+        return None if barred is None else str(barred)
 
     @property
     def gap(self) -> str | None:
@@ -149,7 +154,7 @@ class Session(AgentControls):
     @permissions.setter
     def permissions(self, mode: Literal["ask", "allow", "deny"]) -> None:
         check_permissions(mode)
-        self._do(SessionConfigChanged(config={"permissions": mode}))
+        self._do(lambda: SessionConfigChanged(config={"permissions": mode}))
 
     @property
     def waiting(self) -> tuple[Turn, ...]:
@@ -162,11 +167,12 @@ class Session(AgentControls):
         Raises:
             UsageError: If it no longer waits.
         """
-        self._do(ChatPendingMessageSet(kind=PendingMessageKind.QUEUED, id=turn.id, message=self._edited(turn, text)))
+        self._do(lambda: ChatPendingMessageSet(kind=QUEUED, id=turn.id, message=self._edited(turn, text)))
 
     def reorder(self, turns: Iterable[Turn]) -> None:
         """Put waiting prompts into another order; those not named follow as they were."""
-        self._do(ChatQueuedMessagesReordered(order=tuple(turn.id for turn in turns)))
+        order = tuple(turn.id for turn in turns)
+        self._do(lambda: ChatQueuedMessagesReordered(order=order))
 
     def send_now(self, turn: Turn) -> None:
         """Bring a waiting prompt to the agent at once.
@@ -214,13 +220,11 @@ class Session(AgentControls):
         if request is None:
             raise UsageError(f"The question {request_id!r} is not open.", hint="session.questions has those that are.")
         answers = answers_from(request, values or {})
-        self._do(ChatInputCompleted(request_id=request_id, response=response, answers=answers))
+        self._do(lambda: ChatInputCompleted(request_id=request_id, response=response, answers=answers))
 
     def cancel(self) -> None:
         """Stop the running turn, if one runs."""
-        active = self.chat.active_turn
-        if active is not None:
-            self._conversation.host.loop.call(self._conversation.turns.cancel, active.id)
+        self._conversation.host.loop.call(self._cancel)
 
     def close(self, timeout: float = 10.0) -> None:
         """Free the agent's session and, if nobody else uses it, end its process.
@@ -247,12 +251,20 @@ class Session(AgentControls):
         if self.closed:
             raise SessionClosed(f"The session {self.title!r} is closed.", hint="Start another with agentnb.start().")
 
-    def _do(self, action: Action) -> None:
-        """What a click in a view does; refused, it raises."""
+    def _cancel(self) -> None:
+        if (active := self.chat.active_turn) is not None:
+            self._conversation.turns.cancel(active.id)
+
+    def _do(self, make: Callable[[], Action]) -> None:
+        """Do what a click in a view does; raise where it is refused.
+
+        Args:
+            make: Makes the action, on the host's thread: nothing changes between a look at the state and the action.
+        """
         self._see_that_it_is_open()
         conversation = self._conversation
         try:
-            conversation.host.loop.call(carry_out, conversation.host, conversation.chat.uri, action, ORIGIN)
+            conversation.host.loop.call(lambda: carry_out(conversation.host, conversation.chat.uri, make(), ORIGIN))
         except Rejected as refused:
             raise UsageError(refused.message) from None
 
@@ -263,7 +275,9 @@ class Session(AgentControls):
         return replace(waiting.message, text=text)
 
     def _turn(self, turn_id: str) -> Turn:
-        if (turn := self._known.get(turn_id)) is None:
+        with self._lock:
+            if (turn := self._known.get(turn_id)) is not None:
+                return turn
             turn = self._known[turn_id] = Turn(self, self._conversation, turn_id)
-            self._conversation.host.loop.call(turn._attach)  # noqa: SLF001
+        self._conversation.host.loop.call(turn._attach)  # noqa: SLF001
         return turn

@@ -13,6 +13,7 @@ from agentnb.api.interrupts import CountedInterrupts
 from agentnb.api.loops import nest, running_loop
 from agentnb.api.text_reader import TextReader
 from agentnb.api.tool_call import ToolCall, tool_call
+from agentnb.api.user_code import start_user_code
 from agentnb.errors import CassetteBroken, CassetteMismatch, TurnCancelled, TurnFailed, TurnRefused, TurnTimeout
 from agentnb.host.changes import changes
 from agentnb.kernel.desk import DESK
@@ -83,21 +84,12 @@ class Turn:
     @property
     def snapshot(self) -> Snapshot | None:
         """The turn's state as it is now; None while it waits in the queue."""
-        chat = self._conversation.chat.state
-        if chat.active_turn is not None and chat.active_turn.id == self._id:
-            return chat.active_turn
-        return next((turn for turn in reversed(chat.turns) if turn.id == self._id), None)
+        return self._read()[0]
 
     @property
     def state(self) -> str:
         """``"queued"``, ``"running"``, ``"complete"``, ``"cancelled"`` or ``"error"``."""
-        snapshot = self.snapshot
-        if isinstance(snapshot, FinishedTurn):
-            return str(snapshot.state)
-        if snapshot is not None:
-            return "running"
-        waiting = self._conversation.chat.state.queued_messages or ()
-        return "queued" if any(message.id == self._id for message in waiting) else "cancelled"
+        return self._read()[1]
 
     @property
     def done(self) -> bool:
@@ -143,10 +135,10 @@ class Turn:
     @property
     def stop_reason(self) -> str | None:
         """Why it ended, in ACP's words (``"end_turn"``, ``"cancelled"``, …); None while it runs."""
-        snapshot = self.snapshot
+        snapshot, state = self._read()
         if isinstance(snapshot, FinishedTurn):
-            return snapshot.stop_reason or str(snapshot.state)
-        return None if snapshot is not None or not self.done else "cancelled"
+            return snapshot.stop_reason or state
+        return "cancelled" if state == "cancelled" else None
 
     @property
     def error(self) -> ErrorInfo | None:
@@ -171,17 +163,23 @@ class Turn:
             TurnCancelled: If it was cancelled.
         """
         self._see_that_it_is_as_recorded()
-        if self.error is not None:
-            raise TurnFailed(self.error.message)
-        if self.stop_reason == "refusal":
+        snapshot, state = self._read()
+        ended = snapshot if isinstance(snapshot, FinishedTurn) else None
+        if ended is not None and ended.error is not None:
+            raise TurnFailed(ended.error.message)
+        if ended is not None and ended.stop_reason == "refusal":
             raise TurnRefused("The agent refused to go on.", hint="Say it in other words, or ask another agent.")
-        if self.state == "cancelled":
+        if state == "cancelled":
             message = "The turn was cancelled."
             raise TurnCancelled(message, hint="Prompt again to go on.")
         return self
 
     def add_done_callback(self, callback: Callable[[Turn], None]) -> None:
-        """Call *callback* with this turn once it has ended, on the host's thread; at once if it has."""
+        """Call *callback* with this turn once it has ended; at once if it has.
+
+        It runs on a thread of its own: it may block, and what it raises is logged (``agentnb.api``) and ends nothing
+        else. Several callbacks run side by side, in no promised order.
+        """
         self._conversation.host.loop.call(self._add_callback, callback)
 
     def wait(self, timeout: float | None = None) -> Turn:
@@ -254,6 +252,17 @@ class Turn:
 
     # --- inside ---
 
+    def _read(self) -> tuple[Snapshot | None, str]:
+        """The turn and its state, both from one look at the chat: the host's thread changes it meanwhile."""
+        chat = self._conversation.chat.state
+        if chat.active_turn is not None and chat.active_turn.id == self._id:
+            return chat.active_turn, "running"
+        ended = next((turn for turn in reversed(chat.turns) if turn.id == self._id), None)
+        if ended is not None:
+            return ended, str(ended.state)
+        queued = any(message.id == self._id for message in chat.queued_messages or ())
+        return None, "queued" if queued else "cancelled"
+
     def _parts(self, kind: type[Any]) -> list[Any]:
         snapshot = self.snapshot
         return [part for part in snapshot.response_parts if isinstance(part, kind)] if snapshot is not None else []
@@ -274,7 +283,7 @@ class Turn:
 
     def _add_callback(self, callback: Callable[[Turn], None]) -> None:
         if self._finished:
-            callback(self)
+            start_user_code(callback, self)
         else:
             self._callbacks.append(callback)
 
@@ -304,7 +313,7 @@ class Turn:
             self._changed.notify_all()
         callbacks, self._callbacks = self._callbacks, []
         for callback in callbacks:
-            callback(self)
+            start_user_code(callback, self)
         for listener in tuple(self._listeners):
             listener()
 

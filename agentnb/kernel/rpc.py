@@ -37,7 +37,7 @@ class Talk:
         """Take a line."""
         try:
             said = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):  # a list in a list in a list …
             self._send(_error(None, RpcError(PARSE_ERROR, "That is no JSON.")))
             return
         if isinstance(said, list) and said:
