@@ -112,7 +112,7 @@ def test_who_does_not_say_the_word_is_sent_away(tools: Tools) -> None:
         with Client(gate.environment).process as still:
             assert still.poll() is None
             still.communicate(timeout=30)
-    assert tools.doors == []
+    assert tools.requests == []
 
 
 def test_a_closed_gate_leaves_nothing_behind(tools: Tools) -> None:
