@@ -1,4 +1,4 @@
-"""The kit: each tool, done. What runs code or changes a cell knocks at a door of the policy first."""
+"""The kit: each tool, done. Running code or changing a cell asks the policy first."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from agentnb.kernel.bench import Edit
 from agentnb.kernel.desk import DESK
 from agentnb.kernel.path import last_name
 from agentnb.kernel.tools import PATIENCE_SECONDS, checked
-from agentnb.policy.door import Door
+from agentnb.policy.request import PolicyRequest
 from agentnb.state import ToolDiffContent
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Kit:
     Args:
         owner: The tab's id.
         bench: What they work on.
-        authorize: Lets the agent through a door, or raises (:meth:`agentnb.acp.listener.Listener.authorize`).
+        authorize: Allows a request, or raises (:meth:`agentnb.acp.listener.Listener.authorize`).
         interrupted: Called when the user interrupts code: the turn is to end.
         desk: The main thread's.
     """
@@ -44,7 +44,7 @@ class Kit:
         self,
         owner: str,
         bench: Bench,
-        authorize: Callable[[Door], Awaitable[Door]],
+        authorize: Callable[[PolicyRequest], Awaitable[PolicyRequest]],
         interrupted: Callable[[], object],
         desk: Desk = DESK,
     ) -> None:
@@ -89,7 +89,7 @@ class Kit:
             return content.said(str(error), failed=True)
 
     async def _variables(self, given: dict[str, Any]) -> Result:
-        await self._authorize(Door(kind="read", title="List the kernel's variables"))
+        await self._authorize(PolicyRequest(kind="read", title="List the kernel's variables"))
         found = await _looked(self._bench.variables)
         wanted = given.get("filter", "")
         pattern = wanted if any(sign in wanted for sign in "*?[") else f"*{wanted}*"
@@ -99,7 +99,7 @@ class Kit:
     async def _inspect(self, given: dict[str, Any]) -> Result:
         path = given["path"]
         name = last_name(path)
-        await self._authorize(Door(kind="read", title=f"Look at the variable {path.strip()}"))
+        await self._authorize(PolicyRequest(kind="read", title=f"Look at the variable {path.strip()}"))
         if is_secret_name(name):
             return content.said(f"{path.strip()}: its value is not shown, the name says that it is a secret.")
         return content.said(await _looked(lambda: self._bench.inspect(path)))
@@ -108,8 +108,8 @@ class Kit:
         code = given["code"]
         if not code.strip():
             raise UsageError("There is no code.")
-        door = await self._authorize(Door(kind="kernel", title="Run code in the kernel", command=code))
-        work = self._bench.work(door.command or code)
+        request = await self._authorize(PolicyRequest(kind="kernel", title="Run code in the kernel", command=code))
+        work = self._bench.work(request.command or code)
         patience = given.get("wait", PATIENCE_SECONDS)
         ran = await self._desk.do(work, self._owner, patience=patience, timeout=given.get("timeout"))
         if ran.stopped == "user":
@@ -118,7 +118,7 @@ class Kit:
 
     async def _cells(self, given: dict[str, Any]) -> Result:
         notebook = await self._notebook(outputs=given.get("outputs", False))
-        await self._authorize(Door(kind="read", title="Read the notebook's cells", path=notebook.path))
+        await self._authorize(PolicyRequest(kind="read", title="Read the notebook's cells", path=notebook.path))
         first = given.get("first", 1)
         last = given.get("last", len(notebook.cells))
         if notebook.cells and not first <= min(last, len(notebook.cells)):
@@ -154,12 +154,12 @@ class Kit:
             raise UsageError(f"Cell {cell.number} {why}.", hint="run_code runs code of your own.")
         if not notebook.live:
             await self._bench.edit(Edit(action="run", cell_id=cell.cell_id, source=cell.source))  # says what to do
-        await self._authorize(Door(kind="kernel", title=f"Run cell {cell.number}", command=cell.source))
+        await self._authorize(PolicyRequest(kind="kernel", title=f"Run cell {cell.number}", command=cell.source))
         return content.said(await self._bench.edit(Edit(action="run", cell_id=cell.cell_id, source=cell.source)))
 
     async def _change(self, notebook: NotebookView, title: str, before: str | None, after: str) -> None:
         diff = ToolDiffContent(path=notebook.path or notebook.name, old_text=before, new_text=after)
-        await self._authorize(Door(kind="cell", title=title, path=notebook.path, preview=(diff,)))
+        await self._authorize(PolicyRequest(kind="cell", title=title, path=notebook.path, preview=(diff,)))
 
     async def _notebook(self, *, outputs: bool = False) -> NotebookView:
         found: NotebookView = await _looked(lambda: self._bench.notebook(outputs=outputs))

@@ -43,7 +43,7 @@ def test_variables_are_listed_with_type_and_size(tools: Tools) -> None:
     assert tools.text("variables", filter="FRA").startswith("frame: ")
     assert tools.text("variables", filter="x?").startswith("xs: ")
     assert tools.text("variables", filter="zzz") == "None of the 3 variables fits."
-    assert {door.kind for door in tools.doors} == {"read"}
+    assert {request.kind for request in tools.requests} == {"read"}
 
 
 def test_an_object_that_fails_when_looked_at_is_listed_all_the_same(tools: Tools) -> None:
@@ -82,8 +82,8 @@ def test_code_runs_in_the_users_namespace(tools: Tools) -> None:
     assert ran == "a\nb\n[1, 2, 3]"
     assert tools.shell.user_ns["ys"] == [1, 2, 3]
     assert tools.text("run_code", code="x = 1") == "(no output)"
-    (door, *_) = tools.doors
-    assert (door.kind, door.command) == (
+    (request, *_) = tools.requests
+    assert (request.kind, request.command) == (
         "kernel",
         "import sys\nprint('a')\nprint('b', file=sys.stderr)\nys = xs + [3]\nys",
     )
@@ -222,7 +222,7 @@ def test_arguments_that_make_no_sense_are_said(tools: Tools, tool: str, argument
     result = tools.call(tool, **arguments)
     assert result["isError"]
     assert result["content"][0]["text"].startswith(words)
-    assert tools.doors == []
+    assert tools.requests == []
 
 
 def notebook(path: Path) -> Path:
@@ -255,7 +255,7 @@ def test_the_saved_notebook_is_read(tools: Tools, tmp_path: Path, monkeypatch: p
     assert "--- cell 2 (code, In [3], id b)\ndf\nOutput:\none\ntwo\nDF\n(shows image/png)\nKeyError: 'x'" in text
     assert "cell 2" not in tools.text("cells", last=1)
     assert tools.text("cells", first=5) == "There are no cells 5 to 2. There are 2."
-    assert (tools.doors[0].kind, tools.doors[0].path) == ("read", str(tmp_path / "fit.ipynb"))
+    assert (tools.requests[0].kind, tools.requests[0].path) == ("read", str(tmp_path / "fit.ipynb"))
     (tmp_path / "fit.ipynb").write_text("no json")
     assert "cannot be read" in tools.text("cells")
 
