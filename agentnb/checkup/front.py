@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentnb import __version__
 from agentnb.checkup.packages import checkup, version_of
+from agentnb.safe_json import read_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -44,7 +44,7 @@ def disabled(files: Iterable[Path]) -> Iterator[str]:
     """The extensions, and plugins of extensions, that the page's settings disable."""
     for path in files:
         try:
-            said = json.loads(path.read_bytes()).get("disabledExtensions", {})
+            said = read_json(path.read_bytes()).get("disabledExtensions", {})
         except (OSError, ValueError, AttributeError):
             continue  # JupyterLab passes over it as well
         if isinstance(said, dict):
@@ -94,7 +94,7 @@ def _installed(folders: Sequence[Path], name: str) -> tuple[Path | None, str | N
         path = folder / name
         if (path / "package.json").is_file():
             try:
-                about: Any = json.loads((path / "package.json").read_bytes())
+                about: Any = read_json((path / "package.json").read_bytes())
                 return path, str(about["version"])
             except (OSError, ValueError, KeyError, TypeError):
                 return path, None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import re
 import shlex
 import sys
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from agentnb import __version__
 from agentnb.agent.child import Child, inherited
 from agentnb.checkup.packages import checkup
+from agentnb.safe_json import read_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -80,7 +80,7 @@ async def _examined(name: str, folder: Path, seconds: float) -> Checkup:
     row, path = f"kernel {name}", folder / "kernel.json"
     remove = f"{REMOVE} {shlex.quote(name)}"
     try:
-        spec = json.loads(path.read_bytes())
+        spec = read_json(path.read_bytes())
         command, env = [str(word) for word in spec["argv"]], dict(spec.get("env") or {})
         title = str(spec.get("display_name") or name)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:

@@ -14,8 +14,17 @@ from agentnb.acp.doctor import Checkup, older
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-NEEDED = ("ipython", "ipywidgets", "anywidget")
-"""What agentnb itself needs."""
+NEEDED = (
+    "ipython",
+    "ipywidgets",
+    "anywidget",
+    "traitlets",
+    "agent-client-protocol",
+    "markdown-it-py",
+    "msgspec",
+    "nest-asyncio",
+)
+"""What agentnb itself needs: its requirements for every Python."""
 
 PAGES = {
     "ipykernel": "runs notebooks",
