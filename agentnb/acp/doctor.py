@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from agentnb.agent.catalog import AgentSpec
-    from agentnb.policy.door import Door
+    from agentnb.policy.request import PolicyRequest
 
 AT_ONCE = 2
 """How many agents are started at a time."""
@@ -220,11 +220,11 @@ class _Nobody:
         del params
         raise PermissionDenied(f"{method}: not in a check-up.")
 
-    async def authorize(self, door: Door) -> Door:
+    async def authorize(self, request: PolicyRequest) -> PolicyRequest:
         """Nothing passes."""
-        raise PermissionDenied(f"{door.title}: not in a check-up.")
+        raise PermissionDenied(f"{request.title}: not in a check-up.")
 
-    def refused(self, door: Door, error: AgentnbError) -> None:
+    def refused(self, request: PolicyRequest, error: AgentnbError) -> None:
         """Nothing is logged."""
 
     def opens(self, path: str, tool: str) -> bool:  # noqa: ARG002 - for nobody

@@ -1,4 +1,4 @@
-"""The listener: who hears what the agent says in one session, and lets it through our doors."""
+"""The listener: who hears what the agent says in one session, and decides about its requests."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from agentnb.errors import AgentnbError
-    from agentnb.policy.door import Door
+    from agentnb.policy.request import PolicyRequest
     from agentnb.state import XTerminalData, XTerminalExited, XTerminalOpened
 
 
@@ -34,15 +34,15 @@ class Listener(Protocol):
     async def extended(self, method: str, params: dict[str, Any]) -> Any:
         """Answer a request that the protocol leaves to the two sides (ACP extension methods, ``_name/method``)."""
 
-    async def authorize(self, door: Door) -> Door:
-        """Let the agent through *door*, or raise :class:`agentnb.errors.PermissionDenied`.
+    async def authorize(self, request: PolicyRequest) -> PolicyRequest:
+        """Allow *request*, or raise :class:`agentnb.errors.PermissionDenied`.
 
         Returns:
-            The door that was opened: the user may have changed the command.
+            The request that was allowed: the user may have changed the command.
         """
 
-    def refused(self, door: Door, error: AgentnbError) -> None:
-        """The wall round the workspace kept the agent out of *door*: *error* is what it is told."""
+    def refused(self, request: PolicyRequest, error: AgentnbError) -> None:
+        """*request* was refused because it is outside the workspace; the agent gets *error*."""
 
     def opens(self, path: str, tool: str) -> bool:
         """Whether a rule of the user's opens the wall for *path*, absolute and resolved; *tool* reads or edits it."""

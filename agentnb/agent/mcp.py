@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple, Union
 import msgspec
 
 from agentnb.errors import UsageError
+from agentnb.safe_json import read_json
 
 _HINT = 'For example: {"name": "files", "command": "mcp-files", "args": ["."]} or {"name": "docs", "url": "https://…"}.'
 
@@ -142,10 +143,10 @@ def lend(servers: Iterable[McpServer], capabilities: Mapping[str, Any], cwd: Pat
 
 def _from_file(path: Path) -> Any:
     try:
-        found = msgspec.json.decode(path.read_bytes())
+        found = read_json(path.read_bytes())
     except OSError as error:
         raise UsageError(f"The MCP servers in {str(path)!r} cannot be read: {error.strerror}.", hint=_HINT) from error
-    except msgspec.DecodeError as error:
+    except ValueError as error:
         raise UsageError(f"{str(path)!r} is no JSON: {error}.", hint=_HINT) from error
     if not isinstance(found, (dict, list)):
         raise UsageError(f"{str(path)!r} holds no MCP servers.", hint=_HINT)

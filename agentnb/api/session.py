@@ -223,8 +223,15 @@ class Session(AgentControls):
         self._do(lambda: ChatInputCompleted(request_id=request_id, response=response, answers=answers))
 
     def cancel(self) -> None:
-        """Stop the running turn, if one runs."""
+        """Stop the running turn, if one runs; prompts that wait are held until :meth:`continue_queue`."""
         self._conversation.host.loop.call(self._cancel)
+
+    def continue_queue(self) -> None:
+        """Go on with the prompts that are held since a turn was stopped; no effect where none is.
+
+        Waiting for one of them, with :meth:`Turn.wait` or ``await``, goes on too.
+        """
+        self._conversation.host.loop.call(self._conversation.turns.continue_queue)
 
     def close(self, timeout: float = 10.0) -> None:
         """Free the agent's session and, if nobody else uses it, end its process.
@@ -253,7 +260,7 @@ class Session(AgentControls):
 
     def _cancel(self) -> None:
         if (active := self.chat.active_turn) is not None:
-            self._conversation.turns.cancel(active.id)
+            self._conversation.turns.cancel(active.id, hold=True)
 
     def _do(self, make: Callable[[], Action]) -> None:
         """Do what a click in a view does; raise where it is refused.

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from agentnb.host.life import Life
     from agentnb.host.permissions import Permissions
     from agentnb.host.turns import Turns
-    from agentnb.policy.door import Door
+    from agentnb.policy.request import PolicyRequest
     from agentnb.state import Action, ActionOrigin, ChatState, Envelope, SessionState
 
     Handler = Callable[[dict[str, Any]], Any]
@@ -70,13 +70,13 @@ class Hearing:
         self.turns.heard()
         return await self.permissions.request(params)
 
-    async def authorize(self, door: Door) -> Door:
-        """Let the agent through one of our doors, or raise PermissionDenied."""
-        return await self.permissions.authorize(door)
+    async def authorize(self, request: PolicyRequest) -> PolicyRequest:
+        """Allow *request*, or raise PermissionDenied."""
+        return await self.permissions.authorize(request)
 
-    def refused(self, door: Door, error: AgentnbError) -> None:
+    def refused(self, request: PolicyRequest, error: AgentnbError) -> None:
         """The workspace's wall kept the agent out."""
-        self.permissions.refused(door, error)
+        self.permissions.refused(request, error)
 
     def opens(self, path: str, tool: str) -> bool:
         """Whether a rule of the user's opens the workspace's wall for *path*."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from agentnb.acp.agent import Agent
     from agentnb.host.conversation import Conversation
     from agentnb.kernel.bench import Bench
-    from agentnb.policy.door import Door
+    from agentnb.policy.request import PolicyRequest
 
 NAME = "kernel"
 """What agents call the server, unless the user's own is called that."""
@@ -84,11 +84,11 @@ class KernelTools:
             raise RuntimeError("nothing was lent")
         return McpServer(self._kit)
 
-    async def _authorize(self, door: Door) -> Door:
+    async def _authorize(self, request: PolicyRequest) -> PolicyRequest:
         self._conversation.turns.heard()
-        return await self._conversation.authorize(door)
+        return await self._conversation.authorize(request)
 
     def _interrupted(self) -> None:
         active = self._conversation.chat.state.active_turn
         if active is not None:
-            self._conversation.turns.cancel(active.id)
+            self._conversation.turns.cancel(active.id, hold=True)

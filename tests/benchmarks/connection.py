@@ -22,7 +22,7 @@ sys.path.insert(0, str(ROOT))
 from agentnb.acp import Agent, map_update  # noqa: E402 - runs as a script too
 from agentnb.acp.peer import Peer  # noqa: E402
 from agentnb.agent import AgentSpec  # noqa: E402
-from agentnb.policy import Door  # noqa: E402
+from agentnb.policy import PolicyRequest  # noqa: E402
 from agentnb.state import ChatState, ChatTurnStarted, Message, MessageOrigin, reduce_chat  # noqa: E402
 from tests.benchmarks.row import Row  # noqa: E402
 
@@ -58,7 +58,7 @@ class Reducing:
     def extension(self, method: str, params: Any) -> None:
         raise NotImplementedError
 
-    def refused(self, door: Any, error: Any) -> None:
+    def refused(self, request: Any, error: Any) -> None:
         raise AssertionError(error)
 
     def opens(self, path: str, tool: str) -> bool:
@@ -70,7 +70,7 @@ class Reducing:
     async def extended(self, method: str, params: dict[str, Any]) -> Any:
         raise NotImplementedError
 
-    async def authorize(self, door: Door) -> Door:
+    async def authorize(self, request: PolicyRequest) -> PolicyRequest:
         raise NotImplementedError
 
     def unsaved(self, path: str) -> None:

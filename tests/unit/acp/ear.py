@@ -15,7 +15,7 @@ from agentnb.acp import Agent, channel_of, map_session, map_update, permission_o
 from agentnb.acp.listener import Unsaved
 from agentnb.agent import AgentSpec
 from agentnb.errors import AgentnbError, PermissionDenied
-from agentnb.policy import Door
+from agentnb.policy import PolicyRequest
 from agentnb.state import (
     ActiveTurn,
     ChatState,
@@ -73,8 +73,8 @@ class Ear:
         self.heard: list[dict[str, Any]] = []
         self.calls = 0
         self.asked: list[dict[str, Any]] = []
-        self.doors: list[Door] = []
-        self.refusals: list[tuple[Door, AgentnbError]] = []
+        self.requests: list[PolicyRequest] = []
+        self.refusals: list[tuple[PolicyRequest, AgentnbError]] = []
         self.elsewhere: list[str] = []
         self.extensions: list[tuple[str, Any]] = []
         self.terminals: list[Any] = []
@@ -121,14 +121,14 @@ class Ear:
         self.extensions.append((method, params))
         return {"twice": 2 * params["value"]}
 
-    async def authorize(self, door: Door) -> Door:
-        self.doors.append(door)
+    async def authorize(self, request: PolicyRequest) -> PolicyRequest:
+        self.requests.append(request)
         if self._deny:
             raise PermissionDenied(self._deny)
-        return door if self.edit is None else replace(door, command=self.edit)
+        return request if self.edit is None else replace(request, command=self.edit)
 
-    def refused(self, door: Door, error: AgentnbError) -> None:
-        self.refusals.append((door, error))
+    def refused(self, request: PolicyRequest, error: AgentnbError) -> None:
+        self.refusals.append((request, error))
 
     def opens(self, path: str, tool: str) -> bool:
         return self.opened is not None and path.startswith(self.opened)
