@@ -76,7 +76,13 @@ def python() -> str:
         for member in _members(kind):
             value = getattr(kind, member)
             lines += [_entry(f"{kind.__name__}.{member}{_signature(value)}", value, "###")]
-    lines += [_entry(kind.__name__, kind, "##") for kind in (ToolCall, FileChange, Snippet, Entry)] + [_tree()]
+    for question in (agentnb.PermissionQuestion, agentnb.InputQuestion):
+        lines += [_entry(question.__name__, question, "##")]
+        for member, value in vars(question).items():
+            if not member.startswith("_") and inspect.isfunction(value):
+                lines += [_entry(f"{question.__name__}.{member}{_signature(value)}", value, "###")]
+    kinds = (agentnb.PermissionRequest, ToolCall, FileChange, Snippet, Entry)
+    lines += [_entry(kind.__name__, kind, "##") for kind in kinds] + [_types(), _tree(), _testing()]
     return "\n".join(lines)
 
 
@@ -108,7 +114,7 @@ def _members(kind: type) -> list[str]:
 
 def _signature(value: Any) -> str:
     """Names and defaults; the docstring tells the rest. Nothing for a property."""
-    if isinstance(value, property):
+    if isinstance(value, property) or inspect.isclass(value):
         return ""
     found = inspect.signature(value)
     bare = [one.replace(annotation=one.empty) for one in found.parameters.values() if one.name != "self"]
@@ -118,7 +124,32 @@ def _signature(value: Any) -> str:
 def _tree() -> str:
     from agentnb import errors
 
-    return f"## Errors\n\n```text\n{inspect.getdoc(errors)}\n```\n"
+    tree = f"## Errors\n\nEach is `agentnb.NAME`, or `agentnb.errors.NAME`.\n\n```text\n{inspect.getdoc(errors)}\n```\n"
+    kinds = [value for value in vars(errors).values() if isinstance(value, type) and issubclass(value, Exception)]
+    return "\n".join([tree, *(_entry(f"agentnb.{kind.__name__}", kind, "###") for kind in kinds)])
+
+
+def _types() -> str:
+    """The states and statuses, by name."""
+    import agentnb
+
+    literals = {name: getattr(agentnb, name).__args__ for name in ("TurnState", "ToolCallStatus")}
+    rows = [f"| `agentnb.{name}` | {', '.join(map(repr, values))} |" for name, values in literals.items()]
+    rows += [
+        "| `agentnb.Permissions` | `'ask'`, `'allow'`, `'deny'`, or a `PermissionCallback` |",
+        "| `agentnb.PermissionCallback` | a function, sync or async, from `PermissionRequest` to `PermissionAnswer` |",
+        "| `agentnb.PermissionAnswer` | `'allow'`, `'deny'`, `'ask'`, or an option: it, its id or its label |",
+    ]
+    return "\n".join(["## Types\n", "| name | values |", "|---|---|", *rows, ""])
+
+
+def _testing() -> str:
+    from agentnb import testing
+
+    head = f"## agentnb.testing\n\n```text\n{inspect.getdoc(testing)}\n```\n"
+    found = {name: getattr(testing, name) for name in testing.__all__}
+    shown = {f"agentnb.testing.{name}{_signature(value)}": value for name, value in found.items() if callable(value)}
+    return "\n".join([head, *(_entry(title, value, "###") for title, value in shown.items())])
 
 
 PAGES = {"magics.md": magics, "python.md": python, "settings.md": settings}
