@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from agentnb.acp.fields import mapping
 from agentnb.acp.listing import Page, read_page
 from agentnb.acp.opening import Opening
+from agentnb.acp.session_words import has_legacy_models_only
 from agentnb.acp.sessions import NewSession, Sessions
 from agentnb.errors import AgentnbError, NotOffered
 
@@ -263,7 +264,7 @@ class SessionCalls:
             self._peer, self._sessions, method, params, listener, history=history, on_unwanted=self._dismiss
         )
         new = await opening.run(timeout)
-        if isinstance(new.raw.get("models"), dict):
+        if has_legacy_models_only(new.raw):
             self._models.add(new.session_id)
         return new
 
