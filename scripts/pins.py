@@ -63,7 +63,7 @@ def main() -> None:
     project = tomllib.loads(PYPROJECT.read_text(encoding="utf-8"))["project"]
     wanted = [*project["dependencies"], *project["optional-dependencies"]["lab"]]
     wanted += project["optional-dependencies"]["test"] + project["optional-dependencies"]["dev"]
-    wanted = [text for text in wanted if not text.startswith("agentnb")]
+    wanted = [text for text in wanted if not text.startswith(project["name"])]
     for name, dist in sorted(closure(wanted).items()):
         print(pin(name, dist))
 

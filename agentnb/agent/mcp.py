@@ -14,6 +14,7 @@ from typing import Any, Literal, Union
 import msgspec
 
 from agentnb.errors import UsageError
+from agentnb.safe_json import read_json
 
 _HINT = 'For example: {"name": "files", "command": "mcp-files", "args": ["."]} or {"name": "docs", "url": "https://…"}.'
 
@@ -101,10 +102,10 @@ def together(own: Iterable[McpServer], given: Iterable[McpServer]) -> tuple[McpS
 
 def _from_file(path: Path) -> Any:
     try:
-        found = msgspec.json.decode(path.read_bytes())
+        found = read_json(path.read_bytes())
     except OSError as error:
         raise UsageError(f"The MCP servers in {str(path)!r} cannot be read: {error.strerror}.", hint=_HINT) from error
-    except msgspec.DecodeError as error:
+    except ValueError as error:
         raise UsageError(f"{str(path)!r} is no JSON: {error}.", hint=_HINT) from error
     if not isinstance(found, (dict, list)):
         raise UsageError(f"{str(path)!r} holds no MCP servers.", hint=_HINT)

@@ -13,6 +13,7 @@ from agentnb.comm.lab_messages import EditParams
 from agentnb.comm.open_notebooks import notebook_file
 from agentnb.errors import UsageError
 from agentnb.ipython.execution import Execution
+from agentnb.ipython.ipython_versions import is_running_cell
 from agentnb.ipython.mentions import visible
 from agentnb.ipython.saved_notebook import output_text, read_cells
 from agentnb.kernel.bench import CellView, NotebookView, Variable
@@ -147,7 +148,7 @@ def _size(value: Any) -> int | None:
 def install(host: Host, shell: Any) -> None:
     """Let *host*'s agents be lent *shell*, if its user wants that."""
     host.bench = ShellBench(shell)
-    DESK.occupied = lambda: bool(shell.display_trap.is_active)
+    DESK.occupied = lambda: is_running_cell(shell)
     loop = getattr(getattr(getattr(shell, "kernel", None), "io_loop", None), "asyncio_loop", None)
     if loop is None:
         return

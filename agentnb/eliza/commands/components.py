@@ -11,6 +11,7 @@ from acp.schema import ImageContentBlock
 from agentnb.eliza.commands.registry import Misuse, command, counted, first_word, needed, whole
 from agentnb.eliza.mcp import McpTrouble, reached
 from agentnb.eliza.reply import Trouble
+from agentnb.safe_json import read_json
 
 if TYPE_CHECKING:
     from acp.schema import ToolKind
@@ -151,7 +152,7 @@ def _object(text: str) -> dict[str, Any]:
     if not text.strip():
         return {}
     try:
-        value = json.loads(text)
+        value = read_json(text)
     except ValueError as error:
         raise Misuse(f"JSON is none: {error}.") from None
     if not isinstance(value, dict):
