@@ -30,6 +30,7 @@ from agentnb.state import (
     ChatResponsePart,
     ChatState,
     ChatToolCallConfirmed,
+    ChatTurnStarted,
     MarkdownResponsePart,
     Message,
     MessageOrigin,
@@ -230,6 +231,7 @@ def is_text(actions: Sequence[Action]) -> bool:
     parts = [action.part for action in inner if isinstance(action, ChatResponsePart)]
     own = any(isinstance(part, RawResponsePart) and part.name.startswith("_replay/") for part in parts)
     opened = any(isinstance(part, TEXT_PARTS) for part in parts)
+    opened = opened or any(isinstance(action, ChatTurnStarted) and action.message.text for action in inner)
     return not actions or own or opened or any(isinstance(action, TEXT_DELTAS) for action in inner)
 
 
