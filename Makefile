@@ -45,6 +45,7 @@ $(VENV)/.created:
 # What is installed changes with the requirements, not with the code: the install is editable.
 $(VENV)/.installed: $(VENV)/.created pyproject.toml constraints.txt | $(STATIC)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt hatchling hatch-jupyter-builder editables
+	$(BIN)/python -m pip uninstall --quiet --yes agentnb # the name before it was jupyter-agentnb
 	SKIP_JUPYTER_BUILDER=1 $(BIN)/python -m pip install --quiet --constraint constraints.txt --no-build-isolation --editable '.[dev]'
 	@touch $@
 
@@ -59,6 +60,7 @@ $(VENV6)/.installed: pyproject.toml constraints.txt constraints-ipykernel6.txt |
 	grep -v '^ipykernel==' constraints.txt > $(VENV6)/constraints.txt
 	cat constraints-ipykernel6.txt >> $(VENV6)/constraints.txt
 	$(VENV6)/bin/python -m pip install --quiet --constraint $(VENV6)/constraints.txt hatchling hatch-jupyter-builder editables
+	$(VENV6)/bin/python -m pip uninstall --quiet --yes agentnb
 	SKIP_JUPYTER_BUILDER=1 $(VENV6)/bin/python -m pip install --quiet --constraint $(VENV6)/constraints.txt \
 		--no-build-isolation --editable . ipykernel
 	@touch $@

@@ -1,18 +1,21 @@
 """How `make docs` builds the site.
 
-The source folder is the checkout itself, not `docs/`: pages link to the notebooks and to the changelog with the paths that
-they have on a code host, and the same links work on the site.
+The source folder is the checkout itself, not `docs/`. So a page links to a notebook or to the changelog with the same path
+on a code host and on the site.
 """
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pygments.lexer import inherit
 from pygments.lexers.python import PythonLexer
 from pygments.token import Comment, Text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -23,6 +26,9 @@ release = version = found[1] if found else "unknown"
 
 root_doc = "docs/index"
 include_patterns = [
+    *("docs/**", "notebooks/*.ipynb", "tests/REQUIREMENTS.md"),
+    *("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"),
+]
     "docs/**",
     "notebooks/*.ipynb",
     "tests/REQUIREMENTS.md",
@@ -31,20 +37,8 @@ include_patterns = [
     "SECURITY.md",
 ]
 exclude_patterns = [
-    *(
-        ".venv*",
-        ".git",
-        ".cache",
-        ".mypy_cache",
-        "js",
-        "build",
-        "dist",
-        "agentnb",
-        "labextension",
-        "test-results",
-        "tests/*/**",
-    ),
-    *("docs/_static", "docs/_extra", "docs/conf.py"),
+    *(".venv*", ".git", ".cache", ".mypy_cache", "build", "dist", "test-results"),
+    *("agentnb", "js", "labextension", "tests/*/**", "docs/_static", "docs/_extra", "docs/conf.py"),
 ]
 
 extensions = [
@@ -94,18 +88,17 @@ copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
 
+def magic(_: object, match: re.Match[str]) -> Iterator[tuple[int, Any, str]]:
+    """The tokens of one line with a magic."""
+    yield match.start(1), Comment.Preproc, match[1]
+    yield match.start(2), Text, match[2]
+
+
 class NotebookLexer(PythonLexer):
     """Python with magics: what follows `%agent` is text for an agent, not code."""
 
     tokens = {  # noqa: RUF012 (Pygments' own form)
-        "root": [
-            (r"\A%%[^\n]*\n(?:.|\n)*", Text),
-            (
-                r"^(%[a-z_]+)(.*)$",
-                lambda _, match: iter([(match.start(1), Comment.Preproc, match[1]), (match.start(2), Text, match[2])]),
-            ),
-            inherit,
-        ]
+        "root": [(r"\A%%[^\n]*\n(?:.|\n)*", Text), (r"^(%[a-z_]+)(.*)$", magic), inherit],
     }
 
 

@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 import { build, transform } from "esbuild";
 import { minify } from "terser";
 import { buildLabExtension } from "./labextension.mjs";
+import { bundledPackages, FILE, licences } from "./licences.mjs";
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 const LIMITS = { "widget.js": 200 * 1024, "panel.js": 2 * 1024 };
@@ -21,6 +22,7 @@ export const cssText = {
 
 export const options = {
   bundle: true,
+  metafile: true,
   format: "esm",
   minify: true,
   target: "es2022",
@@ -46,14 +48,22 @@ async function minified(path) {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const outdir = here("../agentnb/static");
-  await build({ ...options, entryPoints: [here("src/widget.ts")], outdir, logLevel: "warning" });
-  await build({ ...options, inject: [], entryPoints: [here("src/panel.ts")], outdir, logLevel: "warning" });
+  const widget = await build({ ...options, entryPoints: [here("src/widget.ts")], outdir, logLevel: "warning" });
+  const panel = await build({
+    ...options,
+    inject: [],
+    entryPoints: [here("src/panel.ts")],
+    outdir,
+    logLevel: "warning",
+  });
   for (const [name, limit] of Object.entries(LIMITS)) {
     await minified(`${outdir}/${name}`);
     const { size } = await stat(`${outdir}/${name}`);
     console.log(`${name} ${(size / 1024).toFixed(1)} KB (limit ${limit / 1024} KB)`);
     if (size > limit) throw new Error(`${name} is ${size} bytes, more than the ${limit} it may have.`);
   }
-  const size = await buildLabExtension(options, here("../labextension"));
+  const { size, metafile } = await buildLabExtension(options, here("../labextension"));
+  const texts = await licences(bundledPackages(widget.metafile, panel.metafile, metafile));
+  for (const folder of [outdir, here("../labextension")]) await writeFile(`${folder}/${FILE}`, texts);
   console.log(`labextension ${(size / 1024).toFixed(1)} KB`);
 }

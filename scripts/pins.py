@@ -64,7 +64,7 @@ def main() -> None:
     wanted = [*project["dependencies"], *project["optional-dependencies"]["lab"]]
     for extra in ("test", "dev", "docs"):
         wanted += project["optional-dependencies"][extra]
-    wanted = [text for text in wanted if not text.startswith("agentnb")]
+    wanted = [text for text in wanted if not text.startswith(project["name"])]
     for name, dist in sorted(closure(wanted).items()):
         print(pin(name, dist))
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
+from agentnb import __version__
 from agentnb.acp.failure import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 from agentnb.acp.fields import objects
 
@@ -32,11 +32,7 @@ def client_capabilities(offered: Capabilities) -> dict[str, Any]:
 
 def own_info() -> dict[str, str]:
     """Who we are (ACP ``clientInfo``)."""
-    try:
-        version = metadata.version("agentnb")
-    except metadata.PackageNotFoundError:
-        version = "0"
-    return {"name": "agentnb", "title": "agentnb", "version": version}
+    return {"name": "agentnb", "title": "agentnb", "version": __version__}
 
 
 async def serve(method: str, params: dict[str, Any], sessions: Sessions, offered: Capabilities) -> Any:

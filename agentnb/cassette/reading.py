@@ -109,7 +109,7 @@ class Reader:
             raise self._broken("this is no cassette: it does not begin with its version.", "Check the path.")
         if version != VERSION:
             newer = isinstance(version, int) and version > VERSION
-            hint = "Update agentnb: `pip install --upgrade agentnb`." if newer else AGAIN
+            hint = "Update agentnb: `pip install --upgrade jupyter-agentnb`." if newer else AGAIN
             raise self._broken(f"the cassette has version {version!r}; this agentnb reads version {VERSION}.", hint)
         try:
             return msgspec.convert(row, Header)
