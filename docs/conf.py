@@ -1,7 +1,7 @@
 """How `make docs` builds the site.
 
-The source folder is the checkout itself, not `docs/`. So a page links to a notebook or to the changelog with the same path
-on a code host and on the site.
+The source folder is the checkout itself, not `docs/`. So a page links to a notebook or to the changelog with the same
+path on a code host and on the site.
 """
 
 from __future__ import annotations
@@ -26,9 +26,6 @@ release = version = found[1] if found else "unknown"
 
 root_doc = "docs/index"
 include_patterns = [
-    *("docs/**", "notebooks/*.ipynb", "tests/REQUIREMENTS.md"),
-    *("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"),
-]
     "docs/**",
     "notebooks/*.ipynb",
     "tests/REQUIREMENTS.md",
@@ -64,7 +61,6 @@ autodoc_typehints = "both"
 autodoc_typehints_description_target = "documented"
 napoleon_google_docstring = True
 napoleon_numpy_docstring = False
-napoleon_use_admonition_for_examples = False
 napoleon_use_ivar = True
 
 html_theme = "pydata_sphinx_theme"
@@ -82,8 +78,7 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": [],
 }
-html_sidebars = {"docs/index": []}
-pygments_style = "default"
+html_sidebars: dict[str, list[str]] = {"docs/index": []}
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
