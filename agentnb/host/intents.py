@@ -84,10 +84,14 @@ def carry_out(host: Host, channel: str, action: Action, origin: ActionOrigin) ->
         case ChatInputAnswerChanged() | ChatInputCompleted():
             _answer_input(conversation, action, origin)
         case ChatTurnCancelled(turn_id=turn_id) | ChatPendingMessageRemoved(id=turn_id):
-            if not conversation.turns.cancel(turn_id, origin, keep=isinstance(action, ChatTurnCancelled)):
+            stop = isinstance(action, ChatTurnCancelled)
+            hold = isinstance(action, ChatTurnCancelled) and bool(action.hold_queue)
+            if not conversation.turns.cancel(turn_id, origin, keep=stop, hold=hold):
                 _reject(f"No turn {turn_id!r} runs or waits.")
         case ChatToolCallConfirmed():
             _confirm(conversation, action, origin)
+        case ChatQueuedMessagesReordered():
+            conversation.turns.reorder(action, origin)
         case _:
             _carry_out_for_session(conversation, action, origin)
 
@@ -100,7 +104,7 @@ def _carry_out_for_session(conversation: Conversation, action: Action, origin: A
             _permit(conversation, action, origin)
         case SessionIsArchivedChanged():
             _archive(conversation, action, origin)
-        case ChatQueuedMessagesReordered() | SessionTitleChanged() | SessionIsReadChanged():
+        case SessionTitleChanged() | SessionIsReadChanged():
             conversation.dispatch(replace(action, time=now_ms()), origin)
         case _:
             _reject("A client may not dispatch this action.")

@@ -93,4 +93,4 @@ class KernelTools:
     def _interrupted(self) -> None:
         active = self._conversation.chat.state.active_turn
         if active is not None:
-            self._conversation.turns.cancel(active.id)
+            self._conversation.turns.cancel(active.id, hold=True)
