@@ -28,7 +28,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help env static lab test check check-python check-js fix types test-unit test-kernel test-notebooks test-js \
-	test-browser test-floors test-floors-short test-floors-magics test-peers replays soak notebooks chromium build bench pictures pins clean distclean
+	test-browser test-fast docs test-floors test-floors-short test-floors-magics test-peers replays soak notebooks chromium build bench pictures pins clean distclean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | expand -t 18
@@ -99,6 +99,8 @@ lab: $(LABEXTENSION) ## open JupyterLab on the quickstart (LAB_ARGS: more option
 # ---------------------------------------------------------------- checks and tests
 
 test: check test-unit test-kernel test-notebooks test-floors-short test-js test-browser ## everything that must pass
+
+test-fast: check test-unit test-js ## static checks, unit tests, TypeScript
 
 check: check-python check-js ## static checks, both languages
 
@@ -177,6 +179,15 @@ bench: $(VENV)/.installed $(STATIC) chromium ## measure, print a table with rati
 
 pictures: $(VENV)/.installed $(STATIC) chromium ## the manual's pictures, taken from the running product
 	$(BIN)/python scripts/pictures.py
+
+$(VENV)/.docs-installed: $(VENV)/.installed
+	SKIP_JUPYTER_BUILDER=1 $(BIN)/python -m pip install --quiet --constraint constraints.txt --no-build-isolation --editable '.[docs]'
+	@touch $@
+
+# Every warning is an error: a link that leads nowhere, a page that no list names, a docstring that does not parse.
+docs: $(VENV)/.docs-installed ## the documentation as a site in build/site
+	$(BIN)/python -m sphinx --builder html --conf-dir docs --fail-on-warning --keep-going --quiet . build/site
+	@echo "open build/site/docs/index.html"
 
 # ---------------------------------------------------------------- distribution
 
