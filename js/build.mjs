@@ -5,6 +5,7 @@ import { gzipSync } from "node:zlib";
 import { build, transform } from "esbuild";
 import { minify } from "terser";
 import { buildLabExtension } from "./labextension.mjs";
+import { bundledPackages, FILE, licences } from "./licences.mjs";
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 /** In bytes, minified and gzipped: what the page loads at once. */
@@ -26,6 +27,7 @@ export const cssText = {
 
 export const options = {
   bundle: true,
+  metafile: true,
   format: "esm",
   minify: true,
   target: "es2022",
@@ -51,8 +53,14 @@ async function minified(path) {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const outdir = here("../agentnb/static");
-  await build({ ...options, entryPoints: [here("src/widget.ts")], outdir, logLevel: "warning" });
-  await build({ ...options, inject: [], entryPoints: [here("src/panel.ts")], outdir, logLevel: "warning" });
+  const widget = await build({ ...options, entryPoints: [here("src/widget.ts")], outdir, logLevel: "warning" });
+  const panel = await build({
+    ...options,
+    inject: [],
+    entryPoints: [here("src/panel.ts")],
+    outdir,
+    logLevel: "warning",
+  });
   for (const [name, limit] of Object.entries(LIMITS)) {
     await minified(`${outdir}/${name}`);
     const code = await readFile(`${outdir}/${name}`);
@@ -61,6 +69,8 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
       if (size > limit[how]) throw new Error(`${name} is ${size} bytes ${how}; the limit is ${limit[how]}.`);
     }
   }
-  const size = await buildLabExtension(options, here("../labextension"));
+  const { size, metafile } = await buildLabExtension(options, here("../labextension"));
+  const texts = await licences(bundledPackages(widget.metafile, panel.metafile, metafile));
+  for (const folder of [outdir, here("../labextension")]) await writeFile(`${folder}/${FILE}`, texts);
   console.log(`labextension ${(size / 1024).toFixed(1)} KB`);
 }

@@ -7,6 +7,8 @@ import sys
 from enum import Enum
 from typing import Any
 
+from agentnb.ipython.ipython_versions import is_running_cell
+
 NOBODY_VARIABLE = "AGENTNB_AUDIENCE"
 """Environment: ``nobody`` says that nobody is there, whatever the client of the kernel says."""
 
@@ -64,5 +66,5 @@ def can_await(shell: Any) -> bool:
         getattr(shell, "kernel", None) is not None
         and shell.autoawait
         and str(shell.loop_runner) == "asyncio"
-        and not shell.display_trap.is_active
+        and not is_running_cell(shell)
     )
