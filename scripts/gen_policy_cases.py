@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from agentnb.policy import Door, Situation, Verdict
+    from agentnb.policy import PolicyRequest, Situation, Verdict
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "reference" / "policy-cases.md"
@@ -81,17 +81,17 @@ def rows(name: str) -> list[dict[str, Any]]:
     return found
 
 
-def asked(row: dict[str, Any]) -> tuple[Door, Situation]:
+def asked(row: dict[str, Any]) -> tuple[PolicyRequest, Situation]:
     """The door and the situation that a row of `doors.json` is about."""
     import msgspec
 
-    from agentnb.policy import Door, InForce, Rule, Settings, Situation
+    from agentnb.policy import InForce, PolicyRequest, Rule, Settings, Situation
 
     def rules(source: Any) -> tuple[InForce, ...]:
         return tuple(InForce(msgspec.convert(fields, Rule), source) for fields in row.get(source, ()))
 
     path = row.get("path")
-    door = Door(
+    door = PolicyRequest(
         kind=row["door"],
         title="x",
         path=path,

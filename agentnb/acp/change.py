@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agentnb.policy.door import Door
+from agentnb.policy.request import PolicyRequest
 from agentnb.state import ToolContent, ToolDiffContent, ToolTextContent
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ AROUND = 50
 """Lines round a cut change that stay as they are."""
 
 
-def write_door(path: Path, old: bytes | None, new: str, *, again: bool = False) -> Door:
+def write_request(path: Path, old: bytes | None, new: str, *, again: bool = False) -> PolicyRequest:
     """The question whether *path*, which holds *old*, may be written.
 
     Args:
@@ -28,7 +28,7 @@ def write_door(path: Path, old: bytes | None, new: str, *, again: bool = False) 
         again: Whether the file has changed since that was asked before.
     """
     title = f"Write {path.name}, which has changed meanwhile" if again else f"Write {path.name}"
-    return Door(kind="write", title=title, path=str(path), preview=_preview(path, old, new), again=again)
+    return PolicyRequest(kind="write", title=title, path=str(path), preview=_preview(path, old, new), again=again)
 
 
 def _preview(path: Path, old: bytes | None, new: str) -> tuple[ToolContent, ...]:

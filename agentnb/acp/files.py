@@ -13,11 +13,11 @@ import stat
 import uuid
 from typing import TYPE_CHECKING, Any
 
-from agentnb.acp.change import write_door
+from agentnb.acp.change import write_request
 from agentnb.acp.failure import INVALID_PARAMS, NOT_FOUND, RpcError
 from agentnb.errors import OutsideWorkspace
 from agentnb.policy.beneath import folder_of, open_in, opened
-from agentnb.policy.door import Door, DoorKind
+from agentnb.policy.request import PolicyRequest, RequestKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,7 +37,7 @@ class Files:
 
     Args:
         workspace: What they are confined to.
-        listener: Who lets the agent through.
+        listener: Decides about the agent's requests.
     """
 
     def __init__(self, workspace: Workspace, listener: Listener) -> None:
@@ -55,7 +55,7 @@ class Files:
             RpcError: If there is no such text file.
         """
         root, path = self._reach(_text(params, "path"), "read")
-        await self._listener.authorize(Door(kind="read", title=f"Read {path.name}", path=str(path)))
+        await self._listener.authorize(PolicyRequest(kind="read", title=f"Read {path.name}", path=str(path)))
         unsaved = self._listener.unsaved(str(path))
         text = await asyncio.to_thread(_read, root, path)
         if unsaved is not None:
@@ -76,7 +76,7 @@ class Files:
         root, path = self._reach(named, "edit")
         for time in range(TIMES):
             shown = await asyncio.to_thread(_current, root, path)
-            await self._listener.authorize(write_door(path, shown, _written_as(content, shown), again=time > 0))
+            await self._listener.authorize(write_request(path, shown, _written_as(content, shown), again=time > 0))
             if self._workspace.follow(named) != path:  # a link was moved while the user was asked
                 raise RpcError(INVALID_PARAMS, f"{named} no longer leads to the same file.")
             if await asyncio.to_thread(_write, root, path, content, shown):
@@ -90,7 +90,7 @@ class Files:
         That is the folder of the workspace that holds it, or the whole file system where a rule of the user's opens
         the wall.
         """
-        kind: DoorKind = "read" if tool == "read" else "write"
+        kind: RequestKind = "read" if tool == "read" else "write"
         place = named
         try:
             place = str(real := self._workspace.follow(named))
@@ -98,7 +98,7 @@ class Files:
                 return type(real)(real.anchor), real
             real = self._workspace.resolve(named)
         except OutsideWorkspace as error:
-            self._listener.refused(Door(kind=kind, title=f"{kind.title()} {named}", path=place), error)
+            self._listener.refused(PolicyRequest(kind=kind, title=f"{kind.title()} {named}", path=place), error)
             raise
         return self._workspace.root_of(real) or self._workspace.root, real
 

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 from agentnb.acp.failure import INVALID_PARAMS, NOT_FOUND, RpcError
 from agentnb.agent.child import Child, inherited
 from agentnb.errors import OutsideWorkspace
-from agentnb.policy.door import Door
 from agentnb.policy.programs import script_of
+from agentnb.policy.request import PolicyRequest
 from agentnb.state import TerminalView, XTerminalData, XTerminalExited, XTerminalOpened
 
 if TYPE_CHECKING:
@@ -72,7 +72,8 @@ class Terminal:
             stdin=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.STDOUT,
         )
-        self._listener.terminal(XTerminalOpened(terminal=TerminalView(id=self.id, command=shown, cwd=str(cwd))))
+        view = TerminalView(id=self.id, command=shown, cwd=str(cwd))
+        self._listener.actions((XTerminalOpened(terminal=view),))
         self._started.set()
         self._flush()
 
@@ -124,7 +125,7 @@ class Terminal:
             self._child.resume()
         self._burst = 0
         if text:
-            self._listener.terminal(XTerminalData(terminal_id=self.id, data=text))
+            self._listener.actions((XTerminalData(terminal_id=self.id, data=text),))
 
     def _stopped(self) -> None:
         self._ending = asyncio.ensure_future(self._end())
@@ -142,9 +143,8 @@ class Terminal:
         self._unsent.append(self._decoder.decode(b"", final=True))
         self._flush()
         status = self.exit_status
-        self._listener.terminal(
-            XTerminalExited(terminal_id=self.id, exit_code=status["exitCode"], signal=status["signal"])
-        )
+        code, signal_name = status["exitCode"], status["signal"]
+        self._listener.actions((XTerminalExited(terminal_id=self.id, exit_code=code, signal=signal_name),))
         self.ended.set()
         await child.stop(0)
 
@@ -154,7 +154,7 @@ class Terminals:
 
     Args:
         workspace: What they are confined to.
-        listener: Who lets the agent through and is told what happens.
+        listener: Decides about the agent's requests and is told what happens.
     """
 
     def __init__(self, workspace: Workspace, listener: Listener) -> None:
@@ -174,14 +174,18 @@ class Terminals:
         given = _variables(params.get("env"))
         env = inherited(given)
         named, line = str(params.get("cwd") or self._workspace.root), shlex.join(words)
-        cwd = self._folder(named, Door(kind="terminal", title=f"Run {line}", command=line, env=tuple(given.items())))
+        cwd = self._folder(
+            named, PolicyRequest(kind="terminal", title=f"Run {line}", command=line, env=tuple(given.items()))
+        )
         command = _command(words, cwd, env)
         line = _shown(words, command)
-        door = Door(kind="terminal", title=f"Run {line}", command=line, path=str(cwd), env=tuple(given.items()))
-        allowed = await self._listener.authorize(door)
+        request = PolicyRequest(
+            kind="terminal", title=f"Run {line}", command=line, path=str(cwd), env=tuple(given.items())
+        )
+        allowed = await self._listener.authorize(request)
         if self._workspace.follow(named) != cwd:  # a link was moved while the user was asked
             raise RpcError(INVALID_PARAMS, f"{named} no longer leads to the same folder.")
-        edited = allowed.command is not None and (allowed.command, allowed.env) != (door.command, door.env)
+        edited = allowed.command is not None and (allowed.command, allowed.env) != (request.command, request.env)
         if edited and allowed.command is not None:
             env = inherited(dict(allowed.env))
             command = _by_shell(allowed.command, env)
@@ -196,11 +200,11 @@ class Terminals:
         changed = {"_meta": {"agentnb": {"editedCommand": shown}}} if edited else {}
         return {"terminalId": terminal.id, **changed}
 
-    def _folder(self, named: str, door: Door) -> Path:
+    def _folder(self, named: str, request: PolicyRequest) -> Path:
         try:
             return self._workspace.resolve(named)
         except OutsideWorkspace as error:
-            self._listener.refused(door, error)
+            self._listener.refused(request, error)
             raise
 
     async def output(self, params: dict[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 from msgspec.structs import replace
 
 from agentnb.policy.commands import rate_command
-from agentnb.policy.door import Door, diffs
+from agentnb.policy.request import PolicyRequest, diffs
 from agentnb.state import ToolCallDetails
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _RUN_CODE = frozenset({"code", "timeout", "wait"})  # the arguments of the tool
 _FOLDERS = ("cwd", "workdir", "working_directory", "workingDirectory", "dir_path", "directory")
 
 
-def asked_door(call: ToolCallState, title: str, cwd: str, *, kernel: bool = False) -> Door:
+def asked_request(call: ToolCallState, title: str, cwd: str, *, kernel: bool = False) -> PolicyRequest:
     """What the agent asks for with *call*.
 
     Args:
@@ -39,7 +39,7 @@ def asked_door(call: ToolCallState, title: str, cwd: str, *, kernel: bool = Fals
         kernel: Whether it can be code for the kernel.
     """
     if kernel and (code := code_for_kernel(call)) is not None:
-        return Door(kind="permission", title=title, asked="kernel", command=code)
+        return PolicyRequest(kind="permission", title=title, asked="kernel", command=code)
     details = call.details or ToolCallDetails()
     raw: dict[Any, Any] = details.raw_input if isinstance(details.raw_input, dict) else {}
     command = _command(raw)
@@ -50,7 +50,7 @@ def asked_door(call: ToolCallState, title: str, cwd: str, *, kernel: bool = Fals
     shown = tuple(replace(each, path=_real(cwd, each.path)) for each in diffs(details.content) if "\0" not in each.path)
     named = [*(place.path for place in details.locations or ()), *(each.path for each in shown), *_files(raw)]
     paths = (_real(cwd, path) for path in named if path and "\0" not in path)
-    return Door(
+    return PolicyRequest(
         kind="permission",
         title=title,
         path=folder,

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from agentnb.host.asked import asked_door
-from agentnb.host.clock import now_ms
+from agentnb.clock import now_ms
+from agentnb.host.asked import asked_request
 from agentnb.policy.decision import choose_option
-from agentnb.policy.door import diffs
+from agentnb.policy.request import diffs
 from agentnb.policy.subjects import READING
 from agentnb.state import (
     Answerer,
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agentnb.acp.listener import Unsaved
-    from agentnb.policy.door import Door
     from agentnb.policy.offers import Likeness, Offer
+    from agentnb.policy.request import PolicyRequest
     from agentnb.policy.situation import Verdict
     from agentnb.state import ToolCallState
 
@@ -43,20 +43,20 @@ _WIDER = 1  # the group that our wider answers stand in
 _KINDS = {"terminal": "execute", "write": "edit", "cell": "edit"}
 
 
-def belongs(door: Door, call: ToolCallState) -> bool:
-    """Whether the question at *door* is shown on the agent's tool call *call*: it is about the same."""
-    asked = asked_door(call, call.display_name, door.path or "", kernel=door.kind == "kernel")
-    if door.kind == "kernel":
-        return door.covered_by(asked)
-    if door.command is not None:
+def belongs(request: PolicyRequest, call: ToolCallState) -> bool:
+    """Whether *request* is shown on the agent's tool call *call*: it is about the same."""
+    asked = asked_request(call, call.display_name, request.path or "", kernel=request.kind == "kernel")
+    if request.kind == "kernel":
+        return request.covered_by(asked)
+    if request.command is not None:
         shown = {asked.command, getattr(call, "tool_input", None)}
-        return door.command in shown
-    if door.path is None or os.path.realpath(door.path) not in asked.paths:
+        return request.command in shown
+    if request.path is None or os.path.realpath(request.path) not in asked.paths:
         return False
-    if door.kind == "read":
+    if request.kind == "read":
         return True
-    changes = any(each.path == door.path for each in diffs(asked.preview))
-    return asked.tool not in READING and (not changes or door.preview is None or door.covered_by(asked))
+    changes = any(each.path == request.path for each in diffs(asked.preview))
+    return asked.tool not in READING and (not changes or request.preview is None or request.covered_by(asked))
 
 
 def with_wider(
@@ -76,11 +76,11 @@ def with_wider(
     return (*options, *added), wider
 
 
-def warned(verdict: Verdict, door: Door, unsaved: Callable[[str], Unsaved | None]) -> Verdict:
+def warned(verdict: Verdict, request: PolicyRequest, unsaved: Callable[[str], Unsaved | None]) -> Verdict:
     """*verdict*, and what to know before a file is written that has unsaved changes in an editor."""
-    if door.tool in READING:
+    if request.tool in READING:
         return verdict
-    open_in = {path: held.editor for path in door.files if (held := unsaved(path)) is not None}
+    open_in = {path: held.editor for path in request.files if (held := unsaved(path)) is not None}
     said = (f"{os.path.basename(path)} has unsaved changes in {editor}." for path, editor in open_in.items())  # noqa: PTH119
     return replace(verdict, risk=" ".join([verdict.risk, *said]).strip()) if open_in else verdict
 
@@ -94,39 +94,44 @@ def risk_of(verdict: Verdict, found: Likeness | None) -> ToolCallRisk:
     )
 
 
-def own_call(turn_id: str, call_id: str, door: Door) -> ChatToolCallStart:
-    """A tool call of our own, for a door that belongs to none of the agent's."""
-    kind = _KINDS.get(door.kind, door.kind)
-    locations = (ToolCallLocation(path=door.path),) if door.path else None
-    details = ToolCallDetails(kind=kind, locations=locations, content=door.preview)
+def own_call(turn_id: str, call_id: str, request: PolicyRequest) -> ChatToolCallStart:
+    """A tool call of our own, for a request that belongs to none of the agent's."""
+    kind = _KINDS.get(request.kind, request.kind)
+    locations = (ToolCallLocation(path=request.path),) if request.path else None
+    details = ToolCallDetails(kind=kind, locations=locations, content=request.preview)
     return ChatToolCallStart(
-        turn_id=turn_id, tool_call_id=call_id, tool_name=kind, display_name=door.title, details=details, time=now_ms()
+        turn_id=turn_id,
+        tool_call_id=call_id,
+        tool_name=kind,
+        display_name=request.title,
+        details=details,
+        time=now_ms(),
     )
 
 
-def preview(turn_id: str, call: ToolCallState, door: Door) -> XToolCallDetailsChanged | None:
+def preview(turn_id: str, call: ToolCallState, request: PolicyRequest) -> XToolCallDetailsChanged | None:
     """What puts the change onto the agent's own tool call, where it does not show it; for code, that it is that."""
-    if door.kind == "kernel":
+    if request.kind == "kernel":
         details = ToolCallDetails(kind="kernel")
         return XToolCallDetailsChanged(turn_id=turn_id, tool_call_id=call.tool_call_id, details=details, time=now_ms())
     content = (call.details.content if call.details is not None else None) or ()
     shown = {item.path for item in content if isinstance(item, ToolDiffContent)}
-    missing = tuple(item for item in door.preview or () if getattr(item, "path", None) not in shown)
+    missing = tuple(item for item in request.preview or () if getattr(item, "path", None) not in shown)
     if not missing:
         return None
     details = ToolCallDetails(content=(*content, *missing))
     return XToolCallDetailsChanged(turn_id=turn_id, tool_call_id=call.tool_call_id, details=details, time=now_ms())
 
 
-def question(turn_id: str, call_id: str, door: Door) -> ChatToolCallReady:
-    """The question of one of our own doors."""
+def question(turn_id: str, call_id: str, request: PolicyRequest) -> ChatToolCallReady:
+    """The question for one of our own services."""
     return ChatToolCallReady(
         turn_id=turn_id,
         tool_call_id=call_id,
-        invocation_message=door.title,
-        confirmation_title=door.title,
-        tool_input=door.line,
-        editable=True if door.kind == "terminal" else None,
+        invocation_message=request.title,
+        confirmation_title=request.title,
+        tool_input=request.line,
+        editable=True if request.kind == "terminal" else None,
         options=(ALLOW, REJECT),
         time=now_ms(),
     )
@@ -169,8 +174,8 @@ def unanswered(turn_id: str, call_id: str) -> ChatToolCallConfirmed:
     )
 
 
-def changed(door: Door, command: str) -> Door:
-    """*door* with the command that the user wrote, and with its variables where they let them stand."""
-    kept = bool(door.prefix) and command.startswith(door.prefix)
-    line = command.removeprefix(door.prefix) if kept else command
-    return replace(door, command=line, env=door.env if kept else (), title=f"Run {command}")
+def changed(request: PolicyRequest, command: str) -> PolicyRequest:
+    """*request* with the command that the user wrote, and with its variables where they let them stand."""
+    kept = bool(request.prefix) and command.startswith(request.prefix)
+    line = command.removeprefix(request.prefix) if kept else command
+    return replace(request, command=line, env=request.env if kept else (), title=f"Run {command}")

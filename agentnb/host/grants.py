@@ -9,8 +9,8 @@ from agentnb.policy.severity import rank
 
 if TYPE_CHECKING:
     from agentnb.host.questions import Question
-    from agentnb.policy.door import Door
     from agentnb.policy.offers import Offer
+    from agentnb.policy.request import PolicyRequest
     from agentnb.policy.situation import Verdict
 
 
@@ -38,14 +38,14 @@ class Grants:
         """The tool call of *question* may do what it showed, once; *by_user*: somebody was asked and said so."""
         self._calls[question.call_id] = (question, by_user)
 
-    def cover(self, door: Door, verdict: Verdict) -> bool:
+    def cover(self, request: PolicyRequest, verdict: Verdict) -> bool:
         """Whether an answer was given for this very thing; it is used up.
 
-        What nobody was asked about is covered only where the policy allows it at *door*, too; and nobody's answer
+        An automatic approval covers *request* only where the policy allows that one, too; and nobody's answer
         covers what is worse than what they saw.
         """
         for call_id, (question, by_user) in self._calls.items():
-            if not door.covered_by(question.door):
+            if not request.covered_by(question.request):
                 continue
             if verdict.outcome == "allow" or (by_user and _no_worse(verdict, question.verdict)):
                 del self._calls[call_id]

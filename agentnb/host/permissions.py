@@ -1,4 +1,4 @@
-"""Questions that wait for an answer: the agent's permission requests, and what our own doors ask.
+"""Questions that wait for an answer: the agent's permission requests, and those that our own services ask.
 
 The agent waits, the kernel does not. Each open question is a tool call in ``pending-confirmation``; the first valid
 answer wins, and a cancelled turn answers all of them with ACP's ``cancelled``. What need not be asked the policy
@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from agentnb.acp.mapper import map_permission, permission_outcome
+from agentnb.clock import now_ms
 from agentnb.errors import PermissionDenied, PolicyError
 from agentnb.events.kinds import POLICY_ASKED
 from agentnb.host import cards
-from agentnb.host.asked import asked_door
-from agentnb.host.clock import now_ms
+from agentnb.host.asked import asked_request
 from agentnb.host.grants import Grants
 from agentnb.host.questions import Answer, Question
 from agentnb.policy.engine import judge, opens
@@ -36,14 +35,14 @@ from agentnb.state import (
 )
 
 if TYPE_CHECKING:
+    from agentnb.acp.permission import PermissionQuestion
     from agentnb.errors import AgentnbError
     from agentnb.host.conversation import Conversation
-    from agentnb.policy.door import Door
     from agentnb.policy.offers import Offer
+    from agentnb.policy.request import PolicyRequest
     from agentnb.policy.rules import InForce, Scope
     from agentnb.state import ActiveTurn, ConfirmationOption
 
-CANCELLED: dict[str, Any] = {"outcome": {"outcome": "cancelled"}}
 OWN = "agentnb-"  # how the ids of our own cards begin
 
 
@@ -66,56 +65,56 @@ class Permissions:
         """What was answered for the session and for the turn, in the order in which it counts."""
         return self._grants.in_force
 
-    async def request(self, params: dict[str, Any]) -> dict[str, Any]:
-        """Answer the agent's request (ACP ``session/request_permission``)."""
+    async def request(self, question: PermissionQuestion) -> str | None:
+        """Answer the agent's request with the id of one of its options; None: the turn is over."""
         turn = self._speaking_turn()
         if turn is None:
-            return CANCELLED
-        await self._until_free(str(params.get("toolCall", {}).get("toolCallId", "")))
+            return None
+        await self._until_free(question.call_id)
         self._warn()
-        call_id, (*first, ready) = map_permission(params, self._conversation.chat.state, turn.id, now_ms())
+        call_id, (*first, ready) = question.actions(self._conversation.chat.state, turn.id)
         for action in first:
             self._conversation.dispatch(action)
         call = self._conversation.tool_call(call_id)
         if call is None or not isinstance(ready, ChatToolCallReady):
-            return CANCELLED
+            return None
         lends = self._conversation.kernel is not None
-        door = asked_door(call, _title(params), str(self._conversation.cwd), kernel=lends)
-        answer = await self._settle(self._put(ready, door, self._judge(door)))
-        return CANCELLED if answer is None else permission_outcome(answer.option.id)
+        request = asked_request(call, question.title, str(self._conversation.cwd), kernel=lends)
+        answer = await self._settle(self._put(ready, request, self._judge(request)))
+        return None if answer is None else answer.option.id
 
-    async def authorize(self, door: Door) -> Door:
-        """Let the agent through one of our doors, or raise.
+    async def authorize(self, request: PolicyRequest) -> PolicyRequest:
+        """Allow *request*, or raise.
 
         Returns:
-            The door that was opened; the user may have changed the command.
+            The request that was allowed; the user may have changed the command.
 
         Raises:
             PermissionDenied: If the policy or the user says no, or the turn is over.
         """
         turn = self._speaking_turn()
         if turn is None:
-            message = f"{door.title}: refused, no turn is running."
+            message = f"{request.title}: refused, no turn is running."
             raise PermissionDenied(message, hint="Ask again within a turn.")
         self._warn()
-        verdict = self._judge(door)
-        if verdict.outcome == "allow" and door.kind == "read":
-            self._record(door, verdict, outcome="allow", by=_by(verdict))
-            return door
-        if not door.again and self._grants.cover(door, verdict):
-            self._record(door, verdict, outcome="allow", by="covered")
-            return door
-        question = self._put(self._card(turn, door), door, verdict)
+        verdict = self._judge(request)
+        if verdict.outcome == "allow" and request.kind == "read":
+            self._record(request, verdict, outcome="allow", by=_by(verdict))
+            return request
+        if not request.again and self._grants.cover(request, verdict):
+            self._record(request, verdict, outcome="allow", by="covered")
+            return request
+        question = self._put(self._card(turn, request), request, verdict)
         answer = await self._settle(question)
         if answer is None or not answer.approved:
-            raise PermissionDenied(f"{door.title}: {self._why_not(question.call_id)}")
+            raise PermissionDenied(f"{request.title}: {self._why_not(question.call_id)}")
         self._close_card(turn.id, question.call_id)
-        return door if answer.edited is None else self._edited(door, answer.edited)
+        return request if answer.edited is None else self._edited(request, answer.edited)
 
-    def refused(self, door: Door, error: AgentnbError) -> None:
-        """Log that the wall round the workspace kept the agent out of *door*."""
+    def refused(self, request: PolicyRequest, error: AgentnbError) -> None:
+        """Log that *request* was refused because it is outside the workspace."""
         verdict = Verdict(outcome="deny", reason=str(error), severity="high", floor="outside")
-        self._record(door, verdict, outcome="deny", by="wall")
+        self._record(request, verdict, outcome="deny", by="wall")
 
     def opens(self, path: str, tool: str) -> bool:
         """Whether a rule of the user's opens the wall for *path*."""
@@ -129,7 +128,7 @@ class Permissions:
         offer = question.offered.get(option.id)
         scope: Scope = "once" if offer is None else offer.scope
         outcome = "allow" if option.kind == "approve" else "deny"
-        self._record(question.door, question.verdict, outcome=outcome, by="user", scope=scope, edited=edited)
+        self._record(question.request, question.verdict, outcome=outcome, by="user", scope=scope, edited=edited)
         told = option if offer is None else cards.choose(question.options, allow=True)
         question.answer.set_result(None if told is None else Answer(told, edited, by_user=True))
         if offer is not None:
@@ -142,7 +141,7 @@ class Permissions:
             if isinstance(self._conversation.tool_call(question.call_id), ToolCallPendingConfirmationState):
                 self._conversation.dispatch(cards.unanswered(question.turn_id, question.call_id))
             if not question.answer.done():
-                self._record(question.door, question.verdict, outcome="deny", by="end")
+                self._record(question.request, question.verdict, outcome="deny", by="end")
                 question.answer.set_result(None)
 
     def forget_grants(self) -> None:
@@ -156,26 +155,28 @@ class Permissions:
         turn = self._conversation.chat.state.active_turn
         return turn if turn is not None and turn.id == self._conversation.turns.speaking else None
 
-    def _judge(self, door: Door, *, attached: bool = True) -> Verdict:
-        return judge(door, self._conversation.host.policy.situation(self._conversation, self.grants, attached=attached))
+    def _judge(self, request: PolicyRequest, *, attached: bool = True) -> Verdict:
+        return judge(
+            request, self._conversation.host.policy.situation(self._conversation, self.grants, attached=attached)
+        )
 
-    def _put(self, ready: ChatToolCallReady, door: Door, verdict: Verdict) -> Question:
+    def _put(self, ready: ChatToolCallReady, request: PolicyRequest, verdict: Verdict) -> Question:
         """Show the question, with the danger and our wider answers."""
-        verdict = cards.warned(verdict, door, self._conversation.unsaved)
-        found = likeness(door, verdict, self._conversation.spec.name)
+        verdict = cards.warned(verdict, request, self._conversation.events.unsaved)
+        found = likeness(request, verdict, self._conversation.spec.name)
         options = ready.options or ()
         cwd, files = self._conversation.cwd, self._conversation.host.policy.files
         shown, offered = cards.with_wider(options, offers(found, None if files.trusts(cwd) else cwd))
         self._conversation.dispatch(replace(ready, options=shown, risk=cards.risk_of(verdict, found)))
-        return Question(ready.turn_id, ready.tool_call_id, door, verdict, options, offered)
+        return Question(ready.turn_id, ready.tool_call_id, request, verdict, options, offered)
 
     async def _settle(self, question: Question) -> Answer | None:
         """Bring *question* to its answer: the policy's, or the user's."""
         verdict = question.verdict
         if verdict.outcome == "ask" and not await self._conversation.attended():
-            verdict = self._judge(question.door, attached=False)
+            verdict = self._judge(question.request, attached=False)
         if self._speaking_turn() is None:
-            self._record(question.door, verdict, outcome="deny", by="end")
+            self._record(question.request, verdict, outcome="deny", by="end")
             return None
         if verdict.outcome == "ask":
             self._open[question.call_id] = question
@@ -184,12 +185,12 @@ class Permissions:
                 turn=question.turn_id,
                 call=question.call_id,
                 severity=verdict.severity,
-                _what=question.door.command or question.door.title,
+                _what=question.request.command or question.request.title,
             )
             answer = await question.answer
         else:
             answer = self._decided(question, verdict)
-        if answer is not None and answer.approved and question.door.kind == "permission":
+        if answer is not None and answer.approved and question.request.kind == "permission":
             self._grants.approve(question, by_user=answer.by_user)
         return answer
 
@@ -199,7 +200,7 @@ class Permissions:
         by = "answer" if verdict.source in {"session", "turn"} else _by(verdict)
         self._conversation.dispatch(cards.answered(question.turn_id, question.call_id, chosen, verdict.reason, by))
         approved = chosen is not None and chosen.kind == "approve"
-        self._record(question.door, verdict, outcome="allow" if approved else "deny", by=_by(verdict))
+        self._record(question.request, verdict, outcome="allow" if approved else "deny", by=_by(verdict))
         return None if chosen is None else Answer(chosen)
 
     async def _until_free(self, call_id: str) -> None:
@@ -217,19 +218,19 @@ class Permissions:
             except PolicyError as error:
                 self._notify(f"{error} Until then the answer holds for this session.")
         for call_id, question in [*self._open.items()]:
-            verdict = self._judge(question.door)
+            verdict = self._judge(question.request)
             if verdict.outcome == "allow":
                 del self._open[call_id]
                 question.answer.set_result(self._decided(question, verdict))
 
-    def _edited(self, door: Door, command: str) -> Door:
-        """The door with the user's own command; a rule that denies that one still does."""
-        door = cards.changed(door, command)
-        verdict = self._judge(door)
+    def _edited(self, request: PolicyRequest, command: str) -> PolicyRequest:
+        """The request with the user's own command; a rule that denies that one still does."""
+        request = cards.changed(request, command)
+        verdict = self._judge(request)
         if verdict.outcome == "deny":
-            self._record(door, verdict, outcome="deny", by=_by(verdict))
-            raise PermissionDenied(f"{door.title}: {verdict.reason}")
-        return door
+            self._record(request, verdict, outcome="deny", by=_by(verdict))
+            raise PermissionDenied(f"{request.title}: {verdict.reason}")
+        return request
 
     def _why_not(self, call_id: str) -> str:
         call = self._conversation.tool_call(call_id)
@@ -238,20 +239,20 @@ class Permissions:
 
     # --- our own cards ---
 
-    def _card(self, turn: ActiveTurn, door: Door) -> ChatToolCallReady:
+    def _card(self, turn: ActiveTurn, request: PolicyRequest) -> ChatToolCallReady:
         """The question, on the tool call that it belongs to, else on one of our own."""
         calls = (part.tool_call for part in reversed(turn.response_parts) if isinstance(part, ToolCallResponsePart))
         begun = (call for call in calls if isinstance(call, ToolCallStreamingState | ToolCallRunningState))
-        call = next((call for call in begun if not door.again and cards.belongs(door, call)), None)
+        call = next((call for call in begun if not request.again and cards.belongs(request, call)), None)
         if call is None:
             self._asked += 1
-            call_id = f"{OWN}{door.kind}-{self._asked}"
-            self._conversation.dispatch(cards.own_call(turn.id, call_id, door))
-            return cards.question(turn.id, call_id, door)
-        shown = cards.preview(turn.id, call, door)
+            call_id = f"{OWN}{request.kind}-{self._asked}"
+            self._conversation.dispatch(cards.own_call(turn.id, call_id, request))
+            return cards.question(turn.id, call_id, request)
+        shown = cards.preview(turn.id, call, request)
         if shown is not None:
             self._conversation.dispatch(shown)
-        return cards.question(turn.id, call.tool_call_id, door)
+        return cards.question(turn.id, call.tool_call_id, request)
 
     def _close_card(self, turn_id: str, call_id: str) -> None:
         """A card of our own has no more to say once it is answered; the agent's own tool call goes on."""
@@ -264,10 +265,17 @@ class Permissions:
     # --- what is said about it ---
 
     def _record(
-        self, door: Door, verdict: Verdict, *, outcome: Any, by: str, scope: Scope = "once", edited: str | None = None
+        self,
+        request: PolicyRequest,
+        verdict: Verdict,
+        *,
+        outcome: Any,
+        by: str,
+        scope: Scope = "once",
+        edited: str | None = None,
     ) -> None:
         self._conversation.host.policy.record(
-            self._conversation, door, verdict, outcome=outcome, by=by, scope=scope, edited=edited
+            self._conversation, request, verdict, outcome=outcome, by=by, scope=scope, edited=edited
         )
 
     def _warn(self) -> None:
@@ -289,9 +297,3 @@ def _by(verdict: Verdict) -> str:
     if "no front end is attached" in verdict.reason:
         return "nobody"
     return "rule" if verdict.rule is not None else "mode"
-
-
-def _title(params: dict[str, Any]) -> str:
-    call = params.get("toolCall")
-    title = call.get("title") if isinstance(call, dict) else None
-    return title if isinstance(title, str) and title else "the agent's request"

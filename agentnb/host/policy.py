@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from agentnb.host.conversation import Conversation
-    from agentnb.policy.door import Door
+    from agentnb.policy.request import PolicyRequest
     from agentnb.policy.rules import InForce, Outcome, Scope
     from agentnb.policy.situation import Mode, Verdict
 
@@ -94,7 +94,7 @@ class HostPolicy:
     def record(
         self,
         conversation: Conversation,
-        door: Door,
+        request: PolicyRequest,
         verdict: Verdict,
         *,
         outcome: Outcome,
@@ -104,7 +104,7 @@ class HostPolicy:
     ) -> None:
         """Write one decision into the log."""
         turn = conversation.chat.state.active_turn
-        what = door.line or ", ".join(door.files) or door.title
+        what = request.line or ", ".join(request.files) or request.title
         POLICY_DECIDED.tell(
             tab=conversation.tab_id,
             turn=turn.id if turn is not None else None,
@@ -117,8 +117,8 @@ class HostPolicy:
         self.audit.add(
             Record(
                 **_about(conversation),
-                door=door.kind,
-                tool=door.tool,
+                door=request.kind,
+                tool=request.tool,
                 what=what,
                 outcome=outcome,
                 by=by,
@@ -129,7 +129,7 @@ class HostPolicy:
                 reason=verdict.reason,
                 edited=edited,
             ),
-            {**self.environment, **conversation.env, **dict(door.env)},
+            {**self.environment, **conversation.env, **dict(request.env)},
         )
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from agentnb.policy.door import Door
     from agentnb.policy.offers import Offer
+    from agentnb.policy.request import PolicyRequest
     from agentnb.policy.situation import Verdict
     from agentnb.state import ConfirmationOption
 
@@ -40,7 +40,7 @@ class Question:
     Args:
         turn_id: In which turn.
         call_id: On which tool call.
-        door: What it is about.
+        request: What it is about.
         verdict: What the policy says of it.
         options: The answers, without our wider ones.
         offered: Our wider answers, by id.
@@ -48,7 +48,7 @@ class Question:
 
     turn_id: str
     call_id: str
-    door: Door
+    request: PolicyRequest
     verdict: Verdict
     options: tuple[ConfirmationOption, ...]
     offered: dict[str, Offer]

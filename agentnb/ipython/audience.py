@@ -7,6 +7,7 @@ from enum import Enum
 from typing import Any
 
 from agentnb.api.unattended import is_watched
+from agentnb.ipython.ipython_versions import is_running_cell
 
 
 class Audience(Enum):
@@ -54,5 +55,5 @@ def can_await(shell: Any) -> bool:
         getattr(shell, "kernel", None) is not None
         and shell.autoawait
         and str(shell.loop_runner) == "asyncio"
-        and not shell.display_trap.is_active
+        and not is_running_cell(shell)
     )

@@ -1,10 +1,10 @@
-"""What an agent may do: the doors it must pass, what is decided at them, and the wall round the workspace."""
+"""What an agent may do: its requests, the rules that decide about them, and the boundary of the workspace."""
 
 from agentnb.policy.audit import AuditLog, Record
 from agentnb.policy.commands import rate_command
 from agentnb.policy.decision import choose_option
-from agentnb.policy.door import Door, DoorKind
 from agentnb.policy.engine import judge
+from agentnb.policy.request import PolicyRequest, RequestKind
 from agentnb.policy.rules import InForce, Rule
 from agentnb.policy.settings import Settings
 from agentnb.policy.situation import Mode, Situation, Verdict
@@ -13,12 +13,12 @@ from agentnb.policy.workspace import Workspace
 
 __all__ = [
     "AuditLog",
-    "Door",
-    "DoorKind",
     "InForce",
     "Mode",
     "PolicyFiles",
+    "PolicyRequest",
     "Record",
+    "RequestKind",
     "Rule",
     "Settings",
     "Situation",

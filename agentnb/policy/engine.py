@@ -1,6 +1,6 @@
-"""The engine: what the rules say about a door. It looks at files only to follow links; people are elsewhere.
+"""The engine: what the rules say about a request. It looks at files only to follow links; people are elsewhere.
 
-For each subject at the door (a file, one command of a line) the session's mode gives the outcome, then the user's
+For each subject of the request (a file, one command of a line) the session's mode gives the outcome, then the user's
 rules, then what was answered on cards: the last that matches wins. What the user's settings allow counts in folders
 that the user trusts; elsewhere it is as if it were not written. The project's rules can only make it stricter. At the
 end stand the floors that no mode and no bypass lowers: critical commands, sensitive files, the wall round the
@@ -22,7 +22,7 @@ from agentnb.policy.subjects import READING, Seen, seen
 from agentnb.policy.trust import shown
 
 if TYPE_CHECKING:
-    from agentnb.policy.door import Door
+    from agentnb.policy.request import PolicyRequest
     from agentnb.policy.settings import Settings
 
 NOBODY = "no front end is attached to ask"
@@ -39,34 +39,35 @@ class _Said(msgspec.Struct, frozen=True):
     rule: InForce | None = None
 
 
-def judge(door: Door, situation: Situation) -> Verdict:
-    """Decide about *door*.
+def judge(request: PolicyRequest, situation: Situation) -> Verdict:
+    """Decide about *request*.
 
     Example:
-        >>> from agentnb.policy.door import Door
-        >>> judge(Door(kind="terminal", title="Run", command="rm -rf /"), Situation(agent="a", mode="allow")).outcome
+        >>> from agentnb.policy.request import PolicyRequest
+        >>> request = PolicyRequest(kind="terminal", title="Run", command="rm -rf /")
+        >>> judge(request, Situation(agent="a", mode="allow")).outcome
         'ask'
     """
-    found = seen(door, situation)
-    verdict = _judged(door, found, situation)
-    if verdict.outcome == "allow" or _standing_counts(door, situation) or not _allows_some(situation.user):
+    found = seen(request, situation)
+    verdict = _judged(request, found, situation)
+    if verdict.outcome == "allow" or _standing_counts(request, situation) or not _allows_some(situation.user):
         return verdict
-    if _judged(door, found, msgspec.structs.replace(situation, trusted=True)).outcome != "allow":
+    if _judged(request, found, msgspec.structs.replace(situation, trusted=True)).outcome != "allow":
         return verdict
     return _distrusted(verdict, situation)
 
 
-def acts(door: Door) -> bool:
-    """Whether *door* is for more than looking, so that standing permissions for it want a trusted workspace."""
-    return door.kind != "read" and (door.command is not None or door.tool not in READING)
+def acts(request: PolicyRequest) -> bool:
+    """Whether *request* is for more than looking, so that standing permissions for it want a trusted workspace."""
+    return request.kind != "read" and (request.command is not None or request.tool not in READING)
 
 
-def _judged(door: Door, found: Seen, situation: Situation) -> Verdict:
+def _judged(request: PolicyRequest, found: Seen, situation: Situation) -> Verdict:
     subjects, risk = found.subjects, found.risk
-    said = [_about(subject, door, situation) for subject in subjects]
+    said = [_about(subject, request, situation) for subject in subjects]
     stopping = [stop for each in found.files if (stop := _stopping(each, situation)) is not None]
     first = max((*said, *stopping), key=lambda each: STRICTNESS[each.outcome])
-    floor = _floor(door, found, said, situation)
+    floor = _floor(request, found, said, situation)
     verdict = Verdict(
         outcome=first.outcome,
         reason=first.reason,
@@ -79,7 +80,7 @@ def _judged(door: Door, found: Seen, situation: Situation) -> Verdict:
     )
     if floor is not None and verdict.outcome == "allow":
         verdict = msgspec.structs.replace(verdict, outcome="ask", reason=_FLOORS[floor], rule=None, source="default")
-    return verdict if verdict.outcome != "ask" else _asked(verdict, door, situation)
+    return verdict if verdict.outcome != "ask" else _asked(verdict, request, situation)
 
 
 def opens(path: str, tool: str, situation: Situation) -> bool:
@@ -120,9 +121,9 @@ def _stopping(subject: Subject, situation: Situation) -> _Said | None:
     return _Said(strictest.rule.action, _by(strictest), strictest)
 
 
-def _standing_counts(door: Door, situation: Situation) -> bool:
+def _standing_counts(request: PolicyRequest, situation: Situation) -> bool:
     """Whether what the user's settings allow, wherever it may be, counts here."""
-    return situation.trusted or not acts(door)
+    return situation.trusted or not acts(request)
 
 
 def _allows_some(settings: Settings) -> bool:
@@ -144,9 +145,9 @@ def _last(subject: Subject, situation: Situation, *, standing: bool = True) -> I
     return next((each for each in reversed(rules) if matches(each.rule, subject)), None)
 
 
-def _about(subject: Subject, door: Door, situation: Situation) -> _Said:
-    said = _default(door, situation)
-    found = _last(subject, situation, standing=_standing_counts(door, situation))
+def _about(subject: Subject, request: PolicyRequest, situation: Situation) -> _Said:
+    said = _default(request, situation)
+    found = _last(subject, situation, standing=_standing_counts(request, situation))
     if found is not None and not (situation.mode == "deny" and said.outcome == "deny"):
         said = _Said(found.rule.action, _by(found), found)
     raising = [each for each in situation.project.rules if matches(each.rule, subject)]
@@ -164,22 +165,22 @@ def _by(found: InForce) -> str:
     return f"{words} by a rule of the {found.source} ({found.rule.text}{where})"
 
 
-def _default(door: Door, situation: Situation) -> _Said:
-    if door.kind == "read":
+def _default(request: PolicyRequest, situation: Situation) -> _Said:
+    if request.kind == "read":
         return _Said("allow", "reading inside the workspace is allowed")
     if situation.mode == "deny":
         return _Said("deny", 'denied: this session has permissions="deny"')
     if situation.mode == "allow":
         return _Said("allow", 'allowed: this session has permissions="allow"')
-    if situation.agent in situation.user.bypass and _standing_counts(door, situation):
+    if situation.agent in situation.user.bypass and _standing_counts(request, situation):
         return _Said("allow", f"allowed: your policy file has bypass for {situation.agent}")
     return _Said("ask", "the user decides")
 
 
-def _floor(door: Door, found: Seen, said: list[_Said], situation: Situation) -> str | None:
+def _floor(request: PolicyRequest, found: Seen, said: list[_Said], situation: Situation) -> str | None:
     if not found.readable:
         return "unreadable"
-    if door.command is not None and found.risk.severity == "critical":
+    if request.command is not None and found.risk.severity == "critical":
         return "critical"
     for subject, each in zip(found.subjects, said, strict=True):
         allowed = each.rule is not None and each.rule.rule.action == "allow"
@@ -187,27 +188,27 @@ def _floor(door: Door, found: Seen, said: list[_Said], situation: Situation) -> 
             return "sensitive"
         if subject.outside and not allowed:
             return "outside"
-    if any(each.outside and not each.free and not _opened(each, door, situation) for each in found.files):
+    if any(each.outside and not each.free and not _opened(each, request, situation) for each in found.files):
         return "outside"
-    if (situation.user.problem or situation.project.problem) and door.kind != "read":
+    if (situation.user.problem or situation.project.problem) and request.kind != "read":
         return "broken"
     return None
 
 
-def _opened(subject: Subject, door: Door, situation: Situation) -> bool:
+def _opened(subject: Subject, request: PolicyRequest, situation: Situation) -> bool:
     """Whether a rule of the user's opens the wall for a file that a command names."""
-    found = _last(subject, situation, standing=_standing_counts(door, situation))
+    found = _last(subject, situation, standing=_standing_counts(request, situation))
     return found is not None and found.rule.action == "allow" and bool(found.rule.path)
 
 
-def _asked(verdict: Verdict, door: Door, situation: Situation) -> Verdict:
+def _asked(verdict: Verdict, request: PolicyRequest, situation: Situation) -> Verdict:
     if situation.mode == "deny":
         return msgspec.structs.replace(verdict, outcome="deny", reason='denied: this session has permissions="deny"')
     if situation.attached:
         # What is worth a question is worth at least a second look.
         severity: Severity = max(verdict.severity, "medium", key=rank)
         return msgspec.structs.replace(verdict, severity=severity)
-    headless = situation.headless or (situation.user.headless if _standing_counts(door, situation) else "deny")
+    headless = situation.headless or (situation.user.headless if _standing_counts(request, situation) else "deny")
     if headless == "allow" and verdict.rule is None and verdict.floor is None:
         return msgspec.structs.replace(verdict, outcome="allow", reason='allowed: headless = "allow"')
     return msgspec.structs.replace(verdict, outcome="deny", reason=f"denied: {_why(verdict)}{_hint(verdict)}")

@@ -14,7 +14,7 @@ from agentnb.policy.severity import Severity, rank
 from agentnb.policy.trust import shown
 
 if TYPE_CHECKING:
-    from agentnb.policy.door import Door
+    from agentnb.policy.request import PolicyRequest
     from agentnb.policy.situation import Verdict
 
 _VERBS = frozenset(
@@ -78,28 +78,28 @@ class Likeness(msgspec.Struct, frozen=True, kw_only=True):
     lasting: bool = True
 
 
-def likeness(door: Door, verdict: Verdict, agent: str) -> Likeness | None:
-    """What is like *door*; None where each one must be asked on its own.
+def likeness(request: PolicyRequest, verdict: Verdict, agent: str) -> Likeness | None:
+    """What is like *request*; None where each one must be asked on its own.
 
     Example:
-        >>> from agentnb.policy.door import Door
+        >>> from agentnb.policy.request import PolicyRequest
         >>> from agentnb.policy.engine import judge
         >>> from agentnb.policy.situation import Situation
-        >>> door = Door(kind="terminal", title="Run", command="git status -s")
-        >>> likeness(door, judge(door, Situation(agent="claude")), "claude").words
+        >>> request = PolicyRequest(kind="terminal", title="Run", command="git status -s")
+        >>> likeness(request, judge(request, Situation(agent="claude")), "claude").words
         '`git status`'
     """
-    if verdict.floor in {"critical", "unreadable", "broken"} or door.kind == "kernel":
+    if verdict.floor in {"critical", "unreadable", "broken"} or request.kind == "kernel":
         return None
-    if door.command is not None:
-        return None if verdict.floor else _commands(door.command, verdict, agent)
+    if request.command is not None:
+        return None if verdict.floor else _commands(request.command, verdict, agent)
     if verdict.floor in {"sensitive", "outside"}:
-        return _exactly(door, agent)
-    words = _BROAD.get(door.tool)
-    if words is None and door.kind != "cell":
+        return _exactly(request, agent)
+    words = _BROAD.get(request.tool)
+    if words is None and request.kind != "cell":
         return None
-    path = ("**",) if door.files else ()
-    rule = Rule(action="allow", agent=(escaped(agent),), tool=(door.tool,), path=path)
+    path = ("**",) if request.files else ()
+    rule = Rule(action="allow", agent=(escaped(agent),), tool=(request.tool,), path=path)
     return Likeness(words=words or "changes of cells", rule=rule, lasting=verdict.source != "project")
 
 
@@ -120,14 +120,14 @@ def offers(found: Likeness | None, untrusted: Path | None = None) -> tuple[Offer
     return (*for_now, Offer(scope="always", label=always, rule=found.rule, trusted=untrusted))
 
 
-def _exactly(door: Door, agent: str) -> Likeness | None:
-    if len(door.files) != 1:
+def _exactly(request: PolicyRequest, agent: str) -> Likeness | None:
+    if len(request.files) != 1:
         return None
-    path = door.files[0]
+    path = request.files[0]
     if any(char in path for char in "*?[]{}!"):
         return None
-    rule = Rule(action="allow", agent=(escaped(agent),), tool=(door.tool,), path=(path,), sensitive=True)
-    verb = "reading" if door.tool == "read" else "changes of"
+    rule = Rule(action="allow", agent=(escaped(agent),), tool=(request.tool,), path=(path,), sensitive=True)
+    verb = "reading" if request.tool == "read" else "changes of"
     return Likeness(words=f"{verb} {_short(path.rpartition('/')[2])}", rule=rule, lasting=False)
 
 

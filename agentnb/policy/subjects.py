@@ -1,4 +1,4 @@
-"""The subjects at a door: the commands and the files that leave is wanted for, and how bad each can be."""
+"""The subjects at a request: the commands and the files that leave is wanted for, and how bad each can be."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from agentnb.policy.sensitive import rate_file, secret_pattern, sensitive_patter
 from agentnb.policy.severity import Finding, worst
 
 if TYPE_CHECKING:
-    from agentnb.policy.door import Door
+    from agentnb.policy.request import PolicyRequest
     from agentnb.policy.situation import Situation
 
 READING = frozenset({"read", "search", "think"})
@@ -24,7 +24,7 @@ READING = frozenset({"read", "search", "think"})
 
 
 class Seen(msgspec.Struct, frozen=True):
-    """What stands at a door.
+    """What stands at a request.
 
     Args:
         subjects: What leave is wanted for.
@@ -39,46 +39,46 @@ class Seen(msgspec.Struct, frozen=True):
     files: tuple[Subject, ...] = ()
 
 
-def seen(door: Door, situation: Situation) -> Seen:
-    """What stands at *door*."""
-    if door.tool == "kernel":
-        risk = rate_code(door.command or "")
-        return Seen((_subject(door, situation, command=door.command, severity=risk.severity),), risk)
-    if door.command is not None:
-        return _command(door, door.command, situation)
-    found = [_file(path, door.tool, situation) for path in door.files]
+def seen(request: PolicyRequest, situation: Situation) -> Seen:
+    """What *request* is about."""
+    if request.tool == "kernel":
+        risk = rate_code(request.command or "")
+        return Seen((_subject(request, situation, command=request.command, severity=risk.severity),), risk)
+    if request.command is not None:
+        return _command(request, request.command, situation)
+    found = [_file(path, request.tool, situation) for path in request.files]
     if found:
         risk = worst(finding for _, finding in found) or Finding("none", "")
         return Seen(tuple(subject for subject, _ in found), risk)
-    risk = Finding("low", "Only looks.") if door.tool in READING else Finding("medium", "Does what its title says.")
-    return Seen((_subject(door, situation, severity=risk.severity),), risk)
+    risk = Finding("low", "Only looks.") if request.tool in READING else Finding("medium", "Does what its title says.")
+    return Seen((_subject(request, situation, severity=risk.severity),), risk)
 
 
-def _command(door: Door, command: str, situation: Situation) -> Seen:
+def _command(request: PolicyRequest, command: str, situation: Situation) -> Seen:
     """The commands of a line, and the files that it names: those that are beyond the wall or sensitive are a risk."""
-    rating = rate_command(command, situation.patterns, door.env)
-    cwd = door.path or str(situation.root)
-    looks = door.asked in READING
-    places = [*reached(rating.places, cwd), *(Reached(path, writes=not looks) for path in door.files)]
-    if door.kind == "permission":
+    rating = rate_command(command, situation.patterns, request.env)
+    cwd = request.path or str(situation.root)
+    looks = request.asked in READING
+    places = [*reached(rating.places, cwd), *(Reached(path, writes=not looks) for path in request.files)]
+    if request.kind == "permission":
         places += reached([Place(".")], cwd)
-    found = [_reached(each, door, situation) for each in places]
+    found = [_reached(each, request, situation) for each in places]
     known = Finding(rating.severity, rating.reason or "Runs a command that only looks.")
     risk = worst((known, *(finding for _, finding in found))) or known
     sensitive = rating.sensitive is not None or any(subject.sensitive for subject, _ in found)
     units = tuple(
-        _subject(door, situation, command=unit, severity=rating.severity, sensitive=sensitive)
+        _subject(request, situation, command=unit, severity=rating.severity, sensitive=sensitive)
         for unit in rating.units or ("",)
     )
     return Seen(units, risk, rating.readable, tuple(subject for subject, _ in found))
 
 
-def _subject(door: Door, situation: Situation, **fields: Any) -> Subject:
-    also = (door.asked,) if door.asked is not None and door.asked != door.tool else ()
-    return Subject(agent=situation.agent, tool=door.tool, also=also, **fields)
+def _subject(request: PolicyRequest, situation: Situation, **fields: Any) -> Subject:
+    also = (request.asked,) if request.asked is not None and request.asked != request.tool else ()
+    return Subject(agent=situation.agent, tool=request.tool, also=also, **fields)
 
 
-def _reached(place: Reached, door: Door, situation: Situation) -> tuple[Subject, Finding]:
+def _reached(place: Reached, request: PolicyRequest, situation: Situation) -> tuple[Subject, Finding]:
     tool = "edit" if place.writes else "read"
     subject, finding = _file(place.path, tool, situation)
     if not place.known:
@@ -87,7 +87,7 @@ def _reached(place: Reached, door: Door, situation: Situation) -> tuple[Subject,
         subject, finding = msgspec.structs.replace(subject, free=True), Finding("none", "")
     if not subject.outside and not subject.sensitive:
         finding = Finding("none", "")
-    return msgspec.structs.replace(subject, also=(door.tool,)), finding
+    return msgspec.structs.replace(subject, also=(request.tool,)), finding
 
 
 def _file(path: str, tool: str, situation: Situation) -> tuple[Subject, Finding]:

@@ -1,4 +1,4 @@
-"""Tools with a back door: options that run another program, and words that show a key."""
+"""Tools with a back request: options that run another program, and words that show a key."""
 
 from __future__ import annotations
 

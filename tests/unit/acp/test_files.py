@@ -15,7 +15,7 @@ from agentnb.acp.files import TIMES, Files
 from agentnb.comm.notebook import Notebook, NotebookCell
 from agentnb.comm.open_notebooks import UnsavedNotebook
 from agentnb.errors import OutsideWorkspace, PermissionDenied
-from agentnb.policy import Door, Workspace
+from agentnb.policy import PolicyRequest, Workspace
 from agentnb.policy.beneath import folder_of
 from agentnb.state import ToolDiffContent, ToolTextContent
 from tests.unit.acp.ear import Ear, talking
@@ -41,11 +41,11 @@ async def test_an_agent_that_asks_for_a_file_outside_the_workspace_is_told_so(tm
         for path in (str(outside), "../outside.txt"):
             await talk.prompt(path)
         assert talk.ear.text.count(f"is outside the workspace '{inside.resolve()}'") == 4
-        assert (outside.read_text(), talk.ear.doors) == ("secret", [])
+        assert (outside.read_text(), talk.ear.requests) == ("secret", [])
 
 
 async def test_an_agent_reads_and_writes(tmp_path: Path) -> None:
-    """Through the doors, with a preview of the change."""
+    """Through the requests, with a preview of the change."""
     path = tmp_path / "new" / "a.txt"
     requests: list[Any] = [
         ["fs/write_text_file", {"path": str(path), "content": "one\ntwo\n"}],
@@ -55,11 +55,11 @@ async def test_an_agent_reads_and_writes(tmp_path: Path) -> None:
     async with talking("works", tmp_path) as talk:
         await talk.prompt(json.dumps(requests))
         answers = [json.loads(line) for line in talk.ear.text.splitlines()]
-        doors = talk.ear.doors
+        requests = talk.ear.requests
     assert answers[:2] == [{}, {"content": "one\ntwo\n"}]
     assert (answers[2]["code"], answers[2]["data"]) == (-32002, {"uri": str(tmp_path / "b.txt")})
-    assert [(door.kind, door.path) for door in doors[:2]] == [("write", str(path)), ("read", str(path))]
-    assert doors[0].preview == (ToolDiffContent(path=str(path), old_text=None, new_text="one\ntwo\n"),)
+    assert [(request.kind, request.path) for request in requests[:2]] == [("write", str(path)), ("read", str(path))]
+    assert requests[0].preview == (ToolDiffContent(path=str(path), old_text=None, new_text="one\ntwo\n"),)
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ async def test_a_change_is_shown_with_the_newlines_that_are_written(tmp_path: Pa
     path.write_bytes(b"a\r\nb\r\n")
     await Files(Workspace(tmp_path), ear).write({"path": str(path), "content": "a\nB\r\n"})
     assert path.read_bytes() == b"a\r\nB\r\n"
-    assert ear.doors[0].preview == (ToolDiffContent(path=str(path), old_text="a\r\nb\r\n", new_text="a\r\nB\r\n"),)
+    assert ear.requests[0].preview == (ToolDiffContent(path=str(path), old_text="a\r\nb\r\n", new_text="a\r\nB\r\n"),)
 
 
 class Slow(Ear):
@@ -168,10 +168,10 @@ class Slow(Ear):
         super().__init__()
         self.path, self.words, self.times = path, words, times
 
-    async def authorize(self, door: Door) -> Door:
-        if len(self.doors) < self.times:
-            self.path.write_text(f"{self.words} {len(self.doors)}")
-        return await super().authorize(door)
+    async def authorize(self, request: PolicyRequest) -> PolicyRequest:
+        if len(self.requests) < self.times:
+            self.path.write_text(f"{self.words} {len(self.requests)}")
+        return await super().authorize(request)
 
 
 async def test_what_was_saved_while_the_card_was_open_is_shown_before_it_is_replaced(tmp_path: Path) -> None:
@@ -183,10 +183,10 @@ async def test_what_was_saved_while_the_card_was_open_is_shown_before_it_is_repl
             path.write_text(old)
         ear = Slow(path, "my words", times=2)
         await Files(Workspace(tmp_path), ear).write({"path": str(path), "content": "two"})
-        shown = [door.preview[0].old_text for door in ear.doors if door.preview]  # type: ignore[union-attr]
+        shown = [request.preview[0].old_text for request in ear.requests if request.preview]  # type: ignore[union-attr]
         assert shown == [old, "my words 0", "my words 1"]
-        assert [door.again for door in ear.doors] == [False, True, True]
-        assert "has changed meanwhile" in ear.doors[1].title
+        assert [request.again for request in ear.requests] == [False, True, True]
+        assert "has changed meanwhile" in ear.requests[1].title
         assert path.read_text() == "two"
 
 
@@ -196,14 +196,14 @@ async def test_a_file_that_never_stands_still_is_left_alone(tmp_path: Path) -> N
     ear = Slow(path, "my words", times=1000)
     with pytest.raises(RpcError, match="changed by somebody else"):
         await Files(Workspace(tmp_path), ear).write({"path": str(path), "content": "two"})
-    assert (len(ear.doors), path.read_text(), names(tmp_path)) == (TIMES, f"my words {TIMES - 1}", ["a.txt"])
+    assert (len(ear.requests), path.read_text(), names(tmp_path)) == (TIMES, f"my words {TIMES - 1}", ["a.txt"])
 
 
 async def preview(path: Path, content: str) -> tuple[list[str], ToolDiffContent]:
     """What the card says, and the change that it shows."""
     ear = Ear()
     await Files(Workspace(path.parent), ear).write({"path": str(path), "content": content})
-    *said, diff = ear.doors[0].preview or ()
+    *said, diff = ear.requests[0].preview or ()
     assert isinstance(diff, ToolDiffContent)
     return [each.text for each in said if isinstance(each, ToolTextContent)], diff
 

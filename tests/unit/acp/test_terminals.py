@@ -49,7 +49,7 @@ async def test_an_agent_runs_a_command(tmp_path: Path) -> None:
     ended = {"exitCode": 3, "signal": None}
     assert answers[1:4] == [ended, {"output": output, "truncated": False, "exitStatus": ended}, {}]
     assert answers[4]["code"] == -32002
-    assert (ear.doors[0].kind, ear.doors[0].command) == ("terminal", SCRIPT)
+    assert (ear.requests[0].kind, ear.requests[0].command) == ("terminal", SCRIPT)
     assert (type(ear.terminals[0]), shown(ear), type(ear.terminals[-1])) == (XTerminalOpened, output, XTerminalExited)
     assert ear.terminals[-1].exit_code == 3
 
@@ -72,7 +72,7 @@ async def test_a_whole_line_in_command_goes_to_the_shell(terminals: Terminals, e
     """Some agents do not split it."""
     created = await terminals.create({"command": "echo one && echo two"})
     assert await terminals.wait_for_exit(created) == {"exitCode": 0, "signal": None}
-    assert (shown(ear), ear.doors[0].command) == ("one\ntwo\n", "echo one && echo two")
+    assert (shown(ear), ear.requests[0].command) == ("one\ntwo\n", "echo one && echo two")
 
 
 async def test_the_oldest_output_goes_at_the_limit_at_a_character(terminals: Terminals, ear: Ear) -> None:

@@ -16,7 +16,7 @@ from agentnb.host.loop import HostLoop
 from agentnb.ipython.bench import ShellBench
 from agentnb.kernel.desk import Desk, poster
 from agentnb.kernel.kit import Kit
-from agentnb.policy.door import Door
+from agentnb.policy.request import PolicyRequest
 
 T = TypeVar("T")
 OWNER = "tab-1"
@@ -26,7 +26,7 @@ class Tools:
     """The tools, over a shell.
 
     Attributes:
-        doors: The doors that were knocked at.
+        requests: The requests that were knocked at.
         denies: Whether they stay shut.
         interrupts: How often the turn was to be ended.
     """
@@ -36,17 +36,21 @@ class Tools:
         self.loop = HostLoop()
         self.desk = Desk()
         self.desk.occupied = lambda: False
-        self.doors: list[Door] = []
+        self.requests: list[PolicyRequest] = []
         self.denies = False
         self.interrupts = 0
         self.bench = ShellBench(self.shell)
-        self.kit = Kit(OWNER, self.bench, self._authorize, self._interrupted, self.desk)
+        self.use(self.bench)
 
-    async def _authorize(self, door: Door) -> Door:
-        self.doors.append(door)
+    def use(self, bench: ShellBench) -> None:
+        """Let the tools work on *bench*."""
+        self.kit = Kit(OWNER, bench, self._authorize, self._interrupted, self.desk)
+
+    async def _authorize(self, request: PolicyRequest) -> PolicyRequest:
+        self.requests.append(request)
         if self.denies:
             raise PermissionDenied("No.")
-        return door
+        return request
 
     def _interrupted(self) -> None:
         self.interrupts += 1

@@ -9,8 +9,8 @@ from typing import Any, get_args
 
 import pytest
 
-from agentnb.policy import Door, Mode, Situation, judge, rate_command
-from agentnb.policy.door import DoorKind
+from agentnb.policy import Mode, PolicyRequest, Situation, judge, rate_command
+from agentnb.policy.request import RequestKind
 from agentnb.policy.sensitive import SENSITIVE, rate_file, sensitive_pattern
 from agentnb.policy.severity import Severity, rank
 from scripts.gen_policy_cases import judged, page
@@ -53,7 +53,7 @@ def test_an_attack_is_rated_at_least_as_our_table_says(at: int) -> None:
     assert rank(rating.severity) >= rank(row["least"]), rating
     assert rating.sensitive is not None or not row.get("sensitive"), rating
     if row["least"] == "critical" or row.get("sensitive"):
-        door = Door(kind="terminal", title="x", command=row["command"])
+        door = PolicyRequest(kind="terminal", title="x", command=row["command"])
         assert judge(door, Situation(agent="a", mode="allow")).outcome == "ask"
 
 
@@ -99,7 +99,7 @@ def test_every_mode_rule_and_trust_at_every_door_as_our_table_says(at: int) -> N
 def test_every_door_is_in_the_table_in_every_mode() -> None:
     """What is added must be said there, too."""
     said = {(row["door"], row.get("mode", "ask")) for row in DOORS}
-    assert {(kind, mode) for kind in get_args(DoorKind) for mode in get_args(Mode)} - said <= {("terminal", "deny")}
+    assert {(kind, mode) for kind in get_args(RequestKind) for mode in get_args(Mode)} - said <= {("terminal", "deny")}
 
 
 def test_the_page_of_cases_names_each_and_no_case_is_more_than_text() -> None:
@@ -180,7 +180,7 @@ def test_every_row_of_terminal_approval_holds_at_our_door(reference: Path) -> No
     for each in cases:
         mode: Mode = "allow" if each["autoApprove"] else "ask"
         command = COMMANDS[each["severity"]]
-        verdict = judge(Door(kind="terminal", title="x", command=command), Situation(agent="a", mode=mode))
+        verdict = judge(PolicyRequest(kind="terminal", title="x", command=command), Situation(agent="a", mode=mode))
         wanted = each["decision"]
         assert (verdict.outcome == "ask") == wanted["requiresApproval"], each
         assert bool(verdict.risk), each

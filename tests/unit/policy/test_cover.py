@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from agentnb.host.asked import asked_door
-from agentnb.policy import Door
+from agentnb.host.asked import asked_request
+from agentnb.policy import PolicyRequest
 from agentnb.state import ToolCallDetails, ToolCallLocation, ToolCallRunningState, ToolDiffContent
 
 
-def asked(kind: str | None, title: str = "x", raw: Any = None, **details: Any) -> Door:
+def asked(kind: str | None, title: str = "x", raw: Any = None, **details: Any) -> PolicyRequest:
     """What an agent asks for, in a session in /w."""
     call = ToolCallRunningState(
         tool_call_id="c",
@@ -21,7 +21,7 @@ def asked(kind: str | None, title: str = "x", raw: Any = None, **details: Any) -
         confirmed="not-needed",
         details=ToolCallDetails(kind=kind, raw_input=raw, **details),
     )
-    return asked_door(call, title, "/w")
+    return asked_request(call, title, "/w")
 
 
 def at(*paths: str) -> dict[str, Any]:
@@ -32,15 +32,15 @@ def diff(old: str | None, new: str, path: str = "/w/a.txt") -> ToolDiffContent:
     return ToolDiffContent(path=path, old_text=old, new_text=new)
 
 
-def writing(old: str | None, new: str) -> Door:
-    return Door(kind="write", title="Write a.txt", path="/w/a.txt", preview=(diff(old, new),))
+def writing(old: str | None, new: str) -> PolicyRequest:
+    return PolicyRequest(kind="write", title="Write a.txt", path="/w/a.txt", preview=(diff(old, new),))
 
 
-RUN = Door(kind="terminal", title="Run ls -l", command="ls -l", path="/w")
+RUN = PolicyRequest(kind="terminal", title="Run ls -l", command="ls -l", path="/w")
 
 
 @pytest.mark.parametrize(
-    ("door", "covered"),
+    ("wanted", "covered"),
     [
         (asked("execute", raw={"command": "ls -l"}), True),
         (asked("execute", raw={"command": ["ls", "-l"]}), True),
@@ -56,16 +56,16 @@ RUN = Door(kind="terminal", title="Run ls -l", command="ls -l", path="/w")
         (asked("execute", **at("/w")), False),
     ],
 )
-def test_an_answer_covers_a_command_only_as_it_was_shown(door: Door, covered: bool) -> None:
+def test_an_answer_covers_a_command_only_as_it_was_shown(wanted: PolicyRequest, covered: bool) -> None:
     """The same line, run by whatever shell of the system's, in the same folder, by a tool that runs commands."""
-    assert RUN.covered_by(door) == covered
+    assert RUN.covered_by(wanted) == covered
 
 
 def test_variables_that_decide_what_runs_are_part_of_a_command() -> None:
     """Others are not: agents mark their children with them."""
-    door = asked("execute", raw={"command": "ls -l"})
+    wanted = asked("execute", raw={"command": "ls -l"})
     found = [
-        Door(kind="terminal", title="x", command="ls -l", path="/w", env=(pair,)).covered_by(door)
+        PolicyRequest(kind="terminal", title="x", command="ls -l", path="/w", env=(pair,)).covered_by(wanted)
         for pair in (("CLAUDECODE", "1"), ("LD_PRELOAD", "x.so"), ("PATH", "."))
     ]
     assert found == [True, False, False]
@@ -93,36 +93,36 @@ def test_variables_that_decide_what_runs_are_part_of_a_command() -> None:
 def test_an_approved_change_is_what_is_written_and_nothing_else(
     shown: list[ToolDiffContent], old: str | None, new: str, covered: bool
 ) -> None:
-    """Deletions too; a change that was not shown is shown at our own door."""
-    door = asked("edit", content=tuple(shown), **at("/w/a.txt"))
-    assert writing(old, new).covered_by(door) == covered
+    """Deletions too; a change that was not shown is shown by our own service."""
+    wanted = asked("edit", content=tuple(shown), **at("/w/a.txt"))
+    assert writing(old, new).covered_by(wanted) == covered
 
 
 @pytest.mark.parametrize("kind", ["read", "search", "think", "fetch", "execute", "switch_mode"])
 def test_leave_for_something_else_is_no_leave_to_write(kind: str) -> None:
-    door = asked(kind, content=(diff(None, "new\n"),), **at("/w/a.txt"))
-    assert not writing(None, "new\n").covered_by(door)
+    wanted = asked(kind, content=(diff(None, "new\n"),), **at("/w/a.txt"))
+    assert not writing(None, "new\n").covered_by(wanted)
 
 
 def test_leave_to_read_covers_the_reading_of_that_file() -> None:
-    read = Door(kind="read", title="Read .env", path="/w/.env")
-    doors = [asked("read", **at("/w/x/../.env")), asked("read", **at("/w/a")), asked("edit", **at("/w/.env"))]
-    assert [read.covered_by(door) for door in doors] == [True, False, False]
+    read = PolicyRequest(kind="read", title="Read .env", path="/w/.env")
+    all_wanted = [asked("read", **at("/w/x/../.env")), asked("read", **at("/w/a")), asked("edit", **at("/w/.env"))]
+    assert [read.covered_by(wanted) for wanted in all_wanted] == [True, False, False]
 
 
 def test_our_own_questions_cover_nothing_else() -> None:
-    """What was answered at one of our doors is done then and there."""
+    """What was answered at one of our services is done then and there."""
     assert not RUN.covered_by(RUN)
 
 
 @pytest.mark.parametrize("key", ["file_path", "filePath", "path", "filepath", "abs_path", "notebook_path", "target"])
 def test_a_path_is_found_wherever_agents_put_it(key: str) -> None:
     """Relative ones begin in the session's folder."""
-    doors = [asked("edit", raw={key: value}) for value in ("a.txt", "/etc/hosts", ["a.txt"], "file:///w/a.txt", 7)]
-    assert [door.files for door in doors] == [("/w/a.txt",), ("/etc/hosts",), ("/w/a.txt",), ("/w/a.txt",), ()]
+    all_wanted = [asked("edit", raw={key: value}) for value in ("a.txt", "/etc/hosts", ["a.txt"], "file:///w/a.txt", 7)]
+    assert [wanted.files for wanted in all_wanted] == [("/w/a.txt",), ("/etc/hosts",), ("/w/a.txt",), ("/w/a.txt",), ()]
 
 
 @pytest.mark.parametrize("kind", ["execute", "other", "edit", "read", None])
 def test_a_request_with_a_command_and_files_is_about_both(kind: str | None) -> None:
-    door = asked(kind, raw={"command": "create", "path": "b.txt"}, **at("/w/a.txt"))
-    assert (door.command, door.files) == ("create", ("/w/a.txt", "/w/b.txt"))
+    wanted = asked(kind, raw={"command": "create", "path": "b.txt"}, **at("/w/a.txt"))
+    assert (wanted.command, wanted.files) == ("create", ("/w/a.txt", "/w/b.txt"))

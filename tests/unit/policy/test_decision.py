@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from agentnb.host.asked import asked_door
+from agentnb.host.asked import asked_request
 from agentnb.host.cards import belongs
 from agentnb.host.grants import Grants
 from agentnb.host.questions import Question
-from agentnb.policy import Door, choose_option
+from agentnb.policy import PolicyRequest, choose_option
 from agentnb.policy.engine import judge
 from agentnb.policy.situation import Situation
 from agentnb.state import (
@@ -20,7 +20,7 @@ from agentnb.state import (
     ToolDiffContent,
 )
 
-WRITE = Door(kind="write", title="Write a.txt", path="/w/a.txt")
+WRITE = PolicyRequest(kind="write", title="Write a.txt", path="/w/a.txt")
 
 
 def option(kind: str | None, side: str = "approve") -> ConfirmationOption:
@@ -81,7 +81,7 @@ def test_a_door_belongs_to_the_call_that_names_its_file() -> None:
 
 def test_a_terminal_belongs_to_the_call_that_shows_its_command() -> None:
     """In its input, as line or as words."""
-    door = Door(kind="terminal", title="Run ls", command="ls -l", path="/w")
+    door = PolicyRequest(kind="terminal", title="Run ls", command="ls -l", path="/w")
     calls = [
         call("ls -l"),
         call(raw_input={"command": ["ls", "-l"]}),
@@ -93,7 +93,7 @@ def test_a_terminal_belongs_to_the_call_that_shows_its_command() -> None:
 
 def test_code_for_the_kernel_belongs_to_the_call_that_shows_it() -> None:
     """Whole and alone, as the tool takes it, also where the agent wraps the arguments; not any call with code in it."""
-    door = Door(kind="kernel", title="Run code", command="x = 1")
+    door = PolicyRequest(kind="kernel", title="Run code", command="x = 1")
     calls = [
         call(raw_input={"code": "x = 1", "timeout": 3}),
         call(raw_input={"arguments": {"code": "x = 1"}}),
@@ -108,16 +108,16 @@ def test_code_for_the_kernel_belongs_to_the_call_that_shows_it() -> None:
 async def test_what_an_agent_asked_for_itself_covers_code_once() -> None:
     """The same code again adds up, and asks again."""
     grants, held = Grants(), Situation(agent="a")
-    asked = asked_door(call(raw_input={"code": "x += 1"}), "run_code", "/w", kernel=True)
+    asked = asked_request(call(raw_input={"code": "x += 1"}), "run_code", "/w", kernel=True)
     grants.approve(Question("t", "c", asked, judge(asked, held), (), {}), by_user=True)
-    door = Door(kind="kernel", title="Run code", command="x += 1")
+    door = PolicyRequest(kind="kernel", title="Run code", command="x += 1")
     assert [grants.cover(door, judge(door, held)) for _ in range(2)] == [True, False]
 
 
 def test_an_agents_own_question_about_code_is_one_about_the_kernel() -> None:
     """Rated as code and ruled as such, where the kernel is lent; else it is whatever the agent calls it."""
     asked = call(raw_input={"code": "import shutil; shutil.rmtree('/')"})
-    lent = asked_door(asked, "mcp kernel run_code", "/w", kernel=True)
+    lent = asked_request(asked, "mcp kernel run_code", "/w", kernel=True)
     assert (lent.kind, lent.tool, lent.command) == ("permission", "kernel", "import shutil; shutil.rmtree('/')")
     assert judge(lent, Situation(agent="a", mode="allow")).floor == "critical"
-    assert asked_door(asked, "mcp kernel run_code", "/w").tool == "other"
+    assert asked_request(asked, "mcp kernel run_code", "/w").tool == "other"

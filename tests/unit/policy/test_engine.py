@@ -9,24 +9,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentnb.policy import Door, InForce, Mode, Rule, Settings, Situation, judge
-from agentnb.policy.door import DoorKind
+from agentnb.policy import InForce, Mode, PolicyRequest, Rule, Settings, Situation, judge
 from agentnb.policy.engine import opens
 from agentnb.policy.offers import likeness, offers
+from agentnb.policy.request import RequestKind
 from agentnb.policy.rules import STRICTNESS, Outcome
 
 ROOT = PurePosixPath("/w")
 
 
-def door(kind: DoorKind, path: str | None = None, command: str | None = None, **more: Any) -> Door:
-    return Door(kind=kind, title="x", path=path, command=command, **more)
+def door(kind: RequestKind, path: str | None = None, command: str | None = None, **more: Any) -> PolicyRequest:
+    return PolicyRequest(kind=kind, title="x", path=path, command=command, **more)
 
 
-def run(command: str) -> Door:
+def run(command: str) -> PolicyRequest:
     return door("terminal", "/w", command)
 
 
-def write(path: str = "/w/a.txt") -> Door:
+def write(path: str = "/w/a.txt") -> PolicyRequest:
     return door("write", path)
 
 
@@ -82,7 +82,7 @@ def test_a_folder_that_was_lent_is_in_the_workspace_and_rules_name_paths_from_it
         {"mode": "allow", "bypass": ["claude"], "headless": "allow"},
     ],
 )
-def test_floors_that_no_mode_and_no_bypass_lowers(asked: Door, floor: str, loose: dict[str, Any]) -> None:
+def test_floors_that_no_mode_and_no_bypass_lowers(asked: PolicyRequest, floor: str, loose: dict[str, Any]) -> None:
     """Asked where somebody is there, denied where nobody is."""
     verdict = judge(asked, situation(**loose))
     assert (verdict.outcome, verdict.floor) == ("ask", floor)
@@ -91,13 +91,13 @@ def test_floors_that_no_mode_and_no_bypass_lowers(asked: Door, floor: str, loose
 
 
 @pytest.mark.parametrize(("asked", "floor"), FLOORS)
-def test_an_allow_rule_for_everything_lowers_no_floor(asked: Door, floor: str) -> None:
+def test_an_allow_rule_for_everything_lowers_no_floor(asked: PolicyRequest, floor: str) -> None:
     """It has to say what it means: ``sensitive``, an absolute path; critical commands ask whatever it says."""
     assert judge(asked, situation(rule("allow"), rule("allow", severity="critical"))).outcome == "ask"
 
 
 @pytest.mark.parametrize(("asked", "floor"), FLOORS)
-def test_a_session_that_denies_denies_what_would_ask(asked: Door, floor: str) -> None:
+def test_a_session_that_denies_denies_what_would_ask(asked: PolicyRequest, floor: str) -> None:
     """No floor turns a no into a question."""
     assert judge(asked, situation(mode="deny")).outcome == "deny"
 
@@ -270,7 +270,7 @@ def test_a_file_that_cannot_be_read_makes_everything_ask() -> None:
         (door("permission", asked="fetch"), "fetches", "allow fetch for claude"),
     ],
 )
-def test_what_is_alike_is_said_in_the_widest_words_that_are_safe(asked: Door, words: str, text: str) -> None:
+def test_what_is_alike_is_said_in_the_widest_words_that_are_safe(asked: PolicyRequest, words: str, text: str) -> None:
     """The program and its verb, edits in the workspace; what is sensitive or severe only as it stands."""
     found = likeness(asked, judge(asked, situation()), "claude")
     assert found is not None
@@ -278,7 +278,7 @@ def test_what_is_alike_is_said_in_the_widest_words_that_are_safe(asked: Door, wo
 
 
 @pytest.mark.parametrize("asked", [run("rm -rf x"), run("cat .env"), run("ls 'x"), door("permission", asked="other")])
-def test_what_must_be_asked_each_time_has_no_wider_answer(asked: Door) -> None:
+def test_what_must_be_asked_each_time_has_no_wider_answer(asked: PolicyRequest) -> None:
     """Critical, secret, unreadable, or nobody knows what."""
     assert offers(likeness(asked, judge(asked, situation()), "claude")) == ()
 
@@ -287,7 +287,7 @@ def test_what_must_be_asked_each_time_has_no_wider_answer(asked: Door) -> None:
     "asked",
     [run("git status -s"), run("ls; pwd"), run("sudo ls"), write(), write("/w/package.json"), run("echo 'a*b'")],
 )
-def test_a_wider_answer_answers_its_own_question(asked: Door) -> None:
+def test_a_wider_answer_answers_its_own_question(asked: PolicyRequest) -> None:
     """Otherwise the user would be asked again at once."""
     offered = offers(likeness(asked, judge(asked, situation()), "claude"))
     held = situation(grants=(InForce(offered[0].rule, "turn"),))
@@ -322,7 +322,7 @@ RULES = st.builds(
     st.sampled_from([each for each, _ in FLOORS] + [write(), run("ls"), run("git push -f"), door("read", "/w/a")]),
 )
 def test_no_rules_of_a_project_ever_loosen(
-    user: list[InForce], project: list[InForce], mode: Mode, asked: Door
+    user: list[InForce], project: list[InForce], mode: Mode, asked: PolicyRequest
 ) -> None:
     """Whatever else holds."""
     without = judge(asked, situation(*user, mode=mode)).outcome

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from agentnb.acp.failure import RpcError
 from agentnb.acp.files import Files
 from agentnb.errors import OutsideWorkspace
-from agentnb.policy import Door, Situation, Workspace, judge, rate_command
+from agentnb.policy import PolicyRequest, Situation, Workspace, judge, rate_command
 from agentnb.policy.beneath import folder_of, open_in
 from tests.unit.acp.ear import Ear
 from tests.unit.running import run
@@ -162,7 +162,7 @@ def test_no_tree_of_links_leads_out(tmp_path: Path) -> None:
 def test_what_the_engine_allows_unasked_is_inside(root: Path, path: str) -> None:
     """Whatever an agent says that it works on."""
     real = os.path.realpath(f"{root}/{path}".replace("\0", ""))
-    door = Door(kind="permission", title="x", asked="edit", paths=(real,))
+    door = PolicyRequest(kind="permission", title="x", asked="edit", paths=(real,))
     verdict = judge(door, Situation(agent="a", mode="allow", root=root))
     assert verdict.outcome == "ask" or Path(real).is_relative_to(root)
 
@@ -259,7 +259,7 @@ def test_no_command_is_allowed_without_being_read() -> None:
     @example("ls")
     @example("rm -rf ~")
     def read(command: str) -> None:
-        verdict = judge(Door(kind="terminal", title="x", command=command), Situation(agent="a", mode="allow"))
+        verdict = judge(PolicyRequest(kind="terminal", title="x", command=command), Situation(agent="a", mode="allow"))
         seen.add(verdict.floor)
         if rate_command(command).readable:
             assert verdict.floor != "unreadable"
@@ -312,7 +312,7 @@ def disguised(draw: st.DrawFn) -> str:
 @given(disguised())
 def test_no_disguise_of_a_deletion_is_allowed_unasked(command: str) -> None:
     """Quoted, wrapped, encoded, and that in one another."""
-    verdict = judge(Door(kind="terminal", title="x", command=command), Situation(agent="a", mode="allow"))
+    verdict = judge(PolicyRequest(kind="terminal", title="x", command=command), Situation(agent="a", mode="allow"))
     assert (verdict.outcome, verdict.severity, verdict.floor in {"critical", "unreadable"}) == ("ask", "critical", True)
 
 
@@ -331,5 +331,5 @@ def named_secret(draw: st.DrawFn) -> str:
 @given(named_secret())
 def test_no_spelling_of_a_secret_is_read_unasked(command: str) -> None:
     """By whatever program, from wherever."""
-    verdict = judge(Door(kind="terminal", title="x", command=command), Situation(agent="a", mode="allow"))
+    verdict = judge(PolicyRequest(kind="terminal", title="x", command=command), Situation(agent="a", mode="allow"))
     assert (verdict.outcome, verdict.floor) == ("ask", "sensitive")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agentnb.policy import Door, InForce, Mode, Rule, Settings, Situation, Verdict, judge
+from agentnb.policy import InForce, Mode, PolicyRequest, Rule, Settings, Situation, Verdict, judge
 
 OUTSIDE = [
     "cat /etc/passwd",
@@ -124,7 +124,7 @@ def work(tmp_path: Path) -> Path:
 def judged(
     root: Path, command: str, *rules: Rule, mode: Mode = "allow", cwd: str = ".", kind: Any = "terminal", **more: Any
 ) -> Verdict:
-    door = Door(kind=kind, title="x", command=command, path=str((root / cwd).resolve()), **more)
+    door = PolicyRequest(kind=kind, title="x", command=command, path=str((root / cwd).resolve()), **more)
     return judge(door, situation(root, *rules, mode=mode))
 
 
@@ -158,7 +158,7 @@ def test_everyday_commands_are_not_taken_to_lead_out(work: Path, command: str) -
 def test_headless_lets_nothing_out(work: Path, attached: bool) -> None:
     held = Situation(agent="a", root=work, mode="ask", attached=attached, headless="allow")
     found = [
-        judge(Door(kind="terminal", title="x", command=command, path=str(work)), held).outcome
+        judge(PolicyRequest(kind="terminal", title="x", command=command, path=str(work)), held).outcome
         for command in ("cat ../x", "cat a.py")
     ]
     assert found == (["ask", "ask"] if attached else ["deny", "allow"])
@@ -185,7 +185,7 @@ def test_a_rule_that_denies_a_path_stops_commands_that_name_it(work: Path, comma
     """The manual's own example; a rule that allows a path lets none by."""
     rule = Rule(action="deny", path=("data/raw/**",))
     held = situation(work, rule) if whose == "user" else situation(work, project=(rule,))
-    door = Door(kind="terminal", title="x", command=command, path=str(work))
+    door = PolicyRequest(kind="terminal", title="x", command=command, path=str(work))
     assert judge(door, held).outcome == "deny"
     assert judged(work, "cat data/other", rule).outcome == "allow"
     assert judged(work, "cat a.py", Rule(action="allow", path=("**",)), mode="ask").outcome == "ask"
@@ -211,7 +211,7 @@ def test_words_are_read_from_where_the_command_runs(work: Path, cwd: str, comman
 @pytest.mark.parametrize("command", ["cat a.csv", "cat *.csv", "python -c \"open('a.csv')\"", "python a.py sub/b.csv"])
 def test_patterns_of_ones_own_hold_for_commands_that_read(work: Path, command: str) -> None:
     held = situation(work, sensitive=(("**/*.csv", True),))
-    door = Door(kind="terminal", title="x", command=command, path=str(work))
+    door = PolicyRequest(kind="terminal", title="x", command=command, path=str(work))
     assert (judge(door, held).outcome, judge(door, held).floor) == ("ask", "sensitive")
     assert judge(door, situation(work)).outcome == "allow"
 
@@ -253,7 +253,9 @@ def test_variables_that_decide_what_runs_are_part_of_every_command(work: Path, v
 
 
 def test_the_variables_of_a_command_are_shown_without_their_secrets() -> None:
-    door = Door(kind="terminal", title="x", command="ls", env=(("PAGER", "less -R"), ("API_TOKEN", "0123456789abcdef")))
+    door = PolicyRequest(
+        kind="terminal", title="x", command="ls", env=(("PAGER", "less -R"), ("API_TOKEN", "0123456789abcdef"))
+    )
     assert door.line == "PAGER='less -R' API_TOKEN=*** ls"
 
 

@@ -9,18 +9,18 @@ from typing import Any
 import pytest
 
 from agentnb.errors import PolicyError
-from agentnb.policy import Door, InForce, PolicyFiles, Rule, Settings, Situation, judge
-from agentnb.policy.door import DoorKind
+from agentnb.policy import InForce, PolicyFiles, PolicyRequest, Rule, Settings, Situation, judge
 from agentnb.policy.offers import likeness, offers
 from agentnb.policy.places import PROJECT
+from agentnb.policy.request import RequestKind
 from agentnb.policy.rules import Outcome
 from agentnb.policy.settings import load, parse
 
 ROOT = PurePosixPath("/w")
 
 
-def door(kind: DoorKind, **fields: Any) -> Door:
-    return Door(kind=kind, title="x", **fields)
+def door(kind: RequestKind, **fields: Any) -> PolicyRequest:
+    return PolicyRequest(kind=kind, title="x", **fields)
 
 
 ACTING = [
@@ -52,7 +52,7 @@ def situation(standing: dict[str, Any], **fields: Any) -> Situation:
     ids=["rule", "rule-headless", "bypass", "bypass-headless", "headless"],
 )
 def test_what_stands_in_the_users_file_opens_no_acting_door_where_there_is_no_trust(
-    asked: Door, standing: dict[str, Any], attached: bool
+    asked: PolicyRequest, standing: dict[str, Any], attached: bool
 ) -> None:
     """It asks, and says why; where nobody is there it is a no, that says what to type."""
     assert judge(asked, situation(standing, attached=attached, trusted=True)).outcome == "allow"
@@ -66,7 +66,7 @@ def test_what_stands_in_the_users_file_opens_no_acting_door_where_there_is_no_tr
 
 
 @pytest.mark.parametrize("asked", LOOKING, ids=lambda asked: asked.kind)
-def test_a_rule_that_lets_look_holds_everywhere(asked: Door) -> None:
+def test_a_rule_that_lets_look_holds_everywhere(asked: PolicyRequest) -> None:
     """Trust is for what acts."""
     assert judge(asked, situation(STANDING[0])).outcome == "allow"
 
@@ -82,7 +82,7 @@ def test_a_rule_that_lets_look_holds_everywhere(asked: Door) -> None:
     ],
     ids=["mode", "environment", "session", "turn"],
 )
-def test_what_was_said_here_and_now_holds_without_trust(asked: Door, consent: dict[str, Any]) -> None:
+def test_what_was_said_here_and_now_holds_without_trust(asked: PolicyRequest, consent: dict[str, Any]) -> None:
     """The code that the user runs, the environment that they set, the card that they answered."""
     assert judge(asked, situation({}, **consent)).outcome == "allow"
 

@@ -1,4 +1,4 @@
-"""A door: one thing that an agent wants of us and that needs leave."""
+"""A policy request: one thing that an agent wants to do and that the policy decides about."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from agentnb.state import ToolContent, ToolDiffContent
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-DoorKind: TypeAlias = Literal["permission", "read", "write", "terminal", "kernel", "cell"]
+RequestKind: TypeAlias = Literal["permission", "read", "write", "terminal", "kernel", "cell"]
 
-_TOOLS: dict[DoorKind, str] = {
+_TOOLS: dict[RequestKind, str] = {
     "read": "read",
     "write": "edit",
     "terminal": "execute",
@@ -27,7 +27,7 @@ _TOOLS: dict[DoorKind, str] = {
 _MOST = 64
 
 
-class Door(msgspec.Struct, frozen=True, kw_only=True):
+class PolicyRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What the agent wants.
 
     Args:
@@ -39,12 +39,12 @@ class Door(msgspec.Struct, frozen=True, kw_only=True):
         command: The command line, the code for the kernel.
         env: Variables that the agent sets for the command.
         preview: What would change, to be shown with the question.
-        asked: ACP ``ToolKind`` of what the agent asks for, at the door ``permission``.
-        paths: The files that the agent says it works on, at the door ``permission``.
+        asked: ACP ``ToolKind`` of what the agent asks for, for the kind ``permission``.
+        paths: The files that the agent says it works on, for the kind ``permission``.
         again: Whether it was opened before and what it was about has changed meanwhile: no earlier answer holds.
     """
 
-    kind: DoorKind
+    kind: RequestKind
     title: str
     path: str | None = None
     command: str | None = None
@@ -59,7 +59,7 @@ class Door(msgspec.Struct, frozen=True, kw_only=True):
         """The kind of tool that a rule names: an ACP ``ToolKind``, ``"kernel"`` or ``"cell"``; a command is run.
 
         Example:
-            >>> Door(kind="permission", title="Look", asked="fetch", command="ls").tool
+            >>> PolicyRequest(kind="permission", title="Look", asked="fetch", command="ls").tool
             'execute'
         """
         if self.kind == "permission" and self.command is not None and self.asked not in {"other", "kernel"}:
@@ -78,7 +78,7 @@ class Door(msgspec.Struct, frozen=True, kw_only=True):
         """What stands before the command for people: the variables that are set for it, credentials hidden.
 
         Example:
-            >>> Door(kind="terminal", title="Run", command="git log", env=(("GIT_PAGER", "less -R"),)).prefix
+            >>> PolicyRequest(kind="terminal", title="Run", command="git log", env=(("GIT_PAGER", "less -R"),)).prefix
             "GIT_PAGER='less -R' "
         """
         hidden = Credentials(dict(self.env)).hidden_in_command
@@ -89,14 +89,14 @@ class Door(msgspec.Struct, frozen=True, kw_only=True):
         """The command as people see it."""
         return None if self.command is None else f"{self.prefix}{self.command}"
 
-    def covered_by(self, asked: Door) -> bool:
+    def covered_by(self, asked: PolicyRequest) -> bool:
         """Whether this is plainly what the agent had leave for when it asked for *asked*: the same, done the same way.
 
         A command in the same folder; the reading of a file; of a file that is written, the very change that was shown.
 
         Example:
-            >>> asked = Door(kind="permission", title="Run", asked="execute", command="bash -c ls", path="/w")
-            >>> Door(kind="terminal", title="Run ls", command="ls", path="/w").covered_by(asked)
+            >>> asked = PolicyRequest(kind="permission", title="Run", asked="execute", command="bash -c ls", path="/w")
+            >>> PolicyRequest(kind="terminal", title="Run ls", command="ls", path="/w").covered_by(asked)
             True
         """
         if asked.kind != "permission":
@@ -113,14 +113,14 @@ class Door(msgspec.Struct, frozen=True, kw_only=True):
             case _:
                 return False
 
-    def _same_command(self, asked: Door) -> bool:
+    def _same_command(self, asked: PolicyRequest) -> bool:
         if self.command is None or asked.command is None or asked.asked not in {"execute", "other"}:
             return False
-        deciding = [dict(pair for pair in door.env if decides(pair[0])) for door in (self, asked)]
+        deciding = [dict(pair for pair in request.env if decides(pair[0])) for request in (self, asked)]
         same = not _scripts(self.command).isdisjoint(_scripts(asked.command))
         return same and self.path == asked.path and deciding[0] == deciding[1]
 
-    def _same_change(self, asked: Door) -> bool:
+    def _same_change(self, asked: PolicyRequest) -> bool:
         """Whether what is written is what the file holds with the change in it that *asked* showed."""
         written = [each for each in diffs(self.preview) if each.path == self.path]
         shown = [each for each in diffs(asked.preview) if each.path == self.path]
