@@ -8,6 +8,9 @@ from collections.abc import Callable, Iterator
 from types import FrameType, ModuleType
 from typing import Any
 
+MOST = 200
+"""Steps after which a run counts as endless."""
+
 
 class Step:
     """The *number*-th line of a module that this thread runs.
@@ -49,5 +52,6 @@ def every_step(module: ModuleType, run: Callable[[int], Step]) -> int:
     number = 1
     while run(number).reached:
         number += 1
+        assert number < MOST, f"{module.__name__} does not come to an end"
     assert number > 1, f"{module.__name__} was not run"
     return number - 1

@@ -32,21 +32,18 @@ READINGS: dict[str, tuple[Callable[[Turn], Any], set[Any]]] = {
 def test_a_queued_turn_that_starts_while_it_is_read_is_never_said_to_have_ended(start: Start, reading: str) -> None:
     """It starts between any two lines of the reading: it is queued or running then, and nothing else."""
     read, possible = READINGS[reading]
-    session = start()
-    running = session.prompt("/hang")
     seen = set()
 
-    def start_the_next() -> None:
-        running.cancel()
-        session.continue_queue()
-
     def at(number: int) -> Step:
-        nonlocal running
-        queued = session.prompt("/hang")
+        session = start()  # a new one: the more turns there are, the more lines a reading takes
+        running, queued = session.prompt("/hang"), session.prompt("/hang")
+
+        def start_the_next() -> None:
+            running.cancel()
+            session.continue_queue()
+
         with interrupted_at(number, turn_module, start_the_next) as step:
             seen.add(read(queued))
-        if step.reached:
-            running = queued
         return step
 
     every_step(turn_module, at)
@@ -96,10 +93,10 @@ def test_a_callback_that_raises_stops_nothing(
 
 def test_a_prompt_that_was_taken_back_is_not_sent_by_editing_it(start: Start) -> None:
     """However late the edit comes: it is refused, and nothing is queued."""
-    session = start()
-    session.prompt("/hang")
 
     def at(number: int) -> Step:
+        session = start()
+        session.prompt("/hang")
         queued = session.prompt("/say first")
         with interrupted_at(number, session_module, queued.cancel) as step, contextlib.suppress(UsageError):
             session.edit(queued, "/say second")
