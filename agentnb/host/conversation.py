@@ -23,12 +23,12 @@ from agentnb.host.settings import PERMISSIONS, settings
 from agentnb.host.turns import Turns
 from agentnb.state import (
     ChatState,
+    Parts,
     SessionConfigChanged,
     SessionState,
     SessionStatus,
     SessionSummary,
     SessionTitleChanged,
-    ToolCallResponsePart,
     reduce_chat,
     reduce_session,
 )
@@ -116,8 +116,10 @@ class Conversation(Hearing):
     def dispatch(self, action: Action, origin: ActionOrigin | None = None) -> Envelope:
         """Accept *action* on the channel that it belongs to; the only way that this session's state changes."""
         channel: Channel[Any] = self.chat if channel_of(action) == "chat" else self.session
+        status = self.chat.state.status
         envelope = channel.accept(action, origin)
-        self.host.summarize(self)
+        if channel is self.session or self.chat.state.status != status:
+            self.host.summarize(self)
         self.notify()
         return envelope
 
@@ -255,10 +257,7 @@ class Conversation(Hearing):
     def tool_call(self, call_id: str) -> ToolCallState | None:
         """The tool call *call_id* of the running turn."""
         active = self.chat.state.active_turn
-        for part in active.response_parts if active is not None else ():
-            if isinstance(part, ToolCallResponsePart) and part.tool_call.tool_call_id == call_id:
-                return part.tool_call
-        return None
+        return Parts.of(active.response_parts).tool_call(call_id) if active is not None else None
 
     def learn(self, answer: dict[str, Any]) -> None:
         """Take what the agent says of its modes and options when it answers (ACP ``configOptions``)."""
