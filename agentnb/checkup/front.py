@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentnb import __version__
 from agentnb.checkup.packages import checkup, version_of
+from agentnb.distribution import NAME
 from agentnb.safe_json import read_json
 
 if TYPE_CHECKING:
@@ -58,10 +59,10 @@ def _own(folders: Sequence[Path], off: set[str]) -> Checkup:
     path, version = _installed(folders, OWN)
     if path is None:
         message = f"JupyterLab finds no extension of agentnb in {', '.join(map(str, folders))}."
-        return checkup("extension", "missing", None, message, todo=f"{_HERE} agentnb=={__version__}", title=title)
+        return checkup("extension", "missing", None, message, todo=f"{_HERE} {NAME}=={__version__}", title=title)
     if version != __version__:
         message = f"The extension in {path} is of version {version or 'unknown'}, agentnb is {__version__}."
-        return checkup("extension", "old", version, message, todo=f"{_HERE} agentnb=={__version__}", title=title)
+        return checkup("extension", "old", version, message, todo=f"{_HERE} {NAME}=={__version__}", title=title)
     if names := _of(OWN, off):
         message = f"It is disabled: {', '.join(names)}."
         return checkup("extension", "broken", version, message, todo=_enable(names[0]), title=title)

@@ -23,14 +23,13 @@ def read_cells(path: str, outputs: bool) -> tuple[CellView, ...]:
     """
     try:
         cells = read_json(Path(path).read_text(encoding="utf-8"))["cells"]
-        return tuple(_cell(number, cell, outputs) for number, cell in enumerate(cells, 1))
+        return tuple(_cell(cell, outputs) for cell in cells)
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise UsageError(f"The notebook {path!r} cannot be read: {type(error).__name__}.") from error
 
 
-def _cell(number: int, cell: dict[str, Any], outputs: bool) -> CellView:
+def _cell(cell: dict[str, Any], outputs: bool) -> CellView:
     return CellView(
-        number=number,
         cell_id=cell.get("id", ""),
         kind=cell["cell_type"],
         source=joined(cell["source"]),

@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from agentnb.acp.sessions import deliver
 from tests.benchmarks.desk import Desk
 from tests.benchmarks.row import Row
 
@@ -35,7 +36,7 @@ def run(calls: int, page: str = "seen") -> tuple[float, float]:
     desk.spent = longest = 0.0
     for first in range(0, calls, READ):
         said = [update for number in range(first, first + READ) for update in updates(number)]
-        for step in (lambda said=said: desk.conversations[0].updates(said), lambda: desk.loop.advance(20)):
+        for step in (lambda said=said: deliver(said, desk.conversations[0].events), lambda: desk.loop.advance(20)):
             began = time.process_time()
             desk.kernel(step)
             longest = max(longest, time.process_time() - began)
