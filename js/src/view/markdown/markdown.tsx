@@ -11,9 +11,11 @@ import { drawToken } from "./tokens";
 
 /** Blocks that the browser skips together when they are off screen: watching each of them costs more than it saves. */
 const CHUNK = 20;
-const CHUNK_LENGTH = 12_000;
+const CHUNK_LENGTH = 4_000;
 /** How long a long text is read before it is drawn, in milliseconds; then it is read on. */
 const BUDGET = 8;
+/** In between the browser lays out what was drawn: one long layout would be as bad as one long task. */
+const PAUSE = 16;
 /** A longer text that is finished shows its rest on a click, in characters. */
 const LONGEST = 100_000;
 /** So much of a text far from the screen is there to be found, in characters. */
@@ -62,7 +64,7 @@ function Drawn({ text, live }: { text: string; live: boolean }) {
   const isRead = stream.update(text, performance.now() + BUDGET);
   useEffect(() => {
     if (isRead) return;
-    const timer = setTimeout(() => goOn((steps) => steps + 1));
+    const timer = setTimeout(() => goOn((steps) => steps + 1), PAUSE);
     return () => clearTimeout(timer);
   });
   const element = useRef<HTMLDivElement>(null);
