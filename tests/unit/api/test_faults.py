@@ -129,7 +129,7 @@ def test_a_late_word_is_kept_in_its_turn(start: Start) -> None:
     turn = session.prompt("hello")
     heard = threading.Event()
     session._conversation.watch(lambda: heard.set() if turn.text == "before after" else None)
-    assert (turn.wait(PATIENCE).state, heard.wait(PATIENCE, check=False)) == ("complete", True)
+    assert (turn.wait(PATIENCE).state, heard.wait(PATIENCE)) == ("complete", True)
 
 
 def test_closing_the_last_session_ends_the_process(start: Start) -> None:
