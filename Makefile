@@ -5,14 +5,20 @@ NPM ?= npm
 VENV := .venv
 BIN := $(VENV)/bin
 VENV6 := .venv-ipykernel6
+FLOORS := .venv-floors
 RESULTS := test-results
 LAB_ARGS ?=
 PYTEST_ARGS ?=
 # Test processes at once, but for the browser's: those share one server.
 WORKERS ?= 2
 PYTEST := $(BIN)/python -m pytest
+# What builds the package: installed first, since the install itself asks for no others.
+BUILD_TOOLS := hatchling hatch-fancy-pypi-readme hatch-jupyter-builder editables
 # Kernels that no fixture starts: nothing of the user's profile is read.
 AT_HOME = mkdir -p .cache/ipython .cache/jupyter && IPYTHONDIR=$(CURDIR)/.cache/ipython JUPYTER_CONFIG_DIR=$(CURDIR)/.cache/jupyter JUPYTER_DATA_DIR=$(CURDIR)/.cache/jupyter
+NBVAL := --nbval --nbval-sanitize-with tests/notebooks/sanitize.cfg -p no:cacheprovider
+# The floors' environment has one kernel, its own.
+AT_FLOORS = $(AT_HOME) AGENTNB_IPYKERNEL6=none $(FLOORS)/bin/python
 
 STATIC := agentnb/static/widget.js
 LABEXTENSION := $(VENV)/share/jupyter/labextensions/agentnb/package.json
@@ -24,7 +30,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help env static lab test check check-python check-js fix types test-unit test-kernel test-notebooks test-js \
-	test-browser test-peers replays soak notebooks chromium build bench pictures pins clean distclean
+	test-browser test-fast docs test-floors test-floors-short test-floors-magics test-peers replays soak notebooks chromium build bench pictures pins clean distclean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | expand -t 18
@@ -40,7 +46,8 @@ $(VENV)/.created:
 
 # What is installed changes with the requirements, not with the code: the install is editable.
 $(VENV)/.installed: $(VENV)/.created pyproject.toml constraints.txt | $(STATIC)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt hatchling hatch-jupyter-builder editables
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt $(BUILD_TOOLS)
+	$(BIN)/python -m pip uninstall --quiet --yes agentnb # the name before it was jupyter-agentnb
 	SKIP_JUPYTER_BUILDER=1 $(BIN)/python -m pip install --quiet --constraint constraints.txt --no-build-isolation --editable '.[dev]'
 	@touch $@
 
@@ -54,9 +61,19 @@ $(VENV6)/.installed: pyproject.toml constraints.txt constraints-ipykernel6.txt |
 	test -x $(VENV6)/bin/python || $(PYTHON) -m venv $(VENV6)
 	grep -v '^ipykernel==' constraints.txt > $(VENV6)/constraints.txt
 	cat constraints-ipykernel6.txt >> $(VENV6)/constraints.txt
-	$(VENV6)/bin/python -m pip install --quiet --constraint $(VENV6)/constraints.txt hatchling hatch-jupyter-builder editables
+	$(VENV6)/bin/python -m pip install --quiet --constraint $(VENV6)/constraints.txt $(BUILD_TOOLS)
+	$(VENV6)/bin/python -m pip uninstall --quiet --yes agentnb
 	SKIP_JUPYTER_BUILDER=1 $(VENV6)/bin/python -m pip install --quiet --constraint $(VENV6)/constraints.txt \
 		--no-build-isolation --editable . ipykernel
+	@touch $@
+
+# A third one with the oldest Python and the oldest allowed version of each dependency.
+$(FLOORS)/.installed: pyproject.toml scripts/floors.py scripts/python_version.py | $(VENV)/.created $(STATIC)
+	found=$$($(BIN)/python scripts/floors.py --python) && { test -x $(FLOORS)/bin/python || $$found -m venv $(FLOORS); }
+	$(BIN)/python scripts/floors.py > $(FLOORS)/floors.txt
+	$(FLOORS)/bin/python -m pip install --quiet --requirement $(FLOORS)/floors.txt $(BUILD_TOOLS)
+	SKIP_JUPYTER_BUILDER=1 $(FLOORS)/bin/python -m pip install --quiet --no-build-isolation --no-deps --editable .
+	$(FLOORS)/bin/python scripts/floors.py --check
 	@touch $@
 
 js/node_modules/.installed: js/package.json js/package-lock.json
@@ -83,7 +100,9 @@ lab: $(LABEXTENSION) ## open JupyterLab on the quickstart (LAB_ARGS: more option
 
 # ---------------------------------------------------------------- checks and tests
 
-test: check test-unit test-kernel test-notebooks test-js test-browser ## everything that must pass
+test: check test-unit test-kernel test-notebooks test-floors-short test-js test-browser ## everything that must pass
+
+test-fast: check test-unit test-js ## static checks, unit tests, TypeScript
 
 check: check-python check-js ## static checks, both languages
 
@@ -124,7 +143,20 @@ test-kernel: $(VENV)/.installed $(VENV6)/.installed ## real kernels (ipykernel 7
 	$(PYTEST) tests/kernel --numprocesses $(WORKERS) $(PYTEST_ARGS)
 
 test-notebooks: $(VENV)/.installed ## every notebook against its stored outputs
-	$(AT_HOME) $(PYTEST) --nbval --nbval-sanitize-with tests/notebooks/sanitize.cfg -p no:cacheprovider --numprocesses $(WORKERS) --dist loadfile $(NOTEBOOKS) tests/notebooks $(PYTEST_ARGS)
+	$(AT_HOME) $(PYTEST) $(NBVAL) --numprocesses $(WORKERS) --dist loadfile $(NOTEBOOKS) tests/notebooks $(PYTEST_ARGS)
+
+test-floors: $(FLOORS)/.installed ## the oldest Python with the oldest allowed dependencies: kernels and notebooks
+	$(AT_FLOORS) -m pytest tests/kernel --numprocesses $(WORKERS) $(PYTEST_ARGS)
+	$(AT_FLOORS) -m pytest $(NBVAL) --numprocesses $(WORKERS) --dist loadfile $(NOTEBOOKS) tests/notebooks $(PYTEST_ARGS)
+
+# The part of it that `make test` runs.
+test-floors-short:
+	@$(BIN)/python scripts/floors.py --python > /dev/null || { echo "test-floors-short: NOT RUN (see above)"; exit 0; } && \
+		$(MAKE) --no-print-directory test-floors-magics
+
+test-floors-magics: $(FLOORS)/.installed
+	$(AT_FLOORS) -m pytest tests/kernel/test_agent_magic.py --numprocesses $(WORKERS) $(PYTEST_ARGS)
+	$(AT_FLOORS) -m pytest $(NBVAL) notebooks/quickstart.ipynb tests/notebooks/headless.ipynb $(PYTEST_ARGS)
 
 test-js: js/node_modules/.installed ## TypeScript
 	cd js && $(NPM) test --silent
@@ -150,6 +182,15 @@ bench: $(VENV)/.installed $(STATIC) chromium ## measure, print a table with rati
 pictures: $(VENV)/.installed $(STATIC) chromium ## the manual's pictures, taken from the running product
 	$(BIN)/python scripts/pictures.py
 
+$(VENV)/.docs-installed: $(VENV)/.installed
+	SKIP_JUPYTER_BUILDER=1 $(BIN)/python -m pip install --quiet --constraint constraints.txt --no-build-isolation --editable '.[docs]'
+	@touch $@
+
+# Every warning is an error: a link that leads nowhere, a page that no list names, a docstring that does not parse.
+docs: $(VENV)/.docs-installed ## the documentation as a site in build/site
+	$(BIN)/python -m sphinx --builder html --conf-dir docs --fail-on-warning --keep-going --quiet . build/site
+	@echo "open build/site/docs/index.html"
+
 # ---------------------------------------------------------------- distribution
 
 build: $(VENV)/.installed $(STATIC) ## sdist and wheel in dist/, checked
@@ -162,4 +203,4 @@ clean: ## what builds and tests made
 	find agentnb tests scripts -name __pycache__ -type d -prune -exec rm -rf {} +
 
 distclean: clean ## and the environments
-	rm -rf $(VENV) $(VENV6) js/node_modules .cache
+	rm -rf $(VENV) $(VENV6) $(FLOORS) js/node_modules .cache

@@ -27,7 +27,6 @@ Example:
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -41,6 +40,7 @@ from agentnb.cassette.assertions import (
 )
 from agentnb.errors import UsageError
 from agentnb.events.heard import Event, Events, events
+from agentnb.safe_json import read_json
 from agentnb.state import (
     ChangesetState,
     ChatState,
@@ -174,7 +174,7 @@ def load_cases(folder: str | Path) -> dict[str, dict[str, Any]]:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        case = json.loads(path.read_bytes())
+        case = read_json(path.read_bytes())
     except ValueError as error:
         raise UsageError(f"{path} is not JSON: {error}.") from error
     if not isinstance(case, dict) or not {"reducer", "initial", "actions", "expected"} <= case.keys():

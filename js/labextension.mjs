@@ -10,6 +10,8 @@ import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
 const NAME = "agentnb";
+/** The package on the index; `agentnb` there is another project. */
+const DISTRIBUTION = "jupyter-agentnb";
 const LIMIT = 40 * 1024;
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 
@@ -51,7 +53,7 @@ const require = (name) => {
 
 /** Writes the extension's folder, as it goes to share/jupyter/labextensions/agentnb. */
 export async function buildLabExtension(options, outdir) {
-  const { outputFiles } = await build({
+  const { outputFiles, metafile } = await build({
     ...options,
     inject: [],
     entryPoints: [here("src/lab/index.ts")],
@@ -73,7 +75,11 @@ export async function buildLabExtension(options, outdir) {
     license: "Apache-2.0",
     jupyterlab: { extension: true, schemaDir: "schema", _build: { load, extension: "./extension" } },
   };
-  const install = { packageManager: "python", packageName: NAME, uninstallInstructions: `pip uninstall ${NAME}` };
+  const install = {
+    packageManager: "python",
+    packageName: DISTRIBUTION,
+    uninstallInstructions: `pip uninstall ${DISTRIBUTION}`,
+  };
   await rm(outdir, { recursive: true, force: true });
   await mkdir(`${outdir}/static`, { recursive: true });
   await mkdir(`${outdir}/schemas/${NAME}`, { recursive: true });
@@ -82,7 +88,7 @@ export async function buildLabExtension(options, outdir) {
   await writeFile(`${outdir}/schemas/${NAME}/package.json.orig`, json(manifest));
   await writeFile(`${outdir}/install.json`, json(install));
   await writeFile(`${outdir}/package.json`, json(manifest)); // last: it is what says that all is there
-  return code.length;
+  return { size: code.length, metafile };
 }
 
 const json = (value) => `${JSON.stringify(value, null, 2)}\n`;

@@ -5,6 +5,8 @@ Usage: ``python scripts/distribution.py dist``
 
 from __future__ import annotations
 
+import json
+import re
 import sys
 import tarfile
 import zipfile
@@ -12,7 +14,9 @@ from pathlib import Path
 
 from agentnb import __version__
 
-BUILT = ("agentnb/static/widget.js", "agentnb/static/panel.js")
+LICENCES = "THIRD-PARTY-LICENSES.txt"
+BUILT = ("agentnb/static/widget.js", "agentnb/static/panel.js", f"agentnb/static/{LICENCES}")
+PACKAGES = Path(__file__).parents[1] / "js/package.json"
 IN_WHEEL = (
     *BUILT,
     "agentnb/__init__.py",
@@ -20,7 +24,7 @@ IN_WHEEL = (
     "agentnb/agent/catalog/eliza.toml",
     "agentnb/eliza/script.toml",
 )
-EXTENSION = ("package.json", "install.json", "schemas/agentnb/plugin.json")
+EXTENSION = ("package.json", "install.json", "schemas/agentnb/plugin.json", LICENCES)
 IN_SDIST = (
     *IN_WHEEL,
     *(f"labextension/{name}" for name in EXTENSION),
@@ -49,12 +53,44 @@ def names(path: Path) -> list[str]:
 def problems(path: Path) -> list[str]:
     """What is wrong with a distribution, a line each."""
     found = names(path)
-    data = f"agentnb-{__version__}.data/data/share/jupyter/labextensions/agentnb"
+    data = f"jupyter_agentnb-{__version__}.data/data/share/jupyter/labextensions/agentnb"
     in_wheel = (*IN_WHEEL, *(f"{data}/{name}" for name in EXTENSION))
     wanted = in_wheel if path.suffix == ".whl" else IN_SDIST
     missing = [f"{path.name} lacks {name}" for name in wanted if name not in found]
     litter = [f"{path.name} carries {name}" for name in found if any(part in LITTER for part in name.split("/"))]
-    return missing + litter
+    return missing + litter + unlicensed(path) + relative_links(path)
+
+
+def unlicensed(path: Path) -> list[str]:
+    """The JavaScript packages that the front end contains and whose licence is not in a distribution, a line each."""
+    text = content(path, f"agentnb/static/{LICENCES}").decode()
+    packages = json.loads(PACKAGES.read_text(encoding="utf-8"))["dependencies"]
+    return [
+        f"{path.name} lacks the licence of {name}"
+        for name in packages
+        if not re.search(rf"^{name} \d", text, re.MULTILINE)
+    ]
+
+
+def relative_links(path: Path) -> list[str]:
+    """Links of a distribution's long description that lead nowhere on a package index, a line each."""
+    inside = f"jupyter_agentnb-{__version__}.dist-info/METADATA" if path.suffix == ".whl" else "PKG-INFO"
+    _, _, text = content(path, inside).decode().partition("\n\n")
+    links = re.findall(r"\]\(([^)\s]+)\)", text)
+    if not links:
+        return [f"{path.name} has no long description"]
+    return [f"{path.name}: {link} is a relative link" for link in links if not link.startswith("https://")]
+
+
+def content(path: Path, name: str) -> bytes:
+    """The bytes of one file in a distribution; empty where it has none of that name."""
+    if path.suffix == ".whl":
+        with zipfile.ZipFile(path) as wheel:
+            return wheel.read(name) if name in wheel.namelist() else b""
+    with tarfile.open(path) as sdist:
+        member = next((each for each in sdist.getmembers() if each.name.partition("/")[2] == name), None)
+        file = sdist.extractfile(member) if member is not None else None
+        return file.read() if file is not None else b""
 
 
 def main() -> None:

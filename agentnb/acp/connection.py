@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 log = logger("agentnb.acp")
 
+_LONGEST_ID = 20  # digits; ours count from 1
+
 
 class Connection:
     """One end of a JSON-RPC conversation over bytes; every method belongs to one loop.
@@ -164,18 +166,22 @@ class Connection:
             method = message.method
             if isinstance(method, str) and message.id is None:
                 if method == "$/cancel_request":
-                    self._give_up(message.params)
+                    self._safely(self._give_up, message.params)
                 else:
                     batch.append((method, message.params))
                 continue
             batch = self._hand_over(batch)
-            if isinstance(method, str):
-                self._serve(message)
-            elif message.id is not None and (message.error is not None or message.result is not msgspec.UNSET):
-                self._resolve(message)
-            else:
-                self.stray += 1
+            self._safely(self._take_one, message)
         self._hand_over(batch)
+
+    def _take_one(self, message: wire.Message) -> None:
+        """Take a request, an answer, or what is neither."""
+        if isinstance(message.method, str):
+            self._serve(message)
+        elif message.id is not None and (message.error is not None or message.result is not msgspec.UNSET):
+            self._resolve(message)
+        else:
+            self.stray += 1
 
     def _hand_over(self, batch: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
         if batch:
@@ -227,7 +233,7 @@ class Connection:
             return
         try:
             data = wire.encode(message)
-        except (TypeError, ValueError, UnicodeError):
+        except Exception:
             log.exception("a message for the agent cannot be written as JSON")
             if "method" in message:
                 raise
@@ -255,6 +261,6 @@ class _Late(AgentnbError):
 
 def _own_id(received: Any) -> int:
     """Our ids are numbers; some agents send them back as strings."""
-    if isinstance(received, str) and received.isascii() and received.isdigit():
+    if isinstance(received, str) and len(received) <= _LONGEST_ID and received.isascii() and received.isdigit():
         return int(received)
     return received if isinstance(received, int) and not isinstance(received, bool) else -1

@@ -13,17 +13,23 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from agentnb.acp.agent import Agent
-from agentnb.acp.login import ways_of
+from agentnb.acp.elicitation import ElicitationAnswer
+from agentnb.acp.opening import OpenRequest
 from agentnb.agent.catalog import installed
 from agentnb.agent.child import Child, inherited
 from agentnb.agent.process import find_program
 from agentnb.errors import AgentError, AgentnbError, AgentNotFound, AuthenticationRequired, PermissionDenied
+from agentnb.state import ChatState, SessionStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
+    from agentnb.acp.elicitation import ElicitationQuestion
+    from agentnb.acp.login import LoginWay
+    from agentnb.acp.permission import PermissionQuestion
     from agentnb.agent.catalog import AgentSpec
     from agentnb.policy.request import PolicyRequest
+    from agentnb.state import Action
 
 AT_ONCE = 2
 """How many agents are started at a time."""
@@ -100,9 +106,9 @@ async def _talk_to(agent: Agent, folder: str) -> Checkup:
     if (old := _too_old(spec, agent.version)) is not None:
         return old
     try:
-        new = await agent.new_session(folder, (), _Nobody())
+        new = await agent.open_session(OpenRequest(cwd=folder), _Nobody())
     except AuthenticationRequired as error:
-        return _wants_login(spec, agent.version, error, agent.auth_methods)
+        return _wants_login(spec, agent.version, error, agent.login_ways)
     except AgentError as error:
         return _found(spec, agent.version, "broken", str(error), None)
     await agent.close_session(new.session_id)
@@ -174,9 +180,9 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def _wants_login(
-    spec: AgentSpec, version: str | None, error: AuthenticationRequired, methods: Iterable[Any]
+    spec: AgentSpec, version: str | None, error: AuthenticationRequired, ways: Iterable[LoginWay]
 ) -> Checkup:
-    typed = next((way.command for way in ways_of(spec, methods) if way.command), None)
+    typed = next((way.command for way in ways if way.command), None)
     return _found(spec, version, "login", str(error), spec.login or typed)
 
 
@@ -193,18 +199,21 @@ def _found(
 class _Nobody:
     """Hears what an agent says in the doctor's session, and lets nothing through."""
 
-    def updates(self, updates: list[dict[str, Any]]) -> None:
+    speaking = None
+    chat = ChatState(
+        resource="doctor:/chat", title="", status=SessionStatus.IDLE, modified_at="1970-01-01T00:00:00.000Z", turns=()
+    )
+
+    def actions(self, actions: Sequence[Action]) -> None:
         """Pass over it."""
 
-    async def permission(self, params: dict[str, Any]) -> dict[str, Any]:
+    async def permission(self, question: PermissionQuestion) -> None:
         """Nobody is there."""
-        del params
-        return {"outcome": {"outcome": "cancelled"}}
 
-    async def elicit(self, params: dict[str, Any]) -> dict[str, Any]:
+    async def elicit(self, question: ElicitationQuestion) -> ElicitationAnswer:
         """Nobody is there."""
-        del params
-        return {"action": "decline"}
+        del question
+        return ElicitationAnswer("decline")
 
     def elicited(self, elicitation_id: str) -> None:
         """Pass over it."""
@@ -232,9 +241,6 @@ class _Nobody:
 
     def unsaved(self, path: str) -> None:  # noqa: ARG002 - for nobody
         return None
-
-    def terminal(self, action: Any) -> None:
-        """Pass over it."""
 
     def lost(self, error: AgentnbError) -> None:
         """The caller finds out."""

@@ -1,19 +1,22 @@
 """The wire: newline-delimited JSON-RPC 2.0, cut from bytes and decoded however badly it was written.
 
 Agents print stray text before and between messages, cut emoji in half (JavaScript writes the halves as lone
-surrogates), write ``NaN`` (Python does), and answer with ids of another type. None of that may lose a message that can
-be read.
+surrogates), write ``NaN`` (Python does), nest without end, and answer with ids of another type. None of that may lose a
+message that can be read.
 """
 
 from __future__ import annotations
 
 import contextlib
-import json
 from typing import Any
 
 import msgspec
 
+from agentnb.credentials import logger
 from agentnb.errors import ProtocolError
+from agentnb.safe_json import NESTING_LIMIT, is_too_deep, read_first_json, without_deep_values
+
+log = logger("agentnb.acp")
 
 LINE_LIMIT = 512 * 1024 * 1024
 """The longest line, in bytes, that is waited for."""
@@ -72,45 +75,47 @@ class Lines:
 
 
 def decode(block: bytes) -> tuple[list[Message], int]:
-    """Decode a block of lines.
+    """Decode a block of lines; one that cannot be read costs nothing but itself.
 
     Returns:
         The messages in order, and how many lines were none.
     """
-    try:
-        return _decoder.decode_lines(block), 0
-    except (msgspec.MsgspecError, UnicodeError):
-        lines = [line for line in block.split(b"\n") if not line.isspace() and line]
-        decoded = [decode_line(line) for line in lines]
-        messages = [message for message in decoded if message is not None]
-        return messages, len(lines) - len(messages)
+    if block.count(b"[") + block.count(b"{") <= NESTING_LIMIT or not any(map(is_too_deep, block.split(b"\n"))):
+        with contextlib.suppress(Exception):  # each line is tried for itself then
+            return _decoder.decode_lines(block), 0
+    lines = [line for line in block.split(b"\n") if not line.isspace() and line]
+    decoded = [decode_line(line) for line in lines]
+    messages = [message for message in decoded if message is not None]
+    return messages, len(lines) - len(messages)
 
 
 def decode_line(line: bytes) -> Message | None:
-    """Decode one line, repairing what can be repaired; None when it is no message."""
-    with contextlib.suppress(msgspec.MsgspecError, UnicodeError):
-        return _decoder.decode(line)
-    begin = line.find(_START)
-    if begin < 0 and not line.lstrip().startswith(b"{"):
+    """Decode one line, repairing what can be repaired; None when it is no message. Never raises."""
+    try:
+        return _decoded(line)
+    except Exception as error:  # noqa: BLE001 - whatever is wrong with a line, the next one must be read
+        log.warning("a line of %d bytes is no message: %s", len(line), type(error).__name__)
         return None
-    text = line[max(begin, 0) :].decode("utf-8", "replace")
-    with contextlib.suppress(ValueError, RecursionError):
-        value, _ = json.JSONDecoder().raw_decode(text.lstrip())
-        return msgspec.convert(_whole(value), Message)
+
+
+def _decoded(line: bytes) -> Message | None:
+    begins = [0] if line.lstrip().startswith(b"{") else []
+    if (after_text := line.find(_START)) > 0:
+        begins.append(after_text)
+    found = (_message(line[begin:]) for begin in begins)
+    return next((message for message in found if message is not None), None)
+
+
+def _message(data: bytes) -> Message | None:
+    if is_too_deep(data):
+        data = without_deep_values(data)
+    with contextlib.suppress(msgspec.MsgspecError, UnicodeError):
+        return _decoder.decode(data)
+    with contextlib.suppress(ValueError):
+        return msgspec.convert(read_first_json(data.decode("utf-8", "replace").lstrip()), Message)
     return None
 
 
 def encode(message: dict[str, Any]) -> bytes:
     """One line of JSON, ended."""
     return _encoder.encode(message) + b"\n"
-
-
-def _whole(value: Any) -> Any:
-    """*value* with lone surrogates, which no UTF-8 can hold, replaced by U+FFFD."""
-    if isinstance(value, str):
-        return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    if isinstance(value, dict):
-        return {_whole(key): _whole(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_whole(item) for item in value]
-    return value

@@ -236,7 +236,7 @@ def read(text: str) -> AgentSpec:
     try:
         data: dict[str, Any] = tomllib.loads(text)
         spec = msgspec.convert(data, AgentSpec)
-    except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+    except (tomllib.TOMLDecodeError, msgspec.ValidationError, RecursionError) as error:
         raise UsageError(f"This is not an agent's description: {error}.") from error
     if not spec.name or not spec.command or not all(spec.command):
         raise UsageError("This is not an agent's description: it wants a name and a command.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 from weakref import WeakValueDictionary
 
@@ -13,6 +14,7 @@ from agentnb.api.arguments import check_permissions, check_text, each_of
 from agentnb.api.describe import describe
 from agentnb.api.files import SessionFiles
 from agentnb.api.turn import Turn
+from agentnb.api.unattended import follow
 from agentnb.errors import SessionClosed, UsageError
 from agentnb.host.intents import Rejected, carry_out
 from agentnb.ids import new_id
@@ -129,6 +131,7 @@ class Session(AgentControls):
         turn = Turn(self, self._conversation, new_id())
         self._known[turn.id] = turn
         self._conversation.host.loop.call(self._begin, turn, message_)
+        follow(turn)
         return turn
 
     @property
@@ -217,10 +220,17 @@ class Session(AgentControls):
         self._do(ChatInputCompleted(request_id=request_id, response=response, answers=answers))
 
     def cancel(self) -> None:
-        """Stop the running turn, if one runs."""
+        """Stop the running turn, if one runs; prompts that wait are held until :meth:`continue_queue`."""
         active = self.chat.active_turn
         if active is not None:
-            self._conversation.host.loop.call(self._conversation.turns.cancel, active.id)
+            self._conversation.host.loop.call(partial(self._conversation.turns.cancel, active.id, hold=True))
+
+    def continue_queue(self) -> None:
+        """Go on with the prompts that are held since a turn was stopped; no effect where none is.
+
+        Waiting for one of them, with :meth:`Turn.wait` or ``await``, goes on too.
+        """
+        self._conversation.host.loop.call(self._conversation.turns.continue_queue)
 
     def close(self, timeout: float = 10.0) -> None:
         """Free the agent's session and, if nobody else uses it, end its process.

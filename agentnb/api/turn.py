@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import threading
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from agentnb.api.files import ChangeTable
@@ -157,8 +158,11 @@ class Turn:
     # --- what can be done with it ---
 
     def cancel(self) -> None:
-        """Stop it: the agent is told, open questions are answered with "cancelled". No effect once it has ended."""
-        self._conversation.host.loop.call(self._conversation.turns.cancel, self._id)
+        """Stop it: the agent is told, open questions are answered with "cancelled". No effect once it has ended.
+
+        Prompts that wait behind it are held until :meth:`Session.continue_queue` or until code waits for one of them.
+        """
+        self._conversation.host.loop.call(partial(self._conversation.turns.cancel, self._id, hold=True))
 
     def raise_for_error(self) -> Turn:
         """Raise if it failed or was cancelled.
@@ -205,15 +209,19 @@ class Turn:
         """
         self._see_that_its_end_is_told()
         try:
-            if running_loop() is not None and nest():
-                asyncio.get_event_loop().run_until_complete(self._wait_async(timeout))
-            else:
-                self._wait_blocking(timeout)
+            with awaited(self):
+                self._wait(timeout)
         except KeyboardInterrupt:
             self.cancel()
             raise
         self._see_that_it_is_as_recorded()
         return self
+
+    def _wait(self, timeout: float | None) -> None:
+        if running_loop() is not None and nest():
+            asyncio.get_event_loop().run_until_complete(self._wait_async(timeout))
+        else:
+            self._wait_blocking(timeout)
 
     def __await__(self) -> Generator[Any, None, Turn]:
         self._see_that_its_end_is_told()
@@ -221,21 +229,22 @@ class Turn:
 
     def __iter__(self) -> Iterator[str]:
         reader = TextReader()
-        while True:
-            self._see_that_its_end_is_told()
-            seen, done = self._changes, self._finished
-            if piece := reader.read(self._parts(MarkdownResponsePart)):
-                yield piece
-            elif done:
-                self._see_that_it_is_as_recorded()
-                return
-            else:
-                with DESK.waiting(self._session.tab_id, self._wake):
-                    self._wait_for_change(seen, POLL_SECONDS)
+        with awaited(self):
+            while True:
+                self._see_that_its_end_is_told()
+                seen, done = self._changes, self._finished
+                if piece := reader.read(self._parts(MarkdownResponsePart)):
+                    yield piece
+                elif done:
+                    self._see_that_it_is_as_recorded()
+                    return
+                else:
+                    with DESK.waiting(self._session.tab_id, self._wake):
+                        self._wait_for_change(seen, POLL_SECONDS)
 
     async def __aiter__(self) -> AsyncIterator[str]:
         reader = TextReader()
-        with self._listening() as changed:
+        with awaited(self), self._listening() as changed:
             while True:
                 self._see_that_its_end_is_told()
                 done = self._finished
@@ -264,7 +273,8 @@ class Turn:
             raise _OF_CASSETTES[error.error_type](error.message)
 
     async def _awaited(self) -> Turn:
-        await self._wait_async(None)
+        with awaited(self):
+            await self._wait_async(None)
         self._see_that_it_is_as_recorded()
         return self
 
@@ -365,3 +375,16 @@ class Turn:
     def _timeout(self, timeout: float | None) -> TurnTimeout:
         message = f"The turn did not end in {timeout:g} s; it goes on."
         return TurnTimeout(message, hint="Wait again with turn.wait(), or stop it with turn.cancel().")
+
+
+@contextlib.contextmanager
+def awaited(turn: Turn) -> Iterator[None]:
+    """While the block runs, code waits for *turn*: a stop of the turn before it does not hold it in the queue."""
+    conversation = turn._conversation  # noqa: SLF001 - the two are one
+    conversation.turns.awaited.append(turn.id)
+    try:
+        if any(waiting.held and waiting.id == turn.id for waiting in conversation.chat.state.queued_messages or ()):
+            conversation.host.loop.call(conversation.turns.continue_queue)
+        yield
+    finally:
+        conversation.turns.awaited.remove(turn.id)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -11,6 +10,7 @@ from agentnb.cassette.blobs import Blobs, folder_of
 from agentnb.cassette.secrets import shapes
 from agentnb.cassette.tape import VERSION, Cassette, Event, Exchange, Header, Lane
 from agentnb.errors import CassetteBroken
+from agentnb.safe_json import read_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -82,8 +82,8 @@ class Reader:
 
     def _decoded(self, line: bytes, *, last: bool) -> dict[str, Any]:
         try:
-            row = json.loads(line)
-        except (ValueError, RecursionError) as error:
+            row = read_json(line)
+        except ValueError as error:
             if line[:7].decode("utf-8", "replace") in _CONFLICT:
                 raise self._broken(
                     "a merge conflict is left in the cassette.", "Resolve it, or record again."
@@ -109,7 +109,7 @@ class Reader:
             raise self._broken("this is no cassette: it does not begin with its version.", "Check the path.")
         if version != VERSION:
             newer = isinstance(version, int) and version > VERSION
-            hint = "Update agentnb: `pip install --upgrade agentnb`." if newer else AGAIN
+            hint = "Update agentnb: `pip install --upgrade jupyter-agentnb`." if newer else AGAIN
             raise self._broken(f"the cassette has version {version!r}; this agentnb reads version {VERSION}.", hint)
         try:
             return msgspec.convert(row, Header)
@@ -135,7 +135,10 @@ class Reader:
         agent, launch, session = row.get("agent"), row.get("launch", 1), row.get("session", 0)
         if not isinstance(agent, str) or not isinstance(launch, int) or not isinstance(session, int):
             raise self._broken("this does not say which agent or session begins here.", _WHOLE)
-        return Lane(agent=agent, launch=launch, session=session, line=self._number)
+        description = row.get("description")
+        if description is not None and not isinstance(description, dict):
+            raise self._broken("the agent's description is no object.", _WHOLE)
+        return Lane(agent=agent, launch=launch, session=session, description=description, line=self._number)
 
     def _event(self, lane: Lane, row: dict[str, Any]) -> None:
         if not lane.exchanges:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentnb.errors import CassetteBroken
+from agentnb.safe_json import read_json
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -63,7 +64,7 @@ class Report:
 def reports(folder: Path) -> list[dict[str, Any]]:
     """All reports in *folder*, each with its player's name."""
     files = sorted(folder.glob("replay-*.json"))
-    return [{**json.loads(file.read_text(encoding="utf-8")), "player": file.stem} for file in files]
+    return [{**read_json(file.read_text(encoding="utf-8")), "player": file.stem} for file in files]
 
 
 def not_asked_for(path: Path, played: Collection[tuple[int, ...]]) -> list[str]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from agentnb.cassette import file
 from agentnb.cassette.switch import MODE, PATH, SWITCH
 from agentnb.checkup.packages import checkup
+from agentnb.distribution import NAME, pip
 from agentnb.errors import AgentnbError
 from agentnb.log.database import MIGRATIONS
 from agentnb.log.location import VARIABLE, log_location
@@ -54,7 +55,7 @@ def log(path: Path | None) -> Checkup:
         return checkup("log", "broken", str(version), message, todo=f'mv "{path}" "{path}.damaged"', title=title)
     if version > len(MIGRATIONS):
         message = f"A newer agentnb wrote {path}: this one does not keep sessions."
-        return checkup("log", "old", str(version), message, todo="pip install --upgrade agentnb", title=title)
+        return checkup("log", "old", str(version), message, todo=pip("install", "--upgrade", NAME), title=title)
     if not os.access(path, os.W_OK):
         message = f"{path} cannot be written to: sessions are not kept."
         return checkup("log", "broken", str(version), message, todo=f'chmod u+w "{path}"', title=title)

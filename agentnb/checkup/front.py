@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentnb import __version__
 from agentnb.checkup.packages import checkup, version_of
+from agentnb.distribution import NAME
+from agentnb.safe_json import read_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -44,7 +45,7 @@ def disabled(files: Iterable[Path]) -> Iterator[str]:
     """The extensions, and plugins of extensions, that the page's settings disable."""
     for path in files:
         try:
-            said = json.loads(path.read_bytes()).get("disabledExtensions", {})
+            said = read_json(path.read_bytes()).get("disabledExtensions", {})
         except (OSError, ValueError, AttributeError):
             continue  # JupyterLab passes over it as well
         if isinstance(said, dict):
@@ -58,10 +59,10 @@ def _own(folders: Sequence[Path], off: set[str]) -> Checkup:
     path, version = _installed(folders, OWN)
     if path is None:
         message = f"JupyterLab finds no extension of agentnb in {', '.join(map(str, folders))}."
-        return checkup("extension", "missing", None, message, todo=f"{_HERE} agentnb=={__version__}", title=title)
+        return checkup("extension", "missing", None, message, todo=f"{_HERE} {NAME}=={__version__}", title=title)
     if version != __version__:
         message = f"The extension in {path} is of version {version or 'unknown'}, agentnb is {__version__}."
-        return checkup("extension", "old", version, message, todo=f"{_HERE} agentnb=={__version__}", title=title)
+        return checkup("extension", "old", version, message, todo=f"{_HERE} {NAME}=={__version__}", title=title)
     if names := _of(OWN, off):
         message = f"It is disabled: {', '.join(names)}."
         return checkup("extension", "broken", version, message, todo=_enable(names[0]), title=title)
@@ -94,7 +95,7 @@ def _installed(folders: Sequence[Path], name: str) -> tuple[Path | None, str | N
         path = folder / name
         if (path / "package.json").is_file():
             try:
-                about: Any = json.loads((path / "package.json").read_bytes())
+                about: Any = read_json((path / "package.json").read_bytes())
                 return path, str(about["version"])
             except (OSError, ValueError, KeyError, TypeError):
                 return path, None

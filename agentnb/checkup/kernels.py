@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import re
 import shlex
 import sys
@@ -15,6 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from agentnb import __version__
 from agentnb.agent.child import Child, inherited
 from agentnb.checkup.packages import checkup
+from agentnb.distribution import NAME, pip, remove_other
+from agentnb.safe_json import read_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,7 +29,20 @@ SECONDS = 30.0
 MOST = 20_000
 MARK = "agentnb-checkup"
 REMOVE = "jupyter kernelspec remove"
-CODE = f"import agentnb, ipykernel; print('{MARK}', agentnb.__version__, ipykernel.__version__)"
+ANOTHER = "agentnb-another"
+PROBLEM = "agentnb-problem"
+CODE = f"""
+from importlib.util import find_spec
+spec = find_spec('agentnb')
+if spec and spec.origin and b'load_ipython_extension' not in open(spec.origin, 'rb').read():
+    raise SystemExit('{ANOTHER} ' + spec.origin)
+import agentnb, ipykernel
+print('{MARK}', agentnb.__version__, ipykernel.__version__)
+from agentnb.checkup.packages import problems
+for problem in problems():
+    print('{PROBLEM}', problem)
+"""
+"""What runs in the kernel's Python: is its agentnb this project's, what version, are its packages in range?"""
 _LAUNCHER = re.compile(r"ipykernel(_launcher)?$")
 _OWN = re.compile(r"python(\d+(\.\d+)?)?(\.exe)?$")
 
@@ -80,7 +94,7 @@ async def _examined(name: str, folder: Path, seconds: float) -> Checkup:
     row, path = f"kernel {name}", folder / "kernel.json"
     remove = f"{REMOVE} {shlex.quote(name)}"
     try:
-        spec = json.loads(path.read_bytes())
+        spec = read_json(path.read_bytes())
         command, env = [str(word) for word in spec["argv"]], dict(spec.get("env") or {})
         title = str(spec.get("display_name") or name)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
@@ -145,10 +159,16 @@ async def _over(child: Child, ended: asyncio.Event) -> None:
 def _judged(tried: Tried, python: list[str], seconds: float) -> tuple[str, str | None, str, str | None]:
     """State, version, what is said, and what to type."""
     typed = " ".join(f'"{word}"' if " " in word else word for word in python)
-    try_it, install = f'{typed} -c "import agentnb"', f"{typed} -m pip install agentnb=={__version__}"
+    try_it, install = f'{typed} -c "import agentnb"', pip("install", f"{NAME}=={__version__}", python=typed)
     if tried.refused is not None:
         return "broken", None, f"{python[0]} cannot be started: {tried.refused}.", REMOVE
+    if tried.complaint.startswith(ANOTHER):
+        where = tried.complaint.removeprefix(ANOTHER).strip()
+        message = f"its agentnb is another project with the same import name ({where}); this one is {NAME}."
+        return "broken", None, message, remove_other(__version__, typed, dependencies=True)
     if (found := re.search(rf"{MARK} (\S+) (\S+)", tried.said)) is not None:
+        if wrong := re.findall(rf"^{PROBLEM} (.+)$", tried.said, re.MULTILINE):
+            return "broken", found[1], " ".join(wrong), f"{typed} -m agentnb doctor jupyter"
         if found[1] == __version__:
             return "ready", found[1], f"it imports agentnb, with ipykernel {found[2]}.", None
         message = f"it has agentnb {found[1]}, this environment {__version__}; kernel and page should be alike."

@@ -10,12 +10,23 @@ from typing import TYPE_CHECKING, Any
 
 from agentnb import __version__
 from agentnb.acp.doctor import Checkup, older
+from agentnb.distribution import NAME, OTHER, other_version, pip, remove_other
+from agentnb.distribution import requirements as own_requirements
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-NEEDED = ("ipython", "ipywidgets", "anywidget")
-"""What agentnb itself needs."""
+NEEDED = (
+    "ipython",
+    "ipywidgets",
+    "anywidget",
+    "traitlets",
+    "agent-client-protocol",
+    "markdown-it-py",
+    "msgspec",
+    "nest-asyncio",
+)
+"""What agentnb itself needs: its requirements for every Python."""
 
 PAGES = {
     "ipykernel": "runs notebooks",
@@ -32,12 +43,17 @@ _AT_LEAST, _BELOW = re.compile(r">=\s*([\w.]+)"), re.compile(r"<\s*([\w.]+)")
 def examine() -> list[Checkup]:
     """What is there, and whether it is in the range that works here."""
     python = checkup("python", "ready", platform.python_version(), f"{sys.executable}.")
-    own = checkup("agentnb", "ready", __version__, "This one.")
+    own = _own()
     versions = {name: version_of(name) for name in (*NEEDED, *PAGES)}
     needed = [_needed(name, versions[name]) for name in NEEDED]
     if not any(versions[name] for name in PAGES):
         message = "There is no Jupyter in this environment: here agentnb works in scripts and IPython."
-        return [python, own, *needed, checkup("jupyter", "absent", None, message, todo='pip install "agentnb[lab]"')]
+        return [
+            python,
+            own,
+            *needed,
+            checkup("jupyter", "absent", None, message, todo=pip("install", f'"{NAME}[lab]"')),
+        ]
     return [python, own, *needed, *(_page(name, versions[name]) for name in PAGES)]
 
 
@@ -67,15 +83,11 @@ def ranges(requirements: Iterable[str] | None = None) -> dict[str, str]:
     """The versions that agentnb works with, by the package's name, as its own metadata say.
 
     Example:
-        >>> ranges(['ipykernel>=6.30; extra == "lab"', "agentnb[lab]; extra == 'test'"])
+        >>> ranges(['ipykernel>=6.30; extra == "lab"', "jupyter-agentnb[lab]; extra == 'test'"])
         {'ipykernel': '>=6.30'}
     """
-    if requirements is None:
-        try:
-            requirements = metadata.requires("agentnb") or ()
-        except metadata.PackageNotFoundError:  # it is run from its folder
-            requirements = ()
-    found = (match.groups() for match in map(_REQUIREMENT.match, requirements) if match)
+    texts = own_requirements() if requirements is None else requirements
+    found = (match.groups() for match in map(_REQUIREMENT.match, texts) if match)
     return {name.lower(): said.strip() for name, said in found if said.strip()}
 
 
@@ -88,6 +100,31 @@ def outside(version: str, said: str) -> bool:
     """
     least, end = _AT_LEAST.search(said), _BELOW.search(said)
     return (least is not None and older(version, least[1])) or (end is not None and not older(version, end[1]))
+
+
+def problems() -> list[str]:
+    """What is wrong with the packages of this environment, a line each: too old, too new, missing, shadowed.
+
+    The doctor runs this in the Python of each kernel.
+    """
+    wrong = [_own(), *(_needed(name, version_of(name)) for name in NEEDED)]
+    return [_line(found) for found in wrong if found.state != "ready"]
+
+
+def _line(found: Checkup) -> str:
+    return f"{found.name} {found.version or 'is missing'}: {found.message}"
+
+
+def _own() -> Checkup:
+    """Agentnb itself, and whether the other project of that name overwrites its files."""
+    other = other_version()
+    if other is None:
+        return checkup("agentnb", "ready", __version__, f"This one, {NAME} on the package index.")
+    message = (
+        f"The distribution {OTHER} {other} is installed as well. It is another project (or this one under its former "
+        f"name) with the same import name, and overwrites files of {NAME}."
+    )
+    return checkup("agentnb", "broken", __version__, message, todo=remove_other(__version__))
 
 
 def _needed(name: str, version: str | None) -> Checkup:
@@ -110,4 +147,4 @@ def _in_range(name: str, version: str, message: str) -> Checkup:
 
 
 def _install(name: str) -> str:
-    return f'"{sys.executable}" -m pip install --upgrade "{name}{ranges().get(name, "")}"'
+    return pip("install", "--upgrade", f'"{name}{ranges().get(name, "")}"')

@@ -89,7 +89,7 @@ class Lab:
         except Unfollowable:
             page.context.copy().run(page.comm.send, notification("notebookAgain", {}))
             return
-        except (KeyError, msgspec.ValidationError) as error:
+        except (LookupError, TypeError, ValueError, RecursionError) as error:
             log.warning("A page sent a notebook that is not of the protocol: %s", error)
             return
         with self._lock:

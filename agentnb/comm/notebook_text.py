@@ -9,6 +9,7 @@ import json
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from agentnb.comm.lab_messages import MOST_CELLS
+from agentnb.safe_json import read_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,8 +32,8 @@ def over(saved: str, cells: Sequence[NotebookCell]) -> str:
         JSON as Jupyter writes it; *saved* itself where nothing has changed, or it is no notebook that can be matched.
     """
     try:
-        notebook = json.loads(saved)
-    except (ValueError, RecursionError):
+        notebook = read_json(saved, repair=False)
+    except ValueError:
         return saved
     before = notebook.get("cells") if isinstance(notebook, dict) and notebook.get("nbformat") == FORMAT else None
     if not isinstance(before, list) or not all(isinstance(cell, dict) for cell in before):

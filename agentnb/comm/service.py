@@ -19,6 +19,7 @@ from agentnb.comm.requests import Bytes, Requests, UnknownClient
 from agentnb.credentials import logger
 from agentnb.errors import AgentnbError, ProtocolError, UnknownSession, UnsupportedVersion
 from agentnb.host.intents import carry_out
+from agentnb.safe_json import NESTING_LIMIT, is_too_deep, without_half_characters
 from agentnb.state import ActionOrigin, UnknownAction, action_type, decode_action
 from agentnb.state.versions import WINDOW, is_known_in
 
@@ -92,8 +93,9 @@ class Service:
         """Take one message from a page."""
         try:
             message = _decode(content)
-        except (msgspec.ValidationError, TypeError) as error:
+        except (TypeError, ValueError, RecursionError) as error:
             self._complain(f"A page sent a message that is not of the protocol: {error}")
+            self._fail_unread(content)
             return
         if message.v not in self._versions and message.method != "initialize":
             self._fail(message, m.UNSUPPORTED_VERSION, f"This kernel speaks version {self._versions}, not {message.v}.")
@@ -133,6 +135,9 @@ class Service:
             self._fail(message, m.INVALID_PARAMS, f"{message.method}: {error}")
         except AgentnbError as error:
             self._fail(message, CODES.get(type(error), m.REFUSED), str(error))
+        except Exception as error:
+            log.exception("answering %s failed", message.method)
+            self._fail(message, m.REFUSED, f"The kernel failed: {type(error).__name__}.")
 
     def _take(self, message: m.FromPage) -> None:
         method = self._notifications.get(message.method)
@@ -145,6 +150,8 @@ class Service:
                 method(message.client_id, bytes(message.params))
             except (msgspec.ValidationError, AgentnbError) as error:
                 self._complain(f"{message.method}: {error}")
+            except Exception:
+                log.exception("taking %s failed", message.method)
 
     def _draft(self, client_id: str, raw: bytes) -> None:
         params = msgspec.json.decode(raw, type=m.DraftParams)
@@ -212,6 +219,12 @@ class Service:
         else:
             self._send(message.client_id, m.failure(message.id, code, text))
 
+    def _fail_unread(self, content: object) -> None:
+        """Answer a request that could not be read, where it says whose it is: the page waits for an answer."""
+        match content:
+            case {"clientId": str(client_id), "id": int() | str() as request_id}:
+                self._send(client_id, m.failure(request_id, m.INVALID_PARAMS, "The message cannot be read."))
+
     def _complain(self, text: str) -> None:
         if text not in self._logged:
             self._logged.add(text)
@@ -219,4 +232,7 @@ class Service:
 
 
 def _decode(content: object) -> m.FromPage:
-    return msgspec.json.decode(msgspec.json.encode(content), type=m.FromPage)
+    data = msgspec.json.encode(without_half_characters(content))
+    if is_too_deep(data):
+        raise ValueError(f"it is nested deeper than {NESTING_LIMIT} levels")
+    return msgspec.json.decode(data, type=m.FromPage)

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from acp.schema import McpServerAcp, McpServerStdio
 
+from agentnb.safe_json import read_json
+
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable
     from pathlib import Path
@@ -118,7 +120,7 @@ class _OnStdio(McpClient):
     async def _answer(self, number: int) -> dict[str, Any]:
         while self._process.stdout is not None and (line := await self._process.stdout.readline()):
             with contextlib.suppress(ValueError):
-                message = json.loads(line)
+                message = read_json(line)
                 if isinstance(message, dict) and message.get("id") == number and "method" not in message:
                     return message
         raise McpTrouble(f"it ended with exit code {await self._process.wait()}")

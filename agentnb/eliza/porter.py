@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 from acp import RequestError
 from pydantic import ValidationError
 
+from agentnb.safe_json import read_json
+
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
@@ -115,7 +117,7 @@ class Porter:
         if not any(word in line for word in self._words):
             return False
         try:
-            message = json.loads(line)
+            message = read_json(line)
         except ValueError:
             return False
         if not isinstance(message, dict):

@@ -12,6 +12,8 @@ import re
 from pathlib import Path
 from typing import Any, Protocol
 
+from agentnb.safe_json import read_json
+
 _SESSION_ID = re.compile(r"sess-([1-9]\d*)")
 
 Record = dict[str, Any]
@@ -99,7 +101,7 @@ class FolderStore:
         if not _SESSION_ID.fullmatch(session_id):
             return None
         try:
-            record: Record = json.loads(self._path(session_id).read_text(encoding="utf-8"))
+            record: Record = read_json(self._path(session_id).read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return None
         return record

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from agentnb.comm.notebook_text import joined
 from agentnb.errors import UnknownSession, UsageError
 from agentnb.export.document import Document, Entry, heading
+from agentnb.safe_json import read_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,7 +63,7 @@ def of_notebook(path: Path) -> Document:
         UsageError: If it is no notebook.
     """
     try:
-        notebook = json.loads(path.read_text(encoding="utf-8"))
+        notebook = read_json(path.read_text(encoding="utf-8"))
         cells = notebook["cells"]
         entries = tuple(entry for cell in cells for entry in _of_cell(cell))
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:

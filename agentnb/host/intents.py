@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NoReturn
 
 from msgspec.structs import replace
 
+from agentnb.clock import now_ms
 from agentnb.errors import AgentnbError
-from agentnb.host.clock import now_ms
 from agentnb.host.settings import wanted_mode
 from agentnb.state import (
     Answerer,
@@ -84,10 +84,14 @@ def carry_out(host: Host, channel: str, action: Action, origin: ActionOrigin) ->
         case ChatInputAnswerChanged() | ChatInputCompleted():
             _answer_input(conversation, action, origin)
         case ChatTurnCancelled(turn_id=turn_id) | ChatPendingMessageRemoved(id=turn_id):
-            if not conversation.turns.cancel(turn_id, origin, keep=isinstance(action, ChatTurnCancelled)):
+            stop = isinstance(action, ChatTurnCancelled)
+            hold = isinstance(action, ChatTurnCancelled) and bool(action.hold_queue)
+            if not conversation.turns.cancel(turn_id, origin, keep=stop, hold=hold):
                 _reject(f"No turn {turn_id!r} runs or waits.")
         case ChatToolCallConfirmed():
             _confirm(conversation, action, origin)
+        case ChatQueuedMessagesReordered():
+            conversation.turns.reorder(action, origin)
         case _:
             _carry_out_for_session(conversation, action, origin)
 
@@ -100,7 +104,7 @@ def _carry_out_for_session(conversation: Conversation, action: Action, origin: A
             _permit(conversation, action, origin)
         case SessionIsArchivedChanged():
             _archive(conversation, action, origin)
-        case ChatQueuedMessagesReordered() | SessionTitleChanged() | SessionIsReadChanged():
+        case SessionTitleChanged() | SessionIsReadChanged():
             conversation.dispatch(replace(action, time=now_ms()), origin)
         case _:
             _reject("A client may not dispatch this action.")
@@ -188,8 +192,8 @@ async def choose(conversation: Conversation, action: XModeChanged | XConfigOptio
     if isinstance(action, XModeChanged):
         await agent.set_mode(session_id, action.mode_id)
     else:
-        answer = await agent.set_config_option(session_id, action.config_id, action.value)
-        conversation.learn(answer)
+        for each in await agent.set_config_option(session_id, action.config_id, action.value):
+            conversation.dispatch(each)
     conversation.dispatch(replace(action, time=now_ms()), origin)
 
 

@@ -14,9 +14,9 @@ from msgspec.structs import replace
 
 from agentnb.agent.catalog import AgentSpec, known
 from agentnb.cassette.switch import SWITCH
+from agentnb.clock import now_ms
 from agentnb.errors import AgentnbError, LogUnavailable, SessionError, UnknownSession
 from agentnb.events.kinds import SESSION_RESTORED
-from agentnb.host.clock import now_ms
 from agentnb.host.configuration import configuration
 from agentnb.host.conversation import Conversation
 from agentnb.host.settings import settings
@@ -25,10 +25,13 @@ from agentnb.state import (
     ChatError,
     ChatResponsePart,
     ErrorInfo,
+    SessionIsArchivedChanged,
+    SessionStatus,
     SystemNotificationResponsePart,
     XAgentChanged,
     XLate,
 )
+from agentnb.state.status import with_flag
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -38,6 +41,7 @@ if TYPE_CHECKING:
     from agentnb.host.recorder import Recorder
     from agentnb.log.record import SessionRecord, StoredSession
     from agentnb.policy.decision import Mode
+    from agentnb.state import SessionState
 
 KERNEL_ENDED = "The kernel ended while this turn ran."
 RUNS_ELSEWHERE = "This turn goes on in another kernel; this is how far it had come when it was read here."
@@ -145,6 +149,7 @@ def restore(
     record, cwd = stored.record, Path(stored.record.cwd)
     if (opened := host.conversations.get(record.uri)) is not None:
         if opened.barred is None:
+            keep_open(opened)
             return opened
         opened.closed = True  # what barred it then need not be so now
         host.forget(opened)
@@ -153,7 +158,7 @@ def restore(
         spec, cwd, own, components=mcp_servers, directories=directories, kernel_tools=kernel_tools
     )
     conversation = Conversation(host, configured, tab_id=record.tab_id, mode=mode, title=record.title)
-    conversation.session.restore(replace(stored.session, config=settings(mode)), stored.session_index)
+    conversation.session.restore(_open_again(stored.session, mode), stored.session_index)
     conversation.chat.restore(stored.chat, stored.chat_index, stored.gap)
     conversation.restored(record.agent_session)
     conversation.barred = _why_not(stored)
@@ -161,6 +166,26 @@ def restore(
     SESSION_RESTORED.tell(tab=record.tab_id, agent=record.agent)
     _say_what_happened(conversation, stored.gap if stored.gap != record.gap else None, elsewhere=stored.elsewhere)
     return conversation
+
+
+def keep_open(conversation: Conversation) -> None:
+    """Do not close a tab that was just closed in the chat: it is wanted again. No effect on any other tab."""
+    if conversation.closing is not None:
+        conversation.closing.cancel()
+        conversation.closing = None
+    if is_archived(conversation.session.state):
+        conversation.dispatch(SessionIsArchivedChanged(is_archived=False, time=now_ms()))
+
+
+def _open_again(session: SessionState, mode: Mode) -> SessionState:
+    """The session with today's settings, and shown: closing its tab had archived it."""
+    shown = with_flag(session.summary.status, SessionStatus.IS_ARCHIVED, on=False)
+    return replace(session, summary=replace(session.summary, status=shown), config=settings(mode))
+
+
+def is_archived(session: SessionState) -> bool:
+    """Whether its tab was closed."""
+    return bool(session.summary.status & SessionStatus.IS_ARCHIVED)
 
 
 def _why_not(stored: StoredSession) -> SessionError | None:

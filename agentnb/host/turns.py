@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from agentnb.clock import now_ms
 from agentnb.errors import AgentnbError, AgentRefused, AuthenticationRequired
 from agentnb.events.kinds import TURN_ENDED, TURN_PROMPTED, TURN_QUEUED, TURN_STARTED, TURN_STEERED
-from agentnb.host.clock import now_ms
 from agentnb.host.login import log_in
 from agentnb.host.lookups import Lookups
-from agentnb.host.prompt import left_out, prompt_blocks, read_answer
 from agentnb.host.silence import Silence
 from agentnb.state import (
     ChatError,
@@ -39,6 +38,7 @@ from agentnb.state import (
 )
 
 if TYPE_CHECKING:
+    from agentnb.acp.prompt import PromptResult
     from agentnb.host.conversation import Conversation
     from agentnb.state import ActionOrigin, Message, UsageInfo
 
@@ -53,6 +53,9 @@ class Turns:
     Args:
         conversation: Whose chat and agent they use.
         cancel_grace: Seconds that an agent gets to answer a cancelled prompt before its process is ended.
+
+    Attributes:
+        awaited: The turns that code in the kernel waits for, by id. Any thread may append and remove.
     """
 
     def __init__(self, conversation: Conversation, *, cancel_grace: float = CANCEL_GRACE) -> None:
@@ -60,6 +63,7 @@ class Turns:
         self.cancel_grace = cancel_grace
         self.silence = Silence(conversation)
         self.lookups = Lookups(conversation)
+        self.awaited: list[str] = []
         self._answer: asyncio.Future[None] | None = None
         self._prompted: str | None = None
         self._unanswered = 0
@@ -90,7 +94,8 @@ class Turns:
         """
         chat = self._conversation.chat.state
         look = look and self.lookups.wanted(message)
-        if chat.active_turn is None and not chat.queued_messages and not look:
+        waiting = any(not each.held for each in chat.queued_messages or ())
+        if chat.active_turn is None and not waiting and not look:
             self._begin(turn_id, message, origin=origin)
         else:
             self._queue(turn_id, message, origin)
@@ -154,8 +159,7 @@ class Turns:
         if self._waits(message_id):
             conversation.dispatch(ChatPendingMessageRemoved(kind=queued, id=message_id, time=now_ms()))
         self._unanswered += 1
-        blocks = prompt_blocks(message, agent.prompt_capabilities)
-        agent.prompt(session_id, blocks, partial(self._steered, active.id, message_id, message))
+        agent.prompt(session_id, message, partial(self._steered, active.id, message_id, message))
         conversation.dispatch(ChatPendingMessageRemoved(kind=steering, id=message_id, time=now_ms()))
         part = UserMessageResponsePart(id=f"steer-{message_id}", content=message.text)
         conversation.dispatch(ChatResponsePart(turn_id=active.id, part=part, time=now_ms()))
@@ -185,28 +189,43 @@ class Turns:
         if not self._waits(message_id):
             self.prompt(message_id, message, origin)
         if self._waits(message_id):
-            order = (message_id, *(each.id for each in self._conversation.chat.state.queued_messages or ()))
-            first = tuple(dict.fromkeys(order))
-            self._conversation.dispatch(ChatQueuedMessagesReordered(order=first, time=now_ms()), origin)
+            first = ChatQueuedMessagesReordered(order=(message_id,), held=False, time=now_ms())
+            self._conversation.dispatch(first, origin)
 
     def _waits(self, message_id: str) -> bool:
         return any(each.id == message_id for each in self._conversation.chat.state.queued_messages or ())
 
     def pump(self) -> None:
-        """Start the first waiting prompt where nothing runs."""
+        """Start the first waiting prompt that is not held, where nothing runs."""
         chat = self._conversation.chat.state
-        if chat.active_turn is None and chat.queued_messages and not self._conversation.closed:
-            first = chat.queued_messages[0]
-            if not self.lookups.going(first.id):
-                self._begin(first.id, first.message, queued_id=first.id)
+        if chat.active_turn is not None or self._conversation.closed:
+            return
+        first = next((each for each in chat.queued_messages or () if not each.held), None)
+        if first is not None and not self.lookups.going(first.id):
+            self._begin(first.id, first.message, queued_id=first.id)
 
-    def cancel(self, turn_id: str, origin: ActionOrigin | None = None, *, keep: bool = False) -> bool:
+    def reorder(self, action: ChatQueuedMessagesReordered, origin: ActionOrigin | None = None) -> None:
+        """Bring the queue into another order; what is no longer held starts where nothing runs."""
+        self._conversation.dispatch(replace(action, time=now_ms()), origin)
+        self.pump()
+
+    def continue_queue(self) -> None:
+        """Hold the waiting prompts no longer, and start the first where nothing runs."""
+        held = tuple(each.id for each in self._conversation.chat.state.queued_messages or () if each.held)
+        if held:
+            self.reorder(ChatQueuedMessagesReordered(order=held, held=False))
+
+    def cancel(
+        self, turn_id: str, origin: ActionOrigin | None = None, *, keep: bool = False, hold: bool = False
+    ) -> bool:
         """End turn *turn_id* where it runs, or take it out of the queue where it waits.
 
         Args:
             turn_id: The turn.
             origin: The client that wants it.
             keep: Whether one that waits although nothing runs stays in the transcript, as a turn that was stopped.
+            hold: Whether the queue is held until someone continues it (:meth:`continue_queue`). It is not held while
+                code in the kernel waits for one of its turns: that code would hang.
 
         Returns:
             Whether it ran or waited.
@@ -215,7 +234,10 @@ class Turns:
         if chat.active_turn is not None and chat.active_turn.id == turn_id:
             self._conversation.permissions.cancel_all()
             now = now_ms()
-            self._end(ChatTurnCancelled(turn_id=turn_id, stop_reason=CANCELLED, ended_at=now, time=now), origin)
+            queued = [each.id for each in chat.queued_messages or ()]
+            held = True if hold and queued and not set(queued) & set(self.awaited) else None
+            ended = ChatTurnCancelled(turn_id=turn_id, stop_reason=CANCELLED, ended_at=now, hold_queue=held, time=now)
+            self._end(ended, origin)
             self._stop_agent()
             self.pump()
             return True
@@ -225,7 +247,7 @@ class Turns:
             self._conversation.dispatch(
                 ChatTurnStarted(turn_id=turn_id, message=waiting.message, queued_message_id=turn_id, time=now_ms())
             )
-            return self.cancel(turn_id, origin)
+            return self.cancel(turn_id, origin, hold=hold)
         if waiting is not None:
             self.lookups.take(turn_id)
             removed = ChatPendingMessageRemoved(kind=PendingMessageKind.QUEUED, id=turn_id, time=now_ms())
@@ -289,11 +311,10 @@ class Turns:
         self._answer, self._prompted = asyncio.get_running_loop().create_future(), turn_id
         self._unanswered = 1
         self.silence.begin()
-        blocks = prompt_blocks(message, agent.prompt_capabilities)
-        if missing := left_out(blocks, message):
+        if missing := agent.not_taken(message):
             self._conversation.life.note(f"{agent.name} cannot take {', '.join(missing)}: it was only told the name.")
             self._conversation.life.say(turn_id)
-        agent.prompt(session_id, blocks, partial(self._answered, turn_id, message, again))
+        agent.prompt(session_id, message, partial(self._answered, turn_id, message, again))
         TURN_PROMPTED.tell(tab=self._conversation.tab_id, turn=turn_id)
         self._conversation.notify()
 
@@ -319,9 +340,9 @@ class Turns:
         if not self.settled:
             await agent.stop()
 
-    def _answered(self, turn_id: str, message: Message, again: bool, result: Any, error: AgentnbError | None) -> None:
+    def _answered(self, turn_id: str, message: Message, again: bool, result: PromptResult) -> None:
         self._unanswered -= 1
-        stop_reason, usage = read_answer(result)
+        stop_reason, usage, error = result
         if self._unanswered > 0 and error is None:
             self._count(turn_id, usage)
             return  # what was slipped in is not answered yet
@@ -340,14 +361,14 @@ class Turns:
             self._end(ended(turn_id=turn_id, stop_reason=stop_reason, ended_at=now, time=now))
         self.pump()
 
-    def _steered(
-        self, turn_id: str, message_id: str, message: Message, result: Any, error: AgentnbError | None
-    ) -> None:
+    def _steered(self, turn_id: str, message_id: str, message: Message, result: PromptResult) -> None:
         """What was slipped in is answered; refused, it waits in the queue as any other."""
-        refused = isinstance(error, AgentRefused)
+        refused = isinstance(result.error, AgentRefused)
         if refused and self._is_active(turn_id):
             self._put_first(message_id, message, None)
-        self._answered(turn_id, message, True, result, None if refused and self._unanswered > 1 else error)
+        self._answered(
+            turn_id, message, True, result._replace(error=None) if refused and self._unanswered > 1 else result
+        )
 
     def _answered_now(self) -> None:
         if self._answer is not None and not self._answer.done():

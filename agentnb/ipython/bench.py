@@ -13,9 +13,10 @@ from agentnb.comm.lab_messages import EditParams
 from agentnb.comm.open_notebooks import notebook_file
 from agentnb.errors import UsageError
 from agentnb.ipython.execution import Execution
+from agentnb.ipython.ipython_versions import is_running_cell
 from agentnb.ipython.mentions import visible
 from agentnb.ipython.saved_notebook import output_text, read_cells
-from agentnb.kernel.bench import CellView, NotebookView, Variable
+from agentnb.kernel.bench import CellView, Edited, NotebookView, Variable
 from agentnb.kernel.desk import DESK, poster
 from agentnb.kernel.path import follow
 
@@ -79,7 +80,7 @@ class ShellBench:
         """*code*, to be run as a cell is."""
         return Execution(self._shell, code)
 
-    async def edit(self, edit: Edit) -> str:
+    async def edit(self, edit: Edit) -> Edited:
         """Ask the page that told of the notebook.
 
         Raises:
@@ -95,12 +96,16 @@ class ShellBench:
         done = await lab().edit(asked, RUN_SECONDS if wait else ANSWER_SECONDS)
         if done.error is not None:
             raise UsageError(done.error)
-        cell = f"cell {done.number} (id {done.cell_id})"
-        if edit.action != "run":
-            return f"Inserted {cell}." if edit.action == "insert" else f"Replaced the text of {cell}."
+        cell = _named(done.cell_id)
+        if edit.action == "insert":
+            return Edited(text=f"Inserted a cell (id {done.cell_id}).")
+        if edit.action == "replace":
+            return Edited(text=f"Replaced the text of {cell}.")
         if done.outputs is None:
-            return f"{cell.capitalize()} runs as soon as the kernel is free: when the cell that asked has ended."
-        return f"Ran {cell}.\n{output_text(done.outputs)}".rstrip()
+            text = f"{cell} runs as soon as the kernel is free: when the cell that asked has ended."
+            return Edited(text=text[0].upper() + text[1:])
+        raised = any(output.get("output_type") == "error" for output in done.outputs)
+        return Edited(text=f"Ran {cell}.\n{output_text(done.outputs)}".rstrip(), raised=raised)
 
     def _outputs(self, file: Path | None) -> dict[str, str]:
         """The outputs by cell id, as far as they are saved; the page tells of sources only."""
@@ -108,10 +113,16 @@ class ShellBench:
         return {cell.cell_id: cell.output for cell in found}
 
 
+def _named(cell_id: str) -> str:
+    """The cell as the page told of it last, which was after the edit."""
+    told = current_notebook()
+    count = next((cell.count for cell in told.cells if cell.id == cell_id), None) if told is not None else None
+    return f"In [{count}] (id {cell_id})" if count else f"the cell (id {cell_id})"
+
+
 def _live(told: Notebook, file: Path | None, outputs: dict[str, str]) -> NotebookView:
     cells = tuple(
         CellView(
-            number=number,
             cell_id=cell.id,
             kind=cell.kind,
             source=cell.source,
@@ -119,7 +130,7 @@ def _live(told: Notebook, file: Path | None, outputs: dict[str, str]) -> Noteboo
             output=outputs.get(cell.id, ""),
             cut=cell.cut,
         )
-        for number, cell in enumerate(told.cells, 1)
+        for cell in told.cells
     )
     path = os.path.realpath(file) if file is not None else None
     return NotebookView(name=told.path, path=path, live=True, cells=cells)
@@ -147,7 +158,7 @@ def _size(value: Any) -> int | None:
 def install(host: Host, shell: Any) -> None:
     """Let *host*'s agents be lent *shell*, if its user wants that."""
     host.bench = ShellBench(shell)
-    DESK.occupied = lambda: bool(shell.display_trap.is_active)
+    DESK.occupied = lambda: is_running_cell(shell)
     loop = getattr(getattr(getattr(shell, "kernel", None), "io_loop", None), "asyncio_loop", None)
     if loop is None:
         return

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from agentnb.kernel.cell_names import cell_name
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -36,7 +38,7 @@ def _bounded(cells: Iterable[NotebookCell], notebook: Notebook, outputs: Mapping
     kept: dict[int, str] = {}
     left, skipped = LONGEST, 0
     for cell in sorted(cells, key=lambda cell: abs(places[cell.id] - centre)):
-        text = _text(cell, places[cell.id] + 1, outputs)
+        text = _text(cell, outputs)
         if left <= 0:
             skipped += 1
             continue
@@ -46,9 +48,8 @@ def _bounded(cells: Iterable[NotebookCell], notebook: Notebook, outputs: Mapping
     return "\n\n".join([*pieces, f"… ({skipped} cells left out)"] if skipped else pieces)
 
 
-def _text(cell: NotebookCell, number: int, outputs: Mapping[int, str]) -> str:
-    run = f", In [{cell.count}]" if cell.count else ""
-    lines = [f"Cell {number} ({cell.kind}{run}):", cell.source + ("\n… (cut)" if cell.cut else "")]
+def _text(cell: NotebookCell, outputs: Mapping[int, str]) -> str:
+    lines = [f"{cell_name(cell.kind, cell.count)}:", cell.source + ("\n… (cut)" if cell.cut else "")]
     if cell.count and (output := outputs.get(cell.count)):
         lines += [f"Out[{cell.count}]:", output]
     return "\n".join(lines)

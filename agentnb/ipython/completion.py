@@ -13,6 +13,7 @@ from agentnb.comm.lab import current_notebook
 from agentnb.ipython.arguments import OPTIONS, PERMISSIONS
 from agentnb.ipython.manage import COMMANDS
 from agentnb.ipython.mentions import file_names, visible
+from agentnb.ipython.shell_mentions import names_by_recency
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -83,9 +84,10 @@ def _mentionable(start: str, extension: Extension) -> tuple[Iterable[str], str]:
     if slash:
         return files, start
     cells = ["cell", "selection"] if current_notebook() is not None else []
-    return [*visible(extension.shell.user_ns), *cells, "cells", "cell:", *files], start
+    own, others = names_by_recency(extension.shell)
+    return [*cells, "cells", "cell:", *own, *files, *others], start
 
 
 def _result(names: Iterable[str], start: str) -> dict[str, Any]:
     found = [SimpleCompletion(text=name, type="agentnb") for name in names if name.startswith(start)]
-    return {"completions": found, "matched_fragment": start, "suppress": bool(found)}
+    return {"completions": found, "matched_fragment": start, "suppress": bool(found), "ordered": True}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ from agentnb.comm.notebook_text import joined
 from agentnb.errors import UsageError
 from agentnb.ipython.capture import without_colours
 from agentnb.kernel.bench import CellView
+from agentnb.safe_json import read_json
 
 LONGEST_OUTPUT = 4_000
 """Characters of one cell's outputs."""
@@ -22,15 +22,14 @@ def read_cells(path: str, outputs: bool) -> tuple[CellView, ...]:
         UsageError: If it cannot be read.
     """
     try:
-        cells = json.loads(Path(path).read_text(encoding="utf-8"))["cells"]
-        return tuple(_cell(number, cell, outputs) for number, cell in enumerate(cells, 1))
+        cells = read_json(Path(path).read_text(encoding="utf-8"))["cells"]
+        return tuple(_cell(cell, outputs) for cell in cells)
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise UsageError(f"The notebook {path!r} cannot be read: {type(error).__name__}.") from error
 
 
-def _cell(number: int, cell: dict[str, Any], outputs: bool) -> CellView:
+def _cell(cell: dict[str, Any], outputs: bool) -> CellView:
     return CellView(
-        number=number,
         cell_id=cell.get("id", ""),
         kind=cell["cell_type"],
         source=joined(cell["source"]),

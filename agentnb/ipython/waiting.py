@@ -10,6 +10,7 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from agentnb.api.interrupts import CountedInterrupts
+from agentnb.api.turn import awaited
 from agentnb.errors import TurnTimeout
 from agentnb.ipython.interrupt import AgentInterrupted, Interrupts
 from agentnb.ipython.pump import pumping
@@ -55,7 +56,7 @@ async def await_turn(turn: Turn, tick: Callable[[], None], *, timeout: float | N
     with Interrupts(on_interrupt) as interrupts:
         turn.add_done_callback(lambda _: _set_from_thread(loop, ended))
         try:
-            with DESK.waiting(turn.session.tab_id):
+            with awaited(turn), DESK.waiting(turn.session.tab_id):
                 async with pumping(kernel):
                     timely = await _ticking(ended, tick, timeout)
                     if not timely and not interrupts.count:
@@ -74,7 +75,7 @@ def block_on(turn: Turn, tick: Callable[[], None], *, timeout: float | None = No
     with CountedInterrupts(partial(news.put, "interrupted")) as interrupts:
         turn.add_done_callback(lambda _: news.put("ended"))
         try:
-            with DESK.waiting(turn.session.tab_id, partial(news.put, _WORK)):
+            with awaited(turn), DESK.waiting(turn.session.tab_id, partial(news.put, _WORK)):
                 what = _blocked(news, tick, timeout)
                 timely = what is not None
                 if what != "ended":

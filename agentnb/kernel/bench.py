@@ -65,7 +65,6 @@ class CellView(msgspec.Struct, frozen=True, kw_only=True):
     """A cell as an agent is told of it.
 
     Args:
-        number: Its place in the notebook, from 1.
         cell_id: Its id in the notebook; empty where that has none.
         kind: ``"code"``, ``"markdown"`` or ``"raw"``.
         source: Its text.
@@ -74,7 +73,6 @@ class CellView(msgspec.Struct, frozen=True, kw_only=True):
         cut: Whether *source* is not all of it.
     """
 
-    number: int
     cell_id: str
     kind: str
     source: str
@@ -115,6 +113,18 @@ class Edit(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     kind: Literal["code", "markdown"] = "code"
 
 
+class Edited(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of an :class:`Edit`.
+
+    Args:
+        text: What the agent is told.
+        raised: Whether the cell that was run raised.
+    """
+
+    text: str
+    raised: bool = False
+
+
 class Bench(Protocol):
     """What is there to work on. The methods without ``async`` are called on a thread of their own: objects are slow."""
 
@@ -142,8 +152,8 @@ class Bench(Protocol):
         """*code*, ready to be run on the main thread as a cell is."""
         ...
 
-    async def edit(self, edit: Edit) -> str:
-        """Let the page change or run a cell; says what came of it.
+    async def edit(self, edit: Edit) -> Edited:
+        """Let the page change or run a cell.
 
         Raises:
             UsageError: If no page is there that can.

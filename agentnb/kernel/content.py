@@ -6,11 +6,12 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from agentnb.credentials import Credentials
+from agentnb.kernel.cell_names import cell_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from agentnb.kernel.bench import NotebookView, Ran, Stop, Variable
+    from agentnb.kernel.bench import CellView, NotebookView, Ran, Stop, Variable
 
 MOST_CHARACTERS = 20_000
 """Characters of one answer's text."""
@@ -74,16 +75,15 @@ def of_variables(found: Iterable[Variable], total: int) -> dict[str, Any]:
     return said("\n".join(lines))
 
 
-def of_notebook(notebook: NotebookView, first: int, last: int) -> dict[str, Any]:
-    """The cells *first* to *last*, and where they are from."""
+def of_notebook(notebook: NotebookView, cells: Iterable[CellView]) -> dict[str, Any]:
+    """The *cells* of a notebook, and where they are from."""
     how = "as it is open in the page" if notebook.live else "as its file was last saved"
     pieces = [f"{notebook.name}, {how}, {len(notebook.cells)} cells."]
-    for cell in notebook.cells[first - 1 : last]:
-        run = f", In [{cell.count}]" if cell.count else ""
-        named = f", id {cell.cell_id}" if cell.cell_id else ""
-        pieces.append(f"--- cell {cell.number} ({cell.kind}{run}{named})\n{cell.source}")
+    for cell in cells:
+        named = f" (id {cell.cell_id})" if cell.cell_id else ""
+        pieces.append(f"--- {cell_name(cell.kind, cell.count)}{named}\n{cell.source}")
         if cell.cut:
-            pieces.append("… (the rest of this cell is not told)")
+            pieces.append("… (the rest of this cell is left out)")
         if cell.output:
             pieces.append(f"Output:\n{cell.output}")
     return said("\n".join(pieces))

@@ -10,6 +10,7 @@ from agentnb.credentials import is_secret_name
 from agentnb.errors import AgentnbError, UsageError
 from agentnb.kernel import content
 from agentnb.kernel.bench import Edit
+from agentnb.kernel.cell_names import cell_title, number_in
 from agentnb.kernel.desk import DESK
 from agentnb.kernel.path import last_name
 from agentnb.kernel.tools import PATIENCE_SECONDS, checked
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
 LOOK_SECONDS = 20.0
 """How long looking at the user's objects, or at a notebook's file, may take."""
-_TITLE_CHARACTERS = 60
 
 
 class Kit:
@@ -119,47 +119,51 @@ class Kit:
     async def _cells(self, given: dict[str, Any]) -> Result:
         notebook = await self._notebook(outputs=given.get("outputs", False))
         await self._authorize(PolicyRequest(kind="read", title="Read the notebook's cells", path=notebook.path))
-        first = given.get("first", 1)
-        last = given.get("last", len(notebook.cells))
-        if notebook.cells and not first <= min(last, len(notebook.cells)):
-            raise UsageError(f"There are no cells {first} to {last}.", hint=f"There are {len(notebook.cells)}.")
-        return content.of_notebook(notebook, first, last)
+        cells = notebook.cells
+        first = cells.index(_cell(given["first"], notebook)) if "first" in given else 0
+        last = cells.index(_cell(given["last"], notebook)) if "last" in given else len(cells) - 1
+        if cells and first > last:
+            raise UsageError("The last cell comes before the first.", hint="`cells` without either shows their order.")
+        return content.of_notebook(notebook, cells[first : last + 1])
 
     async def _insert_cell(self, given: dict[str, Any]) -> Result:
         notebook = await self._notebook()
         below = _cell(given["below"], notebook) if "below" in given else None
-        where = f"below cell {below.number}" if below is not None else "at the end"
-        await self._change(notebook, f"Insert a cell {where}", None, given["source"])
+        where = f"below {_title(below)}" if below is not None else "at the end"
+        await self._change(notebook, f"Insert a cell {where}", "", given["source"])
         edit = Edit(
             action="insert",
             cell_id=below.cell_id if below is not None else None,
             source=given["source"],
             kind=given.get("kind", "code"),
         )
-        return content.said(await self._bench.edit(edit))
+        return await self._edited(edit)
 
     async def _replace_cell(self, given: dict[str, Any]) -> Result:
         notebook = await self._notebook()
         cell = _cell(given["cell"], notebook)
-        await self._change(notebook, f"Replace cell {cell.number}", cell.source, given["source"])
-        return content.said(
-            await self._bench.edit(Edit(action="replace", cell_id=cell.cell_id, source=given["source"]))
-        )
+        await self._change(notebook, f"Replace {_title(cell)}", cell.source, given["source"])
+        return await self._edited(Edit(action="replace", cell_id=cell.cell_id, source=given["source"]))
 
     async def _run_cell(self, given: dict[str, Any]) -> Result:
         notebook = await self._notebook()
         cell = _cell(given["cell"], notebook)
         if cell.kind != "code" or cell.cut:
-            why = "is no code cell" if cell.kind != "code" else "is too long to be shown whole"
-            raise UsageError(f"Cell {cell.number} {why}.", hint="run_code runs code of your own.")
+            why = "is not a code cell" if cell.kind != "code" else "is too long to be shown whole"
+            raise UsageError(f"The cell {given['cell']!r} {why}.", hint="run_code runs code of your own.")
         if not notebook.live:
             await self._bench.edit(Edit(action="run", cell_id=cell.cell_id, source=cell.source))  # says what to do
-        await self._authorize(PolicyRequest(kind="kernel", title=f"Run cell {cell.number}", command=cell.source))
-        return content.said(await self._bench.edit(Edit(action="run", cell_id=cell.cell_id, source=cell.source)))
+        await self._authorize(PolicyRequest(kind="kernel", title=f"Run {_title(cell)}", command=cell.source))
+        return await self._edited(Edit(action="run", cell_id=cell.cell_id, source=cell.source))
 
-    async def _change(self, notebook: NotebookView, title: str, before: str | None, after: str) -> None:
-        diff = ToolDiffContent(path=notebook.path or notebook.name, old_text=before, new_text=after)
+    async def _change(self, notebook: NotebookView, title: str, before: str, after: str) -> None:
+        # A cell is no file: it has no last line break that could be missing, and a new one makes no new file.
+        diff = ToolDiffContent(path=notebook.path or notebook.name, old_text=_lines(before), new_text=_lines(after))
         await self._authorize(PolicyRequest(kind="cell", title=title, path=notebook.path, preview=(diff,)))
+
+    async def _edited(self, edit: Edit) -> Result:
+        done = await self._bench.edit(edit)
+        return content.said(done.text, failed=done.raised)
 
     async def _notebook(self, *, outputs: bool = False) -> NotebookView:
         found: NotebookView = await _looked(lambda: self._bench.notebook(outputs=outputs))
@@ -167,10 +171,25 @@ class Kit:
 
 
 def _cell(named: str, notebook: NotebookView) -> CellView:
-    found = [each for each in notebook.cells if named in (each.cell_id, str(each.number))]
+    number = number_in(named)
+    found = [each for each in notebook.cells if each.cell_id and each.cell_id == named]
+    found = found or [each for each in notebook.cells if number is not None and each.count == number]
     if not found:
-        raise UsageError(f"The notebook has no cell {named!r}.", hint="`cells` lists them with their numbers and ids.")
+        raise UsageError(
+            f"The notebook has no cell {named!r}.", hint="`cells` lists them with their ids and their In [n]."
+        )
+    if len(found) > 1:
+        ids = " and ".join(each.cell_id for each in found)
+        raise UsageError(f"{len(found)} cells show In [{number}].", hint=f"Name one by its id: {ids}.")
     return found[0]
+
+
+def _title(cell: CellView) -> str:
+    return cell_title(cell.kind, cell.count, cell.source)
+
+
+def _lines(text: str) -> str:
+    return text if not text or text.endswith("\n") else f"{text}\n"
 
 
 async def _looked(look: Callable[[], Any]) -> Any:

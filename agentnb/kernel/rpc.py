@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentnb.acp.failure import INTERNAL_ERROR, RpcError, answered
 from agentnb.credentials import logger
+from agentnb.safe_json import read_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,7 +37,7 @@ class Talk:
     def heard(self, line: bytes) -> None:
         """Take a line."""
         try:
-            said = json.loads(line)
+            said = read_json(line)
         except ValueError:
             self._send(_error(None, RpcError(PARSE_ERROR, "That is no JSON.")))
             return
@@ -88,9 +89,10 @@ class Talk:
     def _send(self, message: Any) -> None:
         try:
             data = json.dumps(message, ensure_ascii=True).encode()
-        except (TypeError, ValueError):
+        except Exception:
             log.exception("an answer cannot be written as JSON")
-            data = json.dumps(_error(message.get("id"), RpcError(INTERNAL_ERROR, "no JSON"))).encode()
+            request = message.get("id") if isinstance(message, dict) else None
+            data = json.dumps(_error(request, RpcError(INTERNAL_ERROR, "no JSON"))).encode()
         self._write(data + b"\n")
 
 

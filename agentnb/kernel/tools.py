@@ -18,7 +18,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "number": (int, float),
     "boolean": (bool,),
 }
-_CELL: Schema = {"type": "string", "description": "The cell's id, or its number from 1."}
+_CELL: Schema = {"type": "string", "description": "The cell's id, or the n of its In [n]."}
 
 
 def _tool(
@@ -76,8 +76,8 @@ TOOLS: dict[str, dict[str, Any]] = {
             "Read the notebook",
             "Reads the cells of the user's notebook: as they stand in the open page, else as they were last saved.",
             {
-                "first": {"type": "integer", "description": "The first cell's number, from 1.", "minimum": 1},
-                "last": {"type": "integer", "description": "The last cell's number.", "minimum": 1},
+                "first": {**_CELL, "description": "The first cell to read: its id, or the n of its In [n]."},
+                "last": {**_CELL, "description": "The last cell to read: its id, or the n of its In [n]."},
                 "outputs": {"type": "boolean", "description": "Whether outputs are shown, too, as text."},
             },
             reads=True,
@@ -88,7 +88,10 @@ TOOLS: dict[str, dict[str, Any]] = {
             "Puts a new cell into the notebook that the user has open; the user can undo it. It is not run.",
             {
                 "source": {"type": "string", "description": "The cell's text."},
-                "below": {**_CELL, "description": "The id or number of the cell above it; the last one if absent."},
+                "below": {
+                    **_CELL,
+                    "description": "The cell above it: its id, or the n of its In [n]; the last one if absent.",
+                },
                 "kind": {"type": "string", "enum": ["code", "markdown"], "description": "code if absent."},
             },
             "source",

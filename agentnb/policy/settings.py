@@ -81,7 +81,7 @@ def parse(text: str, name: str, source: Source = "user") -> Settings:
     """
     try:
         data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise PolicyError(f"{name} is not TOML: {error}.", hint="Mend that line.") from error
     reader = _Reader(text, name, source)
     reader.known(data, _TOP, "")

@@ -176,7 +176,7 @@ from agentnb.state.chat_turn_actions import (
     XPlanSet,
     XUserMessageDelta,
 )
-from agentnb.state.codec import decode, decode_action, encode, to_json
+from agentnb.state.codec import channel_of, decode, decode_action, encode, to_json
 from agentnb.state.envelope import ActionOrigin, Envelope
 from agentnb.state.root_actions import (
     RootAction,
@@ -480,6 +480,7 @@ __all__ = [
     "XToolCallDetailsChanged",
     "XUserMessageDelta",
     "action_type",
+    "channel_of",
     "decode",
     "decode_action",
     "encode",

@@ -60,9 +60,11 @@ class ChatQueuedMessagesReordered(KnownAction, frozen=True, kw_only=True, tag="c
 
     Args:
         order: Ids; messages not named follow in the order they had.
+        held: Ours: whether the named messages are held from now on; absent, that does not change.
     """
 
     order: tuple[str, ...]
+    held: bool | None = None
 
 
 class ChatInputRequested(KnownAction, frozen=True, kw_only=True, tag="chat/inputRequested"):

@@ -131,7 +131,14 @@ class PendingMessageKind(str, Enum):
 
 
 class PendingMessage(Wire, frozen=True, kw_only=True):
-    """A message that waits (AHP ``PendingMessage``)."""
+    """A message that waits (AHP ``PendingMessage``).
+
+    Args:
+        id: Its id.
+        message: The message.
+        held: Ours: whether it stays in the queue when nothing runs, because the user stopped the turn before it.
+    """
 
     id: str
     message: Message
+    held: bool | None = None

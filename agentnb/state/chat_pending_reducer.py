@@ -9,10 +9,12 @@ from agentnb.state.chat_state import ChatState
 
 
 def message_set(state: ChatState, action: ChatPendingMessageSet) -> ChatState:
-    """A message waits, in the place of the one with the same id."""
+    """A message waits, in the place of the one with the same id; it stays held if that one was."""
     message = PendingMessage(id=action.id, message=action.message)
     if action.kind == "steering":
         return changed(state, steering_message=message)
+    if any(other.id == action.id and other.held for other in state.queued_messages or ()):
+        message = PendingMessage(id=action.id, message=action.message, held=True)
     return changed(state, queued_messages=upsert(state.queued_messages, message, "id"))
 
 
@@ -34,4 +36,11 @@ def messages_reordered(state: ChatState, action: ChatQueuedMessagesReordered) ->
     if not waiting:
         return state
     named = [waiting.pop(message_id) for message_id in action.order if message_id in waiting]
+    if action.held is not None:
+        named = [changed(message, held=action.held or None) for message in named]
     return changed(state, queued_messages=(*named, *waiting.values()))
+
+
+def held(messages: tuple[PendingMessage, ...] | None) -> tuple[PendingMessage, ...] | None:
+    """The queue, held until the user continues."""
+    return messages and tuple(changed(message, held=True) for message in messages)

@@ -69,11 +69,13 @@ class ChatTurnCancelled(KnownAction, frozen=True, kw_only=True, tag="chat/turnCa
         turn_id: The running turn.
         stop_reason: Ours: ACP ``StopReason`` as sent.
         ended_at: Ours: when, in milliseconds since 1970.
+        hold_queue: Ours: whether the messages in the queue are held until the user continues.
     """
 
     turn_id: str
     stop_reason: str | None = None
     ended_at: Time | None = None
+    hold_queue: bool | None = None
 
 
 class ChatError(KnownAction, frozen=True, kw_only=True, tag="chat/error"):

@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from agentnb.state.change import changed, without
 from agentnb.state.chat_part_state import ResponsePart, ToolCallResponsePart
+from agentnb.state.chat_pending_reducer import held
 from agentnb.state.chat_state import ActiveTurn, ChatState, Turn, TurnState
 from agentnb.state.chat_status import derived_status, modified_at, with_derived_status
 from agentnb.state.chat_tool_reducer import cancelled
@@ -53,8 +54,11 @@ def turn_complete(state: ChatState, action: ChatTurnComplete) -> ChatState:
 
 
 def turn_cancelled(state: ChatState, action: ChatTurnCancelled) -> ChatState:
-    """The turn was broken off."""
-    return _end(state, action, "cancelled")
+    """The turn was broken off; the queue is held where the action says so."""
+    ended = _end(state, action, "cancelled")
+    if ended is state or not action.hold_queue:
+        return ended
+    return changed(ended, queued_messages=held(ended.queued_messages))
 
 
 def turn_failed(state: ChatState, action: ChatError) -> ChatState:

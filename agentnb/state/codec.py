@@ -6,7 +6,7 @@ or `UnknownResponsePart` that holds what was sent, and encodes to just that agai
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
@@ -31,6 +31,20 @@ ACTIONS: dict[str, type[Any]] = {
 
 PARTS: dict[str, type[Any]] = {str(kind.__struct_config__.tag): kind for kind in KnownResponsePart.__args__}
 """Every response part that this version knows, by its ``kind``."""
+
+
+_OF_SESSION = frozenset((*SessionAction.__args__, *SessionMemberAction.__args__))
+
+
+def channel_of(action: Action) -> Literal["chat", "session"]:
+    """The channel that *action* belongs to.
+
+    Example:
+        >>> from agentnb.state import SessionTitleChanged
+        >>> channel_of(SessionTitleChanged(title="Residuals"))
+        'session'
+    """
+    return "session" if type(action) in _OF_SESSION else "chat"
 
 
 def _decode_hook(kind: type, value: Any) -> Any:

@@ -243,11 +243,11 @@ def test_where_agentnb_is_missing_the_sidebar_says_what_to_type(lab: Lab, side: 
     side.open()
     side.expect_state("missing")
     commands = side.notice.locator("code").all_inner_texts()
-    assert commands[0] == "%pip install agentnb"
-    assert re.fullmatch(r"\S+ -m pip install agentnb", commands[1])
+    assert commands[0] == "%pip install jupyter-agentnb"
+    assert re.fullmatch(r"\S+ -m pip install jupyter-agentnb", commands[1])
     lab.picture("sidebar-missing")
     side.button("Put it in a cell").click()
-    assert sources(lab) == [install(bare), "%pip install agentnb"]
+    assert sources(lab) == [install(bare), "%pip install jupyter-agentnb"]
     side.button("Try again").click()
     side.expect_state("missing")
     lab.cell(0).run()

@@ -9,6 +9,7 @@ from importlib.metadata import version
 from typing import Any
 
 import agentnb
+from agentnb.distribution import NAME
 
 PUBLIC = """
 AgentnbError(message, *, hint=None)
@@ -97,7 +98,7 @@ def test_every_public_name_tells_what_it_is() -> None:
 
 def test_the_version_is_the_distributions() -> None:
     """``agentnb.__version__`` says what pip installed."""
-    assert agentnb.__version__ == version("agentnb")
+    assert agentnb.__version__ == version(NAME)
 
 
 def test_importing_loads_nothing_heavy() -> None:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 from acp import RequestError, text_block, tool_content
 from acp.schema import ImageContentBlock
 
-from agentnb.eliza.commands.registry import Misuse, command, counted, first_word, needed, whole
+from agentnb.eliza.commands.registry import Misuse, command, counted, first_word, needed
 from agentnb.eliza.mcp import McpTrouble, reached
 from agentnb.eliza.reply import Trouble
+from agentnb.safe_json import read_json
 
 if TYPE_CHECKING:
     from acp.schema import ToolKind
@@ -56,7 +57,7 @@ async def kernel(reply: Reply, rest: str) -> None:
     - `/kernel run CODE` runs code, of one line or many
     - `/kernel cells [FIRST [LAST]]` reads the notebook, with its outputs
     - `/kernel insert SOURCE` puts a cell at the notebook's end
-    - `/kernel replace CELL SOURCE` changes a cell's text; CELL is its number or id
+    - `/kernel replace CELL SOURCE` changes a cell's text; CELL is its id, or the n of its In [n]
     - `/kernel run-cell CELL` runs a cell
     """
     verb, *words = rest.strip().split(maxsplit=1) or [""]
@@ -72,8 +73,8 @@ async def kernel(reply: Reply, rest: str) -> None:
         case "run":
             tool, arguments = "run_code", {"code": needed(first, "CODE")}
         case "cells":
-            numbers = [whole(word, "FIRST and LAST", 1, 100_000) for word in f"{first} {more}".split()]
-            tool, arguments = "cells", {**dict(zip(("first", "last"), numbers, strict=False)), "outputs": True}
+            named = f"{first} {more}".split()
+            tool, arguments = "cells", {**dict(zip(("first", "last"), named, strict=False)), "outputs": True}
         case "insert":
             tool, arguments = "insert_cell", {"source": needed(first, "SOURCE")}
         case "replace":
@@ -151,7 +152,7 @@ def _object(text: str) -> dict[str, Any]:
     if not text.strip():
         return {}
     try:
-        value = json.loads(text)
+        value = read_json(text)
     except ValueError as error:
         raise Misuse(f"JSON is none: {error}.") from None
     if not isinstance(value, dict):

@@ -55,7 +55,9 @@ function refused(value: Record<string, unknown>, python: string): Boot {
   if (/'agentnb\./.test(reason))
     return {
       state: "failed",
-      reason: "The kernel's agentnb is older than this page's: %pip install --upgrade agentnb",
+      reason:
+        "The kernel's agentnb is another project's, or older than this page's. In a cell: %pip uninstall --yes agentnb, " +
+        "then %pip install --force-reinstall jupyter-agentnb, then restart the kernel.",
     };
   return failed(value);
 }

@@ -1,7 +1,7 @@
 /** Each thing that the sidebar can have to say. */
 import type { Notice } from "./notice";
 
-const INSTALL = "%pip install agentnb";
+const INSTALL = "%pip install jupyter-agentnb";
 
 export const noNotebook = (): Notice => ({
   title: "No notebook is open",
@@ -50,7 +50,7 @@ export const noManager = (): Notice => ({
 /** agentnb is not where the kernel runs. */
 export function missing(python: string, again: () => void, insert: (source: string) => void): Notice {
   const program = /[\s'"]/.test(python) ? JSON.stringify(python) : python;
-  const terminal = { where: "Or in a terminal:", command: `${program} -m pip install agentnb` };
+  const terminal = { where: "Or in a terminal:", command: `${program} -m pip install jupyter-agentnb` };
   return {
     title: "agentnb is not installed in this kernel",
     text: "The page has it, the kernel's own environment does not. Installed there, the chat opens at once.",

@@ -1,16 +1,18 @@
 /** Reduces messages that wait: the one that steers, and those in the queue. */
-import { changed, filled, upsert, without } from "./change.ts";
+import { changed, defined, filled, upsert, without } from "./change.ts";
 import type {
   ChatPendingMessageRemoved,
   ChatPendingMessageSet,
   ChatQueuedMessagesReordered,
   ChatState,
+  PendingMessage,
 } from "./types.gen.ts";
 
-/** A message waits, in the place of the one with the same id. */
+/** A message waits, in the place of the one with the same id; it stays held if that one was. */
 export function messageSet(state: ChatState, { kind, id, message }: ChatPendingMessageSet): ChatState {
-  const pending = { id, message };
-  if (kind === "steering") return changed(state, { steeringMessage: pending });
+  if (kind === "steering") return changed(state, { steeringMessage: { id, message } });
+  const held = state.queuedMessages?.find((other) => other.id === id)?.held;
+  const pending = defined<PendingMessage>({ id, message, held });
   return changed(state, { queuedMessages: upsert(state.queuedMessages, pending, "id") });
 }
 
@@ -24,10 +26,16 @@ export function messageRemoved(state: ChatState, { kind, id }: ChatPendingMessag
 }
 
 /** The queue in another order; messages not named follow as they were. */
-export function messagesReordered(state: ChatState, { order }: ChatQueuedMessagesReordered): ChatState {
+export function messagesReordered(state: ChatState, { order, held }: ChatQueuedMessagesReordered): ChatState {
   if (state.queuedMessages === undefined) return state;
   const waiting = new Map(state.queuedMessages.map((message) => [message.id, message]));
   const named = [...new Set(order)].flatMap((id) => waiting.get(id) ?? []);
   for (const { id } of named) waiting.delete(id);
-  return changed(state, { queuedMessages: [...named, ...waiting.values()] });
+  const next = held === undefined ? named : named.map((message) => changed(message, { held: held || undefined }));
+  return changed(state, { queuedMessages: [...next, ...waiting.values()] });
+}
+
+/** The queue, held until the user continues. */
+export function heldQueue(messages: ChatState["queuedMessages"]): ChatState["queuedMessages"] {
+  return messages?.map((message) => changed(message, { held: true }));
 }

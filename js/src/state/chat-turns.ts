@@ -1,5 +1,6 @@
 /** Reduces what starts, ends and counts a turn. */
 import { changed, defined, filled, without } from "./change.ts";
+import { heldQueue } from "./chat-pending.ts";
 import { derivedStatus, modifiedAt, unread, withActivity, withDerivedStatus } from "./chat-status.ts";
 import { cancelled } from "./chat-tools.ts";
 import { SessionStatus } from "./tables.gen.ts";
@@ -53,6 +54,8 @@ export function ends(how: Turn["state"]) {
       inputRequests: undefined,
       modifiedAt: modifiedAt(state, action),
     });
+    if (action.type === "chat/turnCancelled" && action.holdQueue)
+      return withDerivedStatus(changed(next, { queuedMessages: heldQueue(next.queuedMessages) }));
     return how === "error"
       ? changed(next, { status: withActivity(state.status, SessionStatus.ERROR) })
       : withDerivedStatus(next);

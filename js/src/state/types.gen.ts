@@ -442,6 +442,7 @@ export interface ChatQueuedMessagesReordered {
   readonly time?: number;
   readonly _meta?: JsonObject;
   readonly order: readonly string[];
+  readonly held?: boolean;
 }
 
 /** More text for a reasoning part (AHP `chat/reasoning`). */
@@ -616,6 +617,7 @@ export interface ChatTurnCancelled {
   readonly turnId: string;
   readonly stopReason?: string;
   readonly endedAt?: number;
+  readonly holdQueue?: boolean;
 }
 
 /** The turn is over (AHP `chat/turnComplete`). */
@@ -782,6 +784,7 @@ export interface ModelSelection {
 export interface PendingMessage {
   readonly id: string;
   readonly message: Message;
+  readonly held?: boolean;
 }
 
 /** What a waiting message will do: go into the running turn, or start one (AHP `PendingMessageKind`). */

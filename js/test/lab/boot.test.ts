@@ -21,9 +21,9 @@ describe("the kernel's answer to the sidebar", () => {
     expect(read).toEqual({ state: "missing", python: "C:\\Py\\python.exe" });
   });
 
-  it("tells an old agentnb from a missing one", () => {
+  it("tells another project's or an old agentnb from a missing one", () => {
     const read = readBoot(answer(error("ModuleNotFoundError", "No module named 'agentnb.ipython.lab'")));
-    expect(read).toMatchObject({ state: "failed", reason: expect.stringContaining("--upgrade agentnb") });
+    expect(read).toMatchObject({ state: "failed", reason: expect.stringContaining("%pip uninstall --yes agentnb") });
   });
 
   it.each([

@@ -8,7 +8,10 @@ describe("a notice", () => {
   it("names the exact commands for a kernel without agentnb", () => {
     const shown = noticeElement(missing("/opt/my env/bin/python", nothing, nothing));
     const commands = [...shown.querySelectorAll("code")].map((code) => code.textContent);
-    expect(commands).toEqual(["%pip install agentnb", '"/opt/my env/bin/python" -m pip install agentnb']);
+    expect(commands).toEqual([
+      "%pip install jupyter-agentnb",
+      '"/opt/my env/bin/python" -m pip install jupyter-agentnb',
+    ]);
   });
 
   it("says what would spare the wait: the page's part, too, where it lacks it", () => {
@@ -26,7 +29,7 @@ describe("a notice", () => {
       ),
     );
     for (const button of shown.querySelectorAll<HTMLButtonElement>(".agentnb-actions button")) button.click();
-    expect(done).toEqual(["%pip install agentnb", "again"]);
+    expect(done).toEqual(["%pip install jupyter-agentnb", "again"]);
   });
 
   it("shows what a kernel says as text", () => {

@@ -86,7 +86,10 @@ def test_without_any_jupyter_it_says_so(tmp_path: Path) -> None:
     told = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
     assert told.stdout, told.stderr
     rows = {row["name"]: row for row in json.loads(told.stdout)}
-    assert (rows["jupyter"]["state"], rows["jupyter"]["todo"]) == ("absent", 'pip install "agentnb[lab]"')
+    assert (rows["jupyter"]["state"], rows["jupyter"]["todo"]) == (
+        "absent",
+        f'"{sys.executable}" -m pip install "jupyter-agentnb[lab]"',
+    )
     assert (rows["ipython"]["state"], told.returncode) == ("missing", 1)
     assert [name for name in rows if name.startswith("kernel ")] == []
     assert rows["extension"]["state"] == "absent"

@@ -39,7 +39,7 @@ def test_both_extensions_are_found(folder: Path, tmp_path: Path) -> None:
 def test_an_extension_that_is_missing_or_unreadable_is_told_with_what_to_type(folder: Path, tmp_path: Path) -> None:
     own, widgets = examine([tmp_path / "none"], [], pages=True)
     assert (own.state, widgets.state) == ("missing", "missing")
-    assert str(own.todo).endswith(f"-m pip install --force-reinstall --no-deps agentnb=={__version__}")
+    assert str(own.todo).endswith(f"-m pip install --force-reinstall --no-deps jupyter-agentnb=={__version__}")
     (folder / OWN / "package.json").write_text("{", encoding="utf-8")
     found = examine([folder], [], pages=True)[0]
     assert (found.state, "is of version unknown" in found.message) == ("old", True)

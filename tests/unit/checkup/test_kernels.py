@@ -52,7 +52,7 @@ async def test_a_kernel_without_agentnb_is_told_what_to_install(kernel: Kernel) 
     """By its own Python."""
     (found,) = await examine(kernel(sys.executable, "-I", "-S"))
     assert (found.state, found.message) == ("missing", "Mine: it has no agentnb.")
-    assert found.todo == f"{sys.executable} -I -S -m pip install agentnb=={__version__}"
+    assert found.todo == f"{sys.executable} -I -S -m pip install jupyter-agentnb=={__version__}"
 
 
 async def test_a_kernel_with_another_agentnb_is_told(kernel: Kernel, tmp_path: Path) -> None:
@@ -61,7 +61,7 @@ async def test_a_kernel_with_another_agentnb_is_told(kernel: Kernel, tmp_path: P
     (found,) = await examine(kernel(python))
     assert (found.state, found.version) == ("old", "0.0.1")
     assert f"it has agentnb 0.0.1, this environment {__version__}" in found.message
-    assert found.todo == f'"{python}" -m pip install agentnb=={__version__}'
+    assert found.todo == f'"{python}" -m pip install jupyter-agentnb=={__version__}'
 
 
 async def test_a_kernel_that_cannot_import_says_why(kernel: Kernel, tmp_path: Path) -> None:
@@ -128,3 +128,34 @@ def test_the_python_of_a_kernel_is_found_in_its_command() -> None:
 
 def test_jupyter_says_which_kernels_there_are(kernelspecs: Path) -> None:
     assert registered()["ipykernel7"] == os.fspath(kernelspecs / "kernels/ipykernel7")
+
+
+async def test_a_kernel_with_the_other_project_of_that_name_says_how_to_replace_it(
+    kernel: Kernel, tmp_path: Path
+) -> None:
+    """The package index has another `agentnb`, with the same import name; its code is not run."""
+    other = tmp_path / "site/agentnb"
+    other.mkdir(parents=True)
+    (other / "__init__.py").write_text("raise RuntimeError('its code runs')", encoding="utf-8")
+    (found,) = await examine(kernel(sys.executable, "-B", env={"PYTHONPATH": str(other.parent)}))
+    assert (found.state, found.version) == ("broken", None)
+    assert f"another project with the same import name ({other / '__init__.py'})" in found.message
+    assert found.todo == (
+        f"{sys.executable} -B -m pip uninstall --yes agentnb && "
+        f"{sys.executable} -B -m pip install --force-reinstall jupyter-agentnb=={__version__}"
+    )
+
+
+async def test_a_kernel_whose_packages_do_not_fit_is_broken(kernel: Kernel, tmp_path: Path) -> None:
+    """An IPython that is too old, and the other project installed beside this one: both are found in the kernel."""
+    for name, version in (("ipython", "8.12.3"), ("agentnb", "0.3.10")):
+        folder = tmp_path / f"site/{name}-{version}.dist-info"
+        folder.mkdir(parents=True)
+        text = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+        (folder / "METADATA").write_text(text, encoding="utf-8")
+    path = os.pathsep.join([str(tmp_path / "site"), str(ROOT)])
+    (found,) = await examine(kernel(sys.executable, env={"PYTHONPATH": path}))
+    assert (found.state, found.version) == ("broken", __version__)
+    assert "ipython 8.12.3: agentnb works with >=8.18." in found.message
+    assert "The distribution agentnb 0.3.10 is installed as well." in found.message
+    assert found.todo == f"{sys.executable} -m agentnb doctor jupyter"

@@ -342,3 +342,30 @@ def test_a_page_and_python_drive_one_session(page: Page, conversation: Conversat
     other.ready()
     seen = other.ask("subscribe", {"channels": [uri]})["result"]["channels"][uri]["snapshot"]
     assert [turn["id"] for turn in seen["turns"]] == ["from-the-page", mine.id]
+
+
+HALF = "\ud83d"
+DEEP: Any = None
+for _ in range(600):
+    DEEP = [DEEP]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"v": 1, "clientId": "page-1", "id": 7, "method": "complete", "params": DEEP},
+        {"v": 1, "clientId": "page-1", "id": 7, "method": HALF, "params": {}},
+        {"v": 1, "clientId": "page-1", "id": 7, "method": "complete", "params": {"channel": HALF, "start": HALF}},
+        {"v": 1, "clientId": "page-1", "id": 7, "method": "complete", "params": object()},
+        {"v": "1", "clientId": "page-1", "id": 7, "method": "ping"},
+        {"v": 1, "clientId": "page-1", "id": 7, "method": "subscribe", "params": {"channels": 10**400}},
+    ],
+)
+def test_a_request_that_cannot_be_read_is_answered_with_an_error(host: Host, content: dict[str, Any]) -> None:
+    """The page would wait for ever; and the channel goes on."""
+    page = Page(host)
+    page.ready()
+    host.loop.call(page.service.receive, content)
+    answer = page.hear("id")
+    assert (answer["id"], "error" in answer) == (7, True)
+    assert page.ask("subscribe", {"channels": []})["result"] == {"channels": {}, "missing": []}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from agentnb.api.session import Session
@@ -11,6 +13,7 @@ from agentnb.host.intents import carry_out
 from agentnb.state import (
     ChatPendingMessageRemoved,
     ChatPendingMessageSet,
+    ChatTurnCancelled,
     Message,
     MessageOrigin,
     PendingMessageKind,
@@ -183,3 +186,93 @@ def test_the_models_of_an_older_agent_are_an_option_like_any_other(open_session:
     session.prompt("go").wait(PATIENCE)
     session.set_option("model", "m2")
     until(session, lambda: [option["currentValue"] for option in session.state.config_options or ()] == ["m2"])
+
+
+def test_a_model_is_chosen_as_a_config_option_when_the_agent_offers_both_ways(open_session: Open) -> None:
+    """Codex sends legacy `models` beside its config options, and refuses `session/set_model`."""
+    session = open_session("settings", "both")
+    session.prompt("go").wait(PATIENCE)
+    session.set_option("model", "m2")
+    options = {option["id"]: option["currentValue"] for option in session.state.config_options or ()}
+    assert options["model"] == "m2"
+
+
+def stop(host: Host, session: Session) -> None:
+    """Stop the running turn as a page does."""
+    active = session.chat.active_turn
+    assert active is not None
+    host.loop.call(
+        carry_out, host, session.chat.resource, ChatTurnCancelled(turn_id=active.id, hold_queue=True), CLIENT
+    )
+
+
+def held(session: Session) -> list[tuple[str, bool]]:
+    return [(waiting.message.text, bool(waiting.held)) for waiting in session.chat.queued_messages or ()]
+
+
+@pytest.mark.parametrize("by", ["page", "turn", "session"])
+def test_stop_with_waiting_prompts_holds_them_until_continue(host: Host, open_session: Open, by: str) -> None:
+    """None starts by itself, whether a page stopped the turn or Python; to continue starts the first."""
+    session = busy(open_session)
+    first, second = session.prompt("a"), session.prompt("b")
+    if by == "page":
+        stop(host, session)
+    else:
+        (session.turns[0] if by == "turn" else session).cancel()
+    assert (session.turns[0].state, session.chat.active_turn) == ("cancelled", None)
+    assert held(session) == [("a", True), ("b", True)]
+    session.continue_queue()
+    assert (first.state, second.state, held(session)) == ("running", "queued", [("b", False)])
+
+
+def test_prompt_while_others_are_held_runs_at_once_and_they_stay_held(host: Host, open_session: Open) -> None:
+    """Also when its turn has ended, or was stopped; taking one back starts none of the others."""
+    session = busy(open_session)
+    taken_back, _ = session.prompt("a"), session.prompt("b")
+    stop(host, session)
+    fresh = session.prompt("fresh")
+    assert (fresh.state, held(session)) == ("running", [("a", True), ("b", True)])
+    later = session.prompt("later")
+    fresh.cancel()
+    assert (later.state, [text for text, _ in held(session)]) == ("queued", ["a", "b", "later"])
+    taken_back.cancel()
+    assert held(session) == [("b", True), ("later", True)]
+
+
+def test_held_prompt_edited_stays_held_and_sent_now_runs_alone(host: Host, open_session: Open) -> None:
+    """The others go on waiting."""
+    session = busy(open_session)
+    first, second = session.prompt("a"), session.prompt("b")
+    stop(host, session)
+    session.edit(first, "A")
+    assert held(session) == [("A", True), ("b", True)]
+    session.send_now(second)
+    assert (second.state, held(session)) == ("running", [("A", True)])
+
+
+def test_stop_while_code_waits_for_the_next_prompt_holds_nothing(host: Host, open_session: Open) -> None:
+    """The code would hang; and code that begins to wait for a held prompt continues the queue."""
+    session = busy(open_session)
+    waited = session.prompt("a")
+
+    async def cell() -> str:
+        first_piece = asyncio.ensure_future(anext(aiter(waited)))
+        await asyncio.sleep(0)  # it waits now
+        stop(host, session)
+        return await asyncio.wait_for(first_piece, PATIENCE)
+
+    assert asyncio.run(cell()) == "thinking"
+    held_one = session.prompt("b")
+    stop(host, session)
+    assert held(session) == [("b", True)]
+    assert next(iter(held_one)) == "thinking"
+
+
+def test_page_that_holds_nothing_starts_the_next_prompt_at_once(host: Host, open_session: Open) -> None:
+    """A page of version 0.1 says nothing about the queue, and *Send now* of today wants the next one."""
+    session = busy(open_session)
+    following = session.prompt("a")
+    active = session.chat.active_turn
+    assert active is not None
+    host.loop.call(carry_out, host, session.chat.resource, ChatTurnCancelled(turn_id=active.id), CLIENT)
+    assert following.state == "running"

@@ -16,11 +16,13 @@ from agentnb.api.session import Session
 from agentnb.comm.client import Client
 from agentnb.errors import LogDamaged, LogUnavailable, SessionError, UnknownSession
 from agentnb.host import Host
+from agentnb.host.intents import carry_out
 from agentnb.host.restore import KERNEL_ENDED, RUNS_ELSEWHERE, read_back, recorder_of, restore, spec_of
 from agentnb.log.store import Store
-from agentnb.state import SystemNotificationResponsePart, encode
+from agentnb.state import SessionIsArchivedChanged, SessionStatus, SystemNotificationResponsePart, encode
 from tests.conftest import ROOT
 from tests.unit.api.conftest import AGENTS, PATIENCE
+from tests.unit.host.conftest import CLIENT
 
 OTHER_KERNEL = """
 import sys
@@ -192,6 +194,38 @@ def test_a_closed_session_can_be_opened_again(kernel: Callable[[], Host], tmp_pa
     session.close()
     assert [record.open for record in recorder_of(host).store.sessions()] == [False]
     assert take_up(host, session.tab_id).turns[0].text == "x"
+
+
+def close_tab(host: Host, session: Session) -> None:
+    """Close the tab as the chat does: at first it can be undone."""
+    host.loop.call(carry_out, host, session.state.summary.resource, SessionIsArchivedChanged(is_archived=True), CLIENT)
+
+
+def test_session_closed_in_the_chat_when_opened_again_is_shown(kernel: Callable[[], Host], tmp_path: Path) -> None:
+    """Its tab was archived when it closed; opened again it is a tab, here and in a later kernel."""
+    host = kernel()
+    session = begin(host, tmp_path)
+    session.prompt("/say x").wait(PATIENCE)
+    close_tab(host, session)
+    session.close()
+    again = take_up(host, session.tab_id)
+    assert again.state.summary.status & SessionStatus.IS_ARCHIVED == 0
+    close_tab(host, again)
+    host.close()
+    assert take_up(kernel(), session.tab_id).state.summary.status & SessionStatus.IS_ARCHIVED == 0
+
+
+def test_session_opened_again_before_its_tab_has_closed_stays_open(kernel: Callable[[], Host], tmp_path: Path) -> None:
+    """It is the same conversation; its closing is called off."""
+    host = kernel()
+    session = begin(host, tmp_path)
+    session.prompt("/say x").wait(PATIENCE)
+    close_tab(host, session)
+    again = take_up(host, session.tab_id)
+    assert (again.state is session.state, again.state.summary.status & SessionStatus.IS_ARCHIVED) == (True, 0)
+    close_tab(host, again)  # closes it anew, and not twice
+    host.loop.call(carry_out, host, again.state.summary.resource, SessionIsArchivedChanged(is_archived=False), CLIENT)
+    assert again.prompt("/say y").wait(PATIENCE).text == "y"
 
 
 def test_a_session_whose_workspace_is_gone_is_read_and_goes_on_once_it_is_back(

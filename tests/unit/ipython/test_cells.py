@@ -30,13 +30,13 @@ def attached(mention: str, tmp_path: Path, notebook: Notebook | None = NOTEBOOK,
 
 
 def test_cell_is_the_active_one_run_or_not(tmp_path: Path) -> None:
-    """Its place, its kind and its text as it reads now."""
-    assert attached("@cell", tmp_path) == "Cell 3 (code):\nnever_run()"
+    """Its kind and its text as it reads now."""
+    assert attached("@cell", tmp_path) == "Code cell, not run:\nnever_run()"
 
 
 def test_a_number_means_the_cell_as_it_reads_now_with_its_result(tmp_path: Path) -> None:
     """Not the text that was run."""
-    assert attached("@cell:3", tmp_path) == "Cell 2 (code, In [3]):\nx = 2  # edited\nOut[3]:\ntwo"
+    assert attached("@cell:3", tmp_path) == "In [3]:\nx = 2  # edited\nOut[3]:\ntwo"
 
 
 def test_a_number_that_no_cell_has_any_longer_means_what_was_run(tmp_path: Path) -> None:

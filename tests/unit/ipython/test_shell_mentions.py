@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -25,9 +26,10 @@ def mentions(tmp_path: Path) -> ShellMentions:
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "rows.csv").write_text("a,b\n")
     (tmp_path / "fit.py").write_text("x = 1\n")
-    history = SimpleNamespace(input_hist_raw=["", "import pandas", "df = 3"], output_hist_reprs={})
-    variables = {"frame": [1, 2], "broken": Broken(), "_hidden": 1, "In": [], "subframe": "x"}
-    shell: Any = SimpleNamespace(user_ns=variables, history_manager=history, execution_count=3)
+    history = SimpleNamespace(input_hist_raw=["", "subframe, frame = 'x', [1, 2]", "frame[0]"], output_hist_reprs={})
+    injected = {"open": open, "In": []}
+    variables = {**injected, "frame": [1, 2], "broken": Broken(), "_hidden": 1, "subframe": "x", "json": json}
+    shell: Any = SimpleNamespace(user_ns=variables, user_ns_hidden=injected, history_manager=history, execution_count=3)
     return ShellMentions(shell)
 
 
@@ -37,16 +39,33 @@ def offered(mentions: ShellMentions, start: str, cwd: Path) -> list[tuple[str, s
 
 def test_variables_come_with_type_and_size_cells_with_their_first_line(mentions: ShellMentions, tmp_path: Path) -> None:
     """All there is to mention, before anything is typed; an object that fails is offered all the same."""
-    assert offered(mentions, "", tmp_path) == [
-        ("frame", "variable", "list, length 2"),
-        ("broken", "variable", ""),
-        ("subframe", "variable", "str, length 1"),
+    assert offered(mentions, "", tmp_path)[:8] == [
         ("cells", "cell", "all 2 that were run"),
-        ("cell:2", "cell", "df = 3"),
-        ("cell:1", "cell", "import pandas"),
+        ("cell:2", "cell", "frame[0]"),
+        ("cell:1", "cell", "subframe, frame = 'x', [1, 2]"),
+        ("frame", "variable", "list, length 2"),
+        ("subframe", "variable", "str, length 1"),
+        ("broken", "variable", ""),
         ("data/", "folder", ""),
         ("fit.py", "file", ""),
     ]
+
+
+def test_suggestions_have_modules_and_injected_names_last(mentions: ShellMentions, tmp_path: Path) -> None:
+    """`@` and Enter takes the first, and IPython's `open` is nothing that a prompt is about."""
+    assert [text for text, _, _ in offered(mentions, "", tmp_path)][-2:] == ["json", "open"]
+    assert [text for text, _, _ in offered(mentions, "o", tmp_path)] == ["broken", "json", "open"]
+
+
+def test_suggestions_when_a_name_is_used_again_bring_it_to_the_front(tmp_path: Path) -> None:
+    """In the cell that was run last; of one cell, the name that stands last in it."""
+    cells = ["", "a = b = c = 1", "a", "print(c, b)", "never_run(a)"]
+    history = SimpleNamespace(input_hist_raw=cells, output_hist_reprs={})
+    shell: Any = SimpleNamespace(
+        user_ns=dict.fromkeys(["a", "b", "c", "d"], 1), user_ns_hidden={}, history_manager=history, execution_count=4
+    )
+    kinds = [text for text, kind, _ in offered(ShellMentions(shell), "", tmp_path) if kind == "variable"]
+    assert kinds == ["b", "c", "a", "d"]
 
 
 def test_names_that_begin_as_typed_come_before_those_that_hold_it(mentions: ShellMentions, tmp_path: Path) -> None:

@@ -40,7 +40,11 @@ class Tools:
         self.denies = False
         self.interrupts = 0
         self.bench = ShellBench(self.shell)
-        self.kit = Kit(OWNER, self.bench, self._authorize, self._interrupted, self.desk)
+        self.use(self.bench)
+
+    def use(self, bench: ShellBench) -> None:
+        """Let the tools work on *bench*."""
+        self.kit = Kit(OWNER, bench, self._authorize, self._interrupted, self.desk)
 
     async def _authorize(self, request: PolicyRequest) -> PolicyRequest:
         self.requests.append(request)

@@ -8,7 +8,10 @@ from typing import Any
 
 import pytest
 
+from agentnb.ipython.bench import ShellBench
+from agentnb.kernel.bench import CellView, Edit, Edited, NotebookView
 from agentnb.kernel.tools import TOOLS
+from agentnb.policy.request import diffs
 from tests.unit.kernel.bench import Tools, awaited
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -213,7 +216,7 @@ def test_a_door_that_stays_shut_is_told(tools: Tools, tool: str, arguments: dict
         ("run_code", {"code": "1", "timeout": True}, "'timeout' of run_code is a number, not True."),
         ("run_code", {"code": "1", "wait": 1e9}, "'wait' of run_code is at least 0, at most 600, not"),
         ("run_code", {"code": " \n"}, "There is no code."),
-        ("cells", {"first": 0}, "'first' of cells is at least 1, not 0."),
+        ("cells", {"first": 0}, "'first' of cells is a string, not 0."),
         ("insert_cell", {"source": "x", "kind": "raw"}, "'kind' of insert_cell is one of code, markdown, not 'raw'."),
     ],
 )
@@ -251,10 +254,11 @@ def test_the_saved_notebook_is_read(tools: Tools, tmp_path: Path, monkeypatch: p
     monkeypatch.setenv("JPY_SESSION_NAME", str(notebook(tmp_path / "fit.ipynb")))
     text = tools.text("cells", outputs=True)
     assert "as its file was last saved, 2 cells." in text
-    assert "--- cell 1 (markdown, id a)\n# Fit\nof it" in text
-    assert "--- cell 2 (code, In [3], id b)\ndf\nOutput:\none\ntwo\nDF\n(shows image/png)\nKeyError: 'x'" in text
-    assert "cell 2" not in tools.text("cells", last=1)
-    assert tools.text("cells", first=5) == "There are no cells 5 to 2. There are 2."
+    assert "--- Markdown cell (id a)\n# Fit\nof it" in text
+    assert "--- In [3] (id b)\ndf\nOutput:\none\ntwo\nDF\n(shows image/png)\nKeyError: 'x'" in text
+    assert "In [3]" not in tools.text("cells", last="a")
+    assert "Markdown" not in tools.text("cells", first="In [3]")
+    assert tools.text("cells", first="3", last="a").startswith("The last cell comes before the first.")
     assert (tools.requests[0].kind, tools.requests[0].path) == ("read", str(tmp_path / "fit.ipynb"))
     (tmp_path / "fit.ipynb").write_text("no json")
     assert "cannot be read" in tools.text("cells")
@@ -264,7 +268,7 @@ def test_the_saved_notebook_is_read(tools: Tools, tmp_path: Path, monkeypatch: p
     ("tool", "arguments"),
     [
         ("insert_cell", {"source": "x"}),
-        ("replace_cell", {"cell": "1", "source": "x"}),
+        ("replace_cell", {"cell": "3", "source": "x"}),
         ("run_cell", {"cell": "b"}),
     ],
 )
@@ -280,6 +284,75 @@ def test_without_a_page_cells_cannot_be_changed(
     assert text.startswith("No page is there that could ")
     assert "open agentnb's sidebar" in text
     assert tools.text("replace_cell", cell="z", source="x").startswith("The notebook has no cell 'z'.")
+    assert tools.text("replace_cell", cell="1", source="x").startswith("The notebook has no cell '1'.")
+
+
+CELLS = (
+    CellView(cell_id="a", kind="markdown", source="# Fit\nof it"),
+    CellView(cell_id="b", kind="code", source="\nfit(df)\n", count=3),
+    CellView(cell_id="c", kind="code", source=""),
+    CellView(cell_id="d", kind="code", source="x = `1`", count=7),
+    CellView(cell_id="e", kind="code", source="y", count=7),
+    CellView(cell_id="r", kind="code", source="raise KeyError", count=9),
+)
+
+
+class OpenNotebook(ShellBench):
+    """A bench whose notebook a page has open; a cell that holds ``raise`` raises when it runs."""
+
+    cells = CELLS
+
+    def notebook(self, *, outputs: bool) -> NotebookView:
+        return NotebookView(name="fit.ipynb", path="/w/fit.ipynb", live=True, cells=self.cells)
+
+    async def edit(self, edit: Edit) -> Edited:
+        return Edited(text=f"{edit.action} {edit.cell_id}", raised="raise" in edit.source)
+
+
+def opened(tools: Tools) -> Tools:
+    tools.use(OpenNotebook(tools.shell))
+    return tools
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "title", "cell_id"),
+    [
+        ("run_cell", {"cell": "3"}, "Run In [3]: `fit(df)`", "b"),
+        ("run_cell", {"cell": "In [3]"}, "Run In [3]: `fit(df)`", "b"),
+        ("run_cell", {"cell": "c"}, "Run the cell that is empty", "c"),
+        ("run_cell", {"cell": "d"}, "Run In [7]: x = `1`", "d"),
+        ("replace_cell", {"cell": "a", "source": "x"}, "Replace the Markdown cell `# Fit`", "a"),
+        ("insert_cell", {"below": "[3]", "source": "x"}, "Insert a cell below In [3]: `fit(df)`", "b"),
+        ("insert_cell", {"source": "x"}, "Insert a cell at the end", None),
+    ],
+)
+def test_cell_is_named_as_jupyterlab_shows_it(
+    tools: Tools, tool: str, arguments: dict[str, Any], title: str, cell_id: str | None
+) -> None:
+    """By the number beside it, as in a mention, and with its first line; its position has no say."""
+    result = opened(tools).call(tool, **arguments)
+    assert tools.requests[-1].title == title
+    assert result["content"][0]["text"].endswith(f" {cell_id}")
+
+
+def test_number_that_two_cells_show_names_neither(tools: Tools) -> None:
+    """Their ids do."""
+    text = opened(tools).text("run_cell", cell="7")
+    assert text.startswith("2 cells show In [7]. Name one by its id: d and e.")
+
+
+def test_cell_edit_is_previewed_as_lines_of_the_notebook(tools: Tools) -> None:
+    """Not as a new file, nor as one without a last line break."""
+    opened(tools).call("insert_cell", source="x = 1")
+    opened(tools).call("replace_cell", cell="3", source="")
+    previews = [(diff.old_text, diff.new_text) for each in tools.requests[-2:] for diff in diffs(each.preview)]
+    assert previews == [("", "x = 1\n"), ("\nfit(df)\n", "")]
+
+
+@pytest.mark.parametrize(("cell", "failed"), [("b", False), ("r", True)])
+def test_cell_that_raises_is_a_tool_call_that_failed(tools: Tools, cell: str, failed: bool) -> None:
+    """One that does not has succeeded."""
+    assert opened(tools).call("run_cell", cell=cell)["isError"] is failed
 
 
 def test_every_tool_has_a_schema_that_says_all_of_it() -> None:

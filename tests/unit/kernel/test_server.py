@@ -183,3 +183,21 @@ def test_servers_over_acp_are_found_by_their_ids(tools: Tools) -> None:
     for gone in (connection, again):
         with pytest.raises(RpcError, match="There is no MCP connection"):
             ask("mcp/message", **gone, method="ping")
+
+
+def test_a_line_that_cannot_be_read_is_refused_and_the_next_one_answered(tools: Tools) -> None:
+    """However deep it nests, whatever number or half character is in it."""
+    hostile = [
+        "[" * 50_000,
+        '{"a":' * 5_000 + "1" + "}" * 5_000,
+        '{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": ' + "[" * 900 + "]" * 900 + "}",
+    ]
+    with opened(tools) as gate:
+        client = Client(gate.environment)
+        for line in hostile:
+            client.write(line)
+            assert client.read()["error"]["code"] == -32700
+            assert client.ask("ping")["result"] == {}
+        client.write('{"jsonrpc": "2.0", "id": 1, "method": "\\ud83d", "params": {"n": ' + "9" * 5_000 + "}}")
+        assert client.read()["error"]["code"] == METHOD_NOT_FOUND
+        client.leave()

@@ -1,0 +1,19 @@
+"""What differs between the versions of IPython that agentnb works with: 8.18 to the newest."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def is_running_cell(shell: Any) -> bool:
+    """Whether *shell* is running a cell now.
+
+    IPython replaces ``sys.displayhook`` while it runs a cell; its ``DisplayTrap`` counts the nested cells. IPython 9.1
+    added ``is_active``; the versions before it, which no longer change, keep the count in ``_nested_level``.
+
+    Args:
+        shell: The IPython shell.
+    """
+    trap = shell.display_trap
+    active = getattr(trap, "is_active", None)
+    return bool(trap._nested_level if active is None else active)  # noqa: SLF001 - IPython 8.18 to 9.0 have nothing else

@@ -1,0 +1,66 @@
+"""How a notebook's cell is named for the user and for agents: as JupyterLab shows it, never by its position.
+
+JupyterLab writes ``[3]:`` beside a code cell that has run and nothing beside any other, so ``In [3]`` and ``@cell:3``
+mean that cell everywhere: in mentions, tools, cards and transcripts. A cell without a number is named by its kind and
+its first line; agents name it by its id.
+"""
+
+from __future__ import annotations
+
+import re
+
+MOST_CHARACTERS = 60
+"""Characters of a cell's first line that a name shows."""
+_NUMBER = re.compile(r"(?:In ?)?\[?(?P<number>\d{1,9})\]?", re.ASCII)
+
+
+def cell_name(kind: str, count: int | None) -> str:
+    """The name of a cell.
+
+    Args:
+        kind: ``"code"``, ``"markdown"`` or ``"raw"``.
+        count: Its execution count; None before it has run.
+
+    Example:
+        >>> cell_name("code", 3), cell_name("code", None), cell_name("markdown", None)
+        ('In [3]', 'Code cell, not run', 'Markdown cell')
+    """
+    if count:
+        return f"In [{count}]"
+    return "Code cell, not run" if kind == "code" else f"{kind.capitalize()} cell"
+
+
+def cell_title(kind: str, count: int | None, source: str) -> str:
+    """The name of a cell and its first line, for the middle of a card's title.
+
+    Example:
+        >>> cell_title("code", 3, "df.head()"), cell_title("markdown", None, "# Results")
+        ('In [3]: `df.head()`', 'the Markdown cell `# Results`')
+    """
+    named = f"In [{count}]:" if count else "the cell" if kind == "code" else f"the {kind.capitalize()} cell"
+    line = first_line(source)
+    return f"{named} {line}" if line else named.removesuffix(":") + ("" if count else " that is empty")
+
+
+def first_line(source: str) -> str:
+    r"""The first line of *source* with words in it, cut and set as code; empty where there is none.
+
+    Example:
+        >>> first_line("\n  x = 1\ny = 2")
+        '`x = 1`'
+    """
+    line = next((line.strip() for line in source.splitlines() if line.strip()), "")
+    if len(line) > MOST_CHARACTERS:
+        line = f"{line[: MOST_CHARACTERS - 1].rstrip()}…"
+    return line if not line or "`" in line else f"`{line}`"
+
+
+def number_in(named: str) -> int | None:
+    """The number that *named* means: ``3``, ``[3]`` and ``In [3]`` are one; None where it is none.
+
+    Example:
+        >>> number_in("In [3]"), number_in("3"), number_in("a3f1")
+        (3, 3, None)
+    """
+    match = _NUMBER.fullmatch(named.strip())
+    return int(match["number"]) if match else None

@@ -1,0 +1,95 @@
+"""Reads JSON that others wrote: whatever is wrong with it is a ``ValueError``, and nothing worse.
+
+Python's own reader also raises ``RecursionError`` (deep nesting), and what it does read can break the code behind it:
+half a surrogate pair fits into no UTF-8, and deep values overflow the stack of every function that walks them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from itertools import accumulate
+from typing import Any
+
+NESTING_LIMIT = 200
+"""How many arrays and objects may lie inside each other: functions that walk a value need some stack for each."""
+
+WRAPPED_LIMIT = NESTING_LIMIT + 50
+"""The same where our own files hold such a value inside objects of ours (a cassette, a saved session)."""
+
+_LONGEST_INTEGER = 300  # digits; Python refuses above 4,300, and a float holds 309
+_STRINGS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?', re.DOTALL)
+_RUNS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[{]+|[\]}]+', re.DOTALL)
+_NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+_STEPS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
+
+
+def read_json(data: bytes | str, *, repair: bool = True) -> Any:
+    """Read one JSON value.
+
+    Args:
+        data: Text, or bytes in UTF-8, UTF-16 or UTF-32.
+        repair: Whether half surrogate pairs are replaced by U+FFFD.
+
+    Returns:
+        The value. Integers of more than 300 digits are infinite.
+
+    Raises:
+        ValueError: If it is no JSON, or nested deeper than `WRAPPED_LIMIT`.
+
+    Example:
+        >>> read_json('{"a": 1}')
+        {'a': 1}
+        >>> read_json("[" * 100_000)
+        Traceback (most recent call last):
+        ValueError: the JSON is nested deeper than 250 levels
+    """
+    text = data.decode(json.detect_encoding(data)) if isinstance(data, bytes) else data
+    if is_too_deep(text.encode("utf-8", "surrogatepass"), WRAPPED_LIMIT):
+        raise ValueError(f"the JSON is nested deeper than {WRAPPED_LIMIT} levels")
+    value = json.loads(text, parse_int=_integer)
+    return without_half_characters(value) if repair else value
+
+
+def read_first_json(text: str) -> Any:
+    """Read the JSON value that *text* begins with, as :func:`read_json`; what follows it is ignored."""
+    return without_half_characters(json.JSONDecoder(parse_int=_integer).raw_decode(text)[0])
+
+
+def is_too_deep(data: bytes, limit: int = NESTING_LIMIT) -> bool:
+    """Whether the JSON in *data* is nested deeper than *limit*. Takes time in proportion to its length."""
+    if data.count(b"[") + data.count(b"{") <= limit:
+        return False
+    brackets = _STRINGS.sub(b"", data).translate(None, _NOT_BRACKETS)
+    return max(accumulate(map(_STEPS.__getitem__, brackets)), default=0) > limit
+
+
+def without_deep_values(data: bytes) -> bytes:
+    """*data* with ``null`` for each array or object that lies deeper than `NESTING_LIMIT`."""
+    kept: list[bytes] = []
+    begin = depth = 0
+    for run in _RUNS.finditer(data):
+        start, step = run.start(), _STEPS.get(data[run.start()], 0)
+        before, depth = depth, depth + step * (run.end() - start)
+        if before <= NESTING_LIMIT < depth:
+            kept += [data[begin : start + NESTING_LIMIT - before], b"null"]
+        elif depth <= NESTING_LIMIT < before:
+            begin = start + before - NESTING_LIMIT
+    if depth <= NESTING_LIMIT:
+        kept.append(data[begin:])
+    return b"".join(kept)
+
+
+def without_half_characters(value: Any) -> Any:
+    """*value* with half surrogate pairs, which no UTF-8 can hold, replaced by U+FFFD."""
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    if isinstance(value, dict):
+        return {without_half_characters(key): without_half_characters(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [without_half_characters(item) for item in value]
+    return value
+
+
+def _integer(digits: str) -> int | float:
+    return int(digits) if len(digits) <= _LONGEST_INTEGER else float(digits)

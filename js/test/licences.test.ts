@@ -1,0 +1,29 @@
+// @vitest-environment node
+import { readFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+import { beforeAll, describe, expect, it } from "vitest";
+import { options } from "../build.mjs";
+import { bundledPackages, licences } from "../licences.mjs";
+
+const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+
+describe("the licences of what is bundled", () => {
+  let names: string[];
+
+  beforeAll(async () => {
+    const built = await build({ ...options, entryPoints: [here("../src/widget.ts")], write: false, outdir: "unused" });
+    names = bundledPackages(built.metafile);
+  });
+
+  it("names every package that the front end depends on", async () => {
+    const { dependencies } = JSON.parse(await readFile(here("../package.json"), "utf8"));
+    expect(names).toEqual(expect.arrayContaining(Object.keys(dependencies)));
+  });
+
+  it("has the whole text of each", async () => {
+    const text = await licences(names);
+    for (const name of names) expect(text).toMatch(new RegExp(`^${name} \\d+\\.\\d+.* \\(.+\\)$`, "m"));
+    expect(text.match(/permission/gi)?.length).toBeGreaterThanOrEqual(names.length);
+  });
+});

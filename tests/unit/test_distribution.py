@@ -1,0 +1,54 @@
+"""The distribution: its name in every place that names it, what it requires, and the licences that it carries."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+
+from agentnb.distribution import NAME, requirements
+from tests.conftest import ROOT
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+PATTERNS = ("*.md", "docs/**/*.md", "agentnb/**/*.py", "agentnb/**/*.toml", "js/src/**/*.ts*", "notebooks/*.ipynb")
+INSTALLED_BY_IMPORT_NAME = re.compile(r"pip install (?:[-\w]+ )*[\"'`]?agentnb(?![\w-])")
+ALLOWED = "Do not `pip install agentnb`"
+
+
+def test_the_name_is_the_same_in_metadata_code_and_front_end() -> None:
+    """`jupyter-agentnb` is what pip installs; the lab extension says so to JupyterLab's extension list."""
+    install = json.loads((ROOT / "labextension/install.json").read_text(encoding="utf-8"))
+    assert (PROJECT["name"], install["packageName"]) == (NAME, NAME)
+    assert install["uninstallInstructions"] == f"pip uninstall {NAME}"
+    assert len(requirements()) >= len(PROJECT["dependencies"])
+
+
+def test_no_text_tells_to_install_the_other_project() -> None:
+    """`pip install agentnb` installs another project, whatever page or message says it."""
+    texts = {path: path.read_text(encoding="utf-8") for pattern in PATTERNS for path in ROOT.glob(pattern)}
+    wrong = [path for path, text in texts.items() if INSTALLED_BY_IMPORT_NAME.search(text.replace(ALLOWED, ""))]
+    assert (wrong, len(texts) > 100) == ([], True)
+
+
+def test_every_bundled_package_has_its_licence_beside_the_front_end() -> None:
+    """In the wheel's package and in the lab extension, which is installed elsewhere."""
+    names = json.loads((ROOT / "js/package.json").read_text(encoding="utf-8"))["dependencies"]
+    for folder in ("agentnb/static", "labextension"):
+        text = (ROOT / folder / "THIRD-PARTY-LICENSES.txt").read_text(encoding="utf-8")
+        assert [name for name in names if not re.search(rf"^{name} \d\S* \(.+\)$", text, re.MULTILINE)] == []
+        assert text.lower().count("permission") >= len(names)
+
+
+def test_each_requirement_has_a_floor_that_an_environment_can_be_made_of() -> None:
+    """`make test-floors` installs what this prints: one exact version for each requirement."""
+    done = subprocess.run([sys.executable, "scripts/floors.py"], cwd=ROOT, capture_output=True, text=True, check=True)
+    floors = dict(re.findall(r"^([\w.-]+)==(\S+)", done.stdout, re.MULTILINE))
+    named = [re.split(r"[>=\[ ;]", text)[0] for text in PROJECT["dependencies"]]
+    assert [name for name in named if name not in floors] == []
+    assert floors["ipython"] == "8.18"

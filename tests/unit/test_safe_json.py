@@ -1,0 +1,96 @@
+"""JSON that others wrote: every reader in the package survives it."""
+
+from __future__ import annotations
+
+import ast
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+import agentnb
+from agentnb.agent.catalog import read as read_agent
+from agentnb.agent.mcp import mcp_servers
+from agentnb.cassette.file import read as read_cassette
+from agentnb.checkup.front import disabled
+from agentnb.errors import AgentnbError
+from agentnb.export.sources import of_notebook
+from agentnb.ipython.saved_notebook import read_cells
+from agentnb.policy.settings import load
+from agentnb.safe_json import read_json
+from tests.unit.hostile_lines import hostile_lines
+
+PACKAGE = Path(agentnb.__file__).parent
+
+
+@given(hostile_lines())
+def test_reading_whatever_it_is_gives_a_value_or_a_value_error(line: bytes) -> None:
+    """And the value can be written again."""
+    try:
+        value = read_json(line)
+    except ValueError:
+        return
+    assert isinstance(str(value).encode(), bytes)
+
+
+def test_json_from_outside_is_read_in_one_place_only() -> None:
+    """`json.loads` raises RecursionError; nothing but `safe_json` calls it."""
+    calls = [
+        str(path.relative_to(PACKAGE))
+        for path in PACKAGE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Attribute)
+        and node.attr in {"loads", "load", "raw_decode"}
+        and isinstance(node.value, (ast.Name, ast.Call))
+        and "json" in ast.unparse(node.value).lower()
+    ]
+    assert set(calls) == {"safe_json.py"}
+
+
+READERS: dict[str, Callable[[Path], Any]] = {
+    "cassette": read_cassette,
+    "notebook to export": of_notebook,
+    "cells of a notebook": lambda path: read_cells(str(path), outputs=True),
+    "MCP servers": mcp_servers,
+}
+"""What reads a file of JSON that a user or a program wrote, and raises an error of ours."""
+
+
+@pytest.mark.parametrize("name", READERS)
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"a":' * 3_000, "\udcff"])
+def test_a_file_that_cannot_be_read_is_an_error_that_names_it(name: str, text: str, tmp_path: Path) -> None:
+    """Whatever is wrong with it."""
+    path = tmp_path / "file.json"
+    path.write_bytes(text.encode("utf-8", "surrogateescape") + b"\n")
+    with pytest.raises(AgentnbError, match=r"file\.json"):
+        READERS[name](path)
+
+
+def test_settings_of_the_page_when_unreadable_disable_nothing(tmp_path: Path) -> None:
+    """As JupyterLab passes over them."""
+    path = tmp_path / "page_config.json"
+    path.write_text("[" * 100_000)
+    assert [*disabled([path])] == []
+
+
+def test_a_deep_policy_file_is_a_problem_that_is_told(tmp_path: Path) -> None:
+    """And an agent's description is refused likewise: TOML nests too."""
+    path = tmp_path / "policy.toml"
+    path.write_text("a = " + "[" * 50_000)
+    problem = load(path, "user").problem
+    assert problem is not None
+    assert "policy.toml" in problem
+    with pytest.raises(AgentnbError):
+        read_agent("a = " + "[" * 50_000)
+
+
+def test_a_line_that_is_no_message_is_logged_without_its_text(caplog: pytest.LogCaptureFixture) -> None:
+    """It may hold a secret."""
+    from agentnb.acp.wire import decode_line
+
+    with caplog.at_level(logging.DEBUG, "agentnb"):
+        assert decode_line(b'{"token": "sk-very-secret", "deep":' + b"[" * 1_000) is None
+    assert "very-secret" not in caplog.text
