@@ -19,12 +19,12 @@ from agentnb.host.settings import PERMISSIONS, settings
 from agentnb.host.turns import Turns
 from agentnb.state import (
     ChatState,
+    Parts,
     SessionConfigChanged,
     SessionState,
     SessionStatus,
     SessionSummary,
     SessionTitleChanged,
-    ToolCallResponsePart,
     channel_of,
     reduce_chat,
     reduce_session,
@@ -113,8 +113,10 @@ class Conversation:
     def dispatch(self, action: Action, origin: ActionOrigin | None = None) -> Envelope:
         """Accept *action* on the channel that it belongs to; the only way that this session's state changes."""
         channel: Channel[Any] = self.chat if channel_of(action) == "chat" else self.session
+        status = self.chat.state.status
         envelope = channel.accept(action, origin)
-        self.host.summarize(self)
+        if channel is self.session or self.chat.state.status != status:
+            self.host.summarize(self)
         self.notify()
         return envelope
 
@@ -167,6 +169,7 @@ class Conversation:
         if mode != self.mode:
             self.host.policy.record_mode(self, mode, by)
         self.mode = mode
+        self.permissions.callback = None
         self.dispatch(SessionConfigChanged(config={PERMISSIONS: mode}, time=now_ms()), origin)
 
     def restored(self, agent_session: str | None) -> None:
@@ -252,10 +255,7 @@ class Conversation:
     def tool_call(self, call_id: str) -> ToolCallState | None:
         """The tool call *call_id* of the running turn."""
         active = self.chat.state.active_turn
-        for part in active.response_parts if active is not None else ():
-            if isinstance(part, ToolCallResponsePart) and part.tool_call.tool_call_id == call_id:
-                return part.tool_call
-        return None
+        return Parts.of(active.response_parts).tool_call(call_id) if active is not None else None
 
     def _knows(self, turn_id: str) -> bool:
         chat = self.chat.state
