@@ -58,8 +58,9 @@ def reached(places: Iterable[Place], cwd: str) -> list[Reached]:
 
     Example:
         >>> from agentnb.policy.commands.paths import Place
-        >>> reached([Place("../b", through=("a",)), Place("/dev/null", writes=True)], "/nowhere/w")
-        [Reached(path='/nowhere/w/b', writes=False, known=True), Reached(path='/nowhere/b', writes=False, known=True)]
+        >>> places = [Place("../b", through=("a",)), Place("/dev/null", writes=True)]
+        >>> [each.path for each in reached(places, "/nowhere/w")]
+        ['/nowhere/w/b', '/nowhere/b']
     """
     given = list(dict.fromkeys(places))
     found = dict.fromkeys(each for place in given[:_MOST] for each in _of(place, cwd))
