@@ -12,6 +12,8 @@ PYTEST_ARGS ?=
 # Test processes at once, but for the browser's: those share one server.
 WORKERS ?= 2
 PYTEST := $(BIN)/python -m pytest
+# What builds the package: installed first, since the install itself asks for no others.
+BUILD_TOOLS := hatchling hatch-fancy-pypi-readme hatch-jupyter-builder editables
 # Kernels that no fixture starts: nothing of the user's profile is read.
 AT_HOME = mkdir -p .cache/ipython .cache/jupyter && IPYTHONDIR=$(CURDIR)/.cache/ipython JUPYTER_CONFIG_DIR=$(CURDIR)/.cache/jupyter JUPYTER_DATA_DIR=$(CURDIR)/.cache/jupyter
 NBVAL := --nbval --nbval-sanitize-with tests/notebooks/sanitize.cfg -p no:cacheprovider
@@ -28,7 +30,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help env static lab test check check-python check-js fix types test-unit test-kernel test-notebooks test-js \
-	test-browser test-floors test-floors-short test-floors-magics test-peers replays soak notebooks chromium build bench pictures pins clean distclean
+	test-browser test-fast docs test-floors test-floors-short test-floors-magics test-peers replays soak notebooks chromium build bench pictures pins clean distclean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | expand -t 18
@@ -44,7 +46,7 @@ $(VENV)/.created:
 
 # What is installed changes with the requirements, not with the code: the install is editable.
 $(VENV)/.installed: $(VENV)/.created pyproject.toml constraints.txt | $(STATIC)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt hatchling hatch-jupyter-builder editables
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt $(BUILD_TOOLS)
 	$(BIN)/python -m pip uninstall --quiet --yes agentnb # the name before it was jupyter-agentnb
 	SKIP_JUPYTER_BUILDER=1 $(BIN)/python -m pip install --quiet --constraint constraints.txt --no-build-isolation --editable '.[dev]'
 	@touch $@
@@ -59,7 +61,7 @@ $(VENV6)/.installed: pyproject.toml constraints.txt constraints-ipykernel6.txt |
 	test -x $(VENV6)/bin/python || $(PYTHON) -m venv $(VENV6)
 	grep -v '^ipykernel==' constraints.txt > $(VENV6)/constraints.txt
 	cat constraints-ipykernel6.txt >> $(VENV6)/constraints.txt
-	$(VENV6)/bin/python -m pip install --quiet --constraint $(VENV6)/constraints.txt hatchling hatch-jupyter-builder editables
+	$(VENV6)/bin/python -m pip install --quiet --constraint $(VENV6)/constraints.txt $(BUILD_TOOLS)
 	$(VENV6)/bin/python -m pip uninstall --quiet --yes agentnb
 	SKIP_JUPYTER_BUILDER=1 $(VENV6)/bin/python -m pip install --quiet --constraint $(VENV6)/constraints.txt \
 		--no-build-isolation --editable . ipykernel
@@ -69,7 +71,7 @@ $(VENV6)/.installed: pyproject.toml constraints.txt constraints-ipykernel6.txt |
 $(FLOORS)/.installed: pyproject.toml scripts/floors.py scripts/python_version.py | $(VENV)/.created $(STATIC)
 	found=$$($(BIN)/python scripts/floors.py --python) && { test -x $(FLOORS)/bin/python || $$found -m venv $(FLOORS); }
 	$(BIN)/python scripts/floors.py > $(FLOORS)/floors.txt
-	$(FLOORS)/bin/python -m pip install --quiet --requirement $(FLOORS)/floors.txt hatchling hatch-jupyter-builder editables
+	$(FLOORS)/bin/python -m pip install --quiet --requirement $(FLOORS)/floors.txt $(BUILD_TOOLS)
 	SKIP_JUPYTER_BUILDER=1 $(FLOORS)/bin/python -m pip install --quiet --no-build-isolation --no-deps --editable .
 	$(FLOORS)/bin/python scripts/floors.py --check
 	@touch $@
@@ -99,6 +101,8 @@ lab: $(LABEXTENSION) ## open JupyterLab on the quickstart (LAB_ARGS: more option
 # ---------------------------------------------------------------- checks and tests
 
 test: check test-unit test-kernel test-notebooks test-floors-short test-js test-browser ## everything that must pass
+
+test-fast: check test-unit test-js ## static checks, unit tests, TypeScript
 
 check: check-python check-js ## static checks, both languages
 
@@ -177,6 +181,15 @@ bench: $(VENV)/.installed $(STATIC) chromium ## measure, print a table with rati
 
 pictures: $(VENV)/.installed $(STATIC) chromium ## the manual's pictures, taken from the running product
 	$(BIN)/python scripts/pictures.py
+
+$(VENV)/.docs-installed: $(VENV)/.installed
+	SKIP_JUPYTER_BUILDER=1 $(BIN)/python -m pip install --quiet --constraint constraints.txt --no-build-isolation --editable '.[docs]'
+	@touch $@
+
+# Every warning is an error: a link that leads nowhere, a page that no list names, a docstring that does not parse.
+docs: $(VENV)/.docs-installed ## the documentation as a site in build/site
+	$(BIN)/python -m sphinx --builder html --conf-dir docs --fail-on-warning --keep-going --quiet . build/site
+	@echo "open build/site/docs/index.html"
 
 # ---------------------------------------------------------------- distribution
 

@@ -1,4 +1,4 @@
-"""Writes the pages on magics, Python and settings in `docs/reference` from the docstrings.
+"""Writes the pages on magics and settings in `docs/reference` from the docstrings.
 
 With `--check`, only says whether they are stale.
 """
@@ -8,7 +8,6 @@ from __future__ import annotations
 import inspect
 import sys
 from pathlib import Path
-from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "docs" / "reference"
@@ -19,9 +18,10 @@ VARIABLES = """\
 | variable | read by | meaning |
 |---|---|---|
 | `AGENTNB_CASSETTE` | kernels, `agentnb.start` | the cassette that agents are played from or recorded in |
-| `AGENTNB_CASSETTE_MODE` | the same | `auto`, `record`, `replay` or `off` |
+| `AGENTNB_CASSETTE_MODE` | the same | `auto`, `record`, `replay`, `off`, or `builtin`: the built-in agent only |
 | `AGENTNB_CASSETTE_PACE` | the same | `instant`, or `recorded`: take as long as the agent did |
 | `AGENTNB_CASSETTE_REPORT` | `agentnb replay` | a folder in which to say what was played |
+| `AGENTNB_NOTEBOOK` | kernels | the notebook that is run; the pytest plugin sets it |
 | `AGENTNB_AUDIENCE` | kernels | `nobody`: nobody is there, whatever the client says |
 | `AGENTNB_IDS` | kernels, `agentnb.start` | `counted`: ids that are the same in every run |
 | `AGENTNB_PROGRESS_SECONDS` | kernels | after how long a turn that nobody watches is told to the terminal; 5 |
@@ -42,12 +42,6 @@ VARIABLES = """\
 | `AGENTNB_SHARED` | tests | where the reference data is; else `../shared` |
 """
 
-FUNCTIONS = (
-    *("start", "warm", "chat", "sidebar", "agents", "doctor", "logout"),
-    *("sessions", "resume", "forget", "agent_sessions", "delete_session", "trust", "untrust"),
-)
-"""The public functions, in the order of the page."""
-
 
 def magics() -> str:
     """The page of the magics: their manual pages, as ``%agent?`` shows them."""
@@ -58,26 +52,6 @@ def magics() -> str:
         for title, name in (("%agent, %%agent", "agent"), ("%agents", "agents"))
     ]
     return "\n".join(["# Magics\n", NOTE, "", "After `%load_ext agentnb`.\n", *sections])
-
-
-def python() -> str:
-    """The page of the public names."""
-    import agentnb
-    from agentnb.api.files import SessionFiles
-    from agentnb.api.tool_call import ToolCall
-    from agentnb.host.changes import FileChange
-    from agentnb.host.workspace_files import Entry, Snippet
-
-    lines = ["# Python\n", NOTE, "", "`import agentnb` starts nothing; a name is loaded at its first use.\n"]
-    for name in FUNCTIONS:
-        lines += [_entry(f"agentnb.{name}{_signature(getattr(agentnb, name))}", getattr(agentnb, name), "##")]
-    for kind in (agentnb.Session, agentnb.Turn, SessionFiles):
-        lines += [_entry(kind.__name__, kind, "##")]
-        for member in _members(kind):
-            value = getattr(kind, member)
-            lines += [_entry(f"{kind.__name__}.{member}{_signature(value)}", value, "###")]
-    lines += [_entry(kind.__name__, kind, "##") for kind in (ToolCall, FileChange, Snippet, Entry)] + [_tree()]
-    return "\n".join(lines)
 
 
 def settings() -> str:
@@ -96,32 +70,7 @@ def settings() -> str:
     return "\n".join([*head, *rows, "", VARIABLES])
 
 
-def _entry(title: str, value: Any, mark: str) -> str:
-    return f"{mark} `{title}`\n\n```text\n{inspect.getdoc(value)}\n```\n"
-
-
-def _members(kind: type) -> list[str]:
-    """The public members, a class's own before those that it inherits."""
-    names = [name for base in kind.__mro__ if base is not object for name in vars(base)]
-    return [name for name in dict.fromkeys(names) if not name.startswith("_")]
-
-
-def _signature(value: Any) -> str:
-    """Names and defaults; the docstring tells the rest. Nothing for a property."""
-    if isinstance(value, property):
-        return ""
-    found = inspect.signature(value)
-    bare = [one.replace(annotation=one.empty) for one in found.parameters.values() if one.name != "self"]
-    return str(found.replace(parameters=bare, return_annotation=found.empty))
-
-
-def _tree() -> str:
-    from agentnb import errors
-
-    return f"## Errors\n\n```text\n{inspect.getdoc(errors)}\n```\n"
-
-
-PAGES = {"magics.md": magics, "python.md": python, "settings.md": settings}
+PAGES = {"magics.md": magics, "settings.md": settings}
 
 
 if __name__ == "__main__":

@@ -62,7 +62,8 @@ def main() -> None:
     """Print the pins, sorted."""
     project = tomllib.loads(PYPROJECT.read_text(encoding="utf-8"))["project"]
     wanted = [*project["dependencies"], *project["optional-dependencies"]["lab"]]
-    wanted += project["optional-dependencies"]["test"] + project["optional-dependencies"]["dev"]
+    for extra in ("test", "dev", "docs"):
+        wanted += project["optional-dependencies"][extra]
     wanted = [text for text in wanted if not text.startswith(project["name"])]
     for name, dist in sorted(closure(wanted).items()):
         print(pin(name, dist))

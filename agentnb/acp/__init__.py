@@ -1,23 +1,26 @@
 """The client side of the Agent Client Protocol: connection, agent, services for the agent, and the mapper.
 
-ACP's words end here: above this package there are only actions (:mod:`agentnb.state`).
+ACP's words end here: what leaves upwards are actions (:mod:`agentnb.state`) and typed questions, what enters are typed
+requests.
 """
 
-from agentnb.acp.agent import Agent, NewSession
+from agentnb.acp.agent import Agent
 from agentnb.acp.connection import Connection
 from agentnb.acp.failure import RpcError
 from agentnb.acp.listener import Listener
-from agentnb.acp.mapper import channel_of, map_permission, map_session, map_update, permission_outcome
+from agentnb.acp.mapper import map_permission, map_session, map_update
+from agentnb.acp.opening import OpenRequest, SessionOpened
+from agentnb.acp.prompt import PromptResult
 
 __all__ = [
     "Agent",
     "Connection",
     "Listener",
-    "NewSession",
+    "OpenRequest",
+    "PromptResult",
     "RpcError",
-    "channel_of",
+    "SessionOpened",
     "map_permission",
     "map_session",
     "map_update",
-    "permission_outcome",
 ]

@@ -7,51 +7,70 @@ what it wants of us is answered by the services (:mod:`agentnb.acp.services`).
 from __future__ import annotations
 
 import asyncio
+import contextlib
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from agentnb.acp.fields import mapping, objects, text
-from agentnb.acp.mcp import METHODS, Served
+from agentnb.acp.listing import Page, read_page
+from agentnb.acp.login import ways_of
+from agentnb.acp.mcp import METHODS, Served, described
+from agentnb.acp.opening import Opening, OpenRequest, SessionOpened
 from agentnb.acp.peer import Peer
+from agentnb.acp.prompt import PromptResult, left_out, prompt_blocks, read_answer
 from agentnb.acp.services import client_capabilities, own_info, serve
-from agentnb.acp.session_calls import SessionCalls
-from agentnb.acp.sessions import NewSession
+from agentnb.acp.session_words import map_session
+from agentnb.acp.sessions import Sessions
+from agentnb.clock import now_ms
 from agentnb.errors import AgentDied, AgentnbError, AgentStartFailed, NotOffered, UsageError
 from agentnb.events.kinds import AGENT_INITIALIZED
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
+    from collections.abc import Callable, Mapping
 
-    from agentnb.acp.listener import Tap
+    from agentnb.acp.listener import Listener, Tap
+    from agentnb.acp.login import LoginWay
     from agentnb.agent.catalog import AgentSpec
+    from agentnb.state import Action, Message
 
 PROTOCOL = 1
 """The version of the Agent Client Protocol that is spoken here."""
 
-__all__ = ["Agent", "NewSession"]
+_CLOSE_TIMEOUT = 5.0
+_ABILITIES = {
+    "load": ("open an old session", "Start a new one."),
+    "fork": ("copy a session", "Start a new one, and tell it what it needs to know."),
+    "list": ("list its sessions", "`agentnb.sessions()` lists those that were had here."),
+    "delete": ("delete a session", "Delete it with the agent's own program."),
+    "logout": ("log out", "Log out with the agent's own program."),
+}
+"""What is not offered, in words, and what to do instead."""
 
 
-class Agent(SessionCalls):
+class Agent:
     """A launched agent; made by :meth:`launch`.
 
     Attributes:
         spec: What was launched.
         info: The agent's ``agentInfo``: name, title, version; empty when it says nothing.
-        capabilities: Its ``agentCapabilities``, as sent.
+        capabilities: Its ``agentCapabilities``, as sent; empty until it has answered ``initialize``.
         stopped: Whether we ended it, or are about to.
         since: When it came up, on its loop's clock, in seconds.
         served: The MCP servers that we serve it on its own wire.
 
     Example:
         >>> agent = await Agent.launch(find("eliza"), cwd=Path.cwd())  # doctest: +SKIP
-        >>> new = await agent.new_session(str(Path.cwd()), (), listener)  # doctest: +SKIP
-        >>> agent.prompt(new.session_id, [{"type": "text", "text": "Hello"}], done)  # doctest: +SKIP
+        >>> opened = await agent.open_session(OpenRequest(cwd=str(Path.cwd())), listener)  # doctest: +SKIP
+        >>> agent.prompt(opened.session_id, message, done)  # doctest: +SKIP
     """
 
     def __init__(self, spec: AgentSpec, tap: Tap | None = None) -> None:
-        super().__init__()
         self.spec = spec
         self.info: dict[str, Any] = {}
+        self.capabilities: dict[str, Any] = {}
+        self._sessions = Sessions()
         self.stopped = False
         self.since = 0.0
         self.served = Served()
@@ -105,19 +124,14 @@ class Agent(SessionCalls):
         return text(self.info.get("version"))
 
     @property
-    def auth_methods(self) -> tuple[dict[str, Any], ...]:
-        """The logins it offers (ACP ``authMethods``), as sent."""
-        return self._peer.auth_methods
+    def login_ways(self) -> tuple[LoginWay, ...]:
+        """The logins that it offers (ACP ``authMethods``)."""
+        return ways_of(self.spec, self._peer.auth_methods)
 
     @property
-    def prompt_capabilities(self) -> dict[str, Any]:
-        """What a prompt may hold besides text (ACP ``promptCapabilities``)."""
-        return mapping(self.capabilities.get("promptCapabilities"))
-
-    @property
-    def mcp_capabilities(self) -> dict[str, Any]:
-        """Which MCP servers it can reach besides those on stdio (ACP ``mcpCapabilities``)."""
-        return mapping(self.capabilities.get("mcpCapabilities"))
+    def takes_served_mcp(self) -> bool:
+        """Whether it connects to MCP servers on its own wire (:attr:`served`)."""
+        return mapping(self.capabilities.get("mcpCapabilities")).get("acp") is True
 
     @property
     def steers(self) -> bool:
@@ -171,16 +185,22 @@ class Agent(SessionCalls):
         self.demand("logout")
         await self._peer.request("logout", {})
 
-    async def extend(self, method: str, params: dict[str, Any], timeout: float | None = None) -> Any:
+    async def extend(self, session_id: str, method: str, params: dict[str, Any], timeout: float | None = None) -> Any:
         """Ask something that the protocol leaves to the two sides (ACP extension methods, ``_name/method``).
+
+        Args:
+            session_id: The session that is named in *params* where they name none.
+            method: The method.
+            params: Its parameters.
+            timeout: The longest wait, in seconds; by default the spec's ``initialize_timeout``.
 
         Raises:
             UsageError: If *method* does not begin with an underscore.
             AgentError: If the agent refuses, does not answer, or is gone.
         """
-        return await self._peer.request(extension(method), params, timeout)
+        return await self._peer.request(extension(method), {"sessionId": session_id, **params}, timeout)
 
-    def tell(self, method: str, params: dict[str, Any]) -> None:
+    def tell(self, session_id: str, method: str, params: dict[str, Any]) -> None:
         """As :meth:`extend`, for a notification: nobody answers.
 
         Raises:
@@ -189,7 +209,7 @@ class Agent(SessionCalls):
         """
         if self._peer.closed:
             raise AgentDied(f"{self.spec.title} is gone.", hint="The next prompt starts it again.")
-        self._peer.notify(extension(method), params)
+        self._peer.notify(extension(method), {"sessionId": session_id, **params})
 
     async def stop(self, patience: float = 2.5) -> None:
         """End the agent and everything it started; listeners of open sessions are told.
@@ -200,7 +220,159 @@ class Agent(SessionCalls):
         self.stopped = True
         await self._peer.stop(patience)
 
+    def offers(self, ability: str) -> bool:
+        """Whether the agent can do something with sessions that not every agent can.
+
+        Args:
+            ability: ``"load"``, or a name in ACP's ``sessionCapabilities``: ``"resume"``, ``"fork"``, ``"list"``,
+                ``"close"``, ``"delete"``; or ``"directories"`` (``additionalDirectories``), ``"logout"``.
+        """
+        if ability == "load":
+            return self.capabilities.get("loadSession") is True
+        if ability == "logout":
+            return mapping(self.capabilities.get("auth")).get("logout") is not None
+        name = "additionalDirectories" if ability == "directories" else ability
+        return mapping(self.capabilities.get("sessionCapabilities")).get(name) is not None
+
+    def demand(self, ability: str) -> None:
+        """Insist on what :meth:`offers` tells of.
+
+        Raises:
+            NotOffered: If the agent does not offer it; the message says what to do instead.
+        """
+        self.demand_any(ability)
+
+    def demand_any(self, *abilities: str) -> None:
+        """As :meth:`demand`, where one of several will do.
+
+        Raises:
+            NotOffered: If the agent offers none of them.
+        """
+        if not any(map(self.offers, abilities)):
+            what, instead = _ABILITIES[abilities[-1]]
+            raise NotOffered(f"{self.spec.title} does not offer to {what}.", hint=instead)
+
+    # --- its sessions ---
+
+    async def open_session(
+        self, request: OpenRequest, listener: Listener, timeout: float | None = None
+    ) -> SessionOpened:
+        """Open a session (ACP ``session/new``, ``session/load``, ``session/resume``, ``session/fork``).
+
+        Updates that come before the answer are kept, and delivered right after the caller got it.
+
+        Args:
+            request: What is to be opened.
+            listener: Who hears what is said.
+            timeout: The longest wait, in seconds; by default the spec's ``initialize_timeout``.
+
+        Raises:
+            NotOffered: If a copy is wanted and the agent makes none.
+            AuthenticationRequired: If the agent wants a login first; its methods are named.
+            AgentError: If it refuses, does not answer, or is gone.
+        """
+        if request.way == "fork":
+            self.demand("fork")
+        able = mapping(self.capabilities.get("mcpCapabilities"))
+        servers, unreachable, missing = described(request.mcp_servers, able, Path(request.cwd), request.path)
+        params: dict[str, Any] = {} if request.way == "new" else {"sessionId": request.former}
+        params |= {"cwd": request.cwd, "mcpServers": servers}
+        takes_directories = self.offers("directories")
+        if request.directories and takes_directories:
+            params["additionalDirectories"] = list(request.directories)
+        opening = Opening(self._peer, self._sessions, request, params, listener, on_unwanted=self._dismiss)
+        return replace(
+            await opening.run(timeout),
+            unreachable=unreachable,
+            missing=missing,
+            refused_directories=() if takes_directories else request.directories,
+        )
+
+    async def list_sessions(self, cwd: str | None = None, cursor: str | None = None) -> Page:
+        """The sessions that the agent keeps, one page of them (ACP ``session/list``).
+
+        Args:
+            cwd: Only those of this folder.
+            cursor: Where the page begins: the ``next_cursor`` of the one before; None for the first.
+
+        Raises:
+            NotOffered: If the agent cannot.
+            AgentError: If it refuses, does not answer, or is gone.
+        """
+        self.demand("list")
+        params = {name: value for name, value in (("cwd", cwd), ("cursor", cursor)) if value is not None}
+        return read_page(mapping(await self._peer.request("session/list", params)))
+
+    async def delete_session(self, session_id: str) -> None:
+        """Make the agent forget an old session for good (ACP ``session/delete``).
+
+        Raises:
+            NotOffered: If the agent cannot.
+            AgentError: If it refuses, does not answer, or is gone.
+        """
+        self.demand("delete")
+        await self._peer.request("session/delete", {"sessionId": session_id})
+
+    def prompt(self, session_id: str, message: Message, done: Callable[[PromptResult], None]) -> None:
+        """Start a turn (ACP ``session/prompt``).
+
+        Args:
+            session_id: The session.
+            message: What to say; what the agent cannot take of it is named (:meth:`not_taken`).
+            done: Called with the answer, in the order of the wire: after every update that came before the answer and
+                before every one that came behind it.
+        """
+        params = {"sessionId": session_id, "prompt": prompt_blocks(message, self._prompt_capabilities)}
+        self._peer.call("session/prompt", params, lambda result, error: done(read_answer(result, error)))
+
+    def not_taken(self, message: Message) -> list[str]:
+        """The labels of *message*'s attachments that the agent cannot take: it gets only their names."""
+        return left_out(prompt_blocks(message, self._prompt_capabilities), message)
+
+    def cancel(self, session_id: str) -> None:
+        """Ask the agent to end the running turn (ACP ``session/cancel``).
+
+        The host answers what the agent has asked and not been told yet with ``cancelled``; some hang otherwise.
+        """
+        self._peer.notify("session/cancel", {"sessionId": session_id})
+
+    async def set_mode(self, session_id: str, mode_id: str) -> None:
+        """Choose a mode (ACP ``session/set_mode``)."""
+        await self._peer.request("session/set_mode", {"sessionId": session_id, "modeId": mode_id})
+
+    async def set_config_option(self, session_id: str, config_id: str, value: str | bool) -> tuple[Action, ...]:
+        """Choose a config option (ACP ``session/set_config_option``, or ``session/set_model`` for older agents).
+
+        Returns:
+            The actions for what the agent says of all its options, where it says that.
+        """
+        if config_id == "model" and session_id in self._sessions.with_models:
+            await self._peer.request("session/set_model", {"sessionId": session_id, "modelId": value})
+            return ()
+        params: dict[str, Any] = {"sessionId": session_id, "configId": config_id, "value": value}
+        if isinstance(value, bool):
+            params["type"] = "boolean"
+        return map_session(mapping(await self._peer.request("session/set_config_option", params)), now_ms())
+
+    async def close_session(self, session_id: str) -> None:
+        """Free a session: its terminals end, nothing more is delivered, and the agent is told if it can be."""
+        route = self._sessions.forget(session_id)
+        if route is not None:
+            await route.terminals.close()
+        if self.offers("close") and not self._peer.closed:
+            with contextlib.suppress(AgentnbError):
+                await self._peer.request("session/close", {"sessionId": session_id}, _CLOSE_TIMEOUT)
+
     # --- inside ---
+
+    @property
+    def _prompt_capabilities(self) -> dict[str, Any]:
+        return mapping(self.capabilities.get("promptCapabilities"))
+
+    def _dismiss(self, session_id: str) -> None:
+        """Close a session that came too late; whether that works is nobody's concern."""
+        if self.offers("close"):
+            self._peer.call("session/close", {"sessionId": session_id}, lambda *_: None)
 
     async def _initialize(self, client_info: dict[str, str], timeout: float | None) -> None:
         params = {

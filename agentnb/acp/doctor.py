@@ -13,17 +13,23 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from agentnb.acp.agent import Agent
-from agentnb.acp.login import ways_of
-from agentnb.agent.catalog import installed
+from agentnb.acp.elicitation import ElicitationAnswer
+from agentnb.acp.opening import OpenRequest
+from agentnb.agent.catalog import installed, root_hint
 from agentnb.agent.child import Child, inherited
 from agentnb.agent.process import find_program
 from agentnb.errors import AgentError, AgentnbError, AgentNotFound, AuthenticationRequired, PermissionDenied
+from agentnb.state import ChatState, SessionStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
+    from agentnb.acp.elicitation import ElicitationQuestion
+    from agentnb.acp.login import LoginWay
+    from agentnb.acp.permission import PermissionQuestion
     from agentnb.agent.catalog import AgentSpec
     from agentnb.policy.request import PolicyRequest
+    from agentnb.state import Action
 
 AT_ONCE = 2
 """How many agents are started at a time."""
@@ -67,7 +73,8 @@ async def examine(spec: AgentSpec, env: Mapping[str, str] | None = None) -> Chec
     """
     path = {**os.environ, **spec.env, **(env or {})}.get("PATH")
     if installed(spec, path) is None:
-        message = f"There is no command {spec.command[0]!r} on the PATH."
+        needs = f" It needs {spec.requires}." if spec.requires else ""
+        message = f"There is no command {spec.command[0]!r} on the PATH.{needs}"
         return Checkup(name=spec.name, title=spec.title, state="missing", message=message, todo=spec.install)
     with tempfile.TemporaryDirectory(prefix="agentnb-doctor-") as folder:
         try:
@@ -100,16 +107,16 @@ async def _talk_to(agent: Agent, folder: str) -> Checkup:
     if (old := _too_old(spec, agent.version)) is not None:
         return old
     try:
-        new = await agent.new_session(folder, (), _Nobody())
+        new = await agent.open_session(OpenRequest(cwd=folder), _Nobody())
     except AuthenticationRequired as error:
-        return _wants_login(spec, agent.version, error, agent.auth_methods)
+        return _wants_login(spec, agent.version, error, agent.login_ways)
     except AgentError as error:
         return _found(spec, agent.version, "broken", str(error), None)
     await agent.close_session(new.session_id)
     if agent.offers("delete"):
         with contextlib.suppress(AgentError):
             await agent.delete_session(new.session_id)
-    return _found(spec, agent.version, "ready", "It answers.", None)
+    return _found(spec, agent.version, "ready", " ".join(filter(None, ["It answers.", root_hint(spec)])), None)
 
 
 def _too_old(spec: AgentSpec, version: str | None) -> Checkup | None:
@@ -174,10 +181,16 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def _wants_login(
-    spec: AgentSpec, version: str | None, error: AuthenticationRequired, methods: Iterable[Any]
+    spec: AgentSpec, version: str | None, error: AuthenticationRequired, ways: Iterable[LoginWay]
 ) -> Checkup:
-    typed = next((way.command for way in ways_of(spec, methods) if way.command), None)
-    return _found(spec, version, "login", str(error), spec.login or typed)
+    """The line that logs in: the agent's own, which is newer than the catalogue's; else in Python, or a variable."""
+    offered = list(ways)
+    typed = [way.command for way in offered if way.command]
+    called = [f'agentnb.start("{spec.name}").login("{way.id}")' for way in offered if way.kind == "agent"]
+    exported = [f"export {name}=…" for way in offered for name in way.variables]
+    by_itself = f'agentnb.start("{spec.name}").login()'  # which says what there is to choose from
+    todo = next(iter([*typed, *([spec.login] if spec.login else []), *called, *exported, by_itself]))
+    return _found(spec, version, "login", str(error), todo)
 
 
 def _found(
@@ -193,18 +206,21 @@ def _found(
 class _Nobody:
     """Hears what an agent says in the doctor's session, and lets nothing through."""
 
-    def updates(self, updates: list[dict[str, Any]]) -> None:
+    speaking = None
+    chat = ChatState(
+        resource="doctor:/chat", title="", status=SessionStatus.IDLE, modified_at="1970-01-01T00:00:00.000Z", turns=()
+    )
+
+    def actions(self, actions: Sequence[Action]) -> None:
         """Pass over it."""
 
-    async def permission(self, params: dict[str, Any]) -> dict[str, Any]:
+    async def permission(self, question: PermissionQuestion) -> None:
         """Nobody is there."""
-        del params
-        return {"outcome": {"outcome": "cancelled"}}
 
-    async def elicit(self, params: dict[str, Any]) -> dict[str, Any]:
+    async def elicit(self, question: ElicitationQuestion) -> ElicitationAnswer:
         """Nobody is there."""
-        del params
-        return {"action": "decline"}
+        del question
+        return ElicitationAnswer("decline")
 
     def elicited(self, elicitation_id: str) -> None:
         """Pass over it."""
@@ -232,9 +248,6 @@ class _Nobody:
 
     def unsaved(self, path: str) -> None:  # noqa: ARG002 - for nobody
         return None
-
-    def terminal(self, action: Any) -> None:
-        """Pass over it."""
 
     def lost(self, error: AgentnbError) -> None:
         """The caller finds out."""

@@ -1,4 +1,4 @@
-"""Elicitation: what an agent asks the user (ACP ``elicitation/create``), as an input request, and the answers back.
+"""Elicitation: what an agent asks the user (ACP ``elicitation/create``), read.
 
 A form's properties become questions. A property of a type that we do not know is never shown as one that we do: it is
 left out, and a form that requires it cannot be filled in.
@@ -6,8 +6,10 @@ left out, and a form that requires it cannot be filled in.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, Literal
 from urllib.parse import urlsplit
+
+import msgspec
 
 from agentnb.acp.failure import INVALID_PARAMS, RpcError
 from agentnb.acp.fields import count, mapping, objects, text
@@ -17,70 +19,73 @@ from agentnb.state import (
     ChatInputMultiSelectQuestion,
     ChatInputNumberQuestion,
     ChatInputOption,
-    ChatInputRequest,
+    ChatInputQuestion,
     ChatInputSingleSelectQuestion,
-    ChatInputSkipped,
     ChatInputTextQuestion,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from agentnb.state import ChatInputAnswer, ChatInputQuestion
 
 _SCHEMES = frozenset({"http", "https"})
 
 
-def map_elicitation(params: dict[str, Any], request_id: str) -> ChatInputRequest:
-    """The input request for ACP ``elicitation/create``.
+class ElicitationQuestion(msgspec.Struct, frozen=True, kw_only=True):
+    """What an agent asks the user: a form to fill in, or a page to visit.
+
+    Args:
+        message: What people read.
+        questions: The form's questions; None where it is a page.
+        url: The address of the page.
+        elicitation_id: The agent's id of it, which it names when the user is done elsewhere.
+    """
+
+    message: str | None = None
+    questions: tuple[ChatInputQuestion, ...] | None = None
+    url: str | None = None
+    elicitation_id: str | None = None
+
+
+class ElicitationAnswer(msgspec.Struct, frozen=True):
+    """The user's answer.
+
+    Args:
+        response: Whether it was answered, declined, or broken off.
+        values: The answers by question id; empty unless the response is ``"accept"``.
+    """
+
+    response: Literal["accept", "decline", "cancel"]
+    values: dict[str, Any] = {}
+
+    def to_acp(self, question: ElicitationQuestion) -> dict[str, Any]:
+        """As ACP wants it: a form's values by property, a visited page without any."""
+        filled_in = self.response == "accept" and question.questions is not None
+        return {"action": self.response, **({"content": self.values} if filled_in else {})}
+
+
+def map_elicitation(params: dict[str, Any]) -> ElicitationQuestion:
+    """The question of ACP ``elicitation/create``.
 
     Args:
         params: The request's parameters, as sent.
-        request_id: The id it gets in the chat.
 
     Raises:
         RpcError: If its mode is not one we know, its address no web page, or its form no form.
 
     Example:
         >>> form = {"type": "object", "properties": {"age": {"type": "integer", "minimum": 0}}}
-        >>> asked = map_elicitation({"mode": "form", "message": "Who?", "requestedSchema": form}, "q1")
+        >>> asked = map_elicitation({"mode": "form", "message": "Who?", "requestedSchema": form})
         >>> asked.questions[0].min
         0
     """
-    message = text(params.get("message"))
+    common: dict[str, Any] = {
+        "message": text(params.get("message")),
+        "elicitation_id": text(params.get("elicitationId")),
+    }
     match params.get("mode"):
         case "form":
-            return ChatInputRequest(id=request_id, message=message, questions=_questions(params))
+            return ElicitationQuestion(**common, questions=_questions(params))
         case "url":
-            return ChatInputRequest(id=request_id, message=message, url=_address(params))
+            return ElicitationQuestion(**common, url=_address(params))
         case mode:
             raise RpcError(INVALID_PARAMS, f"The elicitation mode {mode!r} is not known here.", {"mode": mode})
-
-
-def elicitation_content(
-    questions: Iterable[ChatInputQuestion], answers: Mapping[str, ChatInputAnswer]
-) -> dict[str, Any]:
-    """The ``content`` of an accepted form: the values by property; what was passed over is left out."""
-    known = {question.id: question for question in questions}
-    given = {
-        name: answer.value.value
-        for name, answer in answers.items()
-        if name in known and not isinstance(answer, ChatInputSkipped)
-    }
-    return {name: _value(known[name], value) for name, value in given.items()}
-
-
-def objection(questions: Iterable[ChatInputQuestion], answers: Mapping[str, ChatInputAnswer]) -> str | None:
-    """Why *answers* do not fill in the form, a sentence; None when they do."""
-    content = elicitation_content(questions, answers)
-    for question in questions:
-        value = content.get(question.id)
-        name = question.title or question.id
-        if value is None and question.required:
-            return f"{name!r} must be answered."
-        if value is not None and (wrong := _wrong(question, value)):
-            return f"{name!r} {wrong}."
-    return None
 
 
 def _questions(params: dict[str, Any]) -> tuple[ChatInputQuestion, ...]:
@@ -158,38 +163,3 @@ def _address(params: dict[str, Any]) -> str:
     if parts.scheme not in _SCHEMES or not parts.hostname:
         raise RpcError(INVALID_PARAMS, "`url` must be the http or https address of a page.")
     return url
-
-
-def _value(question: ChatInputQuestion, value: Any) -> Any:
-    if isinstance(value, tuple):
-        return list(value)
-    whole = isinstance(question, ChatInputIntegerQuestion) and isinstance(value, float) and value.is_integer()
-    return int(value) if whole else value
-
-
-def _wrong(question: ChatInputQuestion, value: Any) -> str | None:
-    match question:
-        case ChatInputTextQuestion():
-            return _outside(len(value), question, "long") if isinstance(value, str) else "must be text"
-        case ChatInputBooleanQuestion():
-            return None if isinstance(value, bool) else "must be yes or no"
-        case ChatInputIntegerQuestion():
-            is_whole = isinstance(value, int) and not isinstance(value, bool)
-            return _outside(value, question, "large") if is_whole else "must be a whole number"
-        case ChatInputNumberQuestion():
-            return _outside(value, question, "large") if _number(value) is not None else "must be a number"
-        case ChatInputSingleSelectQuestion():
-            return None if value in {option.id for option in question.options} else "must be one of the choices"
-        case ChatInputMultiSelectQuestion():
-            chosen = value if isinstance(value, list) else []
-            if not isinstance(value, list) or not set(chosen) <= {option.id for option in question.options}:
-                return "must be some of the choices"
-            return _outside(len(chosen), question, "many")
-
-
-def _outside(size: float, question: Any, word: str) -> str | None:
-    if question.min is not None and size < question.min:
-        return f"must be at least {question.min} {word}" if word != "large" else f"must be at least {question.min}"
-    if question.max is not None and size > question.max:
-        return f"must be at most {question.max} {word}" if word != "large" else f"must be at most {question.max}"
-    return None

@@ -5,22 +5,36 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agentnb.acp.elicitation import ElicitationAnswer, ElicitationQuestion
+    from agentnb.acp.permission import PermissionQuestion
     from agentnb.errors import AgentnbError
     from agentnb.policy.request import PolicyRequest
-    from agentnb.state import XTerminalData, XTerminalExited, XTerminalOpened
+    from agentnb.state import Action, ChatState
 
 
 class Listener(Protocol):
     """One session's host side; every method is called on the loop of the agent."""
 
-    def updates(self, updates: list[dict[str, Any]]) -> None:
-        """ACP updates, in order; consecutive chunks of one text are one chunk already."""
+    @property
+    def chat(self) -> ChatState:
+        """The chat as it is now: where what the agent says is put."""
+        ...
 
-    async def permission(self, params: dict[str, Any]) -> dict[str, Any]:
-        """Answer ACP ``session/request_permission``."""
+    @property
+    def speaking(self) -> str | None:
+        """The turn that the agent answers now; None where there is none yet."""
+        ...
 
-    async def elicit(self, params: dict[str, Any]) -> dict[str, Any]:
-        """Answer ACP ``elicitation/create``."""
+    def actions(self, actions: Sequence[Action]) -> None:
+        """Accept what the agent said or a terminal of its did; empty where that changes nothing."""
+
+    async def permission(self, question: PermissionQuestion) -> str | None:
+        """Answer a permission request with the id of one of its options; None: the turn was cancelled."""
+
+    async def elicit(self, question: ElicitationQuestion) -> ElicitationAnswer:
+        """Answer what the agent asks the user."""
 
     def elicited(self, elicitation_id: str) -> None:
         """What an elicitation sent the user elsewhere for is done (ACP ``elicitation/complete``)."""
@@ -49,9 +63,6 @@ class Listener(Protocol):
 
     def unsaved(self, path: str) -> Unsaved | None:
         """What an editor holds of the file *path*, absolute and resolved, and has not saved; None: nothing known."""
-
-    def terminal(self, action: XTerminalOpened | XTerminalData | XTerminalExited) -> None:
-        """A terminal that the agent asked for was opened, wrote, or ended."""
 
     def lost(self, error: AgentnbError) -> None:
         """The agent went away; nothing more comes."""

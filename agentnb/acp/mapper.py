@@ -6,7 +6,7 @@ nothing is dropped, and no malformed field raises.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from agentnb.acp import session_words
 from agentnb.acp.agent_terminals import terminal_actions
@@ -26,8 +26,6 @@ from agentnb.state import (
     PlanResponsePart,
     RawResponsePart,
     ReasoningResponsePart,
-    SessionAction,
-    SessionMemberAction,
     ToolCallCancelledState,
     ToolCallCompletedState,
     UserMessageResponsePart,
@@ -39,9 +37,7 @@ from agentnb.state import (
 if TYPE_CHECKING:
     from agentnb.state import Action, ChatState
 
-__all__ = ["channel_of", "map_permission", "map_session", "map_update", "permission_outcome"]
-
-_SESSION = frozenset((*SessionAction.__args__, *SessionMemberAction.__args__))
+__all__ = ["keep_raw", "map_permission", "map_session", "map_update", "permission_outcome"]
 
 
 def map_update(update: dict[str, Any], chat: ChatState, turn_id: str | None, time: int) -> tuple[Action, ...]:
@@ -55,7 +51,7 @@ def map_update(update: dict[str, Any], chat: ChatState, turn_id: str | None, tim
         time: Milliseconds since 1970.
 
     Returns:
-        Actions for the chat and for the session (:func:`channel_of` tells which), in the order to apply them.
+        Actions for the chat and for the session (:func:`agentnb.state.channel_of` tells which), in their order.
 
     Example:
         >>> chunk = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "Hello"}}
@@ -87,6 +83,12 @@ def map_update(update: dict[str, Any], chat: ChatState, turn_id: str | None, tim
     return _raw(update, place) if actions is None else actions
 
 
+def keep_raw(name: str, payload: Any, chat: ChatState, time: int) -> tuple[Action, ...]:
+    """The actions that keep *payload*, which cannot be understood, as a part of the running turn."""
+    place = find(chat, None, time)
+    return _part(place, RawResponsePart(id=place.part_id(), name=name, payload=payload))
+
+
 def _session_action(update: dict[str, Any], time: int) -> tuple[Action, ...] | None:
     match update.get("sessionUpdate"):
         case "available_commands_update":
@@ -101,17 +103,6 @@ def _session_action(update: dict[str, Any], time: int) -> tuple[Action, ...] | N
             return session_words.usage(update, time)
         case _:
             return None
-
-
-def channel_of(action: Action) -> Literal["chat", "session"]:
-    """The channel that *action* belongs to.
-
-    Example:
-        >>> from agentnb.state import SessionTitleChanged
-        >>> channel_of(SessionTitleChanged(title="Residuals"))
-        'session'
-    """
-    return "session" if type(action) in _SESSION else "chat"
 
 
 def map_permission(
@@ -131,7 +122,8 @@ def map_permission(
     call = place.call(call_id)
     if isinstance(call, (ToolCallCompletedState, ToolCallCancelledState)):
         call_id, call = f"{call_id}~{len(place.parts) + 1}", None
-    details = merged(call, details_of(asked))
+    said = details_of(asked)
+    details = merged(call, said)
     title = text(asked.get("title")) or (call.display_name if call is not None else tool_name(asked))
     ready = ChatToolCallReady(
         turn_id=place.turn_id,
@@ -142,7 +134,7 @@ def map_permission(
         options=tuple(_option(each) for each in objects(params.get("options")) if text(each.get("optionId"))),
         time=time,
     )
-    return call_id, place.act(*known(asked, call_id, call, place), ready)
+    return call_id, place.act(*known(asked, call_id, call, place, said), ready)
 
 
 def permission_outcome(option_id: str | None) -> dict[str, Any]:
@@ -256,8 +248,9 @@ def _entry(entry: dict[str, Any]) -> PlanEntry:
 
 
 def _plan_part(place: Place, plan_id: str | None) -> PlanResponsePart | None:
-    plans = [part for part in place.parts if isinstance(part, PlanResponsePart) and part.plan_id == plan_id]
-    return plans[-1] if plans else None
+    at = place.parts.find_plan(plan_id)
+    part = place.parts[at] if at >= 0 else None
+    return part if isinstance(part, PlanResponsePart) else None
 
 
 def _plan_removed(update: dict[str, Any], place: Place) -> tuple[Action, ...]:

@@ -1,21 +1,88 @@
-"""MCP over ACP: the MCP servers that we serve ourselves, on the agent's own wire (``mcp/connect``, ``mcp/message``).
+"""MCP servers in ACP's words, and those that we serve ourselves on the agent's own wire (MCP over ACP).
 
-These messages name no session: a server's id, which is told when a session is opened, leads to it, then the connection.
+``mcp/connect`` and ``mcp/message`` name no session: a server's id, which the agent gets when a session is opened, leads
+to the server, then the connection's id.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import msgspec
 
 from agentnb.acp.failure import INVALID_PARAMS, RpcError
 from agentnb.acp.fields import mapping
 from agentnb.ids import new_id
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Mapping
+    from pathlib import Path
+
+    from agentnb.agent.mcp import McpServer
 
 METHODS = ("mcp/connect", "mcp/message", "mcp/disconnect")
 MESSAGE = METHODS[1]
+
+
+class ServedMcpServer(msgspec.Struct, frozen=True):
+    """An MCP server that we serve on the agent's own wire.
+
+    Args:
+        name: What the agent calls it.
+        server_id: The id that it connects to.
+    """
+
+    name: str
+    server_id: str
+
+
+class Described(NamedTuple):
+    """What an agent is told of the MCP servers meant for it.
+
+    Attributes:
+        servers: Those that it can reach, as in ACP ``session/new``.
+        unreachable: The names of those that it cannot reach: it does not do http, or sse.
+        missing: The names and commands of those on stdio whose program is not there; they are told all the same, the
+            agent may know better.
+    """
+
+    servers: list[dict[str, Any]]
+    unreachable: tuple[str, ...]
+    missing: tuple[tuple[str, str], ...]
+
+
+def described(
+    servers: Iterable[McpServer | ServedMcpServer], capabilities: Mapping[str, Any], cwd: Path, path: str | None = None
+) -> Described:
+    """What an agent is told of *servers*.
+
+    Args:
+        servers: The servers.
+        capabilities: The agent's ``mcpCapabilities``; every agent can do ``stdio``.
+        cwd: The session's folder.
+        path: The agent's search path; by default the ``PATH`` of this process.
+    """
+    told: list[dict[str, Any]] = []
+    unreachable: list[str] = []
+    missing: list[tuple[str, str]] = []
+    for server in servers:
+        if isinstance(server, ServedMcpServer):
+            told.append({"type": "acp", "name": server.name, "serverId": server.server_id})
+        elif server.transport == "stdio":
+            if (program := server.program(cwd, path)) is None:
+                missing.append((server.name, server.command))
+            command, env = program or server.command, _pairs(server.env)
+            told.append({"name": server.name, "command": command, "args": list(server.args), "env": env})
+        elif capabilities.get(server.transport) is True:
+            headers = _pairs(server.headers)
+            told.append({"type": server.transport, "name": server.name, "url": server.url, "headers": headers})
+        else:
+            unreachable.append(server.name)
+    return Described(told, tuple(unreachable), tuple(missing))
+
+
+def _pairs(values: Mapping[str, str]) -> list[dict[str, str]]:
+    return [{"name": name, "value": value} for name, value in values.items()]
 
 
 class Server(Protocol):

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
 
 from agentnb.acp.fields import mapping
-from agentnb.acp.sessions import NewSession
+from agentnb.acp.mcp import ServedMcpServer
+from agentnb.acp.session_words import has_legacy_models_only, map_session
+from agentnb.agent.mcp import McpServer
 from agentnb.errors import AgentnbError, AgentRefused, ProtocolError
+from agentnb.state import Action
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,16 +23,57 @@ if TYPE_CHECKING:
     from agentnb.acp.sessions import Route, Sessions
 
 
+class OpenRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """What session is to be opened.
+
+    Args:
+        cwd: Absolute path of the workspace; file access is confined to it.
+        way: A ``"new"`` session, or an old one: ``"load"`` it and hear all of it again, ``"resume"`` it without, or
+            ``"fork"`` it: open a copy.
+        former: The agent's id of the old session.
+        mcp_servers: MCP servers that the agent may use.
+        directories: More folders to work in, where the agent offers that.
+        history: Whether what an agent replays of an old session is handed over. False where the listener has the
+            transcript: then it hears only how the session is now (commands, mode, options, title, usage).
+        path: The search path for the programs of MCP servers; by default the ``PATH`` of this process.
+    """
+
+    cwd: str
+    way: Literal["new", "load", "resume", "fork"] = "new"
+    former: str = ""
+    mcp_servers: tuple[McpServer | ServedMcpServer, ...] = ()
+    directories: tuple[str, ...] = ()
+    history: bool = True
+    path: str | None = None
+
+
+class SessionOpened(msgspec.Struct, frozen=True, kw_only=True):
+    """An open session.
+
+    Args:
+        session_id: The agent's id of it.
+        actions: How it is: its modes and its options.
+        unreachable: The names of the MCP servers that the agent cannot reach.
+        missing: The names and commands of the MCP servers whose program is not there.
+        refused_directories: The further folders, where the agent takes none.
+    """
+
+    session_id: str
+    actions: tuple[Action, ...]
+    unreachable: tuple[str, ...] = ()
+    missing: tuple[tuple[str, str], ...] = ()
+    refused_directories: tuple[str, ...] = ()
+
+
 class Opening:
     """One request that opens a session.
 
     Args:
         peer: The agent.
         sessions: Its sessions, which the new one joins.
-        method: ``session/new``, ``session/load``, ``session/resume`` or ``session/fork``.
-        params: Its parameters.
+        request: What is to be opened.
+        params: The parameters of ``session/new``, ``session/load``, ``session/resume`` or ``session/fork``.
         listener: Who hears what is said in the session.
-        history: Whether what an old session replays is handed over; False for a host that has the transcript.
         on_unwanted: Called with the id of a session that the agent opened too late.
     """
 
@@ -35,26 +81,25 @@ class Opening:
         self,
         peer: Peer,
         sessions: Sessions,
-        method: str,
+        request: OpenRequest,
         params: dict[str, Any],
         listener: Listener,
         *,
-        history: bool = True,
-        on_unwanted: Callable[[str], None] | None = None,
+        on_unwanted: Callable[[str], None],
     ) -> None:
         self._peer = peer
         self._on_unwanted = on_unwanted
         self._sessions = sessions
-        self._method = method
+        self._method = f"session/{request.way}"
         self._params = params
         self._listener = listener
-        self._history = history
-        self._known = str(params["sessionId"]) if method in {"session/load", "session/resume"} else ""
-        self._opened: asyncio.Future[NewSession] = asyncio.get_running_loop().create_future()
+        self._history = request.history and request.way != "resume"
+        self._known = request.former if request.way in {"load", "resume"} else ""
+        self._opened: asyncio.Future[SessionOpened] = asyncio.get_running_loop().create_future()
         self._request = 0
         self._given_up = self._answered = False
 
-    async def run(self, timeout: float | None) -> NewSession:
+    async def run(self, timeout: float | None) -> SessionOpened:
         """Ask, and wait for the answer.
 
         Args:
@@ -115,7 +160,7 @@ class Opening:
 
     def _unwanted(self, session_id: Any) -> None:
         """The agent opened a session that nobody waits for any more: it need not keep it."""
-        if isinstance(session_id, str) and self._on_unwanted is not None:
+        if isinstance(session_id, str):
             self._on_unwanted(session_id)
 
     def _taken(self) -> AgentRefused:
@@ -131,7 +176,7 @@ class Opening:
         self._given_up = True
         self._peer.notify("$/cancel_request", {"requestId": self._request})
 
-    def _read(self, result: Any, error: AgentnbError | None) -> NewSession:
+    def _read(self, result: Any, error: AgentnbError | None) -> SessionOpened:
         if error is not None:
             raise error
         answer = mapping(result)
@@ -139,4 +184,6 @@ class Opening:
         if not isinstance(session_id, str) or not session_id:
             title = self._peer.spec.title
             raise ProtocolError(f"{title} opened a session without an id.", hint="Is it an ACP agent?")
-        return NewSession(session_id=session_id, raw=answer)
+        if has_legacy_models_only(answer):
+            self._sessions.with_models.add(session_id)
+        return SessionOpened(session_id=session_id, actions=map_session(answer))

@@ -5,12 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from agentnb import __version__
-from agentnb.acp.failure import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
-from agentnb.acp.fields import objects
+from agentnb.acp.elicitation import map_elicitation
+from agentnb.acp.failure import METHOD_NOT_FOUND, RpcError
+from agentnb.acp.mapper import keep_raw, permission_outcome
+from agentnb.acp.permission import PermissionQuestion
+from agentnb.clock import now_ms
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from agentnb.acp.listener import Listener
     from agentnb.acp.sessions import Sessions
     from agentnb.agent.catalog import Capabilities
 
@@ -47,10 +51,10 @@ async def serve(method: str, params: dict[str, Any], sessions: Sessions, offered
     if not _offers(method, offered):
         raise RpcError(METHOD_NOT_FOUND, f"Method not found: {method}", {"method": method})
     if method == "elicitation/create":
-        return await (await sessions.listener(params)).elicit(params)
+        return await _elicit(params, await sessions.listener(params))
     route = await sessions.route(params)
     if method == "session/request_permission":
-        return await route.listener.permission(_permission(params))
+        return permission_outcome(await route.listener.permission(PermissionQuestion(params)))
     services: dict[str, Callable[[dict[str, Any]], Awaitable[Any]]] = {
         "fs/read_text_file": route.files.read,
         "fs/write_text_file": route.files.write,
@@ -63,17 +67,19 @@ async def serve(method: str, params: dict[str, Any], sessions: Sessions, offered
     return await services[method](params)
 
 
-def _permission(params: dict[str, Any]) -> dict[str, Any]:
-    """*params* of a permission request that can be answered.
+async def _elicit(params: dict[str, Any], listener: Listener) -> dict[str, Any]:
+    """Answer ``elicitation/create``; a request that cannot be shown is kept as it is in the running turn.
 
     Raises:
-        RpcError: If it names no tool call, or offers nothing to choose from.
+        RpcError: If it cannot be shown.
     """
-    if not isinstance(params.get("toolCall"), dict):
-        raise RpcError(INVALID_PARAMS, "`toolCall` must be an object with a `toolCallId`.")
-    if not any(isinstance(each.get("optionId"), str) for each in objects(params.get("options"))):
-        raise RpcError(INVALID_PARAMS, "`options` must offer at least one option with an `optionId`.")
-    return params
+    try:
+        question = map_elicitation(params)
+    except RpcError:
+        if listener.chat.active_turn is not None:
+            listener.actions(keep_raw("elicitation/create", params, listener.chat, now_ms()))
+        raise
+    return (await listener.elicit(question)).to_acp(question)
 
 
 def _offers(method: str, offered: Capabilities) -> bool:

@@ -10,13 +10,13 @@ from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from agentnb.acp.failure import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 from agentnb.acp.files import Files
+from agentnb.acp.mapper import map_update
 from agentnb.acp.mcp import MESSAGE
 from agentnb.acp.merge import merge
 from agentnb.acp.terminals import Terminals
+from agentnb.clock import now_ms
 from agentnb.credentials import logger
 from agentnb.policy.workspace import Workspace
 
@@ -49,16 +49,10 @@ _HISTORY = frozenset(
 """The kinds of update that a replayed conversation is made of; the others say how the session is now."""
 
 
-class NewSession(msgspec.Struct, frozen=True, kw_only=True):
-    """The agent's answer to ``session/new`` or ``session/load``.
-
-    Args:
-        session_id: The agent's id of the session.
-        raw: The whole answer; :func:`agentnb.acp.mapper.map_session` reads it.
-    """
-
-    session_id: str
-    raw: dict[str, Any]
+def deliver(updates: list[dict[str, Any]], listener: Listener) -> None:
+    """Tell *listener* what ACP *updates* say, in order; consecutive chunks of one text are one."""
+    for update in merge(updates):
+        listener.actions(map_update(update, listener.chat, listener.speaking, now_ms()))
 
 
 class Route:
@@ -76,7 +70,7 @@ class Route:
         if self.held is not None:
             self.held += updates
         elif updates:
-            self.listener.updates(merge(updates))
+            deliver(updates, self.listener)
 
     def release(self, *, history: bool = True) -> None:
         """The host knows its session: hand over what was held, and hold no more.
@@ -89,7 +83,13 @@ class Route:
 
 
 class Sessions:
-    """The open sessions of one agent, and what came too early for one."""
+    """The open sessions of one agent, and what came too early for one.
+
+    Attributes:
+        asking: Who waits for the answer to which request to open a session.
+        with_models: The sessions whose agent has ``models`` (an older form of the config option ``model``).
+        unaddressed: The last notifications that named no session, ``(method, params)`` as sent.
+    """
 
     def __init__(self) -> None:
         self._routes: dict[str, Route] = {}
@@ -97,6 +97,7 @@ class Sessions:
         self._opening = 0
         self._changed: asyncio.Future[None] | None = None
         self.asking: dict[int, Listener] = {}
+        self.with_models: set[str] = set()
         self.unaddressed: deque[tuple[str, Any]] = deque(maxlen=UNADDRESSED)
 
     def deliver(self, notifications: list[tuple[str, Any]]) -> None:
@@ -174,6 +175,7 @@ class Sessions:
         """The session is closed: nothing more is delivered. With *listener*, only where it is that listener's."""
         if listener is not None and not self.holds(session, listener):
             return None
+        self.with_models.discard(session)
         return self._routes.pop(session, None)
 
     def holds(self, session: str, listener: Listener) -> bool:

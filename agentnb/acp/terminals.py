@@ -72,7 +72,8 @@ class Terminal:
             stdin=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.STDOUT,
         )
-        self._listener.terminal(XTerminalOpened(terminal=TerminalView(id=self.id, command=shown, cwd=str(cwd))))
+        view = TerminalView(id=self.id, command=shown, cwd=str(cwd))
+        self._listener.actions((XTerminalOpened(terminal=view),))
         self._started.set()
         self._flush()
 
@@ -124,7 +125,7 @@ class Terminal:
             self._child.resume()
         self._burst = 0
         if text:
-            self._listener.terminal(XTerminalData(terminal_id=self.id, data=text))
+            self._listener.actions((XTerminalData(terminal_id=self.id, data=text),))
 
     def _stopped(self) -> None:
         self._ending = asyncio.ensure_future(self._end())
@@ -142,9 +143,8 @@ class Terminal:
         self._unsent.append(self._decoder.decode(b"", final=True))
         self._flush()
         status = self.exit_status
-        self._listener.terminal(
-            XTerminalExited(terminal_id=self.id, exit_code=status["exitCode"], signal=status["signal"])
-        )
+        code, signal_name = status["exitCode"], status["signal"]
+        self._listener.actions((XTerminalExited(terminal_id=self.id, exit_code=code, signal=signal_name),))
         self.ended.set()
         await child.stop(0)
 

@@ -1,4 +1,4 @@
-"""MCP servers that the user lends to an agent: read from what people write, told in ACP's words.
+"""MCP servers that an agent may use: read from what people write.
 
 Their environment and headers hold keys: only names and addresses are ever shown.
 """
@@ -9,7 +9,7 @@ import os
 import shutil
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Union
+from typing import Any, Literal, Union
 
 import msgspec
 
@@ -53,13 +53,6 @@ class McpServer(msgspec.Struct, frozen=True, kw_only=True):
         """
         where = str(cwd / Path(self.command).expanduser()) if "/" in self.command else self.command
         return shutil.which(where, path=self.env.get("PATH", path))
-
-    def to_acp(self, cwd: Path | None = None, path: str | None = None) -> dict[str, Any]:
-        """As ACP wants it in ``session/new``; with *cwd* the program's path is absolute where it is found."""
-        if self.transport == "stdio":
-            command = (None if cwd is None else self.program(cwd, path)) or self.command
-            return {"name": self.name, "command": command, "args": list(self.args), "env": _pairs(self.env)}
-        return {"type": self.transport, "name": self.name, "url": self.url, "headers": _pairs(self.headers)}
 
 
 def mcp_servers(given: Given) -> tuple[McpServer, ...]:
@@ -107,40 +100,6 @@ def together(own: Iterable[McpServer], given: Iterable[McpServer]) -> tuple[McpS
     return tuple({server.name: server for server in (*own, *given)}.values())
 
 
-class Lent(NamedTuple):
-    """What an agent is given of the servers meant for it.
-
-    Attributes:
-        servers: Those that it can reach, in ACP's words.
-        unreachable: The names of those that it cannot reach: it does not do http, or sse.
-        missing: The names and commands of those on stdio whose program is not there; they are given all the same, the
-            agent may know better.
-    """
-
-    servers: list[dict[str, Any]]
-    unreachable: list[str]
-    missing: list[tuple[str, str]]
-
-
-def lend(servers: Iterable[McpServer], capabilities: Mapping[str, Any], cwd: Path, path: str | None = None) -> Lent:
-    """What an agent can be given of *servers*.
-
-    Args:
-        servers: The servers.
-        capabilities: The agent's ``mcpCapabilities``; every agent can do ``stdio``.
-        cwd: The session's folder.
-        path: The agent's search path; by default the ``PATH`` of this process.
-    """
-    wanted = list(servers)
-    able = [server for server in wanted if server.transport == "stdio" or capabilities.get(server.transport) is True]
-    lost = [each for each in able if each.transport == "stdio" and each.program(cwd, path) is None]
-    return Lent(
-        servers=[server.to_acp(cwd, path) for server in able],
-        unreachable=[server.name for server in wanted if server not in able],
-        missing=[(server.name, server.command) for server in lost],
-    )
-
-
 def _from_file(path: Path) -> Any:
     try:
         found = read_json(path.read_bytes())
@@ -176,7 +135,3 @@ def _mapping(name: str, given: Any) -> dict[str, str]:
     if found is None or not all(isinstance(word, str) for pair in found.items() for word in pair):
         raise UsageError(f"The variables or headers of the MCP server {name!r} are texts by name.", hint=_HINT)
     return found
-
-
-def _pairs(values: Mapping[str, str]) -> list[dict[str, str]]:
-    return [{"name": name, "value": value} for name, value in values.items()]

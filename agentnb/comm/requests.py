@@ -15,11 +15,11 @@ import msgspec
 
 from agentnb.agent.catalog import find
 from agentnb.agent.process import find_program
+from agentnb.clock import now_ms
 from agentnb.comm import files, window
 from agentnb.comm import messages as m
 from agentnb.comm.outline import Contents, outlined
 from agentnb.errors import AgentnbError
-from agentnb.host.clock import now_ms
 from agentnb.host.host import ROOT
 from agentnb.host.keeping import forked
 from agentnb.host.lent import kernel_lent, lent

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from agentnb.clock import now_ms
 from agentnb.host.asked import asked_request
-from agentnb.host.clock import now_ms
 from agentnb.policy.decision import choose_option
 from agentnb.policy.request import diffs
 from agentnb.policy.subjects import READING

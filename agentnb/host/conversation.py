@@ -1,19 +1,15 @@
-"""One conversation: the host's side of a session, its two channels, its agent and what waits between them.
-
-What its agent says arrives in its base class (:mod:`agentnb.host.hearing`).
-"""
+"""One conversation: the host's side of a session, its two channels, its agent and what waits between them."""
 
 from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING, Any
 
-from agentnb.acp.mapper import channel_of, map_session
+from agentnb.clock import now_ms
 from agentnb.credentials import Credentials
 from agentnb.errors import SessionClosed, SessionError
+from agentnb.host.agent_events import AgentEvents
 from agentnb.host.channel import Channel
-from agentnb.host.clock import now_ms
-from agentnb.host.hearing import Hearing
 from agentnb.host.inputs import Inputs
 from agentnb.host.kernel_tools import KernelTools
 from agentnb.host.life import Life
@@ -23,12 +19,13 @@ from agentnb.host.settings import PERMISSIONS, settings
 from agentnb.host.turns import Turns
 from agentnb.state import (
     ChatState,
+    Parts,
     SessionConfigChanged,
     SessionState,
     SessionStatus,
     SessionSummary,
     SessionTitleChanged,
-    ToolCallResponsePart,
+    channel_of,
     reduce_chat,
     reduce_session,
 )
@@ -51,7 +48,7 @@ TITLE_CHARACTERS = 48
 NAMING = 20_000  # characters of a prompt that are looked at for a title: what is cut first shows half a key
 
 
-class Conversation(Hearing):
+class Conversation:
     """The host's side of one session. Everything here runs on the host's thread.
 
     Args:
@@ -71,7 +68,6 @@ class Conversation(Hearing):
         mode: Mode = "ask",
         title: str | None = None,
     ) -> None:
-        super().__init__()
         self.host = host
         self.configuration = configuration
         self.spec: AgentSpec = configuration.spec
@@ -82,7 +78,7 @@ class Conversation(Hearing):
         self.closed = False
         self.barred: SessionError | None = None
         self.closing: asyncio.TimerHandle | None = None
-        self._named = title is not None
+        self.named = title is not None
         self._watchers: list[Callable[[], None]] = []
         uri = f"{self.spec.name}:/{tab_id}"
         self.session = Channel(uri, _new_session(self, uri, title), reduce_session, host.emit)
@@ -91,6 +87,7 @@ class Conversation(Hearing):
         self.inputs = Inputs(self)
         self.life = Life(self)
         self.turns = Turns(self)
+        self.events = AgentEvents(self)
         self.kernel = KernelTools(self) if configuration.kernel else None
 
     async def attended(self) -> bool:
@@ -116,8 +113,10 @@ class Conversation(Hearing):
     def dispatch(self, action: Action, origin: ActionOrigin | None = None) -> Envelope:
         """Accept *action* on the channel that it belongs to; the only way that this session's state changes."""
         channel: Channel[Any] = self.chat if channel_of(action) == "chat" else self.session
+        status = self.chat.state.status
         envelope = channel.accept(action, origin)
-        self.host.summarize(self)
+        if channel is self.session or self.chat.state.status != status:
+            self.host.summarize(self)
         self.notify()
         return envelope
 
@@ -174,7 +173,7 @@ class Conversation(Hearing):
 
     def restored(self, agent_session: str | None) -> None:
         """This session was had in an earlier kernel; the agent knew it as *agent_session*, and may take it up."""
-        self._named = True
+        self.named = True
         self.life.had(agent_session)
 
     @property
@@ -255,15 +254,7 @@ class Conversation(Hearing):
     def tool_call(self, call_id: str) -> ToolCallState | None:
         """The tool call *call_id* of the running turn."""
         active = self.chat.state.active_turn
-        for part in active.response_parts if active is not None else ():
-            if isinstance(part, ToolCallResponsePart) and part.tool_call.tool_call_id == call_id:
-                return part.tool_call
-        return None
-
-    def learn(self, answer: dict[str, Any]) -> None:
-        """Take what the agent says of its modes and options when it answers (ACP ``configOptions``)."""
-        for action in map_session(answer, now_ms()):
-            self.dispatch(action)
+        return Parts.of(active.response_parts).tool_call(call_id) if active is not None else None
 
     def _knows(self, turn_id: str) -> bool:
         chat = self.chat.state
@@ -272,9 +263,9 @@ class Conversation(Hearing):
         return active or queued or any(turn.id == turn_id for turn in chat.turns)
 
     def _name_after(self, text: str) -> None:
-        if self._named or not text.strip():
+        if self.named or not text.strip():
             return
-        self._named = True
+        self.named = True
         words = " ".join(Credentials({**os.environ, **self.env}).hidden(text[:NAMING]).split())
         title = words if len(words) <= TITLE_CHARACTERS else f"{words[: TITLE_CHARACTERS - 1].rstrip()}…"
         self.dispatch(SessionTitleChanged(title=title, time=now_ms()))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 async def extended(
     conversation: Conversation, method: str, params: dict[str, Any], *, notify: bool, timeout: float
 ) -> Any:
-    """Ask the agent, or with *notify* tell it; ``sessionId`` is added where there is none.
+    """Ask the agent, or with *notify* tell it; the session is named where *params* name none.
 
     Raises:
         UsageError: If *method* is no extension.
@@ -23,10 +23,10 @@ async def extended(
     """
     extension(method)
     agent = await conversation.ready()
-    asked = {"sessionId": conversation.session_id, **params}
+    session_id = conversation.session_id or ""
     if not notify:
-        return await agent.extend(method, asked, timeout)
-    agent.tell(method, asked)
+        return await agent.extend(session_id, method, params, timeout)
+    agent.tell(session_id, method, params)
     return None
 
 
@@ -37,6 +37,6 @@ def handle(conversation: Conversation, method: str, handler: Callable[[dict[str,
         UsageError: If *method* is no extension.
     """
     if handler is None:
-        conversation.handlers.pop(extension(method), None)
+        conversation.events.handlers.pop(extension(method), None)
     else:
-        conversation.handlers[extension(method)] = handler
+        conversation.events.handlers[extension(method)] = handler

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from agentnb.agent.catalog import installed, known
 from agentnb.cassette.switch import SWITCH
+from agentnb.clock import now_ms
 from agentnb.errors import UnknownSession
 from agentnb.events.kinds import SESSION_CLOSED, SESSION_OPENED
 from agentnb.events.written import write_down
 from agentnb.host.channel import Channel
-from agentnb.host.clock import now_ms
 from agentnb.host.configuration import configuration
 from agentnb.host.conversation import Conversation
 from agentnb.host.loop import HostLoop

@@ -8,33 +8,39 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from agentnb.acp.elicitation import elicitation_content, map_elicitation, objection
-from agentnb.acp.failure import RpcError
-from agentnb.host.clock import now_ms
+from agentnb.acp.elicitation import ElicitationAnswer
+from agentnb.clock import now_ms
 from agentnb.state import (
     ChatInputAnswerChanged,
+    ChatInputBooleanQuestion,
     ChatInputCompleted,
+    ChatInputIntegerQuestion,
+    ChatInputMultiSelectQuestion,
+    ChatInputNumberQuestion,
+    ChatInputRequest,
     ChatInputRequested,
+    ChatInputSingleSelectQuestion,
+    ChatInputSkipped,
+    ChatInputTextQuestion,
     ChatResponsePart,
-    RawResponsePart,
     SystemNotificationResponsePart,
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from agentnb.acp.elicitation import ElicitationQuestion
     from agentnb.host.conversation import Conversation
-    from agentnb.state import ActionOrigin, ChatInputRequest
+    from agentnb.state import ActionOrigin, ChatInputAnswer, ChatInputQuestion
 
 NOBODY = "Nobody is there to answer: no front end is attached."
 
 EARLY = 20
 """How many elicitations that were done before they were asked are remembered."""
-
-Answer = tuple[str, dict[str, Any]]
-"""``accept``, ``decline`` or ``cancel``, and the values by question."""
 
 
 class Inputs:
@@ -46,44 +52,34 @@ class Inputs:
 
     def __init__(self, conversation: Conversation) -> None:
         self._conversation = conversation
-        self._open: dict[str, asyncio.Future[Answer]] = {}
+        self._open: dict[str, asyncio.Future[ElicitationAnswer]] = {}
         self._elsewhere: dict[str, str] = {}
         self._done_early: deque[str] = deque(maxlen=EARLY)
         self._asked = 0
 
-    async def elicit(self, params: dict[str, Any]) -> dict[str, Any]:
-        """Answer the agent's request (ACP ``elicitation/create``).
-
-        Raises:
-            RpcError: If it cannot be shown; the request is kept raw in the running turn.
-        """
+    async def elicit(self, question: ElicitationQuestion) -> ElicitationAnswer:
+        """Answer what the agent asks."""
+        request = ChatInputRequest(
+            id=self.next_id(), message=question.message, questions=question.questions, url=question.url
+        )
+        if question.elicitation_id is None:
+            return await self.ask(request)
+        self._elsewhere[question.elicitation_id] = request.id
         try:
-            request = map_elicitation(params, self.next_id())
-        except RpcError:
-            self._show_raw(params)
-            raise
-        elicitation_id = params.get("elicitationId")
-        if isinstance(elicitation_id, str):
-            self._elsewhere[elicitation_id] = request.id
-        try:
-            response, content = await self.ask(request)
+            return await self.ask(request)
         finally:
-            if isinstance(elicitation_id, str):
-                self._elsewhere.pop(elicitation_id, None)
-        if response == "accept":
-            return {"action": "accept", "content": content} if request.questions is not None else {"action": "accept"}
-        return {"action": response}
+            self._elsewhere.pop(question.elicitation_id, None)
 
-    async def ask(self, request: ChatInputRequest) -> Answer:
+    async def ask(self, request: ChatInputRequest) -> ElicitationAnswer:
         """Put *request* to the user and wait; ``decline`` where nobody is there."""
         if not await self._conversation.attended():
             self._say(f"{self._conversation.spec.title} asked: {request.message or 'something'} {NOBODY}")
-            return "decline", {}
+            return ElicitationAnswer("decline")
         return await self.put(request)
 
-    async def put(self, request: ChatInputRequest) -> Answer:
+    async def put(self, request: ChatInputRequest) -> ElicitationAnswer:
         """As :meth:`ask`, also where nobody is there yet."""
-        waiting: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        waiting: asyncio.Future[ElicitationAnswer] = asyncio.get_running_loop().create_future()
         self._open[request.id] = waiting
         self._conversation.dispatch(ChatInputRequested(request=request, time=now_ms()))
         if any(self._elsewhere.get(early) == request.id for early in self._done_early):
@@ -111,9 +107,9 @@ class Inputs:
         accepted = action.response == "accept"
         if accepted and (wrong := objection(questions, answers)):
             return wrong
-        content = elicitation_content(questions, answers) if accepted else {}
+        content = values_by_question(questions, answers) if accepted else {}
         self._conversation.dispatch(msgspec.structs.replace(action, time=now_ms()), origin)
-        self._settle(action.request_id, (action.response, content))
+        self._settle(action.request_id, ElicitationAnswer(action.response, content))
         return None
 
     def elicited(self, elicitation_id: str) -> None:
@@ -129,11 +125,11 @@ class Inputs:
         for request_id in tuple(self._open):
             self._close(request_id, "cancel")
 
-    def _close(self, request_id: str, response: Any) -> None:
+    def _close(self, request_id: str, response: Literal["accept", "cancel"]) -> None:
         self._conversation.dispatch(ChatInputCompleted(request_id=request_id, response=response, time=now_ms()))
-        self._settle(request_id, (response, {}))
+        self._settle(request_id, ElicitationAnswer(response))
 
-    def _settle(self, request_id: str, answer: Answer) -> None:
+    def _settle(self, request_id: str, answer: ElicitationAnswer) -> None:
         waiting = self._open.pop(request_id, None)
         if waiting is not None and not waiting.done():
             waiting.set_result(answer)
@@ -147,13 +143,70 @@ class Inputs:
         self._asked += 1
         return f"input-{self._asked}"
 
-    def _show_raw(self, params: dict[str, Any]) -> None:
-        self._part(RawResponsePart(id=f"raw-{self.next_id()}", name="elicitation/create", payload=params))
-
     def _say(self, words: str) -> None:
-        self._part(SystemNotificationResponsePart(content=words))
-
-    def _part(self, part: RawResponsePart | SystemNotificationResponsePart) -> None:
         active = self._conversation.chat.state.active_turn
         if active is not None:
+            part = SystemNotificationResponsePart(content=words)
             self._conversation.dispatch(ChatResponsePart(turn_id=active.id, part=part, time=now_ms()))
+
+
+def values_by_question(
+    questions: Iterable[ChatInputQuestion], answers: Mapping[str, ChatInputAnswer]
+) -> dict[str, Any]:
+    """The values of an accepted form by question; what was skipped is left out."""
+    known = {question.id: question for question in questions}
+    given = {
+        name: answer.value.value
+        for name, answer in answers.items()
+        if name in known and not isinstance(answer, ChatInputSkipped)
+    }
+    return {name: _value(known[name], value) for name, value in given.items()}
+
+
+def objection(questions: Iterable[ChatInputQuestion], answers: Mapping[str, ChatInputAnswer]) -> str | None:
+    """Why *answers* do not fill in the form, a sentence; None when they do."""
+    content = values_by_question(questions, answers)
+    for question in questions:
+        value = content.get(question.id)
+        name = question.title or question.id
+        if value is None and question.required:
+            return f"{name!r} must be answered."
+        if value is not None and (wrong := _wrong(question, value)):
+            return f"{name!r} {wrong}."
+    return None
+
+
+def _value(question: ChatInputQuestion, value: Any) -> Any:
+    if isinstance(value, tuple):
+        return list(value)
+    whole = isinstance(question, ChatInputIntegerQuestion) and isinstance(value, float) and value.is_integer()
+    return int(value) if whole else value
+
+
+def _wrong(question: ChatInputQuestion, value: Any) -> str | None:
+    match question:
+        case ChatInputTextQuestion():
+            return _outside(len(value), question, "long") if isinstance(value, str) else "must be text"
+        case ChatInputBooleanQuestion():
+            return None if isinstance(value, bool) else "must be yes or no"
+        case ChatInputIntegerQuestion():
+            is_whole = isinstance(value, int) and not isinstance(value, bool)
+            return _outside(value, question, "large") if is_whole else "must be a whole number"
+        case ChatInputNumberQuestion():
+            is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+            return _outside(value, question, "large") if is_number else "must be a number"
+        case ChatInputSingleSelectQuestion():
+            return None if value in {option.id for option in question.options} else "must be one of the choices"
+        case ChatInputMultiSelectQuestion():
+            chosen = value if isinstance(value, list) else []
+            if not isinstance(value, list) or not set(chosen) <= {option.id for option in question.options}:
+                return "must be some of the choices"
+            return _outside(len(chosen), question, "many")
+
+
+def _outside(size: float, question: Any, word: str) -> str | None:
+    if question.min is not None and size < question.min:
+        return f"must be at least {question.min} {word}" if word != "large" else f"must be at least {question.min}"
+    if question.max is not None and size > question.max:
+        return f"must be at most {question.max} {word}" if word != "large" else f"must be at most {question.max}"
+    return None

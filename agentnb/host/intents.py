@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NoReturn
 
 from msgspec.structs import replace
 
+from agentnb.clock import now_ms
 from agentnb.errors import AgentnbError
-from agentnb.host.clock import now_ms
 from agentnb.host.settings import wanted_mode
 from agentnb.state import (
     Answerer,
@@ -192,8 +192,8 @@ async def choose(conversation: Conversation, action: XModeChanged | XConfigOptio
     if isinstance(action, XModeChanged):
         await agent.set_mode(session_id, action.mode_id)
     else:
-        answer = await agent.set_config_option(session_id, action.config_id, action.value)
-        conversation.learn(answer)
+        for each in await agent.set_config_option(session_id, action.config_id, action.value):
+            conversation.dispatch(each)
     conversation.dispatch(replace(action, time=now_ms()), origin)
 
 

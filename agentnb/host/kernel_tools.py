@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from agentnb.acp.mcp import ServedMcpServer
+from agentnb.agent.mcp import McpServer
 from agentnb.errors import NotOffered
 from agentnb.ids import new_id
 from agentnb.kernel import bridge
 from agentnb.kernel.gate import Gate
 from agentnb.kernel.kit import Kit
-from agentnb.kernel.server import McpServer
+from agentnb.kernel.server import McpServer as KernelServer
 
 if TYPE_CHECKING:
     from collections.abc import Container
@@ -38,8 +40,8 @@ class KernelTools:
         self._gate: Gate | None = None
         self._kit: Kit | None = None
 
-    async def lend(self, agent: Agent, taken: Container[object]) -> dict[str, Any]:
-        """The server in ACP's words: over *agent*'s own wire where it takes that, else a program on stdio.
+    async def lend(self, agent: Agent, taken: Container[object]) -> McpServer | ServedMcpServer:
+        """The server of the tools: on *agent*'s own wire where it takes that, else a program on stdio.
 
         Args:
             agent: Who is lent it.
@@ -53,14 +55,14 @@ class KernelTools:
             raise NotOffered("There is no IPython whose variables could be lent.", hint="Kernel tools need a kernel.")
         self._kit = self._kit or self._made(bench)
         name = NAME if NAME not in taken else f"agentnb-{NAME}"
-        if agent.mcp_capabilities.get("acp") is True:
+        if agent.takes_served_mcp:
             self._agent = agent
             agent.served.offer(self._server_id, self._server)
-            return {"type": "acp", "name": name, "serverId": self._server_id}
+            return ServedMcpServer(name, self._server_id)
         if self._gate is None:
             self._gate = await Gate.opened(self._server)
-        environment = [{"name": key, "value": value} for key, value in self._gate.environment.items()]
-        return {"name": name, "command": sys.executable, "args": ["-I", "-S", bridge.__file__], "env": environment}
+        args, env = ("-I", "-S", bridge.__file__), dict(self._gate.environment)
+        return McpServer(name=name, transport="stdio", command=sys.executable, args=args, env=env)
 
     def cancel(self) -> None:
         """The turn is over: stop what is still being done."""
@@ -79,14 +81,14 @@ class KernelTools:
     def _made(self, bench: Bench) -> Kit:
         return Kit(self._conversation.tab_id, bench, self._authorize, self._interrupted)
 
-    def _server(self) -> McpServer:
+    def _server(self) -> KernelServer:
         if self._kit is None:
             raise RuntimeError("nothing was lent")
-        return McpServer(self._kit)
+        return KernelServer(self._kit)
 
     async def _authorize(self, request: PolicyRequest) -> PolicyRequest:
         self._conversation.turns.heard()
-        return await self._conversation.authorize(request)
+        return await self._conversation.permissions.authorize(request)
 
     def _interrupted(self) -> None:
         active = self._conversation.chat.state.active_turn

@@ -6,8 +6,10 @@ import asyncio
 import os
 from typing import TYPE_CHECKING, Literal
 
-from agentnb.acp.mapper import map_session
-from agentnb.agent.mcp import lend
+from msgspec.structs import replace
+
+from agentnb.acp.opening import OpenRequest
+from agentnb.clock import now_ms
 from agentnb.errors import (
     AgentDied,
     AgentError,
@@ -19,7 +21,6 @@ from agentnb.errors import (
     SessionError,
 )
 from agentnb.events.kinds import AGENT_RESTARTED, SESSION_FAILED, SESSION_READY
-from agentnb.host.clock import now_ms
 from agentnb.host.login import log_in
 from agentnb.state import (
     AgentProcess,
@@ -33,10 +34,12 @@ from agentnb.state import (
 
 if TYPE_CHECKING:
     from agentnb.acp.agent import Agent
-    from agentnb.acp.sessions import NewSession
+    from agentnb.acp.mcp import ServedMcpServer
+    from agentnb.acp.opening import SessionOpened
+    from agentnb.agent.mcp import McpServer
     from agentnb.host.conversation import Conversation
 
-ALL_WAYS = ("resume", "load")
+WAYS: tuple[Literal["resume", "load"], ...] = ("resume", "load")
 FRUITLESS = 2
 """After how many failures to take up an old session (not refusals) a new one is opened."""
 
@@ -174,7 +177,7 @@ class Life:
             self._failed(error)
             raise
         self.agent, self.session_id, self.former, self._copied = agent, new.session_id, None, None
-        for action in (*map_session(new.raw), SessionReady(time=now_ms())):
+        for action in (*new.actions, SessionReady(time=now_ms())):
             self._conversation.dispatch(action)
         self._tell_ready(new.session_id)
         if self.outcome == "new" and (self._was_ready or taken_up):
@@ -190,58 +193,60 @@ class Life:
             AGENT_RESTARTED.tell(agent=name, tab=conversation.tab_id, deaths=deaths)
         SESSION_READY.tell(tab=conversation.tab_id, agent=name, session=session_id, how=self.outcome)
 
-    async def _open_or_log_in(self, agent: Agent) -> NewSession:
+    async def _open_or_log_in(self, agent: Agent) -> SessionOpened:
         try:
             return await self._open(agent)
         except AuthenticationRequired as wanted:
             await log_in(self._conversation, agent, wanted)
         return await self._open(agent)
 
-    async def _open(self, agent: Agent) -> NewSession:
-        conversation = self._conversation
-        path = {**os.environ, **conversation.spec.env, **conversation.env}.get("PATH")
-        components = conversation.configuration.components
-        servers, unreachable, missing = lend(components, agent.mcp_capabilities, conversation.cwd, path)
-        directories = [str(folder) for folder in conversation.configuration.directories]
-        if unreachable:
-            self.note(f"{agent.name} cannot reach these MCP servers: {', '.join(unreachable)}.")
-        for name, command in missing:
-            self.note(f"The MCP server {name} has no program: there is no command {command!r}.")
-        if directories and not agent.offers("additionalDirectories"):
-            self.note(f"{agent.name} takes no further folders: {', '.join(directories)} are not known to it.")
-        if conversation.kernel is not None:
-            try:
-                servers.append(await conversation.kernel.lend(agent, {server["name"] for server in servers}))
-            except NotOffered as error:
-                self.note(f"{agent.name} is not lent the kernel. {error}")
+    async def _open(self, agent: Agent) -> SessionOpened:
+        request = await self._request(agent)
         if self._copied is not None:
             self.outcome = "forked"
-            return await agent.fork_session(
-                self._copied, str(conversation.cwd), servers, conversation, directories=directories, history=False
-            )
+            return await self._ask(agent, replace(request, way="fork", former=self._copied, history=False))
         if self.former is not None:
-            old = await self._open_old(agent, self.former, servers, directories)
+            old = await self._open_old(agent, replace(request, former=self.former))
             if old is not None:
                 return old
         self.outcome = "new"
-        return await agent.new_session(str(conversation.cwd), servers, conversation, directories=directories)
+        return await self._ask(agent, request)
 
-    async def _open_old(
-        self, agent: Agent, former: str, servers: list[dict[str, object]], directories: list[str]
-    ) -> NewSession | None:
-        """The session *former*, in the best way that the agent has; None where it has none or no longer knows it."""
-        conversation, cwd = self._conversation, str(self._conversation.cwd)
-        told = bool(conversation.chat.state.turns or conversation.chat.state.active_turn)
-        ways = ALL_WAYS if told else reversed(ALL_WAYS)
-        refusal: AgentRefused | None = None
-        for way in (way for way in ways if agent.offers(way)):
+    async def _request(self, agent: Agent) -> OpenRequest:
+        """What is asked of *agent* for a new session."""
+        conversation, configuration = self._conversation, self._conversation.configuration
+        servers: list[McpServer | ServedMcpServer] = [*configuration.components]
+        if conversation.kernel is not None:
             try:
-                if way == "resume":
-                    old = await agent.resume_session(former, cwd, servers, conversation, directories=directories)
-                else:
-                    old = await agent.load_session(
-                        former, cwd, servers, conversation, directories=directories, history=not told
-                    )
+                servers.append(await conversation.kernel.lend(agent, {server.name for server in servers}))
+            except NotOffered as error:
+                self.note(f"{agent.name} is not lent the kernel. {error}")
+        return OpenRequest(
+            cwd=str(conversation.cwd),
+            mcp_servers=tuple(servers),
+            directories=tuple(str(folder) for folder in configuration.directories),
+            path={**os.environ, **conversation.spec.env, **conversation.env}.get("PATH"),
+        )
+
+    async def _ask(self, agent: Agent, request: OpenRequest) -> SessionOpened:
+        opened = await agent.open_session(request, self._conversation.events)
+        if opened.unreachable:
+            self.note(f"{agent.name} cannot reach these MCP servers: {', '.join(opened.unreachable)}.")
+        for name, command in opened.missing:
+            self.note(f"The MCP server {name} has no program: there is no command {command!r}.")
+        if opened.refused_directories:
+            directories = ", ".join(opened.refused_directories)
+            self.note(f"{agent.name} takes no further folders: {directories} are not known to it.")
+        return opened
+
+    async def _open_old(self, agent: Agent, request: OpenRequest) -> SessionOpened | None:
+        """The old session, in the best way that the agent has; None where it has none or no longer knows it."""
+        chat = self._conversation.chat.state
+        told = bool(chat.turns or chat.active_turn)
+        refusal: AgentRefused | None = None
+        for way in (way for way in (WAYS if told else WAYS[::-1]) if agent.offers(way)):
+            try:
+                old = await self._ask(agent, replace(request, way=way, history=not told))
             except AuthenticationRequired:
                 raise
             except AgentRefused as error:
@@ -256,8 +261,8 @@ class Life:
             self.outcome = "resumed" if way == "resume" else "loaded"
             return old
         if self._insists:
-            agent.demand_any(*ALL_WAYS)
-            raise refusal or AgentError(f"{agent.name} did not open the session {former!r}.")
+            agent.demand_any(*WAYS)
+            raise refusal or AgentError(f"{agent.name} did not open the session {request.former!r}.")
         return None
 
     def note(self, words: str) -> None:

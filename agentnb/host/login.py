@@ -6,12 +6,12 @@ import asyncio
 import math
 from typing import TYPE_CHECKING, Any
 
-from agentnb.acp.login import LoginWay, ways_of
 from agentnb.errors import AuthenticationRequired, UsageError
 from agentnb.state import ChatInputOption, ChatInputRequest, ChatInputSingleSelectQuestion
 
 if TYPE_CHECKING:
     from agentnb.acp.agent import Agent
+    from agentnb.acp.login import LoginWay
     from agentnb.host.conversation import Conversation
 
 QUIET_SECONDS = 1.0
@@ -32,13 +32,13 @@ async def log_in(conversation: Conversation, agent: Agent, wanted: Authenticatio
         AuthenticationRequired: *wanted*, where nobody is there, the user declines, or variables must be set first.
         AgentError: If the agent does not accept the login.
     """
-    ways = ways_of(agent.spec, agent.auth_methods)
+    ways = agent.login_ways
     if not await conversation.attended():
         raise wanted
-    response, content = await conversation.inputs.ask(_request(conversation, agent, ways))
-    if response != "accept":
+    answer = await conversation.inputs.ask(_request(conversation, agent, ways))
+    if answer.response != "accept":
         raise wanted
-    way = next((way for way in ways if way.id == content.get(WAY)), ways[0] if len(ways) == 1 else None)
+    way = next((way for way in ways if way.id == answer.values.get(WAY)), ways[0] if len(ways) == 1 else None)
     if way is not None and way.kind == "env_var":
         variables = ", ".join(way.variables)
         message = f"{agent.spec.title} wants {variables} in its environment."
@@ -67,8 +67,7 @@ async def _wait_for(conversation: Conversation, agent: Agent, way: LoginWay, wan
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         if login.done():
             return login.result()
-        response, _ = card.result()
-        if response != "accept":
+        if card.result().response != "accept":
             raise wanted
     finally:
         for task in tasks:
@@ -83,7 +82,7 @@ async def log_in_with(agent: Agent, method: str | None) -> None:
         UsageError: If there is no such way, or several to choose from, or it is nothing that the agent can do itself.
         AgentError: If the agent does not accept the login.
     """
-    ways = ways_of(agent.spec, agent.auth_methods)
+    ways = agent.login_ways
     if not ways:
         raise UsageError(f"{agent.spec.title} offers no login.", hint="Prompt it: it may want none.")
     names = ", ".join(repr(way.id) for way in ways) or "none"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from agentnb.host.clock import now_ms
+from agentnb.clock import now_ms
 from agentnb.host.mention_source import LOOK_SECONDS
 from agentnb.state import ChatPendingMessageSet, PendingMessageKind
 

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from agentnb.acp.mapper import map_permission, permission_outcome
+from agentnb.clock import now_ms
 from agentnb.errors import PermissionDenied, PolicyError
 from agentnb.events.kinds import POLICY_ASKED
 from agentnb.host import cards
 from agentnb.host.asked import asked_request
-from agentnb.host.clock import now_ms
 from agentnb.host.grants import Grants
 from agentnb.host.questions import Answer, Question
 from agentnb.policy.engine import judge, opens
@@ -27,15 +26,14 @@ from agentnb.state import (
     ChatResponsePart,
     ChatToolCallComplete,
     ChatToolCallReady,
+    Parts,
     SystemNotificationResponsePart,
     ToolCallPendingConfirmationState,
-    ToolCallResponsePart,
     ToolCallResult,
-    ToolCallRunningState,
-    ToolCallStreamingState,
 )
 
 if TYPE_CHECKING:
+    from agentnb.acp.permission import PermissionQuestion
     from agentnb.errors import AgentnbError
     from agentnb.host.conversation import Conversation
     from agentnb.policy.offers import Offer
@@ -43,7 +41,6 @@ if TYPE_CHECKING:
     from agentnb.policy.rules import InForce, Scope
     from agentnb.state import ActiveTurn, ConfirmationOption
 
-CANCELLED: dict[str, Any] = {"outcome": {"outcome": "cancelled"}}
 OWN = "agentnb-"  # how the ids of our own cards begin
 
 
@@ -66,23 +63,23 @@ class Permissions:
         """What was answered for the session and for the turn, in the order in which it counts."""
         return self._grants.in_force
 
-    async def request(self, params: dict[str, Any]) -> dict[str, Any]:
-        """Answer the agent's request (ACP ``session/request_permission``)."""
+    async def request(self, question: PermissionQuestion) -> str | None:
+        """Answer the agent's request with the id of one of its options; None: the turn is over."""
         turn = self._speaking_turn()
         if turn is None:
-            return CANCELLED
-        await self._until_free(str(params.get("toolCall", {}).get("toolCallId", "")))
+            return None
+        await self._until_free(question.call_id)
         self._warn()
-        call_id, (*first, ready) = map_permission(params, self._conversation.chat.state, turn.id, now_ms())
+        call_id, (*first, ready) = question.actions(self._conversation.chat.state, turn.id)
         for action in first:
             self._conversation.dispatch(action)
         call = self._conversation.tool_call(call_id)
         if call is None or not isinstance(ready, ChatToolCallReady):
-            return CANCELLED
+            return None
         lends = self._conversation.kernel is not None
-        request = asked_request(call, _title(params), str(self._conversation.cwd), kernel=lends)
+        request = asked_request(call, question.title, str(self._conversation.cwd), kernel=lends)
         answer = await self._settle(self._put(ready, request, self._judge(request)))
-        return CANCELLED if answer is None else permission_outcome(answer.option.id)
+        return None if answer is None else answer.option.id
 
     async def authorize(self, request: PolicyRequest) -> PolicyRequest:
         """Allow *request*, or raise.
@@ -163,7 +160,7 @@ class Permissions:
 
     def _put(self, ready: ChatToolCallReady, request: PolicyRequest, verdict: Verdict) -> Question:
         """Show the question, with the danger and our wider answers."""
-        verdict = cards.warned(verdict, request, self._conversation.unsaved)
+        verdict = cards.warned(verdict, request, self._conversation.events.unsaved)
         found = likeness(request, verdict, self._conversation.spec.name)
         options = ready.options or ()
         cwd, files = self._conversation.cwd, self._conversation.host.policy.files
@@ -242,8 +239,7 @@ class Permissions:
 
     def _card(self, turn: ActiveTurn, request: PolicyRequest) -> ChatToolCallReady:
         """The question, on the tool call that it belongs to, else on one of our own."""
-        calls = (part.tool_call for part in reversed(turn.response_parts) if isinstance(part, ToolCallResponsePart))
-        begun = (call for call in calls if isinstance(call, ToolCallStreamingState | ToolCallRunningState))
+        begun = Parts.of(turn.response_parts).begun_calls()
         call = next((call for call in begun if not request.again and cards.belongs(request, call)), None)
         if call is None:
             self._asked += 1
@@ -298,9 +294,3 @@ def _by(verdict: Verdict) -> str:
     if "no front end is attached" in verdict.reason:
         return "nobody"
     return "rule" if verdict.rule is not None else "mode"
-
-
-def _title(params: dict[str, Any]) -> str:
-    call = params.get("toolCall")
-    title = call.get("title") if isinstance(call, dict) else None
-    return title if isinstance(title, str) and title else "the agent's request"

@@ -9,8 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from agentnb.clock import now_ms
 from agentnb.credentials import logger
-from agentnb.host.clock import now_ms
 from agentnb.log.record import Batch, SessionRecord, TurnRecord
 from agentnb.log.store import Store
 from agentnb.state import MarkdownResponsePart, XSessionRemoved

@@ -14,9 +14,9 @@ from msgspec.structs import replace
 
 from agentnb.agent.catalog import AgentSpec, known
 from agentnb.cassette.switch import SWITCH
+from agentnb.clock import now_ms
 from agentnb.errors import AgentnbError, LogUnavailable, SessionError, UnknownSession
 from agentnb.events.kinds import SESSION_RESTORED
-from agentnb.host.clock import now_ms
 from agentnb.host.configuration import configuration
 from agentnb.host.conversation import Conversation
 from agentnb.host.settings import settings

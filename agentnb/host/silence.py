@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agentnb.host.clock import now_ms
+from agentnb.clock import now_ms
 from agentnb.state import SessionActivityChanged
 
 if TYPE_CHECKING:

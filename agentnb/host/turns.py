@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from agentnb.clock import now_ms
 from agentnb.errors import AgentnbError, AgentRefused, AuthenticationRequired
 from agentnb.events.kinds import TURN_ENDED, TURN_PROMPTED, TURN_QUEUED, TURN_STARTED, TURN_STEERED
-from agentnb.host.clock import now_ms
 from agentnb.host.login import log_in
 from agentnb.host.lookups import Lookups
-from agentnb.host.prompt import left_out, prompt_blocks, read_answer
 from agentnb.host.silence import Silence
 from agentnb.state import (
     ChatError,
@@ -30,6 +29,7 @@ from agentnb.state import (
     ChatTurnStarted,
     ChatUsage,
     ErrorInfo,
+    Parts,
     PendingMessageKind,
     SessionIsReadChanged,
     SessionStatus,
@@ -39,6 +39,7 @@ from agentnb.state import (
 )
 
 if TYPE_CHECKING:
+    from agentnb.acp.prompt import PromptResult
     from agentnb.host.conversation import Conversation
     from agentnb.state import ActionOrigin, Message, UsageInfo
 
@@ -150,7 +151,7 @@ class Turns:
         if active is None or agent is None or session_id is None or not sent or not agent.steers:
             self._put_first(message_id, message, origin)
             return
-        if any(getattr(part, "id", None) == f"steer-{message_id}" for part in active.response_parts):
+        if Parts.of(active.response_parts).find(f"steer-{message_id}") >= 0:
             return  # a page that was not sure sent it again
         steering, queued = PendingMessageKind.STEERING, PendingMessageKind.QUEUED
         conversation.dispatch(
@@ -159,8 +160,7 @@ class Turns:
         if self._waits(message_id):
             conversation.dispatch(ChatPendingMessageRemoved(kind=queued, id=message_id, time=now_ms()))
         self._unanswered += 1
-        blocks = prompt_blocks(message, agent.prompt_capabilities)
-        agent.prompt(session_id, blocks, partial(self._steered, active.id, message_id, message))
+        agent.prompt(session_id, message, partial(self._steered, active.id, message_id, message))
         conversation.dispatch(ChatPendingMessageRemoved(kind=steering, id=message_id, time=now_ms()))
         part = UserMessageResponsePart(id=f"steer-{message_id}", content=message.text)
         conversation.dispatch(ChatResponsePart(turn_id=active.id, part=part, time=now_ms()))
@@ -312,11 +312,10 @@ class Turns:
         self._answer, self._prompted = asyncio.get_running_loop().create_future(), turn_id
         self._unanswered = 1
         self.silence.begin()
-        blocks = prompt_blocks(message, agent.prompt_capabilities)
-        if missing := left_out(blocks, message):
+        if missing := agent.not_taken(message):
             self._conversation.life.note(f"{agent.name} cannot take {', '.join(missing)}: it was only told the name.")
             self._conversation.life.say(turn_id)
-        agent.prompt(session_id, blocks, partial(self._answered, turn_id, message, again))
+        agent.prompt(session_id, message, partial(self._answered, turn_id, message, again))
         TURN_PROMPTED.tell(tab=self._conversation.tab_id, turn=turn_id)
         self._conversation.notify()
 
@@ -342,9 +341,9 @@ class Turns:
         if not self.settled:
             await agent.stop()
 
-    def _answered(self, turn_id: str, message: Message, again: bool, result: Any, error: AgentnbError | None) -> None:
+    def _answered(self, turn_id: str, message: Message, again: bool, result: PromptResult) -> None:
         self._unanswered -= 1
-        stop_reason, usage = read_answer(result)
+        stop_reason, usage, error = result
         if self._unanswered > 0 and error is None:
             self._count(turn_id, usage)
             return  # what was slipped in is not answered yet
@@ -363,14 +362,14 @@ class Turns:
             self._end(ended(turn_id=turn_id, stop_reason=stop_reason, ended_at=now, time=now))
         self.pump()
 
-    def _steered(
-        self, turn_id: str, message_id: str, message: Message, result: Any, error: AgentnbError | None
-    ) -> None:
+    def _steered(self, turn_id: str, message_id: str, message: Message, result: PromptResult) -> None:
         """What was slipped in is answered; refused, it waits in the queue as any other."""
-        refused = isinstance(error, AgentRefused)
+        refused = isinstance(result.error, AgentRefused)
         if refused and self._is_active(turn_id):
             self._put_first(message_id, message, None)
-        self._answered(turn_id, message, True, result, None if refused and self._unanswered > 1 else error)
+        self._answered(
+            turn_id, message, True, result._replace(error=None) if refused and self._unanswered > 1 else result
+        )
 
     def _answered_now(self) -> None:
         if self._answer is not None and not self._answer.done():

@@ -12,18 +12,18 @@ import asyncio
 import statistics
 import sys
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
-from agentnb.acp import Agent, map_update  # noqa: E402 - runs as a script too
+from agentnb.acp import Agent, OpenRequest  # noqa: E402 - runs as a script too
 from agentnb.acp.peer import Peer  # noqa: E402
 from agentnb.agent import AgentSpec  # noqa: E402
 from agentnb.policy import PolicyRequest  # noqa: E402
-from agentnb.state import ChatState, ChatTurnStarted, Message, MessageOrigin, reduce_chat  # noqa: E402
+from agentnb.state import Action, ChatState, ChatTurnStarted, Message, MessageOrigin, reduce_chat  # noqa: E402
 from tests.benchmarks.row import Row  # noqa: E402
 
 FLOOD = (sys.executable, str(ROOT / "tests/agents/flood.py"))
@@ -41,15 +41,16 @@ class Reducing:
         chat = ChatState(resource="x", title="", status=1, modified_at="1970-01-01T00:00:00.000Z", turns=())
         self.chat = reduce_chat(chat, ChatTurnStarted(turn_id="t", message=message, time=0))
 
-    def updates(self, updates: list[dict[str, Any]]) -> None:
-        for update in updates:
-            for action in map_update(update, self.chat, "t", 0):
-                self.chat = reduce_chat(self.chat, action)
+    speaking = "t"
 
-    async def permission(self, params: dict[str, Any]) -> dict[str, Any]:
+    def actions(self, actions: Sequence[Action]) -> None:
+        for action in actions:
+            self.chat = reduce_chat(self.chat, action)
+
+    async def permission(self, question: Any) -> str | None:
         raise NotImplementedError
 
-    async def elicit(self, params: dict[str, Any]) -> dict[str, Any]:
+    async def elicit(self, question: Any) -> Any:
         raise NotImplementedError
 
     def elicited(self, elicitation_id: str) -> None:
@@ -75,9 +76,6 @@ class Reducing:
 
     def unsaved(self, path: str) -> None:
         return None
-
-    def terminal(self, action: object) -> None:
-        raise NotImplementedError
 
     def lost(self, error: Exception) -> None:
         pass
@@ -112,10 +110,11 @@ async def reduced(chunks: int) -> float:
     """Seconds for *chunks* to be in the state."""
     agent = await Agent.launch(SPEC, cwd=Path.cwd())
     listener = Reducing()
-    new = await agent.new_session(str(Path.cwd()), (), listener)
+    new = await agent.open_session(OpenRequest(cwd=str(Path.cwd())), listener)
     answered = asyncio.Event()
     began = time.perf_counter()
-    agent.prompt(new.session_id, text(chunks), lambda *_: answered.set())
+    said = Message(text=str(chunks), origin=MessageOrigin(kind="user"))
+    agent.prompt(new.session_id, said, lambda _: answered.set())
     await answered.wait()
     took = time.perf_counter() - began
     await agent.stop(patience=1)

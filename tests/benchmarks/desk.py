@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from agentnb.acp.sessions import deliver
 from agentnb.agent.catalog import find
 from agentnb.comm.service import Service
 from agentnb.host import Host
@@ -54,7 +55,7 @@ class Desk:
 
     def say(self, conversation: Conversation) -> None:
         """The agent says one chunk."""
-        conversation.updates([CHUNK])
+        deliver([CHUNK], conversation.events)
 
     def pass_time(self, milliseconds: int) -> None:
         """Let time pass, then let the page hear and answer all that was sent to it."""

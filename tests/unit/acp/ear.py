@@ -5,18 +5,21 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
 
-from agentnb.acp import Agent, channel_of, map_session, map_update, permission_outcome
+from agentnb.acp import Agent, OpenRequest, PromptResult, map_update
+from agentnb.acp.elicitation import ElicitationAnswer, ElicitationQuestion
 from agentnb.acp.listener import Unsaved
+from agentnb.acp.permission import PermissionQuestion
 from agentnb.agent import AgentSpec
 from agentnb.errors import AgentnbError, PermissionDenied
 from agentnb.policy import PolicyRequest
 from agentnb.state import (
+    Action,
     ActiveTurn,
     ChatState,
     ChatTurnStarted,
@@ -25,6 +28,9 @@ from agentnb.state import (
     MessageOrigin,
     Turn,
     XTerminalData,
+    XTerminalExited,
+    XTerminalOpened,
+    channel_of,
     reduce_chat,
 )
 from tests.unit.api.conftest import PATIENCE
@@ -69,10 +75,13 @@ def applied(chat: ChatState, update: dict[str, Any], turn_id: str | None = "t1")
 class Ear:
     """A listener that remembers what it heard, and lets everything through unless told otherwise."""
 
+    speaking = "t1"
+
     def __init__(self, option: str | None = "yes", deny: str = "") -> None:
-        self.heard: list[dict[str, Any]] = []
+        self.chat = empty_chat("Something else")
+        self.heard: list[Any] = []
         self.calls = 0
-        self.asked: list[dict[str, Any]] = []
+        self.asked: list[Any] = []
         self.requests: list[PolicyRequest] = []
         self.refusals: list[tuple[PolicyRequest, AgentnbError]] = []
         self.elsewhere: list[str] = []
@@ -91,20 +100,27 @@ class Ear:
         if option != "later":
             self.answer.set_result(option)
 
-    def updates(self, updates: list[dict[str, Any]]) -> None:
+    def actions(self, actions: Sequence[Action]) -> None:
         self.calls += 1
-        self.heard += updates
+        self.heard += actions
+        for action in actions:
+            if isinstance(action, (XTerminalOpened, XTerminalData, XTerminalExited)):
+                self.terminals.append(action)
+                if isinstance(action, XTerminalData):
+                    self.printed.set()
+            if channel_of(action) == "chat":
+                self.chat = reduce_chat(self.chat, action)
         self.spoken.set()
 
-    async def permission(self, params: dict[str, Any]) -> dict[str, Any]:
-        self.asked.append(params)
+    async def permission(self, question: PermissionQuestion) -> str | None:
+        self.asked.append(question)
         self.question.set()
-        return permission_outcome(await self.answer)
+        return await self.answer
 
-    async def elicit(self, params: dict[str, Any]) -> dict[str, Any]:
-        self.asked.append(params)
+    async def elicit(self, question: ElicitationQuestion) -> ElicitationAnswer:
+        self.asked.append(question)
         self.question.set()
-        return {"action": "decline"}
+        return ElicitationAnswer("decline")
 
     def elicited(self, elicitation_id: str) -> None:
         self.elsewhere.append(elicitation_id)
@@ -136,19 +152,18 @@ class Ear:
     def unsaved(self, path: str) -> Unsaved | None:
         return self.kept
 
-    def terminal(self, action: Any) -> None:
-        self.terminals.append(action)
-        if isinstance(action, XTerminalData):
-            self.printed.set()
-
     def lost(self, error: AgentnbError) -> None:
         self.error = error
         self.gone.set()
 
     @property
     def text(self) -> str:
-        chunks = [update for update in self.heard if update.get("sessionUpdate") == "agent_message_chunk"]
-        return "".join(chunk["content"]["text"] for chunk in chunks)
+        return text_of(self.chat)
+
+
+def saying(text: str) -> Message:
+    """What a user says."""
+    return Message(text=text, origin=MessageOrigin(kind="user"))
 
 
 class Talk:
@@ -159,22 +174,22 @@ class Talk:
         self.session_id = session_id
         self.ear = ear
 
-    def begin(self, text: str) -> asyncio.Future[Any]:
+    def begin(self, text: str) -> asyncio.Future[PromptResult]:
         """Prompt; the future is set inline, in the order of the wire."""
-        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[PromptResult] = asyncio.get_running_loop().create_future()
 
-        def done(result: Any, error: AgentnbError | None) -> None:
+        def done(result: PromptResult) -> None:
             if answer.done():
                 return
-            if error is None:
+            if result.error is None:
                 answer.set_result(result)
             else:
-                answer.set_exception(error)
+                answer.set_exception(result.error)
 
-        self.agent.prompt(self.session_id, [{"type": "text", "text": text}], done)
+        self.agent.prompt(self.session_id, saying(text), done)
         return answer
 
-    async def prompt(self, text: str = "") -> Any:
+    async def prompt(self, text: str = "") -> PromptResult:
         return await asyncio.wait_for(self.begin(text), PATIENCE)
 
 
@@ -192,8 +207,7 @@ async def talking(
     agent = await Agent.launch(scripted(name, **fields), cwd=cwd, env=env)
     try:
         ear = Ear(option, deny)
-        new = await agent.new_session(str(cwd), (), ear)
-        assert map_session(new.raw) is not None
-        yield Talk(agent, new.session_id, ear)
+        opened = await agent.open_session(OpenRequest(cwd=str(cwd)), ear)
+        yield Talk(agent, opened.session_id, ear)
     finally:
         await agent.stop(patience=0.5)

@@ -7,10 +7,10 @@ import json
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
-from agentnb.acp import Agent
+from agentnb.acp import Agent, OpenRequest, PromptResult, SessionOpened
 from agentnb.acp.services import client_capabilities
-from agentnb.acp.sessions import NewSession
 from agentnb.agent.catalog import find
 from agentnb.agent.guard import GUARD
 from agentnb.errors import (
@@ -21,7 +21,8 @@ from agentnb.errors import (
     AgentStartFailed,
     AuthenticationRequired,
 )
-from tests.unit.acp.ear import Ear, scripted, talking
+from agentnb.state import XCommandsChanged, XModeChanged
+from tests.unit.acp.ear import Ear, saying, scripted, talking
 from tests.unit.api.conftest import PATIENCE
 
 
@@ -29,9 +30,9 @@ async def test_a_turn(tmp_path: Path) -> None:
     """What is said arrives before the answer does; the agent says who it is."""
     async with talking("echo", tmp_path) as talk:
         answer = await talk.prompt("Hello \N{SMILING FACE WITH SMILING EYES}")
-        assert (answer, talk.ear.text) == ({"stopReason": "end_turn"}, "Hello \N{SMILING FACE WITH SMILING EYES}")
+        assert (answer, talk.ear.text) == (PromptResult("end_turn"), "Hello \N{SMILING FACE WITH SMILING EYES}")
         assert (talk.agent.name, talk.agent.version) == ("Scripted", "1.0")
-        assert talk.agent.prompt_capabilities == {"image": True}
+        assert talk.agent.capabilities["promptCapabilities"] == {"image": True}
 
 
 async def test_an_agent_that_is_not_installed_is_named_with_what_to_type(tmp_path: Path) -> None:
@@ -85,7 +86,7 @@ async def test_rubbish_is_survived_and_nothing_readable_is_lost(tmp_path: Path) 
     """Three chunks among stray lines, each repaired, and an answer with a text id and NaN in it."""
     async with talking("rubbish", tmp_path) as talk:
         answer = await talk.prompt()
-        assert (answer["stopReason"], talk.ear.text) == (
+        assert (answer.stop_reason, talk.ear.text) == (
             "end_turn",
             "caf\N{LATIN SMALL LETTER E WITH ACUTE}\ufffd\ufffd",
         )
@@ -96,8 +97,7 @@ async def test_updates_before_the_session_is_known_are_delivered_after_it(tmp_pa
     """None is lost, the order stays, and the host has the answer first."""
     async with talking("update_before_session", tmp_path) as talk:
         await talk.prompt()
-        kinds = [update["sessionUpdate"] for update in talk.ear.heard]
-        assert kinds == ["available_commands_update", "current_mode_update"]
+        assert [type(action) for action in talk.ear.heard] == [XCommandsChanged, XModeChanged]
 
 
 async def test_updates_after_the_answer_are_delivered(tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ async def test_updates_after_the_answer_are_delivered(tmp_path: Path) -> None:
         def done(*_: object) -> None:
             said_before.append(talk.ear.text)
 
-        talk.agent.prompt(talk.session_id, [], done)
+        talk.agent.prompt(talk.session_id, saying(""), done)
         await answer
         while talk.ear.text.count("after") < 2:
             talk.ear.spoken.clear()
@@ -121,8 +121,8 @@ async def test_updates_after_the_answer_are_delivered(tmp_path: Path) -> None:
 async def test_a_permission_request_is_answered_with_the_option_chosen(tmp_path: Path) -> None:
     """Its id is text, its tool call was never announced."""
     async with talking("asks_unknown_call", tmp_path, option="no") as talk:
-        assert await talk.prompt() == {"stopReason": "end_turn"}
-        assert (talk.ear.text, talk.ear.asked[0]["toolCall"]) == ("no", {"toolCallId": "call-9"})
+        assert await talk.prompt() == PromptResult("end_turn")
+        assert (talk.ear.text, talk.ear.asked[0].call_id) == ("no", "call-9")
 
 
 async def test_cancel_reaches_the_agent_before_the_answers_to_what_it_asked(tmp_path: Path) -> None:
@@ -132,13 +132,13 @@ async def test_cancel_reaches_the_agent_before_the_answers_to_what_it_asked(tmp_
         await asyncio.wait_for(talk.ear.question.wait(), PATIENCE)
         talk.agent.cancel(talk.session_id)
         talk.ear.answer.set_result(None)
-        assert (await answer, talk.ear.text) == ({"stopReason": "cancelled"}, "cancelled")
+        assert (await answer, talk.ear.text) == (PromptResult("cancelled"), "cancelled")
 
 
 async def test_a_question_taken_back_is_given_up(tmp_path: Path) -> None:
     """The agent hears -32800, the turn goes on."""
     async with talking("gives_up", tmp_path, option="later") as talk:
-        assert (await talk.prompt(), talk.ear.text) == ({"stopReason": "end_turn"}, "-32800")
+        assert (await talk.prompt(), talk.ear.text) == (PromptResult("end_turn"), "-32800")
 
 
 async def test_cancelling_a_slow_turn(tmp_path: Path) -> None:
@@ -147,7 +147,7 @@ async def test_cancelling_a_slow_turn(tmp_path: Path) -> None:
         answer = talk.begin("")
         await asyncio.wait_for(talk.ear.spoken.wait(), PATIENCE)
         talk.agent.cancel(talk.session_id)
-        assert await answer == {"stopReason": "cancelled"}
+        assert await answer == PromptResult("cancelled")
 
 
 async def test_stopping_an_agent_fails_what_waits_and_tells_the_listener(tmp_path: Path) -> None:
@@ -169,7 +169,7 @@ async def test_a_login_is_asked_for_with_the_ways_to_do_it(tmp_path: Path) -> No
     agent = await Agent.launch(scripted("needs_login", login="scripted login"), cwd=tmp_path)
     try:
         with pytest.raises(AuthenticationRequired) as failure:
-            await agent.new_session(str(tmp_path), (), Ear())
+            await agent.open_session(OpenRequest(cwd=str(tmp_path)), Ear())
     finally:
         await agent.stop(patience=0.5)
     assert str(failure.value) == (
@@ -241,7 +241,7 @@ async def test_a_session_that_never_opens_is_given_up_in_time(tmp_path: Path) ->
     agent = await Agent.launch(scripted("deaf"), cwd=tmp_path)
     try:
         with pytest.raises(AgentError, match="did not answer session/new within 0 s"):
-            await agent.new_session(str(tmp_path), (), Ear(), timeout=0)
+            await agent.open_session(OpenRequest(cwd=str(tmp_path)), Ear(), timeout=0)
         agent.cancel("nothing")
     finally:
         await agent.stop(patience=0.5)
@@ -260,24 +260,23 @@ async def test_an_old_id_that_is_another_sessions_now_is_refused(tmp_path: Path)
     agent = await Agent.launch(find("eliza"), cwd=tmp_path)
     try:
         one, former, two = Ear(), Ear(), Ear()
-        first = await agent.new_session(str(tmp_path), (), one)
+        new = OpenRequest(cwd=str(tmp_path))
+        first = await agent.open_session(new, one)
         with pytest.raises(AgentRefused, match="another tab's"):
-            await agent.resume_session(first.session_id, str(tmp_path), (), former)
+            await agent.open_session(replace(new, way="resume", former=first.session_id), former)
         old, second = await asyncio.gather(
-            agent.resume_session("sess-2", str(tmp_path), (), former),
-            agent.new_session(str(tmp_path), (), two),
+            agent.open_session(replace(new, way="resume", former="sess-2"), former),
+            agent.open_session(new, two),
             return_exceptions=True,
         )
         assert isinstance(old, AgentRefused)
-        assert isinstance(second, NewSession)
+        assert isinstance(second, SessionOpened)
         assert second.session_id == "sess-2"
         for session, ear in ((first, one), (second, two)):
             said = asyncio.Event()
-            blocks = [{"type": "text", "text": f"/say {session.session_id}"}]
-            agent.prompt(session.session_id, blocks, lambda *_, said=said: said.set())
+            agent.prompt(session.session_id, saying(f"/say {session.session_id}"), lambda *_, said=said: said.set())
             await said.wait()
-            words = [update["content"]["text"] for update in ear.heard if "content" in update]
-            assert "".join(words) == session.session_id
+            assert ear.text == session.session_id
         assert former.heard == []
     finally:
         await agent.stop()
@@ -302,10 +301,10 @@ async def test_a_session_that_opens_too_late_is_given_up_and_closed(tmp_path: Pa
     try:
         ear = Ear()
         with pytest.raises(AgentError, match=r"did not answer session/new within 0\.1 s"):
-            await agent.new_session(str(tmp_path), (), ear, timeout=0.1)
-        new = await agent.new_session(str(tmp_path), (), ear)
+            await agent.open_session(OpenRequest(cwd=str(tmp_path)), ear, timeout=0.1)
+        new = await agent.open_session(OpenRequest(cwd=str(tmp_path)), ear)
         said = asyncio.Event()
-        agent.prompt(new.session_id, [{"type": "text", "text": "tell"}], lambda *_: said.set())
+        agent.prompt(new.session_id, saying("tell"), lambda *_: said.set())
         await asyncio.wait_for(said.wait(), PATIENCE)
         told = [json.loads(line) for line in ear.text.splitlines()]
         methods = [each["method"] for each in told]

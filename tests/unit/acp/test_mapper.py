@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentnb.acp import channel_of, map_permission, map_session, map_update, permission_outcome
+from agentnb.acp import map_permission, map_session, map_update
+from agentnb.acp.mapper import permission_outcome
 from agentnb.state import (
     AgentCommand,
     ChatState,
@@ -42,6 +43,7 @@ from agentnb.state import (
     XContextUsageChanged,
     XModeChanged,
     XModesChanged,
+    channel_of,
     decode,
     encode,
     reduce_chat,

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agentnb.acp import channel_of, map_permission, map_session, map_update
+from agentnb.acp import map_permission, map_session, map_update
 from agentnb.acp.merge import merge
 from agentnb.state import (
     ChatState,
@@ -22,6 +22,7 @@ from agentnb.state import (
     SessionState,
     SessionSummary,
     ToolCallResponsePart,
+    channel_of,
     decode,
     encode,
     reduce_chat,

@@ -6,7 +6,7 @@ import os
 import sys
 from pathlib import Path
 
-from agentnb.acp import Agent
+from agentnb.acp import Agent, OpenRequest
 from agentnb.agent.guard import GUARD
 from tests.unit.acp.ear import Ear, Talk, scripted
 
@@ -23,9 +23,9 @@ async def main() -> None:
     for name in sys.argv[2:]:
         agent = await Agent.launch(scripted(name), cwd=Path.cwd())
         pids.append(agent.pid)
-        if name == "leaves_children":
+        if name.startswith("leaves"):
             ear = Ear()
-            new = await agent.new_session(str(Path.cwd()), (), ear)
+            new = await agent.open_session(OpenRequest(cwd=str(Path.cwd())), ear)
             await Talk(agent, new.session_id, ear).prompt()
             pids += map(int, ear.text.split())
     watchdog = GUARD._process

@@ -10,8 +10,9 @@ from typing import Any
 import psutil
 import pytest
 
+from agentnb.acp.mcp import described
 from agentnb.agent.catalog import find
-from agentnb.agent.mcp import lend, mcp_servers
+from agentnb.agent.mcp import mcp_servers
 from agentnb.api.session import Session
 from agentnb.errors import UsageError
 from agentnb.host import Host
@@ -152,9 +153,9 @@ def test_a_program_is_told_with_its_whole_path(tmp_path: Path) -> None:
     servers = mcp_servers(
         {"a": {"command": "tool"}, "b": {"command": "bin/tool"}, "c": {"command": "nothing"}, "d": {"command": "tool"}}
     )
-    found = lend(servers, {}, tmp_path, str(tool.parent))
+    found = described(servers, {}, tmp_path, str(tool.parent))
     assert [server["command"] for server in found.servers] == [str(tool), str(tool), "nothing", str(tool)]
-    assert (found.unreachable, found.missing) == ([], [("c", "nothing")])
+    assert (found.unreachable, found.missing) == ((), (("c", "nothing"),))
 
 
 def test_servers_are_read_from_the_file_that_other_tools_keep(tmp_path: Path) -> None:

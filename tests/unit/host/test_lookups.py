@@ -20,6 +20,7 @@ from agentnb.state import (
     ChatTurnStarted,
     Message,
     MessageAttachment,
+    MessageEmbeddedResourceAttachment,
     MessageOrigin,
     PendingMessageKind,
     SimpleMessageAttachment,
@@ -160,3 +161,12 @@ def test_closing_ends_what_waits_for_a_look(held: Held, open_session: Open) -> N
     send(session, "2", "second")
     session.close()
     assert (session.chat.turns, session.queue) == ((), ())
+
+
+def test_the_user_is_told_what_the_agent_could_not_take(open_session: Open) -> None:
+    """In the transcript of that turn."""
+    session = open_session("settings")
+    picture = MessageEmbeddedResourceAttachment(label="it", data="YSxi", content_type="image/png")
+    turn = session.prompt("look", attachments=(picture,)).wait(PATIENCE)
+    assert turn.snapshot is not None
+    assert "cannot take it: it was only told the name." in str(turn.snapshot.response_parts[0])

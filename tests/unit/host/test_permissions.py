@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from agentnb.acp.sessions import deliver
 from agentnb.agent.catalog import custom
 from agentnb.api.session import Session
 from agentnb.api.turn import Turn
@@ -477,7 +478,7 @@ def test_an_approved_call_covers_what_was_shown_and_not_what_it_becomes(host: Ho
     update = {"sessionUpdate": "tool_call_update", "toolCallId": "c1", "rawInput": {"command": "rm -rf x"}}
 
     def becomes() -> None:
-        talk.conversation.updates([update])
+        deliver([update], talk.conversation.events)
 
     turn = talk.prompt(permission("c1", title="List", kind="execute", rawInput={"command": "ls"}), run("rm -rf x"))
     questions = talk.questions(2)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from threading import Event
@@ -13,22 +13,34 @@ from typing import Any
 import pytest
 
 from agentnb.acp.listing import Page
+from agentnb.acp.mapper import map_update
 from agentnb.acp.merge import merge
 from agentnb.agent.catalog import custom
 from agentnb.errors import AgentRefused
 from agentnb.host import Host
+from agentnb.host.agent_events import AgentEvents
 from agentnb.host.configuration import configuration
 from agentnb.host.conversation import Conversation
 from agentnb.host.intents import carry_out
 from agentnb.state import (
+    Action,
     ActionOrigin,
+    ChatDelta,
+    ChatReasoning,
+    ChatResponsePart,
     ChatState,
     ChatToolCallConfirmed,
+    ChatTurnStarted,
+    MarkdownResponsePart,
     Message,
     MessageOrigin,
     RawResponsePart,
+    ReasoningResponsePart,
     ToolCallPendingConfirmationState,
+    UserMessageResponsePart,
+    XLate,
     XModeChanged,
+    XUserMessageDelta,
     decode,
     encode,
 )
@@ -37,16 +49,27 @@ from tests.unit.api.conftest import AGENTS, PATIENCE
 
 CLIENT = ActionOrigin(client_id="replay", client_seq=1)
 Entry = dict[str, Any]
+TEXT_PARTS = (MarkdownResponsePart, ReasoningResponsePart, UserMessageResponsePart)
+TEXT_DELTAS = (ChatDelta, ChatReasoning, XUserMessageDelta)
+
+
+class Listening(AgentEvents):
+    """Remembers what it heard: the actions of each update, and the chat and the turn that they were made for."""
+
+    heard: list[tuple[Sequence[Action], ChatState, str | None]]
+
+    def actions(self, actions: Sequence[Action]) -> None:
+        self.heard.append((actions, self.chat, self.speaking))
+        super().actions(actions)
 
 
 class Tapped(Conversation):
-    """A conversation that remembers every update it was handed."""
+    """A conversation that remembers what it heard."""
 
-    heard: list[Entry]
-
-    def updates(self, updates: list[Entry]) -> None:
-        self.heard += updates
-        super().updates(updates)
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.events = self.listening = Listening(self)
+        self.listening.heard = []
 
 
 @pytest.fixture
@@ -78,7 +101,6 @@ class Driver:
         self.entries = entries
         spec = custom([sys.executable, str(AGENTS / "replays.py"), str(recording), str(number)], name="replay")
         self.conversation = host.loop.call(lambda: Tapped(host, configuration(spec, cwd), tab_id=f"r{number}"))
-        self.conversation.heard = []
         self.refused = False
         host.loop.call(host.conversations.__setitem__, self.conversation.session.uri, self.conversation)
 
@@ -158,7 +180,9 @@ class Driver:
         return call if isinstance(call, ToolCallPendingConfirmationState) else None
 
     def _told(self, method: str) -> bool:
-        return any(update.get("sessionUpdate") == method for update in self.conversation.heard)
+        said = turns_of(self.conversation.chat.state)
+        parts = [part for turn in said for part in turn.response_parts]
+        return any(isinstance(part, RawResponsePart) and part.name == method for part in parts)
 
     def _until(self, condition: Any) -> None:
         """Wait, event by event, until the state is so."""
@@ -198,6 +222,30 @@ def session_of(entries: list[Entry]) -> str | None:
     return None
 
 
+TEXT = {"agent_message_chunk", "agent_thought_chunk", "user_message_chunk"}
+
+
+def is_text(actions: Sequence[Action]) -> bool:
+    """Whether *actions* are a piece of text (which is compared as a whole), nothing, or the recording's own."""
+    inner = [action.action if isinstance(action, XLate) else action for action in actions]
+    parts = [action.part for action in inner if isinstance(action, ChatResponsePart)]
+    own = any(isinstance(part, RawResponsePart) and part.name.startswith("_replay/") for part in parts)
+    opened = any(isinstance(part, TEXT_PARTS) for part in parts)
+    opened = opened or any(isinstance(action, ChatTurnStarted) and action.message.text for action in inner)
+    return not actions or own or opened or any(isinstance(action, TEXT_DELTAS) for action in inner)
+
+
+def mapped(updates: list[Entry], heard: list[tuple[Sequence[Action], ChatState, str | None]]) -> list[Sequence[Action]]:
+    """The actions of each of *updates* that is no text and changes something, made where it was *heard*."""
+    made: list[Sequence[Action]] = []
+    for update in (update for update in updates if update["sessionUpdate"] not in TEXT):
+        actions, chat, speaking = heard[min(len(made), len(heard) - 1)]
+        found = map_update(update, chat, speaking, actions[0].time or 0)
+        if found:
+            made.append(found)
+    return made
+
+
 def said_in(updates: list[Entry]) -> str:
     """The text of the agent's messages."""
     chunks = [update for update in updates if update["sessionUpdate"] == "agent_message_chunk"]
@@ -224,8 +272,8 @@ def test_every_recording_plays_through_the_host_with_nothing_lost(
                 driver.finish()
                 expected = sent(entries, session)
                 counts["updates"] += len(expected)
-                heard = [each for each in driver.conversation.heard if not each["sessionUpdate"].startswith("_replay/")]
-                assert merge(heard) == merge(expected)
+                heard = [each for each in driver.conversation.listening.heard if not is_text(each[0])]
+                assert [actions for actions, _, _ in heard] == mapped(merge(expected), heard)
                 chat = driver.conversation.chat.state
                 assert text_of(chat) == said_in(expected)
                 raw = [

@@ -10,8 +10,8 @@ import pytest
 
 from agentnb.agent.catalog import custom, find
 from agentnb.api.session import Session
+from agentnb.clock import now_ms
 from agentnb.host import Host
-from agentnb.host.clock import now_ms
 from agentnb.policy.decision import Mode
 from tests.unit.api.conftest import AGENTS, PATIENCE
 

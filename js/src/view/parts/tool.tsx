@@ -13,10 +13,11 @@ import { Icon, type IconName, isIcon, Spacer, Spinner } from "../icons";
 import { Coloured } from "../markdown/code";
 import { Markdown } from "../markdown/markdown";
 import { memo } from "../memo";
-import { line, plain, splitPath } from "../plain";
+import { line, plain, pretty, splitPath } from "../plain";
 import { isChosen, verdict } from "../who";
 import { Content, Raw } from "./content";
 import { Diff } from "./diff";
+import { LongText } from "./long-text";
 import { Permission } from "./permission";
 import { OutputBox, Terminal } from "./terminal";
 import { textOf } from "./text";
@@ -236,12 +237,16 @@ export function ToolInput({ call }: { call: ToolCallState }) {
 }
 
 function OutputText({ text }: { text: string }) {
-  return <code>{plain(text)}</code>;
+  return (
+    <code>
+      <LongText text={text} draw={plain} />
+    </code>
+  );
 }
 
 function indented(input: string): string | undefined {
   try {
-    return JSON.stringify(JSON.parse(input), null, 2);
+    return pretty(JSON.parse(input));
   } catch {
     return undefined;
   }

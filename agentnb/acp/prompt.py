@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import base64
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from agentnb.acp.fields import mapping
 from agentnb.state import (
     MessageEmbeddedResourceAttachment,
     MessageResourceAttachment,
@@ -15,11 +16,26 @@ from agentnb.state import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from agentnb.errors import AgentnbError
     from agentnb.state import Message
 
 Block = dict[str, Any]
 
 CANNOT = "which this agent cannot take in a prompt"
+
+
+class PromptResult(NamedTuple):
+    """How a prompt ended.
+
+    Attributes:
+        stop_reason: Why the turn ended, in ACP's words (``"end_turn"``, ``"cancelled"``, …).
+        usage: The tokens used, where the agent tells.
+        error: Why there is no answer; None where there is one.
+    """
+
+    stop_reason: str = "end_turn"
+    usage: UsageInfo | None = None
+    error: AgentnbError | None = None
 
 
 def prompt_blocks(message: Message, capabilities: Mapping[str, Any]) -> list[Block]:
@@ -45,9 +61,9 @@ def left_out(blocks: list[Block], message: Message) -> list[str]:
     return [label for label in labels if any(block["text"].startswith(f"[{label}: ") for block in sent)]
 
 
-def read_answer(result: Any) -> tuple[str, UsageInfo | None]:
-    """The stop reason and the tokens of a prompt's answer (ACP ``PromptResponse``); odd fields are passed over."""
-    answer = result if isinstance(result, dict) else {}
+def read_answer(result: Any, error: AgentnbError | None = None) -> PromptResult:
+    """Read a prompt's answer (ACP ``PromptResponse``); odd fields are ignored."""
+    answer = mapping(result)
     stop_reason = answer.get("stopReason")
     usage = answer.get("usage")
     tokens = None
@@ -57,7 +73,7 @@ def read_answer(result: Any) -> tuple[str, UsageInfo | None]:
             output_tokens=_number(usage.get("outputTokens")),
             cache_read_tokens=_number(usage.get("cachedReadTokens")),
         )
-    return (stop_reason if isinstance(stop_reason, str) else "end_turn"), tokens
+    return PromptResult(stop_reason if isinstance(stop_reason, str) else "end_turn", tokens, error)
 
 
 def _number(value: object) -> int | None:

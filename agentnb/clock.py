@@ -1,4 +1,4 @@
-"""The one clock: reducers never look at it, they are told (``action.time``)."""
+"""The one clock: reducers never look at it, the time comes with the action (``action.time``)."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ import base64
 
 import pytest
 
-from agentnb.host.prompt import left_out, prompt_blocks
+from agentnb.acp.prompt import left_out, prompt_blocks
 from agentnb.state import (
     Message,
     MessageEmbeddedResourceAttachment,
@@ -14,8 +14,6 @@ from agentnb.state import (
     MessageResourceAttachment,
     SimpleMessageAttachment,
 )
-from tests.unit.api.conftest import PATIENCE
-from tests.unit.host.conftest import Open
 
 DATA = base64.b64encode(b"a,b\n1,2\n").decode()
 
@@ -55,11 +53,3 @@ def test_links_go_to_every_agent_and_context_as_resource_or_text() -> None:
     assert linked == {"type": "resource_link", "name": "a.py", "uri": "file:///w/a.py", "mimeType": "text/x-python"}
     assert "3 rows" in plain["text"]
     assert prompt_blocks(message, {"embeddedContext": True})[2]["resource"]["text"] == "3 rows"
-
-
-def test_the_user_is_told_what_the_agent_could_not_take(open_session: Open) -> None:
-    """In the transcript of that turn."""
-    session = open_session("settings")
-    turn = session.prompt("look", attachments=(embedded("image/png"),)).wait(PATIENCE)
-    assert turn.snapshot is not None
-    assert "cannot take it: it was only told the name." in str(turn.snapshot.response_parts[0])

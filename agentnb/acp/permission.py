@@ -1,0 +1,46 @@
+"""A permission request of an agent (ACP ``session/request_permission``), read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from agentnb.acp.failure import INVALID_PARAMS, RpcError
+from agentnb.acp.fields import objects, text
+from agentnb.acp.mapper import map_permission
+from agentnb.clock import now_ms
+
+if TYPE_CHECKING:
+    from agentnb.state import Action, ChatState
+
+
+class PermissionQuestion:
+    """One permission request of an agent.
+
+    Args:
+        params: The parameters of ACP ``session/request_permission``.
+
+    Attributes:
+        call_id: The tool call that it names; empty where it names none.
+        title: What it is called.
+
+    Raises:
+        RpcError: If it names no tool call, or offers nothing to choose from.
+    """
+
+    def __init__(self, params: dict[str, Any]) -> None:
+        if not isinstance(params.get("toolCall"), dict):
+            raise RpcError(INVALID_PARAMS, "`toolCall` must be an object with a `toolCallId`.")
+        if not any(isinstance(each.get("optionId"), str) for each in objects(params.get("options"))):
+            raise RpcError(INVALID_PARAMS, "`options` must offer at least one option with an `optionId`.")
+        asked = params["toolCall"]
+        self.call_id = str(asked.get("toolCallId", ""))
+        self.title = text(asked.get("title")) or "the agent's request"
+        self._params = params
+
+    def actions(self, chat: ChatState, turn_id: str) -> tuple[str, tuple[Action, ...]]:
+        """How the question is put into *chat*, as it is now.
+
+        Returns:
+            The id of the tool call that then waits for confirmation, and the actions that bring it there.
+        """
+        return map_permission(self._params, chat, turn_id, now_ms())
