@@ -169,6 +169,7 @@ class Conversation:
         if mode != self.mode:
             self.host.policy.record_mode(self, mode, by)
         self.mode = mode
+        self.permissions.callback = None
         self.dispatch(SessionConfigChanged(config={PERMISSIONS: mode}, time=now_ms()), origin)
 
     def restored(self, agent_session: str | None) -> None:
