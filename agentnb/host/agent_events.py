@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from agentnb.clock import now_ms
 from agentnb.errors import AgentError, AgentnbError
-from agentnb.state import SessionMetaChanged, SessionTitleChanged
+from agentnb.host.unasked import mark_unasked
+from agentnb.state import ChatToolCallComplete, SessionMetaChanged, SessionTitleChanged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -56,6 +57,8 @@ class AgentEvents:
             if isinstance(action, SessionTitleChanged):
                 self._conversation.named = True
             self._conversation.dispatch(action)
+            if isinstance(action, ChatToolCallComplete):
+                mark_unasked(self._conversation, action.tool_call_id)
 
     async def permission(self, question: PermissionQuestion) -> str | None:
         """Answer the agent's permission request."""

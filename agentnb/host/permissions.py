@@ -43,8 +43,6 @@ if TYPE_CHECKING:
     from agentnb.policy.rules import InForce, Scope
     from agentnb.state import ActiveTurn, ConfirmationOption
 
-OWN = "agentnb-"  # how the ids of our own cards begin
-
 
 class Permissions:
     """The open questions of one conversation.
@@ -280,7 +278,7 @@ class Permissions:
         call = next((call for call in begun if not request.again and cards.belongs(request, call)), None)
         if call is None:
             self._asked += 1
-            call_id = f"{OWN}{request.kind}-{self._asked}"
+            call_id = f"{cards.OWN}{request.kind}-{self._asked}"
             self._conversation.dispatch(cards.own_call(turn.id, call_id, request))
             return cards.question(turn.id, call_id, request)
         shown = cards.preview(turn.id, call, request)
@@ -290,7 +288,7 @@ class Permissions:
 
     def _close_card(self, turn_id: str, call_id: str) -> None:
         """A card of our own has no more to say once it is answered; the agent's own tool call goes on."""
-        if call_id.startswith(OWN):
+        if call_id.startswith(cards.OWN):
             result = ToolCallResult(success=True, past_tense_message="Allowed")
             self._conversation.dispatch(
                 ChatToolCallComplete(turn_id=turn_id, tool_call_id=call_id, result=result, time=now_ms())

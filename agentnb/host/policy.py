@@ -6,7 +6,7 @@ import os
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, Literal
 
-from agentnb.events.kinds import POLICY_DECIDED
+from agentnb.events.kinds import POLICY_DECIDED, POLICY_UNASKED
 from agentnb.policy.audit import AuditLog, Record
 from agentnb.policy.situation import Situation
 from agentnb.policy.store import PolicyFiles
@@ -88,6 +88,25 @@ class HostPolicy:
             what=f"{conversation.mode} → {mode}",
             outcome=mode,
             by=by,
+        )
+        self.audit.add(record, {**self.environment, **conversation.env})
+
+    def record_unasked(
+        self, conversation: Conversation, request: PolicyRequest, verdict: Verdict, call_id: str
+    ) -> None:
+        """Write into the log that the agent ran something without asking, which permissions Deny would have denied."""
+        what = request.line or ", ".join(request.files) or request.title
+        about = _about(conversation)
+        POLICY_UNASKED.tell(tab=conversation.tab_id, turn=about["turn"], call=call_id, tool=request.tool, _what=what)
+        record = Record(
+            **about,
+            door=request.kind,
+            tool=request.tool,
+            what=what,
+            outcome="allow",
+            by="agent",
+            severity=verdict.severity,
+            reason="ran without asking",
         )
         self.audit.add(record, {**self.environment, **conversation.env})
 

@@ -18,6 +18,7 @@ from agentnb.events.kinds import TURN_ENDED, TURN_PROMPTED, TURN_QUEUED, TURN_ST
 from agentnb.host.login import log_in
 from agentnb.host.lookups import Lookups
 from agentnb.host.silence import Silence
+from agentnb.host.unasked import mark_unasked_at_end
 from agentnb.state import (
     ChatError,
     ChatPendingMessageRemoved,
@@ -271,6 +272,7 @@ class Turns:
         """The running turn is over."""
         active = self._conversation.chat.state.active_turn
         began = active.started_at if active is not None else None
+        mark_unasked_at_end(self._conversation)
         self._conversation.dispatch(ended, origin)
         TURN_ENDED.tell(
             tab=self._conversation.tab_id,
