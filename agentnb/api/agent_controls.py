@@ -5,18 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from agentnb.api.waiting import within
-from agentnb.host.extensions import extended, handle
-from agentnb.host.health import examined
 from agentnb.host.intents import PYTHON, choose
-from agentnb.host.keeping import forked
+from agentnb.host.kept_sessions import forked
 from agentnb.state import ActionOrigin, XConfigOptionChosen, XModeChanged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from agentnb.api.session import Session
+    from agentnb.host.agents.health import Health
     from agentnb.host.conversation import Conversation
-    from agentnb.host.health import Health
 
 ORIGIN = ActionOrigin(client_id=PYTHON, client_seq=0)
 
@@ -137,7 +135,7 @@ class AgentControls:
             {'status': 'ok'}
         """
         self._see_that_it_is_open()
-        work = extended(self._conversation, method, dict(params or {}), notify=notify, timeout=timeout)
+        work = self._conversation.extend(method, dict(params or {}), notify=notify, timeout=timeout)
         return self._conversation.host.loop.submit(work).result()
 
     def on_extension(self, method: str, handler: Callable[[dict[str, Any]], Any] | None) -> None:
@@ -147,8 +145,8 @@ class AgentControls:
 
         Args:
             method: The method, ``_name/method``.
-            handler: Gets the parameters, on a thread of its own; what it returns must be JSON, and is the answer. What
-                it raises is told to the agent as an error. None takes the handler away.
+            handler: Gets the parameters, on a thread of its own; what it returns must be JSON, and is the answer. The
+                agent gets an error where it raises, or does not return within 60 seconds. None removes the handler.
 
         Raises:
             UsageError: If *method* does not begin with an underscore.
@@ -156,11 +154,11 @@ class AgentControls:
         Example:
             >>> session.on_extension("_zoo/feed", lambda params: {"fed": params["animal"]})  # doctest: +SKIP
         """
-        self._conversation.host.loop.call(handle, self._conversation, method, handler)
+        self._conversation.host.loop.call(self._conversation.extensions.register, method, handler)
 
     def health(self) -> Health:
         """How the agent's process is: its state, its age, its deaths, its silence and its last words on stderr."""
-        return self._conversation.host.loop.call(examined, self._conversation)
+        return self._conversation.host.loop.call(self._conversation.health)
 
     def restart(self, timeout: float = 60.0) -> None:
         """End the agent's process and start it anew; the transcript stays, and so does what waits.

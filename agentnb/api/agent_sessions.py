@@ -10,7 +10,7 @@ from agentnb.api.configured import configured
 from agentnb.api.rows import Rows
 from agentnb.api.waiting import within
 from agentnb.host import current_host
-from agentnb.host.keeping import deleted, listed, logged_out
+from agentnb.host.kept_sessions import deleted, listed, logged_out
 
 if TYPE_CHECKING:
     import os

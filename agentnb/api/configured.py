@@ -12,13 +12,13 @@ from agentnb.agent.process import find_program
 from agentnb.api.arguments import check_environment, check_text, folders
 from agentnb.cassette.switch import SWITCH
 from agentnb.errors import UsageError
-from agentnb.host.configuration import configuration
-from agentnb.host.lent import lent
+from agentnb.host.environment import current_environment
+from agentnb.host.session_options import configuration
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from agentnb.host.configuration import Configuration
+    from agentnb.host.session_options import Configuration
 
 DEFAULT_AGENT = "eliza"
 
@@ -44,7 +44,9 @@ def configured(
     if agent is not None:
         check_text("agent", agent, example='"claude"')
     spec = find(agent or DEFAULT_AGENT) if command is None else custom(command, name=agent)
-    folder, servers = folder_of(cwd, "cwd"), lent() if mcp_servers is None else mcp.mcp_servers(mcp_servers)
+    folder = folder_of(cwd, "cwd")
+    environment = current_environment()
+    servers = environment.default_mcp_servers() if mcp_servers is None else mcp.mcp_servers(mcp_servers)
     more = folders_of(directories)
     find_program(SWITCH.standing_in(spec), folder, {**os.environ, **spec.env, **(env or {})}.get("PATH"))
     own = {**(env or {}), **SWITCH.apart()}

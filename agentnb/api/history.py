@@ -17,8 +17,7 @@ from agentnb.api.rows import Rows
 from agentnb.api.session import Session
 from agentnb.errors import SessionError, UsageError
 from agentnb.host import current_host
-from agentnb.host.lent import kernel_lent, lent
-from agentnb.host.restore import LOG_OFF, found, read_back, recorder_of, restore, spec_of
+from agentnb.host.history.restore import LOG_OFF, found, read_back, recorder_of, restore, spec_of
 from agentnb.log.store import LISTED
 
 if TYPE_CHECKING:
@@ -168,8 +167,9 @@ def resume(
     host = current_host()
     wanted = session.id if isinstance(session, SessionRow) else session
     check_text("A session's id", wanted, example='"1f0c83a2", as in agentnb.sessions()')
-    servers, more = lent() if mcp_servers is None else servers_of(mcp_servers), folders_of(directories)
-    lends = kernel_lent() if kernel_tools is None else kernel_tools
+    servers = host.environment.default_mcp_servers() if mcp_servers is None else servers_of(mcp_servers)
+    more = folders_of(directories)
+    lends = host.environment.default_kernel_access() if kernel_tools is None else kernel_tools
     if lends:
         see_that_there_is_a_kernel(host)
     stored = read_back(recorder_of(host), wanted)

@@ -10,7 +10,7 @@ from agentnb.api.kernel import see_that_there_is_a_kernel
 from agentnb.api.session import Session
 from agentnb.errors import UsageError
 from agentnb.host import current_host
-from agentnb.host.keeping import opened
+from agentnb.host.kept_sessions import opened
 
 if TYPE_CHECKING:
     import os

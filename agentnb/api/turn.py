@@ -15,7 +15,7 @@ from agentnb.api.loops import nest, running_loop
 from agentnb.api.text_reader import TextReader
 from agentnb.api.tool_call import ToolCall, tool_call
 from agentnb.errors import CassetteBroken, CassetteMismatch, TurnCancelled, TurnFailed, TurnRefused, TurnTimeout
-from agentnb.host.changes import changes
+from agentnb.host.files.changes import changes
 from agentnb.kernel.desk import DESK
 from agentnb.state import (
     ActiveTurn,

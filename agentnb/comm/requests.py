@@ -20,11 +20,10 @@ from agentnb.comm import files, window
 from agentnb.comm import messages as m
 from agentnb.comm.outline import Contents, outlined
 from agentnb.errors import AgentnbError
+from agentnb.host.environment import LOOK_SECONDS
+from agentnb.host.history.restore import LOG_OFF, read_back, recorder_of, restore, spec_of
 from agentnb.host.host import ROOT
-from agentnb.host.keeping import forked
-from agentnb.host.lent import kernel_lent, lent
-from agentnb.host.mention_source import LOOK_SECONDS
-from agentnb.host.restore import LOG_OFF, read_back, recorder_of, restore, spec_of
+from agentnb.host.kept_sessions import forked
 from agentnb.state import to_json
 from agentnb.state.versions import WINDOW, negotiate
 
@@ -135,10 +134,22 @@ class Requests:
         spec = find(params.agent or DEFAULT_AGENT)
         find_program(spec, Path.cwd(), os.environ.get("PATH"))
         conversation = self._host.open(
-            spec, cwd=Path.cwd(), tab_id=params.tab_id, mcp_servers=lent(), kernel_tools=kernel_lent()
+            spec,
+            cwd=Path.cwd(),
+            tab_id=params.tab_id,
+            mcp_servers=self._host.environment.default_mcp_servers(),
+            kernel_tools=self._host.environment.default_kernel_access(),
         )
         self._host.loop.spawn(_started(conversation))
         return {"channel": conversation.session.uri, "chat": conversation.chat.uri}
+
+    def _defaults(self) -> dict[str, Any]:
+        """What the settings say of new sessions."""
+        environment = self._host.environment
+        return {
+            "mcp_servers": environment.default_mcp_servers(),
+            "kernel_tools": environment.default_kernel_access(),
+        }
 
     def _open_session(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
         params = msgspec.json.decode(raw, type=m.OpenSessionParams)
@@ -162,7 +173,7 @@ class Requests:
 
     async def _complete(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
         params = msgspec.json.decode(raw, type=m.CompleteParams)
-        cwd, source = self._host.find(params.channel).cwd, self._host.mentions
+        cwd, source = self._host.find(params.channel).cwd, self._host.environment.mentions
         if source is None:
             return {"items": []}
         try:
@@ -185,7 +196,7 @@ class Requests:
     async def _read_file(self, client_id: str, raw: bytes) -> Bytes:  # noqa: ARG002
         params = msgspec.json.decode(raw, type=m.ReadFileParams)
         conversation = self._host.find(params.channel)
-        patterns = self._host.policy.situation(conversation).patterns
+        patterns = conversation.policy.situation().patterns
         return Bytes(*await asyncio.to_thread(files.piece, conversation.cwd, params, patterns))
 
     def _fetch_turns(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
@@ -209,7 +220,11 @@ class Requests:
         params = msgspec.json.decode(raw, type=m.ResumeSessionParams)
         stored = await asyncio.to_thread(lambda: read_back(recorder_of(self._host), params.channel))
         conversation = restore(
-            self._host, stored, spec_of(stored.record), mcp_servers=lent(), kernel_tools=kernel_lent()
+            self._host,
+            stored,
+            spec_of(stored.record),
+            mcp_servers=self._host.environment.default_mcp_servers(),
+            kernel_tools=self._host.environment.default_kernel_access(),
         )
         return {"channel": conversation.session.uri, "chat": conversation.chat.uri}
 

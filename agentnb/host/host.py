@@ -10,18 +10,18 @@ from concurrent import futures
 from typing import TYPE_CHECKING, Any
 
 from agentnb.agent.catalog import installed, known
-from agentnb.cassette.switch import SWITCH
 from agentnb.clock import now_ms
 from agentnb.errors import UnknownSession
 from agentnb.events.kinds import SESSION_CLOSED, SESSION_OPENED
 from agentnb.events.written import write_down
-from agentnb.host.channel import Channel
-from agentnb.host.configuration import configuration
+from agentnb.host.agents.agent_pool import AgentPool
+from agentnb.host.channels import Channel
 from agentnb.host.conversation import Conversation
+from agentnb.host.environment import Environment, current_environment
+from agentnb.host.history.recorder import Recorder
 from agentnb.host.loop import HostLoop
-from agentnb.host.policy import HostPolicy
-from agentnb.host.pool import AgentPool
-from agentnb.host.recorder import Recorder
+from agentnb.host.permissions.session_policy import HostPolicy
+from agentnb.host.session_options import configuration
 from agentnb.ids import new_id
 from agentnb.log.location import log_location, log_place
 from agentnb.state import (
@@ -35,15 +35,12 @@ from agentnb.state import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from agentnb.agent.catalog import AgentSpec
     from agentnb.agent.mcp import McpServer
-    from agentnb.host.configuration import Configuration
-    from agentnb.host.editors import Editors
-    from agentnb.host.mention_source import MentionSource
-    from agentnb.kernel.bench import Bench
+    from agentnb.host.session_options import Configuration
     from agentnb.policy.situation import Mode
     from agentnb.state import Action, ActionOrigin
 
@@ -60,6 +57,7 @@ class Host:
         log: The file of the durable log; None where sessions are not kept.
         place: What this kernel runs, such as a notebook's path; empty where that is not known.
         policy: What agents may do; by default what the files and the environment of this machine say.
+        environment: What surrounds it; by default nothing.
     """
 
     def __init__(
@@ -69,22 +67,21 @@ class Host:
         log: Path | None = None,
         place: str = "",
         policy: HostPolicy | None = None,
+        environment: Environment | None = None,
     ) -> None:
         self.host_id = str(uuid.uuid4())
         self.loop = loop or HostLoop()
-        self.agents = AgentPool(self.loop)
+        self.environment = environment or Environment()
+        self.agents = AgentPool(self.loop, self.environment)
         self.policy = policy or HostPolicy()
         self.conversations: dict[str, Conversation] = {}
-        self.attached: Callable[[], bool] = lambda: False
-        self.arrival: Callable[[], Awaitable[bool]] = _nobody
-        self.mentions: MentionSource | None = None
-        self.editors: Editors | None = None
-        self.bench: Bench | None = None
         self._listeners: list[Callable[[Channel[Any], Envelope], None]] = []
         self._closed = False
         self._published: dict[str, tuple[object, ...]] = {}
         self.root: Channel[RootState] = Channel(ROOT, RootState(agents=agent_infos()), reduce_root, self.emit)
-        self.recorder = Recorder(self, log, place) if log is not None else None
+        self.recorder = None if log is None else Recorder(log, self.host_id, self.loop, place)
+        if self.recorder is not None:
+            self.listen(self.recorder.envelope)
 
     def open(
         self,
@@ -100,7 +97,7 @@ class Host:
         kernel_tools: bool = False,
     ) -> Conversation:
         """Open a session with *spec*; its agent starts in the background."""
-        own = {**(env or {}), **SWITCH.apart()}
+        own = {**(env or {}), **self.environment.cassette.apart()}
         configured = configuration(
             spec, cwd, own, components=mcp_servers, directories=directories, kernel_tools=kernel_tools
         )
@@ -206,11 +203,6 @@ class Host:
             self.loop.stop()
 
 
-async def _nobody() -> bool:
-    """No front end is on its way."""
-    return False
-
-
 def agent_infos() -> tuple[AgentInfo, ...]:
     """The agents of the catalogue, as the root channel lists them: what can be started first."""
     infos = (_info_of(spec, missing=installed(spec) is None) for spec in known())
@@ -236,12 +228,18 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
 
+def _process_host() -> Host:
+    if _current is not None:
+        current_environment().forget_front_end()
+    return Host(log=log_location(), place=log_place(), environment=current_environment())
+
+
 def current_host() -> Host:
     """This process's host, made at the first call; safe from any thread."""
     global _current, _pid
     with _lock:
         if _current is None or _pid != os.getpid():
             write_down()
-            _current, _pid = Host(log=log_location(), place=log_place()), os.getpid()
+            _current, _pid = _process_host(), os.getpid()
             atexit.register(_current.close)
         return _current

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from agentnb.clock import now_ms
 from agentnb.errors import AgentnbError
-from agentnb.host.settings import wanted_mode
+from agentnb.host.channels import wanted_mode
 from agentnb.state import (
     Answerer,
     ChatInputAnswerChanged,
@@ -34,8 +34,7 @@ from agentnb.state import (
 )
 
 if TYPE_CHECKING:
-    from agentnb.host.conversation import Conversation
-    from agentnb.host.host import Host
+    from agentnb.host.conversation import Conversation, SessionOwner
     from agentnb.state import Action, ActionOrigin, Message
 
 DISPATCHABLE = (
@@ -68,7 +67,7 @@ class Rejected(AgentnbError):
     """The host does not accept a client's action."""
 
 
-def carry_out(host: Host, channel: str, action: Action, origin: ActionOrigin) -> None:
+def carry_out(host: SessionOwner, channel: str, action: Action, origin: ActionOrigin) -> None:
     """Accept a client's *action* on *channel* and do what it asks.
 
     Raises:

@@ -15,6 +15,7 @@ import agentnb
 from agentnb import Session
 from agentnb.api.agent_sessions import AgentSessions
 from agentnb.errors import AgentError, AgentRefused, NotOffered, SessionError, UnknownSession, UsageError
+from agentnb.host import current_host
 from tests.unit.api.conftest import AGENTS, PATIENCE
 
 Start = Callable[..., Session]
@@ -76,7 +77,7 @@ def test_an_agent_that_hangs_at_one_of_these_is_given_up_in_the_time_given(tmp_p
     ):
         command = failing("hangs", step)
         session = agentnb.start(command=command, cwd=tmp_path)
-        host = session._conversation.host
+        host = current_host()
         agent = host.loop.submit(session._conversation.ready()).result(PATIENCE)
         with pytest.raises(AgentError, match=r"did not answer within 0\.2 s\. Restart the agent, or give it longer"):
             ask(command, session)

@@ -16,8 +16,8 @@ from agentnb.api.session import Session
 from agentnb.comm.client import Client
 from agentnb.errors import LogDamaged, LogUnavailable, SessionError, UnknownSession
 from agentnb.host import Host
+from agentnb.host.history.restore import KERNEL_ENDED, RUNS_ELSEWHERE, read_back, recorder_of, restore, spec_of
 from agentnb.host.intents import carry_out
-from agentnb.host.restore import KERNEL_ENDED, RUNS_ELSEWHERE, read_back, recorder_of, restore, spec_of
 from agentnb.log.store import Store
 from agentnb.state import SessionIsArchivedChanged, SessionStatus, SystemNotificationResponsePart, encode
 from tests.conftest import ROOT

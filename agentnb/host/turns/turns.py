@@ -15,9 +15,6 @@ from msgspec.structs import replace
 from agentnb.clock import now_ms
 from agentnb.errors import AgentnbError, AgentRefused, AuthenticationRequired
 from agentnb.events.kinds import TURN_ENDED, TURN_PROMPTED, TURN_QUEUED, TURN_STARTED, TURN_STEERED
-from agentnb.host.login import log_in
-from agentnb.host.lookups import Lookups
-from agentnb.host.silence import Silence
 from agentnb.state import (
     ChatError,
     ChatPendingMessageRemoved,
@@ -32,14 +29,21 @@ from agentnb.state import (
     PendingMessageKind,
     SessionIsReadChanged,
     SessionStatus,
-    SystemNotificationResponsePart,
     UserMessageResponsePart,
     XLate,
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from agentnb.acp.prompt import PromptResult
-    from agentnb.host.conversation import Conversation
+    from agentnb.host.agents.agent_lifecycle import AgentLifecycle
+    from agentnb.host.agents.login import Login
+    from agentnb.host.channels import SessionChannels
+    from agentnb.host.loop import HostLoop
+    from agentnb.host.permissions.permissions import Permissions
+    from agentnb.host.turns.inactivity import Inactivity
+    from agentnb.host.turns.mention_resolution import MentionResolution
     from agentnb.state import ActionOrigin, Message, UsageInfo
 
 CANCEL_GRACE = 10.0  # seconds an agent gets to answer after session/cancel
@@ -48,21 +52,45 @@ _STATES = {ChatTurnComplete: "complete", ChatTurnCancelled: "cancelled", ChatErr
 
 
 class Turns:
-    """The turns of one conversation, running and waiting.
+    """The turns of one session, running and waiting.
 
     Args:
-        conversation: Whose chat and agent they use.
+        channels: The session's state.
+        lifecycle: The session's agent.
+        inactivity: Watches the running turn.
+        loop: The host's loop.
+        login: Lets the user log in where a prompt wants that.
+        permissions: Its open questions end with the turn.
+        cancel_questions: Answers all that is still asked with cancel.
         cancel_grace: Seconds that an agent gets to answer a cancelled prompt before its process is ended.
 
     Attributes:
         awaited: The turns that code in the kernel waits for, by id. Any thread may append and remove.
+        mentions: Resolves what waiting messages mention; set by who puts the session together.
     """
 
-    def __init__(self, conversation: Conversation, *, cancel_grace: float = CANCEL_GRACE) -> None:
-        self._conversation = conversation
+    mentions: MentionResolution
+
+    def __init__(
+        self,
+        channels: SessionChannels,
+        lifecycle: AgentLifecycle,
+        inactivity: Inactivity,
+        loop: HostLoop,
+        login: Login,
+        *,
+        permissions: Permissions,
+        cancel_questions: Callable[[], None],
+        cancel_grace: float = CANCEL_GRACE,
+    ) -> None:
         self.cancel_grace = cancel_grace
-        self.silence = Silence(conversation)
-        self.lookups = Lookups(conversation)
+        self._channels = channels
+        self._lifecycle = lifecycle
+        self._inactivity = inactivity
+        self._loop = loop
+        self._login = login
+        self._permissions = permissions
+        self._cancel_questions = cancel_questions
         self.awaited: list[str] = []
         self._answer: asyncio.Future[None] | None = None
         self._prompted: str | None = None
@@ -71,7 +99,7 @@ class Turns:
     @property
     def speaking(self) -> str | None:
         """The turn that what the agent says now belongs to: the one whose prompt it answers, else the latest."""
-        chat = self._conversation.chat.state
+        chat = self._channels.chat.state
         if not self.settled:
             return self._prompted
         if chat.active_turn is not None:
@@ -92,16 +120,16 @@ class Turns:
             origin: The client that wants it.
             look: Whether what it mentions is to be attached first; until then it is queued.
         """
-        chat = self._conversation.chat.state
-        look = look and self.lookups.wanted(message)
+        chat = self._channels.chat.state
+        look = look and self.mentions.wanted(message)
         waiting = any(not each.held for each in chat.queued_messages or ())
         if chat.active_turn is None and not waiting and not look:
             self._begin(turn_id, message, origin=origin)
         else:
             self._queue(turn_id, message, origin)
-            TURN_QUEUED.tell(tab=self._conversation.tab_id, turn=turn_id, _text=message.text)
+            TURN_QUEUED.tell(tab=self._channels.tab_id, turn=turn_id, _text=message.text)
             if look:
-                self.lookups.begin(turn_id)
+                self.mentions.begin(turn_id)
             self.pump()  # what a restored session has waiting runs first
 
     def edit(self, message_id: str, message: Message, origin: ActionOrigin | None = None) -> bool:
@@ -115,26 +143,20 @@ class Turns:
         Returns:
             Whether it waits.
         """
-        waiting = next(
-            (each for each in self._conversation.chat.state.queued_messages or () if each.id == message_id), None
-        )
+        waiting = self._channels.queued(message_id)
         if waiting is None:
             return False
-        own = self.lookups.own(message_id, waiting.message)
-        self.lookups.take(message_id)
+        own = self.mentions.own(message_id, waiting)
+        self.mentions.take(message_id)
         self._queue(message_id, replace(message, attachments=own or None), origin)
-        if self.lookups.wanted(message):
-            self.lookups.begin(message_id)
+        if self.mentions.wanted(message):
+            self.mentions.begin(message_id)
         self.pump()
         return True
 
     def _queue(self, message_id: str, message: Message, origin: ActionOrigin | None) -> None:
         queued = ChatPendingMessageSet(kind=PendingMessageKind.QUEUED, id=message_id, message=message, time=now_ms())
-        self._conversation.dispatch(queued, origin)
-
-    def heard(self) -> None:
-        """The agent said something."""
-        self.silence.heard()
+        self._channels.dispatch(queued, origin)
 
     def steer(self, message_id: str, message: Message, origin: ActionOrigin | None = None) -> None:
         """Slip *message* into the running turn; where the agent cannot take that, it is the next in the queue.
@@ -144,8 +166,8 @@ class Turns:
             message: What to say.
             origin: The client that wants it.
         """
-        conversation, active = self._conversation, self._conversation.chat.state.active_turn
-        agent, session_id = conversation.agent, conversation.session_id
+        channels, active = self._channels, self._channels.chat.state.active_turn
+        agent, session_id = self._lifecycle.agent, self._lifecycle.session_id
         sent = active is not None and active.id == self._prompted and not self.settled
         if active is None or agent is None or session_id is None or not sent or not agent.steers:
             self._put_first(message_id, message, origin)
@@ -153,65 +175,58 @@ class Turns:
         if any(getattr(part, "id", None) == f"steer-{message_id}" for part in active.response_parts):
             return  # a page that was not sure sent it again
         steering, queued = PendingMessageKind.STEERING, PendingMessageKind.QUEUED
-        conversation.dispatch(
-            ChatPendingMessageSet(kind=steering, id=message_id, message=message, time=now_ms()), origin
-        )
-        if self._waits(message_id):
-            conversation.dispatch(ChatPendingMessageRemoved(kind=queued, id=message_id, time=now_ms()))
+        channels.dispatch(ChatPendingMessageSet(kind=steering, id=message_id, message=message, time=now_ms()), origin)
+        if channels.queued(message_id) is not None:
+            channels.dispatch(ChatPendingMessageRemoved(kind=queued, id=message_id, time=now_ms()))
         self._unanswered += 1
         agent.prompt(session_id, message, partial(self._steered, active.id, message_id, message))
-        conversation.dispatch(ChatPendingMessageRemoved(kind=steering, id=message_id, time=now_ms()))
+        channels.dispatch(ChatPendingMessageRemoved(kind=steering, id=message_id, time=now_ms()))
         part = UserMessageResponsePart(id=f"steer-{message_id}", content=message.text)
-        conversation.dispatch(ChatResponsePart(turn_id=active.id, part=part, time=now_ms()))
-        TURN_STEERED.tell(tab=conversation.tab_id, turn=active.id, _text=message.text)
+        channels.dispatch(ChatResponsePart(turn_id=active.id, part=part, time=now_ms()))
+        TURN_STEERED.tell(tab=channels.tab_id, turn=active.id, _text=message.text)
 
     def send_now(self, message_id: str, origin: ActionOrigin | None = None) -> bool:
         """Bring the waiting message *message_id* to the agent at once: the user asked for that.
 
         It goes into the running turn where the agent can take it; else that turn is cancelled and it is the next.
         """
-        waiting = next(
-            (each for each in self._conversation.chat.state.queued_messages or () if each.id == message_id), None
-        )
+        waiting = self._channels.queued(message_id)
         if waiting is None:
             return False
-        agent, active = self._conversation.agent, self._conversation.chat.state.active_turn
+        agent, active = self._lifecycle.agent, self._channels.chat.state.active_turn
         if active is not None and agent is not None and agent.steers:
-            self.steer(message_id, waiting.message, origin)
+            self.steer(message_id, waiting, origin)
             return True
-        self._put_first(message_id, waiting.message, origin)
+        self._put_first(message_id, waiting, origin)
         if active is not None:
             self.cancel(active.id)
         self.pump()
         return True
 
     def _put_first(self, message_id: str, message: Message, origin: ActionOrigin | None) -> None:
-        if not self._waits(message_id):
+        if self._channels.queued(message_id) is None:
             self.prompt(message_id, message, origin)
-        if self._waits(message_id):
+        if self._channels.queued(message_id) is not None:
             first = ChatQueuedMessagesReordered(order=(message_id,), held=False, time=now_ms())
-            self._conversation.dispatch(first, origin)
-
-    def _waits(self, message_id: str) -> bool:
-        return any(each.id == message_id for each in self._conversation.chat.state.queued_messages or ())
+            self._channels.dispatch(first, origin)
 
     def pump(self) -> None:
         """Start the first waiting prompt that is not held, where nothing runs."""
-        chat = self._conversation.chat.state
-        if chat.active_turn is not None or self._conversation.closed:
+        chat = self._channels.chat.state
+        if chat.active_turn is not None or self._lifecycle.closed:
             return
         first = next((each for each in chat.queued_messages or () if not each.held), None)
-        if first is not None and not self.lookups.going(first.id):
+        if first is not None and not self.mentions.going(first.id):
             self._begin(first.id, first.message, queued_id=first.id)
 
     def reorder(self, action: ChatQueuedMessagesReordered, origin: ActionOrigin | None = None) -> None:
         """Bring the queue into another order; what is no longer held starts where nothing runs."""
-        self._conversation.dispatch(replace(action, time=now_ms()), origin)
+        self._channels.dispatch(replace(action, time=now_ms()), origin)
         self.pump()
 
     def continue_queue(self) -> None:
         """Hold the waiting prompts no longer, and start the first where nothing runs."""
-        held = tuple(each.id for each in self._conversation.chat.state.queued_messages or () if each.held)
+        held = tuple(each.id for each in self._channels.chat.state.queued_messages or () if each.held)
         if held:
             self.reorder(ChatQueuedMessagesReordered(order=held, held=False))
 
@@ -230,9 +245,9 @@ class Turns:
         Returns:
             Whether it ran or waited.
         """
-        chat = self._conversation.chat.state
+        chat = self._channels.chat.state
         if chat.active_turn is not None and chat.active_turn.id == turn_id:
-            self._conversation.permissions.cancel_all()
+            self._permissions.cancel_all()
             now = now_ms()
             queued = [each.id for each in chat.queued_messages or ()]
             held = True if hold and queued and not set(queued) & set(self.awaited) else None
@@ -243,36 +258,36 @@ class Turns:
             return True
         waiting = next((each for each in chat.queued_messages or () if each.id == turn_id), None)
         if waiting is not None and keep and chat.active_turn is None:
-            self.lookups.take(turn_id)
-            self._conversation.dispatch(
+            self.mentions.take(turn_id)
+            self._channels.dispatch(
                 ChatTurnStarted(turn_id=turn_id, message=waiting.message, queued_message_id=turn_id, time=now_ms())
             )
             return self.cancel(turn_id, origin, hold=hold)
         if waiting is not None:
-            self.lookups.take(turn_id)
+            self.mentions.take(turn_id)
             removed = ChatPendingMessageRemoved(kind=PendingMessageKind.QUEUED, id=turn_id, time=now_ms())
-            self._conversation.dispatch(removed, origin)
+            self._channels.dispatch(removed, origin)
             self.pump()
             return True
         return False
 
     def fail(self, turn_id: str, error: AgentnbError) -> None:
         """End turn *turn_id* with *error*, where it still runs."""
-        if self._is_active(turn_id):
-            self._conversation.permissions.cancel_all()
+        if self._channels.is_active(turn_id):
+            self._permissions.cancel_all()
             info = ErrorInfo(error_type=type(error).__name__, message=str(error))
             now = now_ms()
             self._end(ChatError(turn_id=turn_id, error=info, stop_reason="error", ended_at=now, time=now))
-            self._conversation.cancel_questions()
+            self._cancel_questions()
         self.pump()
 
     def _end(self, ended: ChatTurnComplete | ChatTurnCancelled | ChatError, origin: ActionOrigin | None = None) -> None:
         """The running turn is over."""
-        active = self._conversation.chat.state.active_turn
+        active = self._channels.chat.state.active_turn
         began = active.started_at if active is not None else None
-        self._conversation.dispatch(ended, origin)
+        self._channels.dispatch(ended, origin)
         TURN_ENDED.tell(
-            tab=self._conversation.tab_id,
+            tab=self._channels.tab_id,
             turn=ended.turn_id,
             state=_STATES[type(ended)],
             stop_reason=ended.stop_reason,
@@ -283,57 +298,56 @@ class Turns:
     def _begin(
         self, turn_id: str, message: Message, *, queued_id: str | None = None, origin: ActionOrigin | None = None
     ) -> None:
-        self._conversation.permissions.forget_grants()
+        self._permissions.forget_grants()
         now = now_ms()
         started = ChatTurnStarted(
             turn_id=turn_id, message=message, queued_message_id=queued_id, started_at=now, time=now
         )
-        self._conversation.dispatch(started, origin)
-        TURN_STARTED.tell(tab=self._conversation.tab_id, turn=turn_id, _text=message.text)
-        if note := self.lookups.take(turn_id):
-            part = SystemNotificationResponsePart(content=note)
-            self._conversation.dispatch(ChatResponsePart(turn_id=turn_id, part=part, time=now))
-        if self._conversation.session.state.summary.status & SessionStatus.IS_READ:
-            self._conversation.dispatch(SessionIsReadChanged(is_read=False, time=now_ms()))
-        self._conversation.host.loop.spawn(self._run(turn_id, message))
+        self._channels.dispatch(started, origin)
+        TURN_STARTED.tell(tab=self._channels.tab_id, turn=turn_id, _text=message.text)
+        if note := self.mentions.take(turn_id):
+            self._channels.say(turn_id, note)
+        if self._channels.session.state.summary.status & SessionStatus.IS_READ:
+            self._channels.dispatch(SessionIsReadChanged(is_read=False, time=now_ms()))
+        self._loop.spawn(self._run(turn_id, message))
 
     async def _run(self, turn_id: str, message: Message, *, again: bool = False) -> None:
         try:
             await self._previous_answer()
-            agent = await self._conversation.ready()
+            agent = await self._lifecycle.ready()
         except AgentnbError as error:
             self.fail(turn_id, error)
             return
-        session_id = self._conversation.session_id
-        if not self._is_active(turn_id) or session_id is None:
+        session_id = self._lifecycle.session_id
+        if not self._channels.is_active(turn_id) or session_id is None:
             return
-        self._conversation.life.say(turn_id)
+        self._lifecycle.say(turn_id)
         self._answer, self._prompted = asyncio.get_running_loop().create_future(), turn_id
         self._unanswered = 1
-        self.silence.begin()
+        self._inactivity.begin()
         if missing := agent.not_taken(message):
-            self._conversation.life.note(f"{agent.name} cannot take {', '.join(missing)}: it was only told the name.")
-            self._conversation.life.say(turn_id)
+            self._lifecycle.note(f"{agent.name} cannot take {', '.join(missing)}: it was only told the name.")
+            self._lifecycle.say(turn_id)
         agent.prompt(session_id, message, partial(self._answered, turn_id, message, again))
-        TURN_PROMPTED.tell(tab=self._conversation.tab_id, turn=turn_id)
-        self._conversation.notify()
+        TURN_PROMPTED.tell(tab=self._channels.tab_id, turn=turn_id)
+        self._channels.notify()
 
     async def _log_in(self, turn_id: str, message: Message, wanted: AuthenticationRequired) -> None:
         """The agent wants a login for a prompt: let the user log in, then send the prompt once more."""
-        agent = self._conversation.agent
+        agent = self._lifecycle.agent
         try:
             if agent is None:
                 raise wanted
-            await log_in(self._conversation, agent, wanted)
+            await self._login.ask(agent, wanted)
         except AgentnbError as error:
             self.fail(turn_id, error)
             return
-        if self._is_active(turn_id):
+        if self._channels.is_active(turn_id):
             await self._run(turn_id, message, again=True)
 
     async def _previous_answer(self) -> None:
         """Wait until the agent has answered the prompt before; an agent that never does is ended."""
-        agent = self._conversation.agent
+        agent = self._lifecycle.agent
         if self._answer is None or agent is None:
             return
         await asyncio.wait([self._answer], timeout=self.cancel_grace)
@@ -347,15 +361,15 @@ class Turns:
             self._count(turn_id, usage)
             return  # what was slipped in is not answered yet
         self._answered_now()
-        if isinstance(error, AuthenticationRequired) and not again and self._is_active(turn_id):
-            self._conversation.host.loop.spawn(self._log_in(turn_id, message, error))
+        if isinstance(error, AuthenticationRequired) and not again and self._channels.is_active(turn_id):
+            self._loop.spawn(self._log_in(turn_id, message, error))
             return
         if error is not None:
             self.fail(turn_id, error)
             return
-        self._conversation.host.agents.history(self._conversation).lives()
+        self._lifecycle.worked()
         self._count(turn_id, usage)
-        if self._is_active(turn_id):
+        if self._channels.is_active(turn_id):
             ended = ChatTurnCancelled if stop_reason == CANCELLED else ChatTurnComplete
             now = now_ms()
             self._end(ended(turn_id=turn_id, stop_reason=stop_reason, ended_at=now, time=now))
@@ -364,7 +378,7 @@ class Turns:
     def _steered(self, turn_id: str, message_id: str, message: Message, result: PromptResult) -> None:
         """What was slipped in is answered; refused, it waits in the queue as any other."""
         refused = isinstance(result.error, AgentRefused)
-        if refused and self._is_active(turn_id):
+        if refused and self._channels.is_active(turn_id):
             self._put_first(message_id, message, None)
         self._answered(
             turn_id, message, True, result._replace(error=None) if refused and self._unanswered > 1 else result
@@ -373,24 +387,20 @@ class Turns:
     def _answered_now(self) -> None:
         if self._answer is not None and not self._answer.done():
             self._answer.set_result(None)
-        self.silence.end()
-        self._conversation.notify()
+        self._inactivity.end()
+        self._channels.notify()
 
     def _count(self, turn_id: str, usage: UsageInfo | None) -> None:
         if usage is not None:
             self._in_turn(turn_id, ChatUsage(turn_id=turn_id, usage=usage, time=now_ms()))
 
     def _in_turn(self, turn_id: str, action: Any) -> None:
-        late = not self._is_active(turn_id)
-        self._conversation.dispatch(XLate(turn_id=turn_id, action=action, time=now_ms()) if late else action)
+        late = not self._channels.is_active(turn_id)
+        self._channels.dispatch(XLate(turn_id=turn_id, action=action, time=now_ms()) if late else action)
 
     def _stop_agent(self) -> None:
-        agent, session_id = self._conversation.agent, self._conversation.session_id
+        agent, session_id = self._lifecycle.agent, self._lifecycle.session_id
         if not self.settled and agent is not None and session_id is not None:
             agent.cancel(session_id)
-        self.silence.end()
-        self._conversation.cancel_questions()
-
-    def _is_active(self, turn_id: str) -> bool:
-        active = self._conversation.chat.state.active_turn
-        return active is not None and active.id == turn_id
+        self._inactivity.end()
+        self._cancel_questions()

@@ -17,8 +17,8 @@ from agentnb.state import ChatOrigin
 if TYPE_CHECKING:
     from agentnb.acp.listing import Page
     from agentnb.agent.catalog import AgentSpec
-    from agentnb.host.configuration import Configuration
     from agentnb.host.host import Host
+    from agentnb.host.session_options import Configuration
     from agentnb.policy.situation import Mode
 
 
@@ -97,9 +97,9 @@ async def forked(conversation: Conversation, title: str | None = None) -> Conver
     transcript = replace(copy.chat.state, turns=chat.turns, terminals=chat.terminals, status=chat.status, origin=origin)
     copy.chat.restore(transcript, max(1, conversation.chat.index))
     try:
-        await copy.life.copy(conversation.life)
+        await copy.lifecycle.copy(conversation.lifecycle)
     except BaseException:
-        await copy.life.leave()
+        await copy.lifecycle.leave()
         raise
     conversation.host.add(copy)
     return copy

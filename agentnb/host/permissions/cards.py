@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from agentnb.clock import now_ms
-from agentnb.host.asked import asked_request
+from agentnb.host.permissions.permission_request import asked_request
 from agentnb.policy.decision import choose_option
 from agentnb.policy.request import diffs
 from agentnb.policy.subjects import READING

@@ -1,7 +1,7 @@
-"""Agent processes, shared: one for all sessions of equal configuration (:mod:`agentnb.host.configuration`).
+"""Agent processes, shared: one for all sessions of equal configuration (:mod:`agentnb.host.session_options`).
 
 An agent can be started before anyone needs it (:meth:`AgentPool.warm`); one that keeps dying is started again ever more
-slowly (:mod:`agentnb.host.backoff`).
+slowly (:class:`Backoff`).
 """
 
 from __future__ import annotations
@@ -12,21 +12,66 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary, WeakSet
 
 from agentnb.acp.agent import Agent
-from agentnb.cassette.switch import SWITCH
 from agentnb.errors import AgentError, AgentNotFound, AuthenticationRequired
-from agentnb.host.backoff import Backoff
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agentnb.agent.catalog import AgentSpec
-    from agentnb.host.configuration import Configuration
-    from agentnb.host.conversation import Conversation
+    from agentnb.host.environment import Environment
     from agentnb.host.loop import HostLoop
+    from agentnb.host.session_options import Configuration
 
 WARM = "warm"
 WARM_SECONDS = 600.0
 """How long an agent that was started early waits for its first session."""
+
+
+FIRST = 0.5
+CAP = 30.0
+TRIES = 5
+
+
+class Backoff:
+    """The deaths in a row of one agent. The first restart is at once, each later one waits twice as long.
+
+    Args:
+        first: Seconds before the second restart.
+        cap: The longest wait, in seconds.
+        tries: How many restarts nobody asks for: after so many deaths in a row only a prompt or the user starts it.
+
+    Example:
+        >>> backoff = Backoff(first=1, cap=4)
+        >>> for _ in range(5): backoff.died()
+        >>> backoff.seconds, backoff.hopeless
+        (4, True)
+    """
+
+    def __init__(self, *, first: float = FIRST, cap: float = CAP, tries: int = TRIES) -> None:
+        self.deaths = 0
+        self._first = first
+        self._cap = cap
+        self._tries = tries
+
+    @property
+    def seconds(self) -> float:
+        """How long to wait before the next start."""
+        if self.deaths <= 1:
+            return 0.0
+        return min(self._cap, self._first * float(1 << min(self.deaths - 2, 30)))
+
+    @property
+    def hopeless(self) -> bool:
+        """Whether it died so often that it is started only when someone wants it."""
+        return self.deaths >= self._tries
+
+    def died(self) -> None:
+        """It died once more."""
+        self.deaths += 1
+
+    def lives(self) -> None:
+        """It has done its work, or the user wants it anew: what was is forgotten."""
+        self.deaths = 0
 
 
 class AgentPool:
@@ -34,6 +79,7 @@ class AgentPool:
 
     Args:
         loop: The host's loop, that launches run on.
+        environment: Its cassette records or replays the agents.
         warm_seconds: How long an agent that was started early waits for its first session.
 
     Attributes:
@@ -41,10 +87,11 @@ class AgentPool:
         start_timeout: The longest wait for the first answer of an agent, in seconds; None for its spec's.
     """
 
-    def __init__(self, loop: HostLoop, *, warm_seconds: float = WARM_SECONDS) -> None:
+    def __init__(self, loop: HostLoop, environment: Environment, *, warm_seconds: float = WARM_SECONDS) -> None:
         self.backoff: Callable[[], Backoff] = Backoff
         self.start_timeout: float | None = None
         self._loop = loop
+        self._environment = environment
         self._warm_seconds = warm_seconds
         self._launches: dict[bytes, asyncio.Task[Agent]] = {}
         self._users: dict[bytes, set[str]] = {}
@@ -54,24 +101,24 @@ class AgentPool:
         self._configured: WeakKeyDictionary[Agent, Configuration] = WeakKeyDictionary()
         self._dead: WeakSet[Agent] = WeakSet()
 
-    async def acquire(self, conversation: Conversation) -> Agent:
-        """The agent for *conversation*'s configuration, launched if it does not run.
+    async def acquire(self, configuration: Configuration, tab_id: str) -> Agent:
+        """The agent of *configuration* for the tab *tab_id*, launched if it does not run.
 
         Raises:
             AgentError: If it cannot be launched.
         """
-        users = self._users.setdefault(conversation.configuration.key, set())
+        users = self._users.setdefault(configuration.key, set())
         users.discard(WARM)
-        users.add(conversation.tab_id)
-        return await asyncio.shield(self._launched(conversation.configuration))
+        users.add(tab_id)
+        return await asyncio.shield(self._launched(configuration))
 
-    async def release(self, conversation: Conversation) -> None:
-        """Say that *conversation* needs its agent no more; the last one stops the process."""
-        await self._drop(conversation.configuration.key, conversation.tab_id)
+    async def release(self, configuration: Configuration, tab_id: str) -> None:
+        """Say that the tab *tab_id* needs its agent no more; the last one stops the process."""
+        await self._drop(configuration.key, tab_id)
 
-    async def stop(self, conversation: Conversation) -> None:
-        """End the process of *conversation*'s configuration, whoever uses it; it is launched again when needed."""
-        await _stop(self._launches.get(conversation.configuration.key))
+    async def stop(self, configuration: Configuration) -> None:
+        """End the process of *configuration*, whoever uses it; it is launched again when needed."""
+        await _stop(self._launches.get(configuration.key))
 
     async def borrow(self, configuration: Configuration) -> Agent:
         """An agent to ask something outside of any session.
@@ -115,19 +162,19 @@ class AgentPool:
         with contextlib.suppress(AgentError):
             await self.warm(configuration)
 
-    def tabs(self, conversation: Conversation) -> int:
-        """How many conversations share *conversation*'s agent."""
-        return len(self._users.get(conversation.configuration.key, set()) - {WARM})
+    def tabs(self, configuration: Configuration) -> int:
+        """How many tabs share the agent of *configuration*."""
+        return len(self._users.get(configuration.key, set()) - {WARM})
 
-    def history(self, conversation: Conversation) -> Backoff:
-        """How often *conversation*'s agent died in a row."""
-        return self._backoffs.setdefault(conversation.configuration.key, self.backoff())
+    def history(self, configuration: Configuration) -> Backoff:
+        """How often the agent of *configuration* died in a row."""
+        return self._backoffs.setdefault(configuration.key, self.backoff())
 
-    def died(self, conversation: Conversation, agent: Agent) -> None:
+    def died(self, configuration: Configuration, agent: Agent) -> None:
         """*agent* died while it was in use; told by each of its sessions, counted once."""
         if agent not in self._dead:
             self._dead.add(agent)
-            self.history(conversation).died()
+            self.history(configuration).died()
 
     async def stop_all(self) -> None:
         """Stop every agent; none is started any more."""
@@ -146,10 +193,10 @@ class AgentPool:
         return launch
 
     async def _launch(self, configuration: Configuration) -> Agent:
-        backoff = self._backoffs.setdefault(configuration.key, self.backoff())
+        backoff = self.history(configuration)
         await asyncio.sleep(backoff.seconds)
         try:
-            launched, tap = SWITCH.launching(configuration.spec, configuration.env)
+            launched, tap = self._environment.cassette.launching(configuration.spec, configuration.env)
             limit = self.start_timeout
             agent = await Agent.launch(
                 launched, cwd=configuration.cwd, env=configuration.env, initialize_timeout=limit, tap=tap

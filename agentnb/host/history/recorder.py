@@ -7,7 +7,7 @@ could not be written, whole states are written instead of what led to them: noth
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from agentnb.clock import now_ms
 from agentnb.credentials import logger
@@ -16,11 +16,11 @@ from agentnb.log.store import Store
 from agentnb.state import MarkdownResponsePart, XSessionRemoved
 
 if TYPE_CHECKING:
+    from agentnb.agent.catalog import AgentSpec
     from agentnb.errors import LogError
-    from agentnb.host.channel import Channel
-    from agentnb.host.conversation import Conversation
-    from agentnb.host.host import Host
-    from agentnb.state import Envelope, Turn
+    from agentnb.host.channels import Channel
+    from agentnb.host.loop import HostLoop
+    from agentnb.state import ChatState, Envelope, SessionState, Turn
 
 log = logger("agentnb.log")
 
@@ -31,22 +31,58 @@ MAX_WAITING = 20_000  # envelopes; beyond that whole states are smaller
 SEARCHED_CHARACTERS = 20_000  # of an answer
 
 
+class Recorded(Protocol):
+    """A session that is kept."""
+
+    @property
+    def session(self) -> Channel[SessionState]:
+        """Its session channel."""
+        ...
+
+    @property
+    def chat(self) -> Channel[ChatState]:
+        """Its chat channel."""
+        ...
+
+    @property
+    def spec(self) -> AgentSpec:
+        """Its agent."""
+        ...
+
+    @property
+    def cwd(self) -> Path:
+        """Its workspace."""
+        ...
+
+    @property
+    def session_id(self) -> str | None:
+        """The agent's id of it, while the agent runs."""
+        ...
+
+    @property
+    def previous_session(self) -> str | None:
+        """The agent's id of it, for the next start."""
+        ...
+
+
 class Recorder:
     """Keeps the log of one host's sessions. Except where said, call it on the host's thread.
 
     Args:
-        host: Whose sessions.
         path: The log's file.
+        host_id: The host's id.
+        loop: The host's loop.
         place: What the host's kernel runs, such as a notebook's path; empty where that is not known.
     """
 
-    def __init__(self, host: Host, path: Path, place: str = "") -> None:
-        self.store = Store(path, host.host_id, lambda error: host.loop.post(self._done, error))
+    def __init__(self, path: Path, host_id: str, loop: HostLoop, place: str = "") -> None:
+        self.store = Store(path, host_id, lambda error: loop.post(self._done, error))
         self.trouble: LogError | None = None
         self._mended = False
         self.place = place
-        self._host = host
-        self._conversations: dict[str, Conversation] = {}
+        self._host_id = host_id
+        self._loop = loop
+        self._conversations: dict[str, Recorded] = {}
         self._waiting: list[Envelope] = []
         self._touched: set[str] = set()
         self._closed: set[str] = set()
@@ -54,7 +90,6 @@ class Recorder:
         self._turns: dict[str, int] = {}
         self._scheduled = self._writing = False
         self._said: set[str] = set()
-        host.listen(self._on_envelope)
 
     @property
     def note(self) -> str:
@@ -67,7 +102,7 @@ class Recorder:
         """What tells the sessions begun here: the notebook, or the folder where no server says what runs."""
         return {"place": self.place} if self.place else {"cwd": str(Path.cwd())}
 
-    def add(self, conversation: Conversation) -> None:
+    def add(self, conversation: Recorded) -> None:
         """A conversation was opened, or restored: from here on it is kept."""
         uri = conversation.session.uri
         self._conversations[uri] = conversation
@@ -77,15 +112,16 @@ class Recorder:
 
     def close(self, timeout: float) -> None:
         """Write what is left, at most *timeout* seconds; from any thread but the host's."""
-        self._host.loop.call(self._write_last)
+        self._loop.call(self._write_last)
         self.store.close(timeout)
 
     def flush(self, timeout: float) -> bool:
         """Wait until all that has happened so far is in the file; from any thread but the host's."""
-        self._host.loop.call(self._write)
+        self._loop.call(self._write)
         return self.store.flush(timeout)
 
-    def _on_envelope(self, channel: Channel[Any], envelope: Envelope) -> None:
+    def envelope(self, channel: Channel[Any], envelope: Envelope) -> None:
+        """Keep an accepted envelope."""
         if envelope.rejection_reason is not None:
             return
         uri = channel.uri.removesuffix("/chat")
@@ -105,7 +141,7 @@ class Recorder:
 
     def _schedule(self, seconds: float) -> None:
         self._scheduled = True
-        self._host.loop.later(seconds, self._write)
+        self._loop.later(seconds, self._write)
 
     def _write(self) -> None:
         self._scheduled = False
@@ -168,7 +204,7 @@ class Recorder:
         self._closed.clear()
         return batch
 
-    def _record(self, conversation: Conversation) -> SessionRecord:
+    def _record(self, conversation: Recorded) -> SessionRecord:
         summary = conversation.session.state.summary
         return SessionRecord(
             uri=conversation.session.uri,
@@ -177,14 +213,14 @@ class Recorder:
             cwd=str(conversation.cwd),
             place=self.place,
             agent_session=conversation.session_id or conversation.previous_session,
-            host_id=self._host.host_id,
+            host_id=self._host_id,
             open=summary.resource not in self._closed,
             created_at=summary.created_at,
             modified_at=now_ms(),
             gap=conversation.chat.gap,
         )
 
-    def _ended_turns(self, conversation: Conversation) -> list[TurnRecord]:
+    def _ended_turns(self, conversation: Recorded) -> list[TurnRecord]:
         uri, turns = conversation.session.uri, conversation.chat.state.turns
         first = self._turns.get(uri, 0)
         self._turns[uri] = len(turns)

@@ -15,12 +15,11 @@ from msgspec.structs import replace
 from agentnb.clock import now_ms
 from agentnb.errors import PermissionDenied, PolicyError
 from agentnb.events.kinds import POLICY_ASKED
-from agentnb.host import cards
-from agentnb.host.asked import asked_request
-from agentnb.host.grants import Grants
-from agentnb.host.questions import Answer, Question
+from agentnb.host.permissions import cards
+from agentnb.host.permissions.grants import Answer, Grants, Question
+from agentnb.host.permissions.permission_request import asked_request
 from agentnb.policy.engine import judge, opens
-from agentnb.policy.offers import likeness, offers
+from agentnb.policy.offers import likeness
 from agentnb.policy.situation import Verdict
 from agentnb.state import (
     ChatResponsePart,
@@ -35,9 +34,13 @@ from agentnb.state import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from agentnb.acp.permission import PermissionQuestion
     from agentnb.errors import AgentnbError
-    from agentnb.host.conversation import Conversation
+    from agentnb.host.channels import SessionChannels
+    from agentnb.host.environment import Environment
+    from agentnb.host.permissions.session_policy import SessionPolicy
     from agentnb.policy.offers import Offer
     from agentnb.policy.request import PolicyRequest
     from agentnb.policy.rules import InForce, Scope
@@ -47,14 +50,33 @@ OWN = "agentnb-"  # how the ids of our own cards begin
 
 
 class Permissions:
-    """The open questions of one conversation.
+    """The open questions of one session.
 
     Args:
-        conversation: Whose chat shows the questions, and whose policy answers what need not be asked.
+        channels: The session's state, which shows the questions.
+        policy: Answers what need not be asked.
+        environment: Says whether somebody can answer, and what editors have not saved.
+        speaking: The turn that the agent answers now.
+        has_kernel_tools: Whether a permission request can be about code for the kernel.
+        cwd: The workspace.
     """
 
-    def __init__(self, conversation: Conversation) -> None:
-        self._conversation = conversation
+    def __init__(
+        self,
+        channels: SessionChannels,
+        policy: SessionPolicy,
+        environment: Environment,
+        speaking: Callable[[], str | None],
+        *,
+        has_kernel_tools: bool,
+        cwd: str,
+    ) -> None:
+        self._channels = channels
+        self._policy = policy
+        self._environment = environment
+        self._speaking = speaking
+        self._has_kernel_tools = has_kernel_tools
+        self._cwd = cwd
         self._open: dict[str, Question] = {}
         self._grants = Grants()
         self._warned: set[str] = set()
@@ -72,14 +94,13 @@ class Permissions:
             return None
         await self._until_free(question.call_id)
         self._warn()
-        call_id, (*first, ready) = question.actions(self._conversation.chat.state, turn.id)
+        call_id, (*first, ready) = question.actions(self._channels.chat.state, turn.id)
         for action in first:
-            self._conversation.dispatch(action)
-        call = self._conversation.tool_call(call_id)
+            self._channels.dispatch(action)
+        call = self._channels.tool_call(call_id)
         if call is None or not isinstance(ready, ChatToolCallReady):
             return None
-        lends = self._conversation.kernel is not None
-        request = asked_request(call, question.title, str(self._conversation.cwd), kernel=lends)
+        request = asked_request(call, question.title, self._cwd, kernel=self._has_kernel_tools)
         answer = await self._settle(self._put(ready, request, self._judge(request)))
         return None if answer is None else answer.option.id
 
@@ -118,7 +139,7 @@ class Permissions:
 
     def opens(self, path: str, tool: str) -> bool:
         """Whether a rule of the user's opens the wall for *path*."""
-        return opens(path, tool, self._conversation.host.policy.situation(self._conversation, self.grants))
+        return opens(path, tool, self._policy.situation(self.grants))
 
     def answer(self, call_id: str, option: ConfirmationOption, edited: str | None = None) -> None:
         """Settle the open question of tool call *call_id* with *option*, one of ours or of the agent's."""
@@ -138,8 +159,8 @@ class Permissions:
         """Answer every open question with ``cancelled`` (the turn is over, or about to be)."""
         waiting, self._open = self._open, {}
         for question in waiting.values():
-            if isinstance(self._conversation.tool_call(question.call_id), ToolCallPendingConfirmationState):
-                self._conversation.dispatch(cards.unanswered(question.turn_id, question.call_id))
+            if isinstance(self._channels.tool_call(question.call_id), ToolCallPendingConfirmationState):
+                self._channels.dispatch(cards.unanswered(question.turn_id, question.call_id))
             if not question.answer.done():
                 self._record(question.request, question.verdict, outcome="deny", by="end")
                 question.answer.set_result(None)
@@ -152,28 +173,25 @@ class Permissions:
 
     def _speaking_turn(self) -> ActiveTurn | None:
         """The running turn, if it is the one that the agent works on: after a cancel it may still be at the old one."""
-        turn = self._conversation.chat.state.active_turn
-        return turn if turn is not None and turn.id == self._conversation.turns.speaking else None
+        turn = self._channels.chat.state.active_turn
+        return turn if turn is not None and turn.id == self._speaking() else None
 
     def _judge(self, request: PolicyRequest, *, attached: bool = True) -> Verdict:
-        return judge(
-            request, self._conversation.host.policy.situation(self._conversation, self.grants, attached=attached)
-        )
+        return judge(request, self._policy.situation(self.grants, attached=attached))
 
     def _put(self, ready: ChatToolCallReady, request: PolicyRequest, verdict: Verdict) -> Question:
         """Show the question, with the danger and our wider answers."""
-        verdict = cards.warned(verdict, request, self._conversation.events.unsaved)
-        found = likeness(request, verdict, self._conversation.spec.name)
+        verdict = cards.warned(verdict, request, self._environment.unsaved)
+        found = likeness(request, verdict, self._channels.agent)
         options = ready.options or ()
-        cwd, files = self._conversation.cwd, self._conversation.host.policy.files
-        shown, offered = cards.with_wider(options, offers(found, None if files.trusts(cwd) else cwd))
-        self._conversation.dispatch(replace(ready, options=shown, risk=cards.risk_of(verdict, found)))
+        shown, offered = cards.with_wider(options, self._policy.offers(found))
+        self._channels.dispatch(replace(ready, options=shown, risk=cards.risk_of(verdict, found)))
         return Question(ready.turn_id, ready.tool_call_id, request, verdict, options, offered)
 
     async def _settle(self, question: Question) -> Answer | None:
         """Bring *question* to its answer: the policy's, or the user's."""
         verdict = question.verdict
-        if verdict.outcome == "ask" and not await self._conversation.attended():
+        if verdict.outcome == "ask" and not await self._environment.attended():
             verdict = self._judge(question.request, attached=False)
         if self._speaking_turn() is None:
             self._record(question.request, verdict, outcome="deny", by="end")
@@ -181,7 +199,7 @@ class Permissions:
         if verdict.outcome == "ask":
             self._open[question.call_id] = question
             POLICY_ASKED.tell(
-                tab=self._conversation.tab_id,
+                tab=self._channels.tab_id,
                 turn=question.turn_id,
                 call=question.call_id,
                 severity=verdict.severity,
@@ -198,7 +216,7 @@ class Permissions:
         """Answer without asking."""
         chosen = cards.choose(question.options, allow=verdict.outcome == "allow")
         by = "answer" if verdict.source in {"session", "turn"} else _by(verdict)
-        self._conversation.dispatch(cards.answered(question.turn_id, question.call_id, chosen, verdict.reason, by))
+        self._channels.dispatch(cards.answered(question.turn_id, question.call_id, chosen, verdict.reason, by))
         approved = chosen is not None and chosen.kind == "approve"
         self._record(question.request, verdict, outcome="allow" if approved else "deny", by=_by(verdict))
         return None if chosen is None else Answer(chosen)
@@ -214,7 +232,7 @@ class Permissions:
         self._grants.take(offer)
         if offer.scope == "always":
             try:
-                self._conversation.host.policy.files.remember(offer.rule, trusted=offer.trusted)
+                self._policy.files.remember(offer.rule, trusted=offer.trusted)
             except PolicyError as error:
                 self._notify(f"{error} Until then the answer holds for this session.")
         for call_id, question in [*self._open.items()]:
@@ -233,7 +251,7 @@ class Permissions:
         return request
 
     def _why_not(self, call_id: str) -> str:
-        call = self._conversation.tool_call(call_id)
+        call = self._channels.tool_call(call_id)
         reason = getattr(call, "reason_message", None)
         return reason if isinstance(reason, str) else "the user said no."
 
@@ -247,18 +265,18 @@ class Permissions:
         if call is None:
             self._asked += 1
             call_id = f"{OWN}{request.kind}-{self._asked}"
-            self._conversation.dispatch(cards.own_call(turn.id, call_id, request))
+            self._channels.dispatch(cards.own_call(turn.id, call_id, request))
             return cards.question(turn.id, call_id, request)
         shown = cards.preview(turn.id, call, request)
         if shown is not None:
-            self._conversation.dispatch(shown)
+            self._channels.dispatch(shown)
         return cards.question(turn.id, call.tool_call_id, request)
 
     def _close_card(self, turn_id: str, call_id: str) -> None:
         """A card of our own has no more to say once it is answered; the agent's own tool call goes on."""
         if call_id.startswith(OWN):
             result = ToolCallResult(success=True, past_tense_message="Allowed")
-            self._conversation.dispatch(
+            self._channels.dispatch(
                 ChatToolCallComplete(turn_id=turn_id, tool_call_id=call_id, result=result, time=now_ms())
             )
 
@@ -274,13 +292,11 @@ class Permissions:
         scope: Scope = "once",
         edited: str | None = None,
     ) -> None:
-        self._conversation.host.policy.record(
-            self._conversation, request, verdict, outcome=outcome, by=by, scope=scope, edited=edited
-        )
+        self._policy.record(request, verdict, outcome=outcome, by=by, scope=scope, edited=edited)
 
     def _warn(self) -> None:
         """Say once what is wrong with the policy files."""
-        for warning in self._conversation.host.policy.warnings(self._conversation):
+        for warning in self._policy.warnings():
             if warning not in self._warned:
                 self._warned.add(warning)
                 self._notify(warning)
@@ -289,7 +305,7 @@ class Permissions:
         turn = self._speaking_turn()
         if turn is not None:
             part = SystemNotificationResponsePart(content=text)
-            self._conversation.dispatch(ChatResponsePart(turn_id=turn.id, part=part, time=now_ms()))
+            self._channels.dispatch(ChatResponsePart(turn_id=turn.id, part=part, time=now_ms()))
 
 
 def _by(verdict: Verdict) -> str:

@@ -29,8 +29,8 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
         env: Variables on top of the user's environment and the agent's own.
         components: MCP servers that the agent may use, in their order.
         directories: More folders to work in, in their order.
-        kernel: Where the kernel is lent to the agent (:mod:`agentnb.host.kernel_tools`), a word of the tab's own, so
-            that no other tab shares the process; empty where it is not.
+        kernel: Where the agent has access to the kernel (:mod:`agentnb.host.agents.kernel_tools`), a word of the tab's
+            own, so that no other tab shares the process; empty where it has none.
 
     Example:
         >>> from agentnb.agent.catalog import find

@@ -1,4 +1,4 @@
-"""The life of a conversation's agent: started when needed, restarted when it died, its old session taken up again."""
+"""The agent of one session: started when needed, restarted when it died, its old session taken up again."""
 
 from __future__ import annotations
 
@@ -21,23 +21,26 @@ from agentnb.errors import (
     SessionError,
 )
 from agentnb.events.kinds import AGENT_RESTARTED, SESSION_FAILED, SESSION_READY
-from agentnb.host.login import log_in
 from agentnb.state import (
     AgentProcess,
-    ChatResponsePart,
     ErrorInfo,
     SessionCreationFailed,
     SessionReady,
-    SystemNotificationResponsePart,
     XAgentChanged,
 )
 
 if TYPE_CHECKING:
     from agentnb.acp.agent import Agent
+    from agentnb.acp.listener import Listener
     from agentnb.acp.mcp import ServedMcpServer
     from agentnb.acp.opening import SessionOpened
     from agentnb.agent.mcp import McpServer
-    from agentnb.host.conversation import Conversation
+    from agentnb.host.agents.agent_pool import AgentPool
+    from agentnb.host.agents.kernel_tools import KernelTools
+    from agentnb.host.agents.login import Login
+    from agentnb.host.channels import SessionChannels
+    from agentnb.host.loop import HostLoop
+    from agentnb.host.session_options import Configuration
 
 WAYS: tuple[Literal["resume", "load"], ...] = ("resume", "load")
 FRUITLESS = 2
@@ -47,24 +50,51 @@ Reopened = Literal["resumed", "loaded", "new", "forked"]
 """How an old session was taken up: without replay, with one, not at all, or as a copy."""
 
 
-class Life:
-    """The agent of one conversation.
+class AgentLifecycle:
+    """The agent of one session.
 
     Args:
-        conversation: Whose agent.
+        channels: The session's state.
+        configuration: What the agent is started with.
+        pool: Where the agents are launched.
+        loop: The host's loop.
+        login: Lets the user log in.
+        listener: Hears what the agent says.
+        kernel_tools: What the agent gets of the kernel; None for nothing.
 
     Attributes:
         agent: The running agent, or None.
         session_id: The agent's id of the session, while it runs.
         former: The agent's id of the session that was, for the next start to take up.
+        outcome: How the session was opened last.
+        barred: Why the session is only to be read; None where it can go on.
+        closed: Whether the session was closed.
     """
 
-    def __init__(self, conversation: Conversation) -> None:
+    def __init__(
+        self,
+        channels: SessionChannels,
+        configuration: Configuration,
+        *,
+        pool: AgentPool,
+        loop: HostLoop,
+        login: Login,
+        listener: Listener,
+        kernel_tools: KernelTools | None,
+    ) -> None:
         self.agent: Agent | None = None
         self.session_id: str | None = None
         self.former: str | None = None
         self.outcome: Reopened = "new"
-        self._conversation = conversation
+        self.barred: SessionError | None = None
+        self.closed = False
+        self._channels = channels
+        self._configuration = configuration
+        self._pool = pool
+        self._loop = loop
+        self._login = login
+        self._listener = listener
+        self._kernel_tools = kernel_tools
         self._copied: str | None = None
         self._insists = False
         self._was_ready = False
@@ -79,18 +109,33 @@ class Life:
             AgentError: If it cannot be launched, wants a login, or refuses a session.
             SessionError: If the session is only to be read.
         """
-        barred = self._conversation.barred
-        if barred is not None:
-            raise SessionError(barred.message, hint=barred.hint)
+        if self.barred is not None:
+            raise SessionError(self.barred.message, hint=self.barred.hint)
         if self.agent is not None and self.session_id is not None:
             return self.agent
         if self._starting is None or self._starting.done():
-            self._starting = self._conversation.host.loop.spawn(self._start())
+            self._starting = self._loop.spawn(self._start())
             self._starting.add_done_callback(_known)
         return await asyncio.shield(self._starting)
 
     async def reopen(self, session_id: str, *, insist: bool = False) -> Reopened:
-        """Take up the agent's session *session_id*; see :meth:`Conversation.reopen`."""
+        """Take up the agent's session *session_id*, as after a restart of the kernel.
+
+        A session that shows turns already is resumed, else loaded, and what is replayed is dropped; an empty one is
+        loaded, and what is replayed is shown. An agent that can do neither, or no longer knows the session, gets a new
+        one, and the next turn begins by saying that it has forgotten.
+
+        Args:
+            session_id: The agent's own id of the session (:attr:`session_id` while it ran).
+            insist: Whether nothing but that session will do: then a refusal is raised.
+
+        Returns:
+            How it was opened.
+
+        Raises:
+            NotOffered: With *insist*, if the agent can do neither.
+            AgentError: If the agent cannot be launched, wants a login, or refuses a new session as well.
+        """
         if self.session_id != session_id:
             await self.leave(stop=False)
             self.former, self._insists = session_id, insist
@@ -100,7 +145,7 @@ class Life:
             self._insists = False
         return self.outcome
 
-    async def copy(self, other: Life) -> None:
+    async def copy(self, other: AgentLifecycle) -> None:
         """Begin as a copy of *other*'s session (ACP ``session/fork``).
 
         Raises:
@@ -117,21 +162,21 @@ class Life:
 
     async def restart(self) -> None:
         """End the agent's process and start it anew; its session is taken up again where it can be."""
-        self._conversation.host.agents.history(self._conversation).lives()
-        await self._conversation.host.agents.stop(self._conversation)
+        self._pool.history(self._configuration).lives()
+        await self._pool.stop(self._configuration)
         await self.ready()
 
     def lost(self, error: AgentnbError) -> None:
         """The process is gone: keep what it takes to go on, and start it again unless it was meant to end."""
-        agent, pool = self.agent, self._conversation.host.agents
+        agent = self.agent
         self.former = self.session_id or self.former
         self.agent = self.session_id = None
         self._tell("stopped", str(error))
-        if agent is None or agent.stopped or self._conversation.closed:
+        if agent is None or agent.stopped or self.closed:
             return
-        pool.died(self._conversation, agent)
-        if not pool.history(self._conversation).hopeless:
-            self._conversation.host.loop.spawn(self._again())
+        self._pool.died(self._configuration, agent)
+        if not self._pool.history(self._configuration).hopeless:
+            self._loop.spawn(self._again())
 
     async def leave(self, *, stop: bool = True) -> None:
         """Free the agent's session, and with *stop* the agent too if nobody else uses it."""
@@ -142,19 +187,18 @@ class Life:
         if agent is not None and session_id is not None:
             await agent.close_session(session_id)
         if stop:
-            await self._conversation.host.agents.release(self._conversation)
+            await self._pool.release(self._configuration, self._channels.tab_id)
 
     def say(self, turn_id: str) -> None:
         """Put into turn *turn_id* what the user has to know of how the agent came to it."""
         notices, self._notices = self._notices, []
         for words in notices:
-            part = SystemNotificationResponsePart(content=words)
-            self._conversation.dispatch(ChatResponsePart(turn_id=turn_id, part=part, time=now_ms()))
+            self._channels.say(turn_id, words)
 
     async def _again(self) -> None:
         """Start it again unasked, ever more slowly, until it lives or is hopeless."""
-        history = self._conversation.host.agents.history(self._conversation)
-        while self.agent is None and not self._conversation.closed and not history.hopeless:
+        history = self._pool.history(self._configuration)
+        while self.agent is None and not self.closed and not history.hopeless:
             try:
                 await self.ready()
             except (AgentStartFailed, AgentDied):
@@ -163,41 +207,41 @@ class Life:
                 return
 
     async def _start(self) -> Agent:
-        pool, taken_up = self._conversation.host.agents, self.former is not None
-        wait = pool.history(self._conversation).seconds
+        taken_up = self.former is not None
+        wait = self._pool.history(self._configuration).seconds
         self._tell("starting", f"It is started again in {wait:g} s." if wait else None)
         try:
-            agent = await pool.acquire(self._conversation)
+            agent = await self._pool.acquire(self._configuration, self._channels.tab_id)
             try:
                 new = await self._open_or_log_in(agent)
             except AgentDied:
-                pool.died(self._conversation, agent)
+                self._pool.died(self._configuration, agent)
                 raise
         except AgentnbError as error:
             self._failed(error)
             raise
         self.agent, self.session_id, self.former, self._copied = agent, new.session_id, None, None
         for action in (*new.actions, SessionReady(time=now_ms())):
-            self._conversation.dispatch(action)
+            self._channels.dispatch(action)
         self._tell_ready(new.session_id)
         if self.outcome == "new" and (self._was_ready or taken_up):
-            self.note(f"{self._conversation.spec.title} was started again and does not remember what was said before.")
+            self.note(f"{self._configuration.spec.title} was started again and does not remember what was said before.")
         self._was_ready = True
         self._tell("running", " ".join(self._notices) or None)
         return agent
 
     def _tell_ready(self, session_id: str) -> None:
-        conversation, name = self._conversation, self._conversation.spec.name
+        name, tab = self._configuration.spec.name, self._channels.tab_id
         if self._was_ready:
-            deaths = conversation.host.agents.history(conversation).deaths
-            AGENT_RESTARTED.tell(agent=name, tab=conversation.tab_id, deaths=deaths)
-        SESSION_READY.tell(tab=conversation.tab_id, agent=name, session=session_id, how=self.outcome)
+            deaths = self._pool.history(self._configuration).deaths
+            AGENT_RESTARTED.tell(agent=name, tab=tab, deaths=deaths)
+        SESSION_READY.tell(tab=tab, agent=name, session=session_id, how=self.outcome)
 
     async def _open_or_log_in(self, agent: Agent) -> SessionOpened:
         try:
             return await self._open(agent)
         except AuthenticationRequired as wanted:
-            await log_in(self._conversation, agent, wanted)
+            await self._login.ask(agent, wanted)
         return await self._open(agent)
 
     async def _open(self, agent: Agent) -> SessionOpened:
@@ -214,22 +258,22 @@ class Life:
 
     async def _request(self, agent: Agent) -> OpenRequest:
         """What is asked of *agent* for a new session."""
-        conversation, configuration = self._conversation, self._conversation.configuration
+        configuration = self._configuration
         servers: list[McpServer | ServedMcpServer] = [*configuration.components]
-        if conversation.kernel is not None:
+        if self._kernel_tools is not None:
             try:
-                servers.append(await conversation.kernel.lend(agent, {server.name for server in servers}))
+                servers.append(await self._kernel_tools.serve(agent, {server.name for server in servers}))
             except NotOffered as error:
                 self.note(f"{agent.name} is not lent the kernel. {error}")
         return OpenRequest(
-            cwd=str(conversation.cwd),
+            cwd=str(configuration.cwd),
             mcp_servers=tuple(servers),
             directories=tuple(str(folder) for folder in configuration.directories),
-            path={**os.environ, **conversation.spec.env, **conversation.env}.get("PATH"),
+            path={**os.environ, **configuration.spec.env, **configuration.env}.get("PATH"),
         )
 
     async def _ask(self, agent: Agent, request: OpenRequest) -> SessionOpened:
-        opened = await agent.open_session(request, self._conversation.events)
+        opened = await agent.open_session(request, self._listener)
         if opened.unreachable:
             self.note(f"{agent.name} cannot reach these MCP servers: {', '.join(opened.unreachable)}.")
         for name, command in opened.missing:
@@ -241,7 +285,7 @@ class Life:
 
     async def _open_old(self, agent: Agent, request: OpenRequest) -> SessionOpened | None:
         """The old session, in the best way that the agent has; None where it has none or no longer knows it."""
-        chat = self._conversation.chat.state
+        chat = self._channels.chat.state
         told = bool(chat.turns or chat.active_turn)
         refusal: AgentRefused | None = None
         for way in (way for way in (WAYS if told else WAYS[::-1]) if agent.offers(way)):
@@ -265,6 +309,10 @@ class Life:
             raise refusal or AgentError(f"{agent.name} did not open the session {request.former!r}.")
         return None
 
+    def worked(self) -> None:
+        """The agent has answered a prompt: its earlier deaths count no more."""
+        self._pool.history(self._configuration).lives()
+
     def note(self, words: str) -> None:
         """Keep a word for the user, for the next :meth:`say`."""
         if words not in self._notices:
@@ -272,9 +320,9 @@ class Life:
 
     def _failed(self, error: AgentnbError) -> None:
         self._tell("failed", str(error))
-        SESSION_FAILED.tell(tab=self._conversation.tab_id, agent=self._conversation.spec.name, error=str(error))
+        SESSION_FAILED.tell(tab=self._channels.tab_id, agent=self._configuration.spec.name, error=str(error))
         info = ErrorInfo(error_type=type(error).__name__, message=str(error))
-        self._conversation.dispatch(SessionCreationFailed(error=info, time=now_ms()))
+        self._channels.dispatch(SessionCreationFailed(error=info, time=now_ms()))
 
     def _tell(self, state: Literal["starting", "running", "stopped", "failed"], message: str | None) -> None:
         agent = self.agent if state == "running" else None
@@ -286,7 +334,7 @@ class Life:
             steering=True if agent is not None and agent.steers else None,
             fork=True if agent is not None and agent.offers("fork") else None,
         )
-        self._conversation.dispatch(XAgentChanged(agent_process=process, time=now_ms()))
+        self._channels.dispatch(XAgentChanged(agent_process=process, time=now_ms()))
 
 
 def _known(start: asyncio.Task[Agent]) -> None:

@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from agentnb.agent.catalog import AgentSpec, known
-from agentnb.cassette.switch import SWITCH
 from agentnb.clock import now_ms
 from agentnb.errors import AgentnbError, LogUnavailable, SessionError, UnknownSession
 from agentnb.events.kinds import SESSION_RESTORED
-from agentnb.host.configuration import configuration
+from agentnb.host.channels import session_config
 from agentnb.host.conversation import Conversation
-from agentnb.host.settings import settings
+from agentnb.host.session_options import configuration
 from agentnb.state import (
     AgentProcess,
     ChatError,
@@ -37,8 +36,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from agentnb.agent.mcp import McpServer
+    from agentnb.host.history.recorder import Recorder
     from agentnb.host.host import Host
-    from agentnb.host.recorder import Recorder
     from agentnb.log.record import SessionRecord, StoredSession
     from agentnb.policy.decision import Mode
     from agentnb.state import SessionState
@@ -151,17 +150,15 @@ def restore(
         if opened.barred is None:
             keep_open(opened)
             return opened
-        opened.closed = True  # what barred it then need not be so now
-        host.forget(opened)
-    own = {**(env or {}), **SWITCH.apart()}
+        opened.discard()  # what barred it then need not be so now
+    own = {**(env or {}), **host.environment.cassette.apart()}
     configured = configuration(
         spec, cwd, own, components=mcp_servers, directories=directories, kernel_tools=kernel_tools
     )
     conversation = Conversation(host, configured, tab_id=record.tab_id, mode=mode, title=record.title)
     conversation.session.restore(_open_again(stored.session, mode), stored.session_index)
     conversation.chat.restore(stored.chat, stored.chat_index, stored.gap)
-    conversation.restored(record.agent_session)
-    conversation.barred = _why_not(stored)
+    conversation.restored(record.agent_session, _why_not(stored))
     host.add(conversation)
     SESSION_RESTORED.tell(tab=record.tab_id, agent=record.agent)
     _say_what_happened(conversation, stored.gap if stored.gap != record.gap else None, elsewhere=stored.elsewhere)
@@ -180,7 +177,7 @@ def keep_open(conversation: Conversation) -> None:
 def _open_again(session: SessionState, mode: Mode) -> SessionState:
     """The session with today's settings, and shown: closing its tab had archived it."""
     shown = with_flag(session.summary.status, SessionStatus.IS_ARCHIVED, on=False)
-    return replace(session, summary=replace(session.summary, status=shown), config=settings(mode))
+    return replace(session, summary=replace(session.summary, status=shown), config=session_config(mode))
 
 
 def is_archived(session: SessionState) -> bool:

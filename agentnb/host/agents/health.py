@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 if TYPE_CHECKING:
-    from agentnb.host.conversation import Conversation
+    from agentnb.host.agents.agent_lifecycle import AgentLifecycle
+    from agentnb.host.agents.agent_pool import AgentPool
+    from agentnb.host.channels import SessionChannels
+    from agentnb.host.session_options import Configuration
 
 
 class Health(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,19 +45,34 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
         return "\n".join(f"{field:8}  {_said(value)}".rstrip() for field, value in told.items() if value is not None)
 
 
-def examined(conversation: Conversation) -> Health:
-    """How the agent of *conversation* is; on the host's thread."""
-    agent, process = conversation.agent, conversation.session.state.agent_process
-    pool, turns = conversation.host.agents, conversation.turns
-    now = conversation.host.loop.time()
+def examined(
+    channels: SessionChannels,
+    lifecycle: AgentLifecycle,
+    pool: AgentPool,
+    configuration: Configuration,
+    *,
+    now: float,
+    heard: float | None,
+) -> Health:
+    """How the agent of a session is; on the host's thread.
+
+    Args:
+        channels: The session's state.
+        lifecycle: Its agent.
+        pool: Where that was launched.
+        configuration: With what.
+        now: The time on the host loop's clock, in seconds.
+        heard: When the agent was last active in a turn that runs; None where none runs.
+    """
+    agent, process = lifecycle.agent, channels.session.state.agent_process
     return Health(
         state="idle" if process is None else process.state,
         pid=agent.pid if agent is not None else None,
         version=agent.version if agent is not None else None,
         seconds=round(now - agent.since, 1) if agent is not None else None,
-        tabs=pool.tabs(conversation),
-        deaths=pool.history(conversation).deaths,
-        silent=None if turns.settled else round(now - turns.silence.since, 1),
+        tabs=pool.tabs(configuration),
+        deaths=pool.history(configuration).deaths,
+        silent=None if heard is None else round(now - heard, 1),
         stray=agent.stray if agent is not None else 0,
         message=(process.message if process is not None else None) or "",
         stderr=agent.stderr_tail if agent is not None else "",

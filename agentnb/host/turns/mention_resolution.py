@@ -1,4 +1,4 @@
-"""Looking up what prompts typed in the chat mention with ``@``: beside the queue, so that their order stays.
+"""What prompts typed in the chat mention with ``@``, resolved beside the queue, so that their order stays.
 
 A message with a mention waits in the queue, where it can be taken back as any other, until the user's objects have
 been looked at on another thread. What could not be attached is said in its turn.
@@ -12,37 +12,56 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from agentnb.clock import now_ms
-from agentnb.host.mention_source import LOOK_SECONDS
+from agentnb.host.environment import LOOK_SECONDS
 from agentnb.state import ChatPendingMessageSet, PendingMessageKind
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
-    from agentnb.host.conversation import Conversation
-    from agentnb.host.mention_source import MentionSource
+    from agentnb.host.channels import SessionChannels
+    from agentnb.host.environment import Environment, MentionSource
+    from agentnb.host.loop import HostLoop
     from agentnb.state import Message, MessageAttachment
 
 Found = tuple["MessageAttachment", ...]
 
 
-class Lookups:
-    """The messages of one conversation whose mentions are being looked up.
+class MentionResolution:
+    """The messages of one session whose mentions are being resolved.
 
     Args:
-        conversation: Whose queue they wait in.
+        channels: The session's state, in whose queue they wait.
+        environment: Its mention source knows the user's objects.
+        loop: The host's loop.
+        cwd: The workspace.
+        resolved: Called when a message need not wait any longer.
         seconds: How long one look may take.
     """
 
-    def __init__(self, conversation: Conversation, seconds: float = LOOK_SECONDS) -> None:
+    def __init__(
+        self,
+        channels: SessionChannels,
+        environment: Environment,
+        loop: HostLoop,
+        *,
+        cwd: Path,
+        resolved: Callable[[], None],
+        seconds: float = LOOK_SECONDS,
+    ) -> None:
         self.seconds = seconds
-        self._conversation = conversation
+        self._channels = channels
+        self._environment = environment
+        self._loop = loop
+        self._cwd = cwd
+        self._resolved = resolved
         self._going: dict[str, asyncio.Task[None]] = {}
         self._found: dict[str, Found] = {}
         self._notes: dict[str, str] = {}
 
     def wanted(self, message: Message) -> bool:
         """Whether *message* may mention something."""
-        return "@" in message.text and self._conversation.host.mentions is not None
+        return "@" in message.text and self._environment.mentions is not None
 
     def going(self, message_id: str) -> bool:
         """Whether what *message_id* mentions is still being looked at."""
@@ -51,7 +70,7 @@ class Lookups:
     def begin(self, message_id: str) -> None:
         """Look up what the waiting message *message_id* mentions; what was found before is found anew."""
         self.take(message_id)
-        self._going[message_id] = self._conversation.host.loop.spawn(self._look(message_id))
+        self._going[message_id] = self._loop.spawn(self._look(message_id))
 
     def take(self, message_id: str) -> str | None:
         """*message_id* waits no more: end the look.
@@ -71,12 +90,11 @@ class Lookups:
         return tuple(each for each in attached if each not in found and getattr(each, "range", None) is None)
 
     async def _look(self, message_id: str) -> None:
-        conversation = self._conversation
-        source, message = conversation.host.mentions, self._waiting(message_id)
+        source, message = self._environment.mentions, self._channels.queued(message_id)
         if source is None or message is None:
             return
         try:
-            look = asyncio.to_thread(_attached, source, message.text, conversation.cwd)
+            look = asyncio.to_thread(_attached, source, message.text, self._cwd)
             found, trouble = await asyncio.wait_for(look, self.seconds)
         except asyncio.TimeoutError:
             found, trouble = (), f"looking at it took more than {self.seconds:g} s"
@@ -85,17 +103,13 @@ class Lookups:
         del self._going[message_id]
         if trouble is not None:
             self._notes[message_id] = f"What this message mentions with @ is not attached: {trouble}."
-        message = self._waiting(message_id)
+        message = self._channels.queued(message_id)
         if found and message is not None:
             self._found[message_id] = found
             whole = replace(message, attachments=(*(message.attachments or ()), *found))
             action = ChatPendingMessageSet(kind=PendingMessageKind.QUEUED, id=message_id, message=whole, time=now_ms())
-            conversation.dispatch(action)
-        conversation.turns.pump()
-
-    def _waiting(self, message_id: str) -> Message | None:
-        queue = self._conversation.chat.state.queued_messages or ()
-        return next((each.message for each in queue if each.id == message_id), None)
+            self._channels.dispatch(action)
+        self._resolved()
 
 
 def _attached(source: MentionSource, text: str, cwd: Path) -> tuple[Found, str | None]:

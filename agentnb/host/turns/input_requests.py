@@ -26,15 +26,13 @@ from agentnb.state import (
     ChatInputSingleSelectQuestion,
     ChatInputSkipped,
     ChatInputTextQuestion,
-    ChatResponsePart,
-    SystemNotificationResponsePart,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Awaitable, Callable, Iterable, Mapping
 
     from agentnb.acp.elicitation import ElicitationQuestion
-    from agentnb.host.conversation import Conversation
+    from agentnb.host.channels import SessionChannels
     from agentnb.state import ActionOrigin, ChatInputAnswer, ChatInputQuestion
 
 NOBODY = "Nobody is there to answer: no front end is attached."
@@ -43,15 +41,19 @@ EARLY = 20
 """How many elicitations that were done before they were asked are remembered."""
 
 
-class Inputs:
-    """The open input requests of one conversation.
+class InputRequests:
+    """The open input requests of one session.
 
     Args:
-        conversation: Whose chat shows them.
+        channels: The session's state, which shows them.
+        attended: Whether somebody is there to answer.
+        title: What people call the agent.
     """
 
-    def __init__(self, conversation: Conversation) -> None:
-        self._conversation = conversation
+    def __init__(self, channels: SessionChannels, attended: Callable[[], Awaitable[bool]], title: str) -> None:
+        self._channels = channels
+        self._attended = attended
+        self._title = title
         self._open: dict[str, asyncio.Future[ElicitationAnswer]] = {}
         self._elsewhere: dict[str, str] = {}
         self._done_early: deque[str] = deque(maxlen=EARLY)
@@ -72,8 +74,8 @@ class Inputs:
 
     async def ask(self, request: ChatInputRequest) -> ElicitationAnswer:
         """Put *request* to the user and wait; ``decline`` where nobody is there."""
-        if not await self._conversation.attended():
-            self._say(f"{self._conversation.spec.title} asked: {request.message or 'something'} {NOBODY}")
+        if not await self._attended():
+            self._say(f"{self._title} asked: {request.message or 'something'} {NOBODY}")
             return ElicitationAnswer("decline")
         return await self.put(request)
 
@@ -81,7 +83,7 @@ class Inputs:
         """As :meth:`ask`, also where nobody is there yet."""
         waiting: asyncio.Future[ElicitationAnswer] = asyncio.get_running_loop().create_future()
         self._open[request.id] = waiting
-        self._conversation.dispatch(ChatInputRequested(request=request, time=now_ms()))
+        self._channels.dispatch(ChatInputRequested(request=request, time=now_ms()))
         if any(self._elsewhere.get(early) == request.id for early in self._done_early):
             self._close(request.id, "accept")
         try:
@@ -94,7 +96,7 @@ class Inputs:
         """Take a draft or an answer to one question; returns why not, where it cannot be."""
         if action.request_id not in self._open:
             return "That question was answered before, or is no longer open."
-        self._conversation.dispatch(msgspec.structs.replace(action, time=now_ms()), origin)
+        self._channels.dispatch(msgspec.structs.replace(action, time=now_ms()), origin)
         return None
 
     def complete(self, action: ChatInputCompleted, origin: ActionOrigin | None = None) -> str | None:
@@ -108,7 +110,7 @@ class Inputs:
         if accepted and (wrong := objection(questions, answers)):
             return wrong
         content = values_by_question(questions, answers) if accepted else {}
-        self._conversation.dispatch(msgspec.structs.replace(action, time=now_ms()), origin)
+        self._channels.dispatch(msgspec.structs.replace(action, time=now_ms()), origin)
         self._settle(action.request_id, ElicitationAnswer(action.response, content))
         return None
 
@@ -126,7 +128,7 @@ class Inputs:
             self._close(request_id, "cancel")
 
     def _close(self, request_id: str, response: Literal["accept", "cancel"]) -> None:
-        self._conversation.dispatch(ChatInputCompleted(request_id=request_id, response=response, time=now_ms()))
+        self._channels.dispatch(ChatInputCompleted(request_id=request_id, response=response, time=now_ms()))
         self._settle(request_id, ElicitationAnswer(response))
 
     def _settle(self, request_id: str, answer: ElicitationAnswer) -> None:
@@ -135,7 +137,7 @@ class Inputs:
             waiting.set_result(answer)
 
     def _request(self, request_id: str) -> ChatInputRequest | None:
-        requests = self._conversation.chat.state.input_requests or ()
+        requests = self._channels.chat.state.input_requests or ()
         return next((request for request in requests if request.id == request_id), None)
 
     def next_id(self) -> str:
@@ -144,10 +146,9 @@ class Inputs:
         return f"input-{self._asked}"
 
     def _say(self, words: str) -> None:
-        active = self._conversation.chat.state.active_turn
+        active = self._channels.chat.state.active_turn
         if active is not None:
-            part = SystemNotificationResponsePart(content=words)
-            self._conversation.dispatch(ChatResponsePart(turn_id=active.id, part=part, time=now_ms()))
+            self._channels.say(active.id, words)
 
 
 def values_by_question(

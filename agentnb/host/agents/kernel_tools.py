@@ -15,11 +15,10 @@ from agentnb.kernel.kit import Kit
 from agentnb.kernel.server import McpServer as KernelServer
 
 if TYPE_CHECKING:
-    from collections.abc import Container
+    from collections.abc import Awaitable, Callable, Container
 
     from agentnb.acp.agent import Agent
-    from agentnb.host.conversation import Conversation
-    from agentnb.kernel.bench import Bench
+    from agentnb.host.environment import Environment
     from agentnb.policy.request import PolicyRequest
 
 NAME = "kernel"
@@ -27,20 +26,32 @@ NAME = "kernel"
 
 
 class KernelTools:
-    """The tools of one conversation. Everything here runs on the host's thread.
+    """The tools of one session. Everything here runs on the host's thread.
 
     Args:
-        conversation: Whose policy is asked, and whose turns use them.
+        tab_id: The session's tab.
+        environment: Its code runner does the work.
+        authorize: Asks the policy and the user.
+        interrupted: Called when the user interrupts the code that the agent runs.
     """
 
-    def __init__(self, conversation: Conversation) -> None:
-        self._conversation = conversation
+    def __init__(
+        self,
+        tab_id: str,
+        environment: Environment,
+        authorize: Callable[[PolicyRequest], Awaitable[PolicyRequest]],
+        interrupted: Callable[[], None],
+    ) -> None:
+        self._tab_id = tab_id
+        self._environment = environment
+        self._authorize = authorize
+        self._interrupted = interrupted
         self._server_id = new_id()
         self._agent: Agent | None = None
         self._gate: Gate | None = None
         self._kit: Kit | None = None
 
-    async def lend(self, agent: Agent, taken: Container[object]) -> McpServer | ServedMcpServer:
+    async def serve(self, agent: Agent, taken: Container[object]) -> McpServer | ServedMcpServer:
         """The server of the tools: on *agent*'s own wire where it takes that, else a program on stdio.
 
         Args:
@@ -50,10 +61,10 @@ class KernelTools:
         Raises:
             NotOffered: Outside of IPython, or where no socket can be made for the program.
         """
-        bench = self._conversation.host.bench
+        bench = self._environment.code_runner
         if bench is None:
             raise NotOffered("There is no IPython whose variables could be lent.", hint="Kernel tools need a kernel.")
-        self._kit = self._kit or self._made(bench)
+        self._kit = self._kit or Kit(self._tab_id, bench, self._authorize, self._interrupted)
         name = NAME if NAME not in taken else f"agentnb-{NAME}"
         if agent.takes_served_mcp:
             self._agent = agent
@@ -78,19 +89,7 @@ class KernelTools:
             self._gate.close()
         self._agent = self._gate = None
 
-    def _made(self, bench: Bench) -> Kit:
-        return Kit(self._conversation.tab_id, bench, self._authorize, self._interrupted)
-
     def _server(self) -> KernelServer:
         if self._kit is None:
             raise RuntimeError("nothing was lent")
         return KernelServer(self._kit)
-
-    async def _authorize(self, request: PolicyRequest) -> PolicyRequest:
-        self._conversation.turns.heard()
-        return await self._conversation.permissions.authorize(request)
-
-    def _interrupted(self) -> None:
-        active = self._conversation.chat.state.active_turn
-        if active is not None:
-            self._conversation.turns.cancel(active.id, hold=True)

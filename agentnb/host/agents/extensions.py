@@ -1,0 +1,78 @@
+"""Extension methods that the agent calls, answered by the user's own functions (ACP extension methods).
+
+A function of the user's may block. So it runs on a small pool of threads of its own, within a time limit: it cannot
+hold up the host, nor the file reads that run on the loop's own pool.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+from agentnb.acp.agent import extension
+from agentnb.errors import AgentError, AgentnbError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Function = Callable[[Any], Any]
+
+THREADS = 4
+"""How many functions of one session run at a time; the others wait, and their time runs too."""
+
+SECONDS = 60.0
+"""How long a function may take."""
+
+
+class Extensions:
+    """The user's functions of one session, by extension method.
+
+    Args:
+        seconds: How long one may take, in seconds.
+    """
+
+    def __init__(self, seconds: float = SECONDS) -> None:
+        self.seconds = seconds
+        self._functions: dict[str, Function] = {}
+        self._threads: ThreadPoolExecutor | None = None
+
+    def register(self, method: str, function: Function | None) -> None:
+        """Let *function* answer *method* from now on; nobody, where it is None.
+
+        Raises:
+            UsageError: If *method* is no extension.
+        """
+        if function is None:
+            self._functions.pop(extension(method), None)
+        else:
+            self._functions[extension(method)] = function
+
+    def answers(self, method: str) -> bool:
+        """Whether a function answers *method*."""
+        return method in self._functions
+
+    async def answer(self, method: str, params: Any) -> Any:
+        """What the function for *method* returns.
+
+        Raises:
+            AgentError: If it raises, or takes too long. A thread cannot be stopped: it goes on, and nobody hears of it.
+        """
+        if self._threads is None:
+            self._threads = ThreadPoolExecutor(THREADS, "agentnb-extension")
+        work = asyncio.get_running_loop().run_in_executor(self._threads, self._functions[method], params)
+        try:
+            return await asyncio.wait_for(work, self.seconds)
+        except asyncio.TimeoutError:
+            message = f"The function for {method} did not return within {self.seconds:g} s."
+            raise AgentError(message, hint="Make it faster, or let it start the work and return.") from None
+        except AgentnbError:
+            raise
+        except Exception as error:
+            raise AgentError(f"The function for {method} failed: {type(error).__name__}: {error}") from error
+
+    def close(self) -> None:
+        """Answer nothing more; what runs goes on unheard."""
+        self._functions.clear()
+        if self._threads is not None:
+            self._threads.shutdown(wait=False, cancel_futures=True)
