@@ -59,8 +59,12 @@ class AgentnbError(Exception):
         self.hint = hint
 
     def _render_traceback_(self) -> list[str]:
-        """One line in a notebook instead of a wall of frames (IPython's own hook)."""
-        return [f"{type(self).__name__}: {self}"]
+        """One line in a notebook instead of a wall of frames (IPython's own hook).
+
+        Of a long message the first line comes again at the end: summaries (nbmake's) show the last one.
+        """
+        text = f"{type(self).__name__}: {self}"
+        return [text] if "\n" not in text else [text, text.split("\n", 1)[0]]
 
 
 class AgentError(AgentnbError):

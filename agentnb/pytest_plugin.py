@@ -8,13 +8,14 @@ It is found by its entry point and does nothing until a test needs it: a noteboo
 from __future__ import annotations
 
 import contextlib
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Generator, Iterator
+    from collections.abc import Callable, Generator, Iterator, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
 
@@ -37,10 +38,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
-    """Cells and notebooks (nbval's and nbmake's items) run with the cassette beside their notebook."""
-    if not _is_played(item):
+    """Cells and notebooks (nbval's and nbmake's items) run with the cassette beside their notebook.
+
+    A notebook without a cassette may talk to the built-in agent only: a test must not use a real agent unnoticed.
+    """
+    if item.path.suffix != ".ipynb":
         return (yield)
-    with _replays(item.config).environment(item.path):
+    replays = _replays(item.config)
+    around = replays.environment if replays.wanted(item.path) else replays.without_cassette
+    with around(item.path):
         return (yield)
 
 
@@ -48,13 +54,33 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
     """A cell or notebook fails where a prompt was not the recorded one, whether or not a cell looked at the turn."""
     report = yield
-    if call.when == "call" and report.passed and _is_played(item):
+    if call.when == "call" and _is_played(item):
         from agentnb.cassette.replays import cassette_of
 
-        news = _replays(item.config).news(cassette_of(item.path))
-        if news and not _may_fail(item):
-            report.outcome, report.longrepr = "failed", "\n".join(news)
+        news = _replays(item.config).news(cassette_of(item.path))  # also of a cell that failed: it is that cell's
+        if news and report.passed and not _may_fail(item):
+            report.outcome, report.longrepr = "failed", Deviation(news)
     return report
+
+
+class Deviation:
+    """Deviations from a cassette as the reason why a test failed (pytest's ``longrepr``).
+
+    Args:
+        texts: What deviated.
+    """
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self._text = "\n".join(texts)
+        first = texts[0].partition("\n")[0]
+        self.reprcrash = SimpleNamespace(path="", lineno=0, message=f"CassetteMismatch: {first}")  # for the summary
+
+    def __str__(self) -> str:
+        return self._text
+
+    def toterminal(self, writer: Any) -> None:
+        """Write all of it."""
+        writer.line(self._text)
 
 
 def _may_fail(item: pytest.Item) -> bool:
@@ -148,11 +174,11 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     replays = config.stash.get(_STASH, None)
     if replays is None:
         return
-    found = replays.gathered()
     if hasattr(config, "workeroutput"):
-        turns = {path: sorted(turns) for path, turns in found.items()}
-        config.workeroutput[_SHIPPED] = {"turns": turns, "differs": replays.differs}
-    elif session.exitstatus == 0 and (replays.differs or (config.getoption("--agentnb-strict") and replays.unused())):
+        config.workeroutput[_SHIPPED] = replays.shipped()
+        return
+    unused = replays.unused()
+    if session.exitstatus == 0 and (replays.is_unreported or (config.getoption("--agentnb-strict") and unused)):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
@@ -161,17 +187,16 @@ def pytest_testnodedown(node: Any) -> None:
     """A worker has ended."""
     shipped = getattr(node, "workeroutput", {}).get(_SHIPPED)
     if shipped is not None:
-        played = {path: {tuple(turn) for turn in turns} for path, turns in shipped["turns"].items()}
-        _replays(node.config).add(played, shipped["differs"])
+        _replays(node.config).add(shipped)
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    """What was not as recorded and failed no test, and turns that nobody asked for."""
+    """Deviations from cassettes, turns that nobody asked for, and recordings whose notebooks are not stored yet."""
     replays = config.stash.get(_STASH, None)
-    unused = replays.unused() if replays is not None else []
-    if replays is not None and (unused or replays.differs):
+    lines = replays.summary(strict=bool(config.getoption("--agentnb-strict"))) if replays is not None else []
+    if lines:
         terminalreporter.section("agentnb cassettes")
-        for line in (*replays.differs, *unused):
+        for line in lines:
             terminalreporter.line(line)
 
 

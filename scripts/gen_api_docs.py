@@ -18,9 +18,10 @@ VARIABLES = """\
 | variable | read by | meaning |
 |---|---|---|
 | `AGENTNB_CASSETTE` | kernels, `agentnb.start` | the cassette that agents are played from or recorded in |
-| `AGENTNB_CASSETTE_MODE` | the same | `auto`, `record`, `replay` or `off` |
+| `AGENTNB_CASSETTE_MODE` | the same | `auto`, `record`, `replay`, `off`, or `builtin`: the built-in agent only |
 | `AGENTNB_CASSETTE_PACE` | the same | `instant`, or `recorded`: take as long as the agent did |
 | `AGENTNB_CASSETTE_REPORT` | `agentnb replay` | a folder in which to say what was played |
+| `AGENTNB_NOTEBOOK` | kernels | the notebook that is run; the pytest plugin sets it |
 | `AGENTNB_AUDIENCE` | kernels | `nobody`: nobody is there, whatever the client says |
 | `AGENTNB_IDS` | kernels, `agentnb.start` | `counted`: ids that are the same in every run |
 | `AGENTNB_PROGRESS_SECONDS` | kernels | after how long a turn that nobody watches is told to the terminal; 5 |

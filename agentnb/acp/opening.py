@@ -10,7 +10,7 @@ import msgspec
 
 from agentnb.acp.fields import mapping
 from agentnb.acp.mcp import ServedMcpServer
-from agentnb.acp.session_words import map_session
+from agentnb.acp.session_words import has_legacy_models_only, map_session
 from agentnb.agent.mcp import McpServer
 from agentnb.errors import AgentnbError, AgentRefused, ProtocolError
 from agentnb.state import Action
@@ -184,6 +184,6 @@ class Opening:
         if not isinstance(session_id, str) or not session_id:
             title = self._peer.spec.title
             raise ProtocolError(f"{title} opened a session without an id.", hint="Is it an ACP agent?")
-        if isinstance(answer.get("models"), dict):
+        if has_legacy_models_only(answer):
             self._sessions.with_models.add(session_id)
         return SessionOpened(session_id=session_id, actions=map_session(answer))

@@ -81,11 +81,23 @@ def map_session(new: dict[str, Any], time: int | None = None) -> tuple[Action, .
         available = tuple(_mode(each) for each in objects(modes.get("availableModes")) if text(each.get("id")))
         actions.append(XModesChanged(modes=SessionModes(current_mode_id=current, available_modes=available), time=time))
     options = objects(new.get("configOptions"))
-    if not any(option.get("category") == "model" or option.get("id") == "model" for option in options):
+    if has_legacy_models_only(new):
         options += _models(mapping(new.get("models")))
     if options:
         actions.append(XConfigOptionsChanged(config_options=tuple(options), time=time))
     return tuple(actions)
+
+
+def has_legacy_models_only(new: dict[str, Any]) -> bool:
+    """Whether the model is chosen with ``session/set_model``: there are ``models``, and no config option for them.
+
+    Example:
+        >>> has_legacy_models_only({"models": {}, "configOptions": [{"id": "model"}]})
+        False
+    """
+    options = objects(new.get("configOptions"))
+    has_option = any("model" in (option.get("category"), option.get("id")) for option in options)
+    return isinstance(new.get("models"), dict) and not has_option
 
 
 def _mode(each: dict[str, Any]) -> SessionMode:

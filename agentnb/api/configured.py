@@ -11,13 +11,14 @@ from agentnb.agent.catalog import custom, find
 from agentnb.agent.process import find_program
 from agentnb.api.arguments import check_environment, check_text, folders
 from agentnb.cassette.switch import SWITCH
-from agentnb.errors import UsageError
+from agentnb.errors import UnknownAgent, UsageError
 from agentnb.host.environment import current_environment
 from agentnb.host.session_options import configuration
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from agentnb.agent.catalog import AgentSpec
     from agentnb.host.session_options import Configuration
 
 DEFAULT_AGENT = "eliza"
@@ -43,7 +44,7 @@ def configured(
     check_environment(env)
     if agent is not None:
         check_text("agent", agent, example='"claude"')
-    spec = find(agent or DEFAULT_AGENT) if command is None else custom(command, name=agent)
+    spec = _spec(agent or DEFAULT_AGENT) if command is None else custom(command, name=agent)
     folder = folder_of(cwd, "cwd")
     environment = current_environment()
     servers = environment.default_mcp_servers() if mcp_servers is None else mcp.mcp_servers(mcp_servers)
@@ -51,6 +52,17 @@ def configured(
     find_program(SWITCH.standing_in(spec), folder, {**os.environ, **spec.env, **(env or {})}.get("PATH"))
     own = {**(env or {}), **SWITCH.apart()}
     return configuration(spec, folder, own, components=servers, directories=more, kernel_tools=kernel_tools)
+
+
+def _spec(name: str) -> AgentSpec:
+    """The agent called *name*: as the cassette that is replayed describes it, else from the catalogue."""
+    recorded = SWITCH.agents()
+    try:
+        return recorded.get(name) or find(name)
+    except UnknownAgent:
+        if name not in recorded:
+            raise
+        return custom([name], name=name)
 
 
 def folders_of(directories: Sequence[str | os.PathLike[str]]) -> list[Path]:

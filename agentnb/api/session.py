@@ -14,6 +14,7 @@ from agentnb.api.arguments import check_permissions, check_text, each_of
 from agentnb.api.describe import describe
 from agentnb.api.files import SessionFiles
 from agentnb.api.turn import Turn
+from agentnb.api.unattended import follow
 from agentnb.errors import SessionClosed, UsageError
 from agentnb.host.intents import Rejected, carry_out
 from agentnb.ids import new_id
@@ -130,6 +131,7 @@ class Session(AgentControls):
         turn = Turn(self, self._conversation, new_id())
         self._known[turn.id] = turn
         self._conversation.host.loop.call(self._begin, turn, message_)
+        follow(turn)
         return turn
 
     @property

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agentnb.cassette import writing
 from agentnb.cassette.blobs import Blobs, folder_of
@@ -66,6 +68,29 @@ def read_header(path: Path) -> Header:
     """
     with path.open("rb") as lines:
         return Reader(path, lines.readline()).header()
+
+
+def read_agents(path: Path) -> dict[str, dict[str, Any] | None]:
+    """The agents in the cassette at *path*, by name, each with its description if there is one.
+
+    Only the lines that name agents are read: a cassette that is broken elsewhere is told of by whoever plays it.
+    """
+    found: dict[str, dict[str, Any] | None] = {}
+    with contextlib.suppress(OSError), path.open("rb") as lines:
+        for line in lines:
+            row = _object(line) if line.startswith((b'{"agent"', b'{"session"')) else {}
+            if isinstance(name := row.get("agent"), str):
+                about = row.get("description")
+                found[name] = found.get(name) or (about if isinstance(about, dict) else None)
+    return found
+
+
+def _object(line: bytes) -> dict[str, Any]:
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+    return row if isinstance(row, dict) else {}
 
 
 def check(path: Path, cassette: Cassette, checked: Iterable[Exchange] = ()) -> None:

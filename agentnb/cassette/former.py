@@ -14,6 +14,8 @@ from agentnb.errors import CassetteBroken, UsageError
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from agentnb.cassette.tape import Cassette
+
 
 class Former:
     """What was at *path* before; a run that breaks off must not cost a good recording.
@@ -23,17 +25,20 @@ class Former:
 
     Attributes:
         place: Where the former one is kept: a cassette like others, that can be played.
+        cassette: What is in it; None where there is none that can be used.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._turns = 0
+        self.cassette = _cassette(path)
         self.place = path.with_name(f"{path.name.removesuffix('.jsonl')}.old.jsonl")
 
     def put_by(self) -> None:
         """Keep what is at the path; one that is kept already, from a run that broke off, stays."""
-        self._turns = _turns(self.place)
-        if not self._turns and (turns := _turns(self._path)):
+        kept = _cassette(self.place)
+        self._turns = kept.turns if kept is not None else 0
+        if not self._turns and (turns := self.cassette.turns if self.cassette is not None else 0):
             shutil.copyfile(self._path, self.place)
             if folder_of(self._path).is_dir():
                 shutil.copytree(folder_of(self._path), folder_of(self.place), dirs_exist_ok=True)
@@ -65,8 +70,8 @@ def check_place(path: Path) -> None:
         raise UsageError(f"{path}: no cassette can be written there.", hint="Name a file in a folder that is yours.")
 
 
-def _turns(path: Path) -> int:
-    """How many turns the cassette at *path* holds; none where there is none that can be used."""
+def _cassette(path: Path) -> Cassette | None:
+    """The cassette at *path*; None where there is none that can be used."""
     with contextlib.suppress(CassetteBroken):
-        return file.read(path).turns
-    return 0
+        return file.read(path)
+    return None

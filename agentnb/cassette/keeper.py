@@ -59,7 +59,14 @@ class Keeper:
         self._past += self._kept(said[len(self._past) : ended], self._ids)
         self._sizes = [_size(exchange) for exchange in said[:ended]]
         exchanges = [*self._past, *self._kept(said[ended:], self._ids.copy())]
-        return Lane(agent=raw.lane.agent, launch=raw.lane.launch, session=session, exchanges=exchanges)
+        about = raw.lane.description
+        return Lane(
+            agent=raw.lane.agent,
+            launch=raw.lane.launch,
+            session=session,
+            exchanges=exchanges,
+            description=self._frame.clean(about) if about is not None else None,
+        )
 
     def _forget(self, known: tuple[Any, ...], frame: Frame) -> None:
         """Something is known now that may stand in what was said before."""

@@ -135,7 +135,10 @@ class Reader:
         agent, launch, session = row.get("agent"), row.get("launch", 1), row.get("session", 0)
         if not isinstance(agent, str) or not isinstance(launch, int) or not isinstance(session, int):
             raise self._broken("this does not say which agent or session begins here.", _WHOLE)
-        return Lane(agent=agent, launch=launch, session=session, line=self._number)
+        description = row.get("description")
+        if description is not None and not isinstance(description, dict):
+            raise self._broken("the agent's description is no object.", _WHOLE)
+        return Lane(agent=agent, launch=launch, session=session, description=description, line=self._number)
 
     def _event(self, lane: Lane, row: dict[str, Any]) -> None:
         if not lane.exchanges:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from agentnb.cassette import file
 from agentnb.cassette.former import Former
 from agentnb.cassette.keeper import Keeper
+from agentnb.cassette.rerecording import FormerExchanges
 from agentnb.cassette.secrets import Secrets
 from agentnb.cassette.tap import WireTap
-from agentnb.cassette.tape import Cassette, Exchange, Header, Lane
+from agentnb.cassette.tape import WRITER, Cassette, Exchange, Header, Lane
 from agentnb.errors import CassetteBroken
 from agentnb.events.kinds import CASSETTE_FINISHED
 
@@ -42,6 +45,7 @@ class Recorder:
         self.written = False
         self.word: str | None = None
         self._former = Former(path)
+        self._former_exchanges = FormerExchanges(self._former.cassette)
         self._environment = dict(environment)
         self._secrets = Secrets(environment)
         self._home = home
@@ -53,13 +57,24 @@ class Recorder:
         self._closed = False
         self._header = _header(path)
 
-    def tap(self, agent: str, environment: Mapping[str, str] | None = None) -> WireTap:
-        """A tap for the next process of *agent*, which is started with *environment* on top of ours."""
+    def tap(
+        self,
+        agent: str,
+        environment: Mapping[str, str] | None = None,
+        description: dict[str, Any] | None = None,
+    ) -> WireTap:
+        """A tap for the next process of *agent*.
+
+        Args:
+            agent: Its name.
+            environment: Variables that it is started with on top of ours.
+            description: What a replay needs to know of it (:mod:`agentnb.cassette.description`).
+        """
         with self._lock:
             self._environment |= environment or {}
             self._secrets = Secrets(self._environment)
             self._launches[agent] = launch = self._launches.get(agent, 0) + 1
-            tap = WireTap(agent, launch, self._written)
+            tap = WireTap(agent, launch, self._written, description=description)
             self._taps.append(tap)
             return tap
 
@@ -74,7 +89,7 @@ class Recorder:
                 for raw in tap.sessions:
                     number = sum(lane.session > 0 for lane in lanes) + 1
                     lanes.append(self._keeper(raw).lane(number, raw.cwd or cwd, self._secrets))
-            return Cassette(header=self._header, lanes=lanes)
+            return self._former_exchanges.in_place(Cassette(header=self._header, lanes=lanes))
 
     def write(self) -> None:
         """Write what has been recorded so far; nothing where nothing was.
@@ -123,5 +138,5 @@ class Recorder:
 def _header(path: Path) -> Header:
     """The rules of the cassette that is recorded again, else the usual ones."""
     with contextlib.suppress(CassetteBroken, OSError):
-        return file.read_header(path)
+        return msgspec.structs.replace(file.read_header(path), by=WRITER)
     return Header()

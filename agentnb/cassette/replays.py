@@ -34,12 +34,16 @@ class Replays:
         record: Whether they are recorded anew.
 
     Attributes:
-        differs: What was not as recorded and is in no test's report, here or in another process.
+        deviations: What deviated from a cassette, here or in another process, in order.
+        is_unreported: Whether some of that is in no test's report.
+        recorded: The notebooks whose cassettes were recorded.
     """
 
     def __init__(self, *, record: bool) -> None:
         self.record = record
-        self.differs: list[str] = []
+        self.deviations: list[str] = []
+        self.is_unreported = False
+        self.recorded: list[str] = []
         self._folders: dict[str, tempfile.TemporaryDirectory[str]] = {}
         self._played: dict[str, set[tuple[int, ...]]] = {}
         self._told: dict[str, int] = {}  # of each player's mismatches, how many
@@ -80,24 +84,26 @@ class Replays:
     def environment(self, notebook: Path) -> Iterator[None]:
         """Kernels that are started inside have the cassette of *notebook*."""
         path = cassette_of(notebook)
-        values = {
-            "AGENTNB_CASSETTE": str(path),
-            "AGENTNB_CASSETTE_MODE": self.mode,
-            "AGENTNB_CASSETTE_REPORT": str(self.folder(path)),
-            "AGENTNB_AUDIENCE": "nobody",
-            "AGENTNB_IDS": "counted",
-            "AGENTNB_LOG": "off",  # counted ids are no names for sessions of several kernels
-        }
-        before = {name: os.environ.get(name) for name in values}
-        os.environ.update(values)
-        try:
+        if self.record and str(notebook) not in self.recorded:
+            self.recorded.append(str(notebook))
+        with _environment(
+            AGENTNB_NOTEBOOK=str(notebook),
+            AGENTNB_CASSETTE=str(path),
+            AGENTNB_CASSETTE_MODE=self.mode,
+            AGENTNB_CASSETTE_REPORT=str(self.folder(path)),
+            AGENTNB_AUDIENCE="nobody",
+            AGENTNB_IDS="counted",
+            AGENTNB_LOG="off",  # counted ids are no names for sessions of several kernels
+        ):
             yield
-        finally:
-            for name, value in before.items():
-                if value is None:
-                    os.environ.pop(name, None)
-                else:
-                    os.environ[name] = value
+
+    @contextlib.contextmanager
+    def without_cassette(self, notebook: Path) -> Iterator[None]:
+        """Kernels that are started inside may use the built-in agent only, unless the environment says otherwise."""
+        chosen = {"AGENTNB_CASSETTE", "AGENTNB_CASSETTE_MODE"} & os.environ.keys()
+        mode = {} if chosen else {"AGENTNB_CASSETTE_MODE": "builtin"}
+        with _environment(AGENTNB_NOTEBOOK=str(notebook), **mode):
+            yield
 
     def folder(self, cassette: Path) -> Path:
         """Where the players of *cassette* report; from now on it counts as one that is played."""
@@ -115,7 +121,9 @@ class Replays:
             player, found = report["player"], report["mismatches"]
             fresh += found[self._told.get(player, 0) :]
             self._told[player] = len(found)
-        return [f"not as recorded in {os.path.relpath(cassette)}: {text}" for text in dict.fromkeys(fresh)]
+        said = [f"not as recorded in {os.path.relpath(cassette)}: {text}" for text in dict.fromkeys(fresh)]
+        self.deviations += said
+        return said
 
     def check(self, cassette: Path) -> None:
         """Make sure that all was as recorded.
@@ -144,7 +152,7 @@ class Replays:
     def gathered(self) -> dict[str, set[tuple[int, ...]]]:
         """What was played, by cassette, as (session, turn)."""
         for key, folder in self._folders.items():
-            self.differs += self.news(Path(key))
+            self.is_unreported |= bool(self.news(Path(key)))
             for report in reports(Path(folder.name)):
                 self._played.setdefault(key, set()).update(tuple(turn) for turn in report["turns"])
             folder.cleanup()
@@ -152,15 +160,52 @@ class Replays:
         self._told.clear()
         return self._played
 
-    def add(self, played: dict[str, set[tuple[int, ...]]], differs: list[str]) -> None:
-        """Another process has played too."""
-        for key, turns in played.items():
-            self._played.setdefault(key, set()).update(turns)
-        self.differs += differs
+    def shipped(self) -> dict[str, Any]:
+        """What `add` takes in another process."""
+        turns = {path: sorted(turns) for path, turns in self.gathered().items()}
+        found = {"deviations": self.deviations, "is_unreported": self.is_unreported, "recorded": self.recorded}
+        return {"turns": turns, **found}
+
+    def add(self, shipped: dict[str, Any]) -> None:
+        """Another process, a worker of pytest-xdist, has run notebooks and tests too."""
+        for key, turns in shipped["turns"].items():
+            self._played.setdefault(key, set()).update(tuple(turn) for turn in turns)
+        self.deviations += shipped["deviations"]
+        self.is_unreported |= shipped["is_unreported"]
+        self.recorded += [path for path in shipped["recorded"] if path not in self.recorded]
+
+    def summary(self, *, strict: bool) -> list[str]:
+        """The lines for the end of the run; none where all is well."""
+        unused = self.unused()
+        lines = [*self.deviations, *unused]
+        if unused and strict:
+            lines.append("The run fails because of --agentnb-strict: each turn of a cassette must be asked for.")
+        return lines + [
+            f"{os.path.relpath(path)}: its cassette was recorded, and the outputs stored in it are still those from "
+            "before. Store those of the new recording: "
+            f"AGENTNB_CASSETTE={cassette_of(Path(path)).name} jupyter nbconvert --to notebook --execute --inplace "
+            f"--ExecutePreprocessor.record_timing=False {os.path.relpath(path)}"
+            for path in self.recorded
+        ]
 
     def unused(self) -> list[str]:
         """A line for each turn of a cassette that was to be played and that nobody asked for."""
         return [line for key, played in sorted(self.gathered().items()) for line in not_asked_for(Path(key), played)]
+
+
+@contextlib.contextmanager
+def _environment(**values: str) -> Iterator[None]:
+    """Variables of this process, and so of those that it starts, inside."""
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
 
 
 def cassette_of(notebook: Path) -> Path:

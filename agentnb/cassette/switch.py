@@ -2,7 +2,8 @@
 
 ``AGENTNB_CASSETTE`` names the file; ``AGENTNB_CASSETTE_MODE`` says what to do with it: ``auto`` (the default) replays
 it if it is there and else records it, ``record`` records it anew, ``replay`` demands that it is there, ``off`` leaves
-it alone.
+it alone. ``builtin`` needs no cassette: only the built-in agent can be started (the pytest plugin sets it for notebooks
+that have no cassette).
 """
 
 from __future__ import annotations
@@ -17,9 +18,11 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
+from agentnb.cassette import file
+from agentnb.cassette.description import description_of, recorded_spec
 from agentnb.cassette.former import check_place
 from agentnb.cassette.reading import AGAIN
-from agentnb.cassette.report import REPORTS
+from agentnb.cassette.report import REPORTS, reports
 from agentnb.cassette.telling import Telling
 from agentnb.errors import CassetteBroken, UsageError
 from agentnb.events.kinds import CASSETTE_OPENED
@@ -33,7 +36,8 @@ if TYPE_CHECKING:
 
 PATH, MODE, PACE = "AGENTNB_CASSETTE", "AGENTNB_CASSETTE_MODE", "AGENTNB_CASSETTE_PACE"
 TURNED = "AGENTNB_RECORDING"
-MODES = ("auto", "record", "replay", "off")
+BUILTIN = "builtin"
+MODES = ("auto", "record", "replay", "off", BUILTIN)
 PACES = ("instant", "recorded")
 
 State = Literal["record", "replay", "off"]
@@ -74,14 +78,38 @@ class Switch:
         if not name and mode in ("record", "replay"):
             hint = f"Name it, {PATH}=fit.cassette.jsonl, or unset {MODE}."
             raise UsageError(f"{MODE}={mode} is set, and {PATH} names no cassette.", hint=hint)
-        if not name or mode == "off":
+        if not name or mode in ("off", BUILTIN):
             return "off", None
         path = Path(os.path.abspath(self._folder / Path(name).expanduser()))  # noqa: PTH100 - links are kept
         return self._settle(path, mode), path
 
+    def agents(self) -> dict[str, AgentSpec | None]:
+        """The agents of the cassette that is replayed, by name, as it describes them; None where it does not (0.1).
+
+        A replay must not depend on the agents that this machine knows.
+        """
+        with contextlib.suppress(UsageError, CassetteBroken):  # told when the agent is launched
+            state, path = self.state()
+            if state == "replay" and path is not None:
+                recorded = file.read_agents(path).items()
+                return {name: recorded_spec(name, about) if about else None for name, about in recorded}
+        return {}
+
     def standing_in(self, spec: AgentSpec) -> AgentSpec:
-        """What is checked for in the place of *spec*: the player, where a cassette is replayed."""
+        """What is checked for in the place of *spec*: the player, where a cassette is replayed.
+
+        Raises:
+            UsageError: If *spec* is not the built-in agent and no other may be started.
+        """
         state, path = self.state()
+        if self._environment.get(MODE) == BUILTIN and not (spec.name == "eliza" and spec.origin == "built in"):
+            hint = (
+                "Record one with the agent installed: pytest --agentnb-record. "
+                f"To talk to the real agent in each run, set {MODE}=off."
+            )
+            raise UsageError(
+                f"There is no cassette for this notebook, and it starts the agent {spec.name!r}.", hint=hint
+            )
         return _player(spec, path, 0, "instant", {}) if state == "replay" and path is not None else spec
 
     def expected(self) -> None:
@@ -90,6 +118,21 @@ class Switch:
             state, path = self.state()
             if state == "replay" and path is not None:
                 self._reports(path)
+
+    def path(self) -> Path | None:
+        """The cassette that is recorded or replayed; None where there is none, or the settings make no sense."""
+        with contextlib.suppress(UsageError, CassetteBroken):  # whoever opens a session is told
+            return self.state()[1]
+        return None
+
+    def matched_prompts(self) -> int | None:
+        """How many prompts the replay has found in the cassette so far; None where nothing is replayed."""
+        with contextlib.suppress(UsageError, CassetteBroken):
+            state, path = self.state()
+            folder = self._environment.get(REPORTS) or (path in self._telling and self._telling[path].folder)
+            if state == "replay" and folder:
+                return sum(len(report["turns"]) for report in reports(Path(folder)))
+        return None
 
     def apart(self) -> dict[str, str]:
         """What keeps the agents of sessions that are opened now apart from those that run since before."""
@@ -107,7 +150,7 @@ class Switch:
                 return _player(spec, path, number, self._pace(), self._reports(path)), None
             recorder = self._recorder if self._recorder is not None else self._record(path)
             CASSETTE_OPENED.tell(path=str(path), mode=state, agent=spec.name)
-            return spec, recorder.tap(spec.name, {**spec.env, **env})
+            return spec, recorder.tap(spec.name, {**spec.env, **env}, description_of(spec))
 
     @contextlib.contextmanager
     def scope(self, path: Path | None, mode: str) -> Iterator[None]:

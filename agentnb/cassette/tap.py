@@ -94,12 +94,21 @@ class WireTap:
         agent: The agent's name.
         launch: Which process of it.
         on_rest: Called when a turn has ended, or the agent has: a good moment to write.
+        description: What a replay needs to know of the agent.
     """
 
-    def __init__(self, agent: str, launch: int = 1, on_rest: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self,
+        agent: str,
+        launch: int = 1,
+        on_rest: Callable[[], None] = lambda: None,
+        *,
+        description: dict[str, Any] | None = None,
+    ) -> None:
         self.agent = agent
         self.launch = launch
         self.connection = RawLane(agent, launch)
+        self.connection.lane.description = description
         self.sessions: list[RawLane] = []
         self._on_rest = on_rest
         self._from_client, self._from_agent = wire.Lines(), wire.Lines()

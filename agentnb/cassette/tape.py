@@ -9,6 +9,9 @@ import msgspec
 VERSION = 1
 """The version of the format that is written, and the only one that is read."""
 
+WRITER = "agentnb 0.2"
+"""What a new cassette says wrote it; 0.1, which sorted the fields of objects, said ``agentnb``."""
+
 PROMPT = "session/prompt"
 OPENERS = ("session/new", "session/load", "session/resume", "session/fork")
 """The methods by which a session comes to be."""
@@ -72,11 +75,14 @@ class Lane(msgspec.Struct, kw_only=True):
         session: Which session of the cassette, from 1; 0 for what belongs to none.
         exchanges: In the order of the client's requests.
         line: Where it begins in the file.
+        description: What a replay needs to know of the agent, for a machine whose catalogue does not have it; None in
+            a lane that is a session's, and in cassettes of version 0.1.
     """
 
     agent: str
     launch: int = 1
     session: int = 0
+    description: dict[str, Any] | None = None
     exchanges: list[Exchange] = msgspec.field(default_factory=list)
     line: int = 0
 
@@ -103,6 +109,7 @@ DEFAULT_RULES = (
     Rule("date", r"\b\d{4}-\d\d-\d\d\b"),
     Rule("uuid", r"\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b"),
     Rule("address", r"\b0x[0-9a-f]{6,16}\b"),
+    Rule("temporary folder", r"(?:/private)?/(?:tmp|var/tmp|var/folders/[\w+-]+/[\w+-]+/T)/[\w.+-]+"),
 )
 """The rules of a new cassette."""
 
@@ -121,7 +128,7 @@ class Header(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=Tr
     """
 
     cassette: int = VERSION
-    by: str = "agentnb"
+    by: str = WRITER
     rules: tuple[Rule, ...] = DEFAULT_RULES
     answers: Strictness = "content"
 

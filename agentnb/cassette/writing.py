@@ -24,13 +24,14 @@ def rows(cassette: Cassette, blobs: Blobs) -> Iterator[dict[str, Any]]:
     yield msgspec.to_builtins(cassette.header)
     for lane in cassette.lanes:
         head: dict[str, Any] = {"session": lane.session} if lane.session else {}
-        yield {**head, "agent": lane.agent, "launch": lane.launch}
+        about = {"description": lane.description} if lane.description is not None else {}
+        yield {**head, "agent": lane.agent, "launch": lane.launch, **about}
         for number, exchange in enumerate(lane.exchanges, 1):
             yield from _exchange(number, exchange, blobs)
 
 
 def _exchange(number: int, exchange: Exchange, blobs: Blobs) -> Iterator[dict[str, Any]]:
-    yield {"from": "client", "id": number, "method": exchange.method, "params": _put(exchange.params, blobs)}
+    yield {"from": "client", "id": number, "method": exchange.method, "params": blobs.put(exchange.params)}
     pace = []
     for event in exchange.before:
         pace.append(event.delay)
@@ -41,7 +42,7 @@ def _exchange(number: int, exchange: Exchange, blobs: Blobs) -> Iterator[dict[st
     for event in exchange.after:
         pace.append(event.delay)
         yield _event(event, blobs)
-    if any(pace):
+    if pace:
         yield {"pace": pace}
 
 
@@ -51,21 +52,10 @@ def _event(event: Event, blobs: Blobs) -> dict[str, Any]:
         row["id"] = event.id
     if event.kind == "answered":
         return {**row, **_answer(event, blobs)}
-    return {**row, "method": event.method, "params": _put(event.params, blobs)}
+    return {**row, "method": event.method, "params": blobs.put(event.params)}
 
 
 def _answer(of: Event | Exchange, blobs: Blobs) -> dict[str, Any]:
     if of.error is not None:
-        return {"error": _put(of.error, blobs)}
-    return {"result": _put(of.result, blobs)}
-
-
-def _put(value: Any, blobs: Blobs) -> Any:
-    return blobs.put(_sorted(value))
-
-
-def _sorted(value: Any) -> Any:
-    """*value* with the fields of every object by name: some agents send them in another order each time."""
-    if isinstance(value, dict):
-        return {name: _sorted(value[name]) for name in sorted(value)}
-    return [_sorted(item) for item in value] if isinstance(value, list) else value
+        return {"error": blobs.put(of.error)}
+    return {"result": blobs.put(of.result)}

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from enum import Enum
 from typing import Any
 
+from agentnb.api.unattended import is_watched
 from agentnb.ipython.ipython_versions import is_running_cell
-
-NOBODY_VARIABLE = "AGENTNB_AUDIENCE"
-"""Environment: ``nobody`` says that nobody is there, whatever the client of the kernel says."""
 
 
 class Audience(Enum):
@@ -25,18 +22,10 @@ class Audience(Enum):
 
 
 def audience_of(shell: Any) -> Audience:
-    """Who sees the outputs of the cell that *shell* runs.
-
-    A client that runs notebooks by itself says so: it does not allow the kernel to ask for input
-    (``allow_stdin`` of the Jupyter protocol's ``execute_request``).
-    """
-    kernel = getattr(shell, "kernel", None)
-    if kernel is None:
+    """Who sees the outputs of the cell that *shell* runs."""
+    if getattr(shell, "kernel", None) is None:
         return Audience.TERMINAL
-    if os.environ.get(NOBODY_VARIABLE) == Audience.NOBODY.value:
-        return Audience.NOBODY
-    content = (kernel.get_parent() or {}).get("content") or {}
-    return Audience.PAGE if content.get("allow_stdin", True) else Audience.NOBODY
+    return Audience.PAGE if is_watched(shell) else Audience.NOBODY
 
 
 def is_unattended(shell: Any) -> bool:

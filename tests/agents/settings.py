@@ -1,21 +1,27 @@
-"""Has modes, options and (``settings.py old``) legacy models; refuses the mode `broken`; says what it was set to."""
+"""Has modes, options and (``settings.py old``) legacy models; refuses the mode `broken`; says what it was set to.
+
+``settings.py both`` is as Codex: models in the legacy form, and a config option for them, which alone can be set.
+"""
 
 import sys
 
 import wire
 
-OLD = "old" in sys.argv
+OLD, BOTH = "old" in sys.argv, "both" in sys.argv
 MODES = {"currentModeId": "ask", "availableModes": [{"id": "ask", "name": "Ask"}, {"id": "code", "name": "Code"}]}
 MODELS = {
     "currentModelId": "m1",
     "availableModels": [{"modelId": "m1", "name": "One"}, {"modelId": "m2", "name": "Two"}],
 }
-values = {"effort": "low", "brave": False}
+values = {"effort": "low", "brave": False, "model": "m1"}
 
 
 def options():
     efforts = [{"value": "low", "name": "Low"}, {"value": "high", "name": "High"}]
+    models = [{"value": each["modelId"], "name": each["name"]} for each in MODELS["availableModels"]]
+    model = {"id": "model", "name": "Model", "category": "model", "type": "select", "options": models}
     return [
+        *([{**model, "currentValue": values["model"]}] if BOTH else []),
         {"id": "effort", "name": "Effort", "type": "select", "currentValue": values["effort"], "options": efforts},
         {"id": "brave", "name": "Brave", "type": "boolean", "currentValue": values["brave"]},
     ]
@@ -28,10 +34,13 @@ while True:
         case "initialize":
             wire.answer(asked, {"protocolVersion": 1})
         case "session/new":
-            kept = {"models": MODELS} if OLD else {"configOptions": options()}
+            kept = {} if OLD else {"configOptions": options()}
+            kept |= {"models": MODELS} if OLD or BOTH else {}
             wire.answer(asked, {"sessionId": wire.SESSION, "modes": MODES, **kept})
         case "session/set_mode" if params["modeId"] == "broken":
             wire.refuse(asked, -32602, "No such mode")
+        case "session/set_model" if BOTH:
+            wire.refuse(asked, -32601, "Method not found: session/set_model")
         case "session/set_mode" | "session/set_model":
             wire.answer(asked, {})
         case "session/set_config_option":

@@ -83,3 +83,22 @@ def record(path: Path) -> None:
         done = execute(path, **(env if mode == "record" else {}), **cassette, AGENTNB_CASSETTE_MODE=mode)
         assert done.returncode == 0, done.stderr
     (path.parent / "bin/opencode").unlink()
+
+
+RUNNERS = ("nbval", "nbval-lax", "nbmake", "nbconvert", "papermill", "jupyter execute")
+"""The programs that run notebooks in CI."""
+_PYTEST = ("pytest", "-q", "-p", "no:cacheprovider", "-p", "no:asyncio")
+
+
+def run_with(runner: str, path: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run the notebook at *path* with *runner*, and replay the cassette beside it, if there is one."""
+    env = {**without_agents(), **environment}
+    if runner in ("nbval", "nbval-lax", "nbmake"):
+        return run(*_PYTEST, f"--{runner}", path.name, cwd=path.parent, env=env)
+    if path.with_name(f"{path.stem}.cassette.jsonl").exists():
+        env = {"AGENTNB_CASSETTE": f"{path.stem}.cassette.jsonl", "AGENTNB_CASSETTE_MODE": "replay", **env}
+    if runner == "nbconvert":
+        return execute(path, **{name: value for name, value in env.items() if name.startswith("AGENTNB_")})
+    if runner == "papermill":
+        return run("papermill", "--no-progress-bar", path.name, f"{path.stem}.out.ipynb", cwd=path.parent, env=env)
+    return run("jupyter", "execute", path.name, cwd=path.parent, env=env)

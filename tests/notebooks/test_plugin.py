@@ -70,7 +70,9 @@ def test_turns_that_no_cell_asks_for_are_named(recorded: Path) -> None:
     done = run(*PYTEST, "--nbval", "fit.ipynb", cwd=recorded.parent)
     assert done.returncode == 0, done.stdout
     assert "turn 2 of session 2 was not asked for" in done.stdout
-    assert run(*PYTEST, "--nbval", "--agentnb-strict", "fit.ipynb", cwd=recorded.parent).returncode == 1
+    strict = run(*PYTEST, "--nbval", "--agentnb-strict", "fit.ipynb", cwd=recorded.parent)
+    assert strict.returncode == 1
+    assert "The run fails because of --agentnb-strict" in strict.stdout
 
 
 @pytest.mark.parametrize("options", [("--nbval", "--dist", "loadfile"), ("--nbmake",)])
@@ -144,6 +146,9 @@ def test_record_anew(recorded: Path) -> None:
     assert done.returncode == 0, done.stdout
     assert recorded.read_bytes() == before
     assert "Good evening" in (recorded.parent / "fit.cassette.jsonl").read_text(encoding="utf-8")
+    assert (
+        "fit.ipynb: its cassette was recorded, and the outputs stored in it are still those from before" in done.stdout
+    )
     done = run(*PYTEST, "--nbmake", "fit.ipynb", cwd=recorded.parent)
     assert done.returncode == 0, done.stdout
 
@@ -253,24 +258,44 @@ def quiet(looked_at_by_nobody: Path, tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("option", ["--nbval-lax", "--nbmake"])
 def test_a_prompt_at_which_no_cell_looks_fails_too(quiet: Path, option: str) -> None:
-    """With the diff, and how to record again: the player's word counts, not what a cell makes of it."""
+    """The cell that prompted fails, with the diff and how to record again; the summary has every deviation."""
     done = run(*PYTEST, option, "quiet.ipynb", cwd=quiet.parent)
     assert done.returncode == 1, done.stdout
-    assert "not as recorded in quiet.cassette.jsonl" in done.stdout
-    assert "-/say old\n+/say new" in done.stdout
-    assert "-/say back\n+/say forth" in done.stdout
+    failed = [line.split(" - ")[0] for line in done.stdout.splitlines() if line.startswith("FAILED")]
+    summary = done.stdout.partition("agentnb cassettes")[2]
+    if option == "--nbmake":  # ends with the first cell that fails
+        assert failed == ["FAILED quiet.ipynb::quiet.ipynb"]
+        assert "CassetteMismatch: Session 1 with eliza" in done.stdout.partition("short test summary")[2]
+    else:
+        assert failed == ["FAILED quiet.ipynb::Cell 0", "FAILED quiet.ipynb::Cell 2"]
+        assert "-/say back\n+/say forth" in summary
+    assert "not as recorded in quiet.cassette.jsonl" in summary
+    assert "-/say old\n+/say new" in summary
     assert "--agentnb-record for pytest" in done.stdout
 
 
 def test_a_kernel_says_at_its_end_what_was_not_as_recorded(quiet: Path) -> None:
-    """Under nbconvert, on stderr; also which turns nobody asked for."""
+    """Under nbconvert the cell that prompted fails; on stderr the kernel also names the turns nobody asked for."""
     done = execute(quiet, AGENTNB_CASSETTE="quiet.cassette.jsonl", AGENTNB_CASSETTE_MODE="replay")
-    assert done.returncode == 0
+    assert done.returncode == 1
     assert f"agentnb: not as recorded in {quiet.parent / 'quiet.cassette.jsonl'}: Session " in done.stderr
     assert "-/say old\n+/say new" in done.stderr
-    assert "-/say back\n+/say forth" in done.stderr
+    assert "CassetteMismatch" in done.stderr
     assert "quiet.cassette.jsonl:" in done.stderr
     assert "was not asked for" in done.stderr
+
+
+def test_a_notebook_without_a_cassette_may_use_the_built_in_agent_only(tmp_path: Path) -> None:
+    """A real agent is not started unnoticed, unless the environment says so."""
+    notebook(tmp_path / "mixed.ipynb", "%load_ext agentnb", "%agent /say Yes", "%agent -n -a opencode /say No")
+    env = stand_in(tmp_path)
+    done = run(*PYTEST, "--nbval-lax", "mixed.ipynb", cwd=tmp_path, env=env)
+    assert [line.split(" - ")[0] for line in done.stdout.splitlines() if line.startswith("FAILED")] == [
+        "FAILED mixed.ipynb::Cell 2"
+    ]
+    assert "There is no cassette for this notebook, and it starts the agent 'opencode'." in done.stdout
+    live = {**env, "AGENTNB_CASSETTE_MODE": "off"}
+    assert run(*PYTEST, "--nbval-lax", "mixed.ipynb", cwd=tmp_path, env=live).returncode == 0
 
 
 def test_a_notebook_that_asks_for_nothing_any_more_is_named(recorded: Path) -> None:

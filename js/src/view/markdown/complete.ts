@@ -10,6 +10,8 @@ import { hasInline } from "./lexer";
 
 const ONLY_MARKS = /^[ \t>]*(?:[-*+]|\d{1,9}[.)]?)?[ \t]*(?:\[[ xX]?\]?)?[=\-*_~`#|:+>\s]*$/;
 const FENCE_LINE = /^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}|~{3,})/;
+const LONGEST_MARKS = 200;
+const LONGEST_TABLE_HEAD = 4_000;
 const BOUNDARY = /^[ \t]*(?:[-*+][ \t]|\d{1,9}[.)][ \t]|#{1,6}[ \t]|\|)/;
 
 /** `raw` (the still open last block) with everything closed that it left open. */
@@ -18,7 +20,8 @@ export function complete(raw: string): string {
   let head = raw.slice(0, cut);
   let last = raw.slice(cut);
   if (insideFence(head)) return /^[ \t>]*[`~]*$/.test(last) ? head : raw;
-  if (FENCE_LINE.test(last) || ONLY_MARKS.test(last)) last = "";
+  // A longer line has words, and the pattern needs cubic time for spaces.
+  if (last.length < LONGEST_MARKS && (FENCE_LINE.test(last) || ONLY_MARKS.test(last))) last = "";
   if (last === "") head = head.replace(/\n+$/, "");
   const text = head + last;
   const start = segmentStart(text);
@@ -27,7 +30,8 @@ export function complete(raw: string): string {
   return text.slice(0, start) + (isTableHead(text, start) ? `${closed}\n${delimiterRow(closed)}` : closed);
 }
 
-function insideFence(head: string): boolean {
+/** Whether the last line of `head` is inside an open fence. */
+export function insideFence(head: string): boolean {
   let fence: string | undefined;
   for (const line of head.split("\n")) {
     const mark = FENCE_LINE.exec(line)?.[1];
@@ -39,8 +43,15 @@ function insideFence(head: string): boolean {
 }
 
 function segmentStart(text: string): number {
-  const blank = /\n[ \t]*\n(?![\s\S]*\n[ \t]*\n)/.exec(text);
-  let start = blank ? blank.index + blank[0].length : 0;
+  let start = 0;
+  for (let end = text.lastIndexOf("\n"); end > 0; ) {
+    const before = text.lastIndexOf("\n", end - 1);
+    if (before >= 0 && /^[ \t]*$/.test(text.slice(before + 1, end))) {
+      start = end + 1;
+      break;
+    }
+    end = before;
+  }
   for (let at = text.indexOf("\n", start); at >= 0; at = text.indexOf("\n", at + 1)) {
     if (BOUNDARY.test(text.slice(at + 1, at + 80))) start = at + 1;
   }
@@ -48,6 +59,7 @@ function segmentStart(text: string): number {
 }
 
 function isTableHead(text: string, start: number): boolean {
+  if (text.length - start > LONGEST_TABLE_HEAD) return false;
   if (!/^ {0,3}\|[^\n]*\S[^\n]*$/.test(text.slice(start))) return false;
   const before = text.slice(0, Math.max(0, start - 1));
   return !/^ {0,3}\|/.test(before.slice(before.lastIndexOf("\n") + 1));

@@ -1,82 +1,88 @@
-/**
- * Syntax colours: source text to runs of one scope each, never to an HTML string.
- *
- * One pass with one pattern per language: comments, strings, numbers, words. It reads each letter about once, whatever
- * the text, and what it does not know stays plain.
- */
-import { LANGUAGES, type Language } from "./languages";
+/** Syntax colours: source text to pieces with a scope each (highlight.js), never to an HTML string. */
+import hljs from "highlight.js/lib/core";
+import bash from "highlight.js/lib/languages/bash";
+import cpp from "highlight.js/lib/languages/cpp";
+import diff from "highlight.js/lib/languages/diff";
+import dockerfile from "highlight.js/lib/languages/dockerfile";
+import go from "highlight.js/lib/languages/go";
+import ini from "highlight.js/lib/languages/ini";
+import java from "highlight.js/lib/languages/java";
+import json from "highlight.js/lib/languages/json";
+import julia from "highlight.js/lib/languages/julia";
+import latex from "highlight.js/lib/languages/latex";
+import makefile from "highlight.js/lib/languages/makefile";
+import markdown from "highlight.js/lib/languages/markdown";
+import python from "highlight.js/lib/languages/python";
+import r from "highlight.js/lib/languages/r";
+import rust from "highlight.js/lib/languages/rust";
+import shell from "highlight.js/lib/languages/shell";
+import sql from "highlight.js/lib/languages/sql";
+import typescript from "highlight.js/lib/languages/typescript";
+import xml from "highlight.js/lib/languages/xml";
+import yaml from "highlight.js/lib/languages/yaml";
 
-const LONGEST = 60_000;
-const WORD = "[A-Za-z_$][\\w$]*";
-const INSIDE = /\$?\{[^{}"'`]*\}|\$\w+/;
+const LANGUAGES = {
+  bash,
+  cpp,
+  diff,
+  dockerfile,
+  go,
+  ini,
+  java,
+  json,
+  julia,
+  latex,
+  makefile,
+  markdown,
+  python,
+  r,
+  rust,
+  shell,
+  sql,
+  typescript,
+  xml,
+  yaml,
+};
+for (const [name, language] of Object.entries(LANGUAGES)) hljs.registerLanguage(name, language);
+// TypeScript's grammar has JavaScript's inside, and C++'s reads C: one of each is enough.
+hljs.registerAliases(["javascript", "js", "jsx", "mjs"], { languageName: "typescript" });
+hljs.registerAliases(["c", "h"], { languageName: "cpp" });
+hljs.registerAliases(["ipython", "ipython3", "python3"], { languageName: "python" });
+
+/** Longer code stays plain: grammars take up to a millisecond per hundred characters. */
+const LONGEST = 30_000;
+const LONGEST_LINE = 2_000;
 
 /** A piece of code and its scope; "" where it has none. */
 export type Run = readonly [scope: string, text: string];
 
-interface Machine {
-  pattern: RegExp;
-  scopes: readonly string[];
-  words: ReadonlyMap<string, string>;
-  anyCase: boolean;
+interface Scope {
+  scope?: string;
+  children: (Scope | string)[];
 }
 
-const machines = new Map<Language, Machine>();
-
-/** The runs of `code`, or undefined where it stays plain. */
+/** The pieces of `code`, or undefined where it stays plain. */
 export function highlight(code: string, language: string | undefined): Run[] | undefined {
-  const known = language === undefined ? undefined : LANGUAGES.get(language);
-  return known && code.length <= LONGEST ? runs(code, machine(known)) : undefined;
+  if (!language || code.length > LONGEST || !hljs.getLanguage(language)) return undefined;
+  if (code.split("\n").some((line) => line.length > LONGEST_LINE)) return undefined;
+  const result = hljs.highlight(code, { language, ignoreIllegals: true });
+  const runs: Run[] = [];
+  collect((result._emitter as unknown as { rootNode: Scope }).rootNode, "", runs);
+  return runs;
 }
 
-function machine(language: Language): Machine {
-  let made = machines.get(language);
-  if (made) return made;
-  const words = new Map<string, string>();
-  for (const word of language.builtIns.split(" ")) words.set(word, "built_in");
-  for (const word of language.keywords.split(" ")) words.set(word, "keyword");
-  made = {
-    pattern: new RegExp([...language.rules.map(([, rule]) => `(${rule})`), `(${WORD})`].join("|"), "gm"),
-    scopes: language.rules.map(([scope]) => scope),
-    words,
-    anyCase: language.anyCase === true,
-  };
-  machines.set(language, made);
-  return made;
-}
-
-function runs(code: string, machine: Machine): Run[] {
-  const found: Run[] = [];
-  const push = (scope: string, text: string) => {
-    if (text !== "") found.push([scope, text]);
-  };
-  let from = 0;
-  let before = "";
-  for (const match of code.matchAll(machine.pattern)) {
-    push("", code.slice(from, match.index));
-    const text = match[0];
-    from = match.index + text.length;
-    const at = machine.scopes.findIndex((_, rule) => match[rule + 1] !== undefined);
-    const scope = at < 0 ? wordScope(text, before, code[from], machine) : (machine.scopes[at] as string);
-    if (scope === "template") for (const run of template(text, machine)) push(...run);
-    else push(scope, text);
-    before = at < 0 ? text : "";
+/** Neighbours of one scope become one piece; an inner scope replaces the outer one. */
+function collect(node: Scope, outer: string, runs: Run[]): void {
+  const scope = node.scope && !node.scope.startsWith("language:") ? classOf(node.scope) : outer;
+  for (const child of node.children) {
+    if (typeof child !== "string") collect(child, scope, runs);
+    else if (runs.at(-1)?.[0] === scope) runs.push([scope, (runs.pop() as Run)[1] + child]);
+    else runs.push([scope, child]);
   }
-  push("", code.slice(from));
-  return found;
 }
 
-const NAMES_A_FUNCTION = new Set(["def", "function", "fn", "func", "fun"]);
-const NAMES_A_TYPE = new Set(["class", "struct", "interface", "trait", "enum"]);
-
-function wordScope(word: string, before: string, next: string | undefined, { words, anyCase }: Machine): string {
-  if (NAMES_A_FUNCTION.has(before)) return "title";
-  if (NAMES_A_TYPE.has(before)) return "type";
-  return words.get(anyCase ? word.toLowerCase() : word) ?? (next === "(" ? "call" : "");
-}
-
-/** A string with code in it: `${x}` and `{x}` are coloured as code. */
-function template(text: string, machine: Machine): Run[] {
-  return text
-    .split(new RegExp(`(${INSIDE.source})`))
-    .flatMap((piece, at): Run[] => (at % 2 === 0 ? [["string", piece]] : runs(piece, machine)));
+/** The style sheet knows the first word of a scope, and calls. */
+function classOf(scope: string): string {
+  if (scope === "title.function.invoke") return "call";
+  return scope.startsWith("char.") || scope === "subst" ? "" : (scope.split(".")[0] as string);
 }

@@ -1,15 +1,28 @@
-/** Markdown text to tokens (CommonMark, GitHub's tables, tasks and addresses), with bounds on what hostile text can cost. */
-import { type Queue, readBlocks } from "./blocks";
-import { readInline } from "./inline";
-import type { Links, Token } from "./token";
-
-/** Inline markup is not looked for in longer paragraphs: some of it costs the square of the length. */
-const LONGEST_INLINE = 20_000;
-/** More `>` or list marks than this before one line's text are not structure but an attack on the stack. */
-const DEEP = /^(?:[ \t]*(?:>|[-*+][ \t]|\d{1,9}[.)][ \t])){24}/m;
-const NESTED = /[[\]!]{60}|[*_~]{200}/;
+/**
+ * Markdown text to tokens: marked's lexer (CommonMark and GitHub's extensions) behind limits on what it gets.
+ *
+ * marked needs quadratic time or deep recursion for some texts: runs of marks, nested quotes, wide tables. An agent can
+ * send any text, so that a block beyond these limits becomes a `plain` token, which is drawn as text. Fenced code at the
+ * margin is read here: it may be megabytes long and needs no lexer.
+ */
+import { Lexer, type Links } from "marked";
+import type { Token } from "./token";
 
 export type { Links, Token };
+
+/** A longer paragraph, heading or table cell has its marks shown as text. */
+const LONGEST_INLINE = 8_000;
+const INLINE_MARKS = /[*_~[\]!<]/g;
+/** marked's time for inline text grows with the square of its marks: so many squares are read per call. */
+const INLINE_BUDGET = 500 ** 2;
+/** A longer line is not Markdown but data. */
+const LONGEST_LINE = 8_000;
+/** Containers in containers: marked reads the inner text again for each level. */
+const DEEP = /^(?:[ \t]*(?:>|[-*+][ \t]|\d{1,9}[.)][ \t])){12}|^[ \t]{60,}(?:>|[-*+][ \t]|\d{1,9}[.)][ \t])/m;
+/** marked fills each row up to the width of the header. */
+const WIDE_TABLE = /^[ \t]*(?:\|?[ \t]*:?-+:?[ \t]*){60}/m;
+const GROUP = /[^\n]*\S[^\n]*(?:\n[^\n]*\S[^\n]*)*(?:\n[ \t]*)*\n?|\s+/g;
+const FENCE = /^(?:(`{3,})([^`\n]*)|(~{3,})([^\n]*))(?:\n|$)/gm;
 
 export function noLinks(): Links {
   return Object.create(null) as Links;
@@ -19,24 +32,106 @@ export function copied(links: Links): Links {
   return Object.assign(noLinks(), links);
 }
 
-/** The block tokens of `text`; `links` are the definitions known so far and gets those found here. */
+/**
+ * The block tokens of `text`, whose `raw` together are `text`.
+ *
+ * `links` are the link definitions known so far; those found here are added.
+ */
 export function lex(text: string, links: Links = noLinks()): Token[] {
-  if (text === "") return [];
-  if (DEEP.test(text)) return [asText(text)];
-  const queue: Queue = [];
-  const tokens = readBlocks(text, links, queue);
-  for (const { src, into } of queue) {
-    if (hasInline(src)) readInline(src, links, into);
-    else into.push({ type: "text", raw: src, text: src });
+  const tokens: Token[] = [];
+  const lexers: Lexer[] = [];
+  const fence = new RegExp(FENCE);
+  for (let from = 0; from < text.length; ) {
+    fence.lastIndex = from;
+    const opening = fence.exec(text);
+    const end = opening?.index ?? text.length;
+    if (end > from) tokens.push(...prose(text.slice(from, end), links, lexers));
+    if (opening) tokens.push(fencedCode(text, opening));
+    from = opening ? end + (tokens.at(-1) as Token).raw.length : end;
   }
+  // Paragraphs are read last: a definition may come after the text that names it.
+  let budget = INLINE_BUDGET;
+  for (const lexer of lexers) budget = readInline(lexer, budget);
   return tokens;
 }
 
-/** Whether inline markup is looked for in a paragraph's `text` at all. */
-export function hasInline(text: string): boolean {
-  return text.length <= LONGEST_INLINE && !NESTED.test(text);
+/** Matches the closing line of a fence that was opened with `mark`. */
+export function closingFence(mark: string): RegExp {
+  return new RegExp(`^ {0,3}${mark[0]}{${mark.length},}[ \\t]*$`, "gm");
 }
 
-function asText(text: string): Token {
+function fencedCode(text: string, opening: RegExpExecArray): Token {
+  const [head, ticks, info, tildes, otherInfo] = opening;
+  const closing = closingFence((ticks ?? tildes) as string);
+  const start = opening.index + head.length;
+  closing.lastIndex = start;
+  const closed = closing.exec(text);
+  const end = closed ? closed.index : text.length;
+  const whole = closed ? end + closed[0].length + (text[end + closed[0].length] === "\n" ? 1 : 0) : text.length;
+  return {
+    type: "code",
+    raw: text.slice(opening.index, whole),
+    text: text.slice(start, end).replace(/\n$/, ""),
+    lang: (info ?? otherInfo ?? "").trim().replace(/\\([!-/:-@[-`{-~])/g, "$1"),
+  };
+}
+
+function prose(text: string, links: Links, lexers: Lexer[]): Token[] {
+  if (!isCostly(text)) return readBlocks(text, links, lexers);
+  const groups = text.match(GROUP) ?? [];
+  return groups.flatMap((group) => (isCostly(group) ? [asText(group)] : readBlocks(group, links, lexers)));
+}
+
+function isCostly(text: string): boolean {
+  return longestLine(text) > LONGEST_LINE || DEEP.test(text) || WIDE_TABLE.test(text);
+}
+
+function longestLine(text: string): number {
+  let longest = 0;
+  for (let from = 0; from <= text.length; ) {
+    const end = text.indexOf("\n", from);
+    longest = Math.max(longest, (end < 0 ? text.length : end) - from);
+    if (end < 0) break;
+    from = end + 1;
+  }
+  return longest;
+}
+
+function readBlocks(text: string, links: Links, lexers: Lexer[]): Token[] {
+  const lexer = new Lexer({ gfm: true });
+  lexer.tokens.links = links;
+  try {
+    lexer.blockTokens(text, lexer.tokens);
+  } catch {
+    return [asText(text)]; // the stack was too small for its nesting
+  }
+  lexers.push(lexer);
+  return lexer.tokens as Token[];
+}
+
+/** Reads the paragraphs of `lexer` within `budget`; returns what is left of it. */
+function readInline(lexer: Lexer, budget: number): number {
+  let left = budget;
+  for (const { src, tokens } of lexer.inlineQueue) {
+    left -= markCount(src) ** 2;
+    if (left < 0 || !hasInline(src)) tokens.push({ type: "text", raw: src, text: src, escaped: false });
+    else {
+      lexer.state.inRawBlock = false;
+      lexer.inlineTokens(src, tokens);
+    }
+  }
+  return left;
+}
+
+/** Whether inline marks are looked for in a paragraph's `text` at all. */
+export function hasInline(text: string): boolean {
+  return text.length <= LONGEST_INLINE && markCount(text) ** 2 <= INLINE_BUDGET;
+}
+
+function markCount(text: string): number {
+  return text.match(INLINE_MARKS)?.length ?? 0;
+}
+
+export function asText(text: string): Token {
   return { type: "plain", raw: text, text };
 }

@@ -4,8 +4,8 @@ import { useContext, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { ViewContext } from "../context";
 import { memo } from "../memo";
 import { keepSelections } from "./growing";
-import type { Token } from "./lexer";
 import { MarkdownStream } from "./stream";
+import type { Token } from "./token";
 import { drawToken } from "./tokens";
 
 /** Blocks that the browser skips together when they are off screen: watching each of them costs more than it saves. */

@@ -1,51 +1,35 @@
-/** What Markdown is read into: blocks, and what stands in their lines. */
+/** The parts of marked's tokens that are drawn, and the two token types that marked does not have. */
 
 export interface Token {
+  /** marked's token type, or `plain`: a block that is shown as text because reading it would cost too much. */
   type: string;
-  /** What it was read from; the `raw` of the blocks of a text are the text. */
+  /** The Markdown source of the token. */
   raw: string;
   text?: string;
   tokens?: Token[];
-  /** Of a heading. */
+  /** Heading: its level. */
   depth?: number;
-  /** Of a code block. */
+  /** Code block: the info string. */
   lang?: string;
+  /** Code block: whether its closing line has not arrived. */
   live?: boolean;
-  /** Of a list. */
+  /** List. */
   ordered?: boolean;
-  start?: number;
+  start?: number | "";
   items?: Token[];
   task?: boolean;
   checked?: boolean;
-  /** Of a table. */
+  /** Table. */
   header?: Token[];
   rows?: Token[][];
   align?: Align;
-  /** Of a link or picture. */
+  /** Link or image. */
   href?: string;
-  title?: string;
-  /** Of raw HTML: whether it stands alone. */
+  title?: string | null;
+  /** Link: whether it was written as a bare address, in which character references mean nothing. */
+  autolink?: boolean;
+  /** Raw HTML: whether it is a block. */
   block?: boolean;
 }
 
 export type Align = "left" | "center" | "right" | null | undefined;
-
-export interface Link {
-  href: string;
-  title: string | undefined;
-}
-
-/** Link definitions by their names. */
-export type Links = Record<string, Link>;
-
-/** A name as definitions are looked up by it. */
-export function nameOf(label: string): string {
-  return label.trim().replace(/\s+/g, " ").toLowerCase().toUpperCase().toLowerCase();
-}
-
-const ESCAPED = /\\([!-/:-@[-`{-~])/g;
-
-/** Text with its backslashes before punctuation taken away. */
-export function unescaped(text: string): string {
-  return text.includes("\\") ? text.replace(ESCAPED, "$1") : text;
-}

@@ -88,7 +88,7 @@ function drawTable(token: Token, depth: number) {
 }
 
 function drawLink(token: Token, depth: number) {
-  const href = safeHref(unescapeEntities(token.href ?? ""));
+  const href = safeHref(token.autolink ? token.href : unescapeEntities(token.href ?? ""));
   const children = drawTokens(token.tokens, depth);
   if (!href) {
     const target = line(token.href, 300);

@@ -1,0 +1,206 @@
+"""Turns in a kernel that nobody watches (nbconvert, papermill, nbval and others): none may be lost without an error.
+
+Programs that run notebooks look at the outcome of each cell and at nothing else. They end the kernel seconds after the
+last cell's reply, and ignore its exit status. So the end of a cell is the only place where a turn that no cell waited
+for (``%agent -b``, `agentnb.Session.prompt`) can be finished, and where its failure can fail the run:
+
+- At the end of the notebook's last cell, turns that still run are waited for; what fails then fails that cell.
+- At the end of each cell, a prompt that differs from the cassette fails that cell.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+from agentnb.api.running_notebook import has_cells_after
+from agentnb.cassette.switch import SWITCH
+from agentnb.errors import (
+    AgentnbError,
+    CassetteBroken,
+    CassetteError,
+    CassetteMismatch,
+    TurnCancelled,
+    TurnError,
+    TurnTimeout,
+)
+from agentnb.kernel.desk import DESK
+
+if TYPE_CHECKING:
+    from agentnb.api.turn import Turn
+
+NOBODY_VARIABLE = "AGENTNB_AUDIENCE"
+"""Environment: ``nobody`` says that nobody is there, whatever the client of the kernel says."""
+NOBODY = "nobody"
+
+_ATTRIBUTE = "_agentnb_unattended"
+_COMPARED_SECONDS, _STEP_SECONDS = 10.0, 0.02
+_DEFAULT_TIMEOUT = 1800.0
+_CASSETTE_ERRORS = {kind.__name__: kind for kind in (CassetteBroken, CassetteMismatch)}
+_LONGEST_PLACE = 80
+
+
+def is_watched(shell: Any) -> bool:
+    """Whether somebody may see the cell that the kernel of *shell* runs.
+
+    A client that runs notebooks by itself says so: it does not allow the kernel to ask for input
+    (``allow_stdin`` of the Jupyter protocol's ``execute_request``).
+    """
+    if os.environ.get(NOBODY_VARIABLE) == NOBODY:
+        return False
+    content = (shell.kernel.get_parent() or {}).get("content") or {}
+    return bool(content.get("allow_stdin", True))
+
+
+def follow(turn: Turn) -> None:
+    """See to it that *turn*, which has just been prompted, is not lost; nothing happens where somebody watches."""
+    get = getattr(sys.modules.get("IPython"), "get_ipython", None)
+    shell = get() if get is not None else None
+    if getattr(shell, "kernel", None) is None or is_watched(shell):
+        return
+    if not hasattr(shell, _ATTRIBUTE):
+        setattr(shell, _ATTRIBUTE, UnattendedTurns(shell))
+    getattr(shell, _ATTRIBUTE).add(turn)
+
+
+class UnattendedTurns:
+    """The turns of one kernel that nobody watches.
+
+    Args:
+        shell: The kernel's IPython shell.
+    """
+
+    def __init__(self, shell: Any) -> None:
+        self._shell = shell
+        self._turns: list[Turn] = []
+        self._new: list[Turn] = []
+        self._places: dict[str, str] = {}  # where a turn was prompted, by its id
+        self._matched = 0  # turns that are no longer followed and whose prompt was the recorded one
+        shell.events.register("post_run_cell", self._on_cell_end)
+        atexit.register(self._on_exit, os.getpid())
+
+    def add(self, turn: Turn) -> None:
+        """Follow *turn*."""
+        self._turns.append(turn)
+        self._new.append(turn)
+
+    def _on_cell_end(self, result: Any) -> None:
+        """IPython's ``post_run_cell``. Code that an agent runs within a cell is no cell."""
+        if DESK.at_work or not self._turns or result is None:
+            return
+        source = getattr(getattr(result, "info", None), "raw_cell", None) or ""
+        self._name_place(source)
+        error = result.error_before_exec or result.error_in_exec
+        failures: list[BaseException] = []
+        if not isinstance(error, KeyboardInterrupt):
+            try:
+                failures = self._settle(is_last=not has_cells_after(source, SWITCH.path()))
+            except KeyboardInterrupt as interrupted:
+                failures = [interrupted]
+        self._forget_ended(error)
+        if failures and error is None:
+            self._fail(result, failures)
+
+    def _settle(self, *, is_last: bool) -> list[BaseException]:
+        """Wait for what must be waited for; what has failed."""
+        running = [turn for turn in self._turns if not turn.done]
+        if not is_last:
+            self._wait_until_compared()
+            return self._deviations()
+        failures: list[BaseException] = []
+        deadline = time.monotonic() + (self._timeout() or threading.TIMEOUT_MAX / 2)
+        for turn in running:
+            try:
+                turn.wait(max(0.0, deadline - time.monotonic()))
+                turn.raise_for_error()
+            except TurnCancelled:
+                pass
+            except TurnTimeout:
+                turn.cancel()
+                message = (
+                    f"A turn did not end within {self._timeout():g} s of the notebook's last cell; it was cancelled."
+                )
+                failures.append(
+                    TurnTimeout(message, hint="Wait for it in a cell, or allow more: Agentnb.headless_timeout.")
+                )
+            except CassetteError:
+                pass  # among the deviations below
+            except TurnError as error:
+                failures.append(type(error)(f"{self._prompted(turn)}{error.message}", hint=error.hint))
+        return self._deviations() + failures
+
+    def _wait_until_compared(self) -> None:
+        """Wait until the replay has compared each prompt that was sent, so that the right cell fails."""
+        deadline = time.monotonic() + _COMPARED_SECONDS
+        while any(turn.state == "running" for turn in self._turns) and time.monotonic() < deadline:
+            matched = SWITCH.matched_prompts()
+            sent = sum(turn.state == "running" or _matched(turn) for turn in self._turns)
+            if matched is None or matched >= self._matched + sent:
+                return
+            threading.Event().wait(_STEP_SECONDS)
+
+    def _deviations(self) -> list[BaseException]:
+        """The errors of turns that deviate from the cassette."""
+        found: list[BaseException] = []
+        for turn in self._turns:
+            error = turn.error
+            if error is not None and error.error_type in _CASSETTE_ERRORS:
+                found.append(_CASSETTE_ERRORS[error.error_type](f"{self._prompted(turn)}{error.message}"))
+        return found
+
+    def _fail(self, result: Any, failures: list[BaseException]) -> None:
+        """Make the cell one that failed: its reply, and an error among its outputs."""
+        first = failures[0]
+        if len(failures) > 1 and isinstance(first, AgentnbError):
+            first = type(first)("\n\n".join(str(failure) for failure in failures))
+        result.error_in_exec = first
+        self._shell.showtraceback((type(first), first, None))
+
+    def _forget_ended(self, error: Any) -> None:
+        """Turns that have ended; a deviation in a cell that failed for another reason is kept for the next one."""
+        told = str(error) if isinstance(error, CassetteError) else None
+        for turn in [turn for turn in self._turns if turn.done]:
+            problem = turn.error
+            deviates = problem is not None and problem.error_type in _CASSETTE_ERRORS
+            if deviates and error is not None and (problem is None or told != problem.message):
+                continue
+            self._turns.remove(turn)
+            self._places.pop(turn.id, None)
+            self._matched += _matched(turn)
+
+    def _name_place(self, source: str) -> None:
+        for turn in self._new:
+            self._places[turn.id] = next((line.strip() for line in source.splitlines() if line.strip()), "")
+        self._new.clear()
+        self._current = source
+
+    def _prompted(self, turn: Turn) -> str:
+        """Which cell prompted *turn*, where that is not the cell that fails."""
+        place = self._places.get(turn.id, "")
+        if not place or place in (line.strip() for line in self._current.splitlines()):
+            return ""
+        return f"Prompted by the cell that begins with {place[:_LONGEST_PLACE]!r}. "
+
+    def _timeout(self) -> float:
+        """``%config Agentnb.headless_timeout`` in seconds; 0 means no limit."""
+        configured = (each for each in self._shell.configurables if type(each).__name__ == "Agentnb")
+        return float(getattr(next(configured, None), "headless_timeout", _DEFAULT_TIMEOUT))
+
+    def _on_exit(self, process: int) -> None:
+        """The kernel ends while turns run: nobody but a reader of the log can be told."""
+        for turn in self._turns if os.getpid() == process else ():
+            if not turn.done:
+                place = self._places.get(turn.id, "")
+                print(
+                    f"agentnb: the kernel ended before a turn with {turn.session.agent} did: {place[:_LONGEST_PLACE]}",
+                    file=sys.__stderr__,
+                )
+
+
+def _matched(turn: Turn) -> bool:
+    """Whether *turn* has ended, and its prompt was the recorded one."""
+    return turn.done and turn.error is None

@@ -1,0 +1,137 @@
+"""A conversation that is recorded again: what differs by chance only stays as it is in the cassette.
+
+An agent that says the same gives other ids, times and temporary folders each time, cuts its text into other pieces and
+takes another time for them. A second recording must differ where the conversation does, and nowhere else: so an
+exchange that says the same as the former one is replaced by that, byte for byte.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from agentnb.cassette.compare import ruled
+from agentnb.cassette.tape import DEFAULT_RULES, Cassette, Event, Exchange, Lane
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_CHUNKS = ("agent_message_chunk", "agent_thought_chunk", "user_message_chunk")
+_ID_FIELD = re.compile(r"(?:^|_)id$|[a-z](?:Id|ID)$")
+_ID = re.compile(r"(?=.*\d)[\w.:-]{8,}")
+_TIME_FIELD = re.compile(
+    r"(?:^|_)(?:at|time|timestamp|date|duration|elapsed|ms)$|[a-z](?:At|Time|Timestamp|Date|Duration|Elapsed|Ms)$"
+)
+_EPOCHS = ((1_000_000_000, 4_000_000_000), (1_000_000_000_000, 4_000_000_000_000))  # seconds and milliseconds
+
+
+class FormerExchanges:
+    """The exchanges of the cassette that is recorded again.
+
+    Args:
+        former: That cassette; None where there is none.
+    """
+
+    def __init__(self, former: Cassette | None) -> None:
+        header = former.header if former is not None else None
+        self._lanes = _by_place(former.lanes if former is not None else [])
+        self._ruled = ruled({rule.name: rule for rule in (*DEFAULT_RULES, *(header.rules if header else ()))}.values())
+        # Version 0.1 sorted the fields of objects: what it wrote has another order than the agent.
+        self._is_sorted = header is not None and header.by == "agentnb"
+        self._contents: dict[int, tuple[Exchange, str]] = {}  # by identity, with what keeps that valid
+
+    def in_place(self, cassette: Cassette) -> Cassette:
+        """*cassette* with its exchanges replaced by former ones that say the same."""
+        if not self._lanes:
+            return cassette
+        lanes = [
+            msgspec.structs.replace(lane, exchanges=self._kept(self._lanes.get(place), lane))
+            for place, lane in _by_place(cassette.lanes).items()
+        ]
+        return msgspec.structs.replace(cassette, lanes=lanes)
+
+    def _kept(self, former: Lane | None, lane: Lane) -> list[Exchange]:
+        if former is None:
+            return lane.exchanges
+        before, today = former.exchanges, list(lane.exchanges)
+        contents = [self._content(exchange) for exchange in before], [self._content(exchange) for exchange in today]
+        for same in difflib.SequenceMatcher(None, *contents, autojunk=False).get_matching_blocks():
+            today[same.b : same.b + same.size] = before[same.a : same.a + same.size]
+        return today
+
+    def _content(self, exchange: Exchange) -> str:
+        """What *exchange* says, without what differs by chance."""
+        known = self._contents.get(id(exchange))
+        if known is not None:
+            return known[1]
+        said = [list(_merged(part, self._lasting)) for part in (exchange.before, exchange.after)]
+        ended = [exchange.answered, self._lasting(exchange.result), self._lasting(exchange.error)]
+        whole = [exchange.method, self._lasting(exchange.params), said, ended]
+        content = json.dumps(whole, ensure_ascii=False, sort_keys=not self._is_sorted)
+        if exchange.answered:
+            self._contents[id(exchange)] = (exchange, content)
+        return content
+
+    def _lasting(self, value: Any) -> Any:
+        return _lasting(self._ruled(value))
+
+
+def _by_place(lanes: list[Lane]) -> dict[tuple[str, int, int], Lane]:
+    """The lanes by agent, process, and number within the process; 0 is outside of sessions."""
+    found: dict[tuple[str, int, int], Lane] = {}
+    counts: dict[tuple[str, int], int] = {}
+    for lane in lanes:
+        process = (lane.agent, lane.launch)
+        counts[process] = counts.get(process, 0) + (lane.session > 0)
+        found[lane.agent, lane.launch, counts[process] if lane.session else 0] = lane
+    return found
+
+
+def _merged(events: list[Event], lasting: Callable[[Any], Any]) -> Iterator[list[Any]]:
+    """*events* without their times; the pieces of a text that follow each other are one, questions are counted anew."""
+    numbers: dict[int, int] = {}
+    texts: list[str] = []
+    stream: Any = None
+    for event in events:
+        piece = _piece(event)
+        if texts and (piece is None or piece[0] != stream):
+            yield [stream, lasting("".join(texts))]
+            texts = []
+        if piece is None:
+            number = numbers.setdefault(event.id, len(numbers))
+            said = [lasting(value) for value in (event.params, event.result, event.error)]
+            yield [event.kind, event.method, number, said]
+        else:
+            stream = piece[0]
+            texts.append(piece[1])
+    if texts:
+        yield [stream, lasting("".join(texts))]
+
+
+def _piece(event: Event) -> tuple[list[Any], str] | None:
+    """The stream that *event* is a piece of, and its text."""
+    update = event.params.get("update") if event.kind == "said" and isinstance(event.params, dict) else None
+    if not isinstance(update, dict) or update.get("sessionUpdate") not in _CHUNKS:
+        return None
+    content = update.get("content")
+    if not isinstance(content, dict) or content.get("type") != "text" or not isinstance(content.get("text"), str):
+        return None
+    return [update["sessionUpdate"], update.get("messageId")], content["text"]
+
+
+def _lasting(value: Any, name: str = "") -> Any:
+    """*value* (JSON), the field *name* of an object, without ids and times."""
+    if isinstance(value, dict):
+        return {key: _lasting(item, key) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_lasting(item, name) for item in value]
+    if isinstance(value, str):
+        return "id" if _ID_FIELD.search(name) and _ID.fullmatch(value) else value
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        is_epoch = any(first <= value <= last for first, last in _EPOCHS)
+        return "time" if is_epoch or _TIME_FIELD.search(name) else value
+    return value

@@ -1,0 +1,109 @@
+"""A conversation recorded again: the cassette differs where the conversation does, and nowhere else."""
+
+from __future__ import annotations
+
+import random
+import tempfile
+import uuid
+from pathlib import Path
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agentnb.cassette import file
+from tests.unit.cassette.conversation import Conversation, recorder
+
+WORDS = st.text("ab \n⟦é", min_size=1, max_size=12)
+TURNS = st.lists(st.tuples(WORDS, WORDS, st.booleans()), min_size=1, max_size=4)
+
+
+def shuffled(chance: random.Random, value: dict[str, Any]) -> dict[str, Any]:
+    """*value* with its fields in another order."""
+    names = list(value)
+    chance.shuffle(names)
+    return {name: value[name] for name in names}
+
+
+def pieces(chance: random.Random, text: str) -> list[str]:
+    """*text*, cut anywhere."""
+    cuts = sorted(chance.sample(range(1, len(text)), min(len(text) - 1, chance.randrange(3)))) if text[1:] else []
+    return [text[start:end] for start, end in zip([0, *cuts], [*cuts, len(text)], strict=True)]
+
+
+def talk(path: Path, turns: list[tuple[str, str, bool]], seed: int) -> bytes:
+    """Record *turns*, with the ids, times, temporary folder, pieces and order of fields of this *seed*."""
+    chance = random.Random(seed)
+    recording = recorder(path)
+    conversation = Conversation(recording.tap("mine"))
+    session = conversation.begin(f"session-{uuid.UUID(int=chance.getrandbits(128))}")
+    for prompt, answer, calls_tool in turns:
+        request = conversation.prompt(session, prompt)
+        if calls_tool:
+            call = f"toolu_{chance.getrandbits(64):x}"
+            path_ = f"/tmp/run-{chance.getrandbits(32):x}/out.txt"  # noqa: S108 - what an agent says
+            fields = {"path": path_, "content": answer, "requestId": f"req-{chance.getrandbits(64)}"}
+            started = 1_763_000_000_000 + chance.randrange(10**9)
+            conversation.update(
+                session, "tool_call", toolCallId=call, title="Write", rawInput=shuffled(chance, fields),
+                _meta={"startedAt": started, "duration": chance.random()},
+            )  # fmt: skip
+            conversation.update(session, "tool_call_update", toolCallId=call, status="completed")
+        conversation.says(session, *pieces(chance, answer))
+        conversation.received(id=request, result={"stopReason": "end_turn"})
+    recording.close()
+    return path.read_bytes()
+
+
+@settings(deadline=None, max_examples=10)
+@given(TURNS, st.integers(0, 99), st.integers(100, 199))
+def test_second_recording_of_the_same_conversation_is_equal_to_the_byte(
+    turns: list[tuple[str, str, bool]], first: int, second: int
+) -> None:
+    """Whatever ids, times, pace, temporary folders, pieces of text and order of fields the agent has this time."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "fits.cassette.jsonl")
+        before = talk(path, turns, first)
+        assert talk(path, turns, second) == before
+
+
+@settings(deadline=None, max_examples=10)
+@given(TURNS, st.integers(0, 3), st.integers(0, 99))
+def test_second_recording_with_one_other_answer_differs_in_that_turn_only(
+    turns: list[tuple[str, str, bool]], number: int, seed: int
+) -> None:
+    """What a reviewer sees in a diff is what has changed."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "fits.cassette.jsonl")
+        talk(path, turns, seed)
+        before = file.read(path).lanes[1].turns
+        number %= len(turns)
+        changed = [
+            (prompt, "other" if at == number else answer, tool) for at, (prompt, answer, tool) in enumerate(turns)
+        ]
+        talk(path, changed, seed + 100)
+        after = file.read(path).lanes[1].turns
+        for exchange in (*before, *after):
+            exchange.line = 0
+        assert [at for at, pair in enumerate(zip(before, after, strict=True)) if pair[0] != pair[1]] == [number]
+
+
+def test_fields_keep_the_order_that_the_agent_gave_them(tmp_path: Path) -> None:
+    """So that what a replay shows as a tool's input reads as it did while it was recorded."""
+    path = tmp_path / "fits.cassette.jsonl"
+    recording = recorder(path)
+    conversation = Conversation(recording.tap("mine"))
+    session = conversation.begin()
+    request = conversation.prompt(session, "Write.")
+    conversation.update(session, "tool_call", toolCallId="1", title="Write", rawInput={"path": "a.txt", "content": "b"})
+    conversation.received(id=request, result={"stopReason": "end_turn"})
+    recording.close()
+    event = file.read(path).lanes[1].turns[0].before[0]
+    assert list(event.params["update"]["rawInput"]) == ["path", "content"]
+
+
+def test_turn_that_takes_no_time_has_a_line_for_its_pace(tmp_path: Path) -> None:
+    """A second recording must not have a line less because the agent was quick."""
+    path = tmp_path / "fits.cassette.jsonl"
+    talk(path, [("a", "b", False)], 1)
+    assert path.read_text(encoding="utf-8").count('{"pace": [') == 3
