@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from agentnb.api.waiting import within
-from agentnb.host.intents import PYTHON, choose
+from agentnb.host import intents
 from agentnb.host.kept_sessions import forked
-from agentnb.state import ActionOrigin, XConfigOptionChosen, XModeChanged
+from agentnb.state import XConfigOptionChosen, XModeChanged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from agentnb.api.session import Session
     from agentnb.host.agents.health import Health
     from agentnb.host.conversation import Conversation
-
-ORIGIN = ActionOrigin(client_id=PYTHON, client_seq=0)
 
 
 class AgentControls:
@@ -86,7 +84,7 @@ class AgentControls:
         """
         self._see_that_it_is_open()
         conversation = self._conversation
-        within(conversation.host, conversation.login(method), timeout, conversation.spec.title)
+        within(conversation.host, intents.login(conversation, method), timeout, conversation.spec.title)
 
     def fork(self, title: str | None = None, timeout: float = 120.0) -> Session:
         """A copy of this session in a tab of its own: what was said, and what the agent knows (ACP ``session/fork``).
@@ -173,9 +171,14 @@ class AgentControls:
         """
         self._see_that_it_is_open()
         conversation = self._conversation
-        within(conversation.host, conversation.restart(), timeout, conversation.spec.title)
+        within(conversation.host, intents.restart(conversation), timeout, conversation.spec.title)
 
     def _choose(self, action: XModeChanged | XConfigOptionChosen, timeout: float) -> None:
         self._see_that_it_is_open()
         conversation = self._conversation
-        within(conversation.host, choose(conversation, action, ORIGIN), timeout, conversation.spec.title)
+        within(
+            conversation.host,
+            intents.choose(conversation, action, intents.FROM_PYTHON),
+            timeout,
+            conversation.spec.title,
+        )

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 from weakref import WeakValueDictionary
 
 from msgspec.structs import replace
 
-from agentnb.api.agent_controls import ORIGIN, AgentControls
+from agentnb.api.agent_controls import AgentControls
 from agentnb.api.answers import answers_from
 from agentnb.api.arguments import check_permissions, check_text, each_of
 from agentnb.api.describe import describe
@@ -16,7 +15,8 @@ from agentnb.api.files import SessionFiles
 from agentnb.api.turn import Turn
 from agentnb.api.unattended import follow
 from agentnb.errors import SessionClosed, UsageError
-from agentnb.host.intents import Rejected, carry_out
+from agentnb.host import intents
+from agentnb.host.intents import FROM_PYTHON, Rejected, carry_out
 from agentnb.ids import new_id
 from agentnb.state import (
     ChatInputCompleted,
@@ -179,8 +179,10 @@ class Session(AgentControls):
         Raises:
             UsageError: If it no longer waits.
         """
-        if not self._conversation.host.loop.call(self._conversation.turns.send_now, turn.id):
-            raise UsageError("That prompt no longer waits.", hint="session.waiting has those that do.")
+        try:
+            self._conversation.host.loop.call(intents.send_now, self._conversation, turn.id, FROM_PYTHON)
+        except Rejected as refused:
+            raise UsageError(refused.message, hint="session.waiting has those that do.") from None
 
     def steer(self, text: str) -> None:
         """Say something into the running turn; where the agent cannot take that, it is the next prompt.
@@ -189,7 +191,7 @@ class Session(AgentControls):
             SessionClosed: If the session was closed.
         """
         message = Message(text=text, origin=MessageOrigin(kind="user"))
-        self._conversation.host.loop.call(self._conversation.turns.steer, new_id(), message)
+        self._conversation.host.loop.call(intents.steer, self._conversation, new_id(), message, FROM_PYTHON)
 
     @property
     def questions(self) -> tuple[ChatInputRequest, ...]:
@@ -223,14 +225,14 @@ class Session(AgentControls):
         """Stop the running turn, if one runs; prompts that wait are held until :meth:`continue_queue`."""
         active = self.chat.active_turn
         if active is not None:
-            self._conversation.host.loop.call(partial(self._conversation.turns.cancel, active.id, hold=True))
+            self._turn(active.id).cancel()
 
     def continue_queue(self) -> None:
         """Go on with the prompts that are held since a turn was stopped; no effect where none is.
 
         Waiting for one of them, with :meth:`Turn.wait` or ``await``, goes on too.
         """
-        self._conversation.host.loop.call(self._conversation.turns.continue_queue)
+        self._conversation.host.loop.call(intents.continue_queue, self._conversation)
 
     def close(self, timeout: float = 10.0) -> None:
         """Free the agent's session and, if nobody else uses it, end its process.
@@ -238,7 +240,7 @@ class Session(AgentControls):
         Args:
             timeout: Seconds to wait for that, at most.
         """
-        self._conversation.host.loop.submit(self._conversation.close()).result(timeout)
+        self._conversation.host.loop.submit(intents.close(self._conversation)).result(timeout)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         from agentnb.comm import frontend
@@ -250,7 +252,7 @@ class Session(AgentControls):
         return f"<Session {self.title!r} with {self.agent}>"
 
     def _begin(self, turn: Turn, message: Message) -> None:
-        self._conversation.prompt(turn.id, message)
+        intents.prompt(self._conversation, turn.id, message, FROM_PYTHON)
         turn._attach()  # noqa: SLF001 - the two are one
 
     def _see_that_it_is_open(self) -> None:
@@ -262,7 +264,7 @@ class Session(AgentControls):
         self._see_that_it_is_open()
         conversation = self._conversation
         try:
-            conversation.host.loop.call(carry_out, conversation.host, conversation.chat.uri, action, ORIGIN)
+            conversation.host.loop.call(carry_out, conversation.host, conversation.chat.uri, action, FROM_PYTHON)
         except Rejected as refused:
             raise UsageError(refused.message) from None
 

@@ -16,6 +16,7 @@ from agentnb.api.text_reader import TextReader
 from agentnb.api.tool_call import ToolCall, tool_call
 from agentnb.errors import CassetteBroken, CassetteMismatch, TurnCancelled, TurnFailed, TurnRefused, TurnTimeout
 from agentnb.host.files.changes import changes
+from agentnb.host.intents import FROM_PYTHON, Rejected, cancel
 from agentnb.kernel.desk import DESK
 from agentnb.state import (
     ActiveTurn,
@@ -162,7 +163,8 @@ class Turn:
 
         Prompts that wait behind it are held until :meth:`Session.continue_queue` or until code waits for one of them.
         """
-        self._conversation.host.loop.call(partial(self._conversation.turns.cancel, self._id, hold=True))
+        with contextlib.suppress(Rejected):  # it has ended
+            self._conversation.host.loop.call(partial(cancel, self._conversation, self._id, FROM_PYTHON, hold=True))
 
     def raise_for_error(self) -> Turn:
         """Raise if it failed or was cancelled.

@@ -20,6 +20,7 @@ from agentnb.comm import files, window
 from agentnb.comm import messages as m
 from agentnb.comm.outline import Contents, outlined
 from agentnb.errors import AgentnbError
+from agentnb.host import intents
 from agentnb.host.environment import LOOK_SECONDS
 from agentnb.host.history.restore import LOG_OFF, read_back, recorder_of, restore, spec_of
 from agentnb.host.host import ROOT
@@ -158,12 +159,12 @@ class Requests:
 
     def _dispose_session(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
         params = msgspec.json.decode(raw, type=m.DisposeSessionParams)
-        self._host.loop.spawn(self._host.find(params.channel).close())
+        self._host.loop.spawn(intents.close(self._host.find(params.channel)))
         return {}
 
     async def _restart_agent(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
         params = msgspec.json.decode(raw, type=m.RestartAgentParams)
-        await self._host.find(params.channel).restart()
+        await intents.restart(self._host.find(params.channel))
         return {}
 
     async def _fork_session(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002

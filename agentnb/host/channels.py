@@ -24,13 +24,13 @@ from agentnb.state import (
 from agentnb.state.status import ACTIVITY_MASK, with_activity
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from agentnb.agent.catalog import AgentSpec
     from agentnb.state import Action, ActionOrigin, Message, SessionConfigChanged, ToolCallState
 
-    Emit = Callable[["Channel[Any]", Envelope], None]
+    Listener = Callable[["Channel[Any]", Envelope], None]
 
 S = TypeVar("S")
 PERMISSIONS = "permissions"
@@ -44,19 +44,17 @@ class Channel(Generic[S]):
         uri: The channel's URI (AHP: what a client subscribes to).
         state: The first state.
         reduce: The channel's pure reducer.
-        emit: Called with every accepted envelope.
+        listeners: Called with every accepted envelope; the list may grow.
     """
 
-    def __init__(
-        self, uri: str, state: S, reduce: Callable[[S, Any], S], emit: Callable[[Channel[Any], Envelope], None]
-    ) -> None:
+    def __init__(self, uri: str, state: S, reduce: Callable[[S, Any], S], listeners: Sequence[Listener]) -> None:
         self.uri = uri
         self.state = state
         self.index = 0
         self.gap: str | None = None
         self.log = ChannelLog()
         self._reduce = reduce
-        self._emit = emit
+        self._listeners = listeners
 
     def accept(self, action: Any, origin: ActionOrigin | None = None) -> Envelope:
         """Reduce *action* into the state, give it the next index and log it."""
@@ -64,8 +62,13 @@ class Channel(Generic[S]):
         self.index += 1
         envelope = Envelope(channel=self.uri, index=self.index, action=action, origin=origin)
         self.log.append(envelope)
-        self._emit(self, envelope)
+        self.emit(envelope)
         return envelope
+
+    def emit(self, envelope: Envelope) -> None:
+        """Tell the listeners of *envelope*."""
+        for listener in self._listeners:
+            listener(self, envelope)
 
     def restore(self, state: S, index: int, gap: str | None = None) -> None:
         """Go on from a state that the log kept; nothing is said of it: clients come later.
@@ -88,8 +91,11 @@ class SessionChannels:
         cwd: The workspace.
         mode: What answers permission requests at first.
         title: The tab's title; the agent's name where None.
-        emit: Called with every accepted envelope.
-        changed: Called after every accepted action.
+        listeners: Called with every accepted envelope.
+        changed: Called after an action that may change what the root channel says of the session.
+
+    Attributes:
+        prompted: The turn whose prompt the agent has not answered yet; None where it owes no answer.
     """
 
     def __init__(
@@ -100,22 +106,25 @@ class SessionChannels:
         *,
         mode: Mode,
         title: str | None,
-        emit: Emit,
+        listeners: Sequence[Listener],
         changed: Callable[[], None],
     ) -> None:
         self.tab_id = tab_id
         self.agent = spec.name
         uri, title = f"{spec.name}:/{tab_id}", title or spec.title
-        self.session = Channel(uri, _new_session(uri, spec.name, title, cwd, mode), reduce_session, emit)
-        self.chat = Channel(f"{uri}/chat", _new_chat(f"{uri}/chat", title), reduce_chat, emit)
+        self.session = Channel(uri, _new_session(uri, spec.name, title, cwd, mode), reduce_session, listeners)
+        self.chat = Channel(f"{uri}/chat", _new_chat(f"{uri}/chat", title), reduce_chat, listeners)
+        self.prompted: str | None = None
         self._changed = changed
         self._watchers: list[Callable[[], None]] = []
 
     def dispatch(self, action: Action, origin: ActionOrigin | None = None) -> Envelope:
         """Accept *action* on the channel that it belongs to; the only way that this session's state changes."""
         channel: Channel[Any] = self.chat if channel_of(action) == "chat" else self.session
+        before = channel.state
         envelope = channel.accept(action, origin)
-        self._changed()
+        if channel is self.session or before.status != channel.state.status:
+            self._changed()
         self.notify()
         return envelope
 
@@ -135,6 +144,16 @@ class SessionChannels:
             watcher()
 
     # --- read from the state ---
+
+    @property
+    def speaking(self) -> str | None:
+        """The turn that what the agent says now belongs to: the one whose prompt it answers, else the latest."""
+        if self.prompted is not None:
+            return self.prompted
+        chat = self.chat.state
+        if chat.active_turn is not None:
+            return chat.active_turn.id
+        return chat.turns[-1].id if chat.turns else None
 
     @property
     def title(self) -> str:

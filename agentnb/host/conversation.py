@@ -27,7 +27,7 @@ from agentnb.state import SessionConfigChanged, SessionTitleChanged
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
     from typing import Any
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from agentnb.host.agents.agent_lifecycle import Reopened
     from agentnb.host.agents.agent_pool import AgentPool
     from agentnb.host.agents.health import Health
-    from agentnb.host.channels import Channel
+    from agentnb.host.channels import Channel, Listener
     from agentnb.host.environment import Environment
     from agentnb.host.loop import HostLoop
     from agentnb.host.permissions.session_policy import HostPolicy
@@ -95,8 +95,10 @@ class SessionOwner(Protocol):
     def summarize(self, conversation: Conversation) -> None:
         """Something about *conversation* may have changed."""
 
-    def emit(self, channel: Channel[Any], envelope: Envelope) -> None:
-        """An envelope was accepted."""
+    @property
+    def listeners(self) -> Sequence[Listener]:
+        """Who hears of every envelope."""
+        ...
 
     def reject(self, channel: Channel[Any], action: Action, origin: ActionOrigin, reason: str) -> None:
         """Tell the client that its action was not accepted."""
@@ -150,7 +152,7 @@ class Conversation:
             self.cwd,
             mode=mode,
             title=title,
-            emit=host.emit,
+            listeners=host.listeners,
             changed=partial(host.summarize, self),
         )
         self.policy = SessionPolicy(host.policy, self.channels, configuration)
@@ -159,7 +161,6 @@ class Conversation:
             self.channels,
             self.policy,
             environment,
-            lambda: self.turns.speaking,
             has_kernel_tools=bool(configuration.kernel),
             cwd=str(self.cwd),
         )
@@ -171,7 +172,6 @@ class Conversation:
             self.permissions,
             self.inputs,
             self.extensions,
-            speaking=lambda: self.turns.speaking,
             unsaved=environment.unsaved,
             lost=self._lost,
         )

@@ -35,11 +35,12 @@ from agentnb.state import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from agentnb.agent.catalog import AgentSpec
     from agentnb.agent.mcp import McpServer
+    from agentnb.host.channels import Listener
     from agentnb.host.session_options import Configuration
     from agentnb.policy.situation import Mode
     from agentnb.state import Action, ActionOrigin
@@ -75,10 +76,10 @@ class Host:
         self.agents = AgentPool(self.loop, self.environment)
         self.policy = policy or HostPolicy()
         self.conversations: dict[str, Conversation] = {}
-        self._listeners: list[Callable[[Channel[Any], Envelope], None]] = []
+        self.listeners: list[Listener] = []
         self._closed = False
         self._published: dict[str, tuple[object, ...]] = {}
-        self.root: Channel[RootState] = Channel(ROOT, RootState(agents=agent_infos()), reduce_root, self.emit)
+        self.root: Channel[RootState] = Channel(ROOT, RootState(agents=agent_infos()), reduce_root, self.listeners)
         self.recorder = None if log is None else Recorder(log, self.host_id, self.loop, place)
         if self.recorder is not None:
             self.listen(self.recorder.envelope)
@@ -170,19 +171,13 @@ class Host:
             self._published[uri] = said
             self.root.accept(XSessionSet(summary=summary, time=now_ms()))
 
-    def listen(self, listener: Callable[[Channel[Any], Envelope], None]) -> None:
+    def listen(self, listener: Listener) -> None:
         """Call *listener* with every envelope that any channel accepts."""
-        self._listeners.append(listener)
-
-    def emit(self, channel: Channel[Any], envelope: Envelope) -> None:
-        """Hand an accepted envelope to the listeners."""
-        for listener in self._listeners:
-            listener(channel, envelope)
+        self.listeners.append(listener)
 
     def reject(self, channel: Channel[Any], action: Action, origin: ActionOrigin, reason: str) -> None:
         """Tell the client that dispatched *action* why it was not accepted; the channel does not move."""
-        self.emit(
-            channel,
+        channel.emit(
             Envelope(
                 channel=channel.uri, index=max(1, channel.index), action=action, origin=origin, rejection_reason=reason
             ),

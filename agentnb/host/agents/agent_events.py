@@ -35,7 +35,6 @@ class AgentEvents:
         permissions: Answers what the agent wants to do.
         inputs: Answers what the agent asks the user.
         extensions: Answers the agent's extension requests.
-        speaking: The turn that the agent answers now.
         unsaved: What an editor holds of a file and has not saved.
         lost: Called when the agent's process is gone.
     """
@@ -48,7 +47,6 @@ class AgentEvents:
         inputs: InputRequests,
         extensions: Extensions,
         *,
-        speaking: Callable[[], str | None],
         unsaved: Callable[[str], Unsaved | None],
         lost: Callable[[AgentnbError], None],
     ) -> None:
@@ -57,7 +55,6 @@ class AgentEvents:
         self._permissions = permissions
         self._inputs = inputs
         self._extensions = extensions
-        self._speaking = speaking
         self._unsaved = unsaved
         self._lost = lost
 
@@ -69,7 +66,7 @@ class AgentEvents:
     @property
     def speaking(self) -> str | None:
         """The turn that the agent answers now."""
-        return self._speaking()
+        return self._channels.speaking
 
     def actions(self, actions: Sequence[Action]) -> None:
         """Accept what the agent said."""

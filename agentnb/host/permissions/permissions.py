@@ -34,8 +34,6 @@ from agentnb.state import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from agentnb.acp.permission import PermissionQuestion
     from agentnb.errors import AgentnbError
     from agentnb.host.channels import SessionChannels
@@ -56,7 +54,6 @@ class Permissions:
         channels: The session's state, which shows the questions.
         policy: Answers what need not be asked.
         environment: Says whether somebody can answer, and what editors have not saved.
-        speaking: The turn that the agent answers now.
         has_kernel_tools: Whether a permission request can be about code for the kernel.
         cwd: The workspace.
     """
@@ -66,7 +63,6 @@ class Permissions:
         channels: SessionChannels,
         policy: SessionPolicy,
         environment: Environment,
-        speaking: Callable[[], str | None],
         *,
         has_kernel_tools: bool,
         cwd: str,
@@ -74,7 +70,6 @@ class Permissions:
         self._channels = channels
         self._policy = policy
         self._environment = environment
-        self._speaking = speaking
         self._has_kernel_tools = has_kernel_tools
         self._cwd = cwd
         self._open: dict[str, Question] = {}
@@ -174,7 +169,7 @@ class Permissions:
     def _speaking_turn(self) -> ActiveTurn | None:
         """The running turn, if it is the one that the agent works on: after a cancel it may still be at the old one."""
         turn = self._channels.chat.state.active_turn
-        return turn if turn is not None and turn.id == self._speaking() else None
+        return turn if turn is not None and turn.id == self._channels.speaking else None
 
     def _judge(self, request: PolicyRequest, *, attached: bool = True) -> Verdict:
         return judge(request, self._policy.situation(self.grants, attached=attached))

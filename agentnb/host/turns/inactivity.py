@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from agentnb.clock import now_ms
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 SECONDS = 40.0
 """Seconds without a word after which it is said, and said again after every doubling."""
 
+SLACK = 0.01
+"""Seconds by which a timer may come early: its clock is coarser than the one that is read."""
+
 
 class Inactivity:
     """Watches one session's running turn; the session's ``activity`` says how long nothing came.
@@ -26,7 +30,7 @@ class Inactivity:
         seconds: After how long it is said first.
 
     Attributes:
-        since: When the agent was active last, on the host loop's clock, in seconds.
+        since: When the agent was active last, on the monotonic clock, in seconds.
     """
 
     def __init__(self, channels: SessionChannels, loop: HostLoop, seconds: float = SECONDS) -> None:
@@ -35,17 +39,20 @@ class Inactivity:
         self._channels = channels
         self._loop = loop
         self._timer: asyncio.TimerHandle | None = None
+        self._shown = False
 
     def begin(self) -> None:
-        """A prompt was sent, or the agent was active: count from now."""
+        """A prompt was sent: count from now."""
         self.end()
-        self.since = self._loop.time()
-        self._timer = self._loop.later(self.seconds, self._tell, self.seconds)
+        self.since = monotonic()
+        self._timer = self._loop.later(self.seconds, self._look, self.seconds)
 
     def record_activity(self) -> None:
-        """The agent was active."""
+        """The agent was active. This is called for every piece of text, so it does next to nothing."""
         if self._timer is not None:
-            self.begin()
+            self.since = monotonic()
+            if self._shown:
+                self.begin()
 
     def end(self) -> None:
         """The agent owes no answer."""
@@ -54,14 +61,19 @@ class Inactivity:
             self._timer = None
         self._show(None)
 
-    def _tell(self, seconds: float) -> None:
+    def _look(self, seconds: float) -> None:
+        """Say that nothing came for *seconds*, if that is so; look again when it may be so."""
         if self._channels.waits_for_user:
             self.begin()
             return
-        self._show(f"no word for {seconds:g} s")
-        rest = self.since + 2 * seconds - self._loop.time()
-        self._timer = self._loop.later(max(rest, 0.0), self._tell, 2 * seconds)
+        rest = self.since + seconds - monotonic()
+        if rest <= SLACK:
+            self._show(f"no word for {seconds:g} s")
+            seconds *= 2
+            rest = self.since + seconds - monotonic()
+        self._timer = self._loop.later(max(rest, 0.0), self._look, seconds)
 
     def _show(self, words: str | None) -> None:
+        self._shown = words is not None
         if self._channels.session.state.summary.activity != words:
             self._channels.dispatch(SessionActivityChanged(activity=words, time=now_ms()))

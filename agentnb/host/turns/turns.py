@@ -93,18 +93,7 @@ class Turns:
         self._cancel_questions = cancel_questions
         self.awaited: list[str] = []
         self._answer: asyncio.Future[None] | None = None
-        self._prompted: str | None = None
         self._unanswered = 0
-
-    @property
-    def speaking(self) -> str | None:
-        """The turn that what the agent says now belongs to: the one whose prompt it answers, else the latest."""
-        chat = self._channels.chat.state
-        if not self.settled:
-            return self._prompted
-        if chat.active_turn is not None:
-            return chat.active_turn.id
-        return chat.turns[-1].id if chat.turns else None
 
     @property
     def settled(self) -> bool:
@@ -168,7 +157,7 @@ class Turns:
         """
         channels, active = self._channels, self._channels.chat.state.active_turn
         agent, session_id = self._lifecycle.agent, self._lifecycle.session_id
-        sent = active is not None and active.id == self._prompted and not self.settled
+        sent = active is not None and active.id == channels.prompted
         if active is None or agent is None or session_id is None or not sent or not agent.steers:
             self._put_first(message_id, message, origin)
             return
@@ -322,7 +311,7 @@ class Turns:
         if not self._channels.is_active(turn_id) or session_id is None:
             return
         self._lifecycle.say(turn_id)
-        self._answer, self._prompted = asyncio.get_running_loop().create_future(), turn_id
+        self._answer, self._channels.prompted = asyncio.get_running_loop().create_future(), turn_id
         self._unanswered = 1
         self._inactivity.begin()
         if missing := agent.not_taken(message):
@@ -387,6 +376,7 @@ class Turns:
     def _answered_now(self) -> None:
         if self._answer is not None and not self._answer.done():
             self._answer.set_result(None)
+            self._channels.prompted = None
         self._inactivity.end()
         self._channels.notify()
 

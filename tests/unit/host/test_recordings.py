@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 
 from agentnb.acp.listing import Page
-from agentnb.acp.mapper import map_update
-from agentnb.acp.merge import merge
+from agentnb.acp.mapper import map_update, merge
 from agentnb.agent.catalog import custom
 from agentnb.errors import AgentRefused
 from agentnb.host import Host
