@@ -12,6 +12,8 @@ PYTEST_ARGS ?=
 # Test processes at once, but for the browser's: those share one server.
 WORKERS ?= 2
 PYTEST := $(BIN)/python -m pytest
+# What builds the package: installed first, since the install itself asks for no others.
+BUILD_TOOLS := hatchling hatch-fancy-pypi-readme hatch-jupyter-builder editables
 # Kernels that no fixture starts: nothing of the user's profile is read.
 AT_HOME = mkdir -p .cache/ipython .cache/jupyter && IPYTHONDIR=$(CURDIR)/.cache/ipython JUPYTER_CONFIG_DIR=$(CURDIR)/.cache/jupyter JUPYTER_DATA_DIR=$(CURDIR)/.cache/jupyter
 NBVAL := --nbval --nbval-sanitize-with tests/notebooks/sanitize.cfg -p no:cacheprovider
@@ -44,7 +46,7 @@ $(VENV)/.created:
 
 # What is installed changes with the requirements, not with the code: the install is editable.
 $(VENV)/.installed: $(VENV)/.created pyproject.toml constraints.txt | $(STATIC)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt hatchling hatch-jupyter-builder editables
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt $(BUILD_TOOLS)
 	$(BIN)/python -m pip uninstall --quiet --yes agentnb # the name before it was jupyter-agentnb
 	SKIP_JUPYTER_BUILDER=1 $(BIN)/python -m pip install --quiet --constraint constraints.txt --no-build-isolation --editable '.[dev]'
 	@touch $@
@@ -59,7 +61,7 @@ $(VENV6)/.installed: pyproject.toml constraints.txt constraints-ipykernel6.txt |
 	test -x $(VENV6)/bin/python || $(PYTHON) -m venv $(VENV6)
 	grep -v '^ipykernel==' constraints.txt > $(VENV6)/constraints.txt
 	cat constraints-ipykernel6.txt >> $(VENV6)/constraints.txt
-	$(VENV6)/bin/python -m pip install --quiet --constraint $(VENV6)/constraints.txt hatchling hatch-jupyter-builder editables
+	$(VENV6)/bin/python -m pip install --quiet --constraint $(VENV6)/constraints.txt $(BUILD_TOOLS)
 	$(VENV6)/bin/python -m pip uninstall --quiet --yes agentnb
 	SKIP_JUPYTER_BUILDER=1 $(VENV6)/bin/python -m pip install --quiet --constraint $(VENV6)/constraints.txt \
 		--no-build-isolation --editable . ipykernel
@@ -69,7 +71,7 @@ $(VENV6)/.installed: pyproject.toml constraints.txt constraints-ipykernel6.txt |
 $(FLOORS)/.installed: pyproject.toml scripts/floors.py scripts/python_version.py | $(VENV)/.created $(STATIC)
 	found=$$($(BIN)/python scripts/floors.py --python) && { test -x $(FLOORS)/bin/python || $$found -m venv $(FLOORS); }
 	$(BIN)/python scripts/floors.py > $(FLOORS)/floors.txt
-	$(FLOORS)/bin/python -m pip install --quiet --requirement $(FLOORS)/floors.txt hatchling hatch-jupyter-builder editables
+	$(FLOORS)/bin/python -m pip install --quiet --requirement $(FLOORS)/floors.txt $(BUILD_TOOLS)
 	SKIP_JUPYTER_BUILDER=1 $(FLOORS)/bin/python -m pip install --quiet --no-build-isolation --no-deps --editable .
 	$(FLOORS)/bin/python scripts/floors.py --check
 	@touch $@

@@ -97,6 +97,16 @@ def _replay(arguments: argparse.Namespace) -> int:
     return replay(arguments.path, agent=arguments.agent, launch=arguments.launch, paced=paced)
 
 
+def _show(arguments: argparse.Namespace) -> int:
+    from agentnb.cassette.readable import readable
+
+    try:
+        sys.stdout.buffer.write(readable(arguments.path).encode("utf-8", "replace"))
+    except OSError as error:
+        return _complain(f"{arguments.path} cannot be read: {error.strerror}.")
+    return OK
+
+
 def _export(arguments: argparse.Namespace) -> int:
     from agentnb.errors import AgentnbError
     from agentnb.export.documents import exported
@@ -245,6 +255,14 @@ COMMANDS = {
                     "--pace", "as fast as it goes (the default), or as long as it took", choices=("instant", "recorded")
                 ),
             ),
+        ),
+        Command(
+            "show",
+            "Writes a cassette as text to read, with the pieces of each text joined and without the pace.",
+            "Made for reviews: `git config diff.cassette.textconv 'agentnb show'` and the line"
+            " `*.cassette.jsonl diff=cassette` in .gitattributes make `git diff` show cassettes so.",
+            _show,
+            (Option("PATH", "the cassette", kind=Path),),
         ),
         Command(
             "trust",

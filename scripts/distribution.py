@@ -58,7 +58,7 @@ def problems(path: Path) -> list[str]:
     wanted = in_wheel if path.suffix == ".whl" else IN_SDIST
     missing = [f"{path.name} lacks {name}" for name in wanted if name not in found]
     litter = [f"{path.name} carries {name}" for name in found if any(part in LITTER for part in name.split("/"))]
-    return missing + litter + unlicensed(path)
+    return missing + litter + unlicensed(path) + relative_links(path)
 
 
 def unlicensed(path: Path) -> list[str]:
@@ -70,6 +70,16 @@ def unlicensed(path: Path) -> list[str]:
         for name in packages
         if not re.search(rf"^{name} \d", text, re.MULTILINE)
     ]
+
+
+def relative_links(path: Path) -> list[str]:
+    """Links of a distribution's long description that lead nowhere on a package index, a line each."""
+    inside = f"jupyter_agentnb-{__version__}.dist-info/METADATA" if path.suffix == ".whl" else "PKG-INFO"
+    _, _, text = content(path, inside).decode().partition("\n\n")
+    links = re.findall(r"\]\(([^)\s]+)\)", text)
+    if not links:
+        return [f"{path.name} has no long description"]
+    return [f"{path.name}: {link} is a relative link" for link in links if not link.startswith("https://")]
 
 
 def content(path: Path, name: str) -> bytes:

@@ -126,7 +126,8 @@ def map_permission(
     call = place.call(call_id)
     if isinstance(call, (ToolCallCompletedState, ToolCallCancelledState)):
         call_id, call = f"{call_id}~{len(place.parts) + 1}", None
-    details = merged(call, details_of(asked))
+    said = details_of(asked)
+    details = merged(call, said)
     title = text(asked.get("title")) or (call.display_name if call is not None else tool_name(asked))
     ready = ChatToolCallReady(
         turn_id=place.turn_id,
@@ -137,7 +138,7 @@ def map_permission(
         options=tuple(_option(each) for each in objects(params.get("options")) if text(each.get("optionId"))),
         time=time,
     )
-    return call_id, place.act(*known(asked, call_id, call, place), ready)
+    return call_id, place.act(*known(asked, call_id, call, place, said), ready)
 
 
 def permission_outcome(option_id: str | None) -> dict[str, Any]:
@@ -251,8 +252,9 @@ def _entry(entry: dict[str, Any]) -> PlanEntry:
 
 
 def _plan_part(place: Place, plan_id: str | None) -> PlanResponsePart | None:
-    plans = [part for part in place.parts if isinstance(part, PlanResponsePart) and part.plan_id == plan_id]
-    return plans[-1] if plans else None
+    at = place.parts.find_plan(plan_id)
+    part = place.parts[at] if at >= 0 else None
+    return part if isinstance(part, PlanResponsePart) else None
 
 
 def _plan_removed(update: dict[str, Any], place: Place) -> tuple[Action, ...]:

@@ -10,7 +10,7 @@ from agentnb.state import (
     ChatTurnStarted,
     Message,
     MessageOrigin,
-    ToolCallResponsePart,
+    Parts,
     XLate,
 )
 
@@ -30,7 +30,7 @@ class Place:
     def __init__(self, turn: ActiveTurn | Turn, time: int, opening: tuple[Action, ...] = ()) -> None:
         self.turn_id = turn.id
         self.message = turn.message
-        self.parts = turn.response_parts
+        self.parts = Parts.of(turn.response_parts)
         self.late = not isinstance(turn, ActiveTurn) or bool(opening)
         self.time = time
         self.opening = opening
@@ -42,18 +42,11 @@ class Place:
 
     def part_id(self) -> str:
         """The id of the next part, unique within the turn and the same whenever it is computed again."""
-        number = len(self.parts) + 1
-        taken = {getattr(part, "id", None) for part in self.parts}
-        while f"p{number}" in taken:  # a part before was taken back
-            number += 1
-        return f"p{number}"
+        return self.parts.free_id()
 
     def call(self, call_id: str) -> ToolCallState | None:
         """The tool call *call_id* of this turn."""
-        for part in reversed(self.parts):
-            if isinstance(part, ToolCallResponsePart) and part.tool_call.tool_call_id == call_id:
-                return part.tool_call
-        return None
+        return self.parts.tool_call(call_id)
 
     def act(self, *actions: Action) -> tuple[Action, ...]:
         """*actions* on this turn: as they are while it runs, else each as :class:`agentnb.state.XLate`."""

@@ -43,8 +43,9 @@ _SHELL_WORDS = 3
 
 def tool_call_actions(update: dict[str, Any], call_id: str, call: ToolCallState | None, place: Place) -> list[Action]:
     """The actions for ACP ``tool_call`` and ``tool_call_update``, before :meth:`Place.act`."""
-    actions: list[Action] = [*known(update, call_id, call, place)]
-    details = merged(call, details_of(update))
+    said = details_of(update)
+    actions: list[Action] = [*known(update, call_id, call, place, said)]
+    details = merged(call, said)
     title = text(update.get("title")) or (call.display_name if call is not None else tool_name(update))
     status = update.get("status")
     if status == "in_progress" and (call is None or isinstance(call, ToolCallStreamingState)):
@@ -54,9 +55,11 @@ def tool_call_actions(update: dict[str, Any], call_id: str, call: ToolCallState 
     return actions
 
 
-def known(update: dict[str, Any], call_id: str, call: ToolCallState | None, place: Place) -> tuple[Action, ...]:
-    """Announce the call if it is new, else take over what *update* says anew."""
-    details, title, meta = details_of(update), text(update.get("title")), _meta(update)
+def known(
+    update: dict[str, Any], call_id: str, call: ToolCallState | None, place: Place, details: ToolCallDetails
+) -> tuple[Action, ...]:
+    """Announce the call if it is new, else take over what *update* says anew (its *details* are read already)."""
+    title, meta = text(update.get("title")), _meta(update)
     if call is None:
         name = tool_name(update)
         return (

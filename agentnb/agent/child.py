@@ -1,5 +1,9 @@
 """A child: one program in a process group of its own, its output handed over as it comes, its end certain.
 
+On Linux it runs below a subreaper (:mod:`agentnb.agent.subreaper`), which knows everything that the program started,
+also what forked twice and left its group. Elsewhere the group is what is ended. Behind both, processes that still carry
+the child's mark in their environment are ended.
+
 Agents and the terminals they ask for are children. Everything here happens on the loop that spawned the child.
 """
 
@@ -9,11 +13,13 @@ import asyncio
 import contextlib
 import os
 import signal
+import socket
 import sys
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from agentnb.agent import subreaper
 from agentnb.agent.guard import GUARD
-from agentnb.agent.watchdog import MARK, ROUNDS, STEP, group_alive, marked, signal_group, signal_marked
+from agentnb.agent.watchdog import MARK, ROUNDS, STEP, group_alive, is_running, marked, signal_group, signal_marked
 from agentnb.events.kinds import PROCESS_ENDED, PROCESS_STARTED
 
 if TYPE_CHECKING:
@@ -21,6 +27,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 T = TypeVar("T")
+
+BELOW_SUBREAPER = sys.platform == "linux"
 
 DRAIN = 0.25
 """Seconds that output may still come after the program ended (a child of its own can hold the pipe open for ever)."""
@@ -42,6 +50,10 @@ class Child(asyncio.SubprocessProtocol):
         self._on_end: Callable[[], None] | None = on_end
         self._transport: asyncio.SubprocessTransport | None = None
         self._stopping: asyncio.Task[None] | None = None
+        self._link: socket.socket | None = None
+        self._pending = b""
+        self._started: asyncio.Future[int] | None = None
+        self._status: int | None = None
 
     @classmethod
     async def spawn(
@@ -61,27 +73,104 @@ class Child(asyncio.SubprocessProtocol):
             OSError: If the system cannot start it.
         """
         child = cls(on_output, on_end)
+        options: dict[str, Any] = {"stdin": stdin, "stdout": asyncio.subprocess.PIPE, "stderr": stderr, "cwd": str(cwd)}
         try:
-            await asyncio.get_running_loop().subprocess_exec(
-                lambda: child,
-                *command,
-                stdin=stdin,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=stderr,
-                cwd=str(cwd),
-                env={**env, MARK: child._mark},
-                start_new_session=sys.platform != "win32",
-            )
+            if BELOW_SUBREAPER:
+                await child._spawn_below_subreaper(command, env, options)
+            else:
+                await asyncio.get_running_loop().subprocess_exec(
+                    lambda: child,
+                    *command,
+                    **options,
+                    env={**env, MARK: child._mark},
+                    start_new_session=sys.platform != "win32",
+                )
         except BaseException:
-            if child.pid:  # given up while it came up
-                await child.kill()
+            await child._give_up()
             raise
         PROCESS_STARTED.tell(pid=child.pid, program=command[0])
         return child
 
+    async def _give_up(self) -> None:
+        """End what was given up while it came up."""
+        if self._started is not None and not self._started.cancel() and not self._started.cancelled():
+            self._started.exception()
+        if self.pid:
+            await self.kill()
+        self._close_link()
+        await self._until_subreaper_ends(2.0)
+        if self._transport is not None:
+            self._transport.close()
+
+    async def _spawn_below_subreaper(
+        self, command: Sequence[str], env: Mapping[str, str], options: Mapping[str, Any]
+    ) -> None:
+        loop = asyncio.get_running_loop()
+        self._started = loop.create_future()
+        self._link, theirs = socket.socketpair()
+        self._link.setblocking(False)
+        loop.add_reader(self._link.fileno(), self._read_link)
+        arguments = [str(theirs.fileno()), str(os.getpid()), f"{MARK}={self._mark}", *command]
+        with theirs:
+            await loop.subprocess_exec(
+                lambda: self,
+                *(sys.executable, "-I", "-S", subreaper.__file__, *arguments),
+                **options,
+                env=dict(env),
+                pass_fds=(theirs.fileno(),),
+                start_new_session=True,
+            )
+        self.pause()  # no output is handed over before the caller has the child
+        failed = await self._started
+        if failed:
+            raise OSError(failed, os.strerror(failed), command[0])
+        self.resume()
+        GUARD.add(self.pid)
+
+    def _read_link(self) -> None:
+        """The subreaper says that the program runs, why it does not, or how it ended."""
+        data = b""
+        with contextlib.suppress(OSError):
+            data = self._link.recv(4096) if self._link is not None else b""
+        if not data:
+            self._close_link()
+        *lines, self._pending = (self._pending + data).split(b"\n")
+        for line in lines:
+            word, _, value = line.decode().partition(" ")
+            if word == "pid":
+                self.pid = int(value)
+            if word == "status":
+                self._record_end(int(value))
+            elif self._started is not None and not self._started.done():
+                self._started.set_result(int(value) if word == "error" else 0)
+
+    def _tell_subreaper(self, word: bytes) -> None:
+        if self._link is not None:
+            with contextlib.suppress(OSError):
+                self._link.send(word)
+
+    def _close_link(self) -> None:
+        """Close the socket; a subreaper that still runs then ends everything below it, and itself."""
+        link, self._link = self._link, None
+        if link is not None:
+            asyncio.get_running_loop().remove_reader(link.fileno())
+            link.close()
+
+    @property
+    def _subreaper_runs(self) -> bool:
+        return BELOW_SUBREAPER and self._transport is not None and self._transport.get_returncode() is None
+
+    async def _until_subreaper_ends(self, seconds: float) -> None:
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + seconds
+        while loop.time() < deadline and self._subreaper_runs:  # noqa: ASYNC110 - as in _left
+            await asyncio.sleep(STEP)
+
     @property
     def returncode(self) -> int | None:
         """How the program ended (negative: the signal's number), or None while it runs."""
+        if BELOW_SUBREAPER:
+            return self._status
         return None if self._transport is None else self._transport.get_returncode()
 
     @property
@@ -89,6 +178,8 @@ class Child(asyncio.SubprocessProtocol):
         """Whether the program has ended, also where the loop has not been told yet: then it soon is."""
         if self.returncode is not None:
             return True
+        if BELOW_SUBREAPER:
+            return not is_running(self.pid)
         try:
             return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
         except ChildProcessError:  # it was waited for; the news is on its way
@@ -147,6 +238,7 @@ class Child(asyncio.SubprocessProtocol):
         self._ended()
         if self._transport is not None:
             self._transport.close()
+        self._close_link()
 
     async def _terminate(self) -> None:
         if self._transport is not None and self.returncode is None:
@@ -158,8 +250,11 @@ class Child(asyncio.SubprocessProtocol):
     async def _end_group(self) -> None:
         if await self._left():
             signal_group(self.pid, signal.SIGTERM)
+            self._tell_subreaper(b"t")
             await _aside(signal_marked, self._mark, signal.SIGTERM)
             await self._until_gone(0.7)
+        self._tell_subreaper(b"k")  # first: it still knows what it started
+        await self._until_subreaper_ends(2.0)
         if await self._left():
             signal_group(self.pid, signal.SIGKILL)
         for _ in range(ROUNDS):  # some fork while they are killed
@@ -177,7 +272,7 @@ class Child(asyncio.SubprocessProtocol):
 
     async def _left(self) -> bool:
         """Whether anything of the child still runs: no system tells when a group ends, so one has to look."""
-        if self.returncode is None:
+        if self.returncode is None or self._subreaper_runs:
             return True
         return await _aside(group_alive, self.pid) or bool(await _aside(marked, self._mark))
 
@@ -194,6 +289,8 @@ class Child(asyncio.SubprocessProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """The program runs."""
         self._transport = cast("asyncio.SubprocessTransport", transport)
+        if BELOW_SUBREAPER:
+            return  # its own id comes over the socket
         self.pid = self._transport.get_pid()
         if sys.platform != "win32":
             GUARD.add(self.pid)
@@ -208,9 +305,22 @@ class Child(asyncio.SubprocessProtocol):
             self._ended()
 
     def process_exited(self) -> None:
-        """It ended."""
+        """It ended, or its subreaper: with that killed, the program is as well."""
+        if BELOW_SUBREAPER:
+            self._read_link()
+            if self._started is not None and not self._started.done():
+                self._started.set_exception(OSError("the program that starts it was killed"))
+            if self._status is not None:
+                return
+        status = self._transport.get_returncode() if self._transport is not None else None
+        self._record_end(-signal.SIGKILL if status is None else status)
+
+    def _record_end(self, status: int) -> None:
+        if self.exited.is_set():
+            return
+        self._status = status
         self.exited.set()
-        PROCESS_ENDED.tell(pid=self.pid, status=self.returncode)
+        PROCESS_ENDED.tell(pid=self.pid, status=status)
         asyncio.get_running_loop().call_later(DRAIN, self._ended)
 
     def _ended(self) -> None:

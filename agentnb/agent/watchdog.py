@@ -58,6 +58,11 @@ def group_alive(group: int) -> bool:
     return not _only_zombies(group)
 
 
+def is_running(pid: int) -> bool:
+    """Whether process *pid* is there and has not ended (Linux)."""
+    return _stat(pid)[0] not in "ZX"
+
+
 def _only_zombies(group: int) -> bool:
     if not os.path.exists("/proc/self/stat"):  # noqa: PTH110 - as above
         return False

@@ -35,11 +35,13 @@ class Cursor(msgspec.Struct):
         sent: The last index sent.
         acked: The last index that the client says it has applied.
         earlier: How many of a chat's first turns it was not given; None where it was given none yet.
+        state_bytes: How large its snapshot was when that was last looked at; states mostly grow.
     """
 
     sent: int = UNSEEN
     acked: int = UNSEEN
     earlier: int | None = None
+    state_bytes: int = 0
 
 
 class Flight(msgspec.Struct, frozen=True):
@@ -237,8 +239,10 @@ class Client:
         """Whether a snapshot is the smaller thing."""
         if len(fresh) < SNAPSHOT_FROM:
             return False
-        state, _ = window.latest(channel.state, self.cursors[channel.uri].earlier, turns=self.turns)
-        return sum(len(encode(envelope)) for envelope in fresh) > len(encode(state))
+        cursor, size = self.cursors[channel.uri], sum(len(encode(envelope)) for envelope in fresh)
+        if size > cursor.state_bytes:  # else a long state would be encoded for every flush
+            cursor.state_bytes = len(encode(window.latest(channel.state, cursor.earlier, turns=self.turns)[0]))
+        return size > cursor.state_bytes
 
 
 def _filled(**fields: Any) -> dict[str, Any]:

@@ -11,12 +11,12 @@ from agentnb.state import (
     ChatResponsePart,
     ChatState,
     Envelope,
+    Parts,
     SessionConfigState,
     SessionState,
     SessionStatus,
     SessionSummary,
     SystemNotificationResponsePart,
-    ToolCallResponsePart,
     channel_of,
     reduce_chat,
     reduce_session,
@@ -190,10 +190,7 @@ class SessionChannels:
     def tool_call(self, call_id: str) -> ToolCallState | None:
         """The tool call *call_id* of the running turn."""
         active = self.chat.state.active_turn
-        for part in active.response_parts if active is not None else ():
-            if isinstance(part, ToolCallResponsePart) and part.tool_call.tool_call_id == call_id:
-                return part.tool_call
-        return None
+        return Parts.of(active.response_parts).tool_call(call_id) if active is not None else None
 
     @property
     def summary(self) -> SessionSummary:

@@ -178,6 +178,7 @@ from agentnb.state.chat_turn_actions import (
 )
 from agentnb.state.codec import channel_of, decode, decode_action, encode, to_json
 from agentnb.state.envelope import ActionOrigin, Envelope
+from agentnb.state.parts import Parts
 from agentnb.state.root_actions import (
     RootAction,
     RootActiveSessionsChanged,
@@ -355,6 +356,7 @@ __all__ = [
     "MessageOrigin",
     "MessageResourceAttachment",
     "ModelSelection",
+    "Parts",
     "PendingMessage",
     "PendingMessageKind",
     "PlanEntry",

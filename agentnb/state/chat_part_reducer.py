@@ -1,21 +1,15 @@
-"""Reduces the parts of the running turn: text that grows, plans, parts that come and go.
-
-Text streams into the last parts, so that parts are looked for from the end.
-"""
+"""Reduces the parts of the running turn: text that grows, plans, parts that come and go."""
 
 from __future__ import annotations
 
 from msgspec.structs import replace
 
-from agentnb.state.change import put
 from agentnb.state.chat_part_state import (
     MarkdownResponsePart,
     PlanResponsePart,
     ReasoningResponsePart,
-    ResponsePart,
     ToolCallResponsePart,
     UserMessageResponsePart,
-    part_id,
 )
 from agentnb.state.chat_state import ActiveTurn, ChatState
 from agentnb.state.chat_status import with_derived_status
@@ -27,6 +21,7 @@ from agentnb.state.chat_turn_actions import (
     XPlanSet,
     XUserMessageDelta,
 )
+from agentnb.state.parts import Parts
 
 
 def running_turn(state: ChatState, turn_id: str) -> ActiveTurn | None:
@@ -35,17 +30,9 @@ def running_turn(state: ChatState, turn_id: str) -> ActiveTurn | None:
     return turn if turn is not None and turn.id == turn_id else None
 
 
-def with_parts(state: ChatState, turn: ActiveTurn, parts: tuple[ResponsePart, ...]) -> ChatState:
+def with_parts(state: ChatState, turn: ActiveTurn, parts: Parts) -> ChatState:
     """The chat with these parts in its running turn."""
     return replace(state, active_turn=replace(turn, response_parts=parts))
-
-
-def find_part(parts: tuple[ResponsePart, ...], wanted: str) -> int:
-    """Where the part of this id is, looked for from the end; -1 when there is none."""
-    for index in range(len(parts) - 1, -1, -1):
-        if part_id(parts[index]) == wanted:
-            return index
-    return -1
 
 
 def response_part(state: ChatState, action: ChatResponsePart) -> ChatState:
@@ -53,7 +40,7 @@ def response_part(state: ChatState, action: ChatResponsePart) -> ChatState:
     turn = running_turn(state, action.turn_id)
     if turn is None:
         return state
-    state = with_parts(state, turn, (*turn.response_parts, action.part))
+    state = with_parts(state, turn, Parts.of(turn.response_parts).appended(action.part))
     return with_derived_status(state) if isinstance(action.part, ToolCallResponsePart) else state
 
 
@@ -80,12 +67,12 @@ def _grown(
     turn = running_turn(state, action.turn_id)
     if turn is None or not action.content:
         return state
-    parts = turn.response_parts
-    at = find_part(parts, action.part_id)
+    parts = Parts.of(turn.response_parts)
+    at = parts.find(action.part_id)
     part = parts[at] if at >= 0 else None
     if not isinstance(part, kind):
         return state
-    return with_parts(state, turn, put(parts, at, replace(part, content=part.content + action.content)))
+    return with_parts(state, turn, parts.put(at, replace(part, content=part.content + action.content)))
 
 
 def plan_set(state: ChatState, action: XPlanSet) -> ChatState:
@@ -94,14 +81,14 @@ def plan_set(state: ChatState, action: XPlanSet) -> ChatState:
     if turn is None:
         return state
     plan = PlanResponsePart(id=action.part_id, plan_id=action.plan_id, entries=action.entries)
-    parts = turn.response_parts
-    at = find_part(parts, action.part_id)
+    parts = Parts.of(turn.response_parts)
+    at = parts.find(action.part_id)
     if at < 0:
-        return with_parts(state, turn, (*parts, plan))
+        return with_parts(state, turn, parts.appended(plan))
     old = parts[at]
     if not isinstance(old, PlanResponsePart) or old == plan:
         return state
-    return with_parts(state, turn, put(parts, at, plan))
+    return with_parts(state, turn, parts.put(at, plan))
 
 
 def part_removed(state: ChatState, action: XPartRemoved) -> ChatState:
@@ -109,8 +96,8 @@ def part_removed(state: ChatState, action: XPartRemoved) -> ChatState:
     turn = running_turn(state, action.turn_id)
     if turn is None:
         return state
-    parts = turn.response_parts
-    at = find_part(parts, action.part_id)
+    parts = Parts.of(turn.response_parts)
+    at = parts.find(action.part_id)
     if at < 0:
         return state
-    return with_derived_status(with_parts(state, turn, (*parts[:at], *parts[at + 1 :])))
+    return with_derived_status(with_parts(state, turn, parts.without(at)))

@@ -8,7 +8,7 @@ import msgspec
 
 from agentnb.state.chat_input_state import ChatInputRequest
 from agentnb.state.chat_message_state import Message, PendingMessage
-from agentnb.state.chat_part_state import ResponsePart, part_id
+from agentnb.state.parts import Parts, ResponseParts
 from agentnb.state.wire import AgentSelection, ErrorInfo, JsonObject, ModelSelection, Time, Wire
 
 TurnState: TypeAlias = Literal["complete", "cancelled", "error"]
@@ -38,7 +38,7 @@ class ActiveTurn(Wire, frozen=True, kw_only=True):
 
     id: str
     message: Message
-    response_parts: tuple[ResponsePart, ...]
+    response_parts: ResponseParts
     usage: UsageInfo | None = None
     started_at: Time | None = None
 
@@ -60,7 +60,7 @@ class Turn(Wire, frozen=True, kw_only=True):
 
     id: str
     message: Message
-    response_parts: tuple[ResponsePart, ...]
+    response_parts: ResponseParts
     usage: UsageInfo | None = None
     state: TurnState
     error: ErrorInfo | None = None
@@ -195,8 +195,4 @@ def next_part_id(turn: ActiveTurn | Turn) -> str:
         >>> next_part_id(turn)
         'p1'
     """
-    used = {part_id(part) for part in turn.response_parts}
-    number = len(turn.response_parts) + 1
-    while f"p{number}" in used:
-        number += 1
-    return f"p{number}"
+    return Parts.of(turn.response_parts).free_id()

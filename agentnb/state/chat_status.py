@@ -6,31 +6,21 @@ from msgspec.structs import replace
 
 from agentnb.state.action import Action
 from agentnb.state.change import iso_time
-from agentnb.state.chat_part_state import ToolCallResponsePart
 from agentnb.state.chat_state import ChatState
-from agentnb.state.chat_tool_state import ToolCallPendingConfirmationState, ToolCallPendingResultConfirmationState
+from agentnb.state.parts import Parts
 from agentnb.state.status import SessionStatus, with_activity
 
 
 def derived_status(state: ChatState) -> int:
     """The status that follows from the chat's turn, its questions and its tool calls; flags are kept."""
-    if state.input_requests or _waits_for_confirmation(state):
+    turn = state.active_turn
+    if state.input_requests or (turn is not None and Parts.of(turn.response_parts).waiting):
         activity = SessionStatus.INPUT_NEEDED
-    elif state.active_turn is not None:
+    elif turn is not None:
         activity = SessionStatus.IN_PROGRESS
     else:
         activity = SessionStatus.IDLE
     return with_activity(state.status, activity)
-
-
-def _waits_for_confirmation(state: ChatState) -> bool:
-    if state.active_turn is None:
-        return False
-    return any(
-        isinstance(part, ToolCallResponsePart)
-        and isinstance(part.tool_call, (ToolCallPendingConfirmationState, ToolCallPendingResultConfirmationState))
-        for part in state.active_turn.response_parts
-    )
 
 
 def with_derived_status(state: ChatState) -> ChatState:

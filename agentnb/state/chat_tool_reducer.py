@@ -8,8 +8,8 @@ from typing import Any
 from msgspec.structs import asdict, replace
 
 from agentnb.state import chat_tool_actions as actions
-from agentnb.state.change import changed, put, same
-from agentnb.state.chat_part_reducer import find_part, running_turn, with_parts
+from agentnb.state.change import changed, same
+from agentnb.state.chat_part_reducer import running_turn, with_parts
 from agentnb.state.chat_part_state import ToolCallResponsePart
 from agentnb.state.chat_state import ChatState
 from agentnb.state.chat_status import with_derived_status
@@ -24,6 +24,7 @@ from agentnb.state.chat_tool_state import (
     ToolCallState,
     ToolCallStreamingState,
 )
+from agentnb.state.parts import Parts
 from agentnb.state.wire import JsonObject
 
 
@@ -34,15 +35,15 @@ def _updated(
     turn = running_turn(state, action.turn_id)
     if turn is None:
         return state
-    parts = turn.response_parts
-    at = find_part(parts, action.tool_call_id)
+    parts = Parts.of(turn.response_parts)
+    at = parts.find(action.tool_call_id)
     part = parts[at] if at >= 0 else None
     if not isinstance(part, ToolCallResponsePart):
         return state
     call = update(part.tool_call)
     if call is part.tool_call:
         return state
-    state = with_parts(state, turn, put(parts, at, ToolCallResponsePart(tool_call=call)))
+    state = with_parts(state, turn, parts.put(at, ToolCallResponsePart(tool_call=call)))
     return state if type(call) is type(part.tool_call) else with_derived_status(state)
 
 
@@ -74,7 +75,8 @@ def cancelled(
 def start(state: ChatState, action: actions.ChatToolCallStart) -> ChatState:
     """A tool call begins. One that has begun before is left alone."""
     turn = running_turn(state, action.turn_id)
-    if turn is None or find_part(turn.response_parts, action.tool_call_id) >= 0:
+    parts = Parts.of(turn.response_parts if turn is not None else ())
+    if turn is None or parts.find(action.tool_call_id) >= 0:
         return state
     call = ToolCallStreamingState(
         tool_call_id=action.tool_call_id,
@@ -84,7 +86,7 @@ def start(state: ChatState, action: actions.ChatToolCallStart) -> ChatState:
         meta=action.meta,
         details=action.details,
     )
-    return with_parts(state, turn, (*turn.response_parts, ToolCallResponsePart(tool_call=call)))
+    return with_parts(state, turn, parts.appended(ToolCallResponsePart(tool_call=call)))
 
 
 def delta(state: ChatState, action: actions.ChatToolCallDelta) -> ChatState:

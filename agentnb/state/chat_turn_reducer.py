@@ -19,6 +19,7 @@ from agentnb.state.chat_turn_actions import (
     ChatTurnStarted,
     ChatUsage,
 )
+from agentnb.state.parts import Parts
 from agentnb.state.status import SessionStatus, with_activity, with_flag
 
 
@@ -73,7 +74,7 @@ def _end(state: ChatState, action: ChatTurnComplete | ChatTurnCancelled | ChatEr
     turn = Turn(
         id=active.id,
         message=active.message,
-        response_parts=_settled(active.response_parts),
+        response_parts=_settled(Parts.of(active.response_parts)),
         usage=active.usage,
         state=how,
         error=action.error if isinstance(action, ChatError) else None,
@@ -93,10 +94,9 @@ def _end(state: ChatState, action: ChatTurnComplete | ChatTurnCancelled | ChatEr
     return with_derived_status(state)
 
 
-def _settled(parts: tuple[ResponsePart, ...]) -> tuple[ResponsePart, ...]:
+def _settled(parts: Parts) -> Parts:
     """The parts with every tool call at an end: what still ran is cancelled."""
-    settled = tuple(_settled_part(part) for part in parts)
-    return parts if all(new is old for new, old in zip(settled, parts, strict=True)) else settled
+    return Parts(map(_settled_part, parts)) if parts.begun or parts.waiting else parts
 
 
 def _settled_part(part: ResponsePart) -> ResponsePart:

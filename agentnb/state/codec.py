@@ -15,6 +15,7 @@ from agentnb.state.action import Action, UnknownAction
 from agentnb.state.changeset_actions import ChangesetAction
 from agentnb.state.chat_actions import ChatAction
 from agentnb.state.chat_part_state import KnownResponsePart, ResponsePart, UnknownResponsePart
+from agentnb.state.parts import Parts
 from agentnb.state.root_actions import RootAction
 from agentnb.state.session_actions import SessionAction
 from agentnb.state.session_member_actions import SessionMemberAction
@@ -50,9 +51,17 @@ def channel_of(action: Action) -> Literal["chat", "session"]:
 def _decode_hook(kind: type, value: Any) -> Any:
     if kind is ResponsePart:
         return _member(value, "kind", PARTS, UnknownResponsePart)
+    if kind is Parts:
+        return Parts(_member(part, "kind", PARTS, UnknownResponsePart) for part in _listed(value))
     if kind is Action:
         return _member(value, "type", ACTIONS, UnknownAction)
     raise NotImplementedError(kind)
+
+
+def _listed(value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise msgspec.ValidationError("Expected a list of parts")
+    return value
 
 
 def _member(value: Any, tag: str, kinds: dict[str, type[Any]], unknown: type[Any]) -> Any:
@@ -66,6 +75,8 @@ def _member(value: Any, tag: str, kinds: dict[str, type[Any]], unknown: type[Any
 def _encode_hook(value: Any) -> Any:
     if isinstance(value, (UnknownAction, UnknownResponsePart)):
         return value.raw
+    if isinstance(value, Parts):
+        return tuple(value)
     raise NotImplementedError(f"{type(value).__name__} has no form on the wire")
 
 

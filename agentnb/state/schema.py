@@ -16,6 +16,7 @@ from agentnb.state.chat_part_state import KnownResponsePart, ResponsePart
 from agentnb.state.chat_state import ChatState
 from agentnb.state.codec import ACTIONS, PARTS
 from agentnb.state.envelope import Envelope
+from agentnb.state.parts import Parts
 from agentnb.state.root_actions import RootAction
 from agentnb.state.root_state import RootState
 from agentnb.state.session_actions import SessionAction
@@ -85,6 +86,8 @@ def json_schema() -> dict[str, Any]:
 
 def _reference(kind: type) -> dict[str, Any]:
     """The schema of an open union, which msgspec does not know: its name."""
+    if kind is Parts:
+        return {"type": "array", "items": _reference(ResponsePart)}
     if kind in {Action, ResponsePart}:
         return {"$ref": f"#/$defs/{kind.__name__}"}
     raise NotImplementedError(kind)

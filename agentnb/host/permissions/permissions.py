@@ -25,12 +25,10 @@ from agentnb.state import (
     ChatResponsePart,
     ChatToolCallComplete,
     ChatToolCallReady,
+    Parts,
     SystemNotificationResponsePart,
     ToolCallPendingConfirmationState,
-    ToolCallResponsePart,
     ToolCallResult,
-    ToolCallRunningState,
-    ToolCallStreamingState,
 )
 
 if TYPE_CHECKING:
@@ -254,8 +252,7 @@ class Permissions:
 
     def _card(self, turn: ActiveTurn, request: PolicyRequest) -> ChatToolCallReady:
         """The question, on the tool call that it belongs to, else on one of our own."""
-        calls = (part.tool_call for part in reversed(turn.response_parts) if isinstance(part, ToolCallResponsePart))
-        begun = (call for call in calls if isinstance(call, ToolCallStreamingState | ToolCallRunningState))
+        begun = Parts.of(turn.response_parts).begun_calls()
         call = next((call for call in begun if not request.again and cards.belongs(request, call)), None)
         if call is None:
             self._asked += 1

@@ -26,6 +26,7 @@ from agentnb.state import (
     ChatTurnStarted,
     ChatUsage,
     ErrorInfo,
+    Parts,
     PendingMessageKind,
     SessionIsReadChanged,
     SessionStatus,
@@ -161,7 +162,7 @@ class Turns:
         if active is None or agent is None or session_id is None or not sent or not agent.steers:
             self._put_first(message_id, message, origin)
             return
-        if any(getattr(part, "id", None) == f"steer-{message_id}" for part in active.response_parts):
+        if Parts.of(active.response_parts).find(f"steer-{message_id}") >= 0:
             return  # a page that was not sure sent it again
         steering, queued = PendingMessageKind.STEERING, PendingMessageKind.QUEUED
         channels.dispatch(ChatPendingMessageSet(kind=steering, id=message_id, message=message, time=now_ms()), origin)

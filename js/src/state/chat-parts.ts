@@ -1,9 +1,7 @@
-/**
- * Reduces the parts of the running turn: text that grows, plans, parts that come and go.
- * Text streams into the last parts, so that parts are looked for from the end.
- */
-import { defined, put, same } from "./change.ts";
+/** Reduces the parts of the running turn: text that grows, plans, parts that come and go. */
+import { defined, same } from "./change.ts";
 import { withDerivedStatus } from "./chat-status.ts";
+import { appended, findPart, replaced } from "./parts.ts";
 import type {
   ActiveTurn,
   ChatResponsePart,
@@ -32,21 +30,10 @@ export function withParts(state: ChatState, turn: ActiveTurn, responseParts: rea
   return { ...state, activeTurn: { ...turn, responseParts } };
 }
 
-/** The id by which actions name a part; some parts have none. */
-export function partId(part: ResponsePart): string | undefined {
-  if (part.kind === "toolCall") return part.toolCall.toolCallId;
-  return "id" in part ? part.id : undefined;
-}
-
-/** Where the part of this id is, looked for from the end; -1 when there is none. */
-export function findPart(parts: readonly ResponsePart[], wanted: string): number {
-  return parts.findLastIndex((part) => partId(part) === wanted);
-}
-
 export function responsePart(state: ChatState, { turnId, part }: ChatResponsePart): ChatState {
   const turn = runningTurn(state, turnId);
   if (turn === undefined) return state;
-  const next = withParts(state, turn, [...turn.responseParts, part]);
+  const next = withParts(state, turn, appended(turn.responseParts, part));
   return part.kind === "toolCall" ? withDerivedStatus(next) : next;
 }
 
@@ -60,7 +47,7 @@ export function grows(kind: Growing["kind"]): (state: ChatState, action: Delta) 
     const part = parts[at];
     if (part === undefined || part.kind !== kind) return state;
     const { content } = part as Growing;
-    return withParts(state, turn, put(parts, at, { ...part, content: content + action.content } as Growing));
+    return withParts(state, turn, replaced(parts, at, { ...part, content: content + action.content } as Growing));
   };
 }
 
@@ -72,8 +59,8 @@ export function planSet(state: ChatState, action: XPlanSet): ChatState {
   const parts = turn.responseParts;
   const at = findPart(parts, id);
   const old = parts[at];
-  if (old === undefined) return withParts(state, turn, [...parts, plan]);
-  return old.kind !== plan.kind || same(old, plan) ? state : withParts(state, turn, put(parts, at, plan));
+  if (old === undefined) return withParts(state, turn, appended(parts, plan));
+  return old.kind !== plan.kind || same(old, plan) ? state : withParts(state, turn, replaced(parts, at, plan));
 }
 
 export function partRemoved(state: ChatState, action: XPartRemoved): ChatState {

@@ -1,7 +1,8 @@
 /** A chat's status, derived from what it is doing. */
 import { changed } from "./change.ts";
+import { waitingCalls } from "./parts.ts";
 import { SessionStatus } from "./tables.gen.ts";
-import type { Action, ChatState, ResponsePart } from "./types.gen.ts";
+import type { Action, ChatState } from "./types.gen.ts";
 
 /** The bits of a status that say the activity. */
 const ACTIVITY = 0b11111;
@@ -20,14 +21,9 @@ export function derivedStatus(state: ChatState): number {
 }
 
 function activity(state: ChatState): number {
-  if (state.inputRequests?.length || state.activeTurn?.responseParts.some(waits)) return SessionStatus.INPUT_NEEDED;
+  const waits = state.activeTurn !== undefined && waitingCalls(state.activeTurn.responseParts) > 0;
+  if (state.inputRequests?.length || waits) return SessionStatus.INPUT_NEEDED;
   return state.activeTurn === undefined ? SessionStatus.IDLE : SessionStatus.IN_PROGRESS;
-}
-
-function waits(part: ResponsePart): boolean {
-  if (part.kind !== "toolCall") return false;
-  const { status } = part.toolCall;
-  return status === "pending-confirmation" || status === "pending-result-confirmation";
 }
 
 /** The chat with the status that follows from it. */

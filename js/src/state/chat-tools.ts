@@ -1,7 +1,8 @@
 /** Reduces the tool calls of the running turn: AHP's state machine, and our details carried through it. */
-import { changed, defined, put, same } from "./change.ts";
-import { findPart, runningTurn, withParts } from "./chat-parts.ts";
+import { changed, defined, same } from "./change.ts";
+import { runningTurn, withParts } from "./chat-parts.ts";
 import { withDerivedStatus } from "./chat-status.ts";
+import { appended, findPart, replaced } from "./parts.ts";
 import type {
   ChatState,
   ChatToolCallComplete,
@@ -40,7 +41,11 @@ function updates<A extends Named>(update: Update<A>): (state: ChatState, action:
     if (part?.kind !== "toolCall") return state;
     const call = update(part.toolCall, action);
     if (call === part.toolCall) return state;
-    const next = withParts(state, turn, put(parts, at, { kind: "toolCall", toolCall: call } as ToolCallResponsePart));
+    const next = withParts(
+      state,
+      turn,
+      replaced(parts, at, { kind: "toolCall", toolCall: call } as ToolCallResponsePart),
+    );
     return call.status === part.toolCall.status ? next : withDerivedStatus(next);
   };
 }
@@ -81,7 +86,7 @@ export function start(state: ChatState, action: ChatToolCallStart): ChatState {
     _meta,
     details,
   });
-  return withParts(state, turn, [...turn.responseParts, { kind: "toolCall", toolCall }]);
+  return withParts(state, turn, appended(turn.responseParts, { kind: "toolCall", toolCall }));
 }
 
 export const delta = updates<ChatToolCallDelta>((call, action) => {

@@ -23,7 +23,7 @@ async def main() -> None:
     for name in sys.argv[2:]:
         agent = await Agent.launch(scripted(name), cwd=Path.cwd())
         pids.append(agent.pid)
-        if name == "leaves_children":
+        if name.startswith("leaves"):
             ear = Ear()
             new = await agent.open_session(OpenRequest(cwd=str(Path.cwd())), ear)
             await Talk(agent, new.session_id, ear).prompt()

@@ -83,6 +83,40 @@ async def test_children_go_when_the_agent_dies_by_itself(tmp_path: Path) -> None
         assert "was killed by signal 9 unexpectedly" in str(talk.ear.error)
 
 
+@pytest.mark.parametrize("kind", ["one", "many"])
+@pytest.mark.parametrize("way", ["stopped", "killed"])
+async def test_daemons_without_a_trace_end_when_the_agent_ends(tmp_path: Path, way: str, kind: str) -> None:
+    """Forked twice, in other sessions, environment cleared, descriptors closed, signals ignored; no stranger ends."""
+    code = "import signal; signal.pause()"
+    stranger = await asyncio.create_subprocess_exec(sys.executable, "-c", code, start_new_session=True)
+    async with talking("leaves_daemons", tmp_path, env={"DAEMONS": kind}) as talk:
+        await talk.prompt()
+        daemon = int(talk.ear.text)
+        assert (alive(daemon), environment(daemon)) == (True, b"")
+        if way == "killed":
+            os.kill(talk.agent.pid, signal.SIGKILL)
+            await asyncio.wait_for(talk.agent.wait_closed(), PATIENCE)
+        else:
+            await talk.agent.stop(patience=1)
+        assert (alive(daemon), daemons(), alive(stranger.pid)) == (False, [], True)
+    stranger.kill()
+    await stranger.wait()
+
+
+def environment(pid: int) -> bytes:
+    return Path(f"/proc/{pid}/environ").read_bytes()
+
+
+def daemons() -> list[int]:
+    """Every running process that `leaves_daemons.py` left, and those that these forked."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            if b"os.closerange(0, 100)" in path.read_bytes() and alive(int(path.parent.name)):
+                found.append(int(path.parent.name))
+    return found
+
+
 async def test_stopping_twice_is_stopping_once(tmp_path: Path) -> None:
     """From two sides at the same time, and after."""
     process = await AgentProcess.spawn(scripted("silent"), tmp_path)
@@ -183,6 +217,15 @@ async def test_a_kernel_that_is_killed_leaves_nothing_behind(kernels: Any, group
     """SIGKILL, alone or with its group: agents, stubborn ones, children in sessions of their own, the watchdog."""
     kernel = kernels("wait", "echo", "stubborn", "leaves_children")
     assert list(map(alive, [*kernel.agents, kernel.watchdog])) == [True] * 6
+    kernel.kill(group=group)
+    await until_dead(*kernel.agents, kernel.watchdog)
+
+
+@pytest.mark.parametrize("group", [False, True], ids=["process", "group"])
+async def test_a_kernel_that_is_killed_leaves_no_daemon_behind(kernels: Any, group: bool) -> None:
+    """Nor one that forked twice, left its session and cleared its environment."""
+    kernel = kernels("wait", "leaves_daemons")
+    assert list(map(alive, kernel.agents)) == [True, True]
     kernel.kill(group=group)
     await until_dead(*kernel.agents, kernel.watchdog)
 

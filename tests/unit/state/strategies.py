@@ -9,7 +9,7 @@ import msgspec
 from hypothesis import strategies as st
 from msgspec import inspect
 
-from agentnb.state import Action, KnownResponsePart, ResponsePart, UnknownAction, UnknownResponsePart
+from agentnb.state import Action, KnownResponsePart, Parts, ResponsePart, UnknownAction, UnknownResponsePart
 from agentnb.state.codec import ACTIONS
 
 IDS = st.sampled_from(["1", "2", "3"])
@@ -100,8 +100,11 @@ def actions(kinds: tuple[type[msgspec.Struct], ...]) -> st.SearchStrategy[Any]:
 
 
 PARTS = KnownResponsePart.__args__
+ANY_PART = st.one_of(*(structs(kind) for kind in PARTS)) | OBJECTS.map(
+    lambda raw: UnknownResponsePart({**raw, "kind": "notYetKnown"})
+)
 OPEN: dict[type, st.SearchStrategy[Any]] = {
-    ResponsePart: st.one_of(*(structs(kind) for kind in PARTS))
-    | OBJECTS.map(lambda raw: UnknownResponsePart({**raw, "kind": "notYetKnown"})),
+    ResponsePart: ANY_PART,
+    Parts: st.lists(ANY_PART, max_size=3).map(Parts),
     Action: st.one_of(*(structs(kind) for name, kind in ACTIONS.items() if name != "x-agentnb/late")),
 }

@@ -1,0 +1,240 @@
+"""The subreaper: a small program that starts one other program and ends everything which that started (Linux).
+
+A process can leave its group, its session and its environment (fork twice, ``setsid``, clear the variables): it is then
+a child of process 1, and nothing tells whose it was. Below a subreaper (``prctl(PR_SET_CHILD_SUBREAPER)``) such a
+process becomes the subreaper's child instead. So the kernel starts every agent and terminal below one of these.
+
+It has one socket to the kernel. It writes ``pid N`` when the program runs, or ``error N`` (an errno) when it cannot be
+executed, and ``status N`` when it has ended. It reads ``t`` (ask all descendants to end) and ``k`` (kill them). When
+the kernel is gone it does both. It ends when nothing is left below it.
+
+Only descendants are signalled, each through a pidfd that is checked after it is opened, so a process id that was given
+to another process meanwhile is left alone. Not promised: a descendant that runs as another user (setuid, sudo) may
+refuse the signal, and one that is moved below another subreaper by a container runtime's daemon is not a descendant.
+
+Only the standard library, and as little of it as possible: it runs under ``python -I -S``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import sys
+import time
+
+TYPE_CHECKING = False  # as in typing, which costs start-up time
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+GRACE = 0.7
+"""Seconds between the request to end and the kill, when the kernel is gone."""
+STEP = 0.02
+ROUNDS = 250
+PR_SET_PDEATHSIG = 1
+PR_SET_CHILD_SUBREAPER = 36
+IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+"""Signals that are meant for the program, not for this one."""
+
+
+def prctl(option: int, value: int) -> bool:
+    """Call ``prctl(2)``; say whether it worked."""
+    try:
+        import ctypes
+
+        return bool(ctypes.CDLL(None).prctl(option, value, 0, 0, 0) == 0)
+    except (ImportError, OSError, AttributeError):
+        return False
+
+
+def _stat(pid: int) -> tuple[int, bytes] | None:
+    """Parent and start time of process *pid*; None if it is gone, or only not yet waited for."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123 - pathlib costs start-up time
+            fields = file.read().rpartition(b")")[2].split()
+    except OSError:
+        return None
+    return None if fields[0] in {b"Z", b"X"} else (int(fields[1]), fields[19])
+
+
+def descendants(root: int) -> list[tuple[int, bytes]]:
+    """Every running process below *root*: its id and its start time."""
+    found = {int(name): _stat(int(name)) for name in os.listdir("/proc") if name.isdigit()}  # noqa: PTH208 - as above
+    children: dict[int, list[tuple[int, bytes]]] = {}
+    for pid, stat in found.items():
+        if stat is not None:
+            children.setdefault(stat[0], []).append((pid, stat[1]))
+    below: list[tuple[int, bytes]] = []
+    waiting = [root]
+    while waiting:
+        for child in children.get(waiting.pop(), ()):
+            below.append(child)
+            waiting.append(child[0])
+    return below
+
+
+def signal_process(pid: int, start: bytes, number: int) -> None:
+    """Send signal *number* to the process that had the id *pid* and began at *start*, and to no other."""
+    try:
+        handle = os.pidfd_open(pid)  # type: ignore[attr-defined,unused-ignore]
+    except AttributeError:  # an old system: the check below is all there is
+        handle = None
+    except OSError:
+        return
+    try:
+        stat = _stat(pid)
+        if stat is None or stat[1] != start:
+            return
+        with contextlib.suppress(OSError):
+            if handle is None:
+                os.kill(pid, number)
+            else:
+                signal.pidfd_send_signal(handle, number)  # type: ignore[attr-defined,unused-ignore]
+    finally:
+        if handle is not None:
+            os.close(handle)
+
+
+def signal_descendants(number: int) -> None:
+    """Send signal *number* to everything below this process."""
+    for pid, start in descendants(os.getpid()):
+        signal_process(pid, start, number)
+
+
+class Subreaper:
+    """One program and what it started.
+
+    Args:
+        link: The descriptor of the socket to the kernel.
+        kernel: The kernel's process id.
+    """
+
+    def __init__(self, link: int, kernel: int) -> None:
+        self._link = link
+        self._kernel = kernel
+        self._program = 0
+
+    def start(self, mark: str, command: list[str]) -> bool:
+        """Start the program; say whether it could be executed."""
+        before = {number: signal.signal(number, signal.SIG_IGN) for number in IGNORED}
+        failed, failing = os.pipe()
+        self._program = os.fork()
+        if self._program == 0:
+            _become(before, failing, mark, command)
+        os.close(failing)
+        empty = os.open(os.devnull, os.O_RDWR)
+        for descriptor in (0, 1, 2):  # the program's alone: each end of a pipe is to be noticed
+            os.dup2(empty, descriptor)
+        reason = os.read(failed, 20)
+        os.close(failed)
+        self._tell(f"error {reason.decode()}" if reason else f"pid {self._program}")
+        return not reason
+
+    def watch(self) -> None:
+        """Serve the kernel until nothing is left."""
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        waking, woken = os.pipe()
+        for descriptor in (waking, woken):
+            os.set_blocking(descriptor, False)
+        signal.set_wakeup_fd(woken)
+        kernel = self._kernel_ends()
+        while self._reap():
+            ready, _, _ = select.select([self._link, waking, *kernel], [], [])
+            if waking in ready:
+                os.read(waking, 4096)
+            asked = self._asked() if self._link in ready else b" "
+            if b"k" in asked:
+                self.kill()
+            elif b"t" in asked:
+                signal_descendants(signal.SIGTERM)
+            if not asked or (kernel and kernel[0] in ready):
+                self.end()
+
+    def end(self) -> None:
+        """Ask everything to end, wait :data:`GRACE` seconds at most, kill."""
+        signal_descendants(signal.SIGTERM)
+        deadline = time.monotonic() + GRACE
+        while time.monotonic() < deadline and self._reap():
+            select.select([], [], [], STEP)
+        self.kill()
+
+    def kill(self) -> None:
+        """Kill everything; what forks meanwhile is killed in the next round."""
+        for _ in range(ROUNDS):
+            signal_descendants(signal.SIGKILL)
+            if not self._reap():
+                break
+            select.select([], [], [], STEP)
+
+    def _reap(self) -> bool:
+        """Wait for what has ended, and say whether anything is left."""
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return False
+            if pid == 0:
+                return True
+            if pid == self._program:
+                self._tell(f"status {os.waitstatus_to_exitcode(status)}")
+
+    def _kernel_ends(self) -> list[int]:
+        """A descriptor that becomes readable when the kernel ends; a forked copy of it may keep the socket open."""
+        try:
+            handle = [os.pidfd_open(self._kernel)]  # type: ignore[attr-defined,unused-ignore]
+        except ProcessLookupError:
+            self.end()
+            return []
+        except (AttributeError, OSError):
+            return []
+        if os.getppid() != self._kernel:  # it ended before, and its id is another's
+            self.end()
+        return handle
+
+    def _asked(self) -> bytes:
+        """What the kernel wrote; nothing where its end of the socket is closed."""
+        try:
+            return os.read(self._link, 4096)
+        except OSError:
+            return b""
+
+    def _tell(self, line: str) -> None:
+        with contextlib.suppress(OSError):
+            os.write(self._link, f"{line}\n".encode())
+
+
+def _become(before: Mapping[signal.Signals, object], failing: int, mark: str, command: list[str]) -> None:
+    """Turn this forked process into the program; tell why not on *failing*."""
+    try:
+        os.setsid()
+        prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # should this subreaper be killed
+        for number in (*before, signal.SIGPIPE, signal.SIGXFSZ):
+            ignored = before.get(number) is signal.SIG_IGN
+            signal.signal(number, signal.SIG_IGN if ignored else signal.SIG_DFL)
+        name, _, value = mark.partition("=")
+        os.execvpe(command[0], command, {**os.environ, name: value})  # noqa: S606 - starting programs is the job
+    except OSError as error:
+        os.write(failing, str(error.errno).encode())
+    finally:
+        os._exit(127)
+
+
+def main(link: str, kernel: str, mark: str, *command: str) -> None:
+    """Run *command* below this process.
+
+    Args:
+        link: The descriptor of the socket.
+        kernel: The kernel's process id.
+        mark: ``NAME=VALUE``, set in the program's environment and not in this one's.
+        command: Program and arguments.
+    """
+    os.set_inheritable(int(link), False)
+    prctl(PR_SET_CHILD_SUBREAPER, 1)
+    subreaper = Subreaper(int(link), int(kernel))
+    if subreaper.start(mark, list(command)):
+        subreaper.watch()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

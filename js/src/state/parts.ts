@@ -1,0 +1,79 @@
+/**
+ * The parts of a turn: found by id, and counted, in constant time however many there are.
+ *
+ * What is known of an array of parts is kept beside it. Arrays made from each other share one index of places, to which
+ * entries are only added: it may know places that only another one has, so that each is checked before it is used.
+ */
+import type { ResponsePart } from "./types.gen.ts";
+
+type Parts = readonly ResponsePart[];
+
+interface Known {
+  readonly places: Map<string, number>;
+  /** How many tool calls wait for somebody to allow them or their result. */
+  readonly waiting: number;
+}
+
+const KNOWN = new WeakMap<Parts, Known>();
+
+/** The id by which actions name a part; some parts have none. */
+export function partId(part: ResponsePart): string | undefined {
+  if (part.kind === "toolCall") return part.toolCall.toolCallId;
+  return "id" in part ? part.id : undefined;
+}
+
+/** Where the last part of this id is; -1 when there is none. */
+export function findPart(parts: Parts, wanted: string): number {
+  const at = known(parts).places.get(wanted) ?? -1;
+  const part = parts[at];
+  if (at < 0 || (part !== undefined && partId(part) === wanted)) return at;
+  return parts.findLastIndex((each) => partId(each) === wanted);
+}
+
+/** How many tool calls wait for somebody to allow them or their result. */
+export function waitingCalls(parts: Parts): number {
+  return known(parts).waiting;
+}
+
+/** The parts and one more behind them. */
+export function appended(parts: Parts, part: ResponsePart): Parts {
+  const { places, waiting } = known(parts);
+  const next = [...parts, part];
+  const id = partId(part);
+  if (id !== undefined && (places.get(id) ?? parts.length) !== parts.length) return next; // an id that was there before
+  if (id !== undefined) places.set(id, parts.length);
+  KNOWN.set(next, { places, waiting: waiting + waits(part) });
+  return next;
+}
+
+/** The parts with another one, of the same id, in the place `at`. */
+export function replaced(parts: Parts, at: number, part: ResponsePart): Parts {
+  const { places, waiting } = known(parts);
+  const old = parts[at];
+  const next = parts.slice();
+  next[at] = part;
+  KNOWN.set(next, { places, waiting: waiting + waits(part) - (old === undefined ? 0 : waits(old)) });
+  return next;
+}
+
+function known(parts: Parts): Known {
+  let found = KNOWN.get(parts);
+  if (found === undefined) {
+    const places = new Map<string, number>();
+    let waiting = 0;
+    for (const [at, part] of parts.entries()) {
+      const id = partId(part);
+      if (id !== undefined) places.set(id, at);
+      waiting += waits(part);
+    }
+    found = { places, waiting };
+    KNOWN.set(parts, found);
+  }
+  return found;
+}
+
+function waits(part: ResponsePart): number {
+  if (part.kind !== "toolCall") return 0;
+  const { status } = part.toolCall;
+  return status === "pending-confirmation" || status === "pending-result-confirmation" ? 1 : 0;
+}

@@ -1,0 +1,68 @@
+import { expect, test } from "vitest";
+import { reduceChat } from "../../src/state/chat.ts";
+import { appended, findPart, partId, replaced, waitingCalls } from "../../src/state/parts.ts";
+import type { Action, ChatState, ResponsePart } from "../../src/state/types.gen.ts";
+
+function call(toolCallId: string, waits: boolean): ResponsePart {
+  const base = { toolCallId, toolName: "read", displayName: "Read", invocationMessage: "Read" };
+  const toolCall = waits
+    ? { ...base, status: "pending-confirmation" as const }
+    : { ...base, status: "running" as const, confirmed: "not-needed" };
+  return { kind: "toolCall", toolCall };
+}
+
+function numbers(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
+    return state % below;
+  };
+}
+
+test("parts made from each other in any order are found and counted as in plain arrays", () => {
+  const random = numbers(7);
+  const versions: (readonly ResponsePart[])[] = [[]];
+  for (let step = 0; step < 3000; step++) {
+    const parts = versions[random(versions.length)] ?? [];
+    const at = parts.length > 0 ? random(parts.length) : -1;
+    const old = parts[at];
+    const isNew = old === undefined || random(3) > 0;
+    const next = isNew
+      ? appended(parts, call(String(random(30)), random(2) > 0))
+      : replaced(parts, at, call(partId(old) ?? "", random(2) > 0));
+    const model = isNew ? [...parts, next.at(-1)] : parts.map((part, i) => (i === at ? next[at] : part));
+    expect(next).toEqual(model);
+    for (let id = 0; id < 30; id += 7) {
+      expect(findPart(next, String(id))).toBe(next.findLastIndex((part) => partId(part) === String(id)));
+    }
+    const waiting = next.filter((part) => part.kind === "toolCall" && part.toolCall.status === "pending-confirmation");
+    expect(waitingCalls(next)).toBe(waiting.length);
+    versions[random(12)] = next;
+  }
+});
+
+function milliseconds(calls: number): number {
+  const base = { resource: "eliza:/1/chat", title: "", status: 1, modifiedAt: "", turns: [] };
+  const message = { text: "hi", origin: { kind: "user" as const } };
+  let chat: ChatState = { ...base, activeTurn: { id: "t", message, responseParts: [] } };
+  const began = process.cpuUsage();
+  for (let number = 0; number < calls; number++) {
+    const named = { turnId: "t", toolCallId: `c${number}` };
+    const result = { success: true, pastTenseMessage: "Read" };
+    const actions: Action[] = [
+      { type: "chat/toolCallStart", ...named, toolName: "read", displayName: "Read" },
+      { type: "chat/toolCallReady", ...named, invocationMessage: "Read", confirmed: "not-needed" },
+      { type: "chat/toolCallComplete", ...named, result },
+    ];
+    for (const action of actions) chat = reduceChat(chat, action);
+  }
+  const spent = process.cpuUsage(began);
+  expect(chat.activeTurn?.responseParts.length).toBe(calls);
+  return (spent.user + spent.system) / 1000;
+}
+
+test("a tool call costs the page about the same however many came before it", () => {
+  milliseconds(500);
+  const best = (calls: number) => Math.min(...[1, 2, 3].map(() => milliseconds(calls)));
+  expect(best(4000)).toBeLessThan(3 * best(2000) + 20);
+});

@@ -1,0 +1,43 @@
+"""Starts daemons that hide: forked twice, a session of their own, no environment, no descriptors; says their ids.
+
+With ``DAEMONS=many`` it starts one that goes on starting others.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import wire
+
+HIDE = """
+import os, signal, sys
+if os.fork():
+    os._exit(0)
+os.setsid()
+if os.fork():
+    os._exit(0)
+told = os.open(sys.argv[1], os.O_WRONLY)
+os.write(told, b"%d\\n" % os.getpid())
+os.closerange(0, 100)
+for number in (signal.SIGHUP, signal.SIGTERM, signal.SIGINT):
+    signal.signal(number, signal.SIG_IGN)
+while sys.argv[2] == "many" and not signal.sigtimedwait([], 0.05):
+    if os.fork() == 0:
+        os.setsid()
+        signal.pause()
+signal.pause()
+"""
+
+
+def prompt(request):
+    os.mkfifo("told")
+    kind = os.environ.get("DAEMONS", "one")
+    subprocess.run([sys.executable, "-I", "-S", "-c", HIDE, "told", kind], env={}, check=True)
+    told = Path("told")
+    wire.say(told.read_text().strip())
+    told.unlink()
+    wire.answer(request, {"stopReason": "end_turn"})
+
+
+wire.run(prompt)
