@@ -18,6 +18,7 @@ from agentnb.api.session import Session
 from agentnb.errors import SessionError, UsageError
 from agentnb.host import current_host
 from agentnb.host.history.restore import LOG_OFF, found, read_back, recorder_of, restore, spec_of
+from agentnb.host.session_options import SessionOptions
 from agentnb.log.store import LISTED
 
 if TYPE_CHECKING:
@@ -174,20 +175,16 @@ def resume(
         see_that_there_is_a_kernel(host)
     stored = read_back(recorder_of(host), wanted)
     spec = spec_of(stored.record) if command is None else custom(command, name=stored.record.agent)
-    return Session(
-        host.loop.call(
-            lambda: restore(
-                host,
-                stored,
-                spec,
-                permissions,
-                env=env,
-                mcp_servers=servers,
-                directories=more,
-                kernel_tools=lends,
-            )
-        )
+    options = SessionOptions(
+        spec=spec,
+        cwd=Path(stored.record.cwd),
+        env=dict(env or {}),
+        mcp_servers=servers,
+        directories=tuple(more),
+        kernel_tools=lends,
+        mode=permissions,
     )
+    return Session(host.loop.call(restore, host, stored, options))
 
 
 def forget(session: str | SessionRow) -> SessionRow:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from agentnb.api.arguments import check_permissions, check_text
-from agentnb.api.configured import DEFAULT_AGENT, configured
+from agentnb.api.configured import DEFAULT_AGENT, configuration_of, configured
 from agentnb.api.kernel import see_that_there_is_a_kernel
 from agentnb.api.session import Session
 from agentnb.errors import UsageError
@@ -77,14 +77,25 @@ def start(
     host = current_host()
     if kernel_tools:
         see_that_there_is_a_kernel(host)
-    asked = configured(
-        named, command, env, cwd, mcp_servers=mcp_servers, directories=directories, kernel_tools=kernel_tools
-    )
+    kept: str | None = None
+    said: str | None = None
     if session is not None:
         kept, said = (session, None) if isinstance(session, str) else (session.id, session.title or None)
-        work = opened(host, asked, kept, mode=permissions, title=title or said)
+    asked = configured(
+        named,
+        command,
+        env,
+        cwd,
+        mcp_servers=mcp_servers,
+        directories=directories,
+        kernel_tools=kernel_tools,
+        permissions=permissions,
+        title=title or said,
+    )
+    if kept is not None:
+        work = opened(host, configuration_of(asked), kept, mode=permissions, title=asked.title)
         return Session(host.loop.submit(work).result())
-    return Session(host.loop.call(lambda: host.open_as(asked, mode=permissions, title=title)))
+    return Session(host.loop.call(host.open_session, asked))
 
 
 def warm(
@@ -119,7 +130,7 @@ def warm(
     """
     asked = configured(agent, command, env, cwd, mcp_servers=mcp_servers, directories=directories)
     host = current_host()
-    host.loop.post(host.agents.begin, asked)
+    host.loop.post(host.agents.begin, configuration_of(asked))
 
 
 def chat(session: Session | None = None) -> Any:

@@ -134,23 +134,10 @@ class Requests:
         params = msgspec.json.decode(raw, type=m.CreateSessionParams)
         spec = find(params.agent or DEFAULT_AGENT)
         find_program(spec, Path.cwd(), os.environ.get("PATH"))
-        conversation = self._host.open(
-            spec,
-            cwd=Path.cwd(),
-            tab_id=params.tab_id,
-            mcp_servers=self._host.environment.default_mcp_servers(),
-            kernel_tools=self._host.environment.default_kernel_access(),
-        )
+        options = self._host.environment.default_options(spec, Path.cwd())
+        conversation = self._host.open_session(options, tab_id=params.tab_id)
         self._host.loop.spawn(_started(conversation))
         return {"channel": conversation.session.uri, "chat": conversation.chat.uri}
-
-    def _defaults(self) -> dict[str, Any]:
-        """What the settings say of new sessions."""
-        environment = self._host.environment
-        return {
-            "mcp_servers": environment.default_mcp_servers(),
-            "kernel_tools": environment.default_kernel_access(),
-        }
 
     def _open_session(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
         params = msgspec.json.decode(raw, type=m.OpenSessionParams)
@@ -220,13 +207,8 @@ class Requests:
     async def _resume_session(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
         params = msgspec.json.decode(raw, type=m.ResumeSessionParams)
         stored = await asyncio.to_thread(lambda: read_back(recorder_of(self._host), params.channel))
-        conversation = restore(
-            self._host,
-            stored,
-            spec_of(stored.record),
-            mcp_servers=self._host.environment.default_mcp_servers(),
-            kernel_tools=self._host.environment.default_kernel_access(),
-        )
+        options = self._host.environment.default_options(spec_of(stored.record), Path(stored.record.cwd))
+        conversation = restore(self._host, stored, options)
         return {"channel": conversation.session.uri, "chat": conversation.chat.uri}
 
 

@@ -12,6 +12,7 @@ import msgspec
 
 from agentnb.agent.mcp import mcp_servers
 from agentnb.cassette.switch import SWITCH
+from agentnb.host.session_options import SessionOptions
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -154,6 +155,15 @@ class Environment:
             UsageError: If the settings make no sense, or name a file that cannot be read.
         """
         return mcp_servers(self.settings.default_mcp_servers()) if self.settings is not None else ()
+
+    def default_options(self, spec: AgentSpec, cwd: Path) -> SessionOptions:
+        """What the settings say of a new session with *spec* in *cwd*.
+
+        Raises:
+            UsageError: If the settings make no sense.
+        """
+        servers, kernel = self.default_mcp_servers(), self.default_kernel_access()
+        return SessionOptions(spec=spec, cwd=cwd, mcp_servers=servers, kernel_tools=kernel)
 
     def default_kernel_access(self) -> bool:
         """Whether agents have access to the kernel where a session does not say; no, where there are no settings."""

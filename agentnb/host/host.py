@@ -21,7 +21,7 @@ from agentnb.host.environment import Environment, current_environment
 from agentnb.host.history.recorder import Recorder
 from agentnb.host.loop import HostLoop
 from agentnb.host.permissions.session_policy import HostPolicy
-from agentnb.host.session_options import configuration
+from agentnb.host.session_options import SessionOptions
 from agentnb.ids import new_id
 from agentnb.log.location import log_location, log_place
 from agentnb.state import (
@@ -35,11 +35,9 @@ from agentnb.state import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from agentnb.agent.catalog import AgentSpec
-    from agentnb.agent.mcp import McpServer
     from agentnb.host.channels import Listener
     from agentnb.host.session_options import Configuration
     from agentnb.policy.situation import Mode
@@ -84,30 +82,24 @@ class Host:
         if self.recorder is not None:
             self.listen(self.recorder.envelope)
 
-    def open(
-        self,
-        spec: AgentSpec,
-        *,
-        cwd: Path,
-        env: Mapping[str, str] | None = None,
-        mode: Mode = "ask",
-        title: str | None = None,
-        tab_id: str | None = None,
-        mcp_servers: Sequence[McpServer] = (),
-        directories: Sequence[Path] = (),
-        kernel_tools: bool = False,
-    ) -> Conversation:
-        """Open a session with *spec*; its agent starts in the background."""
-        own = {**(env or {}), **self.environment.cassette.apart()}
-        configured = configuration(
-            spec, cwd, own, components=mcp_servers, directories=directories, kernel_tools=kernel_tools
-        )
-        return self.open_as(configured, mode=mode, title=title, tab_id=tab_id)
+    def open(self, spec: AgentSpec, *, cwd: Path, tab_id: str | None = None, **options: Any) -> Conversation:
+        """As :meth:`open_session`; *options* are fields of :class:`SessionOptions`."""
+        return self.open_session(SessionOptions(spec=spec, cwd=cwd, **options), tab_id=tab_id)
+
+    def open_session(self, options: SessionOptions, *, tab_id: str | None = None) -> Conversation:
+        """Open a session; its agent starts when it is needed.
+
+        Args:
+            options: What is said of it.
+            tab_id: Its tab's id (UUID v4); a new one by default.
+        """
+        configured = options.configuration(self.environment.cassette.apart())
+        return self.open_as(configured, mode=options.mode, title=options.title, tab_id=tab_id)
 
     def open_as(
         self, configured: Configuration, *, mode: Mode = "ask", title: str | None = None, tab_id: str | None = None
     ) -> Conversation:
-        """As :meth:`open`, for a whole configuration."""
+        """As :meth:`open_session`, for an agent whose configuration is made already."""
         conversation = Conversation(self, configured, tab_id=tab_id or new_id(), mode=mode, title=title)
         self.add(conversation)
         SESSION_OPENED.tell(tab=conversation.tab_id, agent=conversation.spec.name, cwd=str(conversation.cwd))

@@ -1,4 +1,7 @@
-"""The configuration: what a session's agent is started with. Tabs of equal configuration share one process."""
+"""What is said of a session when it is opened, and what its agent is started with.
+
+Tabs of equal configuration share one process.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ import msgspec
 from agentnb.agent.catalog import AgentSpec
 from agentnb.agent.mcp import McpServer, mcp_servers, together
 from agentnb.ids import new_id
+from agentnb.policy.situation import Mode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -88,3 +92,42 @@ def configuration(
         directories=tuple(directories),
         kernel=new_id() if kernel_tools else "",
     )
+
+
+class SessionOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What is said of a session when it is opened, from Python, a magic, the settings and the page alike.
+
+    Args:
+        spec: The agent.
+        cwd: The workspace.
+        env: Variables on top of the user's environment and the agent's own.
+        mcp_servers: MCP servers; of two with one name it is that given here that counts, not the agent's own.
+        directories: More folders to work in.
+        kernel_tools: Whether the agent has access to the kernel.
+        mode: What answers permission requests.
+        title: The tab's title; the first prompt's words where None.
+    """
+
+    spec: AgentSpec
+    cwd: Path
+    env: dict[str, str] = {}
+    mcp_servers: tuple[McpServer, ...] = ()
+    directories: tuple[Path, ...] = ()
+    kernel_tools: bool = False
+    mode: Mode = "ask"
+    title: str | None = None
+
+    def configuration(self, cassette: Mapping[str, str]) -> Configuration:
+        """What the agent is started with.
+
+        Args:
+            cassette: Variables that keep its process apart from those that run since before a recording began.
+        """
+        return configuration(
+            self.spec,
+            self.cwd,
+            {**self.env, **cassette},
+            components=self.mcp_servers,
+            directories=self.directories,
+            kernel_tools=self.kernel_tools,
+        )

@@ -18,7 +18,6 @@ from agentnb.errors import AgentnbError, LogUnavailable, SessionError, UnknownSe
 from agentnb.events.kinds import SESSION_RESTORED
 from agentnb.host.channels import session_config
 from agentnb.host.conversation import Conversation
-from agentnb.host.session_options import configuration
 from agentnb.state import (
     AgentProcess,
     ChatError,
@@ -33,11 +32,9 @@ from agentnb.state import (
 from agentnb.state.status import with_flag
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from agentnb.agent.mcp import McpServer
     from agentnb.host.history.recorder import Recorder
     from agentnb.host.host import Host
+    from agentnb.host.session_options import SessionOptions
     from agentnb.log.record import SessionRecord, StoredSession
     from agentnb.policy.decision import Mode
     from agentnb.state import SessionState
@@ -119,17 +116,7 @@ def spec_of(record: SessionRecord) -> AgentSpec:
     return spec or AgentSpec(name=record.agent, title=record.agent, command=(record.agent,))
 
 
-def restore(
-    host: Host,
-    stored: StoredSession,
-    spec: AgentSpec,
-    mode: Mode = "ask",
-    *,
-    env: Mapping[str, str] | None = None,
-    mcp_servers: Sequence[McpServer] = (),
-    directories: Sequence[Path] = (),
-    kernel_tools: bool = False,
-) -> Conversation:
+def restore(host: Host, stored: StoredSession, options: SessionOptions) -> Conversation:
     """Open *stored* again; on the host's thread. A session that is open here already is returned as it is.
 
     One that cannot go on, because its workspace is gone or another kernel has it open, is opened to be read: a prompt
@@ -138,12 +125,8 @@ def restore(
     Args:
         host: Where to.
         stored: The session, as the log gave it.
-        spec: The agent that it talked to.
-        mode: What answers a permission request.
-        env: Variables for the agent's process; they hold secrets, so the log does not keep them.
-        mcp_servers: MCP servers that the agent may use; not kept for the same reason.
-        directories: More folders to work in.
-        kernel_tools: Whether the kernel is lent to the agent.
+        options: Its agent, and what the log does not keep because it holds secrets: variables and MCP servers. Its
+            workspace and its title are those of the log.
     """
     record, cwd = stored.record, Path(stored.record.cwd)
     if (opened := host.conversations.get(record.uri)) is not None:
@@ -151,12 +134,9 @@ def restore(
             keep_open(opened)
             return opened
         opened.discard()  # what barred it then need not be so now
-    own = {**(env or {}), **host.environment.cassette.apart()}
-    configured = configuration(
-        spec, cwd, own, components=mcp_servers, directories=directories, kernel_tools=kernel_tools
-    )
-    conversation = Conversation(host, configured, tab_id=record.tab_id, mode=mode, title=record.title)
-    conversation.session.restore(_open_again(stored.session, mode), stored.session_index)
+    configured = replace(options, cwd=cwd).configuration(host.environment.cassette.apart())
+    conversation = Conversation(host, configured, tab_id=record.tab_id, mode=options.mode, title=record.title)
+    conversation.session.restore(_open_again(stored.session, options.mode), stored.session_index)
     conversation.chat.restore(stored.chat, stored.chat_index, stored.gap)
     conversation.restored(record.agent_session, _why_not(stored))
     host.add(conversation)
