@@ -15,7 +15,7 @@ import msgspec
 from agentnb.acp.agent import Agent
 from agentnb.acp.elicitation import ElicitationAnswer
 from agentnb.acp.opening import OpenRequest
-from agentnb.agent.catalog import installed
+from agentnb.agent.catalog import installed, root_hint
 from agentnb.agent.child import Child, inherited
 from agentnb.agent.process import find_program
 from agentnb.errors import AgentError, AgentnbError, AgentNotFound, AuthenticationRequired, PermissionDenied
@@ -73,7 +73,8 @@ async def examine(spec: AgentSpec, env: Mapping[str, str] | None = None) -> Chec
     """
     path = {**os.environ, **spec.env, **(env or {})}.get("PATH")
     if installed(spec, path) is None:
-        message = f"There is no command {spec.command[0]!r} on the PATH."
+        needs = f" It needs {spec.requires}." if spec.requires else ""
+        message = f"There is no command {spec.command[0]!r} on the PATH.{needs}"
         return Checkup(name=spec.name, title=spec.title, state="missing", message=message, todo=spec.install)
     with tempfile.TemporaryDirectory(prefix="agentnb-doctor-") as folder:
         try:
@@ -115,7 +116,7 @@ async def _talk_to(agent: Agent, folder: str) -> Checkup:
     if agent.offers("delete"):
         with contextlib.suppress(AgentError):
             await agent.delete_session(new.session_id)
-    return _found(spec, agent.version, "ready", "It answers.", None)
+    return _found(spec, agent.version, "ready", " ".join(filter(None, ["It answers.", root_hint(spec)])), None)
 
 
 def _too_old(spec: AgentSpec, version: str | None) -> Checkup | None:
@@ -182,8 +183,14 @@ def _numbers(version: str) -> tuple[int, ...]:
 def _wants_login(
     spec: AgentSpec, version: str | None, error: AuthenticationRequired, ways: Iterable[LoginWay]
 ) -> Checkup:
-    typed = next((way.command for way in ways if way.command), None)
-    return _found(spec, version, "login", str(error), spec.login or typed)
+    """The line that logs in: the agent's own, which is newer than the catalogue's; else in Python, or a variable."""
+    offered = list(ways)
+    typed = [way.command for way in offered if way.command]
+    called = [f'agentnb.start("{spec.name}").login("{way.id}")' for way in offered if way.kind == "agent"]
+    exported = [f"export {name}=…" for way in offered for name in way.variables]
+    by_itself = f'agentnb.start("{spec.name}").login()'  # which says what there is to choose from
+    todo = next(iter([*typed, *([spec.login] if spec.login else []), *called, *exported, by_itself]))
+    return _found(spec, version, "login", str(error), todo)
 
 
 def _found(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentnb.acp.connection import Connection
 from agentnb.acp.failure import RpcError, refused
+from agentnb.agent.catalog import root_hint
 from agentnb.agent.process import AgentProcess
 from agentnb.errors import AgentDied, AgentError, AgentnbError, AgentRefused, AgentStartFailed, CassetteMismatch
 from agentnb.events.kinds import AGENT_DIED, AGENT_SPAWNED, AGENT_STOPPED, CASSETTE_MISMATCHED
@@ -223,10 +224,14 @@ class Peer:
         how = _how(self._process.returncode if self._process is not None else None)
         if not self.started:
             return AgentStartFailed(f"{self.spec.title} {how} while it was being started.", hint=self._try())
-        return AgentDied(f"{self.spec.title} {how} unexpectedly.", hint=f"{_RESTARTS}{self._last_words()}")
+        return AgentDied(
+            f"{self.spec.title} {how} unexpectedly.",
+            hint=" ".join(filter(None, [_RESTARTS, root_hint(self.spec)])) + self._last_words(),
+        )
 
     def _try(self) -> str:
-        return f"Try `{' '.join(self.spec.command)}` in a terminal.{self._last_words()}"
+        hint = f"Try `{' '.join(self.spec.command)}` in a terminal."
+        return " ".join(filter(None, [hint, root_hint(self.spec)])) + self._last_words()
 
     def _last_words(self) -> str:
         return f" Its last words:\n{tail}" if (tail := self.stderr_tail) else ""

@@ -64,6 +64,7 @@ class AgentSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         command: Program and arguments that speak ACP on stdio.
         env: Environment variables added to the user's own.
         install: The line to type to install it, if there is one.
+        requires: What the install line needs to be there, a few words: ``Node 22 or newer``.
         upgrade: The line to type to get a newer version; by default that to install it.
         login: The line to type to log in, if there is one.
         logout: The line to type to log out, if there is one.
@@ -72,6 +73,7 @@ class AgentSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         capabilities: What it is offered.
         steering: Whether a prompt sent while another runs goes into that turn.
         initialize_timeout: How long its start may take, in seconds; Python agents have been seen to need 37.
+        root_env: Environment variables that the agent wants where it runs as root, and that the user decides about.
         min_version: The oldest version that works with us, where one is known.
         seen: A version that was seen to work.
         mcp_servers: MCP servers that every session with it is lent, by name; see :func:`agentnb.agent.mcp.mcp_servers`.
@@ -91,6 +93,7 @@ class AgentSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     command: tuple[str, ...]
     env: dict[str, str] = msgspec.field(default_factory=dict)
     install: str | None = None
+    requires: str | None = None
     upgrade: str | None = None
     login: str | None = None
     logout: str | None = None
@@ -99,6 +102,7 @@ class AgentSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     capabilities: Capabilities = Capabilities()
     steering: bool = False
     initialize_timeout: float = 60.0
+    root_env: dict[str, str] = msgspec.field(default_factory=dict)
     min_version: str | None = None
     seen: str | None = None
     mcp_servers: dict[str, dict[str, Any]] = msgspec.field(default_factory=dict)
@@ -159,6 +163,23 @@ def installed(spec: AgentSpec, path: str | None = None) -> str | None:
         path: The search path; by default the ``PATH`` of this process.
     """
     return shutil.which(spec.command[0], path=path)
+
+
+def root_hint(spec: AgentSpec, env: Mapping[str, str] | None = None) -> str | None:
+    """What to set where this process runs as root and the agent wants to be told; None where nothing is to be set.
+
+    Args:
+        spec: The agent.
+        env: Variables on top of the user's environment.
+    """
+    if not hasattr(os, "geteuid") or os.geteuid() != 0:
+        return None
+    whole = {**os.environ, **spec.env, **(env or {})}
+    unset = [f"{name}={value}" for name, value in spec.root_env.items() if not whole.get(name)]
+    if not unset:
+        return None
+    where = "before Jupyter starts, if this machine is a container or a sandbox"
+    return f"It runs as root: some of its modes, or all of it, may be refused. Set {' '.join(unset)} {where}."
 
 
 def additions(project: Path | None = None) -> tuple[dict[str, AgentSpec], list[str]]:

@@ -177,4 +177,6 @@ def find_program(spec: AgentSpec, cwd: Path, path: str | None) -> str:
     if Path(where).is_file():
         raise AgentStartFailed(f"{name!r} is not executable.", hint=f"Type `chmod +x {where}` in a terminal.")
     hint = f"Install it in a terminal with `{spec.install}`." if spec.install else "Is it on the PATH of the kernel?"
+    if spec.install and spec.requires:
+        hint += f" It needs {spec.requires}."
     raise AgentNotFound(f"{spec.title} is not installed: there is no command {name!r}.", hint=hint)

@@ -23,6 +23,7 @@ def row(spec: AgentSpec, path: Any) -> dict[str, Any]:
         "path": None if path is None else str(path),
         "command": list(spec.command),
         "install": spec.install,
+        "requires": spec.requires,
         "login": spec.login,
     }
 
@@ -38,13 +39,19 @@ def listing(rows: list[dict[str, Any]]) -> str:
 
 def checkups(found: Iterable[Checkup]) -> str:
     """What was found when agents were started for a moment, a line each."""
-    lines = [(each.name, each.state, each.version or "-", _prescription(each)) for each in found]
-    return "\n".join(columns.lines([("NAME", "STATE", "VERSION", "WHAT TO DO"), *lines]))
+    checked = list(found)
+    rows = [(each.name, each.state, each.version or "-", _prescription(each)) for each in checked]
+    head, *lines = columns.lines([("NAME", "STATE", "VERSION", "WHAT TO DO"), *rows])
+    whole = [head]
+    for each, line in zip(checked, lines, strict=True):
+        whole += [line, *(f"    {more}" for more in each.message.splitlines()[1:])]
+    return "\n".join(whole)
 
 
 def _prescription(found: Checkup) -> str:
     if found.state == "ready" and found.kind == "agent":
-        return f"%agent -a {found.name}"
+        hint = found.message.removeprefix("It answers.").strip()
+        return f"%agent -a {found.name}" + (f"   ({hint})" if hint else "")
     said = found.message.splitlines()[0] if found.message else ""
     return f"{found.todo}   ({said})" if found.todo else said
 
@@ -52,4 +59,6 @@ def _prescription(found: Checkup) -> str:
 def _next(row: dict[str, Any]) -> str:
     if row["installed"]:
         return f"%agent -a {row['name']}"
+    if row["install"] and row["requires"]:
+        return f"{row['install']}   (needs {row['requires']})"
     return row["install"] or f"put `{shlex.join(row['command'][:1])}` on your PATH"

@@ -6,7 +6,7 @@ export interface Run {
   style: string;
 }
 
-interface Pen {
+export interface Pen {
   fg: number | undefined;
   bg: number | undefined;
   marks: Set<string>;
@@ -18,10 +18,15 @@ const SEQUENCE =
 const CONTROL = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/g;
 const BACKSPACE = "\u0008";
 
-export function ansiRuns(output: string): Run[] {
+/** The colours and marks that hold at a place of the output. */
+export function newPen(): Pen {
+  return { fg: undefined, bg: undefined, marks: new Set() };
+}
+
+/** The runs of `output`, which begins with `pen`; `pen` is left as it is at the end. */
+export function ansiRuns(output: string, pen: Pen = newPen()): Run[] {
   const text = overwritten(output);
   const runs: Run[] = [];
-  const pen: Pen = { fg: undefined, bg: undefined, marks: new Set() };
   let from = 0;
   for (const match of text.matchAll(SEQUENCE)) {
     push(runs, text.slice(from, match.index), pen);
@@ -40,10 +45,21 @@ export function ansiText(output: string): string {
 
 /** What is left of each line after carriage returns and backspaces, as on a terminal. */
 function overwritten(output: string): string {
-  let text = output.replace(/\r+\n/g, "\n");
-  if (text.includes("\r")) text = text.replace(/[^\n]*\r(?=[^\r\n])/g, "").replace(/\r/g, "");
-  for (let pass = 0; pass < 200 && text.includes(BACKSPACE); pass += 1) text = text.replace(/[^\u0008\n]\u0008/g, "");
-  return text;
+  if (!output.includes("\r") && !output.includes(BACKSPACE)) return output;
+  return output.split("\n").map(overwrittenLine).join("\n");
+}
+
+function overwrittenLine(line: string): string {
+  let end = line.length;
+  while (end > 0 && line[end - 1] === "\r") end -= 1;
+  const last = line.slice(line.lastIndexOf("\r", end - 1) + 1, end);
+  if (!last.includes(BACKSPACE)) return last;
+  const kept: string[] = [];
+  for (const letter of last) {
+    if (letter === BACKSPACE) kept.pop();
+    else kept.push(letter);
+  }
+  return kept.join("");
 }
 
 function push(runs: Run[], raw: string, pen: Pen): void {

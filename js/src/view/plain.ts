@@ -18,7 +18,9 @@ export function plain(text: unknown): string {
 
 /** `plain` on one line, cut to `limit` characters. */
 export function line(text: unknown, limit = 200): string {
-  const whole = plain(text).replace(/\s+/g, " ").trim();
+  // A character is written out as nine at most, and white space is joined: what is far behind the limit is not seen.
+  const near = typeof text === "string" && text.length > 50 * limit + 1000 ? text.slice(0, 50 * limit + 1000) : text;
+  const whole = plain(near).replace(/\s+/g, " ").trim();
   return whole.length > limit ? `${whole.slice(0, limit - 1)}…` : whole;
 }
 
@@ -45,13 +47,27 @@ function decoded(text: string): string {
   }
 }
 
+/** JSON nested deeper is not indented: each level would make each line longer. */
+const DEEPEST_INDENT = 50;
+
+/** A value as JSON to read; a string as it is. */
 export function pretty(value: unknown): string {
   if (typeof value === "string") return value;
   try {
-    return JSON.stringify(value, null, 2) ?? "";
+    const compact = JSON.stringify(value) ?? "";
+    return depthOf(compact) > DEEPEST_INDENT ? compact : (JSON.stringify(value, null, 2) ?? "");
   } catch {
     return String(value);
   }
+}
+
+function depthOf(json: string): number {
+  let [depth, deepest] = [0, 0];
+  for (const mark of json.match(/[[\]{}]/g) ?? []) {
+    depth += mark === "[" || mark === "{" ? 1 : -1;
+    deepest = Math.max(deepest, depth);
+  }
+  return deepest;
 }
 
 export function count(value: number): string {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 from pathlib import Path
@@ -10,7 +11,9 @@ import pytest
 from msgspec.structs import replace
 
 from agentnb.acp.doctor import examine, examine_all
-from agentnb.agent import AgentSpec, find
+from agentnb.agent import AgentSpec, find, known
+from agentnb.agent.catalog import root_hint
+from agentnb.api.agent_lines import checkups
 from tests.unit.acp.ear import AGENTS, scripted
 
 
@@ -112,3 +115,37 @@ async def test_one_that_tells_no_version_is_not_called_old(mute: Path) -> None:
     found = await examine(spec)
     assert (found.state, found.todo) == ("broken", None)
     assert "unknown option --acp" in found.message
+
+
+async def test_a_login_that_the_agent_does_by_itself_is_a_line_of_python() -> None:
+    """No command is to be typed: `codex login` is nothing that Codex's ACP package installs."""
+    found = await examine(scripted("needs_login"))
+    assert (found.state, found.todo) == ("login", 'agentnb.start("needs_login").login()')
+
+
+async def test_a_reason_of_several_lines_is_shown_whole() -> None:
+    """The agent's last lines on stderr are what tells why."""
+    found = await examine(scripted("dies_at_start"))
+    shown = checkups([found])
+    assert [line for line in found.message.splitlines() if line.strip() not in shown] == []
+    assert "fatal: no configuration found" in shown
+
+
+def test_each_install_line_says_what_it_needs() -> None:
+    """`uv tool install` takes the Python that it is told, else one that may be too old; archived packages are gone."""
+    specs = {spec.name: spec for spec in known() if spec.origin == "built in"}
+    uv = [spec for spec in specs.values() if (spec.install or "").startswith("uv tool install")]
+    assert uv
+    assert [spec.name for spec in uv if "--python 3." not in (spec.install or "") or not spec.requires] == []
+    assert specs["kimi"].install == "npm install -g @moonshot-ai/kimi-code"
+    assert specs["codex"].login is None
+    assert str(specs["claude"].login).split()[0] == specs["claude"].command[0]
+
+
+def test_root_is_told_what_the_agent_wants_to_be_set() -> None:
+    """Only root, and only where it is not set."""
+    spec = scripted("echo", root_env={"SCRIPTED_SANDBOX": "1"})
+    hint = root_hint(spec) or ""
+    assert ("SCRIPTED_SANDBOX=1" in hint) == (os.geteuid() == 0)
+    assert root_hint(spec, {"SCRIPTED_SANDBOX": "1"}) is None
+    assert root_hint(scripted("echo")) is None

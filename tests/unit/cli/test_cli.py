@@ -69,7 +69,7 @@ def test_agents_as_json() -> None:
     rows = {row["name"]: row for row in json.loads(run("agents", "--json").stdout)}
     assert rows["eliza"]["command"] == [sys.executable, "-m", "agentnb", "eliza"]
     assert rows["eliza"]["installed"] is True
-    assert set(rows["eliza"]) == {"name", "title", "installed", "path", "command", "install", "login"}
+    assert set(rows["eliza"]) == {"name", "title", "installed", "path", "command", "install", "requires", "login"}
 
 
 def test_trust(tmp_path: Path) -> None:

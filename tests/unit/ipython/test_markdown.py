@@ -236,3 +236,18 @@ def test_ordinary_markdown_stays_as_it_is(text: str, expected: str) -> None:
 def test_a_link_leads_to_the_web_to_mail_or_to_a_relative_place(target: str, expected: str | None) -> None:
     """A link leads to the web to mail or to a relative place."""
     assert expected == safe_url(target)
+
+
+@pytest.mark.parametrize("unit", ["*a_", "*", "[a", "!a", "~~a", "**a "])
+def test_a_paragraph_when_it_has_thousands_of_marks_shows_them_as_text(unit: str) -> None:
+    """No mark is left that a renderer would have to pair, and its neighbours keep theirs."""
+    text = harmless(f"**before**\n\nx{unit * 5_000}x\n\n*after*")
+    before, middle, after = text.split("\n\n")
+    assert (before, after) == ("**before**", "*after*")
+    assert re.findall(r"[*~\[!](?=\S)", middle) == []
+
+
+def test_a_paragraph_when_it_has_some_hundred_marks_keeps_them() -> None:
+    """An ordinary answer is not changed."""
+    text = " ".join(f"**word {number}**" for number in range(100))
+    assert harmless(text) == text

@@ -3,8 +3,12 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 import { CellButtons } from "../cell-buttons";
 import { CopyButton } from "../copy";
 import { memo } from "../memo";
+import { LongText } from "../parts/long-text";
 import { line } from "../plain";
 import { highlight } from "./highlight";
+
+/** Longer code is drawn in slices also while it grows, in characters. */
+const LONGEST_NODE = 24_000;
 
 interface Props {
   text: string;
@@ -22,7 +26,15 @@ export const CodeBlock = memo(({ text, lang, live }: Props) => {
         <CopyButton text={text} label="Copy code" />
       </div>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling block must be reachable by keyboard */}
-      <pre tabIndex={0}>{live ? <LiveCode text={text} /> : <Coloured text={text} language={language} />}</pre>
+      <pre tabIndex={0}>
+        {live && text.length > LONGEST_NODE ? (
+          <LongText text={text} whole />
+        ) : live ? (
+          <LiveCode text={text} />
+        ) : (
+          <Coloured text={text} language={language} />
+        )}
+      </pre>
     </div>
   );
 });
@@ -37,7 +49,7 @@ export const Coloured = memo(({ text, language }: { text: string; language?: str
       ) : (
         piece
       ),
-    ) ?? text}
+    ) ?? <LongText text={text} />}
   </code>
 ));
 

@@ -1,8 +1,9 @@
 /** A markdown text, streaming or finished, drawn block by block. */
 
-import { useContext, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useContext, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { ViewContext } from "../context";
 import { memo } from "../memo";
+import { bytes } from "../plain";
 import { keepSelections } from "./growing";
 import { MarkdownStream } from "./stream";
 import type { Token } from "./token";
@@ -10,6 +11,15 @@ import { drawToken } from "./tokens";
 
 /** Blocks that the browser skips together when they are off screen: watching each of them costs more than it saves. */
 const CHUNK = 20;
+const CHUNK_LENGTH = 4_000;
+/** How long a long text is read before it is drawn, in milliseconds; then it is read on. */
+const BUDGET = 8;
+/** In between the browser lays out what was drawn: one long layout would be as bad as one long task. */
+const PAUSE = 16;
+/** A longer text that is finished shows its rest on a click, in characters. */
+const LONGEST = 100_000;
+/** So much of a text far from the screen is there to be found, in characters. */
+const WAITING = 20_000;
 
 interface Props {
   text: string;
@@ -24,11 +34,24 @@ export const Markdown = memo(({ text, live = false }: Props) => {
   useLayoutEffect(() => {
     if (!shown && element.current) return near?.(element.current, () => show(true));
   }, [shown, near]);
-  if (shown) return <Drawn text={text} live={live} />;
+  const [all, showAll] = useState(live);
+  const isCut = shown && !all && text.length > LONGEST + WAITING;
+  const cut = isCut ? text.slice(0, text.lastIndexOf("\n", LONGEST) + 1 || LONGEST) : text;
+  if (shown)
+    return (
+      <>
+        <Drawn text={cut} live={live} />
+        {isCut && (
+          <button type="button" class="text-button" onClick={() => showAll(true)}>
+            Show all ({bytes(text.length)})
+          </button>
+        )}
+      </>
+    );
   // The raw text, unseen but findable, holds the place until it comes near the screen.
   return (
     <div ref={element} class="md waiting">
-      {text}
+      {text.slice(0, WAITING)}
     </div>
   );
 });
@@ -37,15 +60,19 @@ function Drawn({ text, live }: { text: string; live: boolean }) {
   const kept = useRef<MarkdownStream | undefined>(undefined);
   kept.current ??= new MarkdownStream();
   const stream = kept.current;
-  stream.update(text);
+  const [, goOn] = useState(0);
+  const isRead = stream.update(text, performance.now() + BUDGET);
+  useEffect(() => {
+    if (isRead) return;
+    const timer = setTimeout(() => goOn((steps) => steps + 1), PAUSE);
+    return () => clearTimeout(timer);
+  });
   const element = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
     const last = element.current?.lastElementChild?.lastElementChild;
     if (live && last) keepSelections(last);
   });
-  const tokens = [...stream.frozen, ...stream.open(!live)];
-  const chunks: Token[][] = [];
-  for (let at = 0; at < tokens.length; at += CHUNK) chunks.push(tokens.slice(at, at + CHUNK));
+  const chunks = chunksOf([...stream.frozen, ...stream.open(isRead && !live)]);
   return (
     <div class="md" ref={element}>
       {chunks.map((chunk, index) => (
@@ -53,6 +80,21 @@ function Drawn({ text, live }: { text: string; live: boolean }) {
       ))}
     </div>
   );
+}
+
+function chunksOf(tokens: Token[]): Token[][] {
+  const chunks: Token[][] = [];
+  let length = CHUNK_LENGTH;
+  for (const token of tokens) {
+    const last = chunks.at(-1);
+    if (last && last.length < CHUNK && length < CHUNK_LENGTH) last.push(token);
+    else {
+      chunks.push([token]);
+      length = 0;
+    }
+    length += token.raw.length;
+  }
+  return chunks;
 }
 
 const Chunk = memo(

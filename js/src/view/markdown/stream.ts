@@ -13,6 +13,8 @@ import { asText, closingFence, copied, type Links, lex, noLinks, type Token } fr
 const FENCE = /^(?=[^\n]*\n)(`{3,}|~{3,})([^\n]*)\n/;
 /** So much is taken to the tail at a time, in characters. */
 const STEP = 1_500;
+/** The beginning is read whatever the time, in characters: most messages are drawn at once. */
+const AT_LEAST = 6_000;
 /** A list this long goes on as another list with its next item, in characters. */
 const LONG_LIST = 3_000;
 /** Any block this long goes on as another block with its next line, in characters and in lines. */
@@ -46,20 +48,23 @@ export class MarkdownStream {
   /**
    * Takes the whole text so far; what was seen before is not read again.
    *
-   * Reads until `deadline` (by `performance.now()`, in milliseconds) and returns whether it has read everything.
+   * Reads until `deadline` (by `performance.now()`, in milliseconds), but its first few thousand characters in any
+   * case, and returns whether it has read everything.
    */
   update(whole: string, deadline = Number.POSITIVE_INFINITY): boolean {
     const probe = this.#whole.slice(Math.max(0, this.#whole.length - 32));
     const goesOn = whole.length >= this.#whole.length && whole.startsWith(probe, this.#whole.length - probe.length);
     if (!goesOn) this.#reset();
     this.#whole = whole;
+    let least = this.#seen < AT_LEAST ? AT_LEAST - this.#seen : 0;
     do {
       const end = this.#stepEnd();
       if (end === this.#seen) return true;
       const added = whole.slice(this.#seen, end);
       this.#seen = end;
+      least -= added.length;
       this.#append(added.includes("\r") ? added.replace(/\r\n?/g, "\n") : added);
-    } while (performance.now() < deadline);
+    } while (least > 0 || performance.now() < deadline);
     return this.#stepEnd() === this.#seen;
   }
 

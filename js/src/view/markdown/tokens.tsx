@@ -2,6 +2,7 @@
 import { type ComponentChildren, Fragment, h } from "preact";
 import { Icon } from "../icons";
 import { safeHref } from "../links";
+import { LongText } from "../parts/long-text";
 import { line } from "../plain";
 import { CodeBlock } from "./code";
 import { unescapeEntities } from "./entities";
@@ -25,7 +26,11 @@ const DRAW: Record<string, Draw | undefined> = {
   def: () => null,
   hr: () => <hr />,
   br: () => <br />,
-  plain: (token: Token) => <p class="as-text">{token.text}</p>,
+  plain: (token: Token) => (
+    <p class="as-text">
+      <LongText text={token.text ?? ""} whole />
+    </p>
+  ),
   escape: (token: Token) => unescapeEntities(token.text ?? ""),
   text: (token: Token, depth) =>
     token.tokens ? <Fragment>{drawTokens(token.tokens, depth)}</Fragment> : unescapeEntities(token.text ?? ""),
@@ -44,7 +49,14 @@ const DRAW: Record<string, Draw | undefined> = {
   table: drawTable,
   link: drawLink,
   image: drawImage,
-  html: (token: Token) => (token.block ? <p class="as-text">{token.text?.trimEnd()}</p> : token.text),
+  html: (token: Token) =>
+    token.block ? (
+      <p class="as-text">
+        <LongText text={token.text?.trimEnd() ?? ""} whole />
+      </p>
+    ) : (
+      token.text
+    ),
 };
 
 function drawList(token: Token, depth: number) {

@@ -1,16 +1,26 @@
 /** A change to a file, line by line. */
 import type { ComponentChildren } from "preact";
-import { useMemo } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import { usePlace, useView } from "../context";
 import { Fold } from "../fold";
 import { Icon, Spacer } from "../icons";
 import { memo } from "../memo";
 import { count, inFolder, line, splitPath } from "../plain";
 import type { Change, FileChange } from "./changes";
-import { lineDiff } from "./line-diff";
+import { type Hunk, lineDiff } from "./line-diff";
 
 const FOLD_ABOVE = 2000;
-const LONGEST = 2_000_000;
+const LONGEST = 1_000_000;
+const MOST_LINES = 50_000;
+/** Lines drawn at first, and then with each frame. */
+const LINES = 400;
+const LONGEST_LINE = 2_000;
+
+function lineCount(text: string): number {
+  let count = 0;
+  for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) count += 1;
+  return count;
+}
 
 interface Props {
   id: string;
@@ -22,6 +32,7 @@ interface Props {
 /** The hunks between two texts, or undefined when they are too long to be compared here. */
 export function compare(oldText: string, newText: string): Change | undefined {
   if (oldText.length + newText.length > LONGEST) return undefined;
+  if (lineCount(oldText) + lineCount(newText) > MOST_LINES) return undefined;
   const hunks = lineDiff(oldText, newText);
   const lines = hunks.flatMap((hunk) => hunk.lines);
   return {
@@ -87,39 +98,75 @@ export function Changed({ id, path, kind, change, open = false, label, children 
 }
 
 function Hunks({ change }: { change: Change }) {
+  const [shown, show] = useState(LINES);
+  const isCut = shown < change.lines;
+  useEffect(() => {
+    if (!isCut) return;
+    const timer = setTimeout(() => show((lines) => lines + LINES), 16);
+    return () => clearTimeout(timer);
+  }, [isCut, shown]);
   if (change.hunks.length === 0) return <p class="note">No change.</p>;
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling block must be reachable by keyboard
     <div class="hunks" tabIndex={0}>
-      {change.hunks.map((hunk) => (
+      {firstLines(change.hunks, shown).map((hunk) => (
         <Lines key={`${hunk.oldStart} ${hunk.newStart}`} hunk={hunk} />
       ))}
     </div>
   );
 }
 
+function firstLines(hunks: readonly Hunk[], count: number): Hunk[] {
+  const first: Hunk[] = [];
+  let left = count;
+  for (const hunk of hunks) {
+    if (left <= 0) break;
+    // In blocks of one size, so that those drawn before stay as they are.
+    let [oldStart, newStart] = [hunk.oldStart, hunk.newStart];
+    for (let at = 0; at < hunk.lines.length && left > 0; at += LINES) {
+      const lines = hunk.lines.slice(at, at + LINES);
+      first.push({ oldStart, newStart, lines });
+      oldStart += lines.filter(([mark]) => mark === " " || mark === "-").length;
+      newStart += lines.filter(([mark]) => mark === " " || mark === "+").length;
+      left -= lines.length;
+    }
+  }
+  return first;
+}
+
 const NAMES: Record<string, string> = { "+": "added", "-": "removed", " ": "same", "\\": "note" };
 
-function Lines({ hunk }: { hunk: Change["hunks"][number] }) {
-  let before = hunk.oldStart;
-  let after = hunk.newStart;
+const Lines = memo(
+  ({ hunk }: { hunk: Hunk }) => {
+    let before = hunk.oldStart;
+    let after = hunk.newStart;
+    return (
+      <div class="hunk">
+        {hunk.lines.map((text) => {
+          const mark = text[0] as string;
+          const number = mark === "-" ? before : after;
+          if (mark !== "+" && mark !== "\\") before += 1;
+          if (mark !== "-" && mark !== "\\") after += 1;
+          return (
+            <div class={`line ${NAMES[mark] ?? "same"}`}>
+              <span class="number" aria-hidden="true">
+                {mark === "\\" ? "" : number}
+              </span>
+              <span class="sign">{mark === " " ? "\u00a0" : mark === "-" ? "−" : mark}</span>
+              <span class="text">{text.length > LONGEST_LINE ? `${text.slice(1, LONGEST_LINE)}…` : text.slice(1)}</span>
+            </div>
+          );
+        })}
+      </div>
+    );
+  },
+  (before, after) => sameLines(before.hunk, after.hunk),
+);
+
+function sameLines(before: Hunk, after: Hunk): boolean {
   return (
-    <div class="hunk">
-      {hunk.lines.map((text) => {
-        const mark = text[0] as string;
-        const number = mark === "-" ? before : after;
-        if (mark !== "+" && mark !== "\\") before += 1;
-        if (mark !== "-" && mark !== "\\") after += 1;
-        return (
-          <div class={`line ${NAMES[mark] ?? "same"}`}>
-            <span class="number" aria-hidden="true">
-              {mark === "\\" ? "" : number}
-            </span>
-            <span class="sign">{mark === " " ? "\u00a0" : mark === "-" ? "−" : mark}</span>
-            <span class="text">{text.slice(1)}</span>
-          </div>
-        );
-      })}
-    </div>
+    before.oldStart === after.oldStart &&
+    before.lines.every((line, at) => line === after.lines[at]) &&
+    before.lines.length === after.lines.length
   );
 }

@@ -4,6 +4,7 @@ import type { Message, MessageAttachment } from "../../state/types.gen";
 import { Icon } from "../icons";
 import { imageSource } from "../links";
 import { line } from "../plain";
+import { LongText } from "./long-text";
 import { Whole } from "./whole";
 
 const LONG = 1200;
@@ -31,7 +32,7 @@ export function UserText({ text }: { text: string }) {
   const long = text.length > LONG + 300;
   return (
     <>
-      <div class="user-text">{long && !whole ? `${text.slice(0, LONG)}…` : text}</div>
+      <div class="user-text">{long && !whole ? `${text.slice(0, LONG)}…` : <LongText text={text} whole />}</div>
       {long && (
         <button type="button" class="text-button" aria-expanded={whole} onClick={() => show(!whole)}>
           {whole ? "Show less" : "Show all"}

@@ -3,7 +3,7 @@ import type { PlanResponsePart, ResponsePart } from "../../state/types.gen";
 import { Fold } from "../fold";
 import { Icon, Spinner } from "../icons";
 import { Markdown } from "../markdown/markdown";
-import { plain } from "../plain";
+import { line, plain } from "../plain";
 import { Content } from "./content";
 
 const SAID: Record<string, string> = { completed: "done", in_progress: "under way", pending: "to do" };
@@ -26,7 +26,7 @@ export function Plan({ id, part }: { id: string; part: PlanResponsePart }) {
         {part.entries.map((entry, index) => (
           <li key={index} class={`step${STEPS.has(entry.status) ? ` is-${entry.status}` : ""}`}>
             <StepMark status={entry.status} />
-            <span class="step-text">{plain(entry.content)}</span>
+            <span class="step-text">{line(entry.content, 2000)}</span>
             {entry.priority === "high" && <span class="chip">high</span>}
             <span class="sr-only">{SAID[entry.status] ?? plain(entry.status)}</span>
           </li>

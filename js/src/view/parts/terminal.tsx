@@ -1,19 +1,52 @@
 /** What a command has printed, live while it runs. */
 
-import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import type { TerminalView } from "../../state/types.gen";
-import { ansiRuns } from "../ansi";
+import { ansiRuns, newPen, type Pen, type Run } from "../ansi";
 import { Spinner } from "../icons";
 import { memo } from "../memo";
 import { line } from "../plain";
+import { LongText } from "./long-text";
 
-export const Output = memo(({ text }: { text: string }) => {
-  const runs = useMemo(() => ansiRuns(text), [text]);
-  return <>{runs.map((run) => (run.style ? <span class={run.style}>{run.text}</span> : run.text))}</>;
-});
+interface Slice {
+  text: string;
+  runs: Run[];
+  /** The colours that the next slice begins with. */
+  pen: Pen;
+}
+
+/** Coloured output; slices that are as before are not read again while it grows. */
+function Output({ text, fromEnd }: { text: string; fromEnd: boolean }) {
+  const read = useRef<Slice[]>([]);
+  const draw = (slice: string, before: readonly string[]) => {
+    const at = before.length;
+    if (read.current[at]?.text !== slice) {
+      const pen = copyOf(read.current[at - 1]?.pen);
+      read.current.splice(at, Number.POSITIVE_INFINITY, { text: slice, runs: ansiRuns(slice, pen), pen });
+    }
+    return <Runs runs={(read.current[at] as Slice).runs} />;
+  };
+  return <LongText text={text} fromEnd={fromEnd} draw={draw} />;
+}
+
+const Runs = memo(({ runs }: { runs: Run[] }) => (
+  <>{runs.map((run) => (run.style ? <span class={run.style}>{run.text}</span> : run.text))}</>
+));
+
+function copyOf(pen: Pen | undefined): Pen {
+  return pen ? { ...pen, marks: new Set(pen.marks) } : newPen();
+}
+
+interface BoxProps {
+  text: string;
+  /** Whether the box keeps to its end while the text grows. */
+  follow?: boolean;
+  /** Whether a long text shows its end first. */
+  fromEnd?: boolean;
+}
 
 /** Plain text of any length in a box that scrolls by itself. */
-export function OutputBox({ text, follow = false }: { text: string; follow?: boolean }) {
+export function OutputBox({ text, follow = false, fromEnd = false }: BoxProps) {
   const box = useRef<HTMLPreElement>(null);
   const pinned = useRef(true);
   useLayoutEffect(() => {
@@ -26,7 +59,7 @@ export function OutputBox({ text, follow = false }: { text: string; follow?: boo
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling block must be reachable by keyboard
     <pre class="output" ref={box} tabIndex={0} onWheel={watch} onKeyUp={watch} onPointerUp={watch}>
-      <Output text={text} />
+      <Output text={text} fromEnd={fromEnd} />
     </pre>
   );
 }
@@ -41,7 +74,7 @@ export const Terminal = memo(({ terminal }: { terminal: TerminalView }) => (
       <TerminalEnd terminal={terminal} />
     </div>
     {terminal.truncated && <p class="note">The beginning is no longer kept.</p>}
-    {terminal.output && <OutputBox text={terminal.output} follow={!terminal.exited} />}
+    {terminal.output && <OutputBox text={terminal.output} follow={!terminal.exited} fromEnd />}
   </div>
 ));
 

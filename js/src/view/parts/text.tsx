@@ -2,6 +2,7 @@
 import type { StringOrMarkdown } from "../../state/types.gen";
 import { Markdown } from "../markdown/markdown";
 import { plain } from "../plain";
+import { LongText } from "./long-text";
 
 export function textOf(text: StringOrMarkdown | undefined | null): string {
   if (text === undefined || text === null) return "";
@@ -9,5 +10,11 @@ export function textOf(text: StringOrMarkdown | undefined | null): string {
 }
 
 export function Text({ text }: { text: StringOrMarkdown }) {
-  return typeof text === "string" ? <span class="plain">{plain(text)}</span> : <Markdown text={textOf(text)} />;
+  return typeof text === "string" ? (
+    <span class="plain">
+      <LongText text={text} draw={plain} />
+    </span>
+  ) : (
+    <Markdown text={textOf(text)} />
+  );
 }

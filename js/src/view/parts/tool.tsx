@@ -7,10 +7,11 @@ import { Icon, type IconName, isIcon, Spacer, Spinner } from "../icons";
 import { Coloured } from "../markdown/code";
 import { Markdown } from "../markdown/markdown";
 import { memo } from "../memo";
-import { line, plain, splitPath } from "../plain";
+import { line, plain, pretty, splitPath } from "../plain";
 import { who } from "../who";
 import { Content, Raw } from "./content";
 import { Diff } from "./diff";
+import { LongText } from "./long-text";
 import { Permission } from "./permission";
 import { OutputBox, Terminal } from "./terminal";
 import { textOf } from "./text";
@@ -225,12 +226,16 @@ export function ToolInput({ call }: { call: ToolCallState }) {
 }
 
 function OutputText({ text }: { text: string }) {
-  return <code>{plain(text)}</code>;
+  return (
+    <code>
+      <LongText text={text} draw={plain} />
+    </code>
+  );
 }
 
 function indented(input: string): string | undefined {
   try {
-    return JSON.stringify(JSON.parse(input), null, 2);
+    return pretty(JSON.parse(input));
   } catch {
     return undefined;
   }

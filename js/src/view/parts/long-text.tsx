@@ -1,0 +1,72 @@
+/**
+ * Plain text of any length. Its beginning (or its end) is drawn; the rest comes on a click, some slices per frame.
+ *
+ * Each slice is a block of its own: the browser lays out only those near the screen, and a line of megabytes, which
+ * it would need seconds for, is broken.
+ */
+import type { ComponentChildren } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { bytes } from "../plain";
+
+/** In characters. */
+const SLICE = 4_000;
+const SHOWN = 24_000;
+const PER_FRAME = 32_000;
+
+/** `text` in pieces of at most `SLICE` characters, cut at line ends where there are any. */
+export function slicesOf(text: string): string[] {
+  const slices: string[] = [];
+  for (let from = 0; from < text.length; ) {
+    const most = from + SLICE;
+    const lineEnd = most < text.length ? text.lastIndexOf("\n", most - 1) + 1 : 0;
+    const end = lineEnd > from ? lineEnd : most;
+    slices.push(text.slice(from, end));
+    from = end;
+  }
+  return slices;
+}
+
+interface Props {
+  text: string;
+  /** Whether the end is of more use than the beginning. */
+  fromEnd?: boolean;
+  /** Whether all of it is drawn without a click. */
+  whole?: boolean;
+  /** Draws one slice; `before` are the slices drawn before it. */
+  draw?: (slice: string, before: readonly string[]) => ComponentChildren;
+}
+
+export function LongText({ text, fromEnd = false, whole = false, draw = (slice) => slice }: Props) {
+  const [wanted, want] = useState(SHOWN);
+  const [all, showAll] = useState(whole);
+  const isCut = text.length > wanted;
+  useEffect(() => {
+    if (!all || !isCut) return;
+    const timer = setTimeout(() => want((now) => now + PER_FRAME), 16);
+    return () => clearTimeout(timer);
+  }, [all, isCut, wanted]);
+  if (text.length <= SLICE) return <>{draw(text, [])}</>;
+  const slices = slicesOf(isCut ? (fromEnd ? endOf(text, wanted) : text.slice(0, wanted)) : text);
+  const more = isCut && !all && (
+    <button type="button" class="text-button" onClick={() => showAll(true)}>
+      {fromEnd ? "Show the beginning" : "Show all"} ({bytes(text.length)})
+    </button>
+  );
+  return (
+    <>
+      {fromEnd && more}
+      {slices.map((slice, index) => (
+        <span key={index} class="slice">
+          {draw(slice, slices.slice(0, index))}
+        </span>
+      ))}
+      {!fromEnd && more}
+    </>
+  );
+}
+
+function endOf(text: string, length: number): string {
+  const from = text.length - length;
+  const lineEnd = text.indexOf("\n", from);
+  return text.slice(lineEnd >= 0 && lineEnd < from + SLICE ? lineEnd + 1 : from);
+}
