@@ -1,13 +1,16 @@
 """Extension methods that the agent calls, answered by the user's own functions (ACP extension methods).
 
-A function of the user's may block. So it runs on a small pool of threads of its own, within a time limit: it cannot
-hold up the host, nor the file reads that run on the loop's own pool.
+A function of the user's may block. So it runs on a few threads of its own, within a time limit: it cannot hold up the
+host, nor the file reads that run on the loop's own threads. They are daemons: one that hangs does not keep the kernel
+from ending.
 """
 
 from __future__ import annotations
 
 import asyncio
-from concurrent.futures import ThreadPoolExecutor
+import threading
+from concurrent.futures import Future
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from agentnb.acp.agent import extension
@@ -35,7 +38,8 @@ class Extensions:
     def __init__(self, seconds: float = SECONDS) -> None:
         self.seconds = seconds
         self._functions: dict[str, Function] = {}
-        self._threads: ThreadPoolExecutor | None = None
+        self._threads: list[threading.Thread] = []
+        self._work: SimpleQueue[tuple[Future[Any], Function, Any] | None] = SimpleQueue()
 
     def register(self, method: str, function: Function | None) -> None:
         """Let *function* answer *method* from now on; nobody, where it is None.
@@ -58,11 +62,14 @@ class Extensions:
         Raises:
             AgentError: If it raises, or takes too long. A thread cannot be stopped: it goes on, and nobody hears of it.
         """
-        if self._threads is None:
-            self._threads = ThreadPoolExecutor(THREADS, "agentnb-extension")
-        work = asyncio.get_running_loop().run_in_executor(self._threads, self._functions[method], params)
+        done: Future[Any] = Future()
+        self._work.put((done, self._functions[method], params))
+        if len(self._threads) < THREADS:
+            thread = threading.Thread(target=self._serve, name="agentnb-extension", daemon=True)
+            self._threads.append(thread)
+            thread.start()
         try:
-            return await asyncio.wait_for(work, self.seconds)
+            return await asyncio.wait_for(asyncio.wrap_future(done), self.seconds)
         except asyncio.TimeoutError:
             message = f"The function for {method} did not return within {self.seconds:g} s."
             raise AgentError(message, hint="Make it faster, or let it start the work and return.") from None
@@ -74,5 +81,15 @@ class Extensions:
     def close(self) -> None:
         """Answer nothing more; what runs goes on unheard."""
         self._functions.clear()
-        if self._threads is not None:
-            self._threads.shutdown(wait=False, cancel_futures=True)
+        for _ in self._threads:
+            self._work.put(None)
+
+    def _serve(self) -> None:
+        while (item := self._work.get()) is not None:
+            done, function, params = item
+            if not done.set_running_or_notify_cancel():
+                continue  # it waited too long
+            try:
+                done.set_result(function(params))
+            except BaseException as error:  # noqa: BLE001 - told to the agent
+                done.set_exception(error)

@@ -115,7 +115,7 @@ def test_extension_methods_go_both_ways(start: Start) -> None:
     answer = session.prompt(asked).wait(PATIENCE).text
     assert json.loads(answer.partition("```json\n")[2].rstrip("`\n")) == {"fed": "otter"}
     session.on_extension("_zoo/feed", lambda params: params["plant"])
-    assert "What answers _zoo/feed failed: KeyError: 'plant'" in session.prompt(asked).wait(PATIENCE).text
+    assert "The function for _zoo/feed failed: KeyError: 'plant'" in session.prompt(asked).wait(PATIENCE).text
     session.on_extension("_zoo/feed", None)
     assert session.prompt(asked).wait(PATIENCE).text.endswith("Method not found: _zoo/feed (-32601).")
 
