@@ -40,6 +40,8 @@ Every message says what happened, to what, and what to do next.
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class AgentnbError(Exception):
     """Base of every exception that agentnb raises on purpose.
@@ -124,7 +126,17 @@ class UnknownSession(SessionError):
 
 
 class TurnError(AgentnbError):
-    """Something about a turn."""
+    """Something about a turn.
+
+    Args:
+        message: What happened.
+        hint: What to do next.
+        turn: The turn (:class:`agentnb.Turn`), with everything that it gave before.
+    """
+
+    def __init__(self, message: str, *, hint: str | None = None, turn: Any = None) -> None:
+        super().__init__(message, hint=hint)
+        self.turn = turn
 
 
 class TurnFailed(TurnError):

@@ -133,8 +133,9 @@ class AgentControls:
             {'status': 'ok'}
         """
         self._see_that_it_is_open()
-        work = self._conversation.extend(method, dict(params or {}), notify=notify, timeout=timeout)
-        return self._conversation.host.loop.submit(work).result()
+        conversation = self._conversation
+        work = conversation.extend(method, dict(params or {}), notify=notify, timeout=timeout)
+        return within(conversation.host, work, timeout, conversation.spec.title)
 
     def on_extension(self, method: str, handler: Callable[[dict[str, Any]], Any] | None) -> None:
         """Answer an extension method that the agent calls; one that nobody answers is refused as unknown.

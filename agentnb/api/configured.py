@@ -34,7 +34,7 @@ def configured(
     mcp_servers: Any = (),
     directories: Sequence[str | os.PathLike[str]] = (),
     kernel_tools: bool = False,
-    permissions: Mode = "ask",
+    mode: Mode = "ask",
     title: str | None = None,
 ) -> SessionOptions:
     """What the arguments of :func:`agentnb.start` mean, checked; of None for *mcp_servers* the settings say.
@@ -44,7 +44,7 @@ def configured(
         AgentNotFound: If its command is not installed.
         UsageError: If *command*, *cwd*, *mcp_servers* or *directories* makes no sense.
     """
-    check_environment(env)
+    given = check_environment(env)
     if agent is not None:
         check_text("agent", agent, example='"claude"')
     spec = _spec(agent or DEFAULT_AGENT) if command is None else custom(command, name=agent)
@@ -52,15 +52,15 @@ def configured(
     defaults = current_environment().default_mcp_servers
     servers = defaults() if mcp_servers is None else mcp.mcp_servers(mcp_servers)
     more = folders_of(directories)
-    find_program(SWITCH.standing_in(spec), folder, {**os.environ, **spec.env, **(env or {})}.get("PATH"))
+    find_program(SWITCH.standing_in(spec), folder, {**os.environ, **spec.env, **given}.get("PATH"))
     return SessionOptions(
         spec=spec,
         cwd=folder,
-        env=dict(env or {}),
+        env=given,
         mcp_servers=servers,
         directories=tuple(more),
         kernel_tools=kernel_tools,
-        mode=permissions,
+        mode=mode,
         title=title,
     )
 

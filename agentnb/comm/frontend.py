@@ -80,6 +80,8 @@ class Frontend:
             self._arrivals.append(arrive)
         with contextlib.suppress(asyncio.TimeoutError):
             await asyncio.wait_for(arrived.wait(), timeout)
+        with self._lock, contextlib.suppress(ValueError):
+            self._arrivals.remove(arrive)
         return self.attached()
 
     def speak_from_here(self) -> None:
@@ -111,11 +113,12 @@ class Frontend:
 
     def _receive(self, content: Any) -> None:
         self._service.receive(content)
-        if self._arrivals and self.attached():
-            with self._lock:
-                arrivals, self._arrivals = self._arrivals, []
-            for arrive in arrivals:
-                arrive()
+        with self._lock:  # who is about to wait is in the list, or sees that the page is there
+            arrivals = self._arrivals if self.attached() else []
+            if arrivals:
+                self._arrivals = []
+        for arrive in arrivals:
+            arrive()
 
 
 def _shell() -> Any:
@@ -138,7 +141,7 @@ def current_frontend() -> Frontend:
 
 def attached() -> bool:
     """Whether a page is there that shows something of ours."""
-    return any(frontend.attached() for frontend in _frontends.values())
+    return any(frontend.attached() for frontend in tuple(_frontends.values()))
 
 
 async def wait_attached(timeout: float) -> bool:

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from agentnb.host.agents.health import Health
     from agentnb.host.channels import Channel, Listener
     from agentnb.host.environment import Environment
+    from agentnb.host.history.recorder import Recorder
     from agentnb.host.loop import HostLoop
     from agentnb.host.permissions.session_policy import HostPolicy
     from agentnb.host.session_options import Configuration
@@ -80,6 +81,11 @@ class SessionOwner(Protocol):
     @property
     def environment(self) -> Environment:
         """What surrounds the host."""
+        ...
+
+    @property
+    def recorder(self) -> Recorder | None:
+        """The session log; None where sessions are not kept."""
         ...
 
     def add(self, conversation: Conversation) -> None:
@@ -161,6 +167,7 @@ class Conversation:
             self.channels,
             self.policy,
             environment,
+            spawn=loop.spawn,
             has_kernel_tools=bool(configuration.kernel),
             cwd=str(self.cwd),
         )
@@ -344,6 +351,7 @@ class Conversation:
         """
         if mode != self.mode:
             self.policy.record_mode(mode, by)
+        self.permissions.callback = None
         self.dispatch(SessionConfigChanged(config={PERMISSIONS: mode}, time=now_ms()), origin)
 
     def restored(self, agent_session: str | None, barred: SessionError | None) -> None:
@@ -362,6 +370,8 @@ class Conversation:
         if self.closed:
             return
         self.lifecycle.closed = True
+        if self.host.recorder is not None:
+            self.host.recorder.closes(self)
         for waiting in self.chat.state.queued_messages or ():
             self.turns.cancel(waiting.id)
         if (active := self.chat.state.active_turn) is not None:

@@ -17,6 +17,7 @@ from agentnb.errors import PermissionDenied, PolicyError
 from agentnb.events.kinds import POLICY_ASKED
 from agentnb.host.permissions import cards
 from agentnb.host.permissions.grants import Answer, Grants, Question
+from agentnb.host.permissions.permission_callback import needs_user
 from agentnb.host.permissions.permission_request import asked_request
 from agentnb.policy.engine import judge, opens
 from agentnb.policy.offers import likeness
@@ -32,10 +33,13 @@ from agentnb.state import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
     from agentnb.acp.permission import PermissionQuestion
     from agentnb.errors import AgentnbError
     from agentnb.host.channels import SessionChannels
     from agentnb.host.environment import Environment
+    from agentnb.host.permissions.permission_callback import PermissionCallback
     from agentnb.host.permissions.session_policy import SessionPolicy
     from agentnb.policy.offers import Offer
     from agentnb.policy.request import PolicyRequest
@@ -52,8 +56,12 @@ class Permissions:
         channels: The session's state, which shows the questions.
         policy: Answers what need not be asked.
         environment: Says whether somebody can answer, and what editors have not saved.
+        spawn: Starts a task on the host's loop.
         has_kernel_tools: Whether a permission request can be about code for the kernel.
         cwd: The workspace.
+
+    Attributes:
+        callback: Answers, before the user, what the policy would ask; None: the user answers.
     """
 
     def __init__(
@@ -62,15 +70,18 @@ class Permissions:
         policy: SessionPolicy,
         environment: Environment,
         *,
+        spawn: Callable[[Coroutine[Any, Any, None]], object],
         has_kernel_tools: bool,
         cwd: str,
     ) -> None:
         self._channels = channels
         self._policy = policy
         self._environment = environment
+        self._spawn = spawn
         self._has_kernel_tools = has_kernel_tools
         self._cwd = cwd
         self._open: dict[str, Question] = {}
+        self.callback: PermissionCallback | None = None
         self._grants = Grants()
         self._warned: set[str] = set()
         self._asked = 0
@@ -134,7 +145,7 @@ class Permissions:
         """Whether a rule of the user's opens the wall for *path*."""
         return opens(path, tool, self._policy.situation(self.grants))
 
-    def answer(self, call_id: str, option: ConfirmationOption, edited: str | None = None) -> None:
+    def answer(self, call_id: str, option: ConfirmationOption, edited: str | None = None, by: str = "user") -> None:
         """Settle the open question of tool call *call_id* with *option*, one of ours or of the agent's."""
         question = self._open.pop(call_id, None)
         if question is None or question.answer.done():
@@ -142,7 +153,7 @@ class Permissions:
         offer = question.offered.get(option.id)
         scope: Scope = "once" if offer is None else offer.scope
         outcome = "allow" if option.kind == "approve" else "deny"
-        self._record(question.request, question.verdict, outcome=outcome, by="user", scope=scope, edited=edited)
+        self._record(question.request, question.verdict, outcome=outcome, by=by, scope=scope, edited=edited)
         told = option if offer is None else cards.choose(question.options, allow=True)
         question.answer.set_result(None if told is None else Answer(told, edited, by_user=True))
         if offer is not None:
@@ -184,7 +195,7 @@ class Permissions:
     async def _settle(self, question: Question) -> Answer | None:
         """Bring *question* to its answer: the policy's, or the user's."""
         verdict = question.verdict
-        if verdict.outcome == "ask" and not await self._environment.attended():
+        if verdict.outcome == "ask" and self.callback is None and not await self._environment.attended():
             verdict = self._judge(question.request, attached=False)
         if self._speaking_turn() is None:
             self._record(question.request, verdict, outcome="deny", by="end")
@@ -198,6 +209,8 @@ class Permissions:
                 severity=verdict.severity,
                 _what=question.request.command or question.request.title,
             )
+            if self.callback is not None:
+                self._spawn(self._ask_callback(self.callback, question))
             answer = await question.answer
         else:
             answer = self._decided(question, verdict)
@@ -213,6 +226,35 @@ class Permissions:
         approved = chosen is not None and chosen.kind == "approve"
         self._record(question.request, verdict, outcome="allow" if approved else "deny", by=_by(verdict))
         return None if chosen is None else Answer(chosen)
+
+    async def _ask_callback(self, callback: PermissionCallback, question: Question) -> None:
+        """Let *callback* answer the open *question*, unless the user is quicker, or the turn ends."""
+        asking = asyncio.ensure_future(callback.answer(self._channels, question.call_id))
+        either: list[asyncio.Future[Any]] = [asking, question.answer]
+        await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+        if question.answer.done():
+            asking.cancel()
+            return
+        said, needs = asking.result(), needs_user(question.verdict)
+        if said.problem is not None:
+            self._notify(said.problem)
+        if said.outcome == "deny":
+            self._answer_for_callback(question, said.option or cards.choose(question.options, allow=False), said.reason)
+        elif said.outcome == "allow" and needs is None:
+            self._answer_for_callback(question, said.option or cards.choose(question.options, allow=True), "")
+        elif not await self._environment.attended() and not question.answer.done():
+            self._open.pop(question.call_id, None)
+            question.answer.set_result(self._decided(question, self._judge(question.request, attached=False)))
+
+    def _answer_for_callback(self, question: Question, option: ConfirmationOption | None, reason: str) -> None:
+        action = cards.answered(question.turn_id, question.call_id, option, reason, "python")
+        self._channels.dispatch(action)
+        if option is not None:
+            self.answer(question.call_id, option, by="callback")
+        else:
+            self._open.pop(question.call_id, None)
+            self._record(question.request, question.verdict, outcome="deny", by="callback")
+            question.answer.set_result(None)
 
     async def _until_free(self, call_id: str) -> None:
         while (waiting := self._open.get(call_id)) is not None:

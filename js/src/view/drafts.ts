@@ -31,8 +31,8 @@ export interface Orphan {
 }
 
 export class Drafts {
-  /** The chats whose box someone is in: what other windows type does not overwrite it. */
-  readonly busy = new Set<string>();
+  /** The chats whose box has the focus. */
+  #entered = new Set<string>();
   #store: Store;
   #texts = new Map<string, Signal<string>>();
   #pictures = new Map<string, Signal<readonly Picture[]>>();
@@ -98,8 +98,7 @@ export class Drafts {
     this.#timer = undefined;
     for (const chat of this.#unsaved) {
       const text = this.of(chat).peek();
-      const saved: Saved = { text, host: this.#store.hostId.peek() };
-      keep(PREFIX + chat, text === "" ? undefined : saved);
+      this.#keep(chat, text);
       this.#store.notify?.("draft", { channel: chat, text });
     }
     this.#unsaved.clear();
@@ -134,11 +133,30 @@ export class Drafts {
     }
   }
 
+  /** The box of a chat has the focus: what other windows type does not overwrite it while this window is in front. */
+  enter(chat: string): void {
+    this.#entered.add(chat);
+  }
+
+  /** The box has lost the focus; what other windows have typed meanwhile is shown. */
+  leave(chat: string): void {
+    if (!this.#entered.delete(chat)) return;
+    const text = this.#store.drafts?.peek()[chat];
+    if (text !== undefined) this.#hear(chat, text);
+  }
+
+  /** Takes what another window has typed, unless someone types here. */
   #hear(chat: string, text: string): void {
-    if (this.busy.has(chat) || this.#unsaved.has(chat)) return;
+    const isTyping = this.#entered.has(chat) && document.hasFocus();
+    if (isTyping || this.#unsaved.has(chat)) return;
     const known = this.#texts.get(chat);
     if (known) known.value = text;
-    if (text === "") keep(PREFIX + chat, undefined);
+    this.#keep(chat, text);
+  }
+
+  #keep(chat: string, text: string): void {
+    const saved: Saved = { text, host: this.#store.hostId.peek() };
+    keep(PREFIX + chat, text === "" ? undefined : saved);
   }
 }
 

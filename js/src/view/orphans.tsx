@@ -13,7 +13,7 @@ export function Orphans({ onRestore }: { onRestore: (text: string) => void }) {
   const orphans = useMemo(() => drafts.orphans().slice(0, MOST), [drafts, host, gone]);
   if (orphans.length === 0) return null;
   return (
-    <ul class="queue" aria-label="Drafts from before the kernel was restarted">
+    <ul class="queue" aria-label="Unsent drafts from before the kernel restarted">
       {orphans.map((orphan) => (
         <li key={orphan.key}>
           <Icon name="edit" />

@@ -6,18 +6,19 @@ import { line } from "./plain";
 import type { Refusal } from "./store";
 
 const WHAT: Readonly<Record<string, string>> = {
-  "chat/turnStarted": "Your message was not taken; it is back in the box.",
-  "chat/pendingMessageSet": "Your message was not taken; it is back in the box.",
-  "chat/pendingMessageRemoved": "The waiting message was not taken back.",
-  "chat/queuedMessagesReordered": "The waiting messages keep their order.",
-  "chat/turnCancelled": "The turn was not stopped.",
-  "chat/toolCallConfirmed": "Your answer did not count.",
-  "chat/inputAnswerChanged": "Your answer did not count.",
-  "chat/inputCompleted": "Your answer did not count.",
-  "session/titleChanged": "The conversation was not renamed.",
-  "session/isArchivedChanged": "The conversation stays as it was.",
-  "x-agentnb/modeChanged": "The mode was not changed.",
-  "x-agentnb/configOptionChosen": "The option was not changed.",
+  "chat/turnStarted": "Your message wasn't accepted; it is back in the message box.",
+  "chat/pendingMessageSet": "Your message wasn't accepted; it is back in the message box.",
+  "chat/pendingMessageRemoved": "The queued message wasn't removed.",
+  "chat/queuedMessagesReordered": "The queue wasn't changed.",
+  "chat/turnCancelled": "The turn wasn't stopped.",
+  "chat/toolCallConfirmed": "Your answer wasn't accepted.",
+  "chat/inputAnswerChanged": "Your answer wasn't accepted.",
+  "chat/inputCompleted": "Your answer wasn't accepted.",
+  "session/titleChanged": "The conversation wasn't renamed.",
+  "session/isArchivedChanged": "The conversation wasn't closed or reopened.",
+  "session/configChanged": "The permissions weren't changed.",
+  "x-agentnb/modeChanged": "The mode wasn't changed.",
+  "x-agentnb/configOptionChosen": "The option wasn't changed.",
 };
 
 /** Nothing that the reader did. */
@@ -46,7 +47,7 @@ function Refused({ refusal: { id, action, reason } }: { refusal: Refusal }) {
     <div class="refusal">
       <Icon name="alert" />
       <span>
-        {WHAT[action.type] ?? "What you did was not accepted."} <span class="dim">{line(reason, 400)}</span>
+        {WHAT[action.type] ?? "That action was rejected."} <span class="dim">{line(reason, 400)}</span>
       </span>
       <Spacer />
       <IconButton name="Dismiss" icon="cross" onClick={() => store.dismiss(id)} />

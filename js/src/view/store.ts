@@ -3,11 +3,22 @@ import type { ReadonlySignal } from "@preact/signals";
 import type { Action, ChatState, RootState, SessionState, Turn } from "../state/types.gen";
 
 /**
- * How the page stands to the kernel. `behind`: more is known to come; `gap`: something is missing, `gaps` says what; `busy`: a cell runs and nothing we say is heard;
- * `silent`: nothing we say is heard, nobody knows why; `cut`: no connection to the server; `restarted`: another kernel
- * runs in the place of ours; `gone`: ours has ended, or the widget was closed.
+ * The page's connection to the kernel. `behind`: more messages are on their way; `gap`: something is missing, and `gaps`
+ * says what; `busy`: a cell runs and the kernel does not answer; `restarting`: the kernel restarts; `silent`: the kernel
+ * does not answer, for an unknown reason; `cut`: no connection to the server; `restarted`: another kernel runs in the
+ * place of ours; `gone`: our kernel has ended, or the widget was closed.
  */
-export type Connection = "connecting" | "live" | "behind" | "gap" | "busy" | "silent" | "cut" | "restarted" | "gone";
+export type Connection =
+  | "connecting"
+  | "live"
+  | "behind"
+  | "gap"
+  | "busy"
+  | "restarting"
+  | "silent"
+  | "cut"
+  | "restarted"
+  | "gone";
 
 /** Nothing comes any more, and nothing can be sent. */
 export function isOver(connection: Connection): boolean {

@@ -74,8 +74,8 @@ export function Transcript({ chat, jump, started }: Props) {
         <button
           type="button"
           class="round to-end"
-          aria-label="Go to the newest"
-          title="Go to the newest"
+          aria-label="Go to the latest message"
+          title="Go to the latest message"
           onClick={toEnd}
         >
           <Icon name="down" />

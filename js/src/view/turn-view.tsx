@@ -102,13 +102,21 @@ function Before({ chat, turnId, agent, starting }: BeforeProps) {
       </div>
     );
   }
+  const isHeld = chat?.queuedMessages?.[at]?.held === true;
+  const release = () =>
+    store.dispatch(place.chat, { type: "chat/queuedMessagesReordered", order: [turnId], held: false });
   const remove = () => store.dispatch(place.chat, { type: "chat/pendingMessageRemoved", kind: "queued", id: turnId });
   return (
     <div class="status-line">
-      <Icon name="clock" />
+      <Icon name={isHeld ? "pause" : "clock"} />
       <span class="status-agent">{agent}</span>
-      <span class="dim">{at === 0 ? "queued: next in line" : `queued: ${at} before it`}</span>
+      <span class="dim">{isHeld ? "on hold" : at === 0 ? "queued: next" : `queued: ${at} before it`}</span>
       <Spacer />
+      {isHeld && (
+        <button type="button" class="button small" onClick={release}>
+          Continue
+        </button>
+      )}
       <button type="button" class="button small" onClick={remove}>
         Remove
       </button>

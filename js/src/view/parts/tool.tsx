@@ -1,6 +1,12 @@
 /** A tool call: one line saying what it does and how it stands; inside, its input, output and changes. */
 import { useComputed } from "@preact/signals";
-import type { ToolCallState, ToolContent, ToolDiffContent, ToolResultContent } from "../../state/types.gen";
+import type {
+  ConfirmationOption,
+  ToolCallState,
+  ToolContent,
+  ToolDiffContent,
+  ToolResultContent,
+} from "../../state/types.gen";
 import { usePlace, useView } from "../context";
 import { Fold } from "../fold";
 import { Icon, type IconName, isIcon, Spacer, Spinner } from "../icons";
@@ -8,7 +14,7 @@ import { Coloured } from "../markdown/code";
 import { Markdown } from "../markdown/markdown";
 import { memo } from "../memo";
 import { line, plain, pretty, splitPath } from "../plain";
-import { who } from "../who";
+import { isChosen, verdict } from "../who";
 import { Content, Raw } from "./content";
 import { Diff } from "./diff";
 import { LongText } from "./long-text";
@@ -135,16 +141,21 @@ function Decision({ call }: { call: ToolCallState }) {
   const by = "answeredBy" in call ? call.answeredBy : undefined;
   const unanswered = by?.kind === "cancelled";
   if (!option && !denied && !asked && !unanswered) return null;
-  const said = option ? line(option.label, 80) : unanswered ? "Not answered" : denied ? "Denied" : "Allowed";
-  const person = who(by, store.clientId);
+  const isAllowed = !denied && !unanswered;
+  const chosen = option && isChosen(by) && !isPlain(option) ? line(option.label, 80) : "";
   return (
-    <div class={`decision ${denied || unanswered ? "denied" : "allowed"}`}>
+    <div class={`decision ${isAllowed ? "allowed" : "denied"}`}>
       <Icon name="shield" />
-      <span class="label">{said}</span>
-      {person && <span class="dim"> {person}</span>}
+      <span class="label">{verdict(isAllowed, by, store.clientId)}</span>
+      {chosen && <span class="dim"> {coded(chosen)}</span>}
       {why && <span class="dim">{why}</span>}
     </div>
   );
+}
+
+/** Whether an option says no more than yes or no, for this once. */
+function isPlain({ label, optionKind }: ConfirmationOption): boolean {
+  return /_once$/.test(optionKind ?? "") || /^(?:allow|reject|deny|yes|no)(?: once)?$/i.test(line(label));
 }
 
 interface Body {
@@ -292,7 +303,7 @@ function TerminalOf({ id, call }: { id: string; call: ToolCallState }) {
   return (
     <>
       <ToolInput call={call} />
-      {call.status !== "running" && <p class="note">Its terminal is no longer kept.</p>}
+      {call.status !== "running" && <p class="note">The terminal's output is no longer available.</p>}
     </>
   );
 }
