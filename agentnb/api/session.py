@@ -308,7 +308,7 @@ class Session(AgentControls):
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         from agentnb.comm import frontend
 
-        view: tuple[dict[str, Any], dict[str, Any]] | None = frontend.chat_view(self)._repr_mimebundle_(**kwargs)
+        view: tuple[dict[str, Any], dict[str, Any]] | None = frontend.chat_view(self.tab_id)._repr_mimebundle_(**kwargs)
         return view and ({**view[0], "text/plain": repr(self)}, view[1])
 
     def __repr__(self) -> str:

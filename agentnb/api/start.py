@@ -147,4 +147,4 @@ def chat(session: Session | None = None) -> Any:
     if session is not None and not isinstance(session, Session):
         raise UsageError(f"{session!r} is not a session.", hint="agentnb.start() gives one.")
 
-    return frontend.chat_view(session)
+    return frontend.chat_view(None if session is None else session.tab_id)
