@@ -7,9 +7,8 @@
  */
 import { effect, type Signal, signal } from "@preact/signals";
 import type { Picture } from "./attach";
-import { messageOf } from "./refusals";
 import { store as keep, stored, storedKeys } from "./storage";
-import type { Refusal, Store } from "./store";
+import { messageOf, type Refusal, type Store } from "./store";
 
 const SAVE_AFTER = 400;
 const PREFIX = "agentnb draft ";

@@ -6,8 +6,8 @@ import { allTurns, fetchAll, turnMarkdown } from "./export";
 import { IconButton } from "./icons";
 import { mark, unmark } from "./marks";
 import { count } from "./plain";
+import type { AnyTurn } from "./store";
 import type { Jump } from "./transcript";
-import type { AnyTurn } from "./turn";
 
 interface Props {
   chat: ChatState;

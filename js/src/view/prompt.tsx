@@ -11,7 +11,7 @@ import { imageSource } from "./links";
 import { Offers } from "./offers";
 import { Orphans } from "./orphans";
 import { bytes, line } from "./plain";
-import { messageOf } from "./refusals";
+import { messageOf } from "./store";
 import { useOffers } from "./use-offers";
 
 const TALLEST = 240;
