@@ -24,7 +24,7 @@ interface Saved {
 }
 
 /** A draft whose kernel is gone. */
-export interface Orphan {
+export interface LostDraft {
   key: string;
   text: string;
 }
@@ -104,7 +104,7 @@ export class Drafts {
   }
 
   /** Drafts of kernels that no view of this page talks to any more. */
-  orphans(): Orphan[] {
+  lost(): LostDraft[] {
     const now = this.#store.hostId.peek();
     if (now === undefined) return [];
     const hosts = [...document.querySelectorAll<HTMLElement>("[data-agentnb-host]")].map(
@@ -117,8 +117,8 @@ export class Drafts {
     });
   }
 
-  forget(orphan: Orphan): void {
-    keep(orphan.key, undefined);
+  forget(draft: LostDraft): void {
+    keep(draft.key, undefined);
   }
 
   /** What was sent and not accepted is written again, before what was typed since. */

@@ -1,11 +1,11 @@
 /** A tool call: one line saying what it does and how it stands; inside, its input, output and changes. */
 import type { ConfirmationOption, ToolCallState } from "../../state/types.gen";
+import { isChosen, verdict } from "../answered-by";
 import { useView } from "../context";
 import { Fold } from "../fold";
 import { Icon, type IconName, Spacer, Spinner } from "../icons";
 import { memo } from "../memo";
 import { line, splitPath } from "../plain";
-import { isChosen, verdict } from "../who";
 import { Permission } from "./permission";
 import { textOf } from "./text";
 import { coded, inputOf, kindIcon, results, ToolBody, toolTitle } from "./tool-body";
