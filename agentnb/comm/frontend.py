@@ -26,8 +26,6 @@ from agentnb.host import current_host
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agentnb.api.session import Session
-    from agentnb.api.turn import Turn
     from agentnb.host import Host
 
 
@@ -148,13 +146,12 @@ async def wait_attached(timeout: float) -> bool:
     return await current_frontend().wait_attached(timeout)
 
 
-def turn_view(turn: Turn) -> PanelModel:
-    """A small widget that shows one turn, live."""
-    channel = turn.session.chat.resource
-    return current_frontend().panel({"kind": "turn", "channel": channel, "turnId": turn.id})
+def turn_view(channel: str, turn_id: str) -> PanelModel:
+    """A small widget that shows one turn of the chat *channel*, live."""
+    return current_frontend().panel({"kind": "turn", "channel": channel, "turnId": turn_id})
 
 
-def chat_view(session: Session | None = None) -> PanelModel:
-    """A small widget that shows the chat with every tab, on *session*'s tab where one is given."""
+def chat_view(tab_id: str | None = None) -> PanelModel:
+    """A small widget that shows the chat with every tab, on the tab *tab_id* where one is given."""
     what: dict[str, Any] = {"kind": "chat"}
-    return current_frontend().panel({**what, "tab": session.tab_id} if session is not None else what)
+    return current_frontend().panel({**what, "tab": tab_id} if tab_id is not None else what)

@@ -225,6 +225,8 @@ class Conversation:
         if self.closed:
             return
         self.closed = True
+        if self.host.recorder is not None:
+            self.host.recorder.closes(self)
         for waiting in self.chat.state.queued_messages or ():
             self.turns.cancel(waiting.id)
         if (active := self.chat.state.active_turn) is not None:
