@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentnb.api.arguments import check_permissions, check_text
 from agentnb.api.configured import DEFAULT_AGENT, configuration_of, configured
-from agentnb.api.kernel import see_that_there_is_a_kernel
+from agentnb.api.kernel_runner import install_kernel_runner
 from agentnb.api.session import CALLBACK_SECONDS, Session, session_of
 from agentnb.errors import UsageError
 from agentnb.host import current_host
@@ -85,7 +85,7 @@ def start(
     named = agent if agent is not None or session is None or isinstance(session, str) else session.agent
     host = current_host()
     if kernel_tools:
-        see_that_there_is_a_kernel(host)
+        install_kernel_runner(host)
     kept: str | None = None
     said: str | None = None
     if session is not None:
@@ -158,4 +158,4 @@ def chat(session: Session | None = None) -> Any:
     if session is not None and not isinstance(session, Session):
         raise UsageError(f"{session!r} is not a session.", hint="agentnb.start() gives one.")
 
-    return frontend.chat_view(session)
+    return frontend.chat_view(session.tab_id if session is not None else None)

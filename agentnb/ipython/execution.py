@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from agentnb.ipython.capture import Sink
-    from agentnb.kernel.bench import Stop
+    from agentnb.kernel.desk import Stop
 
 STEP = 0.001
 AGAIN_SECONDS = 1.0  # sooner than this an interrupt is still on its way

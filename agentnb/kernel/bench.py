@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 import msgspec
 
+from agentnb.kernel.desk import Stop
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from agentnb.kernel.desk import Work
 
 T = TypeVar("T")
-Stop = Literal["user", "timeout", "cancelled"]
-"""Who stopped code: the kernel's interrupt, its time limit, or the end of the turn."""
 
 
 class Variable(msgspec.Struct, frozen=True, kw_only=True):

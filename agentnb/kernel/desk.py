@@ -13,19 +13,19 @@ import contextlib
 import contextvars
 import threading
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar
 
 from agentnb.errors import KernelBusy, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from agentnb.kernel.bench import Stop
-
     Call = Callable[[], None]
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
+Stop = Literal["user", "timeout", "cancelled"]
+"""Who stopped code: the kernel's interrupt, its time limit, or the end of the turn."""
 
 AGAIN_SECONDS = 2.0
 TRIES = 5

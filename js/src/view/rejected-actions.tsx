@@ -1,5 +1,4 @@
 /** What the kernel did not accept of what the reader did: what it was, and why, until it is put away. */
-import type { Action } from "../state/types.gen";
 import { useView } from "./context";
 import { Icon, IconButton, Spacer } from "./icons";
 import { line } from "./plain";
@@ -53,11 +52,4 @@ function Refused({ refusal: { id, action, reason } }: { refusal: Refusal }) {
       <IconButton name="Dismiss" icon="cross" onClick={() => store.dismiss(id)} />
     </div>
   );
-}
-
-/** What was to be said with an action, and its id; undefined where it says nothing. */
-export function messageOf(action: Action): { id: string; text: string } | undefined {
-  if (action.type === "chat/turnStarted") return { id: action.turnId, text: action.message.text };
-  if (action.type === "chat/pendingMessageSet") return { id: action.id, text: action.message.text };
-  return undefined;
 }
