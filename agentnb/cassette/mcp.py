@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from agentnb.cassette.words import CLOSE, OPEN, mark
+from agentnb.cassette.marks import CLOSE, OPEN, mark
 
 CONNECT, MESSAGE, DISCONNECT = "mcp/connect", "mcp/message", "mcp/disconnect"
 _FIELDS = ("serverId", "connectionId")

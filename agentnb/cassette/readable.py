@@ -10,7 +10,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from agentnb.cassette.compare import described
-from agentnb.cassette.tape import PROMPT
+from agentnb.cassette.recording import PROMPT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

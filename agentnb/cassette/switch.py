@@ -20,10 +20,9 @@ import msgspec
 
 from agentnb.cassette import file
 from agentnb.cassette.description import description_of, recorded_spec
-from agentnb.cassette.former import check_place
-from agentnb.cassette.reading import AGAIN
-from agentnb.cassette.report import REPORTS, reports
-from agentnb.cassette.telling import Telling
+from agentnb.cassette.file import AGAIN
+from agentnb.cassette.recorder import check_place
+from agentnb.cassette.report import REPORTS, ExitReport, reports
 from agentnb.errors import CassetteBroken, UsageError
 from agentnb.events.kinds import CASSETTE_OPENED
 
@@ -61,7 +60,7 @@ class Switch:
         self._settled: dict[str, State] = {}
         self._launches: dict[str, int] = {}
         self._recorder: Recorder | None = None
-        self._telling: dict[Path, Telling] = {}
+        self._exit_reports: dict[Path, ExitReport] = {}
 
     def state(self) -> tuple[State, Path | None]:
         """What is to be done, and with which cassette.
@@ -96,7 +95,7 @@ class Switch:
         return {}
 
     def standing_in(self, spec: AgentSpec) -> AgentSpec:
-        """What is checked for in the place of *spec*: the player, where a cassette is replayed.
+        """What is checked for in the place of *spec*: the replayer, where a cassette is replayed.
 
         Raises:
             UsageError: If *spec* is not the built-in agent and no other may be started.
@@ -129,7 +128,7 @@ class Switch:
         """How many prompts the replay has found in the cassette so far; None where nothing is replayed."""
         with contextlib.suppress(UsageError, CassetteBroken):
             state, path = self.state()
-            folder = self._environment.get(REPORTS) or (path in self._telling and self._telling[path].folder)
+            folder = self._environment.get(REPORTS) or (path in self._exit_reports and self._exit_reports[path].folder)
             if state == "replay" and folder:
                 return sum(len(report["turns"]) for report in reports(Path(folder)))
         return None
@@ -225,12 +224,12 @@ class Switch:
         return self._settled[key]
 
     def _reports(self, path: Path) -> dict[str, str]:
-        """What tells the players of the cassette at *path* where to report; nothing where they know."""
+        """What tells the replayers of the cassette at *path* where to report; nothing where they know."""
         if self._environment.get(REPORTS):
             return {}
-        if path not in self._telling:
-            self._telling[path] = Telling(path)
-        return {REPORTS: self._telling[path].folder}
+        if path not in self._exit_reports:
+            self._exit_reports[path] = ExitReport(path)
+        return {REPORTS: self._exit_reports[path].folder}
 
     def _pace(self) -> str:
         pace = self._environment.get(PACE, "") or PACES[0]

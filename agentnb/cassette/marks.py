@@ -1,6 +1,7 @@
-"""A frame: what legitimately differs between runs of one session, out of its texts and back into them.
+"""Marks: what stands in a cassette for what differs from run to run, such as ``⟦workspace⟧`` and ``⟦session⟧``.
 
-The rules are these and no others: the workspace (the session's ``cwd``, as named and as it really is, as a path and in
+A text that holds the opening sign itself keeps it as ``⟦sign⟧``, so that every text comes back exactly as it was.
+Marked are these and nothing else: the workspace (the session's ``cwd``, as named and as it really is, as a path and in
 a URL), the home folder, the session's id, the ids of its terminals, of its MCP servers and of the connections to them,
 and secrets.
 """
@@ -15,28 +16,70 @@ from urllib.parse import quote
 
 from agentnb.cassette.mcp import Tools
 from agentnb.cassette.secrets import Secrets, apart, replaced
-from agentnb.cassette.words import (
-    HOME,
-    SESSION,
-    TERMINAL,
-    WORKSPACE,
-    WORKSPACE_PARTS,
-    each_text,
-    escaped,
-    filled,
-    mark,
-)
 from agentnb.folders import home as user_home
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Mapping
+
+OPEN, CLOSE = "⟦", "⟧"
+SIGN = f"{OPEN}sign{CLOSE}"
+SESSION, WORKSPACE, WORKSPACE_PARTS, HOME = "session", "workspace", "workspace without root", "home"
+SECRET = "secret "  # noqa: S105 - the beginning of a mark
+TERMINAL = "terminal "
+_MARK = re.compile(rf"{OPEN}([^{OPEN}{CLOSE}\n]*){CLOSE}")
+
+
+def mark(name: str) -> str:
+    """The mark called *name*.
+
+    Example:
+        >>> mark("home")
+        '⟦home⟧'
+    """
+    return f"{OPEN}{name}{CLOSE}"
+
+
+def escaped(text: str) -> str:
+    """*text* in which nothing is taken for a mark."""
+    return text.replace(OPEN, SIGN) if OPEN in text else text
+
+
+def filled(text: str, values: Mapping[str, str]) -> str:
+    """*text* with its marks replaced by *values*; a secret becomes ``***``, an unknown mark stays.
+
+    Example:
+        >>> filled("⟦home⟧/a ⟦secret GitHub token⟧", {"home": "/home/me"})
+        '/home/me/a ***'
+    """
+    if OPEN not in text:
+        return text
+
+    def value(match: re.Match[str]) -> str:
+        name = match[1]
+        if name == "sign":
+            return OPEN
+        return "***" if name.startswith(SECRET) else values.get(name, match[0])
+
+    return _MARK.sub(value, text)
+
+
+def each_text(value: Any, change: Callable[[str], str]) -> Any:
+    """*value* (JSON) with every text in it changed; names of fields too."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, dict):
+        return {change(name): each_text(item, change) for name, item in value.items()}
+    if isinstance(value, list):
+        return [each_text(item, change) for item in value]
+    return value
+
 
 _LONG_ID = 8
 _BEHIND = r"(?![\w-]|\.\w)"
 
 
-class Frame:
-    """The frame of one session.
+class SessionMarks:
+    """The marks of one session.
 
     Args:
         cwd: Its workspace; None where there is none.

@@ -27,7 +27,7 @@ _LONGEST = 100
 _SETTLED_S, _TICK_S = 10.0, 0.02
 
 
-class Replays:
+class PytestCassettes:
     """The cassettes of one run of pytest.
 
     Args:
@@ -46,7 +46,7 @@ class Replays:
         self.recorded: list[str] = []
         self._folders: dict[str, tempfile.TemporaryDirectory[str]] = {}
         self._played: dict[str, set[tuple[int, ...]]] = {}
-        self._told: dict[str, int] = {}  # of each player's mismatches, how many
+        self._told: dict[str, int] = {}  # of each replayer's mismatches, how many
         self._owners: dict[str, str] = {}
 
     @property
@@ -106,7 +106,7 @@ class Replays:
             yield
 
     def folder(self, cassette: Path) -> Path:
-        """Where the players of *cassette* report; from now on it counts as one that is played."""
+        """Where the replayers of *cassette* report; from now on it counts as one that is played."""
         key = str(cassette)
         if key not in self._folders:
             self._folders[key] = tempfile.TemporaryDirectory(prefix="agentnb-replay-")
@@ -118,9 +118,9 @@ class Replays:
         """What was not as recorded in *cassette* since this was asked last."""
         fresh: list[str] = []
         for report in self._reports(cassette):
-            player, found = report["player"], report["mismatches"]
-            fresh += found[self._told.get(player, 0) :]
-            self._told[player] = len(found)
+            replayer, found = report["replayer"], report["mismatches"]
+            fresh += found[self._told.get(replayer, 0) :]
+            self._told[replayer] = len(found)
         said = [f"not as recorded in {os.path.relpath(cassette)}: {text}" for text in dict.fromkeys(fresh)]
         self.deviations += said
         return said
@@ -135,7 +135,7 @@ class Replays:
             raise CassetteMismatch("\n".join(found))
 
     def settle(self, cassette: Path, sessions: Sequence[Session]) -> None:
-        """Wait until the players have seen every prompt of *sessions* that was made, awaited or not."""
+        """Wait until the replayers have seen every prompt of *sessions* that was made, awaited or not."""
         chats = [session.chat for session in sessions]
         deadline, look_again = time.monotonic() + _SETTLED_S, threading.Event()
         while any(chat.active_turn is not None for chat in chats) and time.monotonic() < deadline:
