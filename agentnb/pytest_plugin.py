@@ -135,7 +135,8 @@ def agentnb_session(
 
     The cassette is ``cassettes/MODULE/TEST.cassette.jsonl`` beside the test's file, of a test in a class
     ``cassettes/MODULE/CLASS/TEST.cassette.jsonl``. The workspace is the test's ``tmp_path``. Sessions are closed when
-    the test ends; what was not as recorded then fails it, whether or not it looked at the turn.
+    the test ends; any deviation from the recording then fails it, whether or not it looked at the turn. While
+    recording, turns that still run at the test's end are waited for, at most 30 s.
     """
     from agentnb.api.start import DEFAULT_AGENT, start
     from agentnb.cassette.pytest_cassettes import RERECORD, cassette_of_test
@@ -163,6 +164,8 @@ def agentnb_session(
         yield open_session
         if mode == "replay":
             replays.settle(path, opened)
+        elif mode == "record":
+            replays.finish(opened)
         for session in opened:
             session.close()
     replays.check(path)

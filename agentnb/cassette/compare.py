@@ -1,4 +1,4 @@
-"""Comparing today with the recording: prompts, other requests, and the client's answers to the agent."""
+"""Compares today with the recording: prompts, other requests, and the client's answers to the agent."""
 
 from __future__ import annotations
 

@@ -90,8 +90,8 @@ def read_agents(path: Path) -> dict[str, dict[str, Any] | None]:
 
 def _object(line: bytes) -> dict[str, Any]:
     try:
-        row = json.loads(line)
-    except (ValueError, RecursionError):
+        row = read_json(line)
+    except ValueError:
         return {}
     return row if isinstance(row, dict) else {}
 

@@ -1,4 +1,4 @@
-"""The cassettes of one run of pytest: who has which, what was played of them, and what was not as recorded."""
+"""The cassettes of one run of pytest: which test has which, what was replayed, and what deviated."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentnb.cassette.report import not_asked_for, reports
-from agentnb.errors import CassetteMismatch, UsageError
+from agentnb.errors import AgentnbError, CassetteMismatch, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 SUFFIX = ".cassette.jsonl"
 RERECORD = "Record it with the agent installed: pytest --agentnb-record."
 _LONGEST = 100
-_SETTLED_S, _TICK_S = 10.0, 0.02
+_SETTLED_S, _FINISHED_S, _TICK_S = 10.0, 30.0, 0.02
 
 
 class PytestCassettes:
@@ -144,6 +144,13 @@ class PytestCassettes:
                 return
             look_again.wait(_TICK_S)
             chats = [session.chat for session in sessions]
+
+    def finish(self, sessions: Sequence[Session]) -> None:
+        """Wait for the turns of *sessions* that still run, so that the recording has their answers."""
+        deadline = time.monotonic() + _FINISHED_S
+        for turn in (turn for session in sessions for turn in (*session.turns, *session.waiting)):
+            with contextlib.suppress(AgentnbError):
+                turn.wait(max(0.0, deadline - time.monotonic()))
 
     def _reports(self, cassette: Path) -> list[dict[str, Any]]:
         folder = self._folders.get(str(cassette))

@@ -34,14 +34,14 @@ class Recorder:
     """Records one cassette; safe from any thread.
 
     Args:
-        path: Where it is written. One that is there already is replaced; its rules are kept, and so is all of it as
-            long as the new one holds fewer turns.
+        path: Where it is written. An existing cassette is replaced; its rules are kept, and a backup of it as long as
+            the new one has fewer turns.
         environment: The variables among which secrets are looked for.
         home: The user's home.
 
     Attributes:
         written: Whether there is a file.
-        word: What to tell the user at the end, where there is something.
+        word: A sentence for the user at the end, or None.
     """
 
     def __init__(self, path: Path, environment: Mapping[str, str], home: str | None = None) -> None:
@@ -109,6 +109,8 @@ class Recorder:
                     self._backup.keep_old()
                 file.write(self.path, cassette, checked=self._checked)
                 self.written = True
+                answered = sum(turn.answered for section in cassette.sections for turn in section.turns)
+                self._backup.settle(answered)  # now: a runner may kill this process instead of ending it
                 self._checked = [exchange for section in cassette.sections for exchange in section.exchanges]
 
     def close(self) -> None:
@@ -129,7 +131,7 @@ class Recorder:
         return self._cleaners.setdefault(raw, SessionCleaner(raw, self._home))
 
     def _written(self) -> None:
-        """A turn has ended: what goes wrong is kept for `close`, the agent's wire must not suffer."""
+        """Write when a turn has ended; an error is kept for `close`, since the agent's wire must go on."""
         with self._lock, contextlib.suppress(OSError):
             if self._closed:
                 return
@@ -148,40 +150,40 @@ def _header(path: Path) -> Header:
 
 
 class Backup:
-    """What was at *path* before; a run that breaks off must not cost a good recording.
+    """The backup of the old cassette until the new one has as many turns: an interrupted run must not cost a recording.
 
     Args:
         path: The cassette that is recorded.
 
     Attributes:
-        place: Where the former one is kept: a cassette like others, that can be played.
-        cassette: What is in it; None where there is none that can be used.
+        place: Where the old cassette is kept; it can be replayed from there.
+        cassette: The old cassette; None where there is none that can be used.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._turns = 0
-        self.cassette = _cassette(path)
         self.place = path.with_name(f"{path.name.removesuffix('.jsonl')}.old.jsonl")
+        self._kept, self._old = _cassette(self.place), _cassette(path)
+        self.cassette = max(filter(None, (self._kept, self._old)), key=lambda each: each.turns, default=None)
 
     def keep_old(self) -> None:
-        """Keep what is at the path; one that is kept already, from a run that broke off, stays."""
-        kept = _cassette(self.place)
-        self._turns = kept.turns if kept is not None else 0
-        if not self._turns and (turns := self.cassette.turns if self.cassette is not None else 0):
+        """Copy the cassette at the path; a backup from an interrupted run stays."""
+        self._turns = self._kept.turns if self._kept is not None else 0
+        if not self._turns and self._old is not None and self._old.turns:
             shutil.copyfile(self._path, self.place)
             if folder_of(self._path).is_dir():
                 shutil.copytree(folder_of(self._path), folder_of(self.place), dirs_exist_ok=True)
-            self._turns = turns
+            self._turns = self._old.turns
 
     def settle(self, turns: int) -> str | None:
-        """The new recording holds *turns*: give the former one up, or say where it is."""
+        """Remove the backup if the new recording has as many *turns*; else return a sentence that says where it is."""
         if not self._turns:
             return None
         if turns < self._turns:
             return (
-                f"{self._path} holds {turns} turns now, and held {self._turns}: the former recording is kept as "
-                f"{self.place}. Rename it if this one broke off, remove it if not."
+                f"{self._path} has {turns} turns now and had {self._turns} before. The old recording is kept as "
+                f"{self.place}: rename it if this run was interrupted, else remove it."
             )
         self.place.unlink(missing_ok=True)
         shutil.rmtree(folder_of(self.place), ignore_errors=True)

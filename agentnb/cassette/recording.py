@@ -41,7 +41,7 @@ class Event(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 
 class Exchange(msgspec.Struct, kw_only=True):
-    """A request of the client, all that the agent did until it answered, and what it did behind that.
+    """A request of the client, what the agent did until it answered, and what it did after that.
 
     Args:
         method: The request's method.

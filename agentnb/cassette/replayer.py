@@ -34,7 +34,7 @@ _CANCEL = "session/cancel"
 
 
 class Turn:
-    """One prompt that is being played.
+    """One prompt that is being replayed.
 
     Attributes:
         cancelled: Set when the client has cancelled it.
@@ -46,13 +46,13 @@ class Turn:
 
 
 class Replayer:
-    """Plays one cassette to one client.
+    """Replays one cassette to one client.
 
     Args:
-        store: The sessions; or what is wrong with the cassette, which is then the answer to everything.
+        store: The recorded sessions; or the error of a cassette that cannot be used, which answers every request.
         stdio: Where the client is.
         paced: Whether to wait as long as the recorded agent did.
-        report: Where is written down what was played.
+        report: Where it reports what was replayed.
     """
 
     def __init__(self, store: Store | AgentnbError, stdio: Stdio, *, paced: bool, report: Report) -> None:
@@ -66,7 +66,7 @@ class Replayer:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def run(self) -> None:
-        """Play until the client closes our stdin."""
+        """Replay until the client closes our stdin."""
         await self._stdio.serve(self._take)
         for task in tuple(self._tasks):
             task.cancel()
@@ -202,7 +202,7 @@ class Replayer:
     async def _output(
         self, playing: ReplayedSession, ask: Event, recorded: Event, result: Any, error: Any
     ) -> tuple[Any, Any]:
-        """Agents look at a terminal until it has ended; what had ended then is waited for now."""
+        """Wait for a terminal that had ended in the recording, since agents ask until it has."""
         then = isinstance(recorded.result, dict) and recorded.result.get("exitStatus")
         now = isinstance(result, dict) and result.get("exitStatus")
         if bool(then) == bool(now) or error is not None:

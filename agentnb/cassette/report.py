@@ -91,7 +91,7 @@ def not_asked_for(path: Path, played: Collection[tuple[int, ...]]) -> list[str]:
 
 
 class ExitReport:
-    """Gathers what the replayers of one cassette report, and says it when this process ends.
+    """Gathers the reports of one cassette's replayers, and prints them when this process ends.
 
     Args:
         cassette: Its path.

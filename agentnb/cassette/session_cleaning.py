@@ -1,15 +1,16 @@
-"""The keeper: one session's tape as it is written, with marks for what differs, without secrets, with counted ids.
+"""One session as it is written: marks for what differs from run to run, no secrets, counted ids.
 
-A cassette is written whenever a turn has ended. What was said in earlier turns does not change any more: it is looked
-through once, however long the session becomes.
+A cassette is written whenever a turn has ended. Earlier turns do not change any more: each is cleaned
+once, however long the session becomes.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from agentnb.cassette.marks import SessionMarks, each_text, escaped
+from agentnb.cassette.marks import each_text, escaped
 from agentnb.cassette.recording import Event, Exchange, Section
+from agentnb.cassette.session_marks import SessionMarks
 from agentnb.cassette.text_streams import rewrite, streams
 
 if TYPE_CHECKING:
@@ -23,11 +24,11 @@ _LONG_ID = 6
 
 
 class SessionCleaner:
-    """Keeps what one session said.
+    """Cleans what was said in one session.
 
     Args:
-        raw: Its tape, as it was said.
-        home: The user's home; None takes this process's.
+        raw: The session as it was said.
+        home: The user's home; None: that of this process.
     """
 
     def __init__(self, raw: RawSection, home: str | None) -> None:
@@ -68,7 +69,7 @@ class SessionCleaner:
         )
 
     def _forget(self, known: tuple[Any, ...], marks: SessionMarks) -> None:
-        """Something is known now that may stand in what was said before."""
+        """Clean everything again: what is known now may occur in what was said before."""
         self._known, self._marks = known, marks
         self._ids, self._past, self._sizes = _Ids(), [], []
 

@@ -1,4 +1,4 @@
-"""The store: which recorded session each session of today is, and what in it comes next."""
+"""The recorded sessions of an agent: which of them each session of today is, and what comes next in it."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from agentnb.cassette import mcp
 from agentnb.cassette.compare import described, diff, mismatch, ruled, same_request, shown
-from agentnb.cassette.marks import SessionMarks
 from agentnb.cassette.recording import OPENERS, PROMPT
+from agentnb.cassette.session_marks import SessionMarks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,15 +21,15 @@ _LENIENT: dict[str, dict[str, Any]] = {
     "session/list": {"sessions": []},
     "logout": {},
 }
-"""What is answered where nothing was recorded: nothing in a conversation hangs on it."""
+"""Answers where nothing was recorded: the conversation does not depend on them."""
 
 
 class ReplayedSession:
     """One session of today.
 
     Args:
-        section: The recorded session that it is taken for.
-        marks: What is today in the place of the recording's marks.
+        section: The recorded session that is replayed for it.
+        marks: Today's values of the recording's marks.
     """
 
     def __init__(self, section: Section, marks: SessionMarks) -> None:
@@ -186,7 +186,7 @@ class Store:
         return turn
 
     def _spoken(self, playing: ReplayedSession, today: Any) -> Exchange | None:
-        """What MCP servers say to the agent comes in any order: that which is the same, else the next."""
+        """The recorded message that is the same, else the next: MCP servers speak to the agent in any order."""
         left = [
             each for each in playing.section.exchanges if each.method == mcp.MESSAGE and id(each) not in playing.used
         ]
@@ -200,7 +200,7 @@ class Store:
         return described(self.ruled(turn.params.get("prompt") if isinstance(turn.params, dict) else None))
 
     def _rebind(self, playing: ReplayedSession, today: list[str]) -> None:
-        """Sessions are known by their first prompt: the order in which they were opened can be another today."""
+        """Find the session by its first prompt: today sessions may be opened in another order."""
         others = {id(other.section): other for other in self.playing.values() if other is not playing}
         for section in self.sections:
             other = others.get(id(section))

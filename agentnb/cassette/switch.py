@@ -1,4 +1,4 @@
-"""The switch: whether this process's agents are recorded, replayed, or left alone.
+"""Whether this process's agents are recorded, replayed, or left alone.
 
 ``AGENTNB_CASSETTE`` names the file; ``AGENTNB_CASSETTE_MODE`` says what to do with it: ``auto`` (the default) replays
 it if it is there and else records it, ``record`` records it anew, ``replay`` demands that it is there, ``off`` leaves
@@ -49,7 +49,7 @@ class Switch:
         environment: Where it is set.
 
     Attributes:
-        turned: How often recording was begun or ended by hand; an agent that runs since before must not be shared.
+        turned: How often recording was started or stopped by hand; an agent that ran before must not be shared.
     """
 
     def __init__(self, environment: Mapping[str, str]) -> None:
@@ -109,7 +109,7 @@ class Switch:
             raise UsageError(
                 f"There is no cassette for this notebook, and it starts the agent {spec.name!r}.", hint=hint
             )
-        return _player(spec, path, 0, "instant", {}) if state == "replay" and path is not None else spec
+        return _replayer(spec, path, 0, "instant", {}) if state == "replay" and path is not None else spec
 
     def expected(self) -> None:
         """A notebook is about to run: turns of its cassette that it never asks for are told at the end."""
@@ -134,7 +134,7 @@ class Switch:
         return None
 
     def apart(self) -> dict[str, str]:
-        """What keeps the agents of sessions that are opened now apart from those that run since before."""
+        """Environment that keeps agents started now apart from those that ran before recording started or stopped."""
         return {TURNED: str(self.turned)} if self.turned else {}
 
     def launching(self, spec: AgentSpec, env: Mapping[str, str]) -> tuple[AgentSpec, Tap | None]:
@@ -146,7 +146,7 @@ class Switch:
             if state == "replay":
                 self._launches[spec.name] = number = self._launches.get(spec.name, 0) + 1
                 CASSETTE_OPENED.tell(path=str(path), mode=state, agent=spec.name)
-                return _player(spec, path, number, self._pace(), self._reports(path)), None
+                return _replayer(spec, path, number, self._pace(), self._reports(path)), None
             recorder = self._recorder if self._recorder is not None else self._record(path)
             CASSETTE_OPENED.tell(path=str(path), mode=state, agent=spec.name)
             return spec, recorder.tap(spec.name, {**spec.env, **env}, description_of(spec))
@@ -250,7 +250,7 @@ def _begun_in() -> Path:
     return Path()
 
 
-def _player(spec: AgentSpec, path: Path, launch: int, pace: str, env: Mapping[str, str]) -> AgentSpec:
+def _replayer(spec: AgentSpec, path: Path, launch: int, pace: str, env: Mapping[str, str]) -> AgentSpec:
     words = ("replay", str(path), "--agent", spec.name, "--launch", str(launch), "--pace", pace)
     return msgspec.structs.replace(spec, command=(sys.executable, "-m", "agentnb", *words), env=dict(env))
 

@@ -1,4 +1,4 @@
-"""The tap: hears both directions of one agent's wire and sorts what is said into exchanges, session by session."""
+"""Reads both directions of one agent's wire and sorts the messages into exchanges, session by session."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _CROSSING = ("available_commands_update", "usage_update")
 
 
 class RawSection:
-    """The tape of one session while it is recorded, as it was said.
+    """One session while it is recorded, as it was said.
 
     Args:
         agent: The agent's name.

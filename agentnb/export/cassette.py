@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from agentnb.acp.mapper import map_permission, map_update
 from agentnb.cassette import file
 from agentnb.cassette.compare import described
-from agentnb.cassette.marks import SessionMarks
+from agentnb.cassette.session_marks import SessionMarks
 from agentnb.export.document import Document, Entry
 from agentnb.ipython.record import relative
 from agentnb.ipython.transcript import transcript
