@@ -41,14 +41,14 @@ def configured(
         AgentNotFound: If its command is not installed.
         UsageError: If *command*, *cwd*, *mcp_servers* or *directories* makes no sense.
     """
-    check_environment(env)
+    given = check_environment(env)
     if agent is not None:
         check_text("agent", agent, example='"claude"')
     spec = _spec(agent or DEFAULT_AGENT) if command is None else custom(command, name=agent)
     folder, servers = folder_of(cwd, "cwd"), lent() if mcp_servers is None else mcp.mcp_servers(mcp_servers)
     more = folders_of(directories)
-    find_program(SWITCH.standing_in(spec), folder, {**os.environ, **spec.env, **(env or {})}.get("PATH"))
-    own = {**(env or {}), **SWITCH.apart()}
+    find_program(SWITCH.standing_in(spec), folder, {**os.environ, **spec.env, **given}.get("PATH"))
+    own = {**given, **SWITCH.apart()}
     return configuration(spec, folder, own, components=servers, directories=more, kernel_tools=kernel_tools)
 
 

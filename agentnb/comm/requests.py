@@ -18,7 +18,7 @@ from agentnb.agent.process import find_program
 from agentnb.clock import now_ms
 from agentnb.comm import files, window
 from agentnb.comm import messages as m
-from agentnb.comm.outline import Contents, outlined
+from agentnb.comm.content_refs import Contents, with_references
 from agentnb.errors import AgentnbError
 from agentnb.host.host import ROOT
 from agentnb.host.keeping import forked
@@ -193,7 +193,7 @@ class Requests:
         chat = self._host.find(params.channel).chat
         turns, earlier = window.before(chat.state, params.before, params.limit)
         return {
-            "turns": [outlined(turn) for turn in turns],
+            "turns": [with_references(turn) for turn in turns],
             "hasMore": earlier > 0,
             "earlier": earlier,
             "index": chat.index,

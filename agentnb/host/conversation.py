@@ -169,6 +169,7 @@ class Conversation:
         if mode != self.mode:
             self.host.policy.record_mode(self, mode, by)
         self.mode = mode
+        self.permissions.callback = None
         self.dispatch(SessionConfigChanged(config={PERMISSIONS: mode}, time=now_ms()), origin)
 
     def restored(self, agent_session: str | None) -> None:
@@ -224,6 +225,8 @@ class Conversation:
         if self.closed:
             return
         self.closed = True
+        if self.host.recorder is not None:
+            self.host.recorder.closes(self)
         for waiting in self.chat.state.queued_messages or ():
             self.turns.cancel(waiting.id)
         if (active := self.chat.state.active_turn) is not None:

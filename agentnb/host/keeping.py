@@ -92,6 +92,7 @@ async def forked(conversation: Conversation, title: str | None = None) -> Conver
         mode=conversation.mode,
         title=title or f"{named} (copy)",
     )
+    copy.permissions.callback = conversation.permissions.callback
     chat = conversation.chat.state
     origin = ChatOrigin(kind="fork", chat=chat.resource, turn_id=chat.turns[-1].id if chat.turns else None)
     transcript = replace(copy.chat.state, turns=chat.turns, terminals=chat.terminals, status=chat.status, origin=origin)

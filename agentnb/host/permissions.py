@@ -18,6 +18,7 @@ from agentnb.events.kinds import POLICY_ASKED
 from agentnb.host import cards
 from agentnb.host.asked import asked_request
 from agentnb.host.grants import Grants
+from agentnb.host.permission_callback import needs_user
 from agentnb.host.questions import Answer, Question
 from agentnb.policy.engine import judge, opens
 from agentnb.policy.offers import likeness, offers
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from agentnb.acp.permission import PermissionQuestion
     from agentnb.errors import AgentnbError
     from agentnb.host.conversation import Conversation
+    from agentnb.host.permission_callback import PermissionCallback
     from agentnb.policy.offers import Offer
     from agentnb.policy.request import PolicyRequest
     from agentnb.policy.rules import InForce, Scope
@@ -49,11 +51,15 @@ class Permissions:
 
     Args:
         conversation: Whose chat shows the questions, and whose policy answers what need not be asked.
+
+    Attributes:
+        callback: Answers, before the user, what the policy would ask; None: the user answers.
     """
 
     def __init__(self, conversation: Conversation) -> None:
         self._conversation = conversation
         self._open: dict[str, Question] = {}
+        self.callback: PermissionCallback | None = None
         self._grants = Grants()
         self._warned: set[str] = set()
         self._asked = 0
@@ -118,7 +124,7 @@ class Permissions:
         """Whether a rule of the user's opens the wall for *path*."""
         return opens(path, tool, self._conversation.host.policy.situation(self._conversation, self.grants))
 
-    def answer(self, call_id: str, option: ConfirmationOption, edited: str | None = None) -> None:
+    def answer(self, call_id: str, option: ConfirmationOption, edited: str | None = None, by: str = "user") -> None:
         """Settle the open question of tool call *call_id* with *option*, one of ours or of the agent's."""
         question = self._open.pop(call_id, None)
         if question is None or question.answer.done():
@@ -126,7 +132,7 @@ class Permissions:
         offer = question.offered.get(option.id)
         scope: Scope = "once" if offer is None else offer.scope
         outcome = "allow" if option.kind == "approve" else "deny"
-        self._record(question.request, question.verdict, outcome=outcome, by="user", scope=scope, edited=edited)
+        self._record(question.request, question.verdict, outcome=outcome, by=by, scope=scope, edited=edited)
         told = option if offer is None else cards.choose(question.options, allow=True)
         question.answer.set_result(None if told is None else Answer(told, edited, by_user=True))
         if offer is not None:
@@ -171,7 +177,7 @@ class Permissions:
     async def _settle(self, question: Question) -> Answer | None:
         """Bring *question* to its answer: the policy's, or the user's."""
         verdict = question.verdict
-        if verdict.outcome == "ask" and not await self._conversation.attended():
+        if verdict.outcome == "ask" and self.callback is None and not await self._conversation.attended():
             verdict = self._judge(question.request, attached=False)
         if self._speaking_turn() is None:
             self._record(question.request, verdict, outcome="deny", by="end")
@@ -185,6 +191,8 @@ class Permissions:
                 severity=verdict.severity,
                 _what=question.request.command or question.request.title,
             )
+            if self.callback is not None:
+                self._conversation.host.loop.spawn(self._ask_callback(self.callback, question))
             answer = await question.answer
         else:
             answer = self._decided(question, verdict)
@@ -200,6 +208,35 @@ class Permissions:
         approved = chosen is not None and chosen.kind == "approve"
         self._record(question.request, verdict, outcome="allow" if approved else "deny", by=_by(verdict))
         return None if chosen is None else Answer(chosen)
+
+    async def _ask_callback(self, callback: PermissionCallback, question: Question) -> None:
+        """Let *callback* answer the open *question*, unless the user is quicker, or the turn ends."""
+        asking = asyncio.ensure_future(callback.answer(self._conversation, question.call_id))
+        either: list[asyncio.Future[Any]] = [asking, question.answer]
+        await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+        if question.answer.done():
+            asking.cancel()
+            return
+        said, needs = asking.result(), needs_user(question.verdict)
+        if said.problem is not None:
+            self._notify(said.problem)
+        if said.outcome == "deny":
+            self._answer_for_callback(question, said.option or cards.choose(question.options, allow=False), said.reason)
+        elif said.outcome == "allow" and needs is None:
+            self._answer_for_callback(question, said.option or cards.choose(question.options, allow=True), "")
+        elif not await self._conversation.attended() and not question.answer.done():
+            self._open.pop(question.call_id, None)
+            question.answer.set_result(self._decided(question, self._judge(question.request, attached=False)))
+
+    def _answer_for_callback(self, question: Question, option: ConfirmationOption | None, reason: str) -> None:
+        action = cards.answered(question.turn_id, question.call_id, option, reason, "python")
+        self._conversation.dispatch(action)
+        if option is not None:
+            self.answer(question.call_id, option, by="callback")
+        else:
+            self._open.pop(question.call_id, None)
+            self._record(question.request, question.verdict, outcome="deny", by="callback")
+            question.answer.set_result(None)
 
     async def _until_free(self, call_id: str) -> None:
         while (waiting := self._open.get(call_id)) is not None:

@@ -13,7 +13,7 @@ from agentnb.clock import now_ms
 from agentnb.credentials import logger
 from agentnb.log.record import Batch, SessionRecord, TurnRecord
 from agentnb.log.store import Store
-from agentnb.state import MarkdownResponsePart, XSessionRemoved
+from agentnb.state import MarkdownResponsePart, SessionIsArchivedChanged, SessionStatus, XSessionRemoved
 
 if TYPE_CHECKING:
     from agentnb.errors import LogError
@@ -75,6 +75,12 @@ class Recorder:
         self._turns[uri] = 0
         self._touch(uri)
 
+    def closes(self, conversation: Conversation) -> None:
+        """A conversation is being closed: the file says so before its agent has let it go, which can take seconds."""
+        if conversation.session.uri in self._conversations:
+            self._touched.add(conversation.session.uri)
+            self._write()
+
     def close(self, timeout: float) -> None:
         """Write what is left, at most *timeout* seconds; from any thread but the host's."""
         self._host.loop.call(self._write_last)
@@ -92,6 +98,8 @@ class Recorder:
         if uri in self._conversations:
             self._waiting.append(envelope)
             self._touch(uri)
+            if isinstance(envelope.action, SessionIsArchivedChanged):
+                self.closes(self._conversations[uri])
         elif isinstance(envelope.action, XSessionRemoved) and envelope.action.resource in self._conversations:
             self._closed.add(envelope.action.resource)
             self._touch(envelope.action.resource)
@@ -170,6 +178,7 @@ class Recorder:
 
     def _record(self, conversation: Conversation) -> SessionRecord:
         summary = conversation.session.state.summary
+        is_archived = bool(summary.status & SessionStatus.IS_ARCHIVED)
         return SessionRecord(
             uri=conversation.session.uri,
             agent=conversation.spec.name,
@@ -178,7 +187,7 @@ class Recorder:
             place=self.place,
             agent_session=conversation.session_id or conversation.previous_session,
             host_id=self._host.host_id,
-            open=summary.resource not in self._closed,
+            open=not (summary.resource in self._closed or conversation.closed or is_archived),
             created_at=summary.created_at,
             modified_at=now_ms(),
             gap=conversation.chat.gap,

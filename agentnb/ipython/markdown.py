@@ -38,9 +38,9 @@ _RISKY = re.compile(
       (?P<picture>!\[[\w\s.,-]*\]\(data:image/(?:{"|".join(PICTURE_TYPES)});base64,[A-Za-z0-9+/=]+\))
     | (?P<definition>^[ ]{{0,3}}\[[\w .-]{{1,100}}\]:[ ]+https?://[\w./?=#%+~-]+[ ]*$)
     | (?P<autolink><(?P<url>(?:https?://|mailto:)[^\s<>]+)>)
-    | (?P<formula>(?<![\\$])\$(?![\s$])[^][$`\n]*?<[^][$`\n]*(?<![\s\\])\$(?!\d))
-    | (?P<image>\\*!\[)
-    | (?P<tag>\\*{_TAG})
+    | (?P<formula>(?<![\\$])\$(?![\s$])[^][$`\n<]*<[^][$`\n]*(?<![\s\\])\$(?!\d))
+    | (?P<image>(?<!\\)\\*!\[)
+    | (?P<tag>(?<!\\)\\*{_TAG})
     | (?P<link>\]\()
     | (?P<colon>\]:)
     | (?P<run>`{{3,}}|~{{3,}})
@@ -56,14 +56,14 @@ _WHOLE_FORMULA = re.compile(
     r"\s*(?:\$\$[^$]+(?<!\\)\$\$|\\begin\{(?P<name>[a-z]+\*?)\}(?:(?!\\end|\\begin)[^$])*\\end\{(?P=name)\})[.,;]?\s*"
 )
 _TARGET = re.compile(
-    r"""[ \t]*<?(?P<target>(?:[^\s()<>]|\([^\s()<>]*\))*)>?(?:[ \t]+(?:"[^"\n]*"|'[^'\n]*'))?[ \t]*\)"""
+    r"""[ \t]*(?![ \t])<?(?P<target>(?:[^\s()<>]|\([^\s()<>]*\))*)>?(?:[ \t]+(?:"[^"\n]*"|'[^'\n]*'))?[ \t]*\)"""
 )
 _RISKY_CODE = re.compile(
     rf"""{_TAG}|!\[|\]\([^)]*[^\w\s).,+*/=\[\]-]|\]:\s*\S*[:&]|`{{3,}}|~{{3,}}|{_ADDRESS}\S*(?:[$\\{{]|@@)"""
     r"|\$\$|\\begin\{|\\\\\[",
     re.MULTILINE | re.IGNORECASE,
 )
-_SPAN_EDGE = re.compile(r"(?<!`)(?P<slashes>\\*)(?P<ticks>`+)")
+_SPAN_EDGE = re.compile(r"(?<!`)(?<!(?<!`)\\)(?P<slashes>\\*)(?P<ticks>`+)")
 _CONTAINER = re.compile(r"[\s>*+.)\d-]*")
 _MARK = re.compile(r"(?<!\\)[*_~\[!](?=\S)")
 _MOST_MARKS = 500

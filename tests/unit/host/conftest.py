@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from agentnb import InputQuestion
 from agentnb.agent.catalog import custom
 from agentnb.api.session import Session
 from agentnb.host import Host
@@ -69,3 +70,8 @@ def until(session: Session, condition: Callable[[], Any], patience: float = PATI
         assert done.wait(patience), "it never came to that"
     finally:
         conversation.host.loop.call(unwatch)
+
+
+def inputs(session: Session) -> list[InputQuestion]:
+    """The open input requests of *session*."""
+    return [each for each in session.questions if isinstance(each, InputQuestion)]

@@ -19,7 +19,7 @@ from tests.unit.kernel.bench import Tools
 
 def test_outside_of_ipython_there_is_no_kernel_to_lend() -> None:
     """It is said before anything is started."""
-    with pytest.raises(UsageError, match="There is no kernel to lend"):
+    with pytest.raises(UsageError, match="Agents cannot be given access to a kernel"):
         agentnb.start(kernel_tools=True)
 
 

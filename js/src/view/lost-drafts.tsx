@@ -6,24 +6,24 @@ import { line } from "./plain";
 
 const MOST = 3;
 
-export function Orphans({ onRestore }: { onRestore: (text: string) => void }) {
+export function LostDrafts({ onRestore }: { onRestore: (text: string) => void }) {
   const { store, drafts } = useView();
   const [gone, setGone] = useState(0);
   const host = store.hostId.value;
-  const orphans = useMemo(() => drafts.orphans().slice(0, MOST), [drafts, host, gone]);
-  if (orphans.length === 0) return null;
+  const lostDrafts = useMemo(() => drafts.lost().slice(0, MOST), [drafts, host, gone]);
+  if (lostDrafts.length === 0) return null;
   return (
-    <ul class="queue" aria-label="Drafts from before the kernel was restarted">
-      {orphans.map((orphan) => (
-        <li key={orphan.key}>
+    <ul class="queue" aria-label="Unsent drafts from before the kernel restarted">
+      {lostDrafts.map((draft) => (
+        <li key={draft.key}>
           <Icon name="edit" />
-          <span class="cut">{line(orphan.text, 300)}</span>
+          <span class="cut">{line(draft.text, 300)}</span>
           <button
             type="button"
             class="text-button"
             onClick={() => {
-              drafts.forget(orphan);
-              onRestore(orphan.text);
+              drafts.forget(draft);
+              onRestore(draft.text);
             }}
           >
             Restore
@@ -32,7 +32,7 @@ export function Orphans({ onRestore }: { onRestore: (text: string) => void }) {
             name="Discard this draft"
             icon="cross"
             onClick={() => {
-              drafts.forget(orphan);
+              drafts.forget(draft);
               setGone(gone + 1);
             }}
           />

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentnb.comm.outline import LIMIT, PREVIEW, RANGE, Contents, content_of, outlined
+from agentnb.comm.content_refs import LIMIT, PREVIEW, RANGE, Contents, content_of, with_references
 from agentnb.errors import UsageError
 from agentnb.host.conversation import Conversation
 from agentnb.state import (
@@ -77,13 +77,13 @@ def refs(value: Any) -> dict[str, dict[str, Any]]:
 
 def test_what_is_small_is_the_same(conversation: Conversation) -> None:
     state = after(started(), *tool({"content": CONTENTS[-1:], "rawOutput": {"a": [1, None]}}))
-    assert outlined(state) == to_json(state)
+    assert with_references(state) == to_json(state)
 
 
 @pytest.mark.parametrize("content", CONTENTS[:-1], ids=["text", "diff", "image", "resource"])
 def test_long_fields_are_cut_and_can_be_had_whole(content: dict[str, Any]) -> None:
     state = after(started(), *tool({"content": [content]}))
-    cut = outlined(state)
+    cut = with_references(state)
     found = refs(cut)
     assert found
     assert len(str(cut)) < 2 * PREVIEW + 2_000
@@ -95,7 +95,7 @@ def test_long_fields_are_cut_and_can_be_had_whole(content: dict[str, Any]) -> No
 
 
 def test_a_cut_text_begins_as_the_whole_does_and_binary_has_no_beginning() -> None:
-    cut = outlined(after(started(), *tool({"content": CONTENTS})))
+    cut = with_references(after(started(), *tool({"content": CONTENTS})))
     shown = cut["activeTurn"]["responseParts"][0]["toolCall"]["details"]["content"]
     assert shown[0]["text"] == "ä" * PREVIEW
     assert shown[2]["block"]["data"] == ""
@@ -105,7 +105,7 @@ def test_a_cut_text_begins_as_the_whole_does_and_binary_has_no_beginning() -> No
 def test_long_json_is_given_as_text() -> None:
     rows = [{"row": number} for number in range(LIMIT // 8)]
     state = after(started(), *tool({"rawOutput": rows, "rawInput": {"x": 1}}))
-    cut = outlined(state)
+    cut = with_references(state)
     (ref,) = refs(cut).values()
     assert content_of(state, ref["uri"]).startswith(b'[{"row":0},{"row":1}')
     shown = cut["activeTurn"]["responseParts"][0]["toolCall"]["details"]["rawOutput"]
@@ -120,22 +120,22 @@ def test_pictures_in_prompts_are_referred_to_from_the_queue_and_from_the_turn() 
     running = after(started(attachments=(picture, table)))
     ended = reduce_chat(running, ChatTurnComplete(turn_id="t"))
     for state in (queued, running, ended):
-        found = refs(outlined(state))
+        found = refs(with_references(state))
         assert set(found) == {"data", "modelRepresentation"}
         assert content_of(state, found["data"]["uri"]) == b"QUJD" * LIMIT
-    assert refs(outlined(queued)) == refs(outlined(ended))
+    assert refs(with_references(queued)) == refs(with_references(ended))
 
 
 def test_text_that_grows_stays_whole() -> None:
     """A page appends to it."""
     part = ChatResponsePart(turn_id="t", part=MarkdownResponsePart(id="p", content=LONG))
     state = after(started(), part, ChatDelta(turn_id="t", part_id="p", content=LONG))
-    assert outlined(state) == to_json(state)
+    assert with_references(state) == to_json(state)
 
 
 def test_content_that_was_replaced_is_said_to_be_gone() -> None:
     state = after(started(), *tool({"content": CONTENTS[:1]}))
-    (ref,) = refs(outlined(state)).values()
+    (ref,) = refs(with_references(state)).values()
     later = after(started(), *tool({"content": CONTENTS[-1:]}))
     with pytest.raises(UsageError, match="does not hold"):
         content_of(later, ref["uri"])
@@ -147,7 +147,7 @@ def test_content_that_was_replaced_is_said_to_be_gone() -> None:
 def test_content_comes_in_ranges() -> None:
     """Whatever their size; another content in between does no harm."""
     state = after(started(), *tool({"content": [{"type": "text", "text": LONG * 5}, CONTENTS[2]]}))
-    (long, picture), contents, got = refs(outlined(state)).values(), Contents(), b""
+    (long, picture), contents, got = refs(with_references(state)).values(), Contents(), b""
     while True:
         part, size = contents.part(state, long["uri"], len(got), 2**40)
         got += part
@@ -161,7 +161,7 @@ def test_content_comes_in_ranges() -> None:
 def test_ranges_of_one_content_are_cut_from_one_encoding() -> None:
     """A turn of some megabytes is not encoded again for each; when it changes it is looked for again."""
     state = after(started(), *tool({"content": CONTENTS[:1]}))
-    (ref,) = refs(outlined(state)).values()
+    (ref,) = refs(with_references(state)).values()
     contents = Contents()
     assert contents.part(state, ref["uri"], 0, 2) == ("ä".encode(), 2 * LIMIT)
     held = contents._content
@@ -194,9 +194,9 @@ def test_a_page_that_reduces_what_it_is_given_has_what_it_would_be_given(data: s
     page_state = decode(ChatState, page)
     for index, action in enumerate(steps, 1):
         state = reduce_chat(state, action)
-        given_ = outlined(Envelope(channel="eliza:/1/chat", index=index, action=action))["action"]
+        given_ = with_references(Envelope(channel="eliza:/1/chat", index=index, action=action))["action"]
         page_state = reduce_chat(page_state, decode_action(given_))
-    assert to_json(page_state) == to_json(decode(ChatState, outlined(state)))
+    assert to_json(page_state) == to_json(decode(ChatState, with_references(state)))
 
 
 def test_a_page_asks_for_ranges(conversation: Conversation) -> None:
@@ -224,6 +224,6 @@ def test_a_page_asks_for_ranges(conversation: Conversation) -> None:
 def test_what_only_looks_like_a_message_is_passed_on_as_it_is() -> None:
     """An error has a message and no id; what an agent sends raw may look like anything."""
     for odd in ({"message": "no"}, {"message": "no", "responseParts": []}, {"type": "chat/pendingMessageSet"}):
-        assert outlined({"turns": [{"id": "t", "message": {"text": ""}, "responseParts": [odd]}]}) == {
+        assert with_references({"turns": [{"id": "t", "message": {"text": ""}, "responseParts": [odd]}]}) == {
             "turns": [{"id": "t", "message": {"text": ""}, "responseParts": [odd]}]
         }

@@ -1,6 +1,6 @@
-"""Whether the kernel hears what pages say: where a cell blocks the loop that their words come in on, it does not.
+"""How long a cell has blocked the loop on which messages of pages come in.
 
-The silence of a page in such a time says nothing about the page (decision 20).
+A page that sends nothing in such a time may well be there (decision 20).
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ ASK_SECONDS = 5.0
 PROMPT_SECONDS = 1.0  # an answer that takes no longer than this is at once
 
 
-class Ear:
-    """Asks the loop on which pages are heard, now and then, whether it runs.
+class BlockedTime:
+    """Measures how long the loop that receives messages was blocked: every few seconds it posts a callback to it.
 
     Args:
         host_loop: Whose clock and timers it uses.
@@ -29,18 +29,18 @@ class Ear:
         self._asked: float | None = None
         self._past = 0.0
 
-    def heard(self) -> None:
-        """A page said something, here and now; call it where its message comes in, on any thread."""
+    def record_message(self) -> None:
+        """Note which loop a message of a page came in on; call it there, on any thread."""
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:
-            return  # no loop to ask: then it counts as hearing
+            return  # no loop to measure: it counts as never blocked
         if loop is not self._loop:
             self._loop = loop
             self._host_loop.post(self._begin)
 
-    def deaf_seconds(self) -> float:
-        """For how long it could not hear, all in all."""
+    def blocked_seconds(self) -> float:
+        """For how many seconds it was blocked, all in all."""
         asked = self._asked
         return self._past + (0.0 if asked is None else self._wait_since(asked))
 

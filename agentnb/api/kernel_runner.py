@@ -1,4 +1,4 @@
-"""The kernel that agents can be lent: found, where there is one."""
+"""Access to the kernel for agents: what runs their code, where there is a kernel."""
 
 from __future__ import annotations
 
@@ -12,14 +12,19 @@ if TYPE_CHECKING:
     from agentnb.host import Host
 
 
-def see_that_there_is_a_kernel(host: Host) -> None:
-    """Let agents of *host* be lent the shell that runs here.
+def install_kernel_runner(host: Host) -> None:
+    """Give agents of *host* that are allowed to the IPython shell that runs here.
+
+    Args:
+        host: The host.
 
     Raises:
-        UsageError: If none does.
+        UsageError: If no IPython shell runs here.
     """
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     if shell is None:
-        raise UsageError("There is no kernel to lend: this is no IPython.", hint="Leave kernel_tools out.")
+        raise UsageError(
+            "Agents cannot be given access to a kernel: no IPython runs here.", hint="Leave kernel_tools out."
+        )
     # The layer above knows the shell; it is named here, not imported, so that this needs no `%load_ext`.
     import_module("agentnb.ipython.bench").install(host, shell)

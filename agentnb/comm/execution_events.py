@@ -1,11 +1,11 @@
-"""Comms whose messages are no executions."""
+"""Comms whose messages do not count as executed cells."""
 
 from __future__ import annotations
 
 from typing import Any
 
 
-def quiet(comm: Any) -> None:
+def skip_execution_events(comm: Any) -> None:
     """Keep what a page says on *comm* from IPython's ``pre_execute`` and ``post_execute`` events.
 
     The ``comm`` package wraps every message in them, as if a cell had run. With matplotlib's inline back end that shows
@@ -15,7 +15,7 @@ def quiet(comm: Any) -> None:
         comm: A comm of the ``comm`` package; nothing is done to any other.
 
     Example:
-        >>> quiet(model.comm)
+        >>> skip_execution_events(model.comm)
     """
 
     def handle_msg(message: dict[str, Any]) -> None:

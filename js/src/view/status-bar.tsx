@@ -38,8 +38,8 @@ export function Meter({ agent, session, chat, disabled }: Props) {
       )}
       {usage?.cost && <span title="Cost of this conversation">{money(usage.cost.amount, usage.cost.currency)}</span>}
       {usage && (
-        <span class="meter-use" title={`${count(usage.used)} of ${count(usage.size)} tokens of context`}>
-          <progress class={`bar${share > 0.85 ? " is-full" : ""}`} value={share} max={1} aria-label="Context in use" />
+        <span class="meter-use" title={`${count(usage.used)} of ${count(usage.size)} context tokens used`}>
+          <progress class={`bar${share > 0.85 ? " is-full" : ""}`} value={share} max={1} aria-label="Context used" />
           {Math.round(share * 100)}%
         </span>
       )}

@@ -62,7 +62,7 @@ describe("earlier conversations", () => {
     page.find(".earlier-list .button").click();
     await page.until(() => expect(page.text()).toContain("About eliza:/g: The workspace is gone."));
     expect(asked(store, "resumeSession")).toHaveLength(8);
-    expect(page.text()).toContain("7 opened again.");
+    expect(page.text()).toContain("Reopened 7 conversations.");
   });
 
   test("that may not be all of them say so", async () => {

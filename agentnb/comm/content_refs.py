@@ -1,4 +1,4 @@
-"""Large content by reference: what a page gets instead of it, and the content when it asks.
+"""Large content by reference: what a page gets in its place, and the content when the page asks for it.
 
 States and actions keep content whole; on its way to a page a long field is cut to its beginning and gets a reference
 beside it (``text`` and ``textRef``) or in its place, by one rule for states and for actions, so that what a page
@@ -39,7 +39,7 @@ APPENDED = frozenset({"markdown", "reasoning", "chat/delta", "chat/reasoning", "
 """What grows piece by piece stays whole; nothing in these is looked at."""
 
 
-def outlined(value: Any) -> Any:
+def with_references(value: Any) -> Any:
     """A state, an envelope or a turn as JSON for a page, long fields cut and referred to.
 
     Args:
@@ -48,7 +48,7 @@ def outlined(value: Any) -> Any:
     data = encode(value)
     if len(data) < LIMIT:
         return msgspec.json.decode(data)
-    return _outline(msgspec.json.decode(data), None)
+    return _with_references(msgspec.json.decode(data), None)
 
 
 def content_of(chat: ChatState, uri: str) -> bytes:
@@ -113,9 +113,9 @@ def _holders(chat: ChatState, uri: str) -> list[Any]:
     return [holder for holder in holders if holder is not None and holder.id == turn_id]
 
 
-def _outline(value: Any, turn_id: str | None) -> Any:
+def _with_references(value: Any, turn_id: str | None) -> Any:
     if isinstance(value, list):
-        return [_outline(item, turn_id) for item in value]
+        return [_with_references(item, turn_id) for item in value]
     if not isinstance(value, dict) or _is_appended(value):
         return value
     turn_id = _turn_of(value, turn_id)
@@ -124,7 +124,7 @@ def _outline(value: Any, turn_id: str | None) -> Any:
         if turn_id is not None and (text := _too_long(field, item)) is not None:
             cut |= _reference(field, text, {"uri": f"{SCHEME}{turn_id}/{_hash(text)}", "size": len(text)})
         else:
-            cut[field] = _outline(item, turn_id)
+            cut[field] = _with_references(item, turn_id)
     return cut
 
 

@@ -58,7 +58,7 @@ export function Earlier() {
         failed.push(`${line(title, 60)}: ${reason(error)}`);
       }
     }
-    if (failed.length < wanted.length) announce(`${count(wanted.length - failed.length)} opened again.`);
+    if (failed.length < wanted.length) announce(reopened(wanted.length - failed.length));
     setTrouble(failed.join(" "));
     setBusy(false);
   };
@@ -68,7 +68,7 @@ export function Earlier() {
         Earlier in this notebook
         {wereOpen.length > 1 && (
           <button type="button" class="button small" disabled={busy} onClick={() => open(wereOpen)}>
-            Bring back the {count(wereOpen.length)} that were open
+            Reopen {count(wereOpen.length)} conversations
           </button>
         )}
       </h3>
@@ -88,6 +88,8 @@ export function Earlier() {
     </section>
   );
 }
+
+const reopened = (number: number) => `Reopened ${count(number)} conversation${number === 1 ? "" : "s"}.`;
 
 /** The sessions of an answer to `listSessions` that no other kernel has open. */
 function readKept(answer: unknown): Kept[] {

@@ -20,7 +20,9 @@ test("a refused prompt is said with the reason, in a status, and is back in the 
   await say(page, "What is in df?");
   store.refuse("The session is closed.");
   await page.until(() => expect(box(page).value).toBe("What is in df?"));
-  expect(notices(page)).toEqual(["Your message was not taken; it is back in the box. The session is closed."]);
+  expect(notices(page)).toEqual([
+    "Your message wasn't accepted; it is back in the message box. The session is closed.",
+  ]);
 });
 
 test("what was typed since stays, behind the refused words", async () => {
@@ -58,10 +60,10 @@ test("a notice is put away by its button, and by sending once more", async () =>
 });
 
 test.each([
-  [CHAT, { type: "chat/turnCancelled", turnId: "t1" }, "The turn was not stopped."],
-  [SESSION, { type: "session/titleChanged", title: "x" }, "The conversation was not renamed."],
-  [SESSION, { type: "x-agentnb/modeChanged", modeId: "code" }, "The mode was not changed."],
-  [CHAT, { type: "chat/somethingNew" }, "What you did was not accepted."],
+  [CHAT, { type: "chat/turnCancelled", turnId: "t1" }, "The turn wasn't stopped."],
+  [SESSION, { type: "session/titleChanged", title: "x" }, "The conversation wasn't renamed."],
+  [SESSION, { type: "x-agentnb/modeChanged", modeId: "code" }, "The mode wasn't changed."],
+  [CHAT, { type: "chat/somethingNew" }, "That action was rejected."],
 ] as const)("on %s the refusal of %j is said, in the chat and below a cell", async (channel, action, said) => {
   const store = readyStore();
   startTurn(store, "t1", "first");
@@ -77,5 +79,5 @@ test("what the page does by itself is no news to the reader", async () => {
     { id: 1, channel: SESSION, action: { type: "session/isReadChanged", isRead: true }, reason: "No." },
     { id: 2, channel: "eliza:/closed", action: { type: "session/titleChanged", title: "x" }, reason: "It was closed." },
   ];
-  await page.until(() => expect(notices(page)).toEqual(["The conversation was not renamed. It was closed."]));
+  await page.until(() => expect(notices(page)).toEqual(["The conversation wasn't renamed. It was closed."]));
 });

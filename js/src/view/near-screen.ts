@@ -2,12 +2,12 @@
 
 const MARGIN = "1000px";
 
-export interface Nearness {
+export interface NearScreen {
   watch(element: Element, then: () => void): () => void;
   dispose(): void;
 }
 
-export function nearness(): Nearness | undefined {
+export function nearScreen(): NearScreen | undefined {
   if (typeof IntersectionObserver !== "function") return undefined;
   const waiting = new Map<Element, () => void>();
   const observer = new IntersectionObserver(
