@@ -1,6 +1,6 @@
-"""A frame: what legitimately differs between runs of one session, out of its texts and back into them.
+"""Marks for one session: what differs between its runs, out of its texts and back into them.
 
-The rules are these and no others: the workspace (the session's ``cwd``, as named and as it really is, as a path and in
+Marked are these and nothing else: the workspace (the session's ``cwd``, as named and as it really is, as a path and in
 a URL), the home folder, the session's id, the ids of its terminals, of its MCP servers and of the connections to them,
 and secrets.
 """
@@ -13,9 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from agentnb.cassette.mcp import Tools
-from agentnb.cassette.secrets import Secrets, apart, replaced
-from agentnb.cassette.words import (
+from agentnb.cassette.marks import (
     HOME,
     SESSION,
     TERMINAL,
@@ -26,6 +24,8 @@ from agentnb.cassette.words import (
     filled,
     mark,
 )
+from agentnb.cassette.mcp import Tools
+from agentnb.cassette.secrets import Secrets, apart, replaced
 from agentnb.folders import home as user_home
 
 if TYPE_CHECKING:
@@ -35,8 +35,8 @@ _LONG_ID = 8
 _BEHIND = r"(?![\w-]|\.\w)"
 
 
-class Frame:
-    """The frame of one session.
+class SessionMarks:
+    """The marks of one session.
 
     Args:
         cwd: Its workspace; None where there is none.
@@ -70,7 +70,7 @@ class Frame:
             self.terminals.append(terminal_id)
 
     def clean(self, value: Any) -> Any:
-        """*value* (JSON), as it was said, as it is kept: with marks, without secrets."""
+        """*value* (JSON) as it is kept: with marks, without secrets."""
         return self.kept(each_text(value, escaped))
 
     def kept(self, value: Any) -> Any:
@@ -104,7 +104,7 @@ class Frame:
         return each_text(value, lambda text: filled(text, values))
 
     def _learn(self) -> None:
-        """Make the pattern anew when what is known has changed."""
+        """Make the pattern again when the known values have changed."""
         known = (self.cwd, self.session_id, len(self.terminals))
         if known == self._known:
             return

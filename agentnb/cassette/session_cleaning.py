@@ -1,46 +1,46 @@
-"""The keeper: one session's tape as it is written, with marks for what differs, without secrets, with counted ids.
+"""One session as it is written: marks for what differs from run to run, no secrets, counted ids.
 
-A cassette is written whenever a turn has ended. What was said in earlier turns does not change any more: it is looked
-through once, however long the session becomes.
+A cassette is written whenever a turn has ended. Earlier turns do not change any more: each is cleaned
+once, however long the session becomes.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from agentnb.cassette.frame import Frame
-from agentnb.cassette.streams import rewrite, streams
-from agentnb.cassette.tape import Event, Exchange, Lane
-from agentnb.cassette.words import each_text, escaped
+from agentnb.cassette.marks import each_text, escaped
+from agentnb.cassette.recording import Event, Exchange, Section
+from agentnb.cassette.session_marks import SessionMarks
+from agentnb.cassette.text_streams import rewrite, streams
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agentnb.cassette.secrets import Secrets
-    from agentnb.cassette.tap import RawLane
+    from agentnb.cassette.wire_tap import RawSection
 
 _IDS = {"toolCallId": "call", "messageId": "message", "planId": "plan", "elicitationId": "elicitation"}
 _LONG_ID = 6
 
 
-class Keeper:
-    """Keeps what one session said.
+class SessionCleaner:
+    """Cleans what was said in one session.
 
     Args:
-        raw: Its tape, as it was said.
-        home: The user's home; None takes this process's.
+        raw: The session as it was said.
+        home: The user's home; None: that of this process.
     """
 
-    def __init__(self, raw: RawLane, home: str | None) -> None:
+    def __init__(self, raw: RawSection, home: str | None) -> None:
         self._raw = raw
         self._home = home
         self._known: tuple[Any, ...] = ()
-        self._frame = Frame(None)
+        self._marks = SessionMarks(None)
         self._ids = _Ids()
         self._past: list[Exchange] = []
         self._sizes: list[tuple[int, int]] = []
 
-    def lane(self, session: int, cwd: str | None, secrets: Secrets) -> Lane:
+    def section(self, session: int, cwd: str | None, secrets: Secrets) -> Section:
         """All of it.
 
         Args:
@@ -49,34 +49,34 @@ class Keeper:
             secrets: What must not be in it.
         """
         raw, known = self._raw, (secrets, cwd, self._raw.session_id)
-        said = raw.lane.exchanges
+        said = raw.section.exchanges
         if known != self._known or self._sizes != [_size(exchange) for exchange in said[: len(self._sizes)]]:
-            self._forget(known, Frame(cwd, secrets=secrets, home=self._home, session_id=raw.session_id))
+            self._forget(known, SessionMarks(cwd, secrets=secrets, home=self._home, session_id=raw.session_id))
         for name in raw.terminals:
-            self._frame.terminal(name)
-        self._frame.tools.servers, self._frame.tools.connections = raw.servers, raw.connections
+            self._marks.terminal(name)
+        self._marks.tools.servers, self._marks.tools.connections = raw.servers, raw.connections
         ended = self._ended()
         self._past += self._kept(said[len(self._past) : ended], self._ids)
         self._sizes = [_size(exchange) for exchange in said[:ended]]
         exchanges = [*self._past, *self._kept(said[ended:], self._ids.copy())]
-        about = raw.lane.description
-        return Lane(
-            agent=raw.lane.agent,
-            launch=raw.lane.launch,
+        about = raw.section.description
+        return Section(
+            agent=raw.section.agent,
+            launch=raw.section.launch,
             session=session,
             exchanges=exchanges,
-            description=self._frame.clean(about) if about is not None else None,
+            description=self._marks.clean(about) if about is not None else None,
         )
 
-    def _forget(self, known: tuple[Any, ...], frame: Frame) -> None:
-        """Something is known now that may stand in what was said before."""
-        self._known, self._frame = known, frame
+    def _forget(self, known: tuple[Any, ...], marks: SessionMarks) -> None:
+        """Clean everything again: what is known now may occur in what was said before."""
+        self._known, self._marks = known, marks
         self._ids, self._past, self._sizes = _Ids(), [], []
 
     def _ended(self) -> int:
         """How many exchanges at the beginning are over: answered, and followed by another."""
         number = len(self._past)
-        for exchange in self._raw.lane.exchanges[number:-1]:
+        for exchange in self._raw.section.exchanges[number:-1]:
             if not exchange.answered or exchange is self._raw.prompt:
                 break
             number += 1
@@ -85,8 +85,8 @@ class Keeper:
     def _kept(self, said: list[Exchange], ids: _Ids) -> list[Exchange]:
         part = [_each(exchange, lambda value: each_text(value, escaped)) for exchange in said]
         for _, pieces in streams(part):
-            rewrite(pieces, self._frame.spans)
-        return [_each(exchange, lambda value: ids.counted(self._frame.kept(value))) for exchange in part]
+            rewrite(pieces, self._marks.spans)
+        return [_each(exchange, lambda value: ids.counted(self._marks.kept(value))) for exchange in part]
 
 
 def _size(exchange: Exchange) -> tuple[int, int]:

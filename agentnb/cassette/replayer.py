@@ -1,4 +1,4 @@
-"""The player: an ACP agent over stdio that says what was recorded, and asks the client again for what was asked.
+"""An ACP agent over stdio that says what was recorded, and asks the client again for what was asked.
 
 Files, terminals, permissions and questions are real requests to today's client: what they do happens again, under
 today's policy. Where the answer is another than the recorded one, what the recorded agent did next does not follow
@@ -14,25 +14,27 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from agentnb.acp.failure import CASSETTE, METHOD_NOT_FOUND, RpcError
-from agentnb.cassette import mcp
+from agentnb.cassette import file, mcp
 from agentnb.cassette.compare import difference, mismatch
-from agentnb.cassette.shelf import Playing, Shelf
-from agentnb.cassette.tape import OPENERS, PROMPT, Event, Exchange
+from agentnb.cassette.recording import OPENERS, PROMPT, Event, Exchange
+from agentnb.cassette.report import REPORTS, Report
+from agentnb.cassette.secrets import Secrets
+from agentnb.cassette.stdio import Stdio, say
+from agentnb.cassette.store import ReplayedSession, Store
 from agentnb.errors import AgentnbError
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
+    from pathlib import Path
 
     from agentnb.acp.wire import Message
-    from agentnb.cassette.report import Report
-    from agentnb.cassette.stdio import Stdio
 
 GONE = "$/gone"
 _CANCEL = "session/cancel"
 
 
 class Turn:
-    """One prompt that is being played.
+    """One prompt that is being replayed.
 
     Attributes:
         cancelled: Set when the client has cancelled it.
@@ -43,18 +45,18 @@ class Turn:
         self.asks: dict[int, tuple[Event, asyncio.Future[tuple[Any, Any]]]] = {}
 
 
-class Player:
-    """Plays one cassette to one client.
+class Replayer:
+    """Replays one cassette to one client.
 
     Args:
-        shelf: The sessions; or what is wrong with the cassette, which is then the answer to everything.
+        store: The recorded sessions; or the error of a cassette that cannot be used, which answers every request.
         stdio: Where the client is.
         paced: Whether to wait as long as the recorded agent did.
-        report: Where is written down what was played.
+        report: Where it reports what was replayed.
     """
 
-    def __init__(self, shelf: Shelf | AgentnbError, stdio: Stdio, *, paced: bool, report: Report) -> None:
-        self._shelf = shelf
+    def __init__(self, store: Store | AgentnbError, stdio: Stdio, *, paced: bool, report: Report) -> None:
+        self._store = store
         self._stdio = stdio
         self._paced = paced
         self._report = report
@@ -64,7 +66,7 @@ class Player:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def run(self) -> None:
-        """Play until the client closes our stdin."""
+        """Replay until the client closes our stdin."""
         await self._stdio.serve(self._take)
         for task in tuple(self._tasks):
             task.cancel()
@@ -95,32 +97,32 @@ class Player:
             self._stdio.send([{"id": message.id, "error": error.to_json()}])
 
     async def _answer(self, method: str, params: dict[str, Any], request: Any) -> None:
-        if isinstance(self._shelf, AgentnbError):
-            raise self._shelf
-        playing = self._shelf.playing.get(str(params.get("sessionId"))) or self._shelf.connected(
+        if isinstance(self._store, AgentnbError):
+            raise self._store
+        playing = self._store.playing.get(str(params.get("sessionId"))) or self._store.connected(
             params.get("connectionId")
         )
         if method in OPENERS and (playing is None or method == "session/fork"):
-            playing, found = self._shelf.open(method, params)
+            playing, found = self._store.open(method, params)
         elif playing is not None:
-            found = self._shelf.request(playing, method, params)  # type: ignore[assignment]
+            found = self._store.request(playing, method, params)  # type: ignore[assignment]
         elif "sessionId" in params:
             raise RpcError(METHOD_NOT_FOUND, f"There is no session {params['sessionId']!r}.")
         else:
-            found = self._shelf.outside(method, params)  # type: ignore[assignment]
-            playing = Playing(self._shelf.connection[0].lane, self._shelf.connection[0].frame)
+            found = self._store.outside(method, params)  # type: ignore[assignment]
+            playing = ReplayedSession(self._store.connection[0].section, self._store.connection[0].marks)
         if isinstance(found, dict):
             self._stdio.send([{"id": request, "result": found}])
         else:
             await self._play(playing, found, request)
 
-    async def _play(self, playing: Playing, exchange: Exchange, request: Any) -> None:
+    async def _play(self, playing: ReplayedSession, exchange: Exchange, request: Any) -> None:
         turn = Turn()
-        session = playing.frame.session_id
+        session = playing.marks.session_id
         is_prompt = exchange.method == PROMPT and session is not None
         if is_prompt and session is not None:
             self._turns[session] = turn
-            self._report.used(playing.lane.session, playing.lane.turns.index(exchange) + 1)
+            self._report.used(playing.section.session, playing.section.turns.index(exchange) + 1)
         try:
             # What came late comes before the answer, so that nothing hangs on who is faster.
             late = exchange.after if is_prompt and not self._paced else []
@@ -128,17 +130,17 @@ class Player:
                 self._stdio.send([{"id": request, "result": {"stopReason": "cancelled"}}])
                 return
             if not exchange.answered:
-                message = f"The recording stops within turn {playing.lane.turns.index(exchange) + 1}."
+                message = f"The recording stops within turn {playing.section.turns.index(exchange) + 1}."
                 raise mismatch(message)
             await self._pause(exchange.delay, turn)
-            self._stdio.send([{"id": request, **_response(playing.frame.fill(_answer_of(exchange)))}])
+            self._stdio.send([{"id": request, **_response(playing.marks.fill(_answer_of(exchange)))}])
             if not late:
                 await self._events(playing, Turn(), exchange.after)
         finally:
             if is_prompt and session is not None and self._turns.get(session) is turn:
                 del self._turns[session]
 
-    async def _events(self, playing: Playing, turn: Turn, events: list[Event]) -> bool:
+    async def _events(self, playing: ReplayedSession, turn: Turn, events: list[Event]) -> bool:
         """Play *events*; False when the client cancelled the turn, which it did not do when it was recorded."""
         ready: list[dict[str, Any]] = []
         for number, event in enumerate(events):
@@ -149,7 +151,7 @@ class Player:
             if event.kind == "said" and event.method == GONE:
                 self._leave(ready)
             if event.kind == "said":
-                ready.append({"method": event.method, "params": playing.frame.fill(event.params)})
+                ready.append({"method": event.method, "params": playing.marks.fill(event.params)})
             elif event.kind == "asked":
                 self._ask(playing, turn, event, ready)
             if event.kind in ("answered", "told") or self._paced:
@@ -165,16 +167,16 @@ class Player:
         self._stdio.send(ready)
         return False
 
-    def _ask(self, playing: Playing, turn: Turn, event: Event, ready: list[dict[str, Any]]) -> None:
+    def _ask(self, playing: ReplayedSession, turn: Turn, event: Event, ready: list[dict[str, Any]]) -> None:
         """Ask what the recorded agent asked."""
-        params = playing.frame.fill(event.params)
+        params = playing.marks.fill(event.params)
         self._last_id += 1
         waiting: asyncio.Future[tuple[Any, Any]] = asyncio.get_running_loop().create_future()
         self._waiting[self._last_id] = waiting
         turn.asks[event.id] = (event, waiting)
         ready.append({"id": self._last_id, "method": event.method, "params": params})
 
-    async def _answered(self, playing: Playing, turn: Turn, recorded: Event) -> None:
+    async def _answered(self, playing: ReplayedSession, turn: Turn, recorded: Event) -> None:
         """Wait for today's answer, and compare it with the recorded one."""
         ask, waiting = turn.asks.pop(recorded.id, (None, None))
         if ask is None or waiting is None:
@@ -183,29 +185,31 @@ class Player:
         if ask.method == "terminal/output":
             result, error = await self._output(playing, ask, recorded, result, error)
         if ask.method == "terminal/create" and isinstance(result, dict) and isinstance(result.get("terminalId"), str):
-            playing.frame.terminal(result["terminalId"])
+            playing.marks.terminal(result["terminalId"])
         if ask.method == mcp.CONNECT and (connection := mcp.connected(result)):
-            playing.frame.tools.connections.append(connection)
-        if turn.cancelled.is_set() or isinstance(self._shelf, AgentnbError):
+            playing.marks.tools.connections.append(connection)
+        if turn.cancelled.is_set() or isinstance(self._store, AgentnbError):
             return
-        ruled, clean = self._shelf.ruled, playing.frame.clean
+        ruled, clean = self._store.ruled, playing.marks.clean
         then = msgspec.structs.replace(recorded, result=ruled(recorded.result))
-        written = self._shelf.written(str(ask.params.get("path"))) if isinstance(ask.params, dict) else ()
-        differs = difference(ask, then, ruled(clean(result)), clean(error), header=self._shelf.header, written=written)
+        written = self._store.written(str(ask.params.get("path"))) if isinstance(ask.params, dict) else ()
+        differs = difference(ask, then, ruled(clean(result)), clean(error), header=self._store.header, written=written)
         if differs is not None:
             why = f" It said: {error.get('message')}" if isinstance(error, dict) else ""
-            text = f"The answer to the agent is not the recorded one. {playing.frame.fill(differs)}{why}"
+            text = f"The answer to the agent is not the recorded one. {playing.marks.fill(differs)}{why}"
             raise mismatch(f"{text}\nWhat the agent did next does not follow from that.")
 
-    async def _output(self, playing: Playing, ask: Event, recorded: Event, result: Any, error: Any) -> tuple[Any, Any]:
-        """Agents look at a terminal until it has ended; what had ended then is waited for now."""
+    async def _output(
+        self, playing: ReplayedSession, ask: Event, recorded: Event, result: Any, error: Any
+    ) -> tuple[Any, Any]:
+        """Wait for a terminal that had ended in the recording, since agents ask until it has."""
         then = isinstance(recorded.result, dict) and recorded.result.get("exitStatus")
         now = isinstance(result, dict) and result.get("exitStatus")
         if bool(then) == bool(now) or error is not None:
             return result, error
         if now:
             return {name: item for name, item in result.items() if name != "exitStatus"}, error
-        params = playing.frame.fill(ask.params)
+        params = playing.marks.fill(ask.params)
         await self._request("terminal/wait_for_exit", params)
         return await self._request(ask.method, params)
 
@@ -242,3 +246,31 @@ def _answer_of(exchange: Exchange) -> dict[str, Any]:
 
 def _response(answer: Any) -> dict[str, Any]:
     return dict(answer)
+
+
+def replay(path: Path, *, agent: str | None = None, launch: int | None = None, paced: bool = False) -> int:
+    """Serve one ACP client on stdin and stdout until it closes stdin.
+
+    Args:
+        path: The cassette.
+        agent: Whose sessions to play; by default everybody's.
+        launch: Those of which process; by default of all.
+        paced: Whether to take as long as the recorded agent did.
+
+    Returns:
+        The exit code: 1 where the cassette cannot be used, or something was not as recorded; else 0.
+    """
+    report = Report(path, os.environ.get(REPORTS))
+    store: Store | AgentnbError
+    try:
+        store = Store(file.read(path), agent, launch, Secrets(os.environ))
+    except AgentnbError as error:
+        say(str(error))
+        store = error
+    asyncio.run(Replayer(store, Stdio(), paced=paced, report=report).run())
+    report.finished()
+    if isinstance(store, AgentnbError):
+        return 1
+    for section, number in store.unused():
+        say(f"{path}:{section.turns[number - 1].line}: turn {number} of session {section.session} was not asked for.")
+    return 1 if report.mismatches else 0

@@ -1,4 +1,4 @@
-"""The cassettes of one run of pytest: who has which, what was played of them, and what was not as recorded."""
+"""The cassettes of one run of pytest: which test has which, what was replayed, and what deviated."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentnb.cassette.report import not_asked_for, reports
-from agentnb.errors import CassetteMismatch, UsageError
+from agentnb.errors import AgentnbError, CassetteMismatch, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 SUFFIX = ".cassette.jsonl"
 RERECORD = "Record it with the agent installed: pytest --agentnb-record."
 _LONGEST = 100
-_SETTLED_S, _TICK_S = 10.0, 0.02
+_SETTLED_S, _FINISHED_S, _TICK_S = 10.0, 30.0, 0.02
 
 
-class Replays:
+class PytestCassettes:
     """The cassettes of one run of pytest.
 
     Args:
@@ -46,7 +46,7 @@ class Replays:
         self.recorded: list[str] = []
         self._folders: dict[str, tempfile.TemporaryDirectory[str]] = {}
         self._played: dict[str, set[tuple[int, ...]]] = {}
-        self._told: dict[str, int] = {}  # of each player's mismatches, how many
+        self._told: dict[str, int] = {}  # of each replayer's mismatches, how many
         self._owners: dict[str, str] = {}
 
     @property
@@ -106,7 +106,7 @@ class Replays:
             yield
 
     def folder(self, cassette: Path) -> Path:
-        """Where the players of *cassette* report; from now on it counts as one that is played."""
+        """Where the replayers of *cassette* report; from now on it counts as one that is played."""
         key = str(cassette)
         if key not in self._folders:
             self._folders[key] = tempfile.TemporaryDirectory(prefix="agentnb-replay-")
@@ -118,9 +118,9 @@ class Replays:
         """What was not as recorded in *cassette* since this was asked last."""
         fresh: list[str] = []
         for report in self._reports(cassette):
-            player, found = report["player"], report["mismatches"]
-            fresh += found[self._told.get(player, 0) :]
-            self._told[player] = len(found)
+            replayer, found = report["replayer"], report["mismatches"]
+            fresh += found[self._told.get(replayer, 0) :]
+            self._told[replayer] = len(found)
         said = [f"not as recorded in {os.path.relpath(cassette)}: {text}" for text in dict.fromkeys(fresh)]
         self.deviations += said
         return said
@@ -135,7 +135,7 @@ class Replays:
             raise CassetteMismatch("\n".join(found))
 
     def settle(self, cassette: Path, sessions: Sequence[Session]) -> None:
-        """Wait until the players have seen every prompt of *sessions* that was made, awaited or not."""
+        """Wait until the replayers have seen every prompt of *sessions* that was made, awaited or not."""
         chats = [session.chat for session in sessions]
         deadline, look_again = time.monotonic() + _SETTLED_S, threading.Event()
         while any(chat.active_turn is not None for chat in chats) and time.monotonic() < deadline:
@@ -144,6 +144,13 @@ class Replays:
                 return
             look_again.wait(_TICK_S)
             chats = [session.chat for session in sessions]
+
+    def finish(self, sessions: Sequence[Session]) -> None:
+        """Wait for the turns of *sessions* that still run, so that the recording has their answers."""
+        deadline = time.monotonic() + _FINISHED_S
+        for turn in (turn for session in sessions for turn in (*session.turns, *session.waiting)):
+            with contextlib.suppress(AgentnbError):
+                turn.wait(max(0.0, deadline - time.monotonic()))
 
     def _reports(self, cassette: Path) -> list[dict[str, Any]]:
         folder = self._folders.get(str(cassette))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from agentnb.cassette.tape import Exchange
+    from agentnb.cassette.recording import Exchange
 
     Spans = Callable[[str], list[tuple[int, int, str]]]
 

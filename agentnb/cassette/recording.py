@@ -41,7 +41,7 @@ class Event(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 
 class Exchange(msgspec.Struct, kw_only=True):
-    """A request of the client, all that the agent did until it answered, and what it did behind that.
+    """A request of the client, what the agent did until it answered, and what it did after that.
 
     Args:
         method: The request's method.
@@ -66,7 +66,7 @@ class Exchange(msgspec.Struct, kw_only=True):
     line: int = 0
 
 
-class Lane(msgspec.Struct, kw_only=True):
+class Section(msgspec.Struct, kw_only=True):
     """The exchanges of one session, or of an agent's process outside of any session.
 
     Args:
@@ -76,7 +76,7 @@ class Lane(msgspec.Struct, kw_only=True):
         exchanges: In the order of the client's requests.
         line: Where it begins in the file.
         description: What a replay needs to know of the agent, for a machine whose catalogue does not have it; None in
-            a lane that is a session's, and in cassettes of version 0.1.
+            a section that is a session's, and in cassettes of version 0.1.
     """
 
     agent: str
@@ -138,13 +138,13 @@ class Cassette(msgspec.Struct, kw_only=True):
 
     Args:
         header: Its first line.
-        lanes: By agent, launch and session, whatever happened first.
+        sections: By agent, launch and session, whatever happened first.
     """
 
     header: Header = msgspec.field(default_factory=Header)
-    lanes: list[Lane] = msgspec.field(default_factory=list)
+    sections: list[Section] = msgspec.field(default_factory=list)
 
     @property
     def turns(self) -> int:
         """How many prompts it holds."""
-        return sum(len(lane.turns) for lane in self.lanes)
+        return sum(len(section.turns) for section in self.sections)

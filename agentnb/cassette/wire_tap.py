@@ -1,4 +1,4 @@
-"""The tap: hears both directions of one agent's wire and sorts what is said into exchanges, session by session."""
+"""Reads both directions of one agent's wire and sorts the messages into exchanges, session by session."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import msgspec
 
 from agentnb.acp import wire
 from agentnb.cassette import mcp
-from agentnb.cassette.tape import OPENERS, PROMPT, Event, Exchange, Lane
+from agentnb.cassette.recording import OPENERS, PROMPT, Event, Exchange, Section
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 _CROSSING = ("available_commands_update", "usage_update")
 
 
-class RawLane:
-    """The tape of one session while it is recorded, as it was said.
+class RawSection:
+    """One session while it is recorded, as it was said.
 
     Args:
         agent: The agent's name.
@@ -27,7 +27,7 @@ class RawLane:
     """
 
     def __init__(self, agent: str, launch: int, opener: Exchange | None = None) -> None:
-        self.lane = Lane(agent=agent, launch=launch, exchanges=[opener] if opener else [])
+        self.section = Section(agent=agent, launch=launch, exchanges=[opener] if opener else [])
         self.session_id: str | None = None
         self.cwd: str | None = None
         if opener is not None and isinstance(opener.params, dict):
@@ -48,7 +48,7 @@ class RawLane:
     def begin(self, exchange: Exchange) -> None:
         """The client asks for something."""
         self.delay()
-        self.lane.exchanges.append(exchange)
+        self.section.exchanges.append(exchange)
         if exchange.method == PROMPT:
             self.prompt = exchange
 
@@ -58,7 +58,7 @@ class RawLane:
             event.delay = self.delay()
             (settled.after if settled.answered else settled.before).append(event)
             return settled
-        asked = (each for each in reversed(self.lane.exchanges) if each.method != mcp.MESSAGE)
+        asked = (each for each in reversed(self.section.exchanges) if each.method != mcp.MESSAGE)
         exchange = self.prompt or next(asked, None)
         if exchange is not None:
             self.add_to(exchange, event)
@@ -72,7 +72,7 @@ class RawLane:
         and the usage, to the turn before, unless the agent has said something in this one.
         """
         kind = _update(event) if event.kind == "said" else None
-        said = [each for each in self.lane.exchanges if each.method != mcp.MESSAGE]
+        said = [each for each in self.section.exchanges if each.method != mcp.MESSAGE]
         first = next((each for each in said if each.method == PROMPT), None)
         if kind == "available_commands_update" and said and (first is None or first is self.prompt):
             return said[0]
@@ -107,13 +107,13 @@ class WireTap:
     ) -> None:
         self.agent = agent
         self.launch = launch
-        self.connection = RawLane(agent, launch)
-        self.connection.lane.description = description
-        self.sessions: list[RawLane] = []
+        self.connection = RawSection(agent, launch)
+        self.connection.section.description = description
+        self.sessions: list[RawSection] = []
         self._on_rest = on_rest
         self._from_client, self._from_agent = wire.Lines(), wire.Lines()
-        self._open: dict[str, tuple[RawLane, Exchange]] = {}
-        self._asks: dict[str, tuple[RawLane, Exchange, Event]] = {}
+        self._open: dict[str, tuple[RawSection, Exchange]] = {}
+        self._asks: dict[str, tuple[RawSection, Exchange, Event]] = {}
         self._early: dict[str, list[wire.Message]] = {}
 
     def sent(self, data: bytes) -> None:
@@ -122,7 +122,7 @@ class WireTap:
             if isinstance(message.method, str) and message.id is not None:
                 self._request(message.method, message)
             elif isinstance(message.method, str):
-                self._lane(message).add(Event(kind="told", method=message.method, params=message.params))
+                self._section(message).add(Event(kind="told", method=message.method, params=message.params))
             elif message.id is not None:
                 self._client_answers(message)
 
@@ -136,43 +136,43 @@ class WireTap:
 
     def ended(self) -> None:
         """The agent is gone, unasked."""
-        for lane in self.sessions:
-            if lane.prompt is not None:
-                lane.add_to(lane.prompt, Event(kind="said", method="$/gone"))
-                lane.prompt = None
+        for section in self.sessions:
+            if section.prompt is not None:
+                section.add_to(section.prompt, Event(kind="said", method="$/gone"))
+                section.prompt = None
         self._on_rest()
 
     def _request(self, method: str, message: wire.Message) -> None:
         exchange = Exchange(method=method, params=message.params)
         if method in OPENERS and (method == "session/fork" or self._known(message.params) is None):
-            lane = RawLane(self.agent, self.launch, exchange)
-            self.sessions.append(lane)
+            section = RawSection(self.agent, self.launch, exchange)
+            self.sessions.append(section)
             if method != "session/fork" and isinstance(message.params, dict):
-                lane.session_id = _text(message.params.get("sessionId"))
+                section.session_id = _text(message.params.get("sessionId"))
         else:
-            lane = self._lane(message)
-            lane.begin(exchange)
-        self._open[_key(message.id)] = (lane, exchange)
+            section = self._section(message)
+            section.begin(exchange)
+        self._open[_key(message.id)] = (section, exchange)
 
     def _agent_answers(self, message: wire.Message) -> None:
-        lane, exchange = self._open.pop(_key(message.id), (None, None))
-        if lane is None or exchange is None:
+        section, exchange = self._open.pop(_key(message.id), (None, None))
+        if section is None or exchange is None:
             return
-        exchange.delay = lane.delay()
+        exchange.delay = section.delay()
         exchange.answered = True
         exchange.error = message.error
         exchange.result = None if message.result is msgspec.UNSET else message.result
         if exchange.method in OPENERS and isinstance(exchange.result, dict):
-            self._opened(lane, exchange.result)
-        if exchange is lane.prompt:
-            lane.prompt = None
+            self._opened(section, exchange.result)
+        if exchange is section.prompt:
+            section.prompt = None
             self._on_rest()
 
-    def _opened(self, lane: RawLane, result: dict[str, Any]) -> None:
+    def _opened(self, section: RawSection, result: dict[str, Any]) -> None:
         session_id = _text(result.get("sessionId"))
-        lane.session_id = session_id or lane.session_id
-        if lane.session_id is not None:
-            for message in self._early.pop(lane.session_id, ()):
+        section.session_id = session_id or section.session_id
+        if section.session_id is not None:
+            for message in self._early.pop(section.session_id, ()):
                 self._agent_says(str(message.method), message)
 
     def _agent_says(self, method: str, message: wire.Message) -> None:
@@ -180,44 +180,44 @@ class WireTap:
         if isinstance(session, str) and self._known(message.params) is None and self._is_opening():
             self._early.setdefault(session, []).append(message)
             return
-        lane = self._lane(message)
+        section = self._section(message)
         if message.id is None:
-            lane.add(Event(kind="said", method=method, params=message.params))
+            section.add(Event(kind="said", method=method, params=message.params))
             return
-        lane.asked += 1
-        event = Event(kind="asked", method=method, params=message.params, id=lane.asked)
-        exchange = lane.add(event)
+        section.asked += 1
+        event = Event(kind="asked", method=method, params=message.params, id=section.asked)
+        exchange = section.add(event)
         if exchange is not None:
-            self._asks[_key(message.id)] = (lane, exchange, event)
+            self._asks[_key(message.id)] = (section, exchange, event)
 
     def _client_answers(self, message: wire.Message) -> None:
-        lane, exchange, ask = self._asks.pop(_key(message.id), (None, None, None))
-        if lane is None or exchange is None or ask is None:
+        section, exchange, ask = self._asks.pop(_key(message.id), (None, None, None))
+        if section is None or exchange is None or ask is None:
             return
         result = None if message.result is msgspec.UNSET else message.result
-        lane.add_to(exchange, Event(kind="answered", id=ask.id, result=result, error=message.error))
+        section.add_to(exchange, Event(kind="answered", id=ask.id, result=result, error=message.error))
         if ask.method == "terminal/create" and isinstance(result, dict) and _text(result.get("terminalId")):
-            lane.terminals.append(str(result["terminalId"]))
+            section.terminals.append(str(result["terminalId"]))
         if ask.method == mcp.CONNECT and (connection := mcp.connected(result)):
-            lane.connections.append(connection)
+            section.connections.append(connection)
 
     def _is_opening(self) -> bool:
         return any(not exchange.answered and exchange.method in OPENERS for _, exchange in self._open.values())
 
-    def _known(self, params: Any) -> RawLane | None:
+    def _known(self, params: Any) -> RawSection | None:
         session = params.get("sessionId") if isinstance(params, dict) else None
         if not isinstance(session, str):
             return None
-        return next((lane for lane in reversed(self.sessions) if lane.session_id == session), None)
+        return next((section for section in reversed(self.sessions) if section.session_id == session), None)
 
-    def _lane(self, message: wire.Message) -> RawLane:
+    def _section(self, message: wire.Message) -> RawSection:
         return self._known(message.params) or self._tooled(message) or self.connection
 
-    def _tooled(self, message: wire.Message) -> RawLane | None:
+    def _tooled(self, message: wire.Message) -> RawSection | None:
         """MCP's messages name no session, but a server that one was given, or a connection to it."""
         server, connection = mcp.addressed(message.method, message.params)
-        found = [lane for lane in self.sessions if server in lane.servers or connection in lane.connections]
-        busy = [lane for lane in found if lane.prompt is not None or not lane.lane.exchanges[0].answered]
+        found = [section for section in self.sessions if server in section.servers or connection in section.connections]
+        busy = [section for section in found if section.prompt is not None or not section.section.exchanges[0].answered]
         return next(reversed(busy or found), None)
 
 

@@ -27,7 +27,7 @@ def folder_of(path: Path) -> Path:
     return path.with_name(f"{path.name.removesuffix('.jsonl')}.files")
 
 
-class Blobs:
+class LargeContent:
     """The large contents of one cassette.
 
     Args:

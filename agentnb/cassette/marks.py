@@ -30,7 +30,7 @@ def mark(name: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """*text* in which nothing is taken for a mark."""
+    """*text* with the opening sign replaced, so that nothing in it reads as a mark."""
     return text.replace(OPEN, SIGN) if OPEN in text else text
 
 
