@@ -26,7 +26,7 @@ UPWARDS = {
     ("agentnb.api.kernel_runner", "agentnb.ipython.bench"),
     ("agentnb.cassette.assertions", "agentnb.api.tool_call"),
     ("agentnb.cassette.assertions", "agentnb.api.turn"),
-    ("agentnb.cassette.replays", "agentnb.api.session"),
+    ("agentnb.cassette.pytest_cassettes", "agentnb.api.session"),
     ("agentnb.comm.frontend", "agentnb.ipython.shell_mentions"),
 }
 """Imports that still run back up, to be removed likewise."""
