@@ -1,4 +1,4 @@
-/** What tool calls changed in files, by path, as the calls themselves say (`agentnb/host/files/changes.py` tells the same). */
+/** What tool calls changed in files, by path, as the calls themselves say (`agentnb/host/changes.py` tells the same). */
 import type { ResponsePart, ToolDiffContent } from "../../state/types.gen";
 import { inFolder } from "../plain";
 import { type Change, compare } from "./line-diff";
