@@ -14,7 +14,7 @@ import { Icon } from "../icons";
 import { Menu, type MenuItem } from "../menu";
 import { line } from "../plain";
 import { Text, textOf } from "./text";
-import { coded, kindIcon, ToolBody, toolTitle } from "./tool";
+import { coded, kindIcon, ToolBody, toolTitle } from "./tool-body";
 
 export const INERT_FOR = 500;
 
