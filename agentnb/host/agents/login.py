@@ -93,14 +93,14 @@ class Login:
 
     def _request(self, agent: Agent, ways: tuple[LoginWay, ...]) -> ChatInputRequest:
         title = agent.spec.title
-        typed = f" Type `{agent.spec.login}` in a terminal, then go on." if agent.spec.login and not ways else ""
+        typed = f" Type `{agent.spec.login}` in a terminal, then continue." if agent.spec.login and not ways else ""
         options = tuple(ChatInputOption(id=way.id, label=way.name, description=_about(way)) for way in ways)
         question = ChatInputSingleSelectQuestion(
-            id=WAY, title="Log in", message="Choose how.", required=len(options) > 1, options=options
+            id=WAY, title="Sign in", message="Choose how.", required=len(options) > 1, options=options
         )
         return ChatInputRequest(
             id=self._inputs.next_id(),
-            message=f"{title} wants a login first.{typed}",
+            message=f"Sign in to {title} to continue.{typed}",
             questions=(question,) if options else None,
         )
 
@@ -128,4 +128,4 @@ def _about(way: LoginWay) -> str | None:
     if way.kind == "agent":
         return way.description
     do = way.what_to_do
-    return f"{do[0].upper()}{do[1:]}, then go on." if do else way.description
+    return f"{do[0].upper()}{do[1:]}, then continue." if do else way.description

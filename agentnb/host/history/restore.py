@@ -187,6 +187,6 @@ def _say_what_happened(conversation: Conversation, gap: str | None, *, elsewhere
         part = SystemNotificationResponsePart(content=f"Something is missing here. {gap}")
         turn_id = turns[-1].id
         conversation.dispatch(XLate(turn_id=turn_id, action=ChatResponsePart(turn_id=turn_id, part=part), time=now))
-    message = "It starts again at the next prompt." if barred is None else f"To be read only. {barred}"
+    message = "The agent restarts with your next message." if barred is None else f"Read only. {barred}"
     stopped = AgentProcess(state="stopped", message=message)
     conversation.dispatch(XAgentChanged(agent_process=stopped, time=now))
