@@ -13,7 +13,7 @@ from agentnb.kernel.bench import Edit
 from agentnb.kernel.cell_names import cell_title, number_in
 from agentnb.kernel.desk import DESK
 from agentnb.kernel.path import last_name
-from agentnb.kernel.tools import PATIENCE_SECONDS, checked
+from agentnb.kernel.tools import PATIENCE_SECONDS, call_words, checked
 from agentnb.policy.request import PolicyRequest
 from agentnb.state import ToolDiffContent
 
@@ -116,7 +116,11 @@ class Kit:
         code = given["code"]
         if not code.strip():
             raise UsageError("There is no code.")
-        request = await self._authorize(PolicyRequest(kind="kernel", title="Run code in the kernel", command=code))
+        request = await self._authorize(
+            PolicyRequest(
+                kind="kernel", title="Run code in the kernel", command=code, call=call_words("run_code", given)
+            )
+        )
         work = self._bench.work(request.command or code)
         patience = given.get("wait", PATIENCE_SECONDS)
         ran = await self._desk.do(work, self._owner, patience=patience, timeout=given.get("timeout"))
@@ -138,7 +142,8 @@ class Kit:
         notebook = await self._notebook()
         below = _cell(given["below"], notebook) if "below" in given else None
         where = f"below {_title(below)}" if below is not None else "at the end"
-        await self._change(notebook, f"Insert a cell {where}", "", given["source"])
+        call = call_words("insert_cell", given)
+        await self._change(notebook, f"Insert a cell {where}", "", given["source"], call)
         edit = Edit(
             action="insert",
             cell_id=below.cell_id if below is not None else None,
@@ -150,7 +155,8 @@ class Kit:
     async def _replace_cell(self, given: dict[str, Any]) -> Result:
         notebook = await self._notebook()
         cell = _cell(given["cell"], notebook)
-        await self._change(notebook, f"Replace {_title(cell)}", cell.source, given["source"])
+        call = call_words("replace_cell", given)
+        await self._change(notebook, f"Replace {_title(cell)}", cell.source, given["source"], call)
         return await self._edited(Edit(action="replace", cell_id=cell.cell_id, source=given["source"]))
 
     async def _run_cell(self, given: dict[str, Any]) -> Result:
@@ -161,13 +167,14 @@ class Kit:
             raise UsageError(f"The cell {given['cell']!r} {why}.", hint="run_code runs code of your own.")
         if not notebook.live:
             await self._bench.edit(Edit(action="run", cell_id=cell.cell_id, source=cell.source))  # says what to do
-        await self._authorize(PolicyRequest(kind="kernel", title=f"Run {_title(cell)}", command=cell.source))
+        call = call_words("run_cell", given)
+        await self._authorize(PolicyRequest(kind="kernel", title=f"Run {_title(cell)}", command=cell.source, call=call))
         return await self._edited(Edit(action="run", cell_id=cell.cell_id, source=cell.source))
 
-    async def _change(self, notebook: NotebookView, title: str, before: str, after: str) -> None:
+    async def _change(self, notebook: NotebookView, title: str, before: str, after: str, call: tuple[str, str]) -> None:
         # A cell is no file: it has no last line break that could be missing, and a new one makes no new file.
         diff = ToolDiffContent(path=notebook.path or notebook.name, old_text=_lines(before), new_text=_lines(after))
-        await self._authorize(PolicyRequest(kind="cell", title=title, path=notebook.path, preview=(diff,)))
+        await self._authorize(PolicyRequest(kind="cell", title=title, path=notebook.path, preview=(diff,), call=call))
 
     async def _edited(self, edit: Edit) -> Result:
         done = await self._bench.edit(edit)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from agentnb.errors import UsageError
@@ -115,6 +116,16 @@ TOOLS: dict[str, dict[str, Any]] = {
     )
 }
 """Every tool by its name."""
+
+
+def call_words(name: str, arguments: dict[str, Any]) -> tuple[str, str]:
+    """A call of the tool *name* with checked *arguments*, to be compared with another.
+
+    Example:
+        >>> call_words("run_code", {"wait": 1, "code": "x"})
+        ('run_code', '{"code": "x", "wait": 1}')
+    """
+    return name, json.dumps(arguments, sort_keys=True)
 
 
 def checked(name: str, arguments: Any) -> dict[str, Any]:

@@ -41,6 +41,7 @@ class PolicyRequest(msgspec.Struct, frozen=True, kw_only=True):
         preview: What would change, to be shown with the question.
         asked: ACP ``ToolKind`` of what the agent asks for, for the kind ``permission``.
         paths: The files that the agent says it works on, for the kind ``permission``.
+        call: The kernel tool that is called and its arguments as JSON, where that is what it is.
         again: Whether it was opened before and what it was about has changed meanwhile: no earlier answer holds.
     """
 
@@ -52,6 +53,7 @@ class PolicyRequest(msgspec.Struct, frozen=True, kw_only=True):
     preview: tuple[ToolContent, ...] | None = None
     asked: str | None = None
     paths: tuple[str, ...] = ()
+    call: tuple[str, str] | None = None
     again: bool = False
 
     @property
@@ -62,7 +64,7 @@ class PolicyRequest(msgspec.Struct, frozen=True, kw_only=True):
             >>> PolicyRequest(kind="permission", title="Look", asked="fetch", command="ls").tool
             'execute'
         """
-        if self.kind == "permission" and self.command is not None and self.asked not in {"other", "kernel"}:
+        if self.kind == "permission" and self.command is not None and self.asked not in {"other", "kernel", "cell"}:
             return "execute"
         return _TOOLS.get(self.kind) or self.asked or "other"
 
@@ -92,7 +94,8 @@ class PolicyRequest(msgspec.Struct, frozen=True, kw_only=True):
     def covered_by(self, asked: PolicyRequest) -> bool:
         """Whether this is plainly what the agent had leave for when it asked for *asked*: the same, done the same way.
 
-        A command in the same folder; the reading of a file; of a file that is written, the very change that was shown.
+        A command in the same folder; the reading of a file; of a file that is written, the very change that was shown;
+        the same code for the kernel; a cell that is changed by the same call.
 
         Example:
             >>> asked = PolicyRequest(kind="permission", title="Run", asked="execute", command="bash -c ls", path="/w")
@@ -110,6 +113,8 @@ class PolicyRequest(msgspec.Struct, frozen=True, kw_only=True):
                 return asked.asked in {"edit", "other"} and asked.command is None and self._same_change(asked)
             case "kernel":
                 return asked.tool == "kernel" and self.command is not None and self.command == asked.command
+            case "cell":
+                return asked.tool == "cell" and self.call is not None and self.call == asked.call
             case _:
                 return False
 

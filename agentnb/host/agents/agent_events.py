@@ -5,7 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from agentnb.clock import now_ms
-from agentnb.state import ChatToolCallComplete, SessionMetaChanged
+from agentnb.state import (
+    ChatToolCallComplete,
+    ChatToolCallReady,
+    ChatToolCallStart,
+    SessionMetaChanged,
+    XToolCallDetailsChanged,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -73,6 +79,8 @@ class AgentEvents:
         self._inactivity.record_activity()
         for action in actions:
             self._channels.dispatch(action)
+            if isinstance(action, ChatToolCallStart | ChatToolCallReady | XToolCallDetailsChanged):
+                self._permissions.join(action.tool_call_id)
             if isinstance(action, ChatToolCallComplete):
                 self._permissions.mark_unasked(action.tool_call_id)
 

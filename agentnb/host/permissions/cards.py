@@ -18,21 +18,24 @@ from agentnb.state import (
     ChatToolCallReady,
     ChatToolCallStart,
     ConfirmationOption,
+    ToolCallCancelledState,
     ToolCallDetails,
     ToolCallLocation,
+    ToolCallPendingConfirmationState,
     ToolCallRisk,
     ToolDiffContent,
+    XPartRemoved,
     XToolCallDetailsChanged,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from agentnb.acp.listener import Unsaved
     from agentnb.policy.offers import Likeness, Offer
     from agentnb.policy.request import PolicyRequest
     from agentnb.policy.situation import Verdict
-    from agentnb.state import ToolCallState
+    from agentnb.state import Action, ToolCallState
 
 OURS = "agentnb:"
 """How the ids of our own wider answers begin."""
@@ -48,9 +51,9 @@ _KINDS = {"terminal": "execute", "write": "edit", "cell": "edit"}
 
 def belongs(request: PolicyRequest, call: ToolCallState) -> bool:
     """Whether *request* is shown on the agent's tool call *call*: it is about the same."""
-    asked = asked_request(call, call.display_name, request.path or "", kernel=request.kind == "kernel")
-    if request.kind == "kernel":
-        return request.covered_by(asked)
+    asked = asked_request(call, call.display_name, request.path or "", kernel=request.kind in {"kernel", "cell"})
+    if request.kind in {"kernel", "cell"}:
+        return (request.call is not None and request.call == asked.call) or request.covered_by(asked)
     if request.command is not None:
         shown = {asked.command, getattr(call, "tool_input", None)}
         return request.command in shown
@@ -112,11 +115,40 @@ def own_call(turn_id: str, call_id: str, request: PolicyRequest) -> ChatToolCall
     )
 
 
+def shown_code(turn_id: str, call_id: str) -> XToolCallDetailsChanged:
+    """What shows the input of a tool call as code for the kernel."""
+    details = ToolCallDetails(kind="kernel")
+    return XToolCallDetailsChanged(turn_id=turn_id, tool_call_id=call_id, details=details, time=now_ms())
+
+
+def moved(turn_id: str, call_id: str, card: ToolCallState, request: PolicyRequest) -> Iterator[Action]:
+    """What puts *card*, a question of ours, and its answer onto the agent's tool call *call_id* in its place."""
+    yield XPartRemoved(turn_id=turn_id, part_id=card.tool_call_id, time=now_ms())
+    option = getattr(card, "selected_option", None)
+    options = getattr(card, "options", None) or (() if option is None else (option,))
+    yield replace(question(turn_id, call_id, request), options=options, risk=getattr(card, "risk", None))
+    if isinstance(card, ToolCallPendingConfirmationState):
+        return
+    denied = isinstance(card, ToolCallCancelledState)
+    tool_input = getattr(card, "tool_input", None)
+    yield ChatToolCallConfirmed(
+        turn_id=turn_id,
+        tool_call_id=call_id,
+        approved=not denied,
+        confirmed=getattr(card, "confirmed", None),
+        edited_tool_input=None if denied else tool_input,
+        reason=getattr(card, "reason", None),
+        reason_message=getattr(card, "reason_message", None),
+        selected_option_id=None if option is None else option.id,
+        answered_by=getattr(card, "answered_by", None),
+        time=now_ms(),
+    )
+
+
 def preview(turn_id: str, call: ToolCallState, request: PolicyRequest) -> XToolCallDetailsChanged | None:
     """What puts the change onto the agent's own tool call, where it does not show it; for code, that it is that."""
     if request.kind == "kernel":
-        details = ToolCallDetails(kind="kernel")
-        return XToolCallDetailsChanged(turn_id=turn_id, tool_call_id=call.tool_call_id, details=details, time=now_ms())
+        return shown_code(turn_id, call.tool_call_id)
     content = (call.details.content if call.details is not None else None) or ()
     shown = {item.path for item in content if isinstance(item, ToolDiffContent)}
     missing = tuple(item for item in request.preview or () if getattr(item, "path", None) not in shown)

@@ -66,6 +66,7 @@ class Grants:
 
     def __init__(self) -> None:
         self._calls: dict[str, tuple[Question, bool]] = {}
+        self._kernel_calls: dict[str, PolicyRequest] = {}
         self._for_turn: list[InForce] = []
         self._for_session: list[InForce] = []
 
@@ -85,6 +86,18 @@ class Grants:
         """The tool call of *question* may do what it showed, once; *by_user*: somebody was asked and said so."""
         self._calls[question.call_id] = (question, by_user)
 
+    def approve_kernel_call(self, call_id: str, request: PolicyRequest) -> None:
+        """Our kernel tool was allowed *request*, which the agent's tool call *call_id* shows."""
+        self._kernel_calls[call_id] = request
+
+    def cover_kernel_call(self, call_id: str, asked: PolicyRequest) -> bool:
+        """Whether the agent's request *asked* about *call_id* was answered at our kernel tool; it is used up."""
+        allowed = self._kernel_calls.get(call_id)
+        if allowed is None or not allowed.covered_by(asked):
+            return False
+        del self._kernel_calls[call_id]
+        return True
+
     def cover(self, request: PolicyRequest, verdict: Verdict) -> bool:
         """Whether an answer was given for this very thing; it is used up.
 
@@ -102,6 +115,7 @@ class Grants:
     def forget_turn(self) -> None:
         """A new turn begins: what was allowed once, or for a turn, is allowed no more."""
         self._calls.clear()
+        self._kernel_calls.clear()
         self._for_turn.clear()
 
 

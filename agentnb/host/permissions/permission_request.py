@@ -9,6 +9,8 @@ from urllib.parse import unquote, urlsplit
 
 from msgspec.structs import replace
 
+from agentnb.host.permissions.kernel_calls import kernel_call
+from agentnb.kernel.tools import call_words
 from agentnb.policy.commands import rate_command
 from agentnb.policy.request import PolicyRequest, diffs
 from agentnb.state import ToolCallDetails
@@ -25,7 +27,6 @@ _FILES = (
     *("target", "uri", "file_uri", "from", "to"),
 )
 _KEYS = frozenset(key.replace("_", "") for key in _FILES)
-_RUN_CODE = frozenset({"code", "timeout", "wait"})  # the arguments of the tool
 _FOLDERS = ("cwd", "workdir", "working_directory", "workingDirectory", "dir_path", "directory")
 
 
@@ -36,10 +37,10 @@ def asked_request(call: ToolCallState, title: str, cwd: str, *, kernel: bool = F
         call: As it shows itself.
         title: What it is called in the request.
         cwd: The session's folder, where relative paths begin.
-        kernel: Whether it can be code for the kernel.
+        kernel: Whether it can be a call of one of our kernel tools.
     """
-    if kernel and (code := code_for_kernel(call)) is not None:
-        return PolicyRequest(kind="permission", title=title, asked="kernel", command=code)
+    if kernel and (called := kernel_call(call, title)) is not None:
+        return _kernel_request(*called, title)
     details = call.details or ToolCallDetails()
     raw: dict[Any, Any] = details.raw_input if isinstance(details.raw_input, dict) else {}
     command = _command(raw)
@@ -62,20 +63,15 @@ def asked_request(call: ToolCallState, title: str, cwd: str, *, kernel: bool = F
     )
 
 
-def code_for_kernel(call: ToolCallState) -> str | None:
-    """The code that *call* shows, if it reads like a call of the tool ``run_code``, whatever the agent calls that.
-
-    Example:
-        >>> from agentnb.state import ToolCallDetails, ToolCallStreamingState
-        >>> details = ToolCallDetails(raw_input={"code": "x = 1"})
-        >>> code_for_kernel(ToolCallStreamingState(tool_call_id="1", tool_name="t", display_name="", details=details))
-        'x = 1'
-    """
-    raw = call.details.raw_input if call.details is not None else None
-    if isinstance(raw, dict) and isinstance(raw.get("arguments"), dict):  # some wrap what they hand on
-        raw = raw["arguments"]
-    code = raw.get("code") if isinstance(raw, dict) and raw.keys() <= _RUN_CODE else None
-    return code if isinstance(code, str) else None
+def _kernel_request(name: str, arguments: dict[str, Any], title: str) -> PolicyRequest:
+    """A call of the kernel tool *name*. The code of a cell that is run is not shown, so no approval covers it."""
+    return PolicyRequest(
+        kind="permission",
+        title=title,
+        asked="cell" if name in {"insert_cell", "replace_cell"} else "kernel",
+        command=arguments.get("code"),
+        call=call_words(name, arguments),
+    )
 
 
 def _real(cwd: str, path: str) -> str:

@@ -32,6 +32,8 @@ from agentnb.state import (
     ToolCallDetails,
     ToolCallPendingConfirmationState,
     ToolCallResult,
+    ToolCallRunningState,
+    ToolCallStreamingState,
     XToolCallDetailsChanged,
 )
 
@@ -86,6 +88,7 @@ class Permissions:
         self._grants = Grants()
         self._warned: set[str] = set()
         self._asked = 0
+        self._own: dict[str, Question] = {}
 
     @property
     def grants(self) -> tuple[InForce, ...]:
@@ -106,7 +109,15 @@ class Permissions:
         if call is None or not isinstance(ready, ChatToolCallReady):
             return None
         request = asked_request(call, question.title, self._cwd, kernel=self._has_kernel_tools)
-        answer = await self._settle(self._put(ready, request, self._judge(request)))
+        verdict = self._judge(request)
+        chosen = cards.choose(ready.options or (), allow=True)
+        if chosen is not None and self._grants.cover_kernel_call(call_id, request):
+            self._record(request, verdict, outcome="allow", by="covered")
+            return chosen.id
+        if request.tool == "kernel" and request.command is not None:  # the code itself, as it will be compared
+            self._channels.dispatch(cards.shown_code(turn.id, call_id))
+            ready = replace(ready, tool_input=request.command)
+        answer = await self._settle(self._put(ready, request, verdict))
         return None if answer is None else answer.option.id
 
     async def authorize(self, request: PolicyRequest) -> PolicyRequest:
@@ -131,9 +142,13 @@ class Permissions:
             self._record(request, verdict, outcome="allow", by="covered")
             return request
         question = self._put(self._card(turn, request), request, verdict)
+        if request.call is not None and question.call_id.startswith(cards.OWN):
+            self._own[question.call_id] = question
         answer = await self._settle(question)
         if answer is None or not answer.approved:
             raise PermissionDenied(f"{request.title}: {self._why_not(question.call_id)}")
+        if request.call is not None and answer.edited is None:
+            self._grants.approve_kernel_call(question.call_id, request)
         self._close_card(turn.id, question.call_id)
         return request if answer.edited is None else self._edited(request, answer.edited)
 
@@ -173,6 +188,7 @@ class Permissions:
     def forget_grants(self) -> None:
         """A new turn begins: what was allowed once, or for a turn, is allowed no more."""
         self._grants.forget_turn()
+        self._own.clear()
 
     def mark_unasked(self, call_id: str) -> None:
         """Mark the tool call *call_id* of the running turn, where the agent ran it without asking under Deny."""
@@ -191,6 +207,29 @@ class Permissions:
         turn = self._channels.chat.state.active_turn
         for call in [*Parts.of(turn.response_parts).begun_calls()] if turn is not None else ():
             self.mark_unasked(call.tool_call_id)
+
+    def join(self, call_id: str) -> None:
+        """Show the agent's tool call *call_id* and the card of the kernel tool that it called as one.
+
+        The call can come over MCP before the agent announces it over ACP. Then the question stands on a card of our
+        own, which the agent's tool call replaces. A callback answers by the card's id, so such a card stays.
+        """
+        turn, call = self._speaking_turn(), self._channels.tool_call(call_id)
+        begun = isinstance(call, ToolCallStreamingState | ToolCallRunningState)
+        if not self._own or turn is None or call is None or not begun or call_id in self._own:
+            return
+        found = next((each for each, own in self._own.items() if cards.belongs(own.request, call)), None)
+        card = None if found is None else self._channels.tool_call(found)
+        if found is None or card is None or (found in self._open and self.callback is not None):
+            return
+        question = self._own.pop(found)
+        if (shown := cards.preview(turn.id, call, question.request)) is not None:
+            self._channels.dispatch(shown)
+        question.call_id = call_id
+        if self._open.pop(found, None) is not None:
+            self._open[call_id] = question
+        for action in cards.moved(turn.id, call_id, card, question.request):
+            self._channels.dispatch(action)
 
     # --- the question ---
 

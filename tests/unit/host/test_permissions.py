@@ -77,10 +77,13 @@ class Talk:
         script: str = "asks_many",
         *,
         directories: tuple[Path, ...] = (),
+        kernel_tools: bool = False,
     ) -> None:
         spec = custom([sys.executable, str(AGENTS / f"{script}.py")], name=name)
         self.host = host
-        self.conversation = host.loop.call(lambda: host.open(spec, cwd=work, mode=mode, directories=directories))
+        self.conversation = host.loop.call(
+            lambda: host.open(spec, cwd=work, mode=mode, directories=directories, kernel_tools=kernel_tools)
+        )
         self.session = Session(self.conversation)
 
     def prompt(self, *requests: Any) -> Turn:
@@ -99,12 +102,14 @@ class Talk:
 
     def questions(self, count: int = 1) -> list[ToolCallPendingConfirmationState]:
         """Wait until *count* questions are open."""
-        found: list[ToolCallPendingConfirmationState] = self._wait(
+        found: list[ToolCallPendingConfirmationState] = self.until(
             lambda: self.open if len(self.open) == count else None
         )
         return found
 
-    def _wait(self, find: Callable[[], Any]) -> Any:
+    def until(self, find: Callable[[], Any]) -> Any:
+        """Wait until *find* finds something."""
+
         async def wait() -> Any:
             changed = asyncio.Event()
             stop = self.conversation.watch(changed.set)
@@ -426,7 +431,7 @@ def test_a_command_that_the_user_changed_is_the_one_that_runs(host: Host, work: 
     (answer,) = talk.done(turn)
     assert answer["_meta"] == {"agentnb": {"editedCommand": "touch second && echo done"}}
     terminal = talk.session.chat.terminals or ()
-    talk._wait(lambda: True if (talk.session.chat.terminals or ())[0].exit_code is not None else None)
+    talk.until(lambda: True if (talk.session.chat.terminals or ())[0].exit_code is not None else None)
     assert (terminal[0].command, [path.name for path in work.iterdir()]) == ("touch second && echo done", ["second"])
     assert (talk.log[-1].what, talk.log[-1].edited) == ("touch first", "touch second && echo done")
 
@@ -569,13 +574,13 @@ def test_the_variables_of_a_command_are_shown_kept_and_logged(host: Host, work: 
     assert call.tool_input == "GIT_PAGER=cat API_TOKEN=*** git log"
     talk.answer(call, "allow", "env > seen")
     talk.done(turn)
-    talk._wait(lambda: True if (talk.session.chat.terminals or ())[0].exit_code is not None else None)
+    talk.until(lambda: True if (talk.session.chat.terminals or ())[0].exit_code is not None else None)
     assert "API_TOKEN" not in (work / "seen").read_text()
     again = talk.prompt(["terminal/create", {"command": "true", "env": env}])
     (call,) = talk.questions()
     talk.answer(call, "allow", f"{call.tool_input} && env > seen")
     talk.done(again)
-    talk._wait(lambda: True if (talk.session.chat.terminals or ())[-1].exit_code is not None else None)
+    talk.until(lambda: True if (talk.session.chat.terminals or ())[-1].exit_code is not None else None)
     assert "API_TOKEN=0123456789abcdef" in (work / "seen").read_text()
     assert [(record.what, record.edited) for record in talk.log] == [
         ("GIT_PAGER=cat API_TOKEN=*** git log", "env > seen"),

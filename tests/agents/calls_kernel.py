@@ -1,0 +1,61 @@
+"""Calls the client's kernel tools as the prompt says: a JSON list of steps, one key each; says the tools' answers.
+
+``update``: a session update. ``ask``: a tool call that permission is asked for. ``start``: a tool and its arguments,
+called over MCP. ``end``: waits for that call's answer.
+"""
+
+import json
+
+import wire
+
+connection = None
+numbers = iter(range(1, 1000))
+answers = {}
+
+
+def request(method, /, **params):
+    number = next(numbers)
+    wire.send({"id": number, "method": method, "params": params})
+    return number
+
+
+def answer(number):
+    while number not in answers:
+        said = wire.receive()
+        if "method" not in said:
+            answers[said["id"]] = said
+    return answers[number]
+
+
+def new(asked):
+    global connection  # noqa: PLW0603
+    (server,) = asked["params"]["mcpServers"]
+    connection = answer(request("mcp/connect", serverId=server["serverId"]))["result"]["connectionId"]
+    wire.answer(asked, {"sessionId": wire.SESSION})
+
+
+OPTIONS = [
+    {"optionId": "yes", "name": "Yes", "kind": "allow_once"},
+    {"optionId": "no", "name": "No", "kind": "reject_once"},
+]
+
+
+def prompt(asked):
+    number = None
+    for step in json.loads(asked["params"]["prompt"][0]["text"]):
+        match step:
+            case {"update": update}:
+                wire.update(update.pop("sessionUpdate", "tool_call"), **update)
+            case {"ask": call}:
+                said = request("session/request_permission", sessionId=wire.SESSION, toolCall=call, options=OPTIONS)
+                wire.say(json.dumps(answer(said)["result"]["outcome"].get("optionId")) + "\n")
+            case {"start": [tool, arguments]}:
+                params = {"name": tool, "arguments": arguments}
+                number = request("mcp/message", connectionId=connection, method="tools/call", params=params)
+            case {"end": _}:
+                said = answer(number)
+                wire.say(json.dumps(not said["result"].get("isError", False)) + "\n")
+    wire.answer(asked, {"stopReason": "end_turn"})
+
+
+wire.run(prompt, new, mcpCapabilities={"acp": True})

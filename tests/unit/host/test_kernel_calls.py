@@ -1,0 +1,127 @@
+"""A call of a kernel tool that an agent announces or asks about by itself: one entry, and one question."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentnb.api.turn import Turn
+from agentnb.host import Host
+from tests.unit.api.conftest import PATIENCE
+from tests.unit.host.test_permissions import Talk, environment, host, ids, work
+from tests.unit.kernel.bench import Tools
+from tests.unit.kernel.conftest import tools
+
+__all__ = ["environment", "host", "tools", "work"]  # the fixtures
+
+CODE = "total = 41 + 1"
+RUN = ["run_code", {"code": CODE}]
+GEMINI = {
+    "toolCallId": "run_code__fc-1",
+    "title": "run_code (kernel MCP Server)",
+    "kind": "other",
+    "status": "pending",
+    "content": [{"type": "content", "content": {"type": "text", "text": json.dumps({"code": CODE})}}],
+}
+GEMINI_TITLE = {**GEMINI, "title": json.dumps({"code": CODE}), "content": []}
+CLAUDE = {"toolCallId": "t1", "title": "mcp__kernel__run_code", "kind": "other", "rawInput": {"code": CODE}}
+CODEX = {
+    "toolCallId": "x1",
+    "title": "Tool: kernel/run_code",
+    "kind": "execute",
+    "rawInput": {"server": "kernel", "tool": "run_code", "arguments": {"code": CODE}},
+}
+TEXT = {"toolCallId": "s1", "title": "kernel_run_code", "kind": "other", "rawInput": json.dumps({"code": CODE})}
+OPENCODE = [
+    {"toolCallId": "c1", "title": "kernel_run_code", "kind": "other", "status": "pending", "rawInput": {}},
+    {
+        "sessionUpdate": "tool_call_update",
+        "toolCallId": "c1",
+        "title": "kernel_run_code",
+        "status": "in_progress",
+        "rawInput": {"code": CODE},
+    },
+]
+
+
+@pytest.fixture
+def talk(host: Host, work: Path, tools: Tools) -> Talk:
+    """A session whose agent calls the kernel's tools."""
+    host.environment.connect(code_runner=tools.bench)
+    return Talk(host, work, script="calls_kernel", kernel_tools=True)
+
+
+def steps(*each: Any) -> list[Any]:
+    """The steps of the agent: an update or a question by its dict, a call of a tool by its list, "end"."""
+    return [{"start": one} if isinstance(one, list) else one for one in each]
+
+
+def ended(turn: Turn) -> tuple[list[Any], int]:
+    """What the agent was answered, and how many tool calls the turn shows."""
+    said = [json.loads(line) for line in turn.wait(PATIENCE).text.splitlines()]
+    return said, len(turn.tool_calls)
+
+
+@pytest.mark.parametrize("shown", [GEMINI, GEMINI_TITLE, CLAUDE, CODEX, TEXT], ids=lambda each: each["title"])
+def test_code_that_was_allowed_on_the_agents_request_is_not_asked_about_again(
+    talk: Talk, tools: Tools, shown: dict[str, Any]
+) -> None:
+    """The card shows the code itself, and the turn one tool call."""
+    turn = talk.prompt(*steps({"ask": shown}, RUN, {"end": 1}))
+    (card,) = talk.questions()
+    assert (card.tool_call_id, card.tool_input) == (shown["toolCallId"], CODE)
+    talk.answer(card, "yes")
+    assert ended(turn) == (["yes", True], 1)
+    assert tools.shell.user_ns["total"] == 42
+
+
+@pytest.mark.parametrize("code", ["total = 0", f"{CODE}\nimport os", f"{CODE} "])
+def test_other_code_than_was_allowed_is_asked_about(talk: Talk, tools: Tools, code: str) -> None:
+    """An approval covers exactly the code that was shown."""
+    turn = talk.prompt(*steps({"ask": GEMINI}, ["run_code", {"code": code}], {"end": 1}))
+    talk.answer(talk.questions()[0], "yes")
+    (card,) = talk.until(lambda: [each for each in talk.open if each.tool_input == code] or None)
+    talk.answer(card, "reject")
+    assert ended(turn)[0] == ["yes", False]
+    assert "total" not in tools.shell.user_ns
+
+
+def test_the_same_code_is_asked_about_again_when_it_is_run_twice(talk: Talk) -> None:
+    """An approval counts once."""
+    turn = talk.prompt(*steps({"ask": GEMINI}, RUN, {"end": 1}, RUN, {"end": 1}))
+    talk.answer(talk.questions()[0], "yes")
+    (card,) = talk.until(lambda: [each for each in talk.open if "reject" in ids(each)] or None)
+    talk.answer(card, "reject")
+    assert ended(turn)[0][::2] == ["yes", False]
+    assert [record.by for record in talk.log] == ["user", "covered", "user"]
+
+
+@pytest.mark.parametrize("late", [0, 1, 2], ids=["announced before", "arguments after", "announced after"])
+def test_a_kernel_tool_call_is_one_entry_when_the_agent_announces_it(talk: Talk, tools: Tools, late: int) -> None:
+    """Also where the call comes before the agent's own words about it."""
+    updates = [{"update": each} for each in OPENCODE]
+    done = {"update": {"sessionUpdate": "tool_call_update", "toolCallId": "c1", "status": "completed"}}
+    before, after = updates[: 2 - late], updates[2 - late :]
+    turn = talk.prompt(*steps(*before, RUN, *after, {"end": 1}, done))
+    (card,) = talk.until(lambda: [each for each in talk.open if each.tool_call_id == "c1"] or None)
+    assert card.tool_input == CODE
+    talk.answer(card, "allow")
+    assert ended(turn) == ([True], 1)
+    (call,) = turn.tool_calls
+    assert (call.id, call.status, tools.shell.user_ns["total"]) == ("c1", "completed", 42)
+
+
+def test_code_that_was_allowed_at_the_kernel_is_not_asked_about_for_the_same_tool_call(talk: Talk) -> None:
+    """An agent that asks after it has called."""
+    updates = [{"update": each} for each in OPENCODE]
+    asked = {"ask": {"toolCallId": "c1", "rawInput": {"code": CODE}}}
+    other = {"ask": {"toolCallId": "c1", "rawInput": {"code": "other"}}}
+    turn = talk.prompt(*steps(*updates, RUN, {"end": 1}, asked, other))
+    talk.answer(talk.questions()[0], "allow")
+    (card,) = talk.until(lambda: [each for each in talk.open if each.tool_input == "other"] or None)
+    talk.answer(card, "no")
+    said, entries = ended(turn)
+    assert (said[1:], entries) == (["yes", "no"], 1)
