@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
-from collections.abc import Iterator
 
-import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import expect
 
 from tests.browser.lab import PATIENCE_MS, Lab, notebook
 from tests.conftest import ROOT
@@ -91,75 +88,3 @@ def test_a_new_kernel_offers_what_the_notebook_had_open(lab: Lab) -> None:
     box.fill("/say and on we go")
     box.press("Enter")
     cell.expect_text(re.compile("^and on we go$"))
-
-
-HOSTILE = {
-    "stars": "*",
-    "brackets": "[",
-    "one long line": "a",
-    "words": "some words here ",
-    "lines": "a\n",
-    "a list": "- a\n",
-    "quotes": "> - a\nb\n",
-    "a table": "|a|b|\n|-|-|\n",
-    "paragraphs": "Some **bold** text with `code`, and [a link](https://example.org).\n\n",
-    "code": "```python\nx = [i for i in y]\n```\n\n",
-    "marks": "*a_b `c` [d](e) <f> &g; ",
-    "colours": "\x1b[31mred\x1b[0m \x1b[1mbold\n",
-    "overwritten": "\r50%",
-}
-"""What is repeated to a document of up to 2 MB."""
-MESSAGES = [("message", name) for name in HOSTILE]
-FIELDS = [("thought", "stars"), ("notification", "words"), ("plan", "stars"), ("title", "stars"), ("user", "words")]
-OUTPUTS = [("output", name) for name in ("stars", "lines", "colours", "overwritten")]
-TOOLS = [*OUTPUTS, ("change", "lines"), ("rewrite", "one long line"), ("json", "brackets"), ("result", "marks")]
-PAGE = """<!doctype html><meta charset="utf-8">
-<main style="--agentnb-height: 700px"></main><script type="module">%s</script>"""
-BUNDLE = """
-import {build} from 'esbuild';
-import {options} from './build.mjs';
-const made = await build({...options, metafile: false, entryPoints: ['dev/long-text.ts'], write: false});
-process.stdout.write(made.outputFiles[0].text)
-"""
-SHORT, LONG = 100_000, 2_000_000
-MOST = 3.0
-"""The longest task grows at most this much while the text grows twentyfold."""
-NOISE_MS = 100.0
-
-
-@pytest.fixture(scope="module")
-def long_text_page(browser: Browser) -> Iterator[Page]:
-    """A page with the real view and a function that puts text into one of its fields."""
-    command = ["node", "--input-type=module", "-e", BUNDLE]
-    script = subprocess.run(command, cwd=ROOT / "js", check=True, capture_output=True, text=True).stdout
-    page = browser.new_page(viewport={"width": 1000, "height": 800})
-    body = PAGE % script.replace("</script", "<\\/script")
-    page.route("**/*", lambda route: route.fulfill(body=body, content_type="text/html"))
-    page.goto("http://page.invalid/")
-    yield page
-    page.close()
-
-
-def longest_task(page: Page, field: str, text: str, pieces: int = 1) -> float:
-    """The main thread's longest task, in milliseconds, while *text* is drawn, shown whole and scrolled through."""
-    return float(page.evaluate("([field, text, pieces]) => show(field, text, pieces)", [field, text, pieces]))
-
-
-@pytest.mark.parametrize(("field", "name"), [*MESSAGES, *FIELDS, *TOOLS])
-def test_the_longest_task_when_a_text_grows_to_2_mb_does_not_grow_with_it(
-    long_text_page: Page, field: str, name: str
-) -> None:
-    """Twenty times the text takes more tasks, not longer ones: the page answers meanwhile."""
-    unit = HOSTILE[name]
-    short = longest_task(long_text_page, field, unit * (SHORT // len(unit)))
-    long = longest_task(long_text_page, field, unit * (LONG // len(unit)))
-    assert long <= MOST * max(short, NOISE_MS), f"{short:.0f} ms for 100 KB, {long:.0f} ms for 2 MB"
-
-
-@pytest.mark.parametrize("name", ["stars", "paragraphs", "a list"])
-def test_the_longest_task_when_a_long_text_streams_does_not_grow_with_it(long_text_page: Page, name: str) -> None:
-    """The last block stays short however much came before."""
-    unit = HOSTILE[name]
-    short = longest_task(long_text_page, "message", unit * (10_000 // len(unit)), 50)
-    long = longest_task(long_text_page, "message", unit * (200_000 // len(unit)), 200)
-    assert long <= MOST * max(short, NOISE_MS), f"{short:.0f} ms for 10 KB, {long:.0f} ms for 200 KB"
