@@ -146,9 +146,9 @@ async function draw(pieces: number): Promise<number> {
 /** Waits until no more is drawn, or long enough to know what drawing on costs. */
 async function grown(root: ShadowRoot): Promise<void> {
   const count = () => root.querySelectorAll(".block, .slice, .line").length;
-  for (let [before, round] = [-1, 0]; before !== count() && round < 12; round += 1) {
+  for (let [before, round] = [-1, 0]; before !== count() && round < 5; round += 1) {
     before = count();
-    await pause(500);
+    await pause(400);
   }
 }
 
