@@ -15,6 +15,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from agentnb import errors as errors
+    from agentnb import testing as testing
     from agentnb.api.agent_sessions import agent_sessions as agent_sessions
     from agentnb.api.agent_sessions import delete_session as delete_session
     from agentnb.api.agent_sessions import logout as logout
@@ -25,29 +27,78 @@ if TYPE_CHECKING:
     from agentnb.api.history import sessions as sessions
     from agentnb.api.policy import trust as trust
     from agentnb.api.policy import untrust as untrust
+    from agentnb.api.questions import InputQuestion as InputQuestion
+    from agentnb.api.questions import PermissionAnswer as PermissionAnswer
+    from agentnb.api.questions import PermissionCallback as PermissionCallback
+    from agentnb.api.questions import PermissionQuestion as PermissionQuestion
+    from agentnb.api.questions import PermissionRequest as PermissionRequest
+    from agentnb.api.session import Permissions as Permissions
     from agentnb.api.session import Session as Session
     from agentnb.api.start import chat as chat
     from agentnb.api.start import start as start
     from agentnb.api.start import warm as warm
+    from agentnb.api.tool_call import ToolCall as ToolCall
+    from agentnb.api.tool_call import ToolCallStatus as ToolCallStatus
     from agentnb.api.turn import Turn as Turn
+    from agentnb.api.turn import TurnState as TurnState
+    from agentnb.errors import AgentDied as AgentDied
+    from agentnb.errors import AgentError as AgentError
     from agentnb.errors import AgentnbError as AgentnbError
+    from agentnb.errors import AgentNotFound as AgentNotFound
+    from agentnb.errors import AgentRefused as AgentRefused
+    from agentnb.errors import AgentStartFailed as AgentStartFailed
+    from agentnb.errors import AuthenticationRequired as AuthenticationRequired
+    from agentnb.errors import CassetteBroken as CassetteBroken
+    from agentnb.errors import CassetteError as CassetteError
+    from agentnb.errors import CassetteMismatch as CassetteMismatch
+    from agentnb.errors import FileUnavailable as FileUnavailable
+    from agentnb.errors import KernelBusy as KernelBusy
+    from agentnb.errors import LogDamaged as LogDamaged
+    from agentnb.errors import LogError as LogError
+    from agentnb.errors import LogUnavailable as LogUnavailable
+    from agentnb.errors import NotOffered as NotOffered
+    from agentnb.errors import OutsideWorkspace as OutsideWorkspace
+    from agentnb.errors import PermissionDenied as PermissionDenied
+    from agentnb.errors import PolicyError as PolicyError
+    from agentnb.errors import ProtocolError as ProtocolError
+    from agentnb.errors import SessionClosed as SessionClosed
+    from agentnb.errors import SessionError as SessionError
+    from agentnb.errors import TurnCancelled as TurnCancelled
+    from agentnb.errors import TurnError as TurnError
+    from agentnb.errors import TurnFailed as TurnFailed
+    from agentnb.errors import TurnRefused as TurnRefused
+    from agentnb.errors import TurnTimeout as TurnTimeout
+    from agentnb.errors import UnknownAgent as UnknownAgent
+    from agentnb.errors import UnknownMention as UnknownMention
+    from agentnb.errors import UnknownSession as UnknownSession
+    from agentnb.errors import UnsupportedVersion as UnsupportedVersion
+    from agentnb.errors import UsageError as UsageError
     from agentnb.ipython.sidebar import sidebar as sidebar
 
 __version__ = "0.1.0"
 
-_PUBLIC = {
-    "AgentnbError": "agentnb.errors",
+_MODULES = ("errors", "testing")
+_HOMES = {  # every other public name is an error
+    "InputQuestion": "agentnb.api.questions",
+    "PermissionAnswer": "agentnb.api.questions",
+    "PermissionCallback": "agentnb.api.questions",
+    "PermissionQuestion": "agentnb.api.questions",
+    "PermissionRequest": "agentnb.api.questions",
+    "Permissions": "agentnb.api.session",
     "Session": "agentnb.api.session",
+    "ToolCall": "agentnb.api.tool_call",
+    "ToolCallStatus": "agentnb.api.tool_call",
     "Turn": "agentnb.api.turn",
+    "TurnState": "agentnb.api.turn",
     "agent_sessions": "agentnb.api.agent_sessions",
     "agents": "agentnb.api.agents",
     "chat": "agentnb.api.start",
     "delete_session": "agentnb.api.agent_sessions",
+    "doctor": "agentnb.api.agents",
     "forget": "agentnb.api.history",
     "logout": "agentnb.api.agent_sessions",
     "resume": "agentnb.api.history",
     "sessions": "agentnb.api.history",
-    "doctor": "agentnb.api.agents",
     "sidebar": "agentnb.ipython.sidebar",
     "start": "agentnb.api.start",
     "trust": "agentnb.api.policy",
@@ -56,21 +107,63 @@ _PUBLIC = {
 }
 
 __all__ = [
+    "AgentDied",
+    "AgentError",
+    "AgentNotFound",
+    "AgentRefused",
+    "AgentStartFailed",
     "AgentnbError",
+    "AuthenticationRequired",
+    "CassetteBroken",
+    "CassetteError",
+    "CassetteMismatch",
+    "FileUnavailable",
+    "InputQuestion",
+    "KernelBusy",
+    "LogDamaged",
+    "LogError",
+    "LogUnavailable",
+    "NotOffered",
+    "OutsideWorkspace",
+    "PermissionAnswer",
+    "PermissionCallback",
+    "PermissionDenied",
+    "PermissionQuestion",
+    "PermissionRequest",
+    "Permissions",
+    "PolicyError",
+    "ProtocolError",
     "Session",
+    "SessionClosed",
+    "SessionError",
+    "ToolCall",
+    "ToolCallStatus",
     "Turn",
+    "TurnCancelled",
+    "TurnError",
+    "TurnFailed",
+    "TurnRefused",
+    "TurnState",
+    "TurnTimeout",
+    "UnknownAgent",
+    "UnknownMention",
+    "UnknownSession",
+    "UnsupportedVersion",
+    "UsageError",
     "__version__",
     "agent_sessions",
     "agents",
     "chat",
     "delete_session",
     "doctor",
+    "errors",
     "forget",
     "logout",
     "resume",
     "sessions",
     "sidebar",
     "start",
+    "testing",
     "trust",
     "untrust",
     "warm",
@@ -78,14 +171,16 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in _PUBLIC:
-        return getattr(import_module(_PUBLIC[name]), name)
+    if name in _MODULES:
+        return import_module(f"agentnb.{name}")
+    if name in __all__:
+        return getattr(import_module(_HOMES.get(name, "agentnb.errors")), name)
     message = f"module {__name__!r} has no attribute {name!r}"
     raise AttributeError(message)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted(__all__)
 
 
 def load_ipython_extension(ip: Any) -> None:

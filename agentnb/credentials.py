@@ -1,9 +1,12 @@
-"""Credentials: how they look, and how they are taken out of whatever is written down or shown.
+"""Credentials: how they look, and how they are removed from whatever is written down or shown.
 
-One net for the log of decisions, an agent's last words, errors, the module's own log, cassettes and exports. Three
-meshes, each for what the others miss: the values of environment variables that are named like secrets, the shapes that
-services give their keys, and the fields and assignments that are named like secrets. For command lines there is a
-fourth and narrower one.
+Used for the audit log, an agent's stderr, errors, the package's own log, cassettes and exports. Three searches, each
+for what the others miss: the values of environment variables that are named like secrets, the shapes that services give
+their keys, and the fields and assignments that are named like secrets. Command lines get a fourth, stricter one.
+
+The text comes from agents, so every search takes time in proportion to the text's length. Two rules keep it so: a
+repetition that something must follow starts only where a run of its characters starts, and a name is read from the
+keyword in it, once per run.
 """
 
 from __future__ import annotations
@@ -20,6 +23,9 @@ Span: TypeAlias = tuple[int, int, str]
 HIDDEN = "***"
 SHORTEST = 6
 """Characters that the value of a secret variable has at least; shorter ones would be found in any word."""
+_WINDOW = 60_000
+_LONGEST_CREDENTIAL = 4_096
+_NAME_END = 64
 _OPEN, _CLOSE = "⟦", "⟧"  # a cassette's marks: what is taken out already
 
 SHAPES: dict[str, str] = {
@@ -44,7 +50,10 @@ SHAPES: dict[str, str] = {
     "Hugging Face token": r"\b(?:hf|api_org)_[A-Za-z]{30,}",
     "npm token": r"\bnpm_[A-Za-z0-9]{36}",
     "PyPI token": r"\bpypi-[A-Za-z0-9_-]{50,}",
-    "JSON web token": r"\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}",
+    "JSON web token": (
+        r"(?<![A-Za-z0-9_-])(?=[A-Za-z0-9_-]+\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,})(?:[A-Za-z0-9_-]*?-)??"
+        r"(?P<key>eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,})"
+    ),
     "SendGrid key": r"\bSG\.[A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{32,64}",
     "Twilio key": r"\b(?:SK|AC)[0-9a-f]{32}\b",
     "Mailgun key": r"\bkey-[0-9a-f]{32}\b",
@@ -75,7 +84,7 @@ SHAPES: dict[str, str] = {
     "password in an address": r"(?<=://)[^\s/:@⟦]*:[^\s/@⟦]{3,}(?=@)",
     "authorization": r"(?i)\b(?:bearer|basic|token)\s+(?=[A-Za-z0-9._~+/=-]*\d)[A-Za-z0-9._~+/-]{16,}=*",
 }
-"""How credentials look, by what they are."""
+"""How credentials look, by what they are; where there is a group ``key``, that is the credential."""
 
 _NAME = (
     r"(?:api|access|secret|private|auth|signing|encryption|account|session|client)[_-]?(?:key|secret|token)"
@@ -93,21 +102,29 @@ _FURTHEST = 80  # characters that the word of `_NAMING` stands at most after its
 _FIELD = re.compile(rf"(?:{_NAME}|authorization|cookie)$", re.IGNORECASE)
 _VARIABLE = re.compile(r"KEY|TOKEN|SECRET|PASSW|PWD|CREDENTIAL|AUTH|COOKIE|SESSION_ID|DSN", re.IGNORECASE)
 _FOLDER = re.compile(r"~?/[^/]*/|/\w*$")  # PWD is no password
-_KEYS = r"[\w.-]*(?:api[_-]?key|access[_-]?key|token|secret|passw(?:or)?d|pwd|credential|passphrase|auth)[\w.-]*"
+_KEYWORD = re.compile(
+    r"api[_-]?key|access[_-]?key|token|secret|passw(?:or)?d|pwd|credential|passphrase|auth", re.IGNORECASE
+)
+_RUN = re.compile(r"[\w.-]*")
+_SIGN = re.compile(r"[\"']?\s*[=:]\s*(?!(?<=\.jsonl:)\d+:)")
+_VALUE = re.compile(r"\"[^\"]*(?:\"|\Z)|'[^']*(?:'|\Z)|[^\s\"'&;|)]+")
+_OPTION_VALUE = re.compile(r"\"[^\"]*(?:\"|\Z)|'[^']*(?:'|\Z)|[^\s\"'&;|)-][^\s\"'&;|)]*")
+_SCHEME = re.compile(r"\b(bearer|basic|digest|negotiate)\s+[A-Za-z0-9+/=._~-]{6,}", re.IGNORECASE)
 _IN_COMMANDS: tuple[tuple[re.Pattern[str], str], ...] = (
-    (re.compile(r"(?i)\b(bearer|basic|digest|negotiate)\s+[A-Za-z0-9+/=._~-]{6,}"), r"\1 ***"),
-    (re.compile(rf"(?i)({_KEYS}[\"']?\s*[=:]\s*)(?!(?<=\.jsonl:)\d+:)(\"[^\"]*\"|'[^']*'|[^\s\"'&;|)]+)"), r"\1***"),
-    (re.compile(rf"(?i)(--?{_KEYS}[ =])(\"[^\"]*\"|'[^']*'|[^\s\"'&;|)-][^\s\"'&;|)]*)"), r"\1***"),
-    (re.compile(r"(\w[\w+.-]*://[^\s/:@]*:)[^\s/@]+@"), r"\1***@"),
+    (re.compile(r"(://[^\s/:@]*:)[^\s/@]+@"), r"\1***@"),
     (re.compile(r"(?<!\S)(-u|--user|--proxy-user)([ =]?)([^\s:]+):\S+"), r"\1\2\3:***"),
     (re.compile(r"(?<!\S)(-p)([^\s-]\S{5,})(?=\s|$)"), r"\1***"),
     (
         re.compile(
             r"\b(?:sk|pk|rk)-[A-Za-z0-9_-]{12,}|\bgh[pousr]_[A-Za-z0-9]{16,}|\bgithub_pat_\w{20,}|\bglpat-[\w-]{16,}"
             r"|\bxox[abprs]-[\w-]{10,}|\bAKIA[0-9A-Z]{12,}|\bAIza[\w-]{20,}|\bhf_[A-Za-z0-9]{16,}|\bpypi-[\w-]{20,}"
-            r"|\beyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?|\bnpm_[A-Za-z0-9]{20,}"
+            r"|\bnpm_[A-Za-z0-9]{20,}"
         ),
         HIDDEN,
+    ),
+    (
+        re.compile(r"(?<![\w-])(?=[\w-]+\.[\w-]{8,})((?:[\w-]*?-)??)eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?"),
+        r"\1***",
     ),
     (re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)"), HIDDEN),
 )
@@ -207,10 +224,30 @@ class Credentials:
             >>> Credentials().hidden_in_command("curl -u ada:lovelace https://x")
             'curl -u ada:*** https://x'
         """
-        text = self.hidden(text)
+        text = _SCHEME.sub(r"\1 ***", self.hidden(text))
+        text = replaced(text, _named_values(text))
         for pattern, replacement in _IN_COMMANDS:
             text = pattern.sub(replacement, text)
         return text
+
+    def beginning_of_command(self, text: str, length: int) -> str:
+        """The first *length* characters of :meth:`hidden_in_command`, without looking through all of a long *text*.
+
+        Where *text* is cut, the last 4,096 characters of what is looked through are left out: they may hold the first
+        part of a credential, which would not be recognized as one.
+
+        Args:
+            text: The command line or the message.
+            length: Characters, at most.
+
+        Example:
+            >>> Credentials().beginning_of_command("curl -u ada:lovelace https://x", 18)
+            'curl -u ada:*** ht'
+        """
+        window = text[: length + _WINDOW]
+        hidden = self.hidden_in_command(window)
+        whole = len(window) == len(text)
+        return hidden[:length] if whole else hidden[: max(0, len(hidden) - _LONGEST_CREDENTIAL)][:length]
 
 
 class _Filter(logging.Filter):
@@ -242,7 +279,7 @@ def logger(name: str) -> logging.Logger:
 def shapes(text: str) -> list[Span]:
     """Where *text* holds what looks like a credential, as (start, end, what it is)."""
     found: list[Span] = [
-        (*match.span(), name)
+        (*match.span("key" if "key" in shape.groupindex else 0), name)
         for name, shape in _SHAPES.items()
         if any(literal in text for literal in _LITERAL.get(name, ("",)))
         for match in shape.finditer(text)
@@ -258,18 +295,48 @@ def shapes(text: str) -> list[Span]:
 
 def assignments(text: str) -> Iterator[re.Match[str]]:
     """What ``_ASSIGNED.finditer(text)`` gives, sooner: it is tried only where a name holds one of the words for it."""
-    after, tried = 0, -1
+    after, run_end = 0, 0
     for word in _NAMING.finditer(text):
-        start = word.start()
+        if word.start() < run_end:  # a name starts where a run starts, so the run's first word decides
+            continue
+        start, run_end = word.start(), _RUN.match(text, word.start()).end()  # type: ignore[union-attr] # matches always
         lowest = max(0, start - _FURTHEST)
         while start > lowest and _is_of_name(text[start - 1]):
             start -= 1
-        if start < after or start <= tried:
+        if start < after:
             continue
-        tried = start
         if match := _ASSIGNED.match(text, start):
             yield match
             after = match.end()
+
+
+def _named_values(text: str) -> Iterator[Span]:
+    """The values in a command line that are named like secrets: ``KEY=…``, ``"token": …``, ``--password …``.
+
+    A name is a run of letters, digits, ``_``, ``.`` and ``-`` with a keyword in it. The search goes from keyword to
+    keyword and leaves a run behind when its first keyword has been looked at, so that no character is read twice.
+    """
+    run_end = 0
+    for keyword in _KEYWORD.finditer(text):
+        if keyword.start() < run_end:
+            continue
+        before, run_end = run_end, _RUN.match(text, keyword.end()).end()  # type: ignore[union-attr] # matches always
+        sign = _SIGN.match(text, run_end)
+        value = None if sign is None else _VALUE.match(text, sign.end())
+        if value is None and text.startswith(" ", run_end) and _is_option(text, before, keyword, run_end):
+            value = _OPTION_VALUE.match(text, run_end + 1)
+        if value is not None:
+            yield (*value.span(), HIDDEN)
+            run_end = value.end()
+
+
+def _is_option(text: str, before: int, keyword: re.Match[str], end: int) -> bool:
+    """Whether a dash stands before a keyword of the run that goes on to *end*; the run starts at *before* or later."""
+    dash = text.rfind("-", before, keyword.start())
+    if dash >= 0 and _RUN.fullmatch(text, dash, keyword.start()):
+        return True
+    dash = text.find("-", keyword.start(), end)
+    return dash >= 0 and _KEYWORD.search(text, dash + 1, end) is not None
 
 
 def _is_of_name(character: str) -> bool:
@@ -298,7 +365,7 @@ def replaced(text: str, spans: Iterable[Span]) -> str:
 
 def is_secret_name(name: str) -> bool:
     """Whether a field of that name holds a secret."""
-    return bool(_FIELD.search(name)) or (name.isupper() and bool(_VARIABLE.search(name)))
+    return bool(_FIELD.search(name[-_NAME_END:])) or (name.isupper() and bool(_VARIABLE.search(name)))
 
 
 def _is_known(value: str) -> bool:

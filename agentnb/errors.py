@@ -6,39 +6,41 @@
     ├── AgentError                 something about an agent
     │   ├── UnknownAgent           no agent of that name in the catalogue
     │   ├── AgentNotFound          its command is not installed
-    │   ├── AgentStartFailed       it died, or never answered, while starting
-    │   ├── AgentDied              it went away while in use
-    │   ├── AuthenticationRequired it wants a login first
-    │   ├── NotOffered             it does not offer what was asked for
-    │   └── AgentRefused           it answered a request with an error
+    │   ├── AgentStartFailed       it stopped or did not answer while it started
+    │   ├── AgentDied              its process stopped while it was in use
+    │   ├── AuthenticationRequired it requires a sign-in first
+    │   ├── NotOffered             it does not support what was asked for
+    │   └── AgentRefused           it returned an error
     ├── SessionError
     │   ├── SessionClosed          the session was closed before
     │   └── UnknownSession         no session (tab) of that name
     ├── TurnError
     │   ├── TurnFailed             the turn ended with an error
-    │   ├── TurnRefused            the agent refused to go on
+    │   ├── TurnRefused            the agent refused to continue
     │   ├── TurnCancelled          the turn was cancelled
-    │   └── TurnTimeout            it did not end in the time given
+    │   └── TurnTimeout            the turn did not end in time
     ├── PermissionDenied           the policy or the user said no
-    ├── OutsideWorkspace           a path leads out of the workspace
-    ├── FileUnavailable            a file or folder of the workspace cannot be had
-    ├── KernelBusy                 code of an agent's cannot run in the kernel now
+    ├── OutsideWorkspace           a file outside the workspace
+    ├── FileUnavailable            a file or folder of the workspace cannot be read
+    ├── KernelBusy                 the kernel cannot run an agent's code now
     ├── LogError                   something about the durable log of sessions
-    │   ├── LogUnavailable         its file cannot be used; sessions go on without it
-    │   └── LogDamaged             its file, or a session in it, cannot be read whole
+    │   ├── LogUnavailable         its file cannot be used; sessions continue without it
+    │   └── LogDamaged             its file, or a session in it, is damaged
     ├── PolicyError                a policy file that cannot be read or written
-    ├── ProtocolError              a message that is not what the protocol says
-    │   └── UnsupportedVersion     page and kernel have no version of it in common
+    ├── ProtocolError              a message that does not follow the protocol
+    │   └── UnsupportedVersion     page and kernel share no version of it
     ├── CassetteError
     │   ├── CassetteBroken         the file cannot be used: cut, of another version, with a secret
-    │   └── CassetteMismatch       what happens is not what was recorded
-    └── UsageError                 a call, magic or option that makes no sense
+    │   └── CassetteMismatch       something differs from the recording
+    └── UsageError                 a call, magic or option with a wrong argument
         └── UnknownMention         ``@name`` that names nothing
 
 Every message says what happened, to what, and what to do next.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 
 class AgentnbError(Exception):
@@ -80,23 +82,23 @@ class AgentNotFound(AgentError):
 
 
 class AgentStartFailed(AgentError):
-    """The agent died, or never answered, while it was being started."""
+    """The agent's process stopped, or did not answer, while it started."""
 
 
 class AgentDied(AgentError):
-    """The agent's process went away while it was in use."""
+    """The agent's process stopped while it was in use."""
 
 
 class AuthenticationRequired(AgentError):
-    """The agent wants a login first (ACP error -32000)."""
+    """The agent requires a sign-in first (ACP error -32000)."""
 
 
 class NotOffered(AgentError):
-    """The agent does not offer what was asked for: it said so when it started."""
+    """The agent does not support what was asked for, by the capabilities that it named when it started."""
 
 
 class AgentRefused(AgentError):
-    """The agent answered a request with an error.
+    """The agent returned an error.
 
     Args:
         message: What was asked and what the agent said.
@@ -124,7 +126,17 @@ class UnknownSession(SessionError):
 
 
 class TurnError(AgentnbError):
-    """Something about a turn."""
+    """Something about a turn.
+
+    Args:
+        message: What happened.
+        hint: What to do next.
+        turn: The turn (:class:`agentnb.Turn`), with everything that it gave before.
+    """
+
+    def __init__(self, message: str, *, hint: str | None = None, turn: Any = None) -> None:
+        super().__init__(message, hint=hint)
+        self.turn = turn
 
 
 class TurnFailed(TurnError):
@@ -132,7 +144,7 @@ class TurnFailed(TurnError):
 
 
 class TurnRefused(TurnError):
-    """The agent refused to go on (ACP stop reason ``refusal``)."""
+    """The agent refused to continue (ACP stop reason ``refusal``)."""
 
 
 class TurnCancelled(TurnError):
@@ -140,7 +152,7 @@ class TurnCancelled(TurnError):
 
 
 class TurnTimeout(TurnError):
-    """The turn did not end in the time given; it goes on."""
+    """The turn did not end in the time given; unless the message says otherwise it continues."""
 
 
 class PermissionDenied(AgentnbError):
@@ -148,15 +160,15 @@ class PermissionDenied(AgentnbError):
 
 
 class OutsideWorkspace(AgentnbError):
-    """A path leads out of the workspace."""
+    """A path leads to a file outside the workspace."""
 
 
 class FileUnavailable(AgentnbError):
-    """A file or folder of the workspace is not there, not readable, or not given out."""
+    """A file or folder of the workspace does not exist, is not readable, or may hold secrets."""
 
 
 class KernelBusy(AgentnbError):
-    """Code of an agent's cannot run in the kernel now: the main thread is not free for it."""
+    """The kernel cannot run an agent's code now: its main thread is busy."""
 
 
 class LogError(AgentnbError):
@@ -164,23 +176,23 @@ class LogError(AgentnbError):
 
 
 class LogUnavailable(LogError):
-    """The log's file cannot be used; sessions go on without it."""
+    """The log's file cannot be used; sessions continue without it."""
 
 
 class LogDamaged(LogError):
-    """The log's file, or a session in it, cannot be read whole."""
+    """The log's file, or a session in it, is damaged."""
 
 
 class PolicyError(AgentnbError):
-    """A policy file cannot be read, or not be written."""
+    """A policy file cannot be read or written."""
 
 
 class ProtocolError(AgentnbError):
-    """A message that is not what the protocol says."""
+    """A message does not follow the protocol."""
 
 
 class UnsupportedVersion(ProtocolError):
-    """Page and kernel have no version of the protocol in common."""
+    """Page and kernel share no version of the protocol."""
 
 
 class CassetteError(AgentnbError):
@@ -192,11 +204,11 @@ class CassetteBroken(CassetteError, AgentError):
 
 
 class CassetteMismatch(CassetteError, AgentError):
-    """What happens is not what was recorded; the message shows both."""
+    """Something differs from the recording; the message shows both."""
 
 
 class UsageError(AgentnbError):
-    """A call, a magic or an option that makes no sense."""
+    """A call, a magic or an option has a wrong argument."""
 
 
 class UnknownMention(UsageError):

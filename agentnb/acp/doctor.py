@@ -159,7 +159,7 @@ async def said_version(spec: AgentSpec, folder: Path, env: Mapping[str, str] | N
     with contextlib.suppress(asyncio.TimeoutError):
         await asyncio.wait_for(ended.wait(), VERSION_SECONDS)
     await child.stop(patience=0)
-    found = re.search(r"\d+(?:\.\d+)+", output.decode("utf-8", "replace"))
+    found = re.search(r"(?<!\d)\d+(?:\.\d+)+", output.decode("utf-8", "replace"))
     return found[0] if found else None
 
 

@@ -21,9 +21,10 @@ if TYPE_CHECKING:
 RING = 64 * 1024
 """How many bytes of stderr are kept."""
 
+_PARTIAL = 4 * 1024
 TAIL_LINES = 8
 TAIL_CHARACTERS = 800
-_ESCAPE = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07]*\x07|[\x00-\x08\x0b-\x1f\x7f]")
+_ESCAPE = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|[\x00-\x08\x0b-\x1f\x7f]")
 
 
 class Ring:
@@ -32,18 +33,32 @@ class Ring:
     def __init__(self, size: int = RING) -> None:
         self._size = size
         self._held = 0
+        self._cut = False
         self._chunks: deque[bytes] = deque()
 
     def append(self, data: bytes) -> None:
         """Add *data*; forget what is too old."""
         self._chunks.append(data[-self._size :])
         self._held += len(self._chunks[-1])
+        self._cut = self._cut or len(data) > self._size
         while self._held - len(self._chunks[0]) >= self._size:
             self._held -= len(self._chunks.popleft())
+            self._cut = True
 
     def text(self) -> str:
         """What is kept, as text; bad UTF-8 becomes U+FFFD."""
         return b"".join(self._chunks)[-self._size :].decode("utf-8", "replace")
+
+    def lines(self) -> str:
+        """What is kept, from a line's beginning on if something before it was forgotten.
+
+        The text could begin within a credential, which would not be recognized as one.
+        """
+        text = self.text()
+        if not self._cut and self._held <= self._size:
+            return text
+        line = text.find("\n") + 1
+        return text[line if 0 < line <= _PARTIAL else _PARTIAL :]
 
 
 class AgentProcess:
@@ -95,7 +110,7 @@ class AgentProcess:
             if descriptor == 1:
                 on_output(data)
             else:
-                process._stderr.append(data)
+                process.keep_stderr(data)
 
         try:
             process._child = await Child.spawn(command, cwd=cwd, env=whole, on_output=received, on_end=on_end)
@@ -134,9 +149,13 @@ class AgentProcess:
     @property
     def stderr_tail(self) -> str:
         """The last lines it wrote to stderr: short, without colours, without credentials."""
-        lines = [line.rstrip() for line in _ESCAPE.sub("", self._stderr.text()).splitlines() if line.strip()]
+        lines = [line.rstrip() for line in _ESCAPE.sub("", self._stderr.lines()).splitlines() if line.strip()]
         clean = self.redact("\n".join(lines)).splitlines()  # first: half a credential would not be known as one
         return "\n".join(clean[-TAIL_LINES:])[-TAIL_CHARACTERS:]
+
+    def keep_stderr(self, data: bytes) -> None:
+        """Keep *data*, that it wrote to stderr; the oldest goes when there is more than :data:`RING` bytes."""
+        self._stderr.append(data)
 
     def redact(self, text: str) -> str:
         """*text* with credentials, and the values of secret environment variables, replaced by ``***``."""

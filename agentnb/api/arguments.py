@@ -12,7 +12,9 @@ from agentnb.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-MODES = ("ask", "allow", "deny")
+    from agentnb.policy.situation import Mode
+
+MODES: tuple[Mode, ...] = ("ask", "allow", "deny")
 
 _LISTS = (list, tuple, AbstractSet, MappingView, Iterator)
 
@@ -33,15 +35,19 @@ def each_of(context: Iterable[Any]) -> Iterable[Any]:
     return context
 
 
-def check_permissions(permissions: str) -> None:
-    """See that *permissions* is one of the modes.
+def check_permissions(permissions: object) -> Mode:
+    """The mode that *permissions* stands for: itself, or for a function ``"ask"``.
 
     Raises:
-        UsageError: If not.
+        UsageError: If it is neither a mode nor a function.
     """
-    if permissions not in MODES:
-        message = f"permissions={permissions!r} is none of {', '.join(map(repr, MODES))}."
-        raise UsageError(message, hint='Use permissions="ask" if in doubt.')
+    if callable(permissions):
+        return "ask"
+    for mode in MODES:
+        if permissions == mode:
+            return mode
+    message = f"permissions={permissions!r} is none of {', '.join(map(repr, MODES))}, and no function."
+    raise UsageError(message, hint='Use permissions="ask" if in doubt.')
 
 
 def check_text(name: str, given: object, *, example: str) -> None:
@@ -66,21 +72,23 @@ def check_count(name: str, given: object) -> None:
         raise UsageError(f"{name} is a number from 1 on, not {given!r}.", hint=f"For example {name}=20.")
 
 
-def check_environment(env: object) -> None:
-    """See that *env* maps names to texts, or is None.
+def check_environment(env: object) -> dict[str, str]:
+    """What *env* holds: names and texts; nothing where it is None.
 
     Raises:
         UsageError: If not.
     """
     if env is None:
-        return
+        return {}
     if not isinstance(env, Mapping):
         raise UsageError("env is a mapping of names to texts.", hint='For example env={"LEVEL": "1"}.')
-    for name, value in env.items():
+    given = dict(env.items())  # the caller's own mapping is read here, never on the host's thread
+    for name, value in given.items():
         if not (isinstance(name, str) and isinstance(value, str)):
             raise UsageError(
                 f"env has {name!r} as {value!r}; names and values are texts.", hint='For example env={"LEVEL": "1"}.'
             )
+    return given
 
 
 def folders(given: object) -> Sequence[str | os.PathLike[str]]:

@@ -9,22 +9,23 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from agentnb.agent.catalog import custom
 from agentnb.agent.mcp import mcp_servers as servers_of
-from agentnb.api.arguments import check_count, check_permissions, check_text
+from agentnb.api.arguments import check_count, check_environment, check_permissions, check_text
 from agentnb.api.columns import html, lines
 from agentnb.api.configured import folders_of
-from agentnb.api.kernel import see_that_there_is_a_kernel
+from agentnb.api.kernel_runner import install_kernel_runner
 from agentnb.api.rows import Rows
-from agentnb.api.session import Session
+from agentnb.api.session import CALLBACK_SECONDS, session_of
 from agentnb.errors import SessionError, UsageError
 from agentnb.host import current_host
-from agentnb.host.lent import kernel_lent, lent
-from agentnb.host.restore import LOG_OFF, found, read_back, recorder_of, restore, spec_of
+from agentnb.host.history.restore import LOG_OFF, found, read_back, recorder_of, restore, spec_of
+from agentnb.host.session_options import SessionOptions
 from agentnb.log.store import LISTED
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Container, Iterable, Mapping, Sequence
 
+    from agentnb.api.session import Permissions, Session
     from agentnb.log.record import SessionRecord
 
 ID_CHARACTERS = 8  # of an id, in tables; as many as tell sessions apart are enough for `resume`
@@ -132,7 +133,8 @@ def resume(
     session: str | SessionRow,
     *,
     command: Sequence[str] | None = None,
-    permissions: Literal["ask", "allow", "deny"] = "ask",
+    permissions: Permissions = "ask",
+    permission_timeout: float = CALLBACK_SECONDS,
     env: Mapping[str, str] | None = None,
     mcp_servers: Sequence[Any] | Mapping[str, Any] | str | os.PathLike[str] | None = None,
     directories: Sequence[str | os.PathLike[str]] = (),
@@ -148,6 +150,7 @@ def resume(
         session: A row of :func:`sessions`, its id, or the beginning of the id.
         command: The agent's command, where the catalogue does not know the agent.
         permissions: As for :func:`agentnb.start`.
+        permission_timeout: As for :func:`agentnb.start`.
         env: As for :func:`agentnb.start`; the log keeps none of these three, they hold secrets.
         mcp_servers: As for :func:`agentnb.start`; where None, those of ``%config Agentnb.mcp_servers``.
         directories: As for :func:`agentnb.start`.
@@ -164,30 +167,27 @@ def resume(
     Example:
         >>> session = agentnb.resume("1f0c83a2")  # doctest: +SKIP
     """
-    check_permissions(permissions)
+    mode, given = check_permissions(permissions), check_environment(env)
     host = current_host()
     wanted = session.id if isinstance(session, SessionRow) else session
     check_text("A session's id", wanted, example='"1f0c83a2", as in agentnb.sessions()')
-    servers, more = lent() if mcp_servers is None else servers_of(mcp_servers), folders_of(directories)
-    lends = kernel_lent() if kernel_tools is None else kernel_tools
+    servers = host.environment.default_mcp_servers() if mcp_servers is None else servers_of(mcp_servers)
+    more = folders_of(directories)
+    lends = host.environment.default_kernel_access() if kernel_tools is None else kernel_tools
     if lends:
-        see_that_there_is_a_kernel(host)
+        install_kernel_runner(host)
     stored = read_back(recorder_of(host), wanted)
     spec = spec_of(stored.record) if command is None else custom(command, name=stored.record.agent)
-    return Session(
-        host.loop.call(
-            lambda: restore(
-                host,
-                stored,
-                spec,
-                permissions,
-                env=env,
-                mcp_servers=servers,
-                directories=more,
-                kernel_tools=lends,
-            )
-        )
+    options = SessionOptions(
+        spec=spec,
+        cwd=Path(stored.record.cwd),
+        env=given,
+        mcp_servers=servers,
+        directories=tuple(more),
+        kernel_tools=lends,
+        mode=mode,
     )
+    return session_of(host.loop.call(restore, host, stored, options), permissions, permission_timeout)
 
 
 def forget(session: str | SessionRow) -> SessionRow:

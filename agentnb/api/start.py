@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from agentnb.api.arguments import check_permissions, check_text
-from agentnb.api.configured import DEFAULT_AGENT, configured
-from agentnb.api.kernel import see_that_there_is_a_kernel
-from agentnb.api.session import Session
+from agentnb.api.configured import DEFAULT_AGENT, configuration_of, configured
+from agentnb.api.kernel_runner import install_kernel_runner
+from agentnb.api.session import CALLBACK_SECONDS, Session, session_of
 from agentnb.errors import UsageError
 from agentnb.host import current_host
-from agentnb.host.keeping import opened
+from agentnb.host.kept_sessions import opened
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Mapping, Sequence
 
     from agentnb.api.agent_sessions import AgentSession
+    from agentnb.api.session import Permissions
 
 __all__ = ["DEFAULT_AGENT", "chat", "start", "warm"]
 
@@ -27,7 +28,8 @@ def start(
     command: Sequence[str] | None = None,
     env: Mapping[str, str] | None = None,
     cwd: str | os.PathLike[str] | None = None,
-    permissions: Literal["ask", "allow", "deny"] = "ask",
+    permissions: Permissions = "ask",
+    permission_timeout: float = CALLBACK_SECONDS,
     title: str | None = None,
     mcp_servers: Sequence[Any] | Mapping[str, Any] | str | os.PathLike[str] | None = None,
     directories: Sequence[str | os.PathLike[str]] = (),
@@ -42,7 +44,14 @@ def start(
         env: Environment variables for the agent's process, besides this kernel's own.
         cwd: The workspace: where the agent works, and the wall round its file access. The current folder by default.
         permissions: What answers the agent's permission requests: ``"ask"`` the user (denied where no front end is
-            attached), ``"allow"`` or ``"deny"``.
+            attached), ``"allow"``, ``"deny"``, or a function, sync or async, that is given each
+            :class:`agentnb.PermissionRequest` which would ask the user, and returns ``"allow"``, ``"deny"``, ``"ask"``
+            (the user decides) or one of its options. It runs on a thread of its own. One that raises, returns anything
+            else, or takes longer than *permission_timeout* denies, and the transcript says why. The policy comes first:
+            the function is not asked about what a rule decides, and its yes is not enough for critical or unreadable
+            commands, sensitive files, what is outside the workspace, and where a rule asks: there the user is asked,
+            and where no front end is attached it is denied.
+        permission_timeout: Seconds that such a function may take.
         title: The tab's title; the first prompt's words by default.
         mcp_servers: MCP servers that the agent may use: mappings with ``name`` and ``command`` (``args``, ``env``) or
             ``url`` (``headers``; ``type="sse"``), or the mapping of names to servers that other tools keep in
@@ -70,21 +79,34 @@ def start(
         >>> session = agentnb.start("eliza")  # doctest: +SKIP
         >>> session = agentnb.start(command=["opencode", "acp"], permissions="deny")  # doctest: +SKIP
     """
-    check_permissions(permissions)
+    mode = check_permissions(permissions)
     if title is not None:
         check_text("title", title, example='title="Residuals"')
     named = agent if agent is not None or session is None or isinstance(session, str) else session.agent
     host = current_host()
     if kernel_tools:
-        see_that_there_is_a_kernel(host)
-    asked = configured(
-        named, command, env, cwd, mcp_servers=mcp_servers, directories=directories, kernel_tools=kernel_tools
-    )
+        install_kernel_runner(host)
+    kept: str | None = None
+    said: str | None = None
     if session is not None:
         kept, said = (session, None) if isinstance(session, str) else (session.id, session.title or None)
-        work = opened(host, asked, kept, mode=permissions, title=title or said)
-        return Session(host.loop.submit(work).result())
-    return Session(host.loop.call(lambda: host.open_as(asked, mode=permissions, title=title)))
+    asked = configured(
+        named,
+        command,
+        env,
+        cwd,
+        mcp_servers=mcp_servers,
+        directories=directories,
+        kernel_tools=kernel_tools,
+        mode=mode,
+        title=title or said,
+    )
+    if kept is not None:
+        work = opened(host, configuration_of(asked), kept, mode=mode, title=asked.title)
+        conversation = host.loop.submit(work).result()
+    else:
+        conversation = host.loop.call(host.open_session, asked)
+    return session_of(conversation, permissions, permission_timeout)
 
 
 def warm(
@@ -119,7 +141,7 @@ def warm(
     """
     asked = configured(agent, command, env, cwd, mcp_servers=mcp_servers, directories=directories)
     host = current_host()
-    host.loop.post(host.agents.begin, asked)
+    host.loop.post(host.agents.begin, configuration_of(asked))
 
 
 def chat(session: Session | None = None) -> Any:
@@ -136,4 +158,4 @@ def chat(session: Session | None = None) -> Any:
     if session is not None and not isinstance(session, Session):
         raise UsageError(f"{session!r} is not a session.", hint="agentnb.start() gives one.")
 
-    return frontend.chat_view(session)
+    return frontend.chat_view(session.tab_id if session is not None else None)

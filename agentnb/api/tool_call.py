@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from agentnb.state import (
     ToolCallCancelledState,
     ToolCallCompletedState,
     ToolCallPendingResultConfirmationState,
     ToolCallRunningState,
+    ToolTerminalContent,
     ToolTextContent,
 )
 
 if TYPE_CHECKING:
-    from agentnb.state import ToolCallLocation, ToolCallState, ToolContent
+    from collections.abc import Iterable, Mapping
+
+    from agentnb.state import TerminalView, ToolCallLocation, ToolCallState, ToolContent
+
+ToolCallStatus: TypeAlias = Literal["pending", "in_progress", "completed", "failed", "cancelled"]
+"""How far a tool call is; ``"cancelled"``: it was denied, or the turn ended before it."""
 
 
 class ToolCall(NamedTuple):
@@ -30,17 +36,21 @@ class ToolCall(NamedTuple):
         raw_input: What the tool was given, as sent.
         raw_output: What it gave back, as sent.
         reason: Why it was cancelled, where it was.
+        output: What it gave back as text: its text content and what its terminals wrote, in order.
+        exit_code: The exit code of its last terminal's command; None where there is none, or none yet.
     """
 
     id: str
     title: str
     kind: str | None
-    status: str
+    status: ToolCallStatus
     locations: tuple[ToolCallLocation, ...]
     content: tuple[ToolContent, ...]
     raw_input: Any
     raw_output: Any
     reason: str | None
+    output: str = ""
+    exit_code: int | None = None
 
     @property
     def text(self) -> str:
@@ -48,23 +58,47 @@ class ToolCall(NamedTuple):
         return "\n".join(item.text for item in self.content if isinstance(item, ToolTextContent))
 
 
-def tool_call(state: ToolCallState) -> ToolCall:
-    """The tool call that *state* is."""
+def tool_call(state: ToolCallState, terminals: Iterable[TerminalView] = ()) -> ToolCall:
+    """The tool call that *state* is.
+
+    Args:
+        state: The tool call.
+        terminals: The terminals of its chat.
+    """
     details = state.details
+    content = (details.content if details else None) or ()
+    shown = {each.id: each for each in terminals}
+    own = [
+        shown[each.terminal_id]
+        for each in content
+        if isinstance(each, ToolTerminalContent) and each.terminal_id in shown
+    ]
     return ToolCall(
         id=state.tool_call_id,
         title=state.display_name,
         kind=details.kind if details else None,
         status=_status(state),
         locations=(details.locations if details else None) or (),
-        content=(details.content if details else None) or (),
+        content=content,
         raw_input=details.raw_input if details else None,
         raw_output=details.raw_output if details else None,
         reason=_reason(state),
+        output="\n".join(filter(None, (_text(item, shown) for item in content))),
+        exit_code=own[-1].exit_code if own else None,
     )
 
 
-def _status(state: ToolCallState) -> str:
+def _text(item: ToolContent, terminals: Mapping[str, TerminalView]) -> str:
+    match item:
+        case ToolTextContent(text=text):
+            return text
+        case ToolTerminalContent(terminal_id=name) if name in terminals:
+            return terminals[name].output
+        case _:
+            return ""
+
+
+def _status(state: ToolCallState) -> ToolCallStatus:
     match state:
         case ToolCallCompletedState(success=success) | ToolCallPendingResultConfirmationState(success=success):
             return "completed" if success else "failed"

@@ -7,15 +7,17 @@ import contextlib
 import threading
 import time
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from agentnb.api.files import ChangeTable
 from agentnb.api.interrupts import CountedInterrupts
 from agentnb.api.loops import nest, running_loop
 from agentnb.api.text_reader import TextReader
 from agentnb.api.tool_call import ToolCall, tool_call
+from agentnb.api.user_code import start_user_code
 from agentnb.errors import CassetteBroken, CassetteMismatch, TurnCancelled, TurnFailed, TurnRefused, TurnTimeout
-from agentnb.host.changes import changes
+from agentnb.host.files.changes import changes
+from agentnb.host.intents import FROM_PYTHON, Rejected, cancel
 from agentnb.kernel.desk import DESK
 from agentnb.state import (
     ActiveTurn,
@@ -31,17 +33,24 @@ if TYPE_CHECKING:
 
     from agentnb.api.session import Session
     from agentnb.host.conversation import Conversation
-    from agentnb.state import ErrorInfo, PlanEntry, UsageInfo
+    from agentnb.state import ChatState, ErrorInfo, PlanEntry, UsageInfo
 
     Snapshot = FinishedTurn | ActiveTurn
 
 SETTLE_SECONDS = 0.25  # how long wait() lets a cancelled agent say its last words
+TurnState: TypeAlias = Literal["queued", "running", "complete", "cancelled", "error"]
+"""How far a turn is."""
+
+_STATES: dict[str, TurnState] = {"complete": "complete", "cancelled": "cancelled", "error": "error"}
 _OF_CASSETTES = {kind.__name__: kind for kind in (CassetteBroken, CassetteMismatch)}
 POLL_SECONDS = 0.2  # a blocked main thread looks up this often, so that Ctrl-C comes through on every platform
 
 
 class Turn:
     """One prompt and all that it caused. Made by :meth:`agentnb.Session.prompt`; every read is a frozen snapshot.
+
+    Iterating, with ``for`` or ``async for``, gives the text piece by piece and ends as :meth:`wait` does: with
+    :class:`agentnb.TurnFailed` where the agent failed.
 
     Example:
         >>> turn = session.prompt("Summarise df")  # doctest: +SKIP
@@ -84,21 +93,12 @@ class Turn:
     @property
     def snapshot(self) -> Snapshot | None:
         """The turn's state as it is now; None while it waits in the queue."""
-        chat = self._conversation.chat.state
-        if chat.active_turn is not None and chat.active_turn.id == self._id:
-            return chat.active_turn
-        return next((turn for turn in reversed(chat.turns) if turn.id == self._id), None)
+        return self._read()[0]
 
     @property
-    def state(self) -> str:
+    def state(self) -> TurnState:
         """``"queued"``, ``"running"``, ``"complete"``, ``"cancelled"`` or ``"error"``."""
-        snapshot = self.snapshot
-        if isinstance(snapshot, FinishedTurn):
-            return str(snapshot.state)
-        if snapshot is not None:
-            return "running"
-        waiting = self._conversation.chat.state.queued_messages or ()
-        return "queued" if any(message.id == self._id for message in waiting) else "cancelled"
+        return self._read()[1]
 
     @property
     def done(self) -> bool:
@@ -118,7 +118,11 @@ class Turn:
     @property
     def tool_calls(self) -> tuple[ToolCall, ...]:
         """Every tool call, in order."""
-        return tuple(tool_call(part.tool_call) for part in self._parts(ToolCallResponsePart))
+        chat = self._conversation.chat.state
+        snapshot, _ = _found(chat, self._id)
+        parts = snapshot.response_parts if snapshot is not None else ()
+        calls = (part.tool_call for part in parts if isinstance(part, ToolCallResponsePart))
+        return tuple(tool_call(call, chat.terminals or ()) for call in calls)
 
     @property
     def files(self) -> ChangeTable:
@@ -144,10 +148,10 @@ class Turn:
     @property
     def stop_reason(self) -> str | None:
         """Why it ended, in ACP's words (``"end_turn"``, ``"cancelled"``, …); None while it runs."""
-        snapshot = self.snapshot
+        snapshot, state = self._read()
         if isinstance(snapshot, FinishedTurn):
-            return snapshot.stop_reason or str(snapshot.state)
-        return None if snapshot is not None or not self.done else "cancelled"
+            return snapshot.stop_reason or state
+        return "cancelled" if state == "cancelled" else None
 
     @property
     def error(self) -> ErrorInfo | None:
@@ -162,10 +166,14 @@ class Turn:
 
         Prompts that wait behind it are held until :meth:`Session.continue_queue` or until code waits for one of them.
         """
-        self._conversation.host.loop.call(partial(self._conversation.turns.cancel, self._id, hold=True))
+        with contextlib.suppress(Rejected):  # it has ended
+            self._conversation.host.loop.call(partial(cancel, self._conversation, self._id, FROM_PYTHON, hold=True))
 
     def raise_for_error(self) -> Turn:
-        """Raise if it failed or was cancelled.
+        """Raise if it failed, was refused or was cancelled.
+
+        Returns:
+            This turn: one that runs, or ended in any other way (``max_tokens`` among them).
 
         Raises:
             TurnFailed: If it ended with an error.
@@ -174,38 +182,47 @@ class Turn:
             TurnRefused: If the agent refused to go on.
             TurnCancelled: If it was cancelled.
         """
-        self._see_that_it_is_as_recorded()
-        if self.error is not None:
-            raise TurnFailed(self.error.message)
-        if self.stop_reason == "refusal":
-            raise TurnRefused("The agent refused to go on.", hint="Say it in other words, or ask another agent.")
-        if self.state == "cancelled":
-            message = "The turn was cancelled."
-            raise TurnCancelled(message, hint="Prompt again to go on.")
+        snapshot, state = self._read()
+        self._raise_if_failed(snapshot)
+        if isinstance(snapshot, FinishedTurn) and snapshot.stop_reason == "refusal":
+            message = "The agent refused to go on."
+            raise TurnRefused(message, hint="Say it in other words, or ask another agent.", turn=self)
+        if state == "cancelled":
+            raise TurnCancelled("The turn was cancelled.", hint="Prompt again to go on.", turn=self)
         return self
 
     def add_done_callback(self, callback: Callable[[Turn], None]) -> None:
-        """Call *callback* with this turn once it has ended, on the host's thread; at once if it has."""
+        """Call *callback* with this turn once it has ended; at once if it has.
+
+        It runs on a thread of its own: it may block, and what it raises is logged (``agentnb.api``) and ends nothing
+        else. Several callbacks run side by side, in no promised order.
+        """
         self._conversation.host.loop.call(self._add_callback, callback)
 
-    def wait(self, timeout: float | None = None) -> Turn:
+    def wait(self, timeout: float | None = None, *, check: bool = True) -> Turn:
         """Block until it has ended.
 
         Where an asyncio loop already runs on this thread, that loop goes on (by nest-asyncio), so that your own tasks
         do. An interrupt (Ctrl-C, the kernel's stop button) cancels the turn.
 
+        Only a failure raises. A turn that was cancelled, that the agent refused, or that reached a limit
+        (``max_tokens``, ``max_turn_requests``) is returned: :attr:`stop_reason` says which, and
+        :meth:`raise_for_error` raises for the first two.
+
         Args:
             timeout: Seconds; None waits for ever.
+            check: Whether a failed turn raises; else look at :attr:`error`.
 
         Returns:
             This turn.
 
         Raises:
+            TurnFailed: With *check*, if it ended with an error. The error's ``turn`` is this turn.
             TurnTimeout: If it has not ended by then; it goes on.
-            CassetteMismatch: If it is not as recorded in the cassette that is replayed: other failures are the agent's,
-                and looked at with `error` or `raise_for_error`, this one is the test's.
+            CassetteMismatch: If it is not as recorded in the cassette that is replayed, whatever *check* says: this
+                failure is the test's, not the agent's.
             CassetteBroken: If that cassette cannot be used.
-            UsageError: If this is a fork of the process that it runs in: its end is not told here.
+            UsageError: In a fork of the process that started the session: its end is not told there.
         """
         self._see_that_its_end_is_told()
         try:
@@ -214,7 +231,37 @@ class Turn:
         except KeyboardInterrupt:
             self.cancel()
             raise
-        self._see_that_it_is_as_recorded()
+        self._raise_if_failed(self.snapshot, check=check)
+        return self
+
+    async def wait_async(self, timeout: float | None = None, *, check: bool = True) -> Turn:
+        """As :meth:`wait`, in async code. ``await turn`` is the same with the defaults.
+
+        A task that is cancelled while it waits cancels the turn, as it would cancel a task that it awaits. So
+        ``asyncio.wait_for(turn, 60)`` cancels the turn after a minute; ``asyncio.shield(turn)`` lets it go on.
+
+        Args:
+            timeout: Seconds; None waits for ever. The turn goes on then.
+            check: Whether a failed turn raises.
+
+        Raises:
+            TurnFailed: As for :meth:`wait`.
+            TurnTimeout: As for :meth:`wait`.
+            CassetteMismatch: As for :meth:`wait`.
+            CassetteBroken: As for :meth:`wait`.
+            UsageError: As for :meth:`wait`.
+
+        Example:
+            >>> turn = await session.prompt("Hello").wait_async(60, check=False)  # doctest: +SKIP
+        """
+        self._see_that_its_end_is_told()
+        try:
+            with awaited(self):
+                await self._wait_async(timeout)
+        except asyncio.CancelledError:
+            self.cancel()
+            raise
+        self._raise_if_failed(self.snapshot, check=check)
         return self
 
     def _wait(self, timeout: float | None) -> None:
@@ -224,8 +271,7 @@ class Turn:
             self._wait_blocking(timeout)
 
     def __await__(self) -> Generator[Any, None, Turn]:
-        self._see_that_its_end_is_told()
-        return self._awaited().__await__()
+        return self.wait_async().__await__()
 
     def __iter__(self) -> Iterator[str]:
         reader = TextReader()
@@ -236,7 +282,7 @@ class Turn:
                 if piece := reader.read(self._parts(MarkdownResponsePart)):
                     yield piece
                 elif done:
-                    self._see_that_it_is_as_recorded()
+                    self._raise_if_failed(self.snapshot)
                     return
                 else:
                     with DESK.waiting(self._session.tab_id, self._wake):
@@ -251,11 +297,15 @@ class Turn:
                 if piece := reader.read(self._parts(MarkdownResponsePart)):
                     yield piece
                 elif done:
-                    self._see_that_it_is_as_recorded()
+                    self._raise_if_failed(self.snapshot)
                     return
                 else:
-                    with DESK.waiting(self._session.tab_id):
-                        await changed.wait()
+                    try:
+                        with DESK.waiting(self._session.tab_id):
+                            await changed.wait()
+                    except asyncio.CancelledError:
+                        self.cancel()
+                        raise
                     changed.clear()
 
     def __repr__(self) -> str:
@@ -263,20 +313,20 @@ class Turn:
 
     # --- inside ---
 
+    def _read(self) -> tuple[Snapshot | None, TurnState]:
+        """The turn and its state, both from one look at the chat: the host's thread changes it meanwhile."""
+        return _found(self._conversation.chat.state, self._id)
+
     def _parts(self, kind: type[Any]) -> list[Any]:
         snapshot = self.snapshot
         return [part for part in snapshot.response_parts if isinstance(part, kind)] if snapshot is not None else []
 
-    def _see_that_it_is_as_recorded(self) -> None:
-        error = self.error
+    def _raise_if_failed(self, snapshot: Snapshot | None, *, check: bool = True) -> None:
+        error = snapshot.error if isinstance(snapshot, FinishedTurn) else None
         if error is not None and error.error_type in _OF_CASSETTES:
             raise _OF_CASSETTES[error.error_type](error.message)
-
-    async def _awaited(self) -> Turn:
-        with awaited(self):
-            await self._wait_async(None)
-        self._see_that_it_is_as_recorded()
-        return self
+        if error is not None and check:
+            raise TurnFailed(error.message, turn=self)
 
     def _see_that_its_end_is_told(self) -> None:
         if not self._finished:
@@ -284,7 +334,7 @@ class Turn:
 
     def _add_callback(self, callback: Callable[[Turn], None]) -> None:
         if self._finished:
-            callback(self)
+            start_user_code(callback, self)
         else:
             self._callbacks.append(callback)
 
@@ -314,7 +364,7 @@ class Turn:
             self._changed.notify_all()
         callbacks, self._callbacks = self._callbacks, []
         for callback in callbacks:
-            callback(self)
+            start_user_code(callback, self)
         for listener in tuple(self._listeners):
             listener()
 
@@ -374,7 +424,18 @@ class Turn:
 
     def _timeout(self, timeout: float | None) -> TurnTimeout:
         message = f"The turn did not end in {timeout:g} s; it goes on."
-        return TurnTimeout(message, hint="Wait again with turn.wait(), or stop it with turn.cancel().")
+        hint = "Wait again with turn.wait(), or stop it with turn.cancel()."
+        return TurnTimeout(message, hint=hint, turn=self)
+
+
+def _found(chat: ChatState, turn_id: str) -> tuple[Snapshot | None, TurnState]:
+    if chat.active_turn is not None and chat.active_turn.id == turn_id:
+        return chat.active_turn, "running"
+    ended = next((turn for turn in reversed(chat.turns) if turn.id == turn_id), None)
+    if ended is not None:
+        return ended, _STATES[str(ended.state)]
+    queued = any(message.id == turn_id for message in chat.queued_messages or ())
+    return None, "queued" if queued else "cancelled"
 
 
 @contextlib.contextmanager

@@ -125,12 +125,14 @@ class UnattendedTurns:
                     f"A turn did not end within {self._timeout():g} s of the notebook's last cell; it was cancelled."
                 )
                 failures.append(
-                    TurnTimeout(message, hint="Wait for it in a cell, or allow more: Agentnb.headless_timeout.")
+                    TurnTimeout(
+                        message, hint="Wait for it in a cell, or allow more: Agentnb.headless_timeout.", turn=turn
+                    )
                 )
             except CassetteError:
                 pass  # among the deviations below
             except TurnError as error:
-                failures.append(type(error)(f"{self._prompted(turn)}{error.message}", hint=error.hint))
+                failures.append(type(error)(f"{self._prompted(turn)}{error.message}", hint=error.hint, turn=turn))
         return self._deviations() + failures
 
     def _wait_until_compared(self) -> None:

@@ -14,11 +14,11 @@ import threading
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from agentnb.comm.ear import Ear
+from agentnb.comm.blocked_time import BlockedTime
+from agentnb.comm.execution_events import skip_execution_events
 from agentnb.comm.lab import lab
 from agentnb.comm.model import HostModel, PanelModel, reference, send_to
 from agentnb.comm.open_notebooks import OpenNotebooks
-from agentnb.comm.quiet import quiet
 from agentnb.comm.rejoin import listen
 from agentnb.comm.service import Service
 from agentnb.host import current_host
@@ -26,8 +26,6 @@ from agentnb.host import current_host
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agentnb.api.session import Session
-    from agentnb.api.turn import Turn
     from agentnb.host import Host
 
 
@@ -48,16 +46,17 @@ class Frontend:
         self._context: contextvars.Context | None = None
         self._arrivals: list[Callable[[], None]] = []
         self._lock = threading.Lock()
-        self._ear = Ear(host.loop)
-        self._service.delivery.deaf_seconds = self._ear.deaf_seconds
+        self._blocked = BlockedTime(host.loop)
+        self._service.delivery.blocked_seconds = self._blocked.blocked_seconds
         self._shown_at: float | None = None
-        host.attached, host.arrival = self.attached, self._arrival
-        host.editors = OpenNotebooks(lab(), attached=self.attached)
-        quiet(self.model.comm)
+        host.environment.connect(
+            attached=self.attached, arrival=self._arrival, editors=OpenNotebooks(lab(), attached=self.attached)
+        )
+        skip_execution_events(self.model.comm)
         self.model.on_msg(self._on_message)
         self.model.comm.on_close(lambda _message: host.loop.post(self._service.delivery.clients.clear))
         listen(self.model, self.speak_from_here)
-        if (shell := _shell()) is not None and host.mentions is None:
+        if (shell := _shell()) is not None and host.environment.mentions is None:
             # The layer above knows the shell; it is named here, not imported, so that the chat needs no `%load_ext`.
             import_module("agentnb.ipython.shell_mentions").install(host, shell)
 
@@ -79,6 +78,8 @@ class Frontend:
             self._arrivals.append(arrive)
         with contextlib.suppress(asyncio.TimeoutError):
             await asyncio.wait_for(arrived.wait(), timeout)
+        with self._lock, contextlib.suppress(ValueError):
+            self._arrivals.remove(arrive)
         return self.attached()
 
     def speak_from_here(self) -> None:
@@ -105,16 +106,17 @@ class Frontend:
         return self.attached() if left <= 0 else await self.wait_attached(left)
 
     def _on_message(self, _model: HostModel, content: Any, _buffers: Any) -> None:
-        self._ear.heard()
+        self._blocked.record_message()
         self._host.loop.post(self._receive, content)
 
     def _receive(self, content: Any) -> None:
         self._service.receive(content)
-        if self._arrivals and self.attached():
-            with self._lock:
-                arrivals, self._arrivals = self._arrivals, []
-            for arrive in arrivals:
-                arrive()
+        with self._lock:  # who is about to wait is in the list, or sees that the page is there
+            arrivals = self._arrivals if self.attached() else []
+            if arrivals:
+                self._arrivals = []
+        for arrive in arrivals:
+            arrive()
 
 
 def _shell() -> Any:
@@ -137,7 +139,7 @@ def current_frontend() -> Frontend:
 
 def attached() -> bool:
     """Whether a page is there that shows something of ours."""
-    return any(frontend.attached() for frontend in _frontends.values())
+    return any(frontend.attached() for frontend in tuple(_frontends.values()))
 
 
 async def wait_attached(timeout: float) -> bool:
@@ -145,13 +147,21 @@ async def wait_attached(timeout: float) -> bool:
     return await current_frontend().wait_attached(timeout)
 
 
-def turn_view(turn: Turn) -> PanelModel:
-    """A small widget that shows one turn, live."""
-    channel = turn.session.chat.resource
-    return current_frontend().panel({"kind": "turn", "channel": channel, "turnId": turn.id})
+def turn_view(channel: str, turn_id: str) -> PanelModel:
+    """A small widget that shows one turn, live.
+
+    Args:
+        channel: The URI of the turn's chat.
+        turn_id: The turn.
+    """
+    return current_frontend().panel({"kind": "turn", "channel": channel, "turnId": turn_id})
 
 
-def chat_view(session: Session | None = None) -> PanelModel:
-    """A small widget that shows the chat with every tab, on *session*'s tab where one is given."""
+def chat_view(tab: str | None = None) -> PanelModel:
+    """A small widget that shows the chat with every tab.
+
+    Args:
+        tab: The id of the tab that is shown first; by default the page chooses.
+    """
     what: dict[str, Any] = {"kind": "chat"}
-    return current_frontend().panel({**what, "tab": session.tab_id} if session is not None else what)
+    return current_frontend().panel(what if tab is None else {**what, "tab": tab})

@@ -28,7 +28,7 @@ LONGEST_CLAUSE = 80
 LONGEST_MEMORY = 12
 """How many remembered answers wait at most; the oldest are forgotten."""
 
-_CLAUSE_END = re.compile(r"[.!?;:,]+(?=\s|$)|\s+but\s+|\n+", re.IGNORECASE)
+_CLAUSE_END = re.compile(r"(?<![.!?;:,])[.!?;:,]+(?=\s|$)|(?<!\s)\s+but\s+|\n+", re.IGNORECASE)
 _WORD = re.compile(r"[\w'’]+")
 
 

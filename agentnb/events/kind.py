@@ -64,9 +64,9 @@ class Kind:
             return
         always = os.environ.get(TEXT) == "1"
         for handler, text in tuple(_listeners):
-            handler.handle(self._record(data, text=text or always))
+            _hand(handler, self._record(data, text=text or always))
         if asked:
-            self._logger.handle(self._record(data, text=always))
+            _hand(self._logger, self._record(data, text=always))
 
     def _record(self, data: dict[str, Any], *, text: bool) -> logging.LogRecord:
         shown = {name.lstrip("_"): value for name, value in data.items() if text or not name.startswith("_")}
@@ -92,6 +92,12 @@ def listening(handler: logging.Handler, *, text: bool = False) -> Iterator[None]
         yield
     finally:
         _listeners.remove(listener)
+
+
+def _hand(to: logging.Handler | logging.Logger, record: logging.LogRecord) -> None:
+    """Hand *record* over. What a handler or a filter of the user's raises must not stop what is told of."""
+    with contextlib.suppress(Exception):
+        to.handle(record)
 
 
 def _clean(value: Any, credentials: Credentials) -> Any:

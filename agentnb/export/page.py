@@ -125,7 +125,7 @@ def _closed(rendered: str) -> str:
     """*rendered* with every element closed that was opened, and none closed that was not."""
     out, opened = [], []
     at = 0
-    for match in re.finditer(r"<(/?)([a-z][a-z0-9]*)([^<>]*)>", rendered):
+    for match in re.finditer(r"<(/?)([a-z][a-z0-9]*)(?![a-z0-9])([^<>]*)>", rendered):
         out.append(rendered[at : match.start()])
         at = match.end()
         closes, name = match[1], match[2]

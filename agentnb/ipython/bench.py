@@ -5,14 +5,14 @@ from __future__ import annotations
 import inspect as python_inspect
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from agentnb.api.describe import describe, summarize
 from agentnb.comm.lab import current_notebook, lab
 from agentnb.comm.lab_messages import EditParams
 from agentnb.comm.open_notebooks import notebook_file
 from agentnb.errors import UsageError
-from agentnb.ipython.execution import Execution
+from agentnb.ipython.execution import Execution, Look
 from agentnb.ipython.ipython_versions import is_running_cell
 from agentnb.ipython.mentions import visible
 from agentnb.ipython.saved_notebook import output_text, read_cells
@@ -26,8 +26,10 @@ if TYPE_CHECKING:
 
     from agentnb.comm.notebook import Notebook
     from agentnb.host import Host
-    from agentnb.kernel.bench import Edit
+    from agentnb.kernel.bench import Edit, Ran
     from agentnb.kernel.desk import Work
+
+T = TypeVar("T")
 
 SESSION = "JPY_SESSION_NAME"
 ANSWER_SECONDS = 15.0
@@ -76,9 +78,13 @@ class ShellBench:
             name=session, path=os.path.realpath(session), live=False, cells=read_cells(session, outputs)
         )
 
-    def work(self, code: str) -> Work:
+    def work(self, code: str) -> Work[Ran]:
         """*code*, to be run as a cell is."""
         return Execution(self._shell, code)
+
+    def look(self, look: Callable[[], T]) -> Work[T]:
+        """*look*, to be done on the main thread."""
+        return Look(self._shell, look)
 
     async def edit(self, edit: Edit) -> Edited:
         """Ask the page that told of the notebook.
@@ -157,7 +163,7 @@ def _size(value: Any) -> int | None:
 
 def install(host: Host, shell: Any) -> None:
     """Let *host*'s agents be lent *shell*, if its user wants that."""
-    host.bench = ShellBench(shell)
+    host.environment.connect(code_runner=ShellBench(shell))
     DESK.occupied = lambda: is_running_cell(shell)
     loop = getattr(getattr(getattr(shell, "kernel", None), "io_loop", None), "asyncio_loop", None)
     if loop is None:

@@ -15,7 +15,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from agentnb.api.loops import running_loop
-from agentnb.errors import UsageError
+from agentnb.errors import AgentnbError, UsageError
 from agentnb.ipython.capture import capturing
 from agentnb.kernel.bench import Failure, Ran
 
@@ -26,10 +26,18 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from agentnb.ipython.capture import Sink
-    from agentnb.kernel.bench import Stop
+    from agentnb.kernel.desk import Stop
 
 STEP = 0.001
 AGAIN_SECONDS = 1.0  # sooner than this an interrupt is still on its way
+ARRIVAL_SECONDS = 1.0
+"""How long an interrupt of ours that has not come yet is waited for."""
+
+_STOPPED: dict[Stop, str] = {
+    "timeout": "took too long and was interrupted",
+    "user": "was interrupted by the user",
+    "cancelled": "was interrupted: the turn is over",
+}
 
 
 class Execution:
@@ -100,6 +108,45 @@ class Execution:
         self._signals.hand_on()
 
 
+class Look:
+    """A look at the user's objects (:class:`agentnb.kernel.desk.Work`): their own code runs meanwhile.
+
+    What that prints is left out.
+
+    Args:
+        shell: The IPython shell.
+        look: What to do; it may raise.
+    """
+
+    def __init__(self, shell: Any, look: Callable[[], Any]) -> None:
+        self._shell = shell
+        self._look = look
+        self._signals = _Signals()
+
+    def begin(self, done: Callable[[Any], None], *, loop_is_free: bool) -> None:  # noqa: ARG002 - it never awaits
+        """Look, to the end.
+
+        Raises:
+            UsageError: If it was interrupted, or an object raised what is no error of ours.
+        """
+        signals = self._signals
+        try:
+            with capturing(self._shell), signals, signals.raising():
+                found = self._look()
+        except AgentnbError:
+            raise
+        except BaseException as error:
+            signals.hand_on()
+            what = _STOPPED[signals.why] if signals.why is not None else f"raised {type(error).__name__}"
+            raise UsageError(f"Looking at the objects {what}.") from error
+        signals.hand_on()
+        done(found)
+
+    def stop(self, why: Stop) -> None:
+        """Interrupt it; from another thread."""
+        self._signals.send(why)
+
+
 def _ran(sink: Sink, why: Stop | None) -> Ran:
     failure = sink.failure
     stopped = why if failure is not None and failure.name in {"KeyboardInterrupt", "CancelledError"} else None
@@ -166,10 +213,25 @@ class _Signals:
     ) -> None:
         with self._lock:
             self._entered = False
-        while self._sent and not self._come:  # what was sent is on its way: the handler from before must not get it
-            threading.Event().wait(STEP)
-        if signal.getsignal(signal.SIGINT) == self._handle:
+        self._await_arrival()
+        if self._is_handler:
             signal.signal(signal.SIGINT, self._before)
+
+    @property
+    def _is_handler(self) -> bool:
+        return bool(signal.getsignal(signal.SIGINT) == self._handle)
+
+    def _await_arrival(self) -> None:
+        """Wait for the interrupt that was sent: it is on its way, and the handler from before must not get it.
+
+        It never comes where the code has replaced this handler or blocked the signal; a blocked one is taken away.
+        """
+        until = time.monotonic() + ARRIVAL_SECONDS
+        while self._sent and not self._come and self._is_handler and time.monotonic() < until:
+            if sys.platform != "win32" and signal.SIGINT in signal.sigpending():
+                signal.sigwait({signal.SIGINT})
+                return
+            threading.Event().wait(STEP)
 
     @contextlib.contextmanager
     def raising(self) -> Generator[None]:

@@ -35,7 +35,7 @@ _MENTION = re.compile(rf"""(?<![^\s(\[{{"'“‘,;:>*])@(?:"(?P<quoted>[^"\n]+)"
 _CODE = re.compile(
     r"(?P<fence>```|~~~).*?(?:(?P=fence)|\Z)"
     r"|(?P<ticks>`+)[^`].*?(?P=ticks)"
-    r"|^\s*@[\w.]+(?:\(.*?\))?[ \t]*(?=\n\s*(?:async |def |class |@))",
+    r"|^[^\S\n]*@[\w.]+(?:\((?:(?!\n[^\S\n]*@).)*?\))?[ \t]*(?=\n\s*(?:async |def |class |@))",
     re.DOTALL | re.MULTILINE,
 )
 _SHELL_NAMES = frozenset({"In", "Out", "exit", "get_ipython", "open", "quit"})

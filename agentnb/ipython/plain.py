@@ -1,18 +1,26 @@
-"""A turn as plain text, for terminals and for the ``text/plain`` of a record."""
+"""A turn as plain text, for terminals and for the ``text/plain`` of a record: a writer of `blocks`."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from agentnb.ipython.blocks import (
+    Block,
+    Content,
+    Ending,
+    Plan,
+    Prose,
+    Thinking,
+    Tool,
+    Usage,
+    ending_blocks,
+    part_blocks,
+)
 from agentnb.ipython.markdown import printable
-from agentnb.ipython.tool_record import denial, tool_line
-from agentnb.ipython.transcript import ending_line, usage_line
 from agentnb.state import (
-    ContentResponsePart,
     MarkdownResponsePart,
     PlanResponsePart,
     ReasoningResponsePart,
-    SystemNotificationResponsePart,
     ToolCallCancelledState,
     ToolCallCompletedState,
     ToolCallResponsePart,
@@ -34,32 +42,33 @@ def plain_text(turn: Turn | ActiveTurn | None) -> str:
     if turn is None:
         return "Waiting in the queue."
     blocks = [part_text(part).strip("\n") for part in turn.response_parts]
-    return "\n\n".join(block for block in [*blocks, ending_text(turn)] if block) or "The agent said nothing."
+    return "\n\n".join(filter(None, [*blocks, ending_text(turn)])) or "The agent said nothing."
 
 
 def part_text(part: ResponsePart) -> str:
     """One part as text."""
-    match part:
-        case MarkdownResponsePart(content=text):
-            return printable(text)
-        case ReasoningResponsePart(content=text):
-            return f"(thinking) {printable(text)}"
-        case ToolCallResponsePart(tool_call=call):
-            why = denial(call)
-            return f"[{tool_line(call)}]" + (f"\n  Permission denied. {printable(why)}" if why else "")
-        case PlanResponsePart(entries=entries):
-            steps = (f"  [{_MARKS.get(entry.status, ' ')}] {printable(entry.content)}" for entry in entries)
-            return "\n".join(["Plan:", *steps])
-        case ContentResponsePart(block=block):
-            return f"[{printable(str(block.get('type', 'content')))}]"
-        case SystemNotificationResponsePart(content=content):
-            return printable(content if isinstance(content, str) else content.markdown)
-    return ""
+    return "\n\n".join(map(_written, part_blocks(part)))
 
 
 def ending_text(turn: Turn | ActiveTurn) -> str:
     """How *turn* ended and what it cost, where there is anything to say."""
-    return "\n".join(line for line in (printable(ending_line(turn)), usage_line(turn.usage)) if line)
+    return "\n".join(map(_written, ending_blocks(turn)))
+
+
+def _written(block: Block) -> str:
+    match block:
+        case Prose(text) | Ending(text) | Usage(text):
+            return printable(text)
+        case Thinking(text):
+            return f"(thinking) {printable(text)}"
+        case Tool(line, denial):
+            return f"[{line}]" + (f"\n  Permission denied. {printable(denial)}" if denial else "")
+        case Plan(entries):
+            steps = (f"  [{_MARKS.get(entry.status, ' ')}] {printable(entry.content)}" for entry in entries)
+            return "\n".join(["Plan:", *steps])
+        case Content(kind):
+            return f"[{printable(kind)}]"
+    return ""  # what is folded away, and names of places
 
 
 class GrowingText:

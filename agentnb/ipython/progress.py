@@ -7,8 +7,8 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
+from agentnb.ipython.blocks import tool_line
 from agentnb.ipython.markdown import printable
-from agentnb.ipython.tool_record import tool_line
 from agentnb.state import ToolCallResponsePart
 
 if TYPE_CHECKING:

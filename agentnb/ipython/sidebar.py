@@ -93,7 +93,7 @@ def _instead(session: Session | None) -> dict[str, Any]:
 
     from agentnb.comm import frontend
 
-    panel = frontend.chat_view(session)
+    panel = frontend.chat_view(session.tab_id if session is not None else None)
     if _in_sidecar(panel):
         return _words(f"The chat is in a sidecar panel. {_WHY}")
     box = VBox([HTML(f"The chat is here and not in the sidebar. {_WHY}"), panel])

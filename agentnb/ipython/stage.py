@@ -146,7 +146,7 @@ class LiveStage:
 
         self._turn = turn
         self._frontend = frontend
-        self._view: Any = frontend.turn_view(turn)
+        self._view: Any = frontend.turn_view(turn.session.chat.resource, turn.id)
         self._handle = DisplayHandle()
         self._text = TextStage(turn)
         self._text._handle = self._handle  # noqa: SLF001 - both write to one place

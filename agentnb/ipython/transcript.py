@@ -1,47 +1,46 @@
 """The lasting record of a turn: static Markdown that reads in any notebook, with no kernel and no widget.
 
-It is made from the turn's state alone and says the same each time (no ids, no times), so a notebook in CI can be
-compared with its stored outputs. All that an agent wrote passes `markdown.harmless` or stands in a fence.
+A writer of `blocks`. All that an agent wrote passes `markdown.harmless` or stands in a fence.
 """
 
 from __future__ import annotations
 
-import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from agentnb.ipython.fences import Fences
-from agentnb.ipython.markdown import harmless, harmless_line, printable
-from agentnb.ipython.tool_record import block_markdown, folded, plain, shortened, tool_markdown, without_escapes
-from agentnb.state import (
-    ContentRefResponsePart,
-    ContentResponsePart,
-    MarkdownResponsePart,
-    PlanResponsePart,
-    RawResponsePart,
-    ReasoningResponsePart,
-    SystemNotificationResponsePart,
-    ToolCallResponsePart,
-    Turn,
-    UnknownResponsePart,
-    UserMessageResponsePart,
+from agentnb.ipython.blocks import (
+    Block,
+    Code,
+    Content,
+    Ending,
+    Folded,
+    Names,
+    Note,
+    Picture,
+    Plan,
+    Prose,
+    Thinking,
+    Tool,
+    Usage,
+    turn_blocks,
+    verbatim,
+    without_escapes,
 )
+from agentnb.ipython.fences import Fences, html_code, html_text
+from agentnb.ipython.markdown import harmless, harmless_line, printable
+from agentnb.state import UnknownResponsePart
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
     from typing import Any
 
-    from agentnb.state import ActiveTurn, PlanEntry, ResponsePart, TerminalView, UsageInfo
+    from agentnb.state import ActiveTurn, PlanEntry, TerminalView, Turn
 
 _BOXES = {"completed": "[x]", "in_progress": "[ ]", "pending": "[ ]"}
-_ENDINGS = {
-    "max_tokens": "The answer stops here: the model's token limit was reached.",
-    "max_turn_requests": "The answer stops here: the agent made as many model requests as one turn may.",
-    "refusal": "The agent refused to go on.",
-    "cancelled": "The turn was cancelled.",
-}
+_SPAN = re.compile(r"(?<!`)`([^`]+)`(?!`)")
 
 
 def transcript(turn: Turn | ActiveTurn | None, *, terminals: Iterable[TerminalView] = (), cwd: str | Path = ".") -> str:
@@ -57,67 +56,55 @@ def transcript(turn: Turn | ActiveTurn | None, *, terminals: Iterable[TerminalVi
     """
     if turn is None:
         return "*Waiting in the queue.*"
-    # One length for all fences: longer than any run of backticks in anything that the agent sent.
     by_id = {terminal.id: terminal for terminal in terminals}
+    # One length for all fences: longer than any run of backticks in anything that the agent sent.
     fences = Fences.around(_strings([turn, *by_id.values()]))
-    where = Path(cwd).resolve()
-    blocks = [_part(part, fences, by_id, where) for part in turn.response_parts]
-    blocks += _ending(turn)
-    return "\n\n".join(block for block in blocks if block) or "*The agent said nothing.*"
+    written = (_written(block, fences) for block in turn_blocks(turn, by_id, Path(cwd).resolve()))
+    return "\n\n".join(filter(None, written)) or "*The agent said nothing.*"
 
 
-def usage_line(usage: UsageInfo | None) -> str:
-    """The tokens that a turn used, in words, or nothing where the agent did not say.
-
-    Example:
-        >>> from agentnb.state import UsageInfo
-        >>> usage_line(UsageInfo(input_tokens=1200, output_tokens=34))
-        'Tokens: 1,200 in, 34 out'
-    """
-    if usage is None:
-        return ""
-    counts = ((usage.input_tokens, "in"), (usage.output_tokens, "out"), (usage.cache_read_tokens, "from cache"))
-    said = [f"{count:,} {word}" for count, word in counts if count is not None]
-    return f"Tokens: {', '.join(said)}" if said else ""
-
-
-def ending_line(turn: Turn | ActiveTurn) -> str:
-    """How the turn ended, in a sentence; nothing where it ended as it should (ACP ``end_turn``) or still runs."""
-    if not isinstance(turn, Turn):
-        return ""
-    if turn.state == "error":
-        return f"Error: {turn.error.message}" if turn.error is not None else "The turn ended with an error."
-    if turn.state == "cancelled":
-        return _ENDINGS["cancelled"]
-    reason = turn.stop_reason
-    return "" if reason in (None, "end_turn") else _ENDINGS.get(str(reason), f"The turn ended: {_word(str(reason))}.")
-
-
-def _part(  # noqa: C901, PLR0911 - one match over every kind of part
-    part: ResponsePart, fences: Fences, terminals: Mapping[str, TerminalView], cwd: Path
-) -> str:
-    match part:
-        case MarkdownResponsePart(content=text) if text.strip():
-            return harmless(text, fences)
-        case ReasoningResponsePart(content=text) if text.strip():
-            return folded("Thinking", [harmless(text, fences)])
-        case ToolCallResponsePart(tool_call=call):
-            return tool_markdown(call, fences, terminals, cwd)
-        case PlanResponsePart(entries=entries):
+def _written(block: Block, fences: Fences) -> str:  # noqa: C901, PLR0911 - one match over every kind of block
+    match block:
+        case Prose(text):
+            return harmless(text, fences) if text.strip() else ""
+        case Thinking(text):
+            return _folded("Thinking", [harmless(text, fences)]) if text.strip() else ""
+        case Code(text, language, label):
+            code = fences.block(verbatim(text), language)
+            return f"{label}\n\n{code}" if label else code
+        case Names(names):
+            return ", ".join(f"<code>{html_text(printable(name))}</code>" for name in names)
+        case Note(words, text, name):
+            behind = harmless_line(text) if name is None else f"<code>{html_text(printable(name))}</code>"
+            return f"*{harmless_line(words)}* {behind}".rstrip()
+        case Picture(kind, data):
+            return f"![picture](data:{kind};base64,{data})"
+        case Content(_, blocks):
+            return "\n\n".join(filter(None, (_written(inner, fences) for inner in blocks)))
+        case Folded(line, blocks):
+            return _folded(line, (_written(inner, fences) for inner in blocks))
+        case Tool():
+            return _tool(block, fences)
+        case Plan(entries):
             return _plan(entries)
-        case ContentResponsePart(block=block):
-            return block_markdown(block, fences)
-        case UserMessageResponsePart(content=text) if text.strip():
-            return folded("Your message, as the agent repeats it", [harmless(text, fences)])
-        case SystemNotificationResponsePart(content=content):
-            return harmless(plain(content), fences)
-        case ContentRefResponsePart(uri=uri):
-            return f"*Kept elsewhere:* {harmless_line(uri)}"
-        case RawResponsePart(name=name, payload=payload):
-            return folded(f"Update {printable(name)}", [fences.block(shortened(_compact(payload)), "json")])
-        case UnknownResponsePart(raw=raw):
-            return folded("Something new", [fences.block(shortened(_compact(raw)), "json")])
-    return ""
+        case Ending(words, is_error):
+            return f"**Error.** {harmless_line(words.removeprefix('Error: '))}" if is_error else f"**{words}**"
+        case Usage(words):
+            return f"*{words}*"
+
+
+def _tool(tool: Tool, fences: Fences) -> str:
+    denied = f"**Permission denied.** {harmless_line(tool.denial)}" if tool.denial is not None else ""
+    failed = f"**Failed.** {harmless_line(tool.failure)}" if tool.failure is not None else ""
+    body = (denied, *(_written(block, fences) for block in tool.blocks), failed)
+    return _folded(tool.line, body)
+
+
+def _folded(line: str, body: Iterable[str]) -> str:
+    """Blocks of Markdown behind a line that opens them."""
+    words = _SPAN.split(printable(line))  # text, code, text, …
+    summary = "".join(html_code(word) if number % 2 else html_text(word) for number, word in enumerate(words))
+    return "\n\n".join([f"<details><summary>{summary}</summary>", *filter(None, body), "</details>"])
 
 
 def _plan(entries: tuple[PlanEntry, ...]) -> str:
@@ -126,21 +113,6 @@ def _plan(entries: tuple[PlanEntry, ...]) -> str:
         state = "" if entry.status in {"pending", "completed"} else f" ({entry.status.replace('_', ' ')})"
         lines.append(f"- {_BOXES.get(entry.status, '[ ]')} {harmless_line(entry.content + state)}")
     return "\n".join(["**Plan**", "", *lines]) if lines else ""
-
-
-def _ending(turn: Turn | ActiveTurn) -> list[str]:
-    words, tokens = ending_line(turn), usage_line(turn.usage)
-    failed = isinstance(turn, Turn) and turn.state == "error"
-    ending = f"**{words}**" if not failed else f"**Error.** {harmless_line(words.removeprefix('Error: '))}"
-    return [ending if words else "", f"*{tokens}*" if tokens else ""]
-
-
-def _word(reason: str) -> str:
-    return "".join(char for char in reason if char.isalnum() or char in "_- ")[:60]
-
-
-def _compact(value: Any) -> str:
-    return printable(json.dumps(value, indent=2, ensure_ascii=False, default=str))
 
 
 def _strings(value: Any) -> Iterator[str]:

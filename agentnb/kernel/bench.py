@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 import msgspec
 
+from agentnb.kernel.desk import Stop
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from agentnb.kernel.desk import Work
 
-Stop = Literal["user", "timeout", "cancelled"]
-"""Who stopped code: the kernel's interrupt, its time limit, or the end of the turn."""
+T = TypeVar("T")
 
 
 class Variable(msgspec.Struct, frozen=True, kw_only=True):
@@ -126,7 +127,10 @@ class Edited(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Bench(Protocol):
-    """What is there to work on. The methods without ``async`` are called on a thread of their own: objects are slow."""
+    """What is there to work on.
+
+    ``variables`` and ``inspect`` are called on the main thread (:meth:`look`), ``notebook`` on a thread of its own.
+    """
 
     def variables(self) -> Sequence[Variable]:
         """The user's variables, by name."""
@@ -148,8 +152,12 @@ class Bench(Protocol):
         """
         ...
 
-    def work(self, code: str) -> Work:
+    def work(self, code: str) -> Work[Ran]:
         """*code*, ready to be run on the main thread as a cell is."""
+        ...
+
+    def look(self, look: Callable[[], T]) -> Work[T]:
+        """*look*, ready to be done on the main thread: it looks at the user's objects, whose own code runs then."""
         ...
 
     async def edit(self, edit: Edit) -> Edited:

@@ -11,7 +11,8 @@ from agentnb.kernel.cell_names import cell_name
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from agentnb.kernel.bench import CellView, NotebookView, Ran, Stop, Variable
+    from agentnb.kernel.bench import CellView, NotebookView, Ran, Variable
+    from agentnb.kernel.desk import Stop
 
 MOST_CHARACTERS = 20_000
 """Characters of one answer's text."""

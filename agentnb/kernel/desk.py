@@ -13,16 +13,19 @@ import contextlib
 import contextvars
 import threading
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar
 
 from agentnb.errors import KernelBusy, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from agentnb.kernel.bench import Ran, Stop
-
     Call = Callable[[], None]
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+Stop = Literal["user", "timeout", "cancelled"]
+"""Who stopped code: the kernel's interrupt, its time limit, or the end of the turn."""
 
 AGAIN_SECONDS = 2.0
 TRIES = 5
@@ -31,10 +34,10 @@ GRACE_SECONDS = 3.0
 _owners: contextvars.ContextVar[tuple[str, ...]] = contextvars.ContextVar("agentnb_owners", default=())
 
 
-class Work(Protocol):
-    """A piece of work."""
+class Work(Protocol[T_co]):
+    """A piece of work; its type says what comes of it."""
 
-    def begin(self, done: Callable[[Ran], None], *, loop_is_free: bool) -> None:
+    def begin(self, done: Callable[[T_co], None], *, loop_is_free: bool) -> None:
         """Begin on the main thread; *done* is called there when it has ended, before this returns or later.
 
         Args:
@@ -48,12 +51,12 @@ class Work(Protocol):
         ...
 
 
-class _Job:
-    def __init__(self, work: Work, owner: str) -> None:
+class _Job(Generic[T]):
+    def __init__(self, work: Work[T], owner: str) -> None:
         self.work = work
         self.owner = owner
         self.started: Future[None] = Future()
-        self.ended: Future[Ran] = Future()
+        self.ended: Future[T] = Future()
 
 
 class _Waiter:
@@ -76,12 +79,12 @@ class Desk:
         self.occupied: Callable[[], bool] = lambda: True
         self.grace = GRACE_SECONDS
         self._lock = threading.Lock()
-        self._queue: list[_Job] = []
-        self._stack: list[_Job | _Waiter] = []  # who is at the thread: the last one has it
+        self._queue: list[_Job[Any]] = []
+        self._stack: list[_Job[Any] | _Waiter] = []  # who is at the thread: the last one has it
 
     # --- from the host's thread ---
 
-    async def do(self, work: Work, owner: str, *, patience: float, timeout: float | None = None) -> Ran:
+    async def do(self, work: Work[T], owner: str, *, patience: float, timeout: float | None = None) -> T:
         """Have *work* done, and wait for what comes of it. Cancelled, it is stopped.
 
         Args:
@@ -129,7 +132,7 @@ class Desk:
             return KernelBusy("Nothing runs code here now.", hint=hint)
         return KernelBusy("The kernel is busy with a cell.", hint="Try again when that has ended.")
 
-    def _withdraw(self, job: _Job) -> bool:
+    def _withdraw(self, job: _Job[Any]) -> bool:
         """Take *job* out of the queue; False where it was begun."""
         with self._lock:
             if job not in self._queue:
@@ -191,7 +194,7 @@ class Desk:
             job, context = taken
             context.run(self._begin, job, loop_is_free)
 
-    def _take(self) -> tuple[_Job, contextvars.Context] | None:
+    def _take(self) -> tuple[_Job[Any], contextvars.Context] | None:
         with self._lock:
             last = self._stack[-1] if self._stack else None
             if not self._queue or isinstance(last, _Job) or (last is None and self.occupied()):
@@ -200,20 +203,22 @@ class Desk:
             self._stack.append(job)
         return job, last.context.copy() if last is not None else contextvars.copy_context()
 
-    def _begin(self, job: _Job, loop_is_free: bool) -> None:
+    def _begin(self, job: _Job[Any], loop_is_free: bool) -> None:
         _owners.set((*_owners.get(), job.owner))
         job.started.set_result(None)
         try:
-            job.work.begin(lambda ran: self._end(job, ran), loop_is_free=loop_is_free)
-        except BaseException as error:  # noqa: BLE001 - whatever it is, somebody waits
-            self._end(job, error)
+            job.work.begin(lambda outcome: self._end(job, outcome), loop_is_free=loop_is_free)
+        except Exception as error:  # noqa: BLE001 - whatever it is, somebody waits
+            self._end(job, None, error)
+        except BaseException as error:  # noqa: BLE001 - raised on the host's thread it would end that thread
+            self._end(job, None, KernelBusy(f"The code ended with {type(error).__name__}."))
 
-    def _end(self, job: _Job, outcome: Ran | BaseException) -> None:
+    def _end(self, job: _Job[T], outcome: T, error: Exception | None = None) -> None:
         with self._lock:
             self._stack.remove(job)
             waits = bool(self._queue)
-        if isinstance(outcome, BaseException):
-            job.ended.set_exception(outcome)
+        if error is not None:
+            job.ended.set_exception(error)
         else:
             job.ended.set_result(outcome)
         if waits:
@@ -230,7 +235,7 @@ def poster(loop: asyncio.AbstractEventLoop) -> Callable[[Call], None]:
     return post
 
 
-def _stop(job: _Job, why: Stop, tries: int = TRIES) -> None:
+def _stop(job: _Job[Any], why: Stop, tries: int = TRIES) -> None:
     """Interrupt *job*, and again while it does not end: an interrupt that comes in a finalizer goes no further."""
     if tries and not job.ended.done():
         job.work.stop(why)

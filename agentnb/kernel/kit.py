@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import fnmatch
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from agentnb.credentials import is_secret_name
 from agentnb.errors import AgentnbError, UsageError
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     Result = dict[str, Any]
 
+T = TypeVar("T")
+
 LOOK_SECONDS = 20.0
 """How long looking at the user's objects, or at a notebook's file, may take."""
 
@@ -38,6 +40,10 @@ class Kit:
         authorize: Allows a request, or raises (:meth:`agentnb.acp.listener.Listener.authorize`).
         interrupted: Called when the user interrupts code: the turn is to end.
         desk: The main thread's.
+
+    Attributes:
+        patience: Seconds that a look at objects waits for the main thread.
+        look_seconds: Seconds that one may take.
     """
 
     def __init__(
@@ -53,6 +59,8 @@ class Kit:
         self._authorize = authorize
         self._interrupted = interrupted
         self._desk = desk
+        self.patience = PATIENCE_SECONDS
+        self.look_seconds = LOOK_SECONDS
         self._doing: set[asyncio.Task[Result]] = set()
         self._tools: dict[str, Callable[[dict[str, Any]], Awaitable[Result]]] = {
             "variables": self._variables,
@@ -90,7 +98,7 @@ class Kit:
 
     async def _variables(self, given: dict[str, Any]) -> Result:
         await self._authorize(PolicyRequest(kind="read", title="List the kernel's variables"))
-        found = await _looked(self._bench.variables)
+        found = await self._looked(self._bench.variables)
         wanted = given.get("filter", "")
         pattern = wanted if any(sign in wanted for sign in "*?[") else f"*{wanted}*"
         fitting = [each for each in found if fnmatch.fnmatchcase(each.name.lower(), pattern.lower())]
@@ -102,7 +110,7 @@ class Kit:
         await self._authorize(PolicyRequest(kind="read", title=f"Look at the variable {path.strip()}"))
         if is_secret_name(name):
             return content.said(f"{path.strip()}: its value is not shown, the name says that it is a secret.")
-        return content.said(await _looked(lambda: self._bench.inspect(path)))
+        return content.said(await self._looked(lambda: self._bench.inspect(path)))
 
     async def _run_code(self, given: dict[str, Any]) -> Result:
         code = given["code"]
@@ -166,8 +174,16 @@ class Kit:
         return content.said(done.text, failed=done.raised)
 
     async def _notebook(self, *, outputs: bool = False) -> NotebookView:
-        found: NotebookView = await _looked(lambda: self._bench.notebook(outputs=outputs))
-        return found
+        read = asyncio.to_thread(self._bench.notebook, outputs=outputs)
+        try:
+            return await asyncio.wait_for(read, LOOK_SECONDS)
+        except asyncio.TimeoutError:
+            raise UsageError(f"Reading the notebook took more than {LOOK_SECONDS:g} s.") from None
+
+    async def _looked(self, look: Callable[[], T]) -> T:
+        """What *look* finds; on the main thread, since the user's objects are not made for two threads."""
+        work = self._bench.look(look)
+        return await self._desk.do(work, self._owner, patience=self.patience, timeout=self.look_seconds)
 
 
 def _cell(named: str, notebook: NotebookView) -> CellView:
@@ -190,10 +206,3 @@ def _title(cell: CellView) -> str:
 
 def _lines(text: str) -> str:
     return text if not text or text.endswith("\n") else f"{text}\n"
-
-
-async def _looked(look: Callable[[], Any]) -> Any:
-    try:
-        return await asyncio.wait_for(asyncio.to_thread(look), LOOK_SECONDS)
-    except asyncio.TimeoutError:
-        raise UsageError(f"Looking took more than {LOOK_SECONDS:g} s.") from None

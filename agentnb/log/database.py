@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import sqlite3
 import sys
 import time
@@ -19,6 +20,7 @@ FileId: TypeAlias = "tuple[int, int] | None"
 """Which file a path leads to (device and number); None where it leads to none."""
 
 _ASIDE = "The next finished turn puts it aside and begins a new one."
+_NO_ROOM = 1024 * 1024  # bytes; with fewer an I/O error comes of the lack of room
 BUSY_SECONDS = 10.0  # that one kernel waits for another to have written
 
 MIGRATIONS = (
@@ -148,10 +150,12 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
+        connection.execute("COMMIT")
     except BaseException:
-        connection.execute("ROLLBACK")
+        if connection.in_transaction:  # on a full disk SQLite has ended it: a rollback would hide the cause
+            with contextlib.suppress(sqlite3.Error):
+                connection.execute("ROLLBACK")
         raise
-    connection.execute("COMMIT")
 
 
 def _migrate(connection: sqlite3.Connection, path: Path) -> None:
@@ -188,6 +192,9 @@ def explained(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.OperationalError as error:
+        if _is_disk_full(path, error):
+            message = f"The session log {path} cannot be written: the disk is full."
+            raise LogUnavailable(message, hint="Make room, or set AGENTNB_LOG to a file on another disk.") from error
         hint = "Make room or mend its permissions, or set AGENTNB_LOG to another file, or to off."
         raise LogUnavailable(f"The session log {path} cannot be used: {error}.", hint=hint) from error
     except sqlite3.DatabaseError as error:
@@ -195,3 +202,13 @@ def explained(path: Path) -> Iterator[None]:
     except OSError as error:
         hint = "Set AGENTNB_LOG to a file that can be written, or to off."
         raise LogUnavailable(f"The session log {path} cannot be used: {error}.", hint=hint) from error
+
+
+def _is_disk_full(path: Path, error: sqlite3.OperationalError) -> bool:
+    """Whether *error* comes of a full disk; SQLite calls it an I/O error where its index cannot grow."""
+    if "full" in str(error):
+        return True
+    try:
+        return "I/O" in str(error) and shutil.disk_usage(path.parent).free < _NO_ROOM
+    except OSError:
+        return False

@@ -96,13 +96,17 @@ class AuditLog:
 
     def add(self, record: Record, environment: Mapping[str, str]) -> Record:
         """Write *record* down, without what is secret in *environment* or looks so; returns what was written."""
-        hidden = Credentials(environment).hidden_in_command
+        credentials = Credentials(environment)
+
+        def short(text: str) -> str:
+            return credentials.beginning_of_command(text, _WHAT)
+
         clean = msgspec.structs.replace(
             record,
-            what=hidden(record.what)[:_WHAT],
-            reason=hidden(record.reason)[:_WHAT],
-            rule=None if record.rule is None else hidden(record.rule)[:_WHAT],
-            edited=None if record.edited is None else hidden(record.edited)[:_WHAT],
+            what=short(record.what),
+            reason=short(record.reason),
+            rule=None if record.rule is None else short(record.rule),
+            edited=None if record.edited is None else short(record.edited),
         )
         self._records.append(clean)
         try:

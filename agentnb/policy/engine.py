@@ -101,6 +101,7 @@ _FLOORS = {
     "sensitive": "sensitive files always ask",
     "outside": "it is outside the workspace",
     "unreadable": "the command could not be read",
+    "dangerous": "dangerous commands ask even where the session allows all",
     "broken": "a policy file cannot be read, so everything asks",
 }
 
@@ -156,7 +157,26 @@ def _about(subject: Subject, request: PolicyRequest, situation: Situation) -> _S
         answered = found is not None and found.source in {"session", "turn"} and strictest.rule.action == "ask"
         if STRICTNESS[strictest.rule.action] > STRICTNESS[said.outcome] and not answered:
             said = _Said(strictest.rule.action, _by(strictest), strictest)
+    if (hidden := _hidden_denial(subject, said, situation)) is not None:
+        return _Said("ask", f"it could run what is {_by(hidden)}", hidden)
     return said
+
+
+def _hidden_denial(subject: Subject, said: _Said, situation: Situation) -> InForce | None:
+    """The rule that denies a command which *subject*, that is allowed, could hide: a name that is computed, code.
+
+    A rule that allows by naming commands was written for this one, so it counts.
+    """
+    named = said.rule is not None and any(each.strip("* ") for each in said.rule.rule.command)
+    if said.outcome != "allow" or subject.command is None or named or rank(subject.severity) < rank("high"):
+        return None
+    denying = (
+        each
+        for each in (*situation.user.rules, *situation.project.rules, *situation.grants)
+        if each.rule.action == "deny" and each.rule.command
+    )
+    anything = msgspec.structs.replace
+    return next((each for each in denying if matches(anything(each.rule, command=()), subject)), None)
 
 
 def _by(found: InForce) -> str:
@@ -190,6 +210,12 @@ def _floor(request: PolicyRequest, found: Seen, said: list[_Said], situation: Si
             return "outside"
     if any(each.outside and not each.free and not _opened(each, request, situation) for each in found.files):
         return "outside"
+    runs = request.tool == "execute"
+    if runs and any(
+        subject.asks and each.outcome == "allow" and each.rule is None
+        for subject, each in zip(found.subjects, said, strict=True)
+    ):
+        return "dangerous"
     if (situation.user.problem or situation.project.problem) and request.kind != "read":
         return "broken"
     return None

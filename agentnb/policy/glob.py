@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 
-_BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
+_BRACES = re.compile(r"\{([^{},]*,[^{}]*)\}")
 _MOST = 256
 
 

@@ -44,11 +44,13 @@ class Reached(NamedTuple):
         path: Absolute, links followed; where that cannot be known, what the shell would compute it from.
         writes: Whether it is written.
         known: Whether it is known where it is.
+        lists: Whether only its name, its size or the names in it are shown.
     """
 
     path: str
     writes: bool
     known: bool = True
+    lists: bool = False
 
 
 def reached(places: Iterable[Place], cwd: str) -> list[Reached]:
@@ -56,8 +58,9 @@ def reached(places: Iterable[Place], cwd: str) -> list[Reached]:
 
     Example:
         >>> from agentnb.policy.commands.paths import Place
-        >>> reached([Place("../b", through=("a",)), Place("/dev/null", writes=True)], "/nowhere/w")
-        [Reached(path='/nowhere/w/b', writes=False, known=True), Reached(path='/nowhere/b', writes=False, known=True)]
+        >>> places = [Place("../b", through=("a",)), Place("/dev/null", writes=True)]
+        >>> [each.path for each in reached(places, "/nowhere/w")]
+        ['/nowhere/w/b', '/nowhere/b']
     """
     given = list(dict.fromkeys(places))
     found = dict.fromkeys(each for place in given[:_MOST] for each in _of(place, cwd))
@@ -65,14 +68,25 @@ def reached(places: Iterable[Place], cwd: str) -> list[Reached]:
     return [*found, *rest]
 
 
-def holds_programs(path: str) -> bool:
-    """Whether *path* is where programs are kept, so that reading there is nothing to ask about.
+_SYSTEM_FILES = re.compile(
+    r"/proc/(?:cpuinfo|meminfo|version|loadavg|uptime|stat|mounts|partitions|filesystems|devices|interrupts|swaps|vmstat"
+    r"|diskstats|modules|cmdline|driver/nvidia/version|(?:self|\d+)/(?:status|limits|mounts|cgroup))"
+    r"|/sys/(?:class|devices|fs/cgroup|block|kernel/mm)/.*"
+    r"|/etc/(?:os-release|lsb-release|debian_version|redhat-release|issue|hostname|timezone|localtime|shells"
+    r"|locale\.conf|nsswitch\.conf|protocols|services|mime\.types)"
+)
+
+
+def is_harmless_to_read(path: str) -> bool:
+    """Whether *path* says what everybody may know: where programs are kept, and what machine this is.
 
     Example:
-        >>> holds_programs("/usr/lib/os-release"), holds_programs("/etc/passwd")
+        >>> is_harmless_to_read("/usr/lib/os-release"), is_harmless_to_read("/etc/passwd")
         (True, False)
     """
-    return any(path == folder or path.startswith(f"{folder}/") for folder in _program_folders())
+    return _SYSTEM_FILES.fullmatch(path) is not None or any(
+        path == folder or path.startswith(f"{folder}/") for folder in _program_folders()
+    )
 
 
 @functools.lru_cache(1)
@@ -95,7 +109,7 @@ def _of(place: Place, cwd: str) -> Iterator[Reached]:
         if not known:
             yield Reached(path, place.writes, known=False)
             continue
-        yield from (Reached(_real(base, each), place.writes) for each in _matches(base, path))
+        yield from (Reached(_real(base, each), place.writes, lists=place.lists) for each in _matches(base, path))
 
 
 def _expanded(path: str, base: str, *, dynamic: bool) -> tuple[str | None, bool]:

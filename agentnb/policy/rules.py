@@ -96,7 +96,8 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
         severity: How bad.
         sensitive: Whether it is about a sensitive file.
         also: Other kinds of tools that it is: rules that ask or deny count for them, too.
-        free: Whether it may be read though it is beyond the wall.
+        free: Whether it may be read though it is outside the workspace.
+        asks: Whether it is dangerous enough to ask about it even where the session allows all.
     """
 
     agent: str
@@ -108,6 +109,7 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     sensitive: bool = False
     also: tuple[str, ...] = ()
     free: bool = False
+    asks: bool = False
 
     @property
     def outside(self) -> bool:

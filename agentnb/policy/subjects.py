@@ -10,7 +10,7 @@ import msgspec
 from agentnb.policy.commands import rate_command
 from agentnb.policy.commands.code import rate_code
 from agentnb.policy.commands.paths import Place
-from agentnb.policy.reach import Reached, holds_programs, reached
+from agentnb.policy.reach import Reached, is_harmless_to_read, reached
 from agentnb.policy.rules import Subject
 from agentnb.policy.sensitive import rate_file, secret_pattern, sensitive_pattern
 from agentnb.policy.severity import Finding, worst
@@ -67,7 +67,7 @@ def _command(request: PolicyRequest, command: str, situation: Situation) -> Seen
     risk = worst((known, *(finding for _, finding in found))) or known
     sensitive = rating.sensitive is not None or any(subject.sensitive for subject, _ in found)
     units = tuple(
-        _subject(request, situation, command=unit, severity=rating.severity, sensitive=sensitive)
+        _subject(request, situation, command=unit, severity=rating.severity, sensitive=sensitive, asks=rating.asks)
         for unit in rating.units or ("",)
     )
     return Seen(units, risk, rating.readable, tuple(subject for subject, _ in found))
@@ -83,7 +83,7 @@ def _reached(place: Reached, request: PolicyRequest, situation: Situation) -> tu
     subject, finding = _file(place.path, tool, situation)
     if not place.known:
         subject, finding = msgspec.structs.replace(subject, inside=None), _outside(place.path)
-    elif subject.outside and not place.writes and holds_programs(place.path):
+    elif subject.outside and not place.writes and (place.lists or is_harmless_to_read(place.path)):
         subject, finding = msgspec.structs.replace(subject, free=True), Finding("none", "")
     if not subject.outside and not subject.sensitive:
         finding = Finding("none", "")

@@ -115,6 +115,53 @@ const ASK_EDIT = tool({
   ],
   details: { kind: "edit", content: [{ type: "diff", path: "src/model.py", oldText: DIFF_OLD, newText: DIFF_NEW }] },
 });
+const CRITICAL_COMMAND = 'find . -name "*.parquet" -mtime +30 -print0 | xargs -0 rm -rf --';
+const ASK_CRITICAL = tool({
+  toolCallId: "t9",
+  displayName: CRITICAL_COMMAND,
+  confirmationTitle: "Run a command",
+  status: "pending-confirmation",
+  toolInput: CRITICAL_COMMAND,
+  editable: true,
+  risk: { severity: "critical", reason: "Deletes folders and everything in them." },
+  options: [
+    { id: "1", label: "Allow", kind: "approve", optionKind: "allow_once" },
+    { id: "3", label: "Reject", kind: "deny", optionKind: "reject_once" },
+  ],
+  details: { kind: "execute", locations: [{ path: "/home/ada/project" }] },
+});
+const ASK_WIDER = tool({
+  toolCallId: "t10",
+  displayName: "Replace In [3]: `fit = curve_fit(model, df.x, df.y)`",
+  status: "pending-confirmation",
+  risk: { severity: "medium", reason: "Edits a cell of your notebook.", like: "cell edits" },
+  options: [
+    { id: "1", label: "Allow", kind: "approve", optionKind: "allow_once" },
+    { id: "2", label: "Always Allow", kind: "approve", optionKind: "allow_always" },
+    { id: "3", label: "Reject", kind: "deny", optionKind: "reject_once" },
+    { id: "agentnb:turn", label: "Allow cell edits this turn", kind: "approve", group: 1, optionKind: "allow_turn" },
+    {
+      id: "agentnb:session",
+      label: "Allow cell edits this session",
+      kind: "approve",
+      group: 1,
+      optionKind: "allow_session",
+    },
+    { id: "agentnb:always", label: "Always allow cell edits", kind: "approve", group: 1, optionKind: "allow_always" },
+  ],
+  details: {
+    kind: "edit",
+    locations: [{ path: "analysis.ipynb" }],
+    content: [
+      {
+        type: "diff",
+        path: "analysis.ipynb",
+        oldText: "fit = curve_fit(model, df.x, df.y)\n",
+        newText: "fit = curve_fit(model, df.x, df.y, sigma=df.sigma)\n",
+      },
+    ],
+  },
+});
 const PLAN = {
   kind: "x-agentnb/plan",
   id: "p9",
@@ -344,6 +391,38 @@ export const SCENES: Record<string, () => Scene> = {
           "Then plot the residuals",
           "And write a short report for Charles, please, with the figure and the table of parameters",
         ],
+      }),
+    ),
+  "permission-critical": () =>
+    inChat(chat({ activeTurn: active("u1", ASKED, [markdown("p5", "I'll make room first."), ASK_CRITICAL]) })),
+  "permission-wider": () => inChat(chat({ activeTurn: active("u1", ASKED, [ASK_WIDER]) })),
+  held: () =>
+    inChat({
+      ...chat({ turns: [turn("u1", ASKED, [markdown("p1", "The residuals grow with")], { state: "cancelled" })] }),
+      queuedMessages: ["Then plot the residuals", "And write a short report"].map((text, at) => ({
+        id: `q${at}`,
+        message: { text, origin: user },
+        held: true,
+      })),
+    } as never),
+  "many-tabs": () => {
+    const scene = inChat(chat({ turns: [turn("u1", ASKED, [markdown("p1", "Done.")])] }));
+    const root = scene.store.root.value as unknown as { sessions: Loose[] };
+    const more = Array.from({ length: 9 }, (_, at) => ({
+      ...root.sessions[0],
+      resource: `claude:/more-${at}`,
+      title: `Question number ${at + 1} about the data`,
+      status: at === 2 ? 24 : 33,
+    }));
+    scene.store.root.value = { ...root, sessions: [...more, ...root.sessions] } as never;
+    return scene;
+  },
+  thinking: () =>
+    inChat(
+      chat({
+        activeTurn: active("u1", ASKED, [
+          { ...THOUGHT, content: `${(THOUGHT as { content: string }).content}\n\n`.repeat(12) } as ResponsePart,
+        ]),
       }),
     ),
   "permission-edit": () => inChat(chat({ activeTurn: active("u1", ASKED, [ASK_EDIT]) })),

@@ -20,7 +20,8 @@ LOOKS = {
     "dark": "theme-dark-extension",
     "contrast": "theme-dark-high-contrast-extension",
 }
-WIDTHS = (300, 1200)
+SIZES = {"300": (300, 720), "1200": (1200, 720), "zoom": (600, 340)}
+"""Widths of the page and heights of the chat, in pixels of CSS; `zoom` is a laptop's window at 200 %."""
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -64,15 +65,15 @@ def main(folder: Path, wanted: list[str]) -> None:
         browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
         for look, theme in LOOKS.items():
             css = (THEMES / theme / "index.css").read_text()
-            for width in WIDTHS:
-                page = browser.new_page(viewport={"width": width, "height": 900})
+            for size, (width, height) in SIZES.items():
+                page = browser.new_page(viewport={"width": width, "height": height + 24})
                 page.on("pageerror", lambda error: sys.stderr.write(f"page error: {error}\n"))
-                serve(page, PAGE.format(theme=css, width=width, script=script, height="720px"))
+                serve(page, PAGE.format(theme=css, width=width, script=script, height=f"{height}px"))
                 page.goto("http://dev/")
                 for scene in wanted or page.evaluate("scenes"):
                     page.goto(f"http://dev/?scene={scene}")
                     page.wait_for_timeout(700)
-                    page.screenshot(path=folder / f"{scene}-{look}-{width}.png", full_page=True)
+                    page.screenshot(path=folder / f"{scene}-{look}-{size}.png", full_page=True)
                 page.close()
         browser.close()
 

@@ -9,7 +9,7 @@ interface RenderContext {
   host?: { getWidget(ref: string): Promise<{ exports: Exports }> };
 }
 
-const LOST = "This view has lost its kernel. Run the cell again to see it live.";
+const LOST = "This view is no longer connected to its kernel. Run the cell again to see it live.";
 
 export default {
   async render({ model, el, signal, host }: RenderContext): Promise<(() => void) | undefined> {

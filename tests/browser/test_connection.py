@@ -58,7 +58,7 @@ def test_a_restart_leaves_a_view_that_says_so_and_leads_to_the_new_one(lab: Lab,
     chat.count_slowly(1_000, 20)
     chat.box.fill("a draft")
     lab.restart()
-    chat.expect_banner("The kernel was restarted.")
+    chat.expect_banner("The kernel restarted.")
     expect(chat.box).to_have_value("a draft")
     chat.box.press("Enter")
     expect(chat.box).to_have_value("a draft")
@@ -67,7 +67,7 @@ def test_a_restart_leaves_a_view_that_says_so_and_leads_to_the_new_one(lab: Lab,
         expect(chat.root.get_by_role("button", name=name, disabled=False)).to_have_count(0)
     lab.picture(f"restarted-{hearing_kernel}")
 
-    show = chat.root.get_by_role("button", name="Show the new one")
+    show = chat.root.get_by_role("button", name="Show the new chat")
     expect(show).to_have_count(0)
     cell = lab.cell(2)
     cell.run()
@@ -86,7 +86,7 @@ def test_a_kernel_that_was_shut_down_is_said_to_have_ended(open_lab: Callable[[]
     lab = open_lab()
     chat = opened(lab, "ended", hearing_kernel)
     lab.command("notebook:shutdown-kernel")
-    chat.expect_banner("The kernel has ended.")
+    chat.expect_banner("The kernel ended.")
     expect(chat.root.get_by_role("button", name="Send message", disabled=False)).to_have_count(0)
 
 
@@ -96,7 +96,7 @@ def test_a_kernel_that_died_in_an_answer_is_said_to_be_new(open_lab: Callable[[]
     chat = opened(lab, "died", hearing_kernel, "import os\nos._exit(3)")
     chat.count_slowly(1_000, 20)
     lab.cell(1).run()
-    chat.expect_banner("The kernel was restarted.")
+    chat.expect_banner("The kernel restarted.")
     expect(chat.root.get_by_role("button", name="Stop")).to_have_count(0)
 
 
@@ -107,7 +107,7 @@ def test_a_busy_kernel_is_not_a_gone_one(lab: Lab, deaf_kernel: str) -> None:
     blocking.run()
     blocking.expect_text("it blocks")
     chat.say("/say at last")
-    chat.expect_banner("The kernel is busy with a cell.")
+    chat.expect_banner("The kernel is running a cell.")
     lab.picture(f"busy-{deaf_kernel}")
     lab.interrupt()
     blocking.expect_done(2)
@@ -160,10 +160,10 @@ def test_a_server_that_is_stopped_and_started_again_takes_the_kernel_with_it_and
         chat.box.fill("a draft")
         lab.close_connection_errors()
         server.stop()
-        chat.expect_banner("No connection to the server.")
+        chat.expect_banner("Disconnected.")
         lab.picture("server-stopped")
         server = start(home, tmp_path, port=server.port)
-        chat.expect_banner("The kernel has ended.")
+        chat.expect_banner("The kernel ended.")
         lab.picture("server-back")
         expect(chat.box).to_have_value("a draft")
         chat.expect_text("5 6 7")
@@ -174,8 +174,8 @@ def test_a_server_that_is_stopped_and_started_again_takes_the_kernel_with_it_and
         new = Chat(cell.output)
         new.say("/say here again")
         assert new.answer() == "here again"
-        expect(chat.root.get_by_role("button", name="Show the new one")).to_be_visible(timeout=PATIENCE_MS)
-        chat.expect_banner("The kernel was restarted.")
+        expect(chat.root.get_by_role("button", name="Show the new chat")).to_be_visible(timeout=PATIENCE_MS)
+        chat.expect_banner("The kernel restarted.")
     finally:
         context.close()
         server.stop()
@@ -200,7 +200,7 @@ def test_a_cut_connection_is_said_and_made_good(open_lab: Callable[[], Lab], hea
     cut = True
     for socket in sockets:
         socket.close(code=3000)
-    chat.expect_banner("No connection to the server.")
+    chat.expect_banner("Disconnected.")
     lab.picture(f"cut-{hearing_kernel}")
     chat.say("/say still there")
     cut = False

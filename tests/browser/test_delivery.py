@@ -178,10 +178,10 @@ def test_a_permission_is_answered_once(chat: Chat, window: Page) -> None:
         expect(view.root.get_by_role("button", name="Reject once")).to_be_visible(timeout=PATIENCE_MS)
     other.root.get_by_role("button", name="Reject once").click()
     for view in (other, chat):
-        expect(view.root.locator(".decision")).to_contain_text("Reject once", timeout=PATIENCE_MS)
+        expect(view.root.locator(".decision")).to_contain_text("Denied", timeout=PATIENCE_MS)
         expect(view.root.get_by_role("button", name="Allow once")).to_have_count(0)
-    expect(other.root.locator(".decision")).to_contain_text("in this window")
-    expect(chat.root.locator(".decision")).to_contain_text("in another window")
+    expect(other.root.locator(".decision")).to_contain_text("Denied by you")
+    expect(chat.root.locator(".decision")).to_contain_text("Denied in another window")
     assert chat.answer() == other.answer()
 
 

@@ -142,12 +142,12 @@ def test_waiting_messages_are_changed_moved_removed_and_sent_now(chat: Cell) -> 
     """While a turn runs: four wait; one is edited, one moved up, one removed, one sent at once, which ends the turn."""
     say(chat, "/hang")
     expect(chat.output.get_by_text("I am silent until you cancel.")).to_be_visible(timeout=PATIENCE_MS)
-    queue = chat.output.get_by_role("list", name="Waiting messages").get_by_role("listitem")
+    queue = chat.output.get_by_role("list", name="Queued messages").get_by_role("listitem")
     for number, word in enumerate(("one", "two", "three", "four"), 1):
         say(chat, f"/say {word}")
         expect(queue).to_have_count(number, timeout=PATIENCE_MS)
     chat.button("Edit: /say one").click()
-    editor = chat.output.get_by_role("textbox", name="Change the waiting message")
+    editor = chat.output.get_by_role("textbox", name="Edit the queued message")
     editor.fill("/say changed")
     editor.press("Enter")
     expect(queue.first).to_contain_text("/say changed", timeout=PATIENCE_MS)
@@ -155,11 +155,29 @@ def test_waiting_messages_are_changed_moved_removed_and_sent_now(chat: Cell) -> 
     expect(queue.nth(1)).to_contain_text("/say three", timeout=PATIENCE_MS)
     chat.button("Remove: /say two").click()
     expect(queue).to_have_count(3, timeout=PATIENCE_MS)
-    chat.button("Send now, which stops the running turn: /say four").click()
+    chat.button("Send now and stop the running turn: /say four").click()
     expect(queue).to_have_count(0, timeout=PATIENCE_MS)
     answered(chat, "three")
     asked = chat.output.locator(".user-message .user-text").all_inner_texts()
     assert [text.strip() for text in asked] == ["/hang", "/say four", "/say changed", "/say three"]
+
+
+def test_stop_with_queued_messages_holds_them_until_continue(chat: Cell, lab: Lab) -> None:
+    """A message sent meanwhile runs at once; the queue goes on when it is told to."""
+    say(chat, "/hang")
+    expect(chat.output.get_by_text("I am silent until you cancel.")).to_be_visible(timeout=PATIENCE_MS)
+    queue = chat.output.get_by_role("list", name="Queued messages")
+    say(chat, "/say held")
+    expect(queue).to_contain_text("/say held", timeout=PATIENCE_MS)
+    chat.button("Stop").click()
+    expect(queue).to_contain_text("1 message is on hold.", timeout=PATIENCE_MS)
+    say(chat, "/say at once")
+    answered(chat, "at once")
+    expect(queue).to_contain_text("1 message is on hold.")
+    lab.picture("queue-held")
+    chat.button("Continue").click()
+    answered(chat, "held")
+    expect(queue).to_have_count(0)
 
 
 def test_settings_are_chosen_a_form_is_answered_and_a_conversation_is_saved(chat: Cell, lab: Lab) -> None:
@@ -182,7 +200,7 @@ def test_settings_are_chosen_a_form_is_answered_and_a_conversation_is_saved(chat
     form.get_by_label("Robust").check()
     form.get_by_label("Steps").fill("many")
     form.get_by_role("button", name="Send").click()
-    expect(form).to_contain_text("This is not a number.")
+    expect(form).to_contain_text("Enter a number.")
     form.get_by_label("Steps").fill("12")
     form.get_by_role("button", name="Send").click()
     expect(form).to_have_count(0, timeout=PATIENCE_MS)

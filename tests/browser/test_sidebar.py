@@ -232,7 +232,7 @@ def test_a_notebook_without_a_kernel_says_so_until_it_has_one(lab: Lab, side: Si
     side.expect_chat()
     lab.page.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.shutdown()")
     side.expect_state("no kernel")
-    expect(side.notice).to_contain_text("Choose one")
+    expect(side.notice).to_contain_text("Select a kernel to open the chat")
     lab.page.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.changeKernel({name: 'ipykernel7'})")
     side.expect_chat()
 
@@ -246,7 +246,7 @@ def test_where_agentnb_is_missing_the_sidebar_says_what_to_type(lab: Lab, side: 
     assert commands[0] == "%pip install jupyter-agentnb"
     assert re.fullmatch(r"\S+ -m pip install jupyter-agentnb", commands[1])
     lab.picture("sidebar-missing")
-    side.button("Put it in a cell").click()
+    side.button("Insert in a cell").click()
     assert sources(lab) == [install(bare), "%pip install jupyter-agentnb"]
     side.button("Try again").click()
     side.expect_state("missing")
@@ -356,18 +356,26 @@ def test_code_is_run_in_a_cell_of_its_own(lab: Lab, side: Side) -> None:
     side.say("/kernel insert print(x)")
     expect(side.chat.locator(".permission .diff")).to_contain_text("print(x)")
     side.allow()
-    side.expect_text("Inserted cell 3")
+    expect(side.chat.locator(".permission, .tool").last).not_to_contain_text("No newline")
+    inserted = side.chat.get_by_text(re.compile(r"Inserted a cell \(id ")).last
+    cell_id = str(re.search(r"\(id ([\w-]+)\)", inserted.inner_text(timeout=PATIENCE_MS))[1])  # type: ignore[index]
     assert sources(lab)[2:] == ["print(x)"]
-    side.say("/kernel run-cell 3")
+    side.say(f"/kernel run-cell {cell_id}")
+    expect(side.chat.locator(".permission-head")).to_contain_text("Run the cell print(x)")
     side.allow()
-    side.expect_text("Ran cell 3")
+    side.expect_text("Ran In [4]")
     lab.cell(2).expect_text("42")
-    side.say("/kernel replace 3 x + 1")
+    side.say("/kernel replace 4 1 / 0")
+    expect(side.chat.locator(".permission-head")).to_contain_text("Replace In [4]: print(x)")
     side.allow()
-    side.expect_text("Replaced the text of cell 3")
-    assert sources(lab)[2:] == ["x + 1"]
-    side.say("/kernel cells 3")
-    side.expect_text("--- cell 3")
+    side.expect_text("Replaced the text of In [4]")
+    assert sources(lab)[2:] == ["1 / 0"]
+    side.say("/kernel run-cell 4")
+    side.allow()
+    side.expect_text("Ran In [5]")
+    expect(side.chat.locator(".tool").last.locator(".state")).to_have_text("Failed")
+    side.say("/kernel cells 5")
+    side.expect_text("--- In [5]")
     lab.command(UNDO_CELLS)
     assert len(sources(lab)) == 2
 

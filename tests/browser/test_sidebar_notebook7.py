@@ -135,7 +135,7 @@ def test_the_shortcut_goes_there_and_back_and_a_kernel_without_agentnb_is_told_w
     lab.page.keyboard.press("Control+Shift+O")
     classic.side.expect_state("missing")
     assert classic.side.notice.locator("code").first.inner_text() == "%pip install jupyter-agentnb"
-    classic.side.button("Put it in a cell").click()
+    classic.side.button("Insert in a cell").click()
     assert sources(lab) == [install(bare), "%pip install jupyter-agentnb"]
     expect(lab.cell(1).locator).to_have_class(re.compile("jp-mod-active"))
     lab.cell(0).run()

@@ -72,12 +72,12 @@ def test_the_page_stays_where_the_reader_put_it(chat: Cell, lab: Lab) -> None:
     box = chat.output.get_by_role("log")
     box.hover()
     lab.page.mouse.wheel(0, -50)  # one notch: what comes with it must not take it back
-    expect(chat.button("Go to the newest")).to_be_visible(timeout=PATIENCE_MS)
+    expect(chat.button("Go to the latest message")).to_be_visible(timeout=PATIENCE_MS)
     before = lab.page.evaluate(STILL)
     expect(chat.button("Stop")).to_have_count(0, timeout=PATIENCE_MS)
     assert lab.page.evaluate(PLACE) == before
-    chat.button("Go to the newest").click()
-    expect(chat.button("Go to the newest")).to_have_count(0)
+    chat.button("Go to the latest message").click()
+    expect(chat.button("Go to the latest message")).to_have_count(0)
 
 
 def test_the_focus_is_never_stolen_from_typing(chat: Cell, lab: Lab) -> None:

@@ -114,7 +114,7 @@ def test_nbval_fails_the_cells_that_fail(tmp_path: Path, option: str) -> None:
 
 def test_a_script_raises_what_went_wrong(tmp_path: Path) -> None:
     """Where it asks to."""
-    said = "import agentnb; agentnb.start().prompt('/stop refusal').wait(60).raise_for_error()"
+    said = "import agentnb; agentnb.start().prompt('/stop refusal').wait(60, check=False).raise_for_error()"
     (tmp_path / "script.py").write_text(said, encoding="utf-8")
     done = run("script", cwd=tmp_path)
     assert done.returncode == 1

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from agentnb.agent import AgentSpec
-from agentnb.agent.process import TAIL_CHARACTERS, AgentProcess
+from agentnb.agent.process import RING, TAIL_CHARACTERS, AgentProcess
 from agentnb.credentials import Credentials, logger
 from agentnb.export.document import Document, Entry
 from agentnb.export.documents import FORMS, exported
@@ -32,7 +32,7 @@ def audited(words: str, folder: Path) -> str:
 
 def process(words: str, **env: str) -> AgentProcess:
     started = AgentProcess(AgentSpec(name="a", title="A", command=("a",)), env)
-    started._stderr.append(words.encode())
+    started.keep_stderr(words.encode())
     return started
 
 
@@ -104,6 +104,38 @@ def test_a_credential_that_the_tail_would_cut_is_not_shown_in_half() -> None:
     secret = "ghp_" + "aB3" * 12
     tail = process(f"{secret}{'.' * (TAIL_CHARACTERS - 20)}").stderr_tail
     assert "aB3" not in tail
+
+
+@pytest.mark.parametrize("filler", [".", "\n"])
+@pytest.mark.parametrize("kept", [1, 20, 39])
+def test_a_credential_that_the_ring_has_cut_is_not_shown(filler: str, kept: int) -> None:
+    """Its beginning is forgotten, so nothing could say that the rest is one."""
+    secret = "ghp_" + "aB3" * 12
+    started = process(f"{secret}{filler}")
+    started.keep_stderr(b"\n" * (RING - kept - 1))
+    assert "aB3" not in started.stderr_tail
+
+
+@pytest.mark.parametrize("name", CREDENTIALS)
+@pytest.mark.parametrize("before", [0, 3, 10, 25])
+def test_a_credential_at_the_end_of_a_log_line_is_not_shown_in_part(name: str, before: int, tmp_path: Path) -> None:
+    """A record is cut to 2,000 characters after the credentials are out."""
+    kept = bare(CREDENTIALS[name])
+    written = audited(f"{'word ' * 400}"[: 2000 - before] + f" {CREDENTIALS[name]}", tmp_path)
+    assert not any(kept[:length] in written for length in range(12, len(kept) + 1))
+
+
+def test_a_credential_behind_much_text_is_not_shown_in_part() -> None:
+    """Only the beginning of a long command is looked through; the first part of a credential at its end is left out."""
+    for before in (59_990, 60_000, *range(61_900, 62_001, 9), 62_010):
+        text = "TOKEN=" + "x" * before + " ghp_" + "aB3" * 12 + " " + "y" * 10_000
+        assert "aB3" not in Credentials().beginning_of_command(text, 2000)
+
+
+def test_an_open_quote_hides_the_rest() -> None:
+    """The end of a password that was cut is not there."""
+    assert Credentials().hidden_in_command("--password 'open ses") == "--password ***"
+    assert Credentials().hidden_in_command('PASSWORD="open ses') == "PASSWORD=***"
 
 
 def test_the_values_of_secret_variables_go_whatever_they_look_like() -> None:

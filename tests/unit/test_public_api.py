@@ -6,28 +6,70 @@ import inspect
 import subprocess
 import sys
 from importlib.metadata import version
-from typing import Any
+from typing import Any, Literal
 
 import agentnb
 from agentnb.distribution import NAME
 
 PUBLIC = """
-AgentnbError(message, *, hint=None)
 agent_sessions(agent=None, *, command=None, env=None, cwd=None, everywhere=False, cursor=None, timeout=120.0)
 agents()
 chat(session=None)
 delete_session(session, agent=None, *, command=None, env=None, cwd=None, timeout=120.0)
 doctor(*names)
 forget(session)
+InputQuestion
+    answer(values=None, *, response='accept')
+    answers
+    decline()
+    do
+    id
+    message
+    questions
+    url
 logout(agent=None, *, command=None, env=None, cwd=None, timeout=120.0)
-resume(session, *, command=None, permissions='ask', env=None, mcp_servers=None, directories=(), kernel_tools=None)
+PermissionQuestion
+    agent
+    allow()
+    answer(option)
+    command
+    deny()
+    diffs
+    do
+    id
+    kind
+    option(answer)
+    options
+    paths
+    reason
+    severity
+    tab_id
+    title
+    turn_id
+PermissionRequest
+    agent
+    command
+    diffs
+    id
+    kind
+    option(answer)
+    options
+    paths
+    reason
+    severity
+    tab_id
+    title
+    turn_id
+resume(session, *, command=None, permissions='ask', permission_timeout=60.0, env=None, mcp_servers=None, directories=(), kernel_tools=None)
 Session
+    aclose(timeout=10.0)
     agent
     answer(request_id, values=None, *, response='accept')
     cancel()
     chat
     close(timeout=10.0)
     closed
+    continue_queue()
     edit(turn, text)
     extension(method, params=None, *, notify=False, timeout=60.0)
     files
@@ -55,7 +97,24 @@ Session
     turns
     waiting
 sessions(search='', *, here=False, cwd=None, limit=50)
-start(agent=None, *, command=None, env=None, cwd=None, permissions='ask', title=None, mcp_servers=None, directories=(), kernel_tools=False, session=None)
+sidebar(session=None)
+start(agent=None, *, command=None, env=None, cwd=None, permissions='ask', permission_timeout=60.0, title=None, mcp_servers=None, directories=(), kernel_tools=False, session=None)
+ToolCall
+    content
+    count(value, /)
+    exit_code
+    id
+    index(value, start=0, stop=9223372036854775807, /)
+    kind
+    locations
+    output
+    raw_input
+    raw_output
+    reason
+    status
+    text
+    title
+trust(folder='.')
 Turn
     add_done_callback(callback)
     cancel()
@@ -73,24 +132,56 @@ Turn
     thoughts
     tool_calls
     usage
-    wait(timeout=None)
-sidebar(session=None)
-trust(folder='.')
+    wait(timeout=None, *, check=True)
+    wait_async(timeout=None, *, check=True)
 untrust(folder='.')
 warm(agent=None, *, command=None, env=None, cwd=None, mcp_servers=None, directories=())
 """  # noqa: E501 - as they are
-HEAVY = ["acp", "anywidget", "asyncio", "IPython", "ipywidgets", "msgspec", "pydantic", "traitlets"]
+TYPES = {
+    "PermissionAnswer": "str | ConfirmationOption",
+    "PermissionCallback": "Callable[[PermissionRequest], PermissionAnswer | Awaitable[PermissionAnswer]]",
+    "Permissions": "Literal['ask', 'allow', 'deny'] | PermissionCallback",
+    "ToolCallStatus": Literal["pending", "in_progress", "completed", "failed", "cancelled"],
+    "TurnState": Literal["queued", "running", "complete", "cancelled", "error"],
+}
+ERRORS = """
+AgentDied AgentError AgentNotFound AgentRefused AgentStartFailed AgentnbError AuthenticationRequired CassetteBroken
+CassetteError CassetteMismatch FileUnavailable KernelBusy LogDamaged LogError LogUnavailable NotOffered OutsideWorkspace
+PermissionDenied PolicyError ProtocolError SessionClosed SessionError TurnCancelled TurnError TurnFailed TurnRefused
+TurnTimeout UnknownAgent UnknownMention UnknownSession UnsupportedVersion UsageError
+"""
+CLASSES = ("InputQuestion", "PermissionQuestion", "PermissionRequest", "Session", "ToolCall", "Turn")
+MODULES = {"errors", "testing"}
+HEAVY = ["acp", "agentnb.errors", "agentnb.testing", "anywidget", "asyncio", "IPython", "ipywidgets", "json", "logging"]
+HEAVY += ["msgspec", "pydantic", "traitlets"]
 
 
 def test_the_public_names_are_those_written_here() -> None:
     """Names, arguments and defaults, of everything in ``agentnb.__all__``."""
-    names = sorted(set(agentnb.__all__) - {"__version__"}, key=str.casefold)
+    others = {"__version__", *MODULES, *TYPES, *ERRORS.split()}
+    names = sorted(set(agentnb.__all__) - others, key=str.casefold)
     assert sorted(_lines(names)) == sorted(PUBLIC.strip().splitlines())
+    assert others <= set(agentnb.__all__)
+    assert {name: getattr(agentnb, name) for name in TYPES} == TYPES
+
+
+def test_every_error_is_reachable_from_the_package() -> None:
+    """Those of the tree, no more and no fewer, without a session; and so are the modules."""
+    tree = {name for name, value in vars(agentnb.errors).items() if inspect.isclass(value) and value is not Any}
+    assert (tree, set(ERRORS.split())) == (set(ERRORS.split()), tree)
+    assert all(getattr(agentnb, name) is getattr(agentnb.errors, name) for name in tree)
+    assert agentnb.testing.events.__module__.startswith("agentnb.events")
+
+
+def test_dir_shows_the_public_names_only() -> None:
+    """What a Tab key offers."""
+    assert dir(agentnb) == sorted(agentnb.__all__)
 
 
 def test_every_public_name_tells_what_it_is() -> None:
     """A docstring each, members included."""
-    silent = [name for name in agentnb.__all__ if name != "__version__" and not getattr(agentnb, name).__doc__]
+    named = set(agentnb.__all__) - {"__version__", *TYPES}
+    silent = [name for name in named if not getattr(agentnb, name).__doc__]
     for kind in (agentnb.Session, agentnb.Turn):
         silent += [f"{kind.__name__}.{name}" for name in _members(kind) if not getattr(kind, name).__doc__]
     assert silent == []
@@ -125,7 +216,7 @@ def _lines(names: list[str]) -> list[str]:
     lines = []
     for name in names:
         value = getattr(agentnb, name)
-        if name in ("Session", "Turn"):
+        if name in CLASSES:
             lines += [name, *(f"    {member}{_signature(getattr(value, member))}" for member in _members(value))]
         else:
             lines.append(f"{name}{_signature(value)}")
@@ -138,7 +229,7 @@ def _members(kind: type) -> list[str]:
 
 def _signature(value: Any) -> str:
     """The arguments without annotations; nothing for a property."""
-    if isinstance(value, property):
+    if not callable(value):
         return ""
     found = inspect.signature(value)
     bare = [

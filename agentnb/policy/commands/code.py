@@ -74,8 +74,8 @@ def rate_awk(options: Options) -> Finding | None:
     if options.has("f", "E", "i", "l", "--file", "--exec", "--load", "--include"):
         return Finding("medium", "Runs an awk program of a file.")
     for word in options.operands:
-        if re.search(r"system\s*\(|\|\s*(?:getline|&)|(?:print|printf)[^;}]*\|", word):
+        if re.search(r"system\s*\(|\|\s*(?:getline|&)|print(?:(?!print)[^;}])*\|", word):
             return Finding("high", "The awk program starts other programs.")
-        if re.search(r"(?:print|printf)[^;}]*>", word):
+        if re.search(r"print(?:(?!print)[^;}])*>", word):
             return Finding("medium", "The awk program writes files.")
     return None

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _REMOVES = re.compile(
-    r"(?<![\w.-])(?:/\S*/)?rm[\s'\",]+(?:-[\w-]+[\s'\",]+)*-(?:\w*[rRf]|-(?:rec|for))"
-    r"|\bmkfs(?:\.\w+)?\s|\bdd\s[^\n;|&]*of=/dev/[a-z]"
+    r"(?<![\w.-])rm[\s'\",]+(?:-[\w-]+[\s'\",]+)*-(?:\w*[rRf]|-(?:rec|for))"
+    r"|\bmkfs(?:\.\w+)?\s|\bdd\s(?:(?!\bdd\s)[^\n;|&])*of=/dev/[a-z]"
 )
 _INVISIBLE = re.compile("[\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]")
 _BEGINS = frozenset({"rm", "shred", "srm", "dd", "wipefs", "blkdiscard", "find", "sudo", "doas", "env", "xargs"})

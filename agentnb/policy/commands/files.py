@@ -63,6 +63,12 @@ def _copy(options: Options) -> Finding:
     return _first(options, Finding("low", "Writes files."))
 
 
+def _copy_last(options: Options) -> Finding:
+    """Of the files only the last is written, unless an option names the folder."""
+    written = options.operands if options.has("t", "--target-directory") else options.operands[-1:]
+    return _copy(options._replace(operands=written))
+
+
 def _first(options: Options, otherwise: Finding) -> Finding:
     places = (*options.operands, *(word.partition("=")[2] for word in options.words if "=" in word))
     return next((found for each in places if (found := target(each)) is not None), otherwise)
@@ -165,7 +171,8 @@ RATERS: dict[str, Callable[[Options], Finding | None]] = {
     "rd": _rd,
     **dict.fromkeys(("del", "erase", "remove-item", "ri"), _del),
     **dict.fromkeys(("mv", "move", "rename", "move-item"), _move),
-    **dict.fromkeys(("cp", "install", "ln", "tee", "touch", "mkdir", "link", "truncate"), _copy),
+    **dict.fromkeys(("ln", "tee", "touch", "mkdir", "link", "truncate"), _copy),
+    **dict.fromkeys(("cp", "install"), _copy_last),
     "unlink": _always("medium", "Deletes a file."),
     **dict.fromkeys(("shred", "srm", "wipe", "sfill"), _SHRED),
     **dict.fromkeys(

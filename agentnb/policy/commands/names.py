@@ -44,6 +44,26 @@ def gives(word: str, option: str) -> bool:
     return word == option or (cluster and len(option) == len("-c") and word.endswith(option[1]))
 
 
+def module_of(words: Sequence[str]) -> tuple[int, str]:
+    """The module that Python runs with the arguments *words*, and where the arguments behind it begin.
+
+    Example:
+        >>> module_of(["-W", "error", "-Im", "pip", "list"]), module_of(["script.py", "-m", "x"])
+        ((4, 'pip'), (0, ''))
+    """
+    at = 0
+    while at < len(words):
+        word = words[at]
+        cluster = word.startswith("-") and not word.startswith("--")
+        if cluster and "m" in word and not set(word[1 : word.index("m")]) & set("cWX"):
+            glued = word.partition("m")[2]
+            return (at + 1, glued) if glued else (at + 2, words[at + 1] if at + 1 < len(words) else "")
+        if not word.startswith("-") or word == "-" or (cluster and "c" in word):
+            break
+        at += 2 if word in {"-W", "-X", "--check-hash-based-pycs"} else 1
+    return at, ""
+
+
 def interprets(program: str) -> bool:
     """Whether *program* runs scripts."""
     return (

@@ -24,6 +24,7 @@ class Place(NamedTuple):
         through: The folders that ``cd`` went through before.
         sure: Whether each of these was entered, if the command runs at all.
         dynamic: Whether the shell computes part of it.
+        lists: Whether only its name, its size or the names in it are shown.
     """
 
     path: str
@@ -31,7 +32,14 @@ class Place(NamedTuple):
     through: tuple[str, ...] = ()
     sure: bool = True
     dynamic: bool = False
+    lists: bool = False
 
+
+LISTING = frozenset(
+    {"ls", "dir", "tree", "stat", "du", "df", "pwd", "cd", "pushd", "popd", "dirs", "test", "[", "realpath", "readlink"}
+    | {"file", "exa", "eza", "lsd", "ll", "which", "whereis", "vdir", "findmnt", "lsblk"}
+)
+"""Programs that show where files are, never what is in them, nor change anything."""
 
 _SAYS = frozenset(
     {"echo", "printf", "true", "false", ":", "exit", "return", "export", "unset", "alias", "unalias", "hash", "type"}
@@ -87,7 +95,7 @@ def places(program: str, arguments: Sequence[Field], *, computing: bool = False)
     words = [
         word for word in _own(program, arguments) if program not in _SEPARATED or not _SEPARATOR.fullmatch(word.text)
     ]
-    writes = writes_files(program) and not _only_reads(program, words)
+    writes = writes_files(program) and not only_reads(program, words)
     operands = [at for at, word in enumerate(words) if not word.text.startswith(("-", "+"))]
     pattern = _pattern(program, words, operands)
     code = INLINE.get(program) or INLINE.get(program.rstrip("0123456789.")) or ()
@@ -100,7 +108,8 @@ def places(program: str, arguments: Sequence[Field], *, computing: bool = False)
         else:
             last = program not in _LAST or at == operands[-1] or "-t" in before
             changed = (writes and last) or _OUTPUT.fullmatch(before) is not None
-            yield from _of(word, writes=changed)
+            lists = program in LISTING and not changed
+            yield from (place._replace(lists=lists) for place in _of(word, writes=changed))
 
 
 def _own(program: str, arguments: Sequence[Field]) -> list[Field]:
@@ -114,7 +123,8 @@ def _own(program: str, arguments: Sequence[Field]) -> list[Field]:
     return words
 
 
-def _only_reads(program: str, words: Sequence[Field]) -> bool:
+def only_reads(program: str, words: Sequence[Field]) -> bool:
+    """Whether *program*, that can change the files it names, only reads them with the arguments *words*."""
     option = _CHANGES.get(program)
     return option is not None and not any(word.text.startswith(option) for word in words)
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from agentnb.policy.commands import files, system, tools
 from agentnb.policy.commands.code import rate_awk
 from agentnb.policy.commands.git import rate_git
-from agentnb.policy.severity import Finding
+from agentnb.policy.commands.table import rate_by_table
+from agentnb.policy.severity import Finding, worst
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -168,8 +169,10 @@ def rate_program(program: str, options: Options) -> Finding | None:
         program: Its name, lower case, without folder.
         options: Its arguments.
     """
-    if program == "env" and not options.operands:
-        return Finding("medium", "Prints the environment, in which keys may stand.")
+    return worst(filter(None, (rate_by_table(program, options), _rated_by_code(program, options))))
+
+
+def _rated_by_code(program: str, options: Options) -> Finding | None:
     line = " ".join((program, *options.words))
     if (found := tools.gives_trust(line) or tools.shows_key(line)) is not None:
         return found
@@ -182,6 +185,6 @@ def rate_program(program: str, options: Options) -> Finding | None:
     return Finding("low", f"Runs {program}{_UNKNOWN}")
 
 
-def unknown(finding: Finding) -> bool:
-    """Whether *finding* says that nothing is known of the program."""
-    return finding.reason.endswith(_UNKNOWN)
+def is_read(program: str) -> bool:
+    """Whether the arguments of *program* are read here, so that no other command is looked for in them."""
+    return program in _RATERS or program in _LOOKS or files.prefixed(program) is not None

@@ -9,9 +9,10 @@ import msgspec
 
 from agentnb.policy.commands.disguise import unseen
 from agentnb.policy.commands.paths import Place
+from agentnb.policy.commands.system import ADMIN
 from agentnb.policy.commands.walk import Walk
 from agentnb.policy.sensitive import SENSITIVE
-from agentnb.policy.severity import Finding, Severity, worst
+from agentnb.policy.severity import Finding, Severity, rank, worst
 from agentnb.policy.shell import Unreadable
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ class Rating(msgspec.Struct, frozen=True, kw_only=True):
         sensitive: The first sensitive file that it names.
         readable: Whether it could be read.
         places: The files that it names.
+        asks: Whether a session that allows everything still asks: it is critical, or high for another reason than that
+            a command which only looks runs with administrator rights.
     """
 
     severity: Severity
@@ -40,6 +43,7 @@ class Rating(msgspec.Struct, frozen=True, kw_only=True):
     sensitive: str | None = None
     readable: bool = True
     places: tuple[Place, ...] = ()
+    asks: bool = False
 
 
 def rate_command(command: str, patterns: Patterns = SENSITIVE, env: tuple[tuple[str, str], ...] = ()) -> Rating:
@@ -64,7 +68,7 @@ def _rated(command: str, patterns: tuple[tuple[str, bool], ...], env: tuple[tupl
     walked = [_walked(command, Walk(dialect, dict(patterns), env)) for dialect in _DIALECTS]
     walks = [walk for walk in walked if walk is not None]
     if not walks:
-        return Rating(severity="high", reason=UNREADABLE, units=(command,), readable=False)
+        return Rating(severity="high", reason=UNREADABLE, units=(command,), readable=False, asks=True)
     findings = [finding for walk in walks for finding in walk.findings]
     if (hidden := unseen(command)) is not None:
         findings.append(hidden)
@@ -76,8 +80,15 @@ def _rated(command: str, patterns: tuple[tuple[str, bool], ...], env: tuple[tupl
         reason=found.reason or None,
         units=tuple(units),
         sensitive=sensitive,
-        places=tuple(dict.fromkeys(place for walk in walks for place in walk.places)),
+        places=tuple(dict.fromkeys(place for walk in walks for place in walk.all_places())),
+        asks=_asks(findings),
     )
+
+
+def _asks(findings: list[Finding]) -> bool:
+    admin = [finding for finding in findings if finding.reason == ADMIN]
+    others = [finding for finding in findings if finding.reason != ADMIN]
+    return any(rank(each.severity) >= rank("low" if admin else "high") for each in others)
 
 
 def _walked(command: str, walk: Walk) -> Walk | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -47,11 +48,32 @@ def echoed(program: str, words: Sequence[Field], fed: str | None) -> str | None:
             return None
 
 
+_ESCAPE = re.compile(r"\\(?:x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|0?([0-7]{1,3})|(.))", re.DOTALL)
+_LETTERS = {
+    "a": "\a",
+    "b": "\b",
+    "e": "\x1b",
+    "E": "\x1b",
+    "f": "\f",
+    "n": "\n",
+    "r": "\r",
+    "t": "\t",
+    "v": "\v",
+    "\\": "\\",
+}
+
+
 def _escapes(text: str) -> str:
-    try:
-        return text.encode("latin-1", "backslashreplace").decode("unicode_escape")
-    except UnicodeDecodeError:
-        return text
+    """*text* with the escapes that ``echo -e`` and ``printf`` know, octal and hexadecimal ones too."""
+
+    def meant(found: re.Match[str]) -> str:
+        hexadecimal = found[1] or found[2] or found[3]
+        if hexadecimal is not None:
+            number = int(hexadecimal, 16)
+            return chr(number) if number < 0x110000 else found[0]  # noqa: PLR2004 - the last code point
+        return chr(int(found[4], 8) & 0xFF) if found[4] is not None else _LETTERS.get(found[5], found[0])
+
+    return _ESCAPE.sub(meant, text)
 
 
 def _printed(texts: list[str]) -> str | None:
@@ -61,7 +83,8 @@ def _printed(texts: list[str]) -> str | None:
     out = form.replace("%%", "\0")
     while "%s" in out or "%b" in out:
         kind = min((kind for kind in ("%s", "%b") if kind in out), key=out.index)
-        out = out.replace(kind, next(values, ""), 1)
+        value = next(values, "")
+        out = out.replace(kind, _escapes(value) if kind == "%b" else value, 1)
     return None if "%" in out else out.replace("\0", "%") + "".join(values)
 
 

@@ -19,7 +19,7 @@ _PUBLISH = frozenset({"publish", "login", "adduser", "token", "owner", "yank", "
 _INSTALL = frozenset(
     {"install", "add", "i", "ci", "update", "upgrade", "sync", "get", "exec", "dlx", "x", "create", "init", "tool"}
 )
-_ADMIN = ("The command asks for administrator rights.",)
+ADMIN = "The command asks for administrator rights."
 SUPERUSER = frozenset({"sudo", "doas", "su", "pkexec", "gsudo", "runas", "run0", "sudoedit", "runuser"})
 
 
@@ -126,7 +126,7 @@ def _execution_policy(options: Options) -> Finding:
 
 
 def _start_process(options: Options) -> Finding:
-    return Finding("high", _ADMIN[0]) if options.any("runas") else Finding("low", "Starts a program.")
+    return Finding("high", ADMIN) if options.any("runas") else Finding("low", "Starts a program.")
 
 
 def _init(options: Options) -> Finding | None:
@@ -138,7 +138,7 @@ def _always(severity: Severity, reason: str, programs: Iterable[str]) -> dict[st
 
 
 RATERS: dict[str, Callable[[Options], Finding | None]] = {
-    **_always("high", _ADMIN[0], SUPERUSER),
+    **_always("high", ADMIN, SUPERUSER),
     "kill": _kill,
     **dict.fromkeys(
         ("killall", "pkill", "skill", "killall5", "xkill", "taskkill", "stop-process", "spps"), _kill_by_name

@@ -30,9 +30,6 @@ _SHOWS = re.compile(
 )
 
 
-_TRUSTS = re.compile(r"(?:python\S* (?:\S+ )*-m ?)?agentnb (?:\S+ )*trust\b(?!.* --remove)", re.IGNORECASE)
-
-
 def gives_trust(line: str) -> Finding | None:
     """What is to be said of a command by which an agent would free itself of questions.
 
@@ -40,7 +37,12 @@ def gives_trust(line: str) -> Finding | None:
         >>> gives_trust("agentnb trust .").severity
         'critical'
     """
-    return Finding("critical", "Lets agents act in a folder without asking.") if _TRUSTS.match(line) else None
+    words = line.lower().split()
+    if words and words[0].startswith("python"):
+        at = next((at for at, word in enumerate(words) if word.startswith("-m")), len(words))
+        words = words[at + 1 :] if words[at : at + 1] == ["-m"] else [each.removeprefix("-m") for each in words[at:]]
+    trusts = words[:1] == ["agentnb"] and "trust" in words and "--remove" not in words
+    return Finding("critical", "Lets agents act in a folder without asking.") if trusts else None
 
 
 def shows_key(line: str) -> Finding | None:

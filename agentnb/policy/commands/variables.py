@@ -24,3 +24,28 @@ def decides(name: str) -> bool:
         (True, False, False)
     """
     return _DECIDES.fullmatch(name) is not None and _HARMLESS.fullmatch(name) is None
+
+
+_RUNS = re.compile(
+    r"LD_\w+|DYLD_\w+|BASH_ENV|ENV|PROMPT_COMMAND|PS4|GIT_(?:SSH\w*|EXTERNAL_DIFF|PROXY_COMMAND|ASKPASS|EDITOR|PAGER"
+    r"|SEQUENCE_EDITOR|CONFIG\w*|EXEC_PATH|TEMPLATE_DIR)|\w*PAGER|\w*EDITOR|VISUAL|BROWSER|\w*ASKPASS|LESS(?:OPEN|CLOSE)"
+    r"|PERL5OPT|PERL5DB|RUBYOPT|NODE_OPTIONS|PYTHON(?:STARTUP|WARNINGS|BREAKPOINT|HOME|INSPECT)|JAVA_TOOL_OPTIONS"
+    r"|_JAVA_OPTIONS|RSYNC_RSH|TAR_OPTIONS|MAKEFLAGS|\w*_RSH|OPENSSL_CONF|GCONV_PATH"
+)
+_PLAIN = frozenset({"", "cat", "true", ":", "less", "more", "vi", "vim", "nano", "code", "less -R", "less -FRX"})
+
+
+def runs_programs(name: str, value: str | None) -> bool:
+    """Whether the variable *name* with *value* makes other programs run or load what it names.
+
+    Args:
+        name: The variable.
+        value: Its value; None where the shell computes it.
+
+    Example:
+        >>> runs_programs("GIT_PAGER", "cat"), runs_programs("GIT_PAGER", "./x"), runs_programs("PYTHONPATH", "src")
+        (False, True, False)
+    """
+    if name == "PATH":
+        return value is not None and value.startswith(".")
+    return _RUNS.fullmatch(name) is not None and value not in _PLAIN

@@ -1,8 +1,18 @@
-"""Walks through a script and collects what is to be said about it: commands, files written, disguises."""
+"""Walks through a shell script and collects what is to be said about it. Nothing is run.
+
+In goes a script as text, with the variables that are set for it. Out come findings (a severity and a sentence each),
+the commands in it, one line each, for rules to match, and the files that they name. What can be known of a variable, a
+substitution or a pipe without running anything is put in; what cannot is a finding of its own, *high* at least, so
+that hiding a command never makes it look better than showing it. Commands inside commands (``sudo``, ``find -exec``,
+``sh -c``) are walked through in the same way, up to a depth of twelve; a script that is nested deeper counts as
+unreadable, which always asks. Not checked: what a program does when it runs.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import fnmatch
+import functools
 import posixpath
 import re
 import shlex
@@ -12,13 +22,14 @@ from agentnb.policy.commands.code import INLINE, rate_code
 from agentnb.policy.commands.disguise import insides, odd_name, removal, tails
 from agentnb.policy.commands.files import target
 from agentnb.policy.commands.mentions import named, quoted, secret, writes_files
-from agentnb.policy.commands.names import calls_itself, gives, innermost, interprets, program_name, writes
+from agentnb.policy.commands.names import calls_itself, gives, innermost, interprets, module_of, program_name, writes
 from agentnb.policy.commands.options import Options
-from agentnb.policy.commands.paths import Place, places
-from agentnb.policy.commands.programs import rate_program, unknown
+from agentnb.policy.commands.paths import LISTING, Place, only_reads, places
+from agentnb.policy.commands.programs import is_read, rate_program
 from agentnb.policy.commands.streams import DECODES, DOWNLOADS, echoed
 from agentnb.policy.commands.system import SUPERUSER
-from agentnb.policy.commands.variables import decides
+from agentnb.policy.commands.table import known_programs, module_kind, rate_by_table
+from agentnb.policy.commands.variables import decides, runs_programs
 from agentnb.policy.commands.wrappers import SHELLS, inner_commands, reads_script
 from agentnb.policy.sensitive import SENSITIVE, sensitive_pattern
 from agentnb.policy.severity import Finding
@@ -31,9 +42,24 @@ if TYPE_CHECKING:
     from agentnb.policy.shell import Dialect, Redirect, Word
     from agentnb.policy.shell.tree import Command
 
+_ENTERING = frozenset({"cd", "pushd", "popd", "chdir"})
+_TALKS = frozenset({"echo", "printf", "true", "false", ":", "exit", "head", "tail", "wc", "sort", "grep", "cat"})
+_DELETING = frozenset({"rm", "unlink", "rmdir", "shred", "trash", "truncate", "del", "mv"})
+_REPEATING = frozenset({"find", "fd", "fdfind", "xargs", "parallel", "sem"})
+_PYTHONS = frozenset({"python", "pypy", "py"})
+_PRINT_NOTHING = (["cat", "/dev/null"], ["echo", "-n"], ["echo", "-n", ""], ["printf", ""], ["printf", "%s", ""])
+_MOST_NAMES = 24
 _DEEPEST = 12
 _MOST = 64
+_ASSIGNS = re.compile(r"[A-Za-z_]\w*=")
 _JOINED = re.compile(r"[;\n]|\|\||(?<![&>])&(?![&>])|\b(?:if|for|while|until|case|function)\b")
+
+
+@functools.cache
+def _names() -> list[str]:
+    """The programs that a pattern in a program's place is tried on, those that do the most damage first."""
+    first = ("rm", "sh", "bash", "dd", "mv", "git", "find", "sudo", "curl", "python", "shred", "cp", "wget", "eval")
+    return list(dict.fromkeys([*first, *sorted(known_programs() | SHELLS | set(INLINE))]))
 
 
 class Walk:
@@ -63,6 +89,9 @@ class Walk:
         self._depth = 0
         self._computing = 0
         self._through: tuple[str, ...] = ()
+        self._programs: set[str] = set()
+        self._repeating = 0
+        self._entered: set[Place] = set()
         self._sure = True
         self._given = tuple(f"{name}={shlex.quote(value)}" for name, value in env if decides(name))
         for name, value in env:
@@ -74,6 +103,14 @@ class Walk:
         """Walk through *script*."""
         for command in script.commands:
             self._command(command)
+        if script.background and not _is_waited_for(script):
+            self._find("high", "Leaves something running when the command is over.")
+
+    def all_places(self) -> list[Place]:
+        """The files that are named; a folder that ``cd`` goes to is only listed where nothing but listing is done."""
+        if self._programs <= LISTING | _TALKS:
+            return self.places
+        return [place._replace(lists=False) if place in self._entered else place for place in self.places]
 
     def text(self, text: str) -> None:
         """Walk through the script *text*.
@@ -116,8 +153,11 @@ class Walk:
         if command.name is not None:
             self._variables.pop(command.name, None)
         before = self._through
+        repeats = command.kind in {"for", "while", "until", "select"}
+        self._repeating += repeats
         for body in command.bodies:
             self.script(body)
+        self._repeating -= repeats
         if command.kind == "subshell":
             self._through = before
 
@@ -169,6 +209,7 @@ class Walk:
         words = [field for word in command.words for field in fields(word, self._variables)]
         for redirect in command.redirects:
             self._redirect(redirect)
+        self._empties(command, words)
         if not words:
             return words
         powers = [f"{name}={value.source.partition('=')[2]}" for name, value in command.assignments if decides(name)]
@@ -183,7 +224,8 @@ class Walk:
         elif document is not None and removal(document) and program not in {"cat", "tee"}:
             self._find("critical", f"What {program} is fed with, if it runs it, removes for good.")
         fed_by = [part for word in command.words for part in word.parts if getattr(part, "feeds", False)]
-        if fed_by and interprets(program):
+        fed_file = any(each.operator in {"<", "<>"} for each in command.redirects)
+        if (fed_by or (fed_file and reads_script(program, arguments))) and interprets(program):
             self._find("high", f"{program} runs what another command prints.")
         self.argv(words)
         return words
@@ -191,19 +233,22 @@ class Walk:
     def argv(self, words: Sequence[Field]) -> None:
         """Walk through one command whose words are known: its program first."""
         name = words[0]
-        if (odd := odd_name(name.text)) is not None and not name.dynamic:
-            self.findings.append(odd)
-        if name.dynamic or not name.text:
-            self._find("high", f"What it runs is only known when it runs: {name.text}.")
+        self._named(name, words[1:])
         program, arguments = program_name(name.text), words[1:]
+        self._programs.add(program)
         if name.text in self._functions:
             return
         if self._powers(name.text, arguments):
             return
+        if _ASSIGNS.match(name.text) and arguments:
+            self._unit(arguments)
+            self.argv(arguments)
         self._place(Place(name.text, dynamic=name.dynamic) if "/" in name.text else None)
         for place in places(program, arguments, computing=self._computing > 0):
             self._place(place)
-        if program in {"cd", "pushd", "popd", "chdir"}:
+            if program in _ENTERING:
+                self._entered.add(self.places[-1])
+        if program in _ENTERING:
             self._enter(program, arguments)
         found = rate_program(program, Options.of(tuple(word.text for word in arguments)))
         if found is not None:
@@ -211,13 +256,33 @@ class Walk:
         self._downloads(program, words)
         self._files(program, arguments)
         self._code(program, arguments)
+        self._module(program, arguments)
+        self._inner(program, arguments)
+        self._disguised(program, arguments, known=is_read(program))
+
+    def _named(self, name: Field, arguments: Sequence[Field]) -> None:
+        """What a program's name says by itself: that it is computed, a pattern, or only looks like another one."""
+        if (odd := odd_name(name.text)) is not None and not name.dynamic:
+            self.findings.append(odd)
+        if name.dynamic or not name.text:
+            self._find("high", f"What it runs is only known when it runs: {name.text}.")
+        if name.pattern:
+            self._matched(name, arguments)
+
+    def _inner(self, program: str, arguments: Sequence[Field]) -> None:
+        """The commands that *program* runs, and whether it deletes once for each of many files."""
+        if program in _DELETING and (
+            self._repeating or any(word.text in {"*", "./*", ".", "*.*"} for word in arguments)
+        ):
+            self._find("critical", "Deletes every file that it finds.")
+        self._repeating += program in _REPEATING
         for inner in inner_commands(program, arguments):
             if inner.words:
                 self._unit(inner.words)
                 self.argv(inner.words)
             else:
                 self._inner_text(inner.script, dynamic=inner.dynamic)
-        self._disguised(program, arguments, known=found is None or not unknown(found))
+        self._repeating -= program in _REPEATING
 
     def _powers(self, program: str, arguments: Sequence[Field]) -> bool:
         """Builtins that set variables."""
@@ -229,9 +294,51 @@ class Walk:
             name, equals, value = word.text.partition("=")
             if equals:
                 self._set(name.rstrip("+"), None if word.dynamic else value)
+        if (found := rate_by_table(program, Options.of(tuple(word.text for word in arguments)))) is not None:
+            self.findings.append(found)
         if not any("=" in word.text for word in arguments) and program in {"export", "declare", "set"}:
             self._find("low", "Prints or changes the shell's variables.")
         return True
+
+    def _matched(self, name: Field, arguments: Sequence[Field]) -> None:
+        """A program's name is a pattern: each program that it could be is looked at."""
+        self._find("high", f"What it runs depends on which files there are: {name.text}.")
+        pattern = program_name(name.text)
+        for program in fnmatch.filter(_names(), pattern)[:_MOST_NAMES]:
+            words = [Field(program), *arguments]
+            self._unit(words)
+            self.argv(words)
+
+    def _module(self, program: str, arguments: Sequence[Field]) -> None:
+        """``python -m NAME``: another program, a script, or code on the command line."""
+        if program.rstrip("0123456789.") not in _PYTHONS:
+            return
+        at, name = module_of([word.text for word in arguments])
+        if not name:
+            return
+        rest, kind = list(arguments[at:]), module_kind(name)
+        if "$" in name:
+            self._find("high", f"What it runs is only known when it runs: -m {name}.")
+        if kind == "program":
+            words = [Field(name.lower()), *rest]
+            self._unit(words)
+            self.argv(words)
+        elif kind == "script":
+            if not any(_is_script(word) for word in rest) or any(word.text in {"-c", "-m"} for word in rest):
+                self._find("high", f"Runs code with Python's {name}.")
+        elif kind is not None and kind not in {"none", "low"}:
+            self._find(kind, f"Python's {name} runs code, or opens a connection.")
+        if kind in {"high", "script"}:
+            self.findings += [rate_code(word.text) for word in rest if not word.text.startswith("-")]
+
+    def _empties(self, command: Simple, words: Sequence[Field]) -> None:
+        """``> file`` without anything that could be written to it."""
+        silent = not words or program_name(words[0].text) in {":", "true", "false"}
+        silent = silent or [word.text for word in words] in _PRINT_NOTHING
+        for redirect in command.redirects if silent else ():
+            emptied = redirect.target.source
+            if redirect.operator in {">", ">|", "&>"} and not emptied.startswith("/dev/"):
+                self._find("critical", f"Empties {emptied}.")
 
     def _code(self, program: str, arguments: Sequence[Field]) -> None:
         options = INLINE.get(program) or INLINE.get(program.rstrip("0123456789.")) or ()
@@ -295,9 +402,10 @@ class Walk:
     def _files(self, program: str, arguments: Sequence[Field]) -> None:
         if program in {"echo", "printf", "true", ":"} and not self._computing:
             return
+        changes = writes_files(program) and not only_reads(program, arguments)
         for word in arguments:
             for path in named(word.text):
-                if secret(path) or (writes_files(program) and sensitive_pattern(path, self._patterns)):
+                if secret(path) or (changes and sensitive_pattern(path, self._patterns)):
                     self._name(path)
 
     def _name(self, path: str) -> None:
@@ -351,12 +459,14 @@ class Walk:
             self._find("critical", f"{name}, if something runs it, removes for good.")
         known = fields(value, self._variables)
         fixed = " ".join(field.text for field in known) if not any(field.dynamic for field in known) else None
+        if name == "PATH" and known and known[0].text.startswith("."):
+            self._find("high", "Looks for programs in the workspace first.")
         self._set(name, fixed)
 
     def _set(self, name: str, value: str | None) -> None:
         if decides(name):
             self._find(
-                "high" if name.startswith(("LD_", "DYLD_")) else "medium", f"Changes {name}, which decides what is run."
+                "high" if runs_programs(name, value) else "medium", f"Changes {name}, which decides what is run."
             )
         if value is None:
             self._variables.pop(name, None)
@@ -373,3 +483,15 @@ class Walk:
 
     def _find(self, severity: str, reason: str) -> None:
         self.findings.append(Finding(severity, reason))  # type: ignore[arg-type] # literals of this module
+
+
+def _is_waited_for(script: Script) -> bool:
+    """Whether what *script* sends to the background is waited for, or ended, by a later command of it."""
+    later = script.commands[min(script.background) + 1 :]
+    names = {each.words[0].fixed for each in later if isinstance(each, Simple) and each.words}
+    return bool(names & {"wait", "kill", "fg"}) and max(script.background) < len(script.commands) - 1
+
+
+def _is_script(word: Field) -> bool:
+    """Whether *word* is a Python file by its name, not something that is fed."""
+    return word.text.endswith((".py", ".ipy", ".pyz")) and not word.dynamic and not word.text.startswith(("-", "/dev/"))

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from agentnb.policy.shell.tree import Word
 
+_GLOBS = frozenset("*?[]")
 _MOST = 512
 _RANGE = re.compile(r"(-?\d+|[A-Za-z])\.\.(-?\d+|[A-Za-z])(?:\.\.(-?\d+))?")
 
@@ -22,10 +23,12 @@ class Field(NamedTuple):
     Attributes:
         text: Its text; where *dynamic*, with what is computed left as it was written.
         dynamic: Whether the shell computes part of it.
+        pattern: Whether it is a pattern that the shell replaces by the names of files.
     """
 
     text: str
     dynamic: bool = False
+    pattern: bool = False
 
 
 class _Atom(NamedTuple):
@@ -135,14 +138,20 @@ def _range(text: str) -> list[str] | None:
 def _split(atoms: list[_Atom]) -> list[Field]:
     """Field splitting: unquoted white space can only come out of a variable."""
     found: list[Field] = []
-    text, dynamic, begun = "", False, False
+    texts, dynamic, pattern, bracket, begun = list[str](), False, False, False, False
     for atom in atoms:
         if not atom.quoted and atom.text.isspace():
             if begun:
-                found.append(Field(text, dynamic))
-            text, dynamic, begun = "", False, False
+                found.append(Field("".join(texts), dynamic, pattern))
+            texts, dynamic, pattern, bracket, begun = [], False, False, False, False
             continue
-        text, dynamic, begun = text + atom.text, dynamic or atom.dynamic, True
-    if begun and (text or any(atom.quoted for atom in atoms)):
-        found.append(Field(text, dynamic))
+        texts.append(atom.text)
+        dynamic, begun = dynamic or atom.dynamic, True
+        if not atom.quoted and atom.text in _GLOBS:
+            pattern, bracket = (
+                pattern or atom.text in "*?" or (atom.text == "]" and bracket),
+                atom.text == "[" or bracket,
+            )
+    if begun and (any(texts) or any(atom.quoted for atom in atoms)):
+        found.append(Field("".join(texts), dynamic, pattern))
     return found

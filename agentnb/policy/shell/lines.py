@@ -8,8 +8,8 @@ from agentnb.policy.shell.tree import Redirect, Text, Word
 from agentnb.policy.shell.words import BLANK, META, Dialect, WordReader
 
 _OPERATOR = {
-    "bash": re.compile(r"(\d*|\{[A-Za-z_]\w*\})(&>>|&>|<<<|<<-|<<|<>|<&|>>|>&|>\||>|<)"),
-    "posix": re.compile(r"(\d*)(<<-|<<|<>|<&|>>|>&|>\||>|<)"),
+    "bash": re.compile(r"((?<!\d)\d+|\{[A-Za-z_]\w*\}|)(&>>|&>|<<<|<<-|<<|<>|<&|>>|>&|>\||>|<)"),
+    "posix": re.compile(r"((?<!\d)\d+|)(<<-|<<|<>|<&|>>|>&|>\||>|<)"),
 }
 _BASH_ONLY = frozenset({"[[", "function", "select", "coproc", "time"})
 

@@ -148,7 +148,7 @@ export class Channels implements Iterable<AnyChannel> {
       const unheard = [...channel.pending];
       channel.clear();
       for (const { action } of unheard)
-        this.#refuse(channel.uri, action, "The kernel was restarted before it heard of it.");
+        this.#refuse(channel.uri, action, "The kernel restarted before it received this.");
     }
     this.gaps.value = {};
     this.#known.clear();

@@ -161,6 +161,7 @@ class PageClient implements Client {
   }
 
   notify(method: string, params: unknown): void {
+    if (method === "draft") this.#drafted(params); // the latest draft counts, whichever window it is of
     if (HEARS.has(this.connection.peek())) this.#exchange.notify(method, params);
   }
 
@@ -183,6 +184,11 @@ class PageClient implements Client {
     for (const end of this.#ends) end();
     this.#exchange.dispose();
     this.#presence.end();
+  }
+
+  #drafted(params: unknown): void {
+    if (!isObject(params) || typeof params.channel !== "string") return;
+    this.drafts.value = { ...this.drafts.peek(), [params.channel]: String(params.text ?? "") };
   }
 
   #watch(manager: Wire["widget_manager"]): void {
@@ -216,8 +222,7 @@ class PageClient implements Client {
     else if (method === "unknownClient") {
       this.#presence.answered();
       this.#handshake.initialize();
-    } else if (method === "draft" && isObject(params) && typeof params.channel === "string")
-      this.drafts.value = { ...this.drafts.peek(), [params.channel]: String(params.text ?? "") };
+    } else if (method === "draft") this.#drafted(params);
     else if (method === "pong" && isObject(params)) this.#presence.pong(params);
     else this.#misunderstood(method);
   }

@@ -21,6 +21,7 @@ export class Presence {
   #manager: Manager | undefined;
   #pulse = new Pulse();
   #wasCut = false;
+  #restarts = false;
   #ahead: Record<string, number> = {};
   #ends: (() => void)[];
 
@@ -63,6 +64,7 @@ export class Presence {
 
   /** The kernel hears; says whether it had been silent. */
   answered(): boolean {
+    this.#restarts = false;
     return this.#pulse.answered();
   }
 
@@ -85,11 +87,14 @@ export class Presence {
   stand(): void {
     const kernel = standing(this.#manager);
     if (kernel === "cut") this.#wasCut = true;
+    if (kernel === "restarting") this.#restarts = true;
     this.#connection.value = this.#state(kernel);
   }
 
   #state(kernel: Standing): Connection {
     if (this.#exchange.isLost) return kernel === "cut" || kernel === undefined ? "gone" : "restarted";
+    // A kernel that starts is busy with that, not with a cell.
+    if (kernel === "restarting" || (this.#restarts && kernel === "busy")) return "restarting";
     if (kernel === "cut") return "cut";
     if (this.#pulse.silent) return kernel === "busy" ? "busy" : "silent";
     if (this.#handshake.hostId.peek() === undefined) return "connecting";

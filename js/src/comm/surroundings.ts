@@ -2,7 +2,9 @@
  * What the page around a widget lets it know: what JupyterLab says of the kernel's connection, and which other widget
  * of the same notebook speaks to a kernel. Other front ends say nothing: then silence is all there is to go by.
  */
-export type Standing = "connected" | "busy" | "cut" | undefined;
+export type Standing = "connected" | "busy" | "restarting" | "cut" | undefined;
+
+const RESTARTING = new Set(["restarting", "autorestarting", "starting"]);
 
 interface LabSignal {
   connect(slot: () => void): void;
@@ -12,6 +14,7 @@ interface LabSignal {
 /** The part of JupyterLab's kernel connection that is read here (`widget_manager.kernel`). */
 export interface LabKernel {
   readonly status?: string;
+  readonly statusChanged?: LabSignal;
   readonly connectionStatus?: string;
   readonly connectionStatusChanged?: LabSignal;
 }
@@ -22,14 +25,21 @@ export type Manager = { readonly kernel?: LabKernel | null };
 export function standing(manager: Manager | undefined): Standing {
   const kernel = manager?.kernel;
   if (!kernel?.connectionStatus) return undefined;
+  if (RESTARTING.has(kernel.status ?? "")) return "restarting"; // its connection is made anew, too
   if (kernel.connectionStatus !== "connected") return "cut";
   return kernel.status === "busy" ? "busy" : "connected";
 }
 
 export function watchKernel(manager: Manager | undefined, changed: () => void): () => void {
-  const signal = manager?.kernel?.connectionStatusChanged;
-  signal?.connect(changed);
-  return () => signal?.disconnect(changed);
+  const kernel = manager?.kernel;
+  // Every message makes the kernel busy for a moment: of its status only a restart is told.
+  const onStatus = () => RESTARTING.has(kernel?.status ?? "") && changed();
+  kernel?.connectionStatusChanged?.connect(changed);
+  kernel?.statusChanged?.connect(onStatus);
+  return () => {
+    kernel?.connectionStatusChanged?.disconnect(changed);
+    kernel?.statusChanged?.disconnect(onStatus);
+  };
 }
 
 const LIVE = "agentnb-live";

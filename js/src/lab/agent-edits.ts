@@ -45,22 +45,22 @@ export class AgentEdits {
 
   async #perform({ action, cellId, source = "", kind = "code", wait }: AgentEdit): Promise<Omit<Edited, "id">> {
     const shared = this.#panel.content.model?.sharedModel;
-    if (!shared) throw new Error("The notebook is not open any more.");
+    if (!shared) throw new Error("The notebook is no longer open.");
     const index = cellId ? shared.cells.findIndex((cell) => cell.id === cellId) : shared.cells.length - 1;
-    if (cellId && index < 0) throw new Error("The cell is not in the notebook any more.");
+    if (cellId && index < 0) throw new Error("The cell is no longer in the notebook.");
     if (action === "insert") {
       insertCell(shared, index + 1, source, kind);
       return place(shared.cells[index + 1] as SharedCell, index + 1);
     }
     const cell = shared.cells[index];
-    if (!cell) throw new Error("The notebook has no cell.");
+    if (!cell) throw new Error("The notebook has no cells.");
     if (action === "replace") {
       if (cell.getMetadata("editable") === false) throw new Error("The cell is read-only.");
       replace(cell, source);
       return place(cell, index);
     }
-    if (cell.cell_type !== "code") throw new Error("The cell is no code cell.");
-    if (cell.getSource() !== source) throw new Error("The cell's text has changed meanwhile: read it again.");
+    if (cell.cell_type !== "code") throw new Error("This isn't a code cell.");
+    if (cell.getSource() !== source) throw new Error("The cell has changed since you read it: read it again.");
     const running = runCell(this.#panel, this.#executor, index);
     if (!wait) return place(cell, index); // the kernel is there: it has asked
     if (!running) throw new Error("There is no kernel to run the cell.");

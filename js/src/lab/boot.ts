@@ -40,11 +40,11 @@ export function readBoot(content: Record<string, unknown>): Boot {
   if (content.status !== "ok") return failed(content);
   const values = isObject(content.user_expressions) ? content.user_expressions : {};
   const value = values.agentnb;
-  if (!isObject(value)) return { state: "failed", reason: "The kernel did not say whether it has agentnb." };
+  if (!isObject(value)) return { state: "failed", reason: "The kernel didn't report whether agentnb is installed." };
   if (value.status !== "ok") return refused(value, text(values.python));
   const answer = isObject(value.data) ? value.data["application/json"] : undefined;
   if (!isObject(answer) || typeof answer.modelId !== "string")
-    return { state: "failed", reason: "The kernel's answer is not of this version of agentnb." };
+    return { state: "failed", reason: "The page and the kernel use different versions of agentnb." };
   return { state: "loaded", modelId: answer.modelId, version: String(answer.version ?? "") };
 }
 

@@ -45,17 +45,17 @@ export class NotebookEdits implements NotebookActions {
   replaceActive(source: string): void {
     const cell = this.#active();
     if (cell?.cell_type !== "code") {
-      this.#helpers.warn("The active cell is not a code cell: the code is in a new cell below it.");
+      this.#helpers.warn("The active cell isn't a code cell. The code was inserted in a new cell below it.");
       this.#insert(source);
     } else if (cell.getMetadata("editable") === false) {
-      this.#helpers.warn("The active cell is read-only. “Insert below” puts the code into a cell of its own.");
+      this.#helpers.warn("The active cell is read-only. Use “Insert below the active cell” instead.");
     } else replace(cell, source);
   }
 
   run(source: string): void {
     const index = this.#insert(source);
     if (index !== undefined && !runCell(this.#panel, this.#helpers.executor, index)) {
-      this.#helpers.warn("There is no kernel to run it: the code is in a new cell.");
+      this.#helpers.warn("The notebook has no kernel. The code was inserted in a new cell and not run.");
     }
   }
 

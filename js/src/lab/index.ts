@@ -112,8 +112,8 @@ function addCommands(app: Application, palette: Palette | null, sidebar: Sidebar
     execute: toggle,
   });
   app.commands.addCommand(COMMANDS.focus, {
-    label: "Write to the Agent",
-    caption: "Go to the agent chat, and from there back to the notebook",
+    label: "Focus the Agent Chat",
+    caption: "Move the focus to the agent chat, or back to the notebook",
     execute: focus,
   });
   app.commands.addCommand(COMMANDS.reconnect, {

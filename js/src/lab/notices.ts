@@ -5,44 +5,44 @@ const INSTALL = "%pip install jupyter-agentnb";
 
 export const noNotebook = (): Notice => ({
   title: "No notebook is open",
-  text: "The chat belongs to the active notebook's kernel. Open a notebook, and it appears here.",
+  text: "Open a notebook to chat with agents in its kernel.",
 });
 
 export const loading = (): Notice => ({ title: "Opening the chat…", text: "", waiting: true });
 
 /** What would spare the wait: a page that knows of subshells (JupyterLab 4.4, Notebook 7.4), and such a kernel. */
 export const busy = (pageKnowsSubshells: boolean): Notice => ({
-  title: "The kernel is busy with a cell",
+  title: "The kernel is running a cell",
   text:
-    "The chat opens as soon as the cell has ended. To have it now, interrupt the cell (Kernel → Interrupt Kernel). " +
+    "The chat opens when the cell ends. To open it now, interrupt the cell (Kernel → Interrupt Kernel). " +
     `With ${pageKnowsSubshells ? "" : "JupyterLab 4.4 or Notebook 7.4, and "}ipykernel 7 in the kernel's environment` +
-    `${pageKnowsSubshells ? "" : ","} the chat need not wait.`,
+    `${pageKnowsSubshells ? "" : ","} the chat opens at once.`,
   waiting: true,
 });
 
 export const restarting = (): Notice => ({
-  title: "The kernel restarts…",
-  text: "The chat opens again with the new kernel.",
+  title: "Restarting the kernel…",
+  text: "The chat opens when the new kernel is ready.",
   waiting: true,
 });
 
 export const dead = (): Notice => ({
-  title: "The kernel has died",
-  text: "Restart it (Kernel → Restart Kernel), and the chat opens again.",
+  title: "The kernel died",
+  text: "Restart the kernel (Kernel → Restart Kernel) to open the chat again.",
 });
 
 export const noKernel = (): Notice => ({
   title: "This notebook has no kernel",
-  text: "Choose one (Kernel → Change Kernel…), and the chat opens.",
+  text: "Select a kernel to open the chat (Kernel → Change Kernel…).",
 });
 
 export const language = (name: string): Notice => ({
   title: "agentnb needs a Python kernel",
-  text: `This notebook's kernel speaks ${name}.`,
+  text: `This notebook's kernel runs ${name}. Select a Python kernel (Kernel → Change Kernel…).`,
 });
 
 export const noManager = (): Notice => ({
-  title: "Widgets are missing in this page",
+  title: "Jupyter widgets are not installed",
   text: "Install ipywidgets and anywidget where the Jupyter server runs, then reload the page.",
   commands: [{ where: "In a terminal:", command: "pip install ipywidgets anywidget" }],
 });
@@ -53,10 +53,10 @@ export function missing(python: string, again: () => void, insert: (source: stri
   const terminal = { where: "Or in a terminal:", command: `${program} -m pip install jupyter-agentnb` };
   return {
     title: "agentnb is not installed in this kernel",
-    text: "The page has it, the kernel's own environment does not. Installed there, the chat opens at once.",
+    text: "Install agentnb in the kernel's environment. The chat then opens at once.",
     commands: [{ where: "In a cell:", command: INSTALL }, ...(python ? [terminal] : [])],
     actions: [
-      { label: "Put it in a cell", primary: true, run: () => insert(INSTALL) },
+      { label: "Insert in a cell", primary: true, run: () => insert(INSTALL) },
       { label: "Try again", run: again },
     ],
   };
@@ -64,7 +64,7 @@ export function missing(python: string, again: () => void, insert: (source: stri
 
 export function failed(reason: string, again: () => void): Notice {
   return {
-    title: "The chat could not be opened",
+    title: "The chat couldn't be opened",
     text: reason,
     actions: [{ label: "Try again", primary: true, run: again }],
   };

@@ -14,7 +14,10 @@ import { knowsSubshells, subshellOf } from "./subshell";
 
 const SLOW_MS = 1_500;
 const FOCUS_MS = 5_000;
+/** How long a kernel that restarted may take to load agentnb before a cell is taken for the reason. */
+const START_MS = 10_000;
 const DYING = new Set(["restarting", "autorestarting"]);
+const STARTING = new Set([...DYING, "starting", "unknown"]);
 
 export interface Parts {
   panel: NotebookPanel;
@@ -33,6 +36,8 @@ export class Session {
   #attempt = 0;
   #state = "new";
   #restarting = false;
+  /** When the kernel's latest restart began, or its end was seen. */
+  #restartedAt = Number.NEGATIVE_INFINITY;
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -106,10 +111,10 @@ export class Session {
     if (stale()) return;
     this.#started = kernel;
     if (!kernel) return this.#say("no kernel", notices.noKernel());
-    const busy = (): void => {
-      if (!stale()) this.#say("busy", notices.busy(knowsSubshells(kernel)));
+    const slow = (): void => {
+      if (!stale()) this.#sayWhy(kernel);
     };
-    const answer = await this.#ask(kernel, busy);
+    const answer = await this.#ask(kernel, slow);
     if (stale()) return;
     if (answer.state === "language") return this.#say("language", notices.language(answer.name));
     const again = (): void => this.again();
@@ -133,15 +138,28 @@ export class Session {
   }
 
   /** Asks in the usual way; where that takes long, also in the one that no cell holds up. */
-  async #ask(kernel: Kernel, onBusy: () => void): Promise<Boot | Language | Found> {
+  async #ask(kernel: Kernel, onSlow: () => void): Promise<Boot | Language | Found> {
     let slow: ReturnType<typeof setTimeout> | undefined;
+    let again: ReturnType<typeof setInterval> | undefined;
     const around = new Promise<Found>((resolve, reject) => {
       slow = setTimeout(() => {
-        onBusy();
+        onSlow();
+        again = setInterval(onSlow, SLOW_MS);
         rejoin(kernel).then((found) => resolve({ state: "rejoined", ...found }), reject);
       }, SLOW_MS);
     });
-    return Promise.race([usual(kernel), around]).finally(() => clearTimeout(slow));
+    return Promise.race([usual(kernel), around]).finally(() => {
+      clearTimeout(slow);
+      clearInterval(again);
+    });
+  }
+
+  /** Why the kernel takes long: it restarts, or it runs a cell. A kernel that restarts is busy, too, at first. */
+  #sayWhy(kernel: Kernel): void {
+    const isStarting = STARTING.has(kernel.status) || Date.now() - this.#restartedAt < START_MS;
+    const state = isStarting ? "restarting" : "busy";
+    if (state === this.#state) return;
+    this.#say(state, isStarting ? notices.restarting() : notices.busy(knowsSubshells(kernel)));
   }
 
   async #show({ modelId, models }: { modelId: string; models?: SentModel[] }, stale: () => boolean): Promise<void> {
@@ -203,6 +221,7 @@ export class Session {
     if (DYING.has(status)) {
       this.#attempt++;
       this.#restarting = true;
+      this.#restartedAt = Date.now();
       this.#drop();
       this.#say("restarting", notices.restarting());
     } else if (status === "dead") {
@@ -211,6 +230,7 @@ export class Session {
       this.#say("dead", notices.dead());
     } else if (this.#restarting && (status === "idle" || status === "busy")) {
       this.#restarting = false;
+      this.#restartedAt = Date.now();
       this.again();
     }
   };

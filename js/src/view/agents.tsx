@@ -36,7 +36,7 @@ export function Agents({ agents, onNew, disabled }: Props) {
           id="missing agents"
           className="missing-agents"
           open={ready.length === 0}
-          head={<span>{missing.length === 1 ? "One more agent" : `${missing.length} more agents`} to install</span>}
+          head={<span>{missing.length === 1 ? "1 more agent" : `${missing.length} more agents`} not installed</span>}
         >
           {cards(missing)}
         </Fold>

@@ -26,11 +26,11 @@ export function trouble(question: ChatInputQuestion, given: Given | undefined): 
   if (question.kind === "single-select") return question.required && asList(given).length === 0 ? "Choose one." : "";
   if (question.kind === "multi-select") return listTrouble(question, asList(given).length);
   const text = typeof given === "string" ? given.trim() : "";
-  if (text === "") return question.required ? "This is needed." : "";
+  if (text === "") return question.required ? "This field is required." : "";
   if (question.kind === "text") return lengthTrouble(text.length, question.min, question.max);
   const value = Number(text.replace(",", "."));
-  if (!Number.isFinite(value)) return "This is not a number.";
-  if (question.kind === "integer" && !Number.isInteger(value)) return "This must be a whole number.";
+  if (!Number.isFinite(value)) return "Enter a number.";
+  if (question.kind === "integer" && !Number.isInteger(value)) return "Enter a whole number.";
   return sizeTrouble(value, question.min, question.max);
 }
 
@@ -43,13 +43,13 @@ function listTrouble(
 }
 
 function lengthTrouble(length: number, min: number | undefined, max: number | undefined): string {
-  if (min !== undefined && length < min) return `At least ${min} characters.`;
-  return max !== undefined && length > max ? `At most ${max} characters.` : "";
+  if (min !== undefined && length < min) return `Enter at least ${min} characters.`;
+  return max !== undefined && length > max ? `Enter at most ${max} characters.` : "";
 }
 
 function sizeTrouble(value: number, min: number | undefined, max: number | undefined): string {
-  if (min !== undefined && value < min) return `At least ${min}.`;
-  return max !== undefined && value > max ? `At most ${max}.` : "";
+  if (min !== undefined && value < min) return `Enter at least ${min}.`;
+  return max !== undefined && value > max ? `Enter at most ${max}.` : "";
 }
 
 export function answersOf(questions: readonly ChatInputQuestion[], given: Answers): Record<string, ChatInputAnswer> {

@@ -37,17 +37,17 @@ export async function takePictures(files: readonly File[], before: readonly Pict
 
 function refused(file: File, total: number): string {
   const name = file.name || "The file";
-  if (!KINDS.test(file.type)) return `${name} is not a picture. To attach a file, name it: @path.`;
-  if (file.size > LARGEST) return `${name} has ${bytes(file.size)}; a picture may have ${bytes(LARGEST)}.`;
+  if (!KINDS.test(file.type)) return `${name} isn't a picture. To attach a file, mention it: @path.`;
+  if (file.size > LARGEST) return `${name} is ${bytes(file.size)}; the limit for a picture is ${bytes(LARGEST)}.`;
   if (total + file.size > LARGEST_ALL)
-    return `${name} is too much: the pictures of a message may have ${bytes(LARGEST_ALL)} together.`;
+    return `${name} wasn't added: the limit for all pictures of a message is ${bytes(LARGEST_ALL)}.`;
   return "";
 }
 
 function read(file: File, number: number): Promise<Picture> {
   return new Promise((resolve, reject) => {
     const reader = new FileReader();
-    reader.onerror = () => reject(reader.error ?? new Error(`${file.name} cannot be read.`));
+    reader.onerror = () => reject(reader.error ?? new Error(`${file.name} can't be read.`));
     reader.onload = () =>
       resolve({
         type: "embeddedResource",

@@ -37,7 +37,7 @@ export function CellButtons({ text, language = "" }: { text: string; language?: 
         <IconButton
           name="Run in a new cell below"
           icon="now"
-          onClick={does(() => notebook.run(code), "Runs in a new cell.")}
+          onClick={does(() => notebook.run(code), "Running in a new cell.")}
         />
       )}
       <IconButton
@@ -49,7 +49,7 @@ export function CellButtons({ text, language = "" }: { text: string; language?: 
         <IconButton
           name="Replace the active cell"
           icon="replace"
-          onClick={does(() => notebook.replaceActive(code), "Put in the place of the active cell's code.")}
+          onClick={does(() => notebook.replaceActive(code), "Replaced the active cell.")}
         />
       )}
     </>

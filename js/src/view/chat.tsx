@@ -1,14 +1,14 @@
 /** The whole chat: tabs, one conversation, the queue and the box to write in. */
 
-import { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useMemo, useState } from "preact/hooks";
 import type { SessionSummary } from "../state/types.gen";
 import { useMemory, useView } from "./context";
-import { Conversation, type Doing } from "./conversation";
+import { Conversation, type ConversationTask } from "./conversation";
 import { Spacer } from "./icons";
 import { isTab, sessionChannel } from "./identity";
 import { Banner, Start, Waiting } from "./notices";
 import { line, reason } from "./plain";
-import { Refusals } from "./refusals";
+import { Refusals } from "./rejected-actions";
 import { isArchived } from "./status";
 import { isOver } from "./store";
 import { TabMenu } from "./tab-menu";
@@ -19,7 +19,7 @@ import { ErrorCard } from "./turn";
 const UNDO_FOR = 10_000;
 
 export function Chat({ tab }: { tab?: string | undefined }) {
-  const { store, cadence } = useView();
+  const { store, cadence, root: shadow } = useView();
   const id = useId();
   const connection = store.connection.value;
   const refusal = store.refusal.value;
@@ -28,9 +28,9 @@ export function Chat({ tab }: { tab?: string | undefined }) {
   const { active, select } = useActive(sessions, tab);
   const [trouble, setTrouble] = useState<Trouble>();
   const create = useCreate(sessions, select, setTrouble);
-  const fork = useFork(sessions, select, setTrouble);
+  const duplicate = useDuplicate(sessions, select, setTrouble);
   const { closed, close, reopen } = useClosing(sessions, select);
-  const [doing, setDoing] = useState<Doing>();
+  const [doing, setDoing] = useState<ConversationTask>();
   const restart = (channel: string) => {
     setTrouble(undefined);
     store.request("restartAgent", { channel }).catch((error) => setTrouble({ what: "restarted", why: reason(error) }));
@@ -38,12 +38,18 @@ export function Chat({ tab }: { tab?: string | undefined }) {
   const agents = root?.agents ?? [];
   const dead = connection === "connecting" || isOver(connection);
   const summary = sessions.find((session) => session.resource === active);
+  const find = () => {
+    setDoing("find");
+    const box = shadow.querySelector<HTMLInputElement>(".find input");
+    box?.focus();
+    box?.select();
+  };
   const rename = (resource: string) => {
     select(resource);
     setDoing("rename");
   };
   return (
-    <section class="chat" aria-label="Agent chat" onKeyDown={(event) => isFind(event) && setDoing("find")}>
+    <section class="chat" aria-label="Agent chat" onKeyDown={(event) => isFind(event) && find()}>
       {(sessions.length > 0 || !root) && (
         <div class="tabs">
           <Tabs
@@ -56,7 +62,9 @@ export function Chat({ tab }: { tab?: string | undefined }) {
             onClose={close}
           />
           <NewTab agents={agents} onNew={create} disabled={dead} />
-          {active && <TabMenu session={active} onDo={setDoing} onFork={fork} onRestart={restart} onClose={close} />}
+          {active && (
+            <TabMenu session={active} onDo={setDoing} onDuplicate={duplicate} onRestart={restart} onClose={close} />
+          )}
         </div>
       )}
       <Banner session={active} />
@@ -73,7 +81,7 @@ export function Chat({ tab }: { tab?: string | undefined }) {
           </button>
         </div>
       )}
-      {trouble && <ErrorCard title={`The conversation could not be ${trouble.what}`} message={trouble.why} />}
+      {trouble && <ErrorCard title={`The conversation couldn't be ${trouble.what}`} message={trouble.why} />}
       {!root && !refusal && !isOver(connection) && <Waiting text="Connecting to the kernel…" />}
       {root && sessions.length === 0 && <Start agents={agents} onNew={create} disabled={dead} />}
       {root && active && (
@@ -93,10 +101,9 @@ export function Chat({ tab }: { tab?: string | undefined }) {
   );
 }
 
-/** Ctrl+F finds in the conversation; in the find box it is the browser's again. */
+/** Ctrl+F, or Command+F: finds in the conversation. The browser's own find stays on F3. */
 function isFind(event: KeyboardEvent): boolean {
   if (event.key !== "f" || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey) return false;
-  if ((event.target as Element).closest(".find")) return false;
   event.preventDefault();
   event.stopPropagation();
   return true;
@@ -117,50 +124,53 @@ function useActive(sessions: readonly SessionSummary[], tab: string | undefined)
 
 /** A tab that did not come about. */
 interface Trouble {
-  what: "started" | "copied" | "restarted";
+  what: "started" | "duplicated" | "restarted";
   why: string;
 }
 
 type Say = (trouble: Trouble | undefined) => void;
 
-/** Makes a session and goes to its tab when it is there. */
+/** Starts a conversation and goes to its tab: the one that the kernel names, for other windows start some, too. */
 function useCreate(sessions: readonly SessionSummary[], select: (resource: string) => void, say: Say) {
   const { store, toBox } = useView();
-  const before = useRef<Set<string> | undefined>(undefined);
-  useEffect(() => {
-    const fresh = sessions.find((session) => before.current && !before.current.has(session.resource));
-    if (!fresh) return;
-    before.current = undefined;
-    select(fresh.resource);
+  const expect = useExpected(sessions, (resource) => {
+    select(resource);
     toBox();
-  }, [sessions]);
+  });
   return (agent: string) => {
     say(undefined);
-    before.current = new Set(sessions.map((session) => session.resource));
-    store.request("createSession", { agent }).catch((error: unknown) => {
-      before.current = undefined;
-      say({ what: "started", why: reason(error) });
-    });
+    store.request<{ channel: string }>("createSession", { agent }).then(
+      ({ channel }) => expect(channel),
+      (error: unknown) => say({ what: "started", why: reason(error) }),
+    );
   };
 }
 
-/** Copies a session and goes to the copy's tab when it is there. */
-function useFork(sessions: readonly SessionSummary[], select: (resource: string) => void, say: Say) {
+/** Duplicates a conversation and goes to the tab of the new one. */
+function useDuplicate(sessions: readonly SessionSummary[], select: (resource: string) => void, say: Say) {
   const { store, announce } = useView();
-  const [coming, expect] = useState<string>();
-  useEffect(() => {
-    if (!sessions.some((session) => session.resource === coming)) return;
-    expect(undefined);
-    select(coming as string);
-    announce("Conversation copied.");
-  }, [sessions, coming]);
+  const expect = useExpected(sessions, (resource) => {
+    select(resource);
+    announce("Conversation duplicated.");
+  });
   return (resource: string) => {
     say(undefined);
     store.request<{ channel: string }>("forkSession", { channel: resource }).then(
       ({ channel }) => expect(channel),
-      (error: unknown) => say({ what: "copied", why: reason(error) }),
+      (error: unknown) => say({ what: "duplicated", why: reason(error) }),
     );
   };
+}
+
+/** Calls `then` once the tab of the expected channel is there, which may be before or after the kernel's answer. */
+function useExpected(sessions: readonly SessionSummary[], then: (resource: string) => void) {
+  const [expected, expect] = useState<string>();
+  useEffect(() => {
+    if (expected === undefined || !sessions.some((session) => session.resource === expected)) return;
+    expect(undefined);
+    then(expected);
+  }, [sessions, expected]);
+  return expect;
 }
 
 /** Closes a tab, and for a while offers to bring it back. The kernel keeps it as long. */

@@ -7,10 +7,12 @@ const SAID_FOR = 1600;
 interface Props {
   text: string | (() => string);
   label: string;
+  /** What stands beside the icon, where the icon alone would be taken for another button. */
+  words?: string;
   icon?: IconName;
 }
 
-export function CopyButton({ text, label, icon = "copy" }: Props) {
+export function CopyButton({ text, label, words, icon = "copy" }: Props) {
   const [said, say] = useState<"" | "Copied" | "Could not copy">("");
   useEffect(() => {
     if (!said) return;
@@ -20,8 +22,15 @@ export function CopyButton({ text, label, icon = "copy" }: Props) {
   const copy = () =>
     copyText(typeof text === "string" ? text : text()).then((done) => say(done ? "Copied" : "Could not copy"));
   return (
-    <button type="button" class="icon-button copy" aria-label={said || label} title={said || label} onClick={copy}>
+    <button
+      type="button"
+      class={words ? "copy worded" : "icon-button copy"}
+      aria-label={said || label}
+      title={said || label}
+      onClick={copy}
+    >
       <Icon name={said === "Copied" ? "check" : icon} />
+      {words && <span>{said || words}</span>}
     </button>
   );
 }

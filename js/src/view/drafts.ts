@@ -7,9 +7,8 @@
  */
 import { effect, type Signal, signal } from "@preact/signals";
 import type { Picture } from "./attach";
-import { messageOf } from "./refusals";
 import { store as keep, stored, storedKeys } from "./storage";
-import type { Refusal, Store } from "./store";
+import { messageOf, type Refusal, type Store } from "./store";
 
 const SAVE_AFTER = 400;
 const PREFIX = "agentnb draft ";
@@ -25,14 +24,14 @@ interface Saved {
 }
 
 /** A draft whose kernel is gone. */
-export interface Orphan {
+export interface LostDraft {
   key: string;
   text: string;
 }
 
 export class Drafts {
-  /** The chats whose box someone is in: what other windows type does not overwrite it. */
-  readonly busy = new Set<string>();
+  /** The chats whose box has the focus. */
+  #entered = new Set<string>();
   #store: Store;
   #texts = new Map<string, Signal<string>>();
   #pictures = new Map<string, Signal<readonly Picture[]>>();
@@ -98,15 +97,14 @@ export class Drafts {
     this.#timer = undefined;
     for (const chat of this.#unsaved) {
       const text = this.of(chat).peek();
-      const saved: Saved = { text, host: this.#store.hostId.peek() };
-      keep(PREFIX + chat, text === "" ? undefined : saved);
+      this.#keep(chat, text);
       this.#store.notify?.("draft", { channel: chat, text });
     }
     this.#unsaved.clear();
   }
 
   /** Drafts of kernels that no view of this page talks to any more. */
-  orphans(): Orphan[] {
+  lost(): LostDraft[] {
     const now = this.#store.hostId.peek();
     if (now === undefined) return [];
     const hosts = [...document.querySelectorAll<HTMLElement>("[data-agentnb-host]")].map(
@@ -119,8 +117,8 @@ export class Drafts {
     });
   }
 
-  forget(orphan: Orphan): void {
-    keep(orphan.key, undefined);
+  forget(draft: LostDraft): void {
+    keep(draft.key, undefined);
   }
 
   /** What was sent and not accepted is written again, before what was typed since. */
@@ -134,11 +132,30 @@ export class Drafts {
     }
   }
 
+  /** The box of a chat has the focus: what other windows type does not overwrite it while this window is in front. */
+  enter(chat: string): void {
+    this.#entered.add(chat);
+  }
+
+  /** The box has lost the focus; what other windows have typed meanwhile is shown. */
+  leave(chat: string): void {
+    if (!this.#entered.delete(chat)) return;
+    const text = this.#store.drafts?.peek()[chat];
+    if (text !== undefined) this.#hear(chat, text);
+  }
+
+  /** Takes what another window has typed, unless someone types here. */
   #hear(chat: string, text: string): void {
-    if (this.busy.has(chat) || this.#unsaved.has(chat)) return;
+    const isTyping = this.#entered.has(chat) && document.hasFocus();
+    if (isTyping || this.#unsaved.has(chat)) return;
     const known = this.#texts.get(chat);
     if (known) known.value = text;
-    if (text === "") keep(PREFIX + chat, undefined);
+    this.#keep(chat, text);
+  }
+
+  #keep(chat: string, text: string): void {
+    const saved: Saved = { text, host: this.#store.hostId.peek() };
+    keep(PREFIX + chat, text === "" ? undefined : saved);
   }
 }
 

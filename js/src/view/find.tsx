@@ -3,11 +3,11 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/ho
 import type { ChatState, Turn } from "../state/types.gen";
 import { usePlace, useView } from "./context";
 import { allTurns, fetchAll, turnMarkdown } from "./export";
+import { mark, unmark } from "./find-highlights";
 import { IconButton } from "./icons";
-import { mark, unmark } from "./marks";
 import { count } from "./plain";
+import type { AnyTurn } from "./store";
 import type { Jump } from "./transcript";
-import type { AnyTurn } from "./turn";
 
 interface Props {
   chat: ChatState;
@@ -46,6 +46,7 @@ export function Find({ chat, onJump, onDone }: Props) {
       class="bar-form find"
       role="search"
       onKeyDown={(event) => {
+        if (event.ctrlKey || event.metaKey) return; // Ctrl+F is the chat's
         event.stopPropagation();
         if (event.key === "Escape") onDone();
         else if (event.key === "Enter") setAt(number + (event.shiftKey ? -1 : 1));
@@ -56,7 +57,7 @@ export function Find({ chat, onJump, onDone }: Props) {
         class="field"
         type="search"
         aria-label="Find in the conversation"
-        placeholder="Find"
+        placeholder="Find in conversation"
         value={words}
         onInput={(event) => {
           setWords(event.currentTarget.value);
@@ -66,8 +67,8 @@ export function Find({ chat, onJump, onDone }: Props) {
       <span class="dim small" role="status">
         {said}
       </span>
-      <IconButton name="Earlier (Shift+Enter)" icon="up" disabled={!turn} onClick={() => setAt(number - 1)} />
-      <IconButton name="Later (Enter)" icon="down" disabled={!turn} onClick={() => setAt(number + 1)} />
+      <IconButton name="Previous turn (Shift+Enter)" icon="up" disabled={!turn} onClick={() => setAt(number - 1)} />
+      <IconButton name="Next turn (Enter)" icon="down" disabled={!turn} onClick={() => setAt(number + 1)} />
       <IconButton name="Close (Escape)" icon="cross" onClick={onDone} />
     </div>
   );

@@ -68,7 +68,13 @@ function InputForm({ request, agent }: { request: ChatInputRequest; agent: strin
       ))}
       <div class="permission-options">
         <button type="submit" class="button primary">
-          {!request.questions || (request.url && questions.length === 0) ? "I have done it" : "Send"}
+          {request.questions
+            ? request.url && questions.length === 0
+              ? "Done"
+              : "Send"
+            : request.url
+              ? "Done"
+              : "I've signed in"}
         </button>
         {(request.questions || request.url) && (
           <button type="button" class="button secondary" onClick={() => complete("decline")}>
@@ -92,14 +98,14 @@ function Address({ url }: { url: string }) {
       <code>{plain(url)}</code>
       {host ? (
         <p class="note">
-          <Icon name="alert" /> The agent asks you to visit <strong>{host}</strong>. Go on only if you know it, and
-          never type a password there that you do not mean for it.{" "}
+          <Icon name="alert" /> The agent asks you to visit <strong>{host}</strong>. Continue only if you know this
+          site, and enter only the password that belongs to it.{" "}
           <a href={href} target="_blank" rel="noopener noreferrer nofollow">
             Open in a new tab
           </a>
         </p>
       ) : (
-        <p class="note">This is not a web address that can be opened from here.</p>
+        <p class="note">This address can't be opened here: it isn't a web address.</p>
       )}
     </div>
   );

@@ -8,7 +8,7 @@ import type { Store, What } from "./store";
 
 const SAVE_AFTER = 300;
 const MOST = 400;
-const LASTING = /^(?:active tab|fold |scroll |shown )/;
+const LASTING = /^(?:active tab|fold |scroll |shown |thought )/;
 
 export class Memory extends Map<string, unknown> {
   #key: string | undefined;

@@ -3,11 +3,15 @@ import type { ComponentChildren, TargetedKeyboardEvent } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
 export interface MenuItem {
-  name: string;
+  /** What tells it from others of the same name. */
+  key?: string;
+  name: ComponentChildren;
   detail?: string | undefined;
   icon?: ComponentChildren;
-  /** It stands back: it cannot be had as things are. */
+  /** Shown faintly: it cannot be used as things are. */
   faint?: boolean;
+  /** The one that is shown now. */
+  isCurrent?: boolean;
   onSelect: () => void;
 }
 
@@ -16,17 +20,25 @@ interface Props {
   label: string;
   items: readonly MenuItem[];
   disabled?: boolean;
+  /** The button's class; an icon's by default. */
+  className?: string;
+  /** Whether the list takes its room below the button, where a floating one would be cut off. */
+  inFlow?: boolean;
+  /** Whether choosing does nothing yet. */
+  inert?: boolean;
   children: ComponentChildren;
 }
 
 const STEP: Record<string, number> = { ArrowDown: 1, ArrowUp: -1 };
 
-export function Menu({ label, items, disabled = false, children }: Props) {
+export function Menu({ label, items, disabled = false, className = "icon-button", inFlow, inert, children }: Props) {
   const [open, setOpen] = useState(false);
   const holder = useRef<HTMLDivElement>(null);
   const entries = () => [...(holder.current?.querySelectorAll<HTMLElement>("[role=menuitem]") ?? [])];
   useLayoutEffect(() => {
-    if (open) entries()[0]?.focus();
+    if (!open) return;
+    const all = entries();
+    (all.find((one) => one.ariaCurrent === "true") ?? all[0])?.focus();
   }, [open]);
 
   const close = () => {
@@ -51,15 +63,16 @@ export function Menu({ label, items, disabled = false, children }: Props) {
     if (!holder.current?.contains(event.relatedTarget as Node | null)) setOpen(false);
   };
   const choose = (item: MenuItem) => {
+    if (inert) return;
     close();
     item.onSelect();
   };
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: it only hears what its buttons are told
-    <div class="menu-holder" ref={holder} onKeyDown={onKeyDown} onFocusOut={onFocusOut}>
+    <div class={`menu-holder${inFlow ? " in-flow" : ""}`} ref={holder} onKeyDown={onKeyDown} onFocusOut={onFocusOut}>
       <button
         type="button"
-        class="icon-button"
+        class={className}
         aria-label={label}
         title={label}
         aria-haspopup="menu"
@@ -76,8 +89,10 @@ export function Menu({ label, items, disabled = false, children }: Props) {
               type="button"
               role="menuitem"
               tabIndex={-1}
-              key={item.name}
+              key={item.key ?? item.name}
               class="menu-item"
+              aria-current={item.isCurrent}
+              aria-disabled={inert}
               onClick={() => choose(item)}
             >
               {item.icon}

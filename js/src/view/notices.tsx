@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import type { AgentInfo, SessionState } from "../state/types.gen";
 import { Agents } from "./agents";
 import { usePlace, useView } from "./context";
-import { Earlier } from "./earlier";
+import { Earlier } from "./earlier-conversations";
 import { Icon, Spinner } from "./icons";
 import { chatChannel, ROOT } from "./identity";
 import { line, plain, reason } from "./plain";
@@ -19,14 +19,15 @@ export function Waiting({ text }: { text: string }) {
   );
 }
 
-const LAST = "This is the last that came; the agent ended with it. Run the cell again to go on.";
+const LAST = "This is the last state received; the agent ended with the kernel. Run the cell again to continue.";
 const STANDING: { [C in Connection]?: string } = {
   behind: "Catching up…",
-  busy: "The kernel is busy with a cell. What you do here waits for its end.",
-  silent: "The kernel does not answer: busy, or out of reach. What you do here waits for it.",
-  cut: "No connection to the server. What you miss is shown once you are back.",
-  restarted: `The kernel was restarted. ${LAST}`,
-  gone: `The kernel has ended. ${LAST}`,
+  busy: "The kernel is running a cell. Your actions here are sent when it ends.",
+  restarting: "Restarting the kernel…",
+  silent: "The kernel isn't responding: it is busy or unreachable. Your actions here are sent when it responds.",
+  cut: "Disconnected. Anything you miss will appear when you reconnect.",
+  restarted: `The kernel restarted. ${LAST}`,
+  gone: `The kernel ended. ${LAST}`,
 };
 
 /** What is missing of a conversation (or of everything), and where: the channel, and the words. */
@@ -45,7 +46,7 @@ export function Banner({ session }: { session?: string | undefined }) {
   const refusal = store.refusal.value;
   const text = STANDING[connection];
   const show = isOver(connection) ? store.successor.value : undefined;
-  if (refusal) return <ErrorCard title="Page and kernel do not fit" message={refusal} />;
+  if (refusal) return <ErrorCard title="Page and kernel versions don't match" message={refusal} />;
   if (connection === "gap" && gap) return <Gap channel={gap[0]} text={gap[1]} />;
   if (!text) return null;
   return (
@@ -53,11 +54,11 @@ export function Banner({ session }: { session?: string | undefined }) {
       {isOver(connection) || connection === "cut" ? <Icon name="alert" /> : <Spinner />}
       <div>
         {text}
-        {isOver(connection) && store.isUnsaid && " What you sent last may not have reached it."}
+        {isOver(connection) && store.isUnsaid && " Your last action may not have reached it."}
       </div>
       {show && (
         <button type="button" class="button small" onClick={show}>
-          Show the new one
+          Show the new chat
         </button>
       )}
     </div>
@@ -92,7 +93,7 @@ export function Start({ agents, onNew, disabled }: StartProps) {
       <h2>Start a conversation</h2>
       {agents.length === 0 ? (
         <p class="dim">
-          No agent is known. In a cell, <code>%agents known</code> says what can be installed.
+          No agents found. Run <code>%agents known</code> in a cell to see which you can install.
         </p>
       ) : (
         <Agents agents={agents} onNew={onNew} disabled={disabled} />
@@ -109,7 +110,7 @@ export function EmptyChat({ agent, session }: { agent: string; session: SessionS
       <Icon name="chat" className="large" />
       <h2>Ask {agent}</h2>
       <p class="dim">
-        <kbd>Enter</kbd> sends, <kbd>Shift</kbd>+<kbd>Enter</kbd> breaks the line.
+        <kbd>Enter</kbd> to send, <kbd>Shift</kbd>+<kbd>Enter</kbd> for a new line
       </p>
       {commands.length > 0 && (
         <ul class="command-list">
@@ -129,18 +130,18 @@ export function EmptyChat({ agent, session }: { agent: string; session: SessionS
 /** Why a session cannot be used, with what can be done about it; nothing when it can. */
 export function SessionTrouble({ agent, session }: { agent: string; session: SessionState }) {
   if (session.lifecycle === "creationFailed") {
-    const message = session.creationError?.message ?? "No reason was given.";
-    return <ErrorCard title={`${agent} could not be started`} message={message} action={<Restart again />} />;
+    const message = session.creationError?.message ?? "The agent gave no reason.";
+    return <ErrorCard title={`${agent} couldn't start`} message={message} action={<Restart again />} />;
   }
   const process = session.agentProcess;
   if (process?.state === "failed") {
-    const message = process.message ?? "No reason was given.";
-    return <ErrorCard title={`${agent} has stopped working`} message={message} action={<Restart />} />;
+    const message = process.message ?? "The agent gave no reason.";
+    return <ErrorCard title={`${agent} stopped unexpectedly`} message={message} action={<Restart />} />;
   }
   if (process?.state === "stopped") {
     return (
       <div class="note stopped">
-        <span>{plain(process.message) || `${agent} has stopped. It starts again with the next message.`}</span>
+        <span>{plain(process.message) || `${agent} stopped. It restarts with your next message.`}</span>
         <Restart />
       </div>
     );
@@ -163,7 +164,7 @@ function Restart({ again = false }: { again?: boolean }) {
     <div class="restart">
       <button type="button" class="button small" disabled={state.busy} onClick={restart}>
         {state.busy ? <Spinner /> : <Icon name="restart" />}
-        {again ? "Try again" : "Restart"}
+        {again ? "Try again" : "Restart agent"}
       </button>
       {state.trouble && (
         <span class="error-text" role="alert">

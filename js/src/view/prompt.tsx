@@ -1,4 +1,5 @@
-/** The box to write in: Enter sends, Shift+Enter breaks the line; what is sent while a turn runs waits its turn. */
+/** The message box: Enter sends, Shift+Enter adds a line. A message sent while a turn runs waits in the queue. */
+import { useComputed } from "@preact/signals";
 import type { TargetedClipboardEvent, TargetedDragEvent, TargetedKeyboardEvent } from "preact";
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { AgentCommand, ChatState, Message } from "../state/types.gen";
@@ -7,10 +8,10 @@ import { usePlace, useView } from "./context";
 import { Icon, IconButton } from "./icons";
 import { uuid } from "./identity";
 import { imageSource } from "./links";
+import { LostDrafts } from "./lost-drafts";
 import { Offers } from "./offers";
-import { Orphans } from "./orphans";
 import { bytes, line } from "./plain";
-import { messageOf } from "./refusals";
+import { messageOf } from "./store";
 import { useOffers } from "./use-offers";
 
 const TALLEST = 240;
@@ -48,7 +49,7 @@ export function Prompt({ chat, agent, commands = NO_COMMANDS, disabled, held = f
   const { offers, at, look, onKey, choose } = useOffers(box, write, commands);
   const sent = useSent(place.chat, (back) => setPictures([...back, ...pictures]));
   useLayoutEffect(() => grow(box.current as HTMLTextAreaElement), [draft]);
-  useLayoutEffect(() => () => void drafts.busy.delete(place.chat), [drafts, place.chat]);
+  useLayoutEffect(() => () => drafts.leave(place.chat), [drafts, place.chat]);
 
   const send = () => {
     if (disabled || held || empty) return;
@@ -56,7 +57,7 @@ export function Prompt({ chat, agent, commands = NO_COMMANDS, disabled, held = f
     const message: Message = { text: draft, origin: { kind: "user" }, ...(attachments.length > 0 && { attachments }) };
     const id = uuid();
     sent(id, pictures);
-    if (running || chat.queuedMessages?.length) {
+    if (running || chat.queuedMessages?.some((waiting) => !waiting.held)) {
       store.dispatch(place.chat, { type: "chat/pendingMessageSet", kind: "queued", id, message });
     } else {
       store.dispatch(place.chat, { type: "chat/turnStarted", turnId: id, message, time: Date.now() });
@@ -90,7 +91,7 @@ export function Prompt({ chat, agent, commands = NO_COMMANDS, disabled, held = f
 
   return (
     <>
-      {empty && <Orphans onRestore={write} />}
+      {empty && <LostDrafts onRestore={write} />}
       {trouble && (
         <p class="error-text" role="alert">
           {trouble}
@@ -118,7 +119,7 @@ export function Prompt({ chat, agent, commands = NO_COMMANDS, disabled, held = f
       >
         {offers.length > 0 && <Offers id={`${id}-offers`} offers={offers} at={at} onChoose={choose} />}
         {pictures.length > 0 && (
-          <ul class="pictures" aria-label="Pictures to send">
+          <ul class="pictures" aria-label="Attached pictures">
             {pictures.map((picture, index) => (
               <li key={index}>
                 <img class="thumbnail" src={imageSource(picture.contentType, picture.data)} alt={line(picture.label)} />
@@ -132,7 +133,7 @@ export function Prompt({ chat, agent, commands = NO_COMMANDS, disabled, held = f
           </ul>
         )}
         {pictures.length > 0 && !drafts.keepsPictures(place.chat) && (
-          <p class="note">Too large to be kept: a reload loses the pictures.</p>
+          <p class="note">These pictures are too large to be kept: a reload of the page loses them.</p>
         )}
         <div class="prompt-row">
           <IconButton
@@ -148,7 +149,7 @@ export function Prompt({ chat, agent, commands = NO_COMMANDS, disabled, held = f
             accept="image/*"
             multiple
             hidden
-            title={`Pictures of at most ${bytes(LARGEST)}`}
+            title={`Pictures up to ${bytes(LARGEST)}`}
             onChange={(event) => {
               take([...(event.currentTarget.files ?? [])]);
               event.currentTarget.value = "";
@@ -163,7 +164,7 @@ export function Prompt({ chat, agent, commands = NO_COMMANDS, disabled, held = f
             aria-autocomplete="list"
             aria-controls={offers.length > 0 ? `${id}-offers` : undefined}
             aria-activedescendant={offers.length > 0 ? `${id}-offers-${at}` : undefined}
-            placeholder={running ? "Write the next message…" : `Message ${line(agent, 40)}…`}
+            placeholder={running ? "Queue a message…" : `Message ${line(agent, 40)}…`}
             onInput={(event) => {
               write(event.currentTarget.value);
               onIntent?.();
@@ -175,11 +176,11 @@ export function Prompt({ chat, agent, commands = NO_COMMANDS, disabled, held = f
               if (take(filesOf(event.clipboardData))) event.preventDefault();
             }}
             onFocus={() => {
-              drafts.busy.add(place.chat);
+              drafts.enter(place.chat);
               onIntent?.();
             }}
             onBlur={() => {
-              drafts.busy.delete(place.chat);
+              drafts.leave(place.chat);
               look(false);
             }}
           />
@@ -190,7 +191,7 @@ export function Prompt({ chat, agent, commands = NO_COMMANDS, disabled, held = f
               class="round primary"
               disabled={disabled || held || empty}
               aria-label={running ? "Queue message" : "Send message"}
-              title={running ? "Send when this turn has ended (Enter)" : "Send (Enter)"}
+              title={running ? "Send when this turn ends (Enter)" : "Send (Enter)"}
             >
               <Icon name="send" />
             </button>
@@ -226,13 +227,15 @@ function useSent(chat: string, giveBack: (pictures: readonly Picture[]) => void)
 export function StopButton({ turnId, labelled = false }: { turnId: string; labelled?: boolean }) {
   const { store } = useView();
   const { chat } = usePlace();
-  const stopTurn = () => store.dispatch(chat, { type: "chat/turnCancelled", turnId });
+  const queued = useComputed(() => store.chat(chat).value?.queuedMessages?.length ?? 0).value;
+  const stopTurn = () =>
+    store.dispatch(chat, { type: "chat/turnCancelled", turnId, ...(queued && { holdQueue: true }) });
   return (
     <button
       type="button"
       class={labelled ? "button small stop" : "round stop"}
       aria-label="Stop"
-      title="Stop this turn"
+      title={queued > 0 ? "Stop this turn; queued messages are held" : "Stop this turn"}
       onClick={stopTurn}
     >
       <Icon name="stop" />

@@ -95,7 +95,7 @@ export function Field({ question, given, trouble, onGive }: FieldProps) {
 }
 
 function Required() {
-  return <span class="dim"> (needed)</span>;
+  return <span class="dim"> (required)</span>;
 }
 
 interface ChoiceProps {

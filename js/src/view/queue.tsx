@@ -1,8 +1,8 @@
-/** The messages that wait for the running turn to end: changed, moved, sent now or taken back. */
+/** The queued messages: they wait for the running turn, or are held since one was stopped. Each can be edited, moved, sent or removed. */
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { PendingMessage } from "../state/types.gen";
 import { usePlace, useView } from "./context";
-import { Icon, IconButton } from "./icons";
+import { Icon, IconButton, Spacer } from "./icons";
 import { line } from "./plain";
 
 interface Props {
@@ -19,14 +19,18 @@ export function Queue({ messages, running }: Props) {
   const reorder = (ids: string[]) => store.dispatch(chat, { type: "chat/queuedMessagesReordered", order: ids });
   const remove = (id: string) => store.dispatch(chat, { type: "chat/pendingMessageRemoved", kind: "queued", id });
   const toFront = (id: string) => [id, ...order.filter((other) => other !== id)];
+  const held = messages.filter((pending) => pending.held).map((pending) => pending.id);
+  const release = (ids: string[]) =>
+    store.dispatch(chat, { type: "chat/queuedMessagesReordered", order: ids, held: false });
   const steers = store.session(session).value?.agentProcess?.steering === true;
-  const now = running === undefined ? "" : steers ? ", into the running turn" : ", which stops the running turn";
-  const sendNow = ({ id, message }: PendingMessage) => {
+  const now = running === undefined ? "" : steers ? " into the running turn" : " and stop the running turn";
+  const sendNow = ({ id, message, held: isHeld }: PendingMessage) => {
     if (running !== undefined && steers) {
       store.dispatch(chat, { type: "chat/pendingMessageSet", kind: "steering", id, message });
       return;
     }
-    if (order[0] !== id) reorder(toFront(id));
+    if (isHeld) release([id]);
+    else if (order[0] !== id) reorder(toFront(id));
     if (running !== undefined) store.dispatch(chat, { type: "chat/turnCancelled", turnId: running });
   };
   const change = (pending: PendingMessage, text: string) => {
@@ -40,14 +44,28 @@ export function Queue({ messages, running }: Props) {
     ) {
       const since = drafts.of(chat).peek();
       drafts.set(chat, since === "" ? text : `${text}\n\n${since}`);
-      announce("It went as it was; what you have changed is in the box.");
+      announce("The original was sent; your edit is in the message box.");
       return;
     }
     const message = { ...pending.message, text };
     store.dispatch(chat, { type: "chat/pendingMessageSet", kind: "queued", id: pending.id, message });
   };
+  const continueQueue = () => {
+    release(held);
+    announce("The queue continues.");
+  };
   return (
-    <ul class="queue" aria-label="Waiting messages">
+    <ul class="queue" aria-label="Queued messages">
+      {held.length > 0 && (
+        <li class="queue-held">
+          <Icon name="pause" />
+          <span role="status">{held.length === 1 ? "1 message is" : `${held.length} messages are`} on hold.</span>
+          <Spacer />
+          <button type="button" class="button small" onClick={continueQueue}>
+            Continue
+          </button>
+        </li>
+      )}
       {messages.map((pending, index) => {
         const name = line(pending.message.text, 60);
         return (
@@ -98,7 +116,7 @@ function Editor({ text, onDone }: { text: string; onDone: (text: string) => void
       ref={box}
       class="field"
       rows={Math.min(6, text.split("\n").length)}
-      aria-label="Change the waiting message"
+      aria-label="Edit the queued message"
       defaultValue={text}
       onBlur={(event) => done(event.currentTarget.value)}
       onKeyDown={(event) => {

@@ -88,14 +88,14 @@ export function Selectors({ session, disabled }: { session: SessionState; disabl
   );
 }
 
-const ANSWERS: Choice[] = [
-  { value: "ask", name: "Asks", description: "Asks, but for what your rules answer." },
+const PERMISSION_MODES: Choice[] = [
+  { value: "ask", name: "Ask", description: "Ask unless a rule decides." },
   {
     value: "allow",
-    name: "Allows all",
-    description: "Only critical commands, sensitive files and what is outside the workspace ask.",
+    name: "Allow",
+    description: "Ask only for critical commands, sensitive files, and anything outside the workspace.",
   },
-  { value: "deny", name: "Denies all", description: "What your rules do not allow is denied." },
+  { value: "deny", name: "Deny", description: "Deny everything your rules don't allow." },
 ];
 
 /** What answers the agent's permission requests: the kernel's own setting, for every agent. */
@@ -109,7 +109,7 @@ function Permissions({ session, disabled }: { session: SessionState; disabled: b
       name="Permissions"
       className={`is-${line(permissions, 9)}`}
       value={permissions}
-      groups={[{ name: "", choices: ANSWERS }]}
+      groups={[{ name: "", choices: PERMISSION_MODES }]}
       disabled={disabled}
       onChoose={(value) =>
         store.dispatch(place.session, { type: "session/configChanged", config: { permissions: value } })
@@ -157,25 +157,29 @@ function Select({ name, className = "", value, groups, disabled, onChoose }: Sel
       </option>
     ));
   return (
-    <select
+    <label
       class={`selector ${className}`}
-      aria-label={name}
       title={[`${name}: ${current?.name ?? value}`, current?.description].filter(Boolean).join("\n")}
-      value={value}
-      disabled={disabled}
-      onChange={(event) => onChoose(event.currentTarget.value)}
-      onKeyDown={(event) => event.stopPropagation()}
     >
-      {!current && <option value={value}>{line(value, 40)}</option>}
-      {groups.map((group) =>
-        group.name ? (
-          <optgroup key={group.name} label={group.name}>
-            {options(group.choices)}
-          </optgroup>
-        ) : (
-          options(group.choices)
-        ),
-      )}
-    </select>
+      <span class="selector-name">{name}</span>
+      <select
+        aria-label={name}
+        value={value}
+        disabled={disabled}
+        onChange={(event) => onChoose(event.currentTarget.value)}
+        onKeyDown={(event) => event.stopPropagation()}
+      >
+        {!current && <option value={value}>{line(value, 40)}</option>}
+        {groups.map((group) =>
+          group.name ? (
+            <optgroup key={group.name} label={group.name}>
+              {options(group.choices)}
+            </optgroup>
+          ) : (
+            options(group.choices)
+          ),
+        )}
+      </select>
+    </label>
   );
 }

@@ -1,13 +1,27 @@
 /** What the view knows of the host: signals to read and actions to send. The view never imports `comm`. */
 import type { ReadonlySignal } from "@preact/signals";
-import type { Action, ChatState, RootState, SessionState, Turn } from "../state/types.gen";
+import type { Action, ActiveTurn, ChatState, RootState, SessionState, Turn } from "../state/types.gen";
+
+/** A turn, running or finished. */
+export type AnyTurn = Turn | ActiveTurn;
 
 /**
- * How the page stands to the kernel. `behind`: more is known to come; `gap`: something is missing, `gaps` says what; `busy`: a cell runs and nothing we say is heard;
- * `silent`: nothing we say is heard, nobody knows why; `cut`: no connection to the server; `restarted`: another kernel
- * runs in the place of ours; `gone`: ours has ended, or the widget was closed.
+ * The page's connection to the kernel. `behind`: more messages are on their way; `gap`: something is missing, and `gaps`
+ * says what; `busy`: a cell runs and the kernel does not answer; `restarting`: the kernel restarts; `silent`: the kernel
+ * does not answer, for an unknown reason; `cut`: no connection to the server; `restarted`: another kernel runs in the
+ * place of ours; `gone`: our kernel has ended, or the widget was closed.
  */
-export type Connection = "connecting" | "live" | "behind" | "gap" | "busy" | "silent" | "cut" | "restarted" | "gone";
+export type Connection =
+  | "connecting"
+  | "live"
+  | "behind"
+  | "gap"
+  | "busy"
+  | "restarting"
+  | "silent"
+  | "cut"
+  | "restarted"
+  | "gone";
 
 /** Nothing comes any more, and nothing can be sent. */
 export function isOver(connection: Connection): boolean {
@@ -95,3 +109,10 @@ export interface Store {
 
 /** What one mounted view shows: the whole chat (on one tab), or one turn. */
 export type What = { kind: "chat"; tab?: string } | { kind: "turn"; channel: string; turnId: string };
+
+/** The text and the id of the message that an action sends; undefined where it sends none. */
+export function messageOf(action: Action): { id: string; text: string } | undefined {
+  if (action.type === "chat/turnStarted") return { id: action.turnId, text: action.message.text };
+  if (action.type === "chat/pendingMessageSet") return { id: action.id, text: action.message.text };
+  return undefined;
+}

@@ -1,6 +1,6 @@
 /** The strip of tabs: one session each, with its agent, its title and how it stands. */
 import type { TargetedKeyboardEvent, TargetedMouseEvent } from "preact";
-import { useLayoutEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { AgentInfo, SessionSummary } from "../state/types.gen";
 import { useView } from "./context";
 import { Icon, IconButton, Spinner } from "./icons";
@@ -23,6 +23,7 @@ const STEP: Record<string, number> = { ArrowRight: 1, ArrowLeft: -1 };
 
 export function Tabs({ id, sessions, agents, active, onSelect, onRename, onClose }: Props) {
   const strip = useRef<HTMLDivElement>(null);
+  const [overflows, setOverflows] = useState(false);
   const onKeyDown = (event: TargetedKeyboardEvent<HTMLDivElement>) => {
     const at = sessions.findIndex((session) => session.resource === active);
     const step = STEP[event.key];
@@ -43,6 +44,7 @@ export function Tabs({ id, sessions, agents, active, onSelect, onRename, onClose
     const follow = () => {
       const tab = box.querySelector<HTMLElement>("[aria-selected=true]");
       if (tab) keepInside(box, tab);
+      setOverflows(box.scrollWidth > box.clientWidth);
     };
     follow();
     if (typeof ResizeObserver !== "function") return;
@@ -51,20 +53,43 @@ export function Tabs({ id, sessions, agents, active, onSelect, onRename, onClose
     return () => observer.disconnect();
   }, [active, sessions]);
   return (
-    <div class="tab-strip" role="tablist" aria-label="Conversations" ref={strip} onKeyDown={onKeyDown}>
-      {sessions.map((session) => (
-        <Tab
-          key={session.resource}
-          id={id}
-          session={session}
-          agent={agentName(agents, session.provider)}
-          active={session.resource === active}
-          onSelect={onSelect}
-          onRename={onRename}
-          onClose={onClose}
-        />
-      ))}
-    </div>
+    <>
+      <div class="tab-strip" role="tablist" aria-label="Conversations" ref={strip} onKeyDown={onKeyDown}>
+        {sessions.map((session) => (
+          <Tab
+            key={session.resource}
+            id={id}
+            session={session}
+            agent={agentName(agents, session.provider)}
+            active={session.resource === active}
+            onSelect={onSelect}
+            onRename={onRename}
+            onClose={onClose}
+          />
+        ))}
+      </div>
+      {overflows && <TabList sessions={sessions} agents={agents} active={active} onSelect={onSelect} />}
+    </>
+  );
+}
+
+/** All conversations by name, where the strip has no room to show their tabs. */
+function TabList({ sessions, agents, active, onSelect }: Pick<Props, "sessions" | "agents" | "active" | "onSelect">) {
+  const items = sessions.map(({ resource, provider, title, status }) => {
+    const agent = agentName(agents, provider);
+    const state = tabState(status, false, resource === active);
+    return {
+      key: resource,
+      name: line(title, 60) || agent,
+      detail: state === "idle" ? agent : `${agent} · ${state}`,
+      isCurrent: resource === active,
+      onSelect: () => onSelect(resource),
+    };
+  });
+  return (
+    <Menu label={`All ${sessions.length} conversations`} items={items}>
+      <Icon name="list" />
+    </Menu>
   );
 }
 

@@ -5,7 +5,8 @@ import { useMemory, usePlace, useView } from "./context";
 import { Icon } from "./icons";
 import { usePinned } from "./pinned";
 import { count } from "./plain";
-import { type AnyTurn, TurnItem } from "./turn";
+import type { AnyTurn } from "./store";
+import { TurnItem } from "./turn";
 
 const FIRST = 20;
 const MORE = 50;
@@ -74,8 +75,8 @@ export function Transcript({ chat, jump, started }: Props) {
         <button
           type="button"
           class="round to-end"
-          aria-label="Go to the newest"
-          title="Go to the newest"
+          aria-label="Go to the latest message"
+          title="Go to the latest message"
           onClick={toEnd}
         >
           <Icon name="down" />

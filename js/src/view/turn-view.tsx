@@ -10,7 +10,7 @@ import { InputRequests } from "./input-request";
 import { Banner, SessionTrouble, useGap } from "./notices";
 import { duration } from "./plain";
 import { StopButton } from "./prompt";
-import { Refusals } from "./refusals";
+import { Refusals } from "./rejected-actions";
 import { agentName } from "./tabs";
 import { Answer, endNote, needsAnswer, TurnEnd, useSilence } from "./turn";
 
@@ -102,13 +102,21 @@ function Before({ chat, turnId, agent, starting }: BeforeProps) {
       </div>
     );
   }
+  const isHeld = chat?.queuedMessages?.[at]?.held === true;
+  const release = () =>
+    store.dispatch(place.chat, { type: "chat/queuedMessagesReordered", order: [turnId], held: false });
   const remove = () => store.dispatch(place.chat, { type: "chat/pendingMessageRemoved", kind: "queued", id: turnId });
   return (
     <div class="status-line">
-      <Icon name="clock" />
+      <Icon name={isHeld ? "pause" : "clock"} />
       <span class="status-agent">{agent}</span>
-      <span class="dim">{at === 0 ? "queued: next in line" : `queued: ${at} before it`}</span>
+      <span class="dim">{isHeld ? "on hold" : at === 0 ? "queued: next" : `queued: ${at} before it`}</span>
       <Spacer />
+      {isHeld && (
+        <button type="button" class="button small" onClick={release}>
+          Continue
+        </button>
+      )}
       <button type="button" class="button small" onClick={remove}>
         Remove
       </button>

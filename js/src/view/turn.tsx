@@ -15,8 +15,7 @@ import { UserMessage } from "./parts/message";
 import { Part, partKey } from "./parts/part";
 import { writtenPlan } from "./parts/plan";
 import { count, duration, line, plain } from "./plain";
-
-export type AnyTurn = Turn | ActiveTurn;
+import type { AnyTurn } from "./store";
 
 export function isActive(turn: AnyTurn): turn is ActiveTurn {
   return !("state" in turn);
@@ -88,16 +87,9 @@ export function TurnEnd({ turn }: { turn: Turn }) {
   const text = answerText(turn);
   return (
     <>
-      {turn.error && (
-        <ErrorCard
-          title="The turn failed"
-          message={turn.error.message}
-          kind={turn.error.errorType}
-          action={<Again turn={turn} />}
-        />
-      )}
+      {turn.error && <ErrorCard title="The turn failed" message={turn.error.message} action={<Again turn={turn} />} />}
       <div class="turn-end">
-        {text && <CopyButton text={text} label="Copy answer" />}
+        {text && <CopyButton text={text} label="Copy answer" words="Copy answer" />}
         <CopyTurn turn={turn} />
         {said && <span class="dim">{said}</span>}
         <Took turn={turn} />
@@ -137,14 +129,15 @@ function CopyTurn({ turn }: { turn: Turn }) {
       icon="clipboard"
       text={() => turnMarkdown(turn, store.chat(chat).peek())}
       label="Copy turn as Markdown"
+      words="Copy turn"
     />
   );
 }
 
 const STOPPED: Record<string, string> = {
-  max_tokens: "Cut off: the model reached its token limit",
-  max_turn_requests: "Cut off: the agent reached its limit of requests",
-  refusal: "The agent refused to go on",
+  max_tokens: "Answer cut off: token limit reached",
+  max_turn_requests: "Answer cut off: request limit reached",
+  refusal: "The agent refused to continue",
 };
 
 export function endNote(turn: Turn): string {
@@ -172,18 +165,16 @@ export function answerText(turn: AnyTurn): string {
 interface ErrorCardProps {
   title: string;
   message: string;
-  kind?: string;
   action?: ComponentChildren;
 }
 
-export function ErrorCard({ title, message, kind, action }: ErrorCardProps) {
+export function ErrorCard({ title, message, action }: ErrorCardProps) {
   return (
     <div class="error-card" role="note">
       <Icon name="alert" />
       <div>
         <strong>{title}</strong>
         <div class="error-message">{plain(message)}</div>
-        {kind && <div class="dim small">{line(kind, 80)}</div>}
         {action}
       </div>
     </div>

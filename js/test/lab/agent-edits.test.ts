@@ -71,7 +71,7 @@ describe("an agent's edit", () => {
   it("runs a cell whose text is the one that was allowed, and tells its outputs without pictures", async () => {
     const { edits, runs } = notebook([new Cell("a", "x")]);
     const other = await edits.perform({ id: "1", action: "run", cellId: "a", source: "y", wait: true });
-    expect(other.error).toMatch("text has changed");
+    expect(other.error).toMatch("has changed since you read it");
     expect(runs).toEqual([]);
     const done = await edits.perform({ id: "2", action: "run", cellId: "a", source: "x", wait: true });
     expect(runs).toEqual(["a"]);
@@ -88,9 +88,9 @@ describe("an agent's edit", () => {
   });
 
   it.each([
-    ["a cell that is gone", { action: "replace", cellId: "z" }, {}, /not in the notebook any more/],
-    ["a notebook that is closed", { action: "insert" }, { open: false }, /not open any more/],
-    ["a cell of text", { action: "run", cellId: "m", source: "# m" }, {}, /no code cell/],
+    ["a cell that is gone", { action: "replace", cellId: "z" }, {}, /no longer in the notebook/],
+    ["a notebook that is closed", { action: "insert" }, { open: false }, /no longer open/],
+    ["a cell of text", { action: "run", cellId: "m", source: "# m" }, {}, /isn't a code cell/],
     ["no kernel", { action: "run", cellId: "a", source: "x", wait: true }, { kernel: false }, /no kernel/],
   ] as const)("says why not: %s", async (_, edit, state, said) => {
     const { edits, runs } = notebook([new Cell("a", "x"), new Cell("m", "# m", "markdown")], state);

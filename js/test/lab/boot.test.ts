@@ -30,8 +30,8 @@ describe("the kernel's answer to the sidebar", () => {
     ["another module", answer(error("ModuleNotFoundError", "No module named 'anywidget'")), "'anywidget'"],
     ["any other error", answer(error("AgentnbError", "The front end is missing")), "The front end is missing"],
     ["an aborted request", { status: "aborted" }, "aborted"],
-    ["no expressions", { status: "ok" }, "did not say"],
-    ["an answer of another kind", answer({ status: "ok", data: { "text/plain": "1" } }), "not of this version"],
+    ["no expressions", { status: "ok" }, "didn't report"],
+    ["an answer of another kind", answer({ status: "ok", data: { "text/plain": "1" } }), "different versions"],
   ])("fails with the reason: %s", (_, content, reason) => {
     expect(readBoot(content)).toMatchObject({ state: "failed", reason: expect.stringContaining(reason) });
   });

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { AGENT, addSession, CHAT, MemoryStore, readyStore, SESSION, startTurn, summary } from "./memory-store";
 import { open, press, type } from "./page";
 
@@ -47,9 +47,24 @@ describe("the chat without a conversation", () => {
     store.root.value = { agents: [AGENT, ...missing], sessions: [] };
     const page = open(store, { kind: "chat" });
     expect(page.all(".agent-card").map((card) => card.querySelector("strong")?.textContent)).toEqual(["Eliza"]);
-    page.button("2 more agents to install").click();
+    page.button("2 more agents not installed").click();
     await page.until(() => expect(page.all(".agent-card").length).toEqual(3));
     expect(page.text()).toContain("install codex");
+  });
+
+  test("goes to the tab that it asked for, also when another window opens one meanwhile", async () => {
+    const store = readyStore();
+    const page = open(store, { kind: "chat" });
+    let answer: (made: { channel: string }) => void = () => {};
+    store.answer = (method) =>
+      method === "createSession" ? new Promise((resolve) => (answer = resolve)) : Promise.resolve({});
+    page.button("New conversation").click();
+    for (const name of ["of-another-window", "mine", "of-a-third"]) {
+      store.apply("ahp-root://", { type: "x-agentnb/sessionSet", summary: summary(`eliza:/${name}`, name) });
+      if (name === "of-another-window") await page.until(() => expect(page.all("[role=tab]")).toHaveLength(2));
+    }
+    answer({ channel: "eliza:/mine" });
+    await page.until(() => expect(page.find("[role=tab][aria-selected=true]").textContent).toContain("mine"));
   });
 
   test("says why a session could not be made", async () => {
@@ -125,6 +140,7 @@ describe("tabs", () => {
 
   test("a new tab is made by agent and becomes active when it is there", async () => {
     const store = twoTabs();
+    store.answer = () => Promise.resolve({ channel: "claude:/three", chat: "claude:/three/chat" });
     const page = open(store, { kind: "chat", tab: "one" });
     page.button("New conversation").click();
     await page.until(() => page.find(".menu-item"));
@@ -182,6 +198,32 @@ describe("a conversation", () => {
     });
     await page.until(() => expect(page.find(".reasoning .fold-head").getAttribute("aria-expanded")).toEqual("false"));
     expect(page.find(".reasoning").textContent).toContain("Weighing it");
+  });
+
+  test("a thought says how long it takes, and how long it took", async () => {
+    const store = readyStore();
+    vi.useFakeTimers({ toFake: ["Date", "setInterval", "clearInterval"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const page = open(store, { kind: "chat" });
+    startTurn(store, "t1", "Hi");
+    store.apply(CHAT, {
+      type: "chat/responsePart",
+      turnId: "t1",
+      part: { kind: "reasoning", id: "p1", content: "Hm." },
+    });
+    await vi.waitFor(() => expect(page.find(".reasoning").textContent).toContain("Thinking…"));
+    await vi.advanceTimersByTimeAsync(12_000);
+    await page.until(() => expect(page.find(".reasoning .elapsed").textContent).toEqual("12 s"));
+    expect(page.find(".thinking").tabIndex).toEqual(0);
+    store.apply(CHAT, {
+      type: "chat/responsePart",
+      turnId: "t1",
+      part: { kind: "markdown", id: "p2", content: "Yes." },
+    });
+    await page.until(() => expect(page.find(".reasoning .label").textContent).toMatch(/^Thought for 1[23] s$/));
+    const took = page.find(".reasoning .label").textContent;
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(page.find(".reasoning .label").textContent).toEqual(took);
   });
 
   test("a fold that the reader opened stays open while the answer goes on", async () => {

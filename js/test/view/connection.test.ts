@@ -16,11 +16,12 @@ const box = (page: ReturnType<typeof open>) => page.find<HTMLTextAreaElement>("t
 describe("the banner", () => {
   test.each([
     ["behind", "Catching up"],
-    ["busy", "The kernel is busy with a cell"],
-    ["silent", "The kernel does not answer"],
-    ["cut", "No connection to the server"],
-    ["restarted", "The kernel was restarted"],
-    ["gone", "The kernel has ended"],
+    ["busy", "The kernel is running a cell"],
+    ["restarting", "Restarting the kernel"],
+    ["silent", "The kernel isn't responding"],
+    ["cut", "Disconnected."],
+    ["restarted", "The kernel restarted"],
+    ["gone", "The kernel ended"],
   ] as const)("says what %s means, in the chat and below a cell", (connection, text) => {
     const { store, page } = shown(connection);
     const turn = open(store, { kind: "turn", channel: CHAT, turnId: "t1" });
@@ -77,7 +78,7 @@ describe("the banner", () => {
     expect(page.all(".banner button")).toEqual([]);
     const show = vi.fn();
     store.successor.value = show;
-    await page.until(() => page.button("Show the new one").click());
+    await page.until(() => page.button("Show the new chat").click());
     expect(show).toHaveBeenCalledOnce();
   });
 });

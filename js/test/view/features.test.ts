@@ -63,32 +63,32 @@ describe("a tab", () => {
       await page.until(() => expect(page.all("[role=menuitem]")).toEqual([]));
       return found;
     };
-    expect(await names()).not.toContain("Fork");
+    expect(await names()).not.toContain("Duplicate");
     store.apply(SESSION, { type: "x-agentnb/agentChanged", agentProcess: { state: "running", fork: true } });
-    await page.until(async () => expect(await names()).toContain("Fork"));
+    await page.until(async () => expect(await names()).toContain("Duplicate"));
     store.answer = () => Promise.reject(new Error("A turn runs in 'First'."));
-    await choose(page, "Fork");
+    await choose(page, "Duplicate");
     expect(store.requested.at(-1)).toEqual({ method: "forkSession", params: { channel: SESSION } });
-    await page.until(() => expect(page.text()).toContain("The conversation could not be copied"));
+    await page.until(() => expect(page.text()).toContain("The conversation couldn't be duplicated"));
     expect(page.text()).toContain("A turn runs in 'First'.");
     store.answer = () => Promise.resolve({ channel: "eliza:/copy", chat: "eliza:/copy/chat" });
-    await choose(page, "Fork");
-    expect(page.text()).not.toContain("could not be copied");
+    await choose(page, "Duplicate");
+    expect(page.text()).not.toContain("couldn't be duplicated");
     addSession(store, "eliza:/else");
     store.apply("ahp-root://", { type: "x-agentnb/sessionSet", summary: summary("eliza:/else", "Else") });
     addSession(store, "eliza:/copy");
     store.apply("ahp-root://", { type: "x-agentnb/sessionSet", summary: summary("eliza:/copy", "First (copy)") });
     await page.until(() => expect(selected(page).textContent).toContain("First (copy)"));
-    expect(await names()).not.toContain("Fork");
+    expect(await names()).not.toContain("Duplicate");
   });
 
   test("has its agent restarted by its menu, and says why that failed", async () => {
     const { store, page } = tabs();
     store.answer = () => Promise.reject(new Error("eliza is not installed"));
-    await choose(page, "Restart the agent");
+    await choose(page, "Restart agent");
     expect(store.requested.at(-1)).toEqual({ method: "restartAgent", params: { channel: SESSION } });
     await page.until(() => expect(page.find(".error-card").textContent).toContain("eliza is not installed"));
-    expect(page.find(".error-card").textContent).toContain("could not be restarted");
+    expect(page.find(".error-card").textContent).toContain("couldn't be restarted");
   });
 
   test("is closed by the Delete key and brought back by Undo", async () => {
@@ -183,6 +183,33 @@ describe("drafts", () => {
     expect(box(page).value).toEqual("mine");
   });
 
+  test("of another window replace what stands here, as soon as nobody types here", async () => {
+    const { store, page } = tabs();
+    const said: unknown[] = [];
+    store.notify = (_, params) => said.push(params);
+    box(page).focus();
+    type(box(page), "mine");
+    window.dispatchEvent(new Event("pagehide")); // saved, and told to the kernel
+    store.drafts.value = { [CHAT]: "mine, and theirs" };
+    expect(box(page).value).toEqual("mine");
+    box(page).blur();
+    await page.until(() => expect(box(page).value).toEqual("mine, and theirs"));
+    store.drafts.value = { [CHAT]: "" }; // sent there
+    await page.until(() => expect(box(page).value).toEqual(""));
+    const { page: again } = tabs(); // as after a reload
+    expect(box(again).value).toEqual("");
+  });
+
+  test("in a window that is not in front are not protected by its caret", async () => {
+    const { store, page } = tabs();
+    store.drafts.value = { [CHAT]: "from elsewhere" };
+    box(page).focus();
+    Object.assign(document, { hasFocus: () => false });
+    onTestFinished(() => void Reflect.deleteProperty(document, "hasFocus"));
+    store.drafts.value = { [CHAT]: "" };
+    await page.until(() => expect(box(page).value).toEqual(""));
+  });
+
   test("of a kernel that was restarted are offered, and taken or thrown away", async () => {
     const store = readyStore();
     const page = open(store, { kind: "chat" });
@@ -194,7 +221,7 @@ describe("drafts", () => {
     await page.until(() => expect(page.text()).toContain("precious words"));
     page.button("Restore").click();
     await page.until(() => expect(box(page).value).toEqual("precious words"));
-    expect(page.all("[aria-label^='Drafts from before']")).toEqual([]);
+    expect(page.all("[aria-label^='Unsent drafts']")).toEqual([]);
   });
 });
 
@@ -239,7 +266,7 @@ describe("the queue", () => {
     await page.until(() => page.button("Move up: message b"));
     page.button("Move up: message b").click();
     expect(sent(store)[1]).toEqual({ type: "chat/queuedMessagesReordered", order: ["b", "a"] });
-    const now = "Send now, which stops the running turn: message a, better";
+    const now = "Send now and stop the running turn: message a, better";
     await page.until(() => page.button(now));
     page.button(now).click();
     expect(sent(store).slice(2)).toEqual([
@@ -248,11 +275,36 @@ describe("the queue", () => {
     ]);
   });
 
+  test("is held when the running turn is stopped, and continues when it is told to", async () => {
+    const { store, page } = queued();
+    await page.until(() => page.button("Stop"));
+    page.button("Stop").click();
+    expect(sent(store)).toEqual([{ type: "chat/turnCancelled", turnId: "t0", holdQueue: true }]);
+    await page.until(() => expect(page.find(".queue-held").textContent).toContain("2 messages are on hold."));
+    type(box(page), "first this");
+    await page.until(() => expect(page.find<HTMLButtonElement>("[type=submit]").disabled).toEqual(false));
+    press(box(page), "Enter");
+    expect(sent(store)[1]).toMatchObject({ type: "chat/turnStarted", message: { text: "first this" } });
+    await page.until(() => page.button("Continue"));
+    page.button("Continue").click();
+    expect(sent(store)[2]).toEqual({ type: "chat/queuedMessagesReordered", order: ["a", "b"], held: false });
+    await page.until(() => expect(page.all(".queue-held")).toEqual([]));
+  });
+
+  test("when one held message is sent now, the others stay held", async () => {
+    const { store, page } = queued();
+    store.apply(CHAT, { type: "chat/turnCancelled", turnId: "t0", holdQueue: true });
+    await page.until(() => page.button("Send now: message b"));
+    page.button("Send now: message b").click();
+    expect(sent(store)).toEqual([{ type: "chat/queuedMessagesReordered", order: ["b"], held: false }]);
+    await page.until(() => expect(page.find(".queue-held").textContent).toContain("1 message is on hold."));
+  });
+
   test("is said into the running turn where the agent takes that", async () => {
     const { store, page } = queued();
     const agentProcess = { state: "running", steering: true } as const;
     store.apply(SESSION, { type: "x-agentnb/agentChanged", agentProcess });
-    const now = "Send now, into the running turn: message b";
+    const now = "Send now into the running turn: message b";
     await page.until(() => page.button(now));
     page.button(now).click();
     const message = { text: "message b", origin: { kind: "user" } };
@@ -268,7 +320,7 @@ describe("the queue", () => {
     const message = { text: "message a", origin: { kind: "user" } };
     store.apply(CHAT, { type: "chat/turnStarted", turnId: "a", message, queuedMessageId: "a" });
     await page.until(() => expect(page.find<HTMLTextAreaElement>(".prompt textarea").value).toEqual("message a, but"));
-    expect(page.text()).toContain("what you have changed is in the box");
+    expect(page.text()).toContain("your edit is in the message box");
     expect(sent(store)).toEqual([]);
   });
 
@@ -383,9 +435,9 @@ describe("pictures", () => {
   });
 
   test.each([
-    [() => new File(["x"], "notes.txt", { type: "text/plain" }), "notes.txt is not a picture"],
-    [() => new File(["<svg/>"], "x.svg", { type: "image/svg+xml" }), "x.svg is not a picture"],
-    [() => png(4 * 1024 * 1024), "a picture may have 3.0 MB"],
+    [() => new File(["x"], "notes.txt", { type: "text/plain" }), "notes.txt isn't a picture"],
+    [() => new File(["<svg/>"], "x.svg", { type: "image/svg+xml" }), "x.svg isn't a picture"],
+    [() => png(4 * 1024 * 1024), "the limit for a picture is 3.0 MB"],
   ])("what cannot be taken is named with the reason", async (file, reason) => {
     const page = open(readyStore(), { kind: "chat" });
     paste(page, file());
@@ -402,7 +454,7 @@ describe("pictures", () => {
     await page.until(() => expect(page.all("[role=tab]")[0]?.title).toContain("(draft)"));
     const { page: again } = tabs(); // a page that is loaded anew has other stores
     await again.until(() => again.find(".pictures img"));
-    expect(again.text()).not.toContain("a reload loses the pictures");
+    expect(again.text()).not.toContain("a reload of the page loses them");
     press(box(again), "Enter");
     expect(Object.keys(sessionStorage).filter((key) => key.startsWith("agentnb pictures"))).toEqual([]);
   });
@@ -410,7 +462,7 @@ describe("pictures", () => {
   test("that are too large to be kept say so", async () => {
     const { page } = tabs();
     paste(page, png(1_600_000));
-    await page.until(() => expect(page.text()).toContain("a reload loses the pictures"));
+    await page.until(() => expect(page.text()).toContain("a reload of the page loses them"));
     const { page: again } = tabs();
     expect(again.all(".pictures")).toEqual([]);
   });
@@ -418,7 +470,7 @@ describe("pictures", () => {
   test("together they may not be too much", async () => {
     const page = open(readyStore(), { kind: "chat" });
     paste(page, png(2.5 * 1024 * 1024, "one.png"), png(2.9 * 1024 * 1024, "two.png"));
-    await page.until(() => expect(page.find("[role=alert]").textContent).toContain("two.png is too much"));
+    await page.until(() => expect(page.find("[role=alert]").textContent).toContain("two.png wasn't added"));
     expect(page.all(".pictures img").length).toEqual(1);
     page.button("Remove one.png").click();
     await page.until(() => expect(page.all(".pictures")).toEqual([]));
@@ -455,11 +507,9 @@ describe("selectors", () => {
     const store = readyStore();
     store.apply(SESSION, { type: "x-agentnb/configOptionsChanged", configOptions: options });
     const page = open(store, { kind: "chat" });
-    expect(page.all(".selector").map((one) => one.getAttribute("aria-label") ?? one.textContent)).toEqual([
-      "Model",
-      "Effort",
-      "Web search",
-    ]);
+    expect(
+      page.all(".selector").map((one) => one.querySelector(".selector-name")?.textContent ?? one.textContent),
+    ).toEqual(["Model", "Effort", "Web search"]);
     const effort = page.find<HTMLSelectElement>("[aria-label=Effort]");
     effort.value = "high";
     effort.dispatchEvent(new Event("change", { bubbles: true }));
@@ -477,9 +527,9 @@ describe("selectors", () => {
     const page = open(store, { kind: "chat" });
     const field = page.find<HTMLSelectElement>("[aria-label=Permissions]");
     expect([...field.options].map(({ value, text }) => [value, text])).toEqual([
-      ["ask", "Asks"],
-      ["allow", "Allows all"],
-      ["deny", "Denies all"],
+      ["ask", "Ask"],
+      ["allow", "Allow"],
+      ["deny", "Deny"],
     ]);
     expect(page.all(".is-allow")).toEqual([]);
     field.value = "allow";
@@ -556,6 +606,22 @@ describe("find", () => {
     await page.until(() => page.find("[data-turn=t3]"));
     press(field, "Escape");
     await page.until(() => expect(page.all(".find")).toEqual([]));
+  });
+
+  test("Ctrl+F with the finder open goes to its box and selects the words, from everywhere", async () => {
+    const store = readyStore();
+    endTurn(store, "t", "question", "answer");
+    const page = open(store, { kind: "chat" });
+    press(page.find(".transcript"), "f", { ctrlKey: true });
+    await page.until(() => page.find(".find input"));
+    const field = page.find<HTMLInputElement>(".find input");
+    field.value = "answer";
+    for (const from of [".transcript", "textarea", ".find input"]) {
+      page.find(from).focus();
+      field.setSelectionRange(0, 0);
+      expect(press(page.find(from), "f", { ctrlKey: true })).toEqual(true);
+      expect([page.root.activeElement, field.selectionEnd]).toEqual([field, "answer".length]);
+    }
   });
 
   test("says when there is nothing", async () => {
@@ -687,7 +753,7 @@ describe("a form of the agent", () => {
     page.button("Send").click();
     await page.until(() =>
       expect(page.all(".question .error-text").map((one) => one.textContent)).toEqual([
-        "This is needed.",
+        "This field is required.",
         "",
         "",
         "",
@@ -696,11 +762,11 @@ describe("a form of the agent", () => {
     );
     expect(store.dispatched).toEqual([]);
     fill(page, "Name", "Ada");
-    await page.until(() => expect(page.text()).not.toContain("This is needed."));
+    await page.until(() => expect(page.text()).not.toContain("This field is required."));
     fill(page, "How many?", "4.5");
     await page.until(() => expect(page.text()).toContain("whole number"));
     fill(page, "How many?", "12");
-    await page.until(() => expect(page.text()).toContain("At most 9."));
+    await page.until(() => expect(page.text()).toContain("Enter at most 9."));
     fill(page, "How many?", "7");
     for (const label of ["Sure?", "B", "X", "Y"]) {
       tick(page, label);
@@ -760,8 +826,8 @@ describe("a form of the agent", () => {
 
   test("what is only to be done elsewhere is said to be done, or called off", () => {
     const { store, page } = asked({ message: "Eliza waits for your login." });
-    expect(page.all(".input-request button").map((one) => one.textContent)).toEqual(["I have done it", "Cancel"]);
-    page.button("I have done it").click();
+    expect(page.all(".input-request button").map((one) => one.textContent)).toEqual(["I've signed in", "Cancel"]);
+    page.button("I've signed in").click();
     expect(sent(store)).toMatchObject([{ type: "chat/inputCompleted", response: "accept" }]);
   });
 
@@ -772,7 +838,7 @@ describe("a form of the agent", () => {
     expect(page.find<HTMLAnchorElement>(".address a").rel).toContain("noopener");
     const bad = asked({ url: "javascript:alert(1)" }).page;
     expect(bad.all(".address a")).toEqual([]);
-    expect(bad.text()).toContain("not a web address");
+    expect(bad.text()).toContain("isn't a web address");
   });
 
   test("keys typed in it stay in it", () => {
@@ -792,8 +858,8 @@ describe("trouble with the agent", () => {
   };
 
   test.each([
-    [{ agentProcess: { state: "failed", message: "exit code 1" } }, "Restart"],
-    [{ agentProcess: { state: "stopped", message: "" } }, "Restart"],
+    [{ agentProcess: { state: "failed", message: "exit code 1" } }, "Restart agent"],
+    [{ agentProcess: { state: "stopped", message: "" } }, "Restart agent"],
     [{ lifecycle: "creationFailed", creationError: { errorType: "X", message: "no" } }, "Try again"],
   ] as const)("is mended by a button", async (more, name) => {
     const { store, page } = trouble(more as Partial<SessionState>);
@@ -819,7 +885,7 @@ test("who asks wants to see the answer: the transcript goes to its end, but not 
   endTurn(store, "t1", "first", "answer");
   sessionStorage.setItem('agentnb view host {"kind":"chat"} 0', `[["scroll ${CHAT}",{"turnId":"t1","offset":0}]]`);
   const page = open(store, { kind: "chat" });
-  const away = () => page.all("[aria-label='Go to the newest']").length;
+  const away = () => page.all("[aria-label='Go to the latest message']").length;
   expect(away()).toEqual(1);
   startTurn(store, "t2", "of another window");
   await page.until(() => page.button("Stop"));
@@ -857,7 +923,7 @@ describe("code that a cell can run", () => {
     page.button("Insert below the active cell").click();
     page.button("Replace the active cell").click();
     expect(done).toEqual(["run x = 1", "insert x = 1", "replace x = 1"]);
-    await page.until(() => expect(page.find(".sr-only[role=status]").textContent).toContain("active cell's code"));
+    await page.until(() => expect(page.find(".sr-only[role=status]").textContent).toEqual("Replaced the active cell."));
   });
 
   test("under a cell cannot replace it: the click itself would make it the active one", () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Action, ResponsePart } from "../../src/state/types.gen";
-import { compare } from "../../src/view/parts/diff";
+import { compare } from "../../src/view/parts/line-diff";
 import { CHAT, type MemoryStore, readyStore, startTurn } from "./memory-store";
 import { open } from "./page";
 
@@ -108,7 +108,7 @@ describe("other parts", () => {
     store.apply(CHAT, { type: "x-agentnb/planSet", turnId: "t1", partId: "p1", entries });
     const page = show(store);
     expect(page.text()).toContain("1 of 3");
-    expect(page.all(".step").map((step) => step.textContent)).toEqual(["onedone", "twounder way", "threeto do"]);
+    expect(page.all(".step").map((step) => step.textContent)).toEqual(["onedone", "twoin progress", "threepending"]);
   });
 
   test("a picture is shown from its bytes", () => {

@@ -2,7 +2,7 @@ import { describe, expect, test, vi } from "vitest";
 import type { ConfirmationOption } from "../../src/state/types.gen";
 import { INERT_FOR } from "../../src/view/parts/permission";
 import { CHAT, type MemoryStore, readyStore, startTurn } from "./memory-store";
-import { fakeTimers, open, type Page, type } from "./page";
+import { fakeTimers, open, type Page, press, type } from "./page";
 
 const OPTIONS: ConfirmationOption[] = [
   { id: "once", label: "Allow once", kind: "approve", optionKind: "allow_once" },
@@ -62,6 +62,14 @@ function askAlike(store: MemoryStore, id: string, more: Record<string, unknown> 
   });
 }
 
+/** Opens the card's menu; the names in it. */
+async function moreOptions(page: Page, card = 0): Promise<(string | null)[]> {
+  const button = page.all(".permission .more")[card] as HTMLElement;
+  if (button.ariaExpanded !== "true") button.click();
+  await page.until(() => page.find("[role=menuitem]"));
+  return page.all("[role=menuitem]").map((one) => one.textContent);
+}
+
 async function askedAll(...asks: [string, Record<string, unknown>?][]): Promise<{ store: MemoryStore; page: Page }> {
   const store = readyStore();
   const page = open(store, { kind: "chat" });
@@ -75,15 +83,15 @@ describe("who answered", () => {
   const NO = { approved: false, reason: "denied", selectedOptionId: "no" };
 
   test.each([
-    [{ ...NO, answeredBy: { kind: "client", clientId: "me" } }, "Reject in this window"],
-    [{ ...NO, answeredBy: { kind: "client", clientId: "11111111" } }, "Reject in another window"],
-    [{ ...NO, answeredBy: { kind: "python" } }, "Reject by Python code"],
-    [{ ...NO, answeredBy: { kind: "rule" }, reasonMessage: "denied by a rule" }, "Reject by a ruledenied by a rule"],
-    [{ ...NO, answeredBy: { kind: "nobody" } }, "Reject nobody was there to ask"],
-    [{ ...NO, answeredBy: { kind: "somebodyNew" } }, "Reject"],
-    [{ approved: false, reason: "skipped", answeredBy: { kind: "cancelled" } }, "Not answered the turn ended first"],
-    [{ approved: true, selectedOptionId: "once", answeredBy: { kind: "answer" } }, "Allow once by an earlier answer"],
-    [{ approved: true, answeredBy: { kind: "mode" } }, "Allowed as the session's permissions say"],
+    [{ ...NO, answeredBy: { kind: "client", clientId: "me" } }, "Denied by you"],
+    [{ ...NO, answeredBy: { kind: "client", clientId: "11111111" } }, "Denied in another window"],
+    [{ ...NO, answeredBy: { kind: "python" } }, "Denied by Python code"],
+    [{ ...NO, answeredBy: { kind: "rule" }, reasonMessage: "denied by a rule" }, "Denied by a ruledenied by a rule"],
+    [{ ...NO, answeredBy: { kind: "nobody" } }, "Denied automatically: no one could be asked"],
+    [{ ...NO, answeredBy: { kind: "somebodyNew" } }, "Denied"],
+    [{ approved: false, reason: "skipped", answeredBy: { kind: "cancelled" } }, "Not answered: the turn ended first"],
+    [{ approved: true, selectedOptionId: "once", answeredBy: { kind: "answer" } }, "Allowed by an earlier answer"],
+    [{ approved: true, answeredBy: { kind: "mode" } }, "Allowed by the permissions setting"],
   ])("%j is said in words", async (answer, said) => {
     const { store, page } = await asked();
     const turn = open(store, { kind: "turn", channel: CHAT, turnId: "t1" });
@@ -99,7 +107,7 @@ describe("who answered", () => {
     page.unmount();
     const again = Object.assign(store, { clientId: "me-after-the-reload" });
     const other = open(again, { kind: "chat" });
-    await other.until(() => expect(other.find(".decision").textContent).toEqual("Reject in this window"));
+    await other.until(() => expect(other.find(".decision").textContent).toEqual("Denied by you"));
   });
 });
 
@@ -117,7 +125,7 @@ describe("the policy on a permission card", () => {
     store.apply(CHAT, { type: "x-agentnb/toolCallDetailsChanged", turnId: "t1", toolCallId: "a", details });
     await page.until(() => page.find(".permission .command-box"));
     expect(page.find(".permission .command-box").textContent).toContain(command);
-    expect(page.text()).not.toContain("no longer kept");
+    expect(page.text()).not.toContain("no longer available");
     store.apply(CHAT, { type: "chat/toolCallConfirmed", turnId: "t1", toolCallId: "a", approved: true });
     await page.until(() => expect(page.all(".permission")).toEqual([]));
     await page.until(() => expect(page.find(".tool .command-box").textContent).toContain(command));
@@ -125,7 +133,7 @@ describe("the policy on a permission card", () => {
     store.apply(CHAT, { type: "chat/toolCallComplete", turnId: "t1", toolCallId: "a", result });
     await page.until(() => expect(page.find(".tool .state").textContent).toEqual("Done"));
     page.find(".tool .fold-head").click();
-    await page.until(() => expect(page.text()).toContain("no longer kept"));
+    await page.until(() => expect(page.text()).toContain("no longer available"));
   });
 
   test("a change is shown line by line before it is answered", async () => {
@@ -142,22 +150,23 @@ describe("the policy on a permission card", () => {
     expect(page.all(".permission .line.added .text").map((text) => text.textContent)).toEqual(["B"]);
   });
 
-  test("the wider answers stand apart from the agent's, and are sent by their own id", async () => {
+  test("the wider answers are in one menu, and are sent by their own id", async () => {
     const { store, page } = await askedAll(["a"]);
-    const rows = page.all(".permission-options").map((row) => [...row.children].map((one) => one.textContent));
-    expect(rows).toEqual([
-      ["Allow", "Reject"],
-      ["Allow edits for this turn", "Allow edits always"],
-    ]);
+    expect(page.all(".permission-options > .button").map((one) => one.textContent)).toEqual(["Allow", "Reject"]);
     await armed(page);
+    expect(await moreOptions(page)).toEqual(["Allow edits for this turn", "Allow edits always"]);
     page.button("Allow edits for this turn").click();
     expect(store.dispatched[0]?.action).toMatchObject({ approved: true, selectedOptionId: "agentnb:turn" });
-    await page.until(() => expect(page.find(".decision.allowed").textContent).toEqual("Allow edits for this turn"));
+    await page.until(() =>
+      expect(page.find(".decision.allowed").textContent).toEqual("Allowed Allow edits for this turn"),
+    );
   });
 
   test("a command can be changed before it is allowed, where the host runs it", async () => {
     const { store, page } = await askedAll(["a", { editable: true, toolInput: "ls -l" }]);
-    page.button("Edit").click();
+    await armed(page);
+    await moreOptions(page);
+    page.button("Edit the command…").click();
     await page.until(() => page.find(".permission-edit"));
     const box = page.find<HTMLTextAreaElement>(".permission-edit");
     expect(box.value).toEqual("ls -l");
@@ -170,7 +179,9 @@ describe("the policy on a permission card", () => {
 
   test("a changed command is not sent along with a no", async () => {
     const { store, page } = await askedAll(["a", { editable: true, toolInput: "ls -l" }]);
-    page.button("Edit").click();
+    await armed(page);
+    await moreOptions(page);
+    page.button("Edit the command…").click();
     await page.until(() => page.find(".permission-edit"));
     type(page.find<HTMLTextAreaElement>(".permission-edit"), "ls -la");
     await armed(page);
@@ -180,13 +191,14 @@ describe("the policy on a permission card", () => {
 
   test("nothing can be edited where the host does not run it", async () => {
     const { page } = await askedAll(["a", { toolInput: "ls -l" }]);
-    expect(page.all("button").filter((one) => one.textContent === "Edit")).toEqual([]);
+    expect(await moreOptions(page)).not.toContain("Edit the command…");
   });
 
   test("questions that are alike are allowed together, each by its own answer", async () => {
     const other = { risk: { severity: "medium", reason: "Runs.", like: "`ls`" } };
     const { store, page } = await askedAll(["a"], ["b"], ["c", other]);
     await armed(page);
+    await moreOptions(page);
     page.button("Allow all 2 edits once").click();
     const sent = store.dispatched.map(({ action }) => action);
     expect(sent).toMatchObject([
@@ -199,12 +211,14 @@ describe("the policy on a permission card", () => {
   test("a command that was changed on one of them is the one that is allowed with the others", async () => {
     const command = { editable: true, toolInput: "ls -l", risk: { severity: "low", reason: "Runs.", like: "`ls`" } };
     const { store, page } = await askedAll(["a", command], ["b", command]);
-    page.button("Edit").click();
+    await armed(page);
+    await moreOptions(page);
+    page.button("Edit the command…").click();
     await page.until(() => page.find(".permission-edit"));
     type(page.find<HTMLTextAreaElement>(".permission-edit"), "ls -la");
     await armed(page);
-    const all = page.all("button").filter((one) => one.textContent === "Allow all 2 `ls` once");
-    all[1]?.click();
+    await moreOptions(page, 1);
+    page.button("Allow all 2 `ls` once").click();
     const sent = store.dispatched.map(({ action }) => action) as { toolCallId?: string; editedToolInput?: string }[];
     expect(sent.map((one) => [one.toolCallId, one.editedToolInput])).toEqual([
       ["a", "ls -la"],
@@ -215,12 +229,13 @@ describe("the policy on a permission card", () => {
   test("a question alone, and a critical one, has nothing that answers all", async () => {
     const critical = { risk: { severity: "critical", reason: "Deletes.", like: "edits" } };
     const { page } = await askedAll(["a"], ["b", critical], ["c", { risk: { severity: "low", reason: "Looks." } }]);
-    expect(page.text()).not.toContain("Allow all");
+    for (const card of [0, 1, 2]) expect((await moreOptions(page, card)).join()).not.toContain("Allow all");
   });
 
   test("a card is inert again when another one like it appears", async () => {
     const { store, page } = await askedAll(["a"]);
     await armed(page);
+    await moreOptions(page);
     fakeTimers();
     askAlike(store, "b");
     await page.until(() => page.button("Allow all 2 edits once"));
@@ -241,8 +256,39 @@ describe("a permission card", () => {
     expect(page.text()).toContain("rm data.csv");
     expect(page.text()).toContain("/work/data.csv");
     const buttons = page.all(".permission-options button");
-    expect(buttons.map((button) => button.textContent)).toEqual(["Allow once", "Always allow", "Reject"]);
-    expect(buttons.map((button) => button.classList.contains("primary"))).toEqual([true, true, false]);
+    expect(buttons.map((button) => button.textContent)).toEqual(["Allow once", "Reject", "More options"]);
+    expect(buttons.map((button) => button.classList.contains("primary"))).toEqual([true, false, false]);
+    expect(await moreOptions(page)).toEqual(["Always allow"]);
+  });
+
+  test("of seven answers two are buttons, and the others are in the menu by their names", async () => {
+    const always: ConfirmationOption = {
+      id: "never",
+      label: "Reject always",
+      kind: "deny",
+      optionKind: "reject_always",
+    };
+    const scopes = ["turn", "session", "always"].map(
+      (scope): ConfirmationOption => ({
+        id: `agentnb:${scope}`,
+        label: `Allow edits for the ${scope}`,
+        kind: "approve",
+        group: 1,
+        optionKind: `allow_${scope}`,
+      }),
+    );
+    const { page } = await asked([always, ...[...OPTIONS].reverse(), ...scopes]);
+    expect(page.all(".permission-options > .button").map((one) => one.textContent)).toEqual(["Allow once", "Reject"]);
+    expect(await moreOptions(page)).toEqual(["Reject always", "Always allow", ...scopes.map(({ label }) => label)]);
+  });
+
+  test("that is critical has rejecting as its first and prominent answer", async () => {
+    const { page } = await askedAll(["a", { risk: { severity: "critical", reason: "Deletes folders." } }]);
+    const buttons = page.all(".permission-options > .button");
+    expect(buttons.map((one) => [one.textContent, one.classList.contains("primary")])).toEqual([
+      ["Reject", true],
+      ["Allow", false],
+    ]);
   });
 
   test("does nothing for its first half second, then answers", async () => {
@@ -260,6 +306,7 @@ describe("a permission card", () => {
   test("an approving option is sent with its id and folds the card into one line", async () => {
     const { store, page } = await asked();
     await armed(page);
+    await moreOptions(page);
     page.button("Always allow").click();
     expect(store.dispatched).toEqual([
       {
@@ -275,7 +322,7 @@ describe("a permission card", () => {
       },
     ]);
     await page.until(() => expect(page.all(".permission")).toEqual([]));
-    expect(page.find(".decision.allowed").textContent).toEqual("Always allow");
+    expect(page.find(".decision.allowed").textContent).toEqual("Allowed Always allow");
   });
 
   test.each([
@@ -310,13 +357,13 @@ describe("a permission card", () => {
       reason: "denied",
       selectedOptionId: "no",
     });
-    await page.until(() => expect(page.find(".decision.denied").textContent).toEqual("Reject"));
+    await page.until(() => expect(page.find(".decision.denied").textContent).toEqual("Denied"));
   });
 
   test("without options of its own it offers to allow and to deny", async () => {
     const { store, page } = await asked([]);
     await armed(page);
-    page.button("Deny").click();
+    page.button("Reject").click();
     expect(store.dispatched[0]?.action).toEqual({
       type: "chat/toolCallConfirmed",
       turnId: "t1",
@@ -331,7 +378,7 @@ describe("a permission card", () => {
     const card = page.find(".permission");
     expect(card.getAttribute("role")).toEqual("group");
     const label = card.getAttribute("aria-labelledby") as string;
-    expect(page.root.getElementById(label)?.textContent).toEqual("Permission needed");
+    expect(page.root.getElementById(label)?.textContent).toEqual("Permission required");
     await page.until(() =>
       expect(page.find("[aria-live=polite]").textContent).toEqual("Eliza asks for permission: Delete the data"),
     );
@@ -367,5 +414,25 @@ describe("a permission card", () => {
     page.button("Allow once").click();
     await page.until(() => expect(page.all(".permission")).toEqual([]));
     expect((page.root.activeElement as HTMLElement).dataset.call).toEqual("c1");
+  });
+
+  test("never closes a menu that is open on another card", async () => {
+    const { store, page } = await askedAll(["a"]);
+    await moreOptions(page);
+    const item = page.root.activeElement;
+    askAlike(store, "b");
+    await page.until(() => expect(page.all(".permission")).toHaveLength(2));
+    expect(page.root.activeElement).toBe(item);
+  });
+
+  test("has a menu that the keyboard opens, walks through and leaves", async () => {
+    const { page } = await askedAll(["a"]);
+    await moreOptions(page);
+    expect(page.root.activeElement?.textContent).toEqual("Allow edits for this turn");
+    press(page.root.activeElement as Element, "ArrowDown");
+    expect(page.root.activeElement?.textContent).toEqual("Allow edits always");
+    press(page.root.activeElement as Element, "Escape");
+    await page.until(() => expect(page.all("[role=menu]")).toEqual([]));
+    expect(page.root.activeElement?.textContent).toEqual("More options");
   });
 });

@@ -59,6 +59,7 @@ test("who begins a conversation can write at once", async () => {
   const store = new MemoryStore();
   store.root.value = { agents: [AGENT], sessions: [] };
   const page = open(store, { kind: "chat" });
+  store.answer = (method) => Promise.resolve(method === "createSession" ? { channel: SESSION } : {});
   page.find(".agent-card").focus();
   page.find(".agent-card").click();
   store.apply("ahp-root://", { type: "x-agentnb/sessionSet", summary: summary(SESSION, "First") });
@@ -66,6 +67,7 @@ test("who begins a conversation can write at once", async () => {
   addSession(store, SESSION);
   await page.until(() => expect(page.root.activeElement).toBe(box(page)));
   addSession(store, OTHER);
+  store.answer = (method) => Promise.resolve(method === "createSession" ? { channel: OTHER } : {});
   page.button("New conversation").focus();
   page.button("New conversation").click();
   store.apply("ahp-root://", { type: "x-agentnb/sessionSet", summary: summary(OTHER, "Second") });

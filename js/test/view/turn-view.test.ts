@@ -29,6 +29,22 @@ describe("one turn below its cell", () => {
     expect(store.dispatched[0]?.action).toEqual({ type: "chat/pendingMessageRemoved", kind: "queued", id: "t1" });
   });
 
+  test("that is on hold says so, and continues by a button", async () => {
+    const store = readyStore();
+    const message = { text: "Hi", origin: { kind: "user" } };
+    startTurn(store, "t0", "before");
+    store.apply(CHAT, { type: "chat/pendingMessageSet", kind: "queued", id: "t1", message });
+    const page = open(store, WHAT);
+    store.apply(CHAT, { type: "chat/turnCancelled", turnId: "t0", holdQueue: true });
+    await page.until(() => expect(page.find(".status-line").textContent).toContain("on hold"));
+    page.button("Continue").click();
+    expect(store.dispatched[0]?.action).toEqual({
+      type: "chat/queuedMessagesReordered",
+      order: ["t1"],
+      held: false,
+    });
+  });
+
   test("streams the answer without repeating the question, and can be stopped", async () => {
     const store = readyStore();
     const page = open(store, WHAT);

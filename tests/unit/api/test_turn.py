@@ -99,8 +99,8 @@ def test_cancelling_ends_a_silent_turn_at_once(start: Start) -> None:
 
 
 def test_a_failed_turn_says_what_the_agent_said(start: Start) -> None:
-    """The error is in the turn, and is raised only where it is asked for."""
-    turn = start().prompt("/fail").wait(PATIENCE)
+    """The error is in the turn, too, where it is not to be raised by waiting."""
+    turn = start().prompt("/fail").wait(PATIENCE, check=False)
     assert turn.state == "error"
     with pytest.raises(TurnFailed, match="eliza failed on purpose"):
         turn.raise_for_error()

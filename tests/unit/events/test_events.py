@@ -219,3 +219,20 @@ def test_the_fixture_collects(agentnb_events: Events, start: Start) -> None:
     """`agentnb_events`, in every pytest where agentnb is installed."""
     start().prompt("/say x")
     assert agentnb_events.wait_for("turn.ended", timeout=PATIENCE).data["state"] == "complete"
+
+
+def test_a_handler_that_raises_stops_nothing_that_is_told(start: Start, caplog: pytest.LogCaptureFixture) -> None:
+    """Of the user's, on our logger: the turn ends, and the next one runs."""
+
+    class Raising(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            raise ValueError(record)
+
+    handler, told = Raising(), logging.getLogger("agentnb.events")
+    told.addHandler(handler)
+    caplog.set_level(logging.DEBUG, logger="agentnb.events")
+    session = start()
+    try:
+        assert [session.prompt(f"/say {word}").wait(PATIENCE).text for word in ("a", "b")] == ["a", "b"]
+    finally:
+        told.removeHandler(handler)

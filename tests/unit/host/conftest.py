@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from agentnb import InputQuestion
 from agentnb.agent.catalog import custom
 from agentnb.api.session import Session
 from agentnb.host import Host
@@ -39,7 +40,7 @@ def impatient(host: Host) -> dict[str, Any]:
 @pytest.fixture
 def attended(host: Host) -> Host:
     """That host, with somebody there to answer."""
-    host.attached = lambda: True
+    host.environment.connect(attached=lambda: True)
     return host
 
 
@@ -69,3 +70,8 @@ def until(session: Session, condition: Callable[[], Any], patience: float = PATI
         assert done.wait(patience), "it never came to that"
     finally:
         conversation.host.loop.call(unwatch)
+
+
+def inputs(session: Session) -> list[InputQuestion]:
+    """The open input requests of *session*."""
+    return [each for each in session.questions if isinstance(each, InputQuestion)]

@@ -9,12 +9,12 @@ from typing import Any
 import psutil
 import pytest
 
+from agentnb import InputQuestion
 from agentnb.api.session import Session
 from agentnb.errors import AgentError
 from agentnb.host import Host
 from agentnb.host.intents import carry_out
 from agentnb.state import (
-    ChatInputRequest,
     ChatToolCallConfirmed,
     ToolCallPendingConfirmationState,
     ToolCallResponsePart,
@@ -23,7 +23,7 @@ from agentnb.state import (
 )
 from agentnb.testing import Events
 from tests.unit.api.conftest import PATIENCE
-from tests.unit.host.conftest import CLIENT, Open, until
+from tests.unit.host.conftest import CLIENT, Open, inputs, until
 
 
 def ready(session: Session) -> str:
@@ -59,7 +59,7 @@ def test_an_agent_that_dies_at_a_step_fails_the_turn_with_its_last_words(
 ) -> None:
     """The turn ends, and no question stays open."""
     session = open_session("fails", "dies", step)
-    turn = session.prompt("go").wait(PATIENCE)
+    turn = session.prompt("go").wait(PATIENCE, check=False)
     assert turn.error is not None
     assert re.search(said, turn.error.message, re.DOTALL)
     assert pending(session) == []
@@ -80,7 +80,7 @@ def test_an_agent_that_hangs_before_the_prompt_is_given_up_in_time(
     """The turn fails, saying what was waited for."""
     if step != "session/new":  # the first answer itself
         host.agents.start_timeout = None
-    turn = open_session("fails", "hangs", step, spec=impatient).prompt("go").wait(PATIENCE)
+    turn = open_session("fails", "hangs", step, spec=impatient).prompt("go").wait(PATIENCE, check=False)
     assert turn.error is not None
     assert said in turn.error.message.replace("\n", " ")
 
@@ -95,7 +95,7 @@ def test_an_agent_that_hangs_in_a_turn_is_cancelled_and_replaced(
     turn = session.prompt("go")
     agentnb_events.wait_for("turn.prompted", turn=turn.id, timeout=PATIENCE)
     turn.cancel()
-    assert turn.wait(PATIENCE).state == "cancelled"
+    assert turn.wait(PATIENCE, check=False).state == "cancelled"
     again = session.prompt("again")
     agentnb_events.wait_for("turn.prompted", turn=again.id, timeout=PATIENCE)
     first, second = agentnb_events.of("agent.spawned")
@@ -112,7 +112,7 @@ def test_an_agent_that_fails_when_it_hears_of_a_cancel_holds_up_nothing(
     turn = session.prompt("go")
     until(session, lambda: pending(session))
     turn.cancel()
-    assert turn.wait(PATIENCE).state == "cancelled"
+    assert turn.wait(PATIENCE, check=False).state == "cancelled"
     assert [call.status for call in turn.tool_calls] == ["cancelled"]
 
 
@@ -126,12 +126,12 @@ CHOICES = {
 @pytest.mark.parametrize(("how", "said"), [("dies", "could not go on at {}"), ("hangs", "did not answer {}")])
 @pytest.mark.parametrize("step", CHOICES)
 def test_a_choice_that_the_agent_never_takes_is_refused_to_the_page(
-    impatient: dict[str, Any], open_session: Open, step: str, how: str, said: str
+    *, host: Host, impatient: dict[str, Any], open_session: Open, step: str, how: str, said: str
 ) -> None:
     """The state stays as it was; the client that asked is told why."""
     session = open_session("fails", how, step, spec=impatient)
     assert ready(session) == ""
-    host, refused = session._conversation.host, list[str]()
+    refused: list[str] = []
     host.loop.call(host.listen, lambda _, envelope: refused.append(envelope.rejection_reason or ""))
     host.loop.call(carry_out, host, session._conversation.session.uri, CHOICES[step], CLIENT)
     host.loop.submit(_quiet(refused)).result(PATIENCE)
@@ -147,7 +147,7 @@ def test_an_agent_that_dies_at_its_login_fails_the_turn_with_its_last_words(atte
     turn = session.prompt("go")
     until(session, lambda: session.questions)
     session.answer(session.questions[0].id, {"way": "browser"})
-    assert turn.wait(PATIENCE).error is not None
+    assert turn.wait(PATIENCE, check=False).error is not None
     assert re.search(r"ended with status 9 unexpectedly.*could not go on at authenticate", str(turn.error), re.DOTALL)
     assert session.questions == ()
     with pytest.raises(AgentError, match="could not go on at authenticate"):
@@ -163,7 +163,7 @@ def test_an_agent_that_hangs_at_its_login_can_be_left_and_started_again(attended
     (first,) = agents.running(session._conversation.spec)
     session.answer(session.questions[0].id, {"way": "browser"})
     turn.cancel()
-    assert turn.wait(PATIENCE).state == "cancelled"
+    assert turn.wait(PATIENCE, check=False).state == "cancelled"
     with pytest.raises(AgentError, match=r"did not answer within 0\.2 s\. Restart the agent, or give it longer"):
         session.login("browser", timeout=0.2)
     restarted = session._conversation.host.loop.submit(session._conversation.restart())
@@ -174,12 +174,12 @@ def test_an_agent_that_hangs_at_its_login_can_be_left_and_started_again(attended
         restarted.result(PATIENCE)
 
 
-def waiting_for_a_login(session: Session) -> ChatInputRequest:
+def waiting_for_a_login(session: Session) -> InputQuestion:
     """The card that says that a login is waited for, after "Browser" was chosen."""
     until(session, lambda: session.questions)
     session.answer(session.questions[0].id, {"way": "browser"})
     until(session, lambda: session.questions)
-    (card,) = session.questions
+    (card,) = inputs(session)
     assert (card.questions, "waits for your login (Browser)" in str(card.message)) == (None, True)
     return card
 
@@ -194,10 +194,10 @@ def test_a_login_that_takes_long_says_that_it_waits_and_can_be_called_off(
     card = waiting_for_a_login(session)
     if way == "cancel":
         session.answer(card.id, response="cancel")
-        assert "wants a login" in str(turn.wait(PATIENCE).error)
+        assert "wants a login" in str(turn.wait(PATIENCE, check=False).error)
     elif way == "stop":
         turn.cancel()
-        assert turn.wait(PATIENCE).state == "cancelled"
+        assert turn.wait(PATIENCE, check=False).state == "cancelled"
     else:
         session.close(PATIENCE)
     assert session.questions == ()
@@ -208,7 +208,7 @@ def test_who_has_logged_in_goes_on_though_the_agent_has_not_noticed(attended: Ho
     session = open_session("wants_login", "session", "unnoticed")
     turn = session.prompt("go")
     session.answer(waiting_for_a_login(session).id)
-    assert turn.wait(PATIENCE).text == "welcome"
+    assert turn.wait(PATIENCE, check=False).text == "welcome"
 
 
 async def _quiet(refused: list[str]) -> None:
@@ -241,7 +241,7 @@ def test_two_permissions_at_once_with_odd_ids_are_answered_each_with_its_own(
             turn_id=turn.id, tool_call_id=call_id, approved=option == "yes", selected_option_id=option
         )
         attended.loop.call(carry_out, attended, session._conversation.chat.uri, answer, CLIENT)
-    assert turn.wait(PATIENCE).text == "2=no one=yes one=yes"
+    assert turn.wait(PATIENCE, check=False).text == "2=no one=yes one=yes"
     assert turn.stop_reason == "end_turn"
     assert session._conversation.agent is not None
     assert session._conversation.agent.stray >= 3
@@ -272,7 +272,7 @@ def test_a_flood_and_a_line_of_64_mib_reach_the_state_whole(
 def test_updates_before_the_session_is_known_are_in_its_state(open_session: Open) -> None:
     """The commands and the mode that came before the answer to ``session/new``."""
     session = open_session("update_before_session")
-    assert session.prompt("go").wait(PATIENCE).stop_reason == "end_turn"
+    assert session.prompt("go").wait(PATIENCE, check=False).stop_reason == "end_turn"
     assert session.state.commands
     assert session.state.lifecycle == "ready"
 
@@ -281,5 +281,5 @@ def test_updates_after_the_prompts_answer_are_in_its_turn(open_session: Open) ->
     """The turn is over, and has the late word all the same."""
     session = open_session("update_after_answer")
     turn = session.prompt("go")
-    assert turn.wait(PATIENCE).stop_reason == "end_turn"
+    assert turn.wait(PATIENCE, check=False).stop_reason == "end_turn"
     until(session, lambda: turn.text == "before after")

@@ -19,7 +19,7 @@ from agentnb.state import (
     RawResponsePart,
 )
 from tests.unit.api.conftest import PATIENCE
-from tests.unit.host.conftest import CLIENT, Open, until
+from tests.unit.host.conftest import CLIENT, Open, inputs, until
 
 FORM = {
     "mode": "form",
@@ -53,7 +53,7 @@ def test_a_form_is_filled_in_from_python(attended: Host, open_session: Open) -> 
     """Every kind of question; the agent gets the values under their names."""
     session = open_session("asks_user")
     turn = asked(session, FORM)
-    request = session.questions[0]
+    request = inputs(session)[0]
     assert [type(question).__struct_config__.tag for question in request.questions or ()] == [
         "single-select",
         "text",
@@ -64,7 +64,7 @@ def test_a_form_is_filled_in_from_python(attended: Host, open_session: Open) -> 
     ]
     values = {"way": "fast", "name": "Ada", "depth": 3, "share": 0.5, "sure": True, "parts": ["a", "b"]}
     session.answer(request.id, values)
-    assert json.loads(turn.wait(PATIENCE).text) == {"action": "accept", "content": values}
+    assert json.loads(turn.wait(PATIENCE, check=False).text) == {"action": "accept", "content": values}
     assert session.questions == ()
 
 
@@ -76,10 +76,10 @@ def test_a_page_drafts_and_then_answers(attended: Host, open_session: Open) -> N
     draft = ChatInputDraft(value=ChatInputSelectedAnswerValue(value="safe"))
     changed = ChatInputAnswerChanged(request_id=request.id, question_id="way", answer=draft)
     attended.loop.call(carry_out, attended, chat, changed, CLIENT)
-    assert (session.questions[0].answers or {})["way"] == draft
+    assert (inputs(session)[0].answers or {})["way"] == draft
     done = ChatInputCompleted(request_id=request.id, response="accept")
     attended.loop.call(carry_out, attended, chat, done, CLIENT)
-    assert json.loads(turn.wait(PATIENCE).text) == {"action": "accept", "content": {"way": "safe"}}
+    assert json.loads(turn.wait(PATIENCE, check=False).text) == {"action": "accept", "content": {"way": "safe"}}
     with pytest.raises(Rejected, match="answered before"):
         attended.loop.call(carry_out, attended, chat, done, CLIENT)
 
@@ -105,24 +105,24 @@ def test_an_answer_that_does_not_fit_is_refused_and_the_question_stays(
     with pytest.raises(UsageError, match=said):
         session.answer(session.questions[0].id, values)
     session.answer(session.questions[0].id, response="decline")
-    assert json.loads(turn.wait(PATIENCE).text) == {"action": "decline"}
+    assert json.loads(turn.wait(PATIENCE, check=False).text) == {"action": "decline"}
 
 
 def test_a_page_to_visit_is_accepted_or_done_elsewhere(attended: Host, open_session: Open) -> None:
     """`elicitation/complete` closes the question that is still open."""
     session = open_session("asks_user")
     turn = asked(session, URL)
-    assert session.questions[0].url == URL["url"]
+    assert inputs(session)[0].url == URL["url"]
     session.answer(session.questions[0].id)
-    assert json.loads(turn.wait(PATIENCE).text) == {"action": "accept"}
-    done = session.prompt(json.dumps([{**URL, "_then": "complete"}])).wait(PATIENCE)
+    assert json.loads(turn.wait(PATIENCE, check=False).text) == {"action": "accept"}
+    done = session.prompt(json.dumps([{**URL, "_then": "complete"}])).wait(PATIENCE, check=False)
     assert json.loads(done.text) == {"action": "accept"}
 
 
 def test_a_question_taken_back_closes(attended: Host, open_session: Open) -> None:
     """`$/cancel_request`: nobody needs to answer any more."""
     session = open_session("asks_user")
-    turn = session.prompt(json.dumps([{**FORM, "_then": "take back"}])).wait(PATIENCE)
+    turn = session.prompt(json.dumps([{**FORM, "_then": "take back"}])).wait(PATIENCE, check=False)
     assert json.loads(turn.text)["code"] == -32800
     assert session.questions == ()
 
@@ -139,7 +139,7 @@ def test_cancelling_the_turn_cancels_its_questions(attended: Host, open_session:
 def test_where_nobody_is_there_the_agent_is_told_no_and_the_transcript_why(open_session: Open) -> None:
     """Nothing waits for ever."""
     session = open_session("asks_user")
-    turn = session.prompt(json.dumps([FORM])).wait(PATIENCE)
+    turn = session.prompt(json.dumps([FORM])).wait(PATIENCE, check=False)
     assert json.loads(turn.text) == {"action": "decline"}
     assert turn.snapshot is not None
     assert "Nobody is there to answer" in str(turn.snapshot.response_parts[0])
@@ -148,7 +148,7 @@ def test_where_nobody_is_there_the_agent_is_told_no_and_the_transcript_why(open_
 def test_a_question_of_a_kind_that_we_do_not_know_is_refused_and_kept_raw(attended: Host, open_session: Open) -> None:
     """The agent learns the mode; the user sees what was asked."""
     session = open_session("asks_user")
-    turn = session.prompt(json.dumps([{"mode": "song", "melody": "la"}])).wait(PATIENCE)
+    turn = session.prompt(json.dumps([{"mode": "song", "melody": "la"}])).wait(PATIENCE, check=False)
     assert json.loads(turn.text)["code"] == -32602
     assert turn.snapshot is not None
     (raw,) = [part for part in turn.snapshot.response_parts if isinstance(part, RawResponsePart)]
@@ -166,13 +166,13 @@ def test_after_a_login_the_agent_is_asked_once_more(attended: Host, open_session
     session = open_session("wants_login", when)
     turn = session.prompt("hi")
     until(session, lambda: session.questions)
-    (question,) = session.questions[0].questions or ()
+    (question,) = inputs(session)[0].questions or ()
     options = {option.id: option.description for option in getattr(question, "options", ())}
     assert list(options) == ["browser", "shell", "key"]
     assert "--login` in a terminal" in str(options["shell"])
     assert "Set SCRIPTED_KEY" in str(options["key"])
     login(session, "browser")
-    assert turn.wait(PATIENCE).text == "welcome"
+    assert turn.wait(PATIENCE, check=False).text == "welcome"
 
 
 @pytest.mark.parametrize("when", ["session", "prompt"])
@@ -183,7 +183,7 @@ def test_a_login_that_did_not_help_fails_the_turn_instead_of_asking_for_ever(
     session = open_session("wants_login", when, "never")
     turn = session.prompt("hi")
     login(session, "browser")
-    assert turn.wait(PATIENCE).error is not None
+    assert turn.wait(PATIENCE, check=False).error is not None
     assert session.questions == ()
 
 
@@ -192,18 +192,18 @@ def test_a_login_by_environment_says_what_to_set(attended: Host, open_session: O
     session = open_session("wants_login", "session")
     turn = session.prompt("hi")
     login(session, "key")
-    assert turn.wait(PATIENCE).error is not None
+    assert turn.wait(PATIENCE, check=False).error is not None
     assert "wants SCRIPTED_KEY in its environment" in str(turn.error)
 
 
 def test_without_anybody_a_login_fails_with_every_way_and_python_can_do_it(open_session: Open) -> None:
     """``session.login()`` names the ways, takes one, and the next prompt goes through."""
     session = open_session("wants_login", "session")
-    turn = session.prompt("hi").wait(PATIENCE)
+    turn = session.prompt("hi").wait(PATIENCE, check=False)
     assert "It offers: Browser; Shell (type `" in str(turn.error)
     with pytest.raises(UsageError, match="'browser', 'shell', 'key'"):
         session.login(timeout=PATIENCE)
     with pytest.raises(UsageError, match="--login` in a terminal"):
         session.login("shell", timeout=PATIENCE)
     session.login("browser", timeout=PATIENCE)
-    assert session.prompt("hi").wait(PATIENCE).text == "welcome"
+    assert session.prompt("hi").wait(PATIENCE, check=False).text == "welcome"

@@ -15,8 +15,8 @@ from agentnb.agent.catalog import custom, find
 from agentnb.api.session import Session
 from agentnb.errors import AgentError, AgentRefused, NotOffered, SessionError, UsageError
 from agentnb.host import Host
-from agentnb.host.configuration import Configuration, configuration
-from agentnb.host.keeping import deleted, forked, listed, logged_out, opened
+from agentnb.host.kept_sessions import deleted, forked, listed, logged_out, opened
+from agentnb.host.session_options import Configuration, configuration
 from agentnb.log.store import Store
 from tests.unit.api.conftest import AGENTS, PATIENCE
 from tests.unit.host.conftest import Open
@@ -46,7 +46,7 @@ def texts(session: Session) -> list[tuple[str, str]]:
 
 def requests(session: Session) -> list[dict[str, Any]]:
     """Every request that the agent has had."""
-    return [json.loads(line) for line in session.prompt("tell").wait(PATIENCE).text.splitlines()]
+    return [json.loads(line) for line in session.prompt("tell").wait(PATIENCE, check=False).text.splitlines()]
 
 
 def test_sessions_are_listed_page_by_page(host: Host, kept: Kept, tmp_path: Path) -> None:
@@ -68,7 +68,7 @@ def test_a_session_that_an_agent_keeps_is_loaded_and_shown(host: Host, kept: Kep
     conversation = run(host, opened(host, agent, "old-2", title="Mine"))
     session = Session(conversation)
     assert texts(session) == [("what was asked", "what was answered")]
-    assert (session.title, conversation.life.outcome) == ("As the agent calls it", "loaded")
+    assert (session.title, conversation.lifecycle.outcome) == ("As the agent calls it", "loaded")
     assert run(host, opened(host, agent, "old-2")) is conversation
     assert requests(session)[-1]["params"]["sessionId"] == "old-2"
 
@@ -76,7 +76,7 @@ def test_a_session_that_an_agent_keeps_is_loaded_and_shown(host: Host, kept: Kep
 def test_a_session_is_resumed_where_the_agent_cannot_load(host: Host, kept: Kept) -> None:
     """Without a transcript: there is none to show."""
     conversation = run(host, opened(host, kept("resume"), "old-2", title="Mine"))
-    assert (texts(Session(conversation)), conversation.life.outcome) == ([], "resumed")
+    assert (texts(Session(conversation)), conversation.lifecycle.outcome) == ([], "resumed")
 
 
 @pytest.mark.parametrize(
@@ -101,13 +101,16 @@ def test_a_copy_has_the_transcript_and_the_memory_and_goes_its_own_way(host: Hos
     """Eliza remembers the cat in both; what is said in one is not in the other; one process serves both."""
     conversation = host.loop.call(lambda: host.open(find("eliza"), cwd=Path.cwd(), title="Cats"))
     first = Session(conversation)
-    first.prompt("my cat is ill").wait(PATIENCE)
+    first.prompt("my cat is ill").wait(PATIENCE, check=False)
     second = first.fork()
     assert texts(second) == texts(first)
     assert (second.title, second.tab_id != first.tab_id) == ("Cats (copy)", True)
     assert second.chat.origin is not None
     assert (second.chat.origin.kind, second.chat.origin.chat) == ("fork", first.chat.resource)
-    assert second.prompt("hm").wait(PATIENCE).text == "Earlier you spoke of your cat. Does this have to do with it?"
+    assert (
+        second.prompt("hm").wait(PATIENCE, check=False).text
+        == "Earlier you spoke of your cat. Does this have to do with it?"
+    )
     assert (len(first.turns), len(second.turns)) == (1, 2)
     assert second._conversation.agent is first._conversation.agent
     assert second._conversation.session_id != first._conversation.session_id
@@ -117,9 +120,9 @@ def test_a_copy_outlives_the_kernel_as_any_session_does(tmp_path: Path) -> None:
     """The log has both, each with its own turns."""
     host = Host(log=tmp_path / "log.db")
     first = Session(host.loop.call(lambda: host.open(find("eliza"), cwd=tmp_path)))
-    first.prompt("/say one").wait(PATIENCE)
+    first.prompt("/say one").wait(PATIENCE, check=False)
     second = first.fork("The other")
-    second.prompt("/say two").wait(PATIENCE)
+    second.prompt("/say two").wait(PATIENCE, check=False)
     host.close()
     store = Store(tmp_path / "log.db", "another")
     assert {(record.title, record.turns) for record in store.sessions()} == {("/say one", 1), ("The other", 2)}
@@ -131,7 +134,7 @@ def test_a_copy_outlives_the_kernel_as_any_session_does(tmp_path: Path) -> None:
 def test_an_agent_that_says_a_copied_conversation_again_is_not_shown_twice(open_session: Open) -> None:
     """The copy has the transcript already; the title that comes with it counts."""
     session = open_session("keeps", "fork")
-    session.prompt("tell").wait(PATIENCE)
+    session.prompt("tell").wait(PATIENCE, check=False)
     copy = session.fork("Copy")
     assert [asked for asked, _ in texts(copy)] == ["tell"]
     assert copy._conversation.session_id == "forked"
@@ -154,8 +157,8 @@ def test_a_copy_that_cannot_be_made_leaves_everything_as_it_was(
     with pytest.raises(error, match=said):
         session.fork()
     assert list(host.conversations) == [session._conversation.session.uri]
-    assert session.prompt("tell").wait(PATIENCE).stop_reason == "end_turn"
-    assert host.agents.tabs(session._conversation) == 1
+    assert session.prompt("tell").wait(PATIENCE, check=False).stop_reason == "end_turn"
+    assert host.agents.tabs(session._conversation.configuration) == 1
 
 
 def test_a_session_is_not_copied_while_a_turn_runs(open_session: Open) -> None:
@@ -222,17 +225,17 @@ def test_after_a_logout_the_next_session_wants_a_login(attended: Host, tmp_path:
     agent = configuration(find("eliza"), tmp_path, env)
     session = Session(attended.loop.call(lambda: attended.open_as(agent)))
     session.login("couch")
-    assert session.prompt("/say in").wait(PATIENCE).text == "in"
+    assert session.prompt("/say in").wait(PATIENCE, check=False).text == "in"
     hanging = session.prompt("/hang")
     next(iter(hanging))
     with pytest.raises(UsageError, match="A turn runs in '/say in'"):
         run(attended, logged_out(attended, agent))
     hanging.cancel()
-    hanging.wait(PATIENCE)
+    hanging.wait(PATIENCE, check=False)
     assert run(attended, logged_out(attended, agent)) == 1
-    attended.attached = lambda: False
+    attended.environment.connect(attached=lambda: False)
     another = Session(attended.loop.call(lambda: attended.open_as(agent)))
-    turn = another.prompt("/say out").wait(PATIENCE)
+    turn = another.prompt("/say out").wait(PATIENCE, check=False)
     assert turn.error is not None
     assert "wants a login first" in turn.error.message
 

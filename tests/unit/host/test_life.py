@@ -13,9 +13,8 @@ from agentnb.agent.catalog import custom
 from agentnb.api.session import Session
 from agentnb.errors import AgentError
 from agentnb.host import Host
-from agentnb.host.backoff import Backoff
-from agentnb.host.configuration import configuration
-from agentnb.host.pool import AgentPool
+from agentnb.host.agents.agent_pool import AgentPool, Backoff
+from agentnb.host.session_options import configuration
 from agentnb.state import SystemNotificationResponsePart
 from agentnb.testing import Events
 from tests.unit.api.conftest import AGENTS, PATIENCE
@@ -45,9 +44,9 @@ def test_after_a_crash_the_session_is_taken_up_where_the_agent_can(
 ) -> None:
     """It remembers; nothing is shown twice; nobody is told that it has forgotten."""
     session = open_session("remembers", *ways)
-    session.prompt("tulips").wait(PATIENCE)
-    session.prompt("crash").wait(PATIENCE)
-    turn = session.prompt("recall").wait(PATIENCE)
+    session.prompt("tulips").wait(PATIENCE, check=False)
+    session.prompt("crash").wait(PATIENCE, check=False)
+    turn = session.prompt("recall").wait(PATIENCE, check=False)
     assert turn.text == "s1 knows tulips"
     assert [event.data["how"] for event in agentnb_events.of("session.ready")] == ["new", outcome]
     assert [turn.text for turn in session.turns] == ["noted tulips", "", "s1 knows tulips"]
@@ -57,17 +56,17 @@ def test_after_a_crash_the_session_is_taken_up_where_the_agent_can(
 def test_an_agent_that_cannot_take_up_a_session_is_said_to_have_forgotten(open_session: Open) -> None:
     """A new session, and a word at the head of the next turn."""
     session = open_session("remembers")
-    session.prompt("tulips").wait(PATIENCE)
-    session.prompt("crash").wait(PATIENCE)
-    assert session.prompt("recall").wait(PATIENCE).text == "s2 knows nothing"
+    session.prompt("tulips").wait(PATIENCE, check=False)
+    session.prompt("crash").wait(PATIENCE, check=False)
+    assert session.prompt("recall").wait(PATIENCE, check=False).text == "s2 knows nothing"
     assert FORGOTTEN in notices(session)
 
 
 def test_it_is_started_again_after_a_crash_without_being_asked(open_session: Open, agentnb_events: Events) -> None:
     """The user sees it running before the next prompt."""
     session = open_session("remembers", "resume")
-    session.prompt("tulips").wait(PATIENCE)
-    session.prompt("crash").wait(PATIENCE)
+    session.prompt("tulips").wait(PATIENCE, check=False)
+    session.prompt("crash").wait(PATIENCE, check=False)
     assert agentnb_events.wait_for("agent.restarted", timeout=PATIENCE).data["deaths"] == 1
     agentnb_events.wait_for("session.ready", session="s1", how="resumed", timeout=PATIENCE)
     until(session, lambda: process_state(session) == "running")
@@ -79,12 +78,12 @@ def test_an_agent_that_keeps_dying_is_left_alone_after_a_few_times(
     """Not a tight loop: it waits ever longer, then for a prompt."""
     host.agents.backoff = lambda: Backoff(first=0.01, cap=0.05, tries=3)
     session = open_session("fails", "dies", "session/new")
-    history = host.loop.call(host.agents.history, session._conversation)
+    history = host.loop.call(host.agents.history, session._conversation.configuration)
     for _ in range(2):
-        assert session.prompt("go").wait(PATIENCE).error is not None
+        assert session.prompt("go").wait(PATIENCE, check=False).error is not None
     deaths = history.deaths
     assert (deaths, process_state(session)) == (2, "failed")
-    assert session.prompt("go").wait(PATIENCE).error is not None
+    assert session.prompt("go").wait(PATIENCE, check=False).error is not None
     assert (history.deaths, history.hopeless, history.seconds) == (3, True, 0.02)
 
 
@@ -93,11 +92,11 @@ def test_a_restart_by_the_user_forgives_and_keeps_transcript_and_queue(
 ) -> None:
     """What ``%agents restart`` and the button do."""
     session = open_session("remembers", "load")
-    session.prompt("tulips").wait(PATIENCE)
+    session.prompt("tulips").wait(PATIENCE, check=False)
     session.restart()
     names = [event.name for event in agentnb_events.of(category="agent")]
     assert names == [*SPAWNED, "agent.stopped", *SPAWNED, "agent.restarted"]
-    assert session.prompt("recall").wait(PATIENCE).text == "s1 knows tulips"
+    assert session.prompt("recall").wait(PATIENCE, check=False).text == "s1 knows tulips"
     assert [turn.text for turn in session.turns] == ["noted tulips", "s1 knows tulips"]
 
 
@@ -118,14 +117,14 @@ def test_a_restart_stops_the_turn_that_runs_and_the_queue_goes_on(open_session: 
 def test_an_old_session_is_reopened_in_an_empty_conversation(open_session: Open, ways: list[str], outcome: str) -> None:
     """Loaded with its replay where it can be: then the transcript is there."""
     first = open_session("remembers", *ways)
-    first.prompt("tulips").wait(PATIENCE)
+    first.prompt("tulips").wait(PATIENCE, check=False)
     first.close()
     second = open_session("remembers", *ways)
     conversation = second._conversation
     assert conversation.host.loop.submit(conversation.reopen("s1")).result(PATIENCE) == outcome
     shown = [(turn.message.text, second.turns[at].text) for at, turn in enumerate(second.chat.turns)]
     assert shown == ([("tulips", "noted tulips")] if outcome == "loaded" else [])
-    second.prompt("recall").wait(PATIENCE)
+    second.prompt("recall").wait(PATIENCE, check=False)
     knows = "s2 knows nothing" if outcome == "new" else "s1 knows tulips"
     assert second.turns[-1].text == knows
     assert (FORGOTTEN in notices(second)) == (outcome == "new")
@@ -136,14 +135,14 @@ def test_a_session_that_the_agent_no_longer_knows_is_opened_anew_and_said(open_s
     session = open_session("remembers", "load", "resume")
     conversation = session._conversation
     assert conversation.host.loop.submit(conversation.reopen("s77")).result(PATIENCE) == "new"
-    session.prompt("recall").wait(PATIENCE)
+    session.prompt("recall").wait(PATIENCE, check=False)
     assert FORGOTTEN in notices(session)
 
 
 def test_what_a_replay_says_of_the_session_is_kept_though_its_words_are_not(open_session: Open) -> None:
     """Commands come with the replay of a loaded session."""
     session = open_session("remembers", "load")
-    session.prompt("tulips").wait(PATIENCE)
+    session.prompt("tulips").wait(PATIENCE, check=False)
     session.restart()
     assert [command.name for command in session.state.commands or ()] == ["recall"]
 
@@ -153,7 +152,7 @@ def test_a_warm_agent_is_the_one_that_the_next_session_uses(host: Host, open_ses
     spec = custom([sys.executable, str(AGENTS / "echo.py")], name="echo")
     warm = host.loop.submit(host.agents.warm(configuration(spec, tmp_path))).result(PATIENCE)
     session = open_session("echo")
-    session.prompt("hi").wait(PATIENCE)
+    session.prompt("hi").wait(PATIENCE, check=False)
     assert session._conversation.agent is warm
     process = psutil.Process(warm.pid)
     session.close()
@@ -162,7 +161,7 @@ def test_a_warm_agent_is_the_one_that_the_next_session_uses(host: Host, open_ses
 
 def test_a_warm_agent_that_nobody_uses_is_stopped(host: Host, tmp_path: Path) -> None:
     """After its time."""
-    pool = AgentPool(host.loop, warm_seconds=0.05)
+    pool = AgentPool(host.loop, host.environment, warm_seconds=0.05)
     spec = custom([sys.executable, str(AGENTS / "echo.py")], name="echo")
     warm = host.loop.submit(pool.warm(configuration(spec, tmp_path))).result(PATIENCE)
     host.loop.submit(warm.wait_closed()).result(PATIENCE)
@@ -175,7 +174,7 @@ def test_mcp_servers_and_folders_go_to_agents_that_can_have_them(open_session: O
 
     servers = mcp_servers({"docs": {"url": "https://x.test/?key=secret"}, "files": {"command": "mcp-files"}})
     session = open_session("echo", mcp_servers=servers, directories=(tmp_path,))
-    session.prompt("hi").wait(PATIENCE)
+    session.prompt("hi").wait(PATIENCE, check=False)
     assert "cannot reach these MCP servers: docs." in notices(session)
     assert "takes no further folders" in notices(session)
     assert "secret" not in notices(session)
@@ -194,7 +193,7 @@ def test_an_agent_that_fails_over_an_old_session_gets_a_new_one_in_the_end(
         with pytest.raises(AgentError):
             session.restart(PATIENCE)
     session.restart(PATIENCE)
-    assert (conversation.life.outcome, process_state(session)) == ("new", "running")
+    assert (conversation.lifecycle.outcome, process_state(session)) == ("new", "running")
     process = session.state.agent_process
     assert process is not None
     assert FORGOTTEN in str(process.message)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentnb.ipython.pictures import LARGEST, picture
+from agentnb.ipython.blocks import LARGEST_PICTURE
 from agentnb.ipython.plain import GrowingText, plain_text
 from agentnb.ipython.transcript import transcript
 from agentnb.state import (
@@ -141,9 +141,14 @@ def test_a_picture_is_kept_and_a_drawing_that_can_hold_script_is_not() -> None:
     """A picture is kept and a drawing that can hold script is not."""
     png = {"type": "image", "mimeType": "image/png", "data": PIXEL}
     assert f"![picture](data:image/png;base64,{PIXEL})" == transcript(turn(ContentResponsePart(id="p", block=png)))
-    assert "not shown" in picture({"type": "image", "mimeType": "image/svg+xml", "data": PIXEL})
-    assert "broken" in picture({"type": "image", "mimeType": "image/png", "data": ") <script>"})
-    assert "too large" in picture({"type": "image", "mimeType": "image/png", "data": "A" * (LARGEST * 4 // 3 + 8)})
+    for why, block in {
+        "(picture of type image/svg+xml, not shown)": {"mimeType": "image/svg+xml", "data": PIXEL},
+        "(picture with broken data, not shown)": {"mimeType": "image/png", "data": ") <script>"},
+        "(picture of 4,194,309 bytes, too large to keep)": {
+            "mimeType": "image/png", "data": "A" * (LARGEST_PICTURE * 4 // 3 + 8),
+        },
+    }.items():  # fmt: skip
+        assert f"*{why}*" == transcript(turn(ContentResponsePart(id="p", block={"type": "image", **block})))
 
 
 @pytest.mark.parametrize(

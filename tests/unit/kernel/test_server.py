@@ -7,6 +7,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from agentnb.kernel import bridge
 from agentnb.kernel.gate import Gate
 from agentnb.kernel.server import VERSIONS, McpServer
 from agentnb.kernel.tools import TOOLS
-from tests.unit.kernel.bench import Tools
+from tests.unit.kernel.bench import Tools, waited_for
 
 INITIALIZE = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
 
@@ -73,7 +74,9 @@ def test_a_client_is_greeted_told_the_tools_and_served(tools: Tools) -> None:
         assert hello["serverInfo"]["name"] == "agentnb-kernel"
         assert client.ask("ping")["result"] == {}
         assert [tool["name"] for tool in client.ask("tools/list")["result"]["tools"]] == list(TOOLS)
-        result = client.ask("tools/call", name="inspect", arguments={"path": "xs"})["result"]
+        with ThreadPoolExecutor(1) as thread:
+            asked = thread.submit(client.ask, "tools/call", name="inspect", arguments={"path": "xs"})
+            result = waited_for(tools.desk, asked)["result"]
         assert result == {"content": [{"type": "text", "text": "xs: list, length 2\n[1, 2]"}], "isError": False}
         assert client.leave() == (0, "")
 
@@ -89,7 +92,13 @@ def test_what_is_no_request_is_refused(tools: Tools) -> None:
     """And the connection goes on."""
     with opened(tools) as gate:
         client = Client(gate.environment)
-        for line, code in [("no json", -32700), ("7", -32600), ('{"id": 1}', -32600), ("[]", -32600)]:
+        for line, code in [
+            ("no json", -32700),
+            ("[" * 100_000, -32700),
+            ("7", -32600),
+            ('{"id": 1}', -32600),
+            ("[]", -32600),
+        ]:
             client.write(line)
             answer = client.read()
             assert (answer["id"], answer["error"]["code"]) == (None, code)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -529,3 +530,64 @@ def test_the_file_is_for_its_owner_only(path: Path) -> None:
 def test_the_log_lies_where_the_environment_says(environ: dict[str, str], expected: str | None) -> None:
     found = log_location(environ)
     assert (None if found is None else found.as_posix()) == expected
+
+
+SMALL_DISK = """
+import sys
+from pathlib import Path
+from tests.unit.log.test_store import Kernel
+disk = Path(sys.argv[1])
+filling, path = disk / "filling", disk / "sessions.db"
+for spare in range(0, 120_000, 8_192):
+    kernel = Kernel(path)
+    kernel.turn("a", "b")
+    with filling.open("wb", buffering=0) as file:  # until nothing goes in any more, but for *spare* bytes
+        try:
+            while file.write(bytes(4_096)):
+                pass
+        except OSError:
+            pass
+        file.truncate(max(0, file.tell() - spare))
+    kernel.writes()
+    kernel.turn("c", "d" * 3_000)
+    kernel.writes()
+    causes = [error.message for error in kernel.trouble]
+    print(spare, *(cause.partition(": ")[2] for cause in causes), sep="|")
+    filling.unlink()
+    kernel.store.close(5)
+    for left in disk.glob("sessions.db*"):
+        left.unlink()
+"""
+
+
+def _on_a_small_disk(script: str, folder: Path) -> list[str]:
+    """The lines that *script* prints where *folder* is a disk of its own, of 600 kB."""
+    folder.mkdir()
+    mount = f'mount -t tmpfs -o size=600k agentnb "{folder}" && exec "$@"'
+    command = [
+        "unshare",
+        "--mount",
+        "--map-root-user",
+        "sh",
+        "-c",
+        mount,
+        "sh",
+        sys.executable,
+        "-c",
+        script,
+        str(folder),
+    ]
+    run = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=120, check=False)
+    if "unshare" in run.stderr or "mount:" in run.stderr:
+        pytest.skip(f"no disk of its own can be had here: {run.stderr.strip()}")
+    assert run.returncode == 0, run.stderr
+    return run.stdout.splitlines()
+
+
+@pytest.mark.skipif(shutil.which("unshare") is None, reason="Linux only: a small disk is mounted")
+def test_the_cause_told_of_a_full_disk_is_the_full_disk(tmp_path: Path) -> None:
+    """However much room is left when the writing begins; never that a rollback failed."""
+    told = [line.split("|") for line in _on_a_small_disk(SMALL_DISK, tmp_path / "disk")]
+    causes = {cause for _, *causes in told for cause in causes}
+
+    assert causes == {"the disk is full."}

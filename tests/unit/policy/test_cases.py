@@ -168,7 +168,7 @@ def test_the_default_patterns_of_the_reference_are_all_covered(reference: Path) 
 COMMANDS: dict[Severity, str] = {
     "none": "ls",
     "low": "pytest",
-    "medium": "git reset --hard",
+    "medium": "rm file.txt",
     "high": "sudo ls",
     "critical": "rm -rf x",
 }

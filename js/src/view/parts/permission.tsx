@@ -1,24 +1,26 @@
 /**
- * A question of the agent: may it do this? With the agent's own options by name.
+ * A permission request: one button allows, one rejects, and a menu has every other answer by its name: the agent's own
+ * options, the host's wider ones (for the turn, the session, always), editing the command, and allowing all alike.
  *
- * The buttons do nothing for the first half second, so that a click or a key meant for what stood there before
- * cannot answer; the keyboard goes to the card only when the reader is in this view and not typing. Beside the agent's
- * options stand the host's wider ones (for the turn, the session, always), and one that answers all that is alike.
+ * The buttons do nothing for the first half second, so that a click or a key meant for something else cannot answer.
+ * The card takes the keyboard's focus only when the reader is in this view and not typing. On a critical request
+ * rejecting is the prominent answer.
  */
 import { untracked, useComputed } from "@preact/signals";
 import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { ConfirmationOption, ToolCallPendingConfirmationState } from "../../state/types.gen";
 import { useMemory, usePlace, useView } from "../context";
 import { Icon } from "../icons";
+import { Menu, type MenuItem } from "../menu";
 import { line } from "../plain";
 import { Text, textOf } from "./text";
-import { coded, kindIcon, ToolBody, toolTitle } from "./tool";
+import { coded, kindIcon, ToolBody, toolTitle } from "./tool-body";
 
 export const INERT_FOR = 500;
 
 const PLAIN_OPTIONS: readonly ConfirmationOption[] = [
   { id: "", label: "Allow", kind: "approve" },
-  { id: "", label: "Deny", kind: "deny" },
+  { id: "", label: "Reject", kind: "deny" },
 ];
 
 interface Props {
@@ -67,26 +69,45 @@ export function Permission({ turnId, call }: Props) {
       send(toolCallId, once(one) as ConfirmationOption, changed);
     }
   };
-  const button = (option: ConfirmationOption, style: string) => (
-    <button
-      key={option.id + option.kind}
-      type="button"
-      class={`button ${style}${isLasting(option) ? " lasting" : ""}`}
-      aria-disabled={!armed}
-      onClick={() => answer(option)}
-    >
-      <span>{coded(line(option.label, 120) || line(option.id, 120))}</span>
-    </button>
-  );
+  const isCritical = call.risk?.severity === "critical";
+  const allow = narrowest(options, "approve");
+  const reject = narrowest(options, "deny");
+  const button = (option: ConfirmationOption | undefined, style: string) =>
+    option && (
+      <button
+        type="button"
+        class={`button ${style}`}
+        aria-disabled={!armed}
+        title={isLasting(option) ? `${nameOf(option)} (asks no more)` : undefined}
+        onClick={() => answer(option)}
+      >
+        <span>{coded(nameOf(option))}</span>
+      </button>
+    );
+  const others: MenuItem[] = options
+    .filter((option) => option !== allow && option !== reject)
+    .map((option) => ({
+      key: option.id + option.kind,
+      name: coded(nameOf(option)),
+      onSelect: () => answer(option),
+    }));
+  if (call.editable && edited === undefined)
+    others.unshift({ key: "edit", name: "Edit the command…", onSelect: () => edit(call.toolInput ?? "") });
+  if (alike.length > 1)
+    others.push({
+      key: "alike",
+      name: `Allow all ${alike.length} ${line(call.risk?.like, 80)} once`,
+      onSelect: answerAll,
+    });
   return (
     <div class="permission" role="group" aria-labelledby={title} ref={card} tabIndex={-1}>
       <div class="permission-head">
         <Icon name="shield" />
         <span id={title}>
-          <strong>{coded(line(textOf(call.confirmationTitle)) || "Permission needed")}</strong>
+          <strong>{coded(line(textOf(call.confirmationTitle)) || "Permission required")}</strong>
         </span>
       </div>
-      {textOf(call.confirmationTitle) !== call.displayName && call.displayName !== `\`${call.toolInput}\`` && (
+      {textOf(call.confirmationTitle) !== call.displayName && !isCommand(call) && (
         <div class="permission-what">
           <Icon name={kindIcon(call)} />
           <span>{coded(toolTitle(call))}</span>
@@ -103,7 +124,8 @@ export function Permission({ turnId, call }: Props) {
           <Text text={call.invocationMessage} />
         </div>
       )}
-      <div class="permission-body">
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling box must be reachable by keyboard */}
+      <section class="permission-body" tabIndex={0} aria-label="Details">
         <ToolBody id={`${turnId} ${call.toolCallId} ask`} call={call} />
         {edited !== undefined && (
           <textarea
@@ -114,27 +136,25 @@ export function Permission({ turnId, call }: Props) {
             onInput={(event) => edit(event.currentTarget.value)}
           />
         )}
-      </div>
+      </section>
       <div class="permission-options" data-armed={armed}>
-        {options.map((option) =>
-          option.group ? null : button(option, option.kind === "approve" ? "primary" : "secondary"),
-        )}
-        {call.editable && edited === undefined && (
-          <button type="button" class="button secondary" onClick={() => edit(call.toolInput ?? "")}>
-            Edit
-          </button>
-        )}
-      </div>
-      <div class="permission-options wider" data-armed={armed}>
-        {options.map((option) => (option.group ? button(option, "secondary") : null))}
-        {alike.length > 1 && (
-          <button type="button" class="button secondary" aria-disabled={!armed} onClick={answerAll}>
-            Allow all {alike.length} {line(call.risk?.like, 80)} once
-          </button>
+        {isCritical && button(reject, "primary")}
+        {button(allow, isCritical ? "secondary danger" : "primary")}
+        {!isCritical && button(reject, "secondary")}
+        {others.length > 0 && (
+          <Menu label="More options" items={others} className="button secondary more" inFlow inert={!armed}>
+            More options
+            <Icon name="chevron" className="menu-mark" />
+          </Menu>
         )}
       </div>
     </div>
   );
+}
+
+/** Whether the title says no more than the command, which the card shows below. */
+function isCommand({ displayName, toolInput }: ToolCallPendingConfirmationState): boolean {
+  return displayName === toolInput || displayName === `\`${toolInput}\``;
 }
 
 /** Where this view remembers the command as the reader has changed it. */
@@ -185,6 +205,19 @@ function once(call: Pick<ToolCallPendingConfirmationState, "options">): Confirma
   return call.options?.find((option) => option.optionKind === "allow_once");
 }
 
+/** The option that allows or denies the least: for this once, else one that the agent says nothing more of. */
+function narrowest(
+  options: readonly ConfirmationOption[],
+  kind: ConfirmationOption["kind"],
+): ConfirmationOption | undefined {
+  const own = options.filter((option) => option.kind === kind && !option.group);
+  return own.find((option) => /_once$/.test(option.optionKind ?? "")) ?? own.find((one) => !isLasting(one)) ?? own[0];
+}
+
+function nameOf(option: ConfirmationOption): string {
+  return line(option.label, 120) || line(option.id, 120);
+}
+
 function isLasting(option: ConfirmationOption): boolean {
   return /_always$/.test(option.optionKind ?? "");
 }
@@ -199,10 +232,10 @@ function useArmed(options: string): boolean {
   return armedFor === options;
 }
 
-/** Only from inside this view, or from nowhere, and never out of a text. */
+/** Only from inside this view, or from nowhere, and never out of a text or an open menu. */
 function mayTakeFocus(root: ShadowRoot): boolean {
   const outer = document.activeElement;
   const inner = root.activeElement;
-  if (inner) return !inner.matches("textarea, input, select, [contenteditable]");
+  if (inner) return !inner.matches("textarea, input, select, [contenteditable], [role=menuitem]");
   return outer === null || outer === document.body;
 }

@@ -6,7 +6,7 @@ import { Markdown } from "../markdown/markdown";
 import { line, plain } from "../plain";
 import { Content } from "./content";
 
-const SAID: Record<string, string> = { completed: "done", in_progress: "under way", pending: "to do" };
+const SAID: Record<string, string> = { completed: "done", in_progress: "in progress", pending: "pending" };
 
 export function Plan({ id, part }: { id: string; part: PlanResponsePart }) {
   const done = part.entries.filter((entry) => entry.status === "completed").length;

@@ -1,8 +1,12 @@
-/** What the agent thought: shown while it thinks, folded once it answers. */
+/** What the agent thought: shown in a box of bounded height while it thinks, folded once it answers. */
+import { useEffect, useState } from "preact/hooks";
+import { useMemory } from "../context";
 import { Fold } from "../fold";
 import { Icon } from "../icons";
 import { Markdown } from "../markdown/markdown";
-import { line } from "../plain";
+import { duration, line } from "../plain";
+
+const SHORTEST = 1000;
 
 interface Props {
   id: string;
@@ -12,18 +16,56 @@ interface Props {
 }
 
 export function Reasoning({ id, content, live }: Props) {
+  const took = useThinkingTime(id, live);
+  const time = took >= SHORTEST ? duration(took) : "";
   const head = (
     <>
       <Icon name="think" />
-      <span class={live ? "label shimmer" : "label"}>{live ? "Thinking" : "Thought"}</span>
+      <span class={live ? "label shimmer" : "label"}>
+        {live ? "Thinking…" : time ? `Thought for ${time}` : "Thought"}
+      </span>
+      {live && time && <span class="dim elapsed">{time}</span>}
       {!live && <span class="dim cut gist">{gist(content)}</span>}
     </>
   );
   return (
-    <Fold id={id} className="reasoning" open={live} head={head}>
-      <Markdown text={content} live={live} />
+    <Fold id={id} className={`reasoning${live ? " is-live" : ""}`} open={live} head={head}>
+      {live ? (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling box must be reachable by keyboard
+        <section class="thinking" tabIndex={0} aria-label="Thinking">
+          <div>
+            <Markdown text={content} live />
+          </div>
+        </section>
+      ) : (
+        <Markdown text={content} />
+      )}
     </Fold>
   );
+}
+
+/**
+ * For how many milliseconds this view has seen the agent think; 0 where it has not. Agents do not say how long they
+ * thought, so a transcript that was not watched has no time.
+ */
+function useThinkingTime(id: string, live: boolean): number {
+  const [seen, see] = useMemory<{ from: number; to: number } | undefined>(`thought ${id}`, undefined);
+  const [now, tick] = useState(Date.now);
+  useEffect(() => {
+    if (!live) return;
+    const from = seen?.from ?? Date.now();
+    const update = () => {
+      tick(Date.now());
+      see({ from, to: Date.now() });
+    };
+    update();
+    const timer = setInterval(update, 1000);
+    return () => {
+      clearInterval(timer);
+      see({ from, to: Date.now() });
+    };
+  }, [live]);
+  return seen ? (live ? now : seen.to) - seen.from : 0;
 }
 
 /** The first words, without their marks: many agents begin with a bold headline. */

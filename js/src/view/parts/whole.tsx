@@ -39,7 +39,7 @@ export function Whole({ of, field, atOnce = false, children }: Props) {
       {children(mine.text ?? (typeof cut === "string" ? cut : undefined))}
       {ref && mine.text === undefined && (
         <button type="button" class="text-button" disabled={mine.busy} onClick={fetch}>
-          {mine.busy ? "Fetching…" : `Show all (${bytes(ref.size)})`}
+          {mine.busy ? "Loading…" : `Show all (${bytes(ref.size)})`}
         </button>
       )}
       {mine.failed && <p class="note">{mine.failed}</p>}

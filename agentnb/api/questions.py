@@ -1,0 +1,346 @@
+"""What an agent asks and nobody has answered yet: permission requests and input requests (elicitations)."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import msgspec
+
+from agentnb.api.columns import html, lines
+from agentnb.api.user_code import run_beside
+from agentnb.errors import UsageError
+from agentnb.host.permissions.permission_callback import CallbackAnswer
+from agentnb.state import (
+    ChatInputAnswer,
+    ChatInputBooleanAnswerValue,
+    ChatInputCompleted,
+    ChatInputNumberAnswerValue,
+    ChatInputQuestion,
+    ChatInputSelectedAnswerValue,
+    ChatInputSelectedManyAnswerValue,
+    ChatInputSingleSelectQuestion,
+    ChatInputSubmitted,
+    ChatInputTextAnswerValue,
+    ChatToolCallConfirmed,
+    ConfirmationOption,
+    ToolCallPendingConfirmationState,
+    ToolCallResponsePart,
+    ToolDiffContent,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterator, Mapping
+
+    from agentnb.host.channels import SessionChannels
+    from agentnb.host.conversation import Conversation
+    from agentnb.state import Action, ChatInputAnswerValue, ChatState
+    from agentnb.state import ChatInputRequest as InputState
+
+    Do = Callable[[Callable[[], Action]], None]
+
+PermissionAnswer: TypeAlias = "str | ConfirmationOption"
+"""``"allow"``, ``"deny"``, ``"ask"`` (the user decides), or one of the request's options: it, its id or its label."""
+
+PermissionCallback: TypeAlias = "Callable[[PermissionRequest], PermissionAnswer | Awaitable[PermissionAnswer]]"
+"""A function, sync or async, that answers permission requests (``agentnb.start(permissions=function)``)."""
+
+_OUTCOMES: tuple[Literal["allow", "deny", "ask"], ...] = ("allow", "deny", "ask")
+_LINE = 80
+_ANSWERS = '"allow", "deny", "ask" or one of request.options'
+
+
+class PermissionRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """What an agent asks permission for.
+
+    Attributes:
+        id: The id of the tool call.
+        agent: The agent's name.
+        tab_id: The tab's id.
+        turn_id: The turn's id.
+        title: What it is, for people.
+        kind: ``"edit"``, ``"execute"``, ``"read"``, ``"kernel"``, … as the agent or agentnb says; None if unknown.
+        command: The command or code that would run; None where none would.
+        paths: The files that it is about.
+        diffs: The changes that it would make, each with ``path``, ``old_text`` and ``new_text``.
+        options: The answers on offer, each with ``id``, ``label`` and ``kind`` (``"approve"`` or ``"deny"``).
+        severity: How bad it can be: ``"none"``, ``"low"``, ``"medium"``, ``"high"`` or ``"critical"``.
+        reason: Why, a sentence.
+    """
+
+    id: str
+    agent: str
+    tab_id: str
+    turn_id: str
+    title: str
+    kind: str | None
+    command: str | None
+    paths: tuple[str, ...]
+    diffs: tuple[ToolDiffContent, ...]
+    options: tuple[ConfirmationOption, ...]
+    severity: str
+    reason: str
+
+    def option(self, answer: object) -> ConfirmationOption | None:
+        """The option that *answer* names: the option, its id or its label; None where there is none."""
+        name = answer.id if isinstance(answer, ConfirmationOption) else answer
+        return next((each for each in self.options if name in (each.id, each.label)), None)
+
+
+class PermissionQuestion(PermissionRequest, frozen=True, kw_only=True):
+    """A permission request that is open; made by :attr:`agentnb.Session.questions`.
+
+    Example:
+        >>> for question in session.questions:  # doctest: +SKIP
+        ...     question.deny()
+    """
+
+    do: Do
+
+    def allow(self) -> None:
+        """Allow it, once.
+
+        Raises:
+            UsageError: If it was answered before, or offers no such answer.
+        """
+        self._choose("approve", "allow_once")
+
+    def deny(self) -> None:
+        """Deny it, once.
+
+        Raises:
+            UsageError: If it was answered before, or offers no such answer.
+        """
+        self._choose("deny", "reject_once")
+
+    def answer(self, option: PermissionAnswer) -> None:
+        """Answer it with one of its options.
+
+        Args:
+            option: ``"allow"``, ``"deny"``, or one of :attr:`options`: it, its id or its label.
+
+        Raises:
+            UsageError: If it was answered before, or has no such option.
+        """
+        if option in ("allow", "deny"):
+            return self.allow() if option == "allow" else self.deny()
+        chosen = self.option(option)
+        if chosen is None:
+            known = ", ".join(repr(each.id) for each in self.options)
+            raise UsageError(f"{option!r} is not among the options offered.", hint=f"They are {known}.")
+        return self._answer(chosen)
+
+    def _choose(self, kind: str, narrowest: str) -> None:
+        fitting = [each for each in self.options if each.kind == kind]
+        chosen = next((each for each in fitting if each.option_kind == narrowest), fitting[0] if fitting else None)
+        if chosen is None:
+            known = ", ".join(repr(each.id) for each in self.options)
+            raise UsageError("The agent offers no such answer.", hint=f"Choose one with answer(): {known}.")
+        self._answer(chosen)
+
+    def _answer(self, option: ConfirmationOption) -> None:
+        self.do(
+            lambda: ChatToolCallConfirmed(
+                turn_id=self.turn_id,
+                tool_call_id=self.id,
+                approved=option.kind == "approve",
+                selected_option_id=option.id,
+            )
+        )
+
+
+class InputQuestion(msgspec.Struct, frozen=True, kw_only=True):
+    """An input request (ACP elicitation) that is open; made by :attr:`agentnb.Session.questions`.
+
+    Attributes:
+        id: Its id.
+        message: What the agent wants to know.
+        url: A page to visit, where it is answered elsewhere.
+        questions: The single questions, each with an ``id``; None where there are none.
+        answers: What has been answered so far, by question id.
+
+    Example:
+        >>> session.questions[0].answer({"name": "ada"})  # doctest: +SKIP
+    """
+
+    id: str
+    message: str | None
+    url: str | None
+    questions: tuple[ChatInputQuestion, ...] | None
+    answers: dict[str, ChatInputAnswer] | None
+    do: Do
+
+    def answer(
+        self,
+        values: Mapping[str, Any] | None = None,
+        *,
+        response: Literal["accept", "decline", "cancel"] = "accept",
+    ) -> None:
+        """Answer it.
+
+        Args:
+            values: The answers by question id: text, number, yes or no, or a list of choices.
+            response: Whether it is answered, declined, or broken off.
+
+        Raises:
+            UsageError: If it is no longer open, or *values* do not answer it.
+        """
+        answers = self._answers(values or {})
+        self.do(lambda: ChatInputCompleted(request_id=self.id, response=response, answers=answers))
+
+    def decline(self) -> None:
+        """Answer that you do not want to say.
+
+        Raises:
+            UsageError: If it is no longer open.
+        """
+        self.answer(response="decline")
+
+    def _answers(self, values: Mapping[str, Any]) -> dict[str, ChatInputAnswer]:
+        known = {question.id: question for question in self.questions or ()}
+        if odd := sorted(set(values) - set(known)):
+            raise UsageError(f"{odd[0]!r} was not asked.", hint=f"Asked were: {', '.join(known) or 'nothing'}.")
+        return {name: ChatInputSubmitted(value=_value(known[name], value)) for name, value in values.items()}
+
+
+Question: TypeAlias = PermissionQuestion | InputQuestion
+_HEAD = ("id", "asks for", "what", "answers")
+
+
+class QuestionTable(tuple[Question, ...]):
+    """The open questions of a session; a table when displayed."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "\n".join(lines([_HEAD, *map(_cells, self)])) if self else "No question is open."
+
+    def _repr_html_(self) -> str:
+        return html(_HEAD, map(_cells, self)) if self else "<p>No question is open.</p>"
+
+
+def open_questions(conversation: Conversation, do: Do) -> QuestionTable:
+    """The questions that are open now, permission requests first.
+
+    Args:
+        conversation: Whose.
+        do: Carries an action out, made on the host's thread.
+    """
+    chat = conversation.chat.state
+    asked = (_fields(conversation.channels, chat, call) for call in _pending(chat))
+    permissions = [PermissionQuestion(**fields, do=do) for fields in asked]
+    return QuestionTable([*permissions, *(_input(request, do) for request in chat.input_requests or ())])
+
+
+class CallbackPermissions:
+    """Answers permission requests with a function of the user's (`agentnb.host.permissions.permission_callback`).
+
+    What the function does wrong denies the request, and is told in the transcript.
+
+    Args:
+        function: The function.
+        timeout: Seconds that it may take.
+    """
+
+    def __init__(self, function: PermissionCallback, timeout: float) -> None:
+        self.function = function
+        self.timeout = timeout
+
+    async def answer(self, channels: SessionChannels, call_id: str) -> CallbackAnswer:
+        """Ask the function about the open request of the tool call *call_id*."""
+        chat = channels.chat.state
+        call = next((each for each in _pending(chat) if each.tool_call_id == call_id), None)
+        if call is None:
+            return CallbackAnswer(outcome="ask")
+        request = PermissionRequest(**_fields(channels, chat, call))
+        try:
+            return await run_beside(lambda: self._ask(request), self.timeout)
+        except asyncio.TimeoutError:
+            return _failed(f"did not answer within {self.timeout:g} s")
+        except RuntimeError as error:
+            return _failed(str(error))
+
+    async def _ask(self, request: PermissionRequest) -> CallbackAnswer:
+        """Call the function and read its answer, both on a thread of their own: either runs the user's code."""
+        try:
+            said: Any = self.function(request)
+            if inspect.isawaitable(said):
+                said = await said
+            option = request.option(said) if isinstance(said, str | ConfirmationOption) else None
+            for outcome in _OUTCOMES:
+                if isinstance(said, str) and said == outcome:
+                    return CallbackAnswer(outcome=outcome)
+            if option is not None:
+                return CallbackAnswer(outcome="allow" if option.kind == "approve" else "deny", option=option)
+            return _failed(f"returned {said!r:.200}, not {_ANSWERS}")
+        except Exception as error:  # noqa: BLE001 - a user's function may raise anything
+            return _failed(f"raised {type(error).__name__}: {error}")
+
+
+def _failed(what: str) -> CallbackAnswer:
+    reason = f"denied: the permissions callback {what}"
+    return CallbackAnswer(outcome="deny", reason=reason, problem=f"The permissions callback {what}. Denied.")
+
+
+def _pending(chat: ChatState) -> Iterator[ToolCallPendingConfirmationState]:
+    for part in chat.active_turn.response_parts if chat.active_turn is not None else ():
+        if isinstance(part, ToolCallResponsePart) and isinstance(part.tool_call, ToolCallPendingConfirmationState):
+            yield part.tool_call
+
+
+def _fields(channels: SessionChannels, chat: ChatState, call: ToolCallPendingConfirmationState) -> dict[str, Any]:
+    details, risk = call.details, call.risk
+    title = call.confirmation_title or call.display_name
+    content = (details.content if details is not None else None) or ()
+    return {
+        "id": call.tool_call_id,
+        "agent": channels.agent,
+        "tab_id": channels.tab_id,
+        "turn_id": chat.active_turn.id if chat.active_turn is not None else "",
+        "title": title if isinstance(title, str) else title.markdown,
+        "kind": details.kind if details is not None else None,
+        "command": call.tool_input,
+        "paths": tuple(each.path for each in (details.locations if details is not None else None) or ()),
+        "diffs": tuple(each for each in content if isinstance(each, ToolDiffContent)),
+        "options": call.options or (),
+        "severity": risk.severity if risk is not None else "medium",
+        "reason": risk.reason if risk is not None else "",
+    }
+
+
+def _input(state: InputState, do: Do) -> InputQuestion:
+    return InputQuestion(
+        id=state.id, message=state.message, url=state.url, questions=state.questions, answers=state.answers, do=do
+    )
+
+
+def _cells(question: Question) -> tuple[str, ...]:
+    if isinstance(question, PermissionQuestion):
+        what = question.command or question.title
+        return question.id, "permission", _line(what), ", ".join(each.id for each in question.options)
+    answers = ", ".join(each.id for each in question.questions or ())
+    return question.id, "input", _line(question.message or question.url or ""), answers
+
+
+def _line(text: str) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= _LINE else f"{flat[: _LINE - 1]}…"
+
+
+def _value(question: ChatInputQuestion, value: Any) -> ChatInputAnswerValue:
+    match value:
+        case bool():
+            return ChatInputBooleanAnswerValue(value=value)
+        case int() | float():
+            return ChatInputNumberAnswerValue(value=value)
+        case str() if isinstance(question, ChatInputSingleSelectQuestion):
+            return ChatInputSelectedAnswerValue(value=value)
+        case str():
+            return ChatInputTextAnswerValue(value=value)
+        case list() | tuple():
+            return ChatInputSelectedManyAnswerValue(value=tuple(map(str, value)))
+        case _:
+            raise UsageError(
+                f"{value!r} is no answer to {question.id!r}.", hint="Text, a number, yes or no, or a list."
+            )

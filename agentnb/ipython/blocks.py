@@ -1,0 +1,436 @@
+"""A turn as blocks: what it shows, in order, whatever the form is. `transcript` and `plain` write them.
+
+Made from the turn's state alone: no ids, no times, so the same each time. The texts are the agent's, cut where they are
+too long; a writer makes them safe for its form.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import difflib
+import json
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from agentnb.ipython.markdown import PICTURE_TYPES, printable
+from agentnb.state import (
+    ActiveTurn,
+    ContentRefResponsePart,
+    ContentResponsePart,
+    Markdown,
+    MarkdownResponsePart,
+    PlanEntry,
+    PlanResponsePart,
+    RawResponsePart,
+    ReasoningResponsePart,
+    ResponsePart,
+    StringOrMarkdown,
+    SystemNotificationResponsePart,
+    TerminalView,
+    ToolBlockContent,
+    ToolCallCancelledState,
+    ToolCallCompletedState,
+    ToolCallPendingConfirmationState,
+    ToolCallResponsePart,
+    ToolCallRunningState,
+    ToolCallState,
+    ToolContent,
+    ToolDiffContent,
+    ToolRawContent,
+    ToolTerminalContent,
+    ToolTextContent,
+    Turn,
+    UnknownResponsePart,
+    UsageInfo,
+    UserMessageResponsePart,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+LONGEST = 20_000
+"""Characters of one input or output that are kept; the middle of longer ones is left out."""
+LARGEST_PICTURE = 4 * 1024 * 1024
+"""Bytes of one picture; a larger one is not kept."""
+
+_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
+_LANGUAGES = {".py": "python", ".js": "javascript", ".ts": "typescript", ".md": "markdown", ".json": "json"}
+_ENDINGS = {
+    "max_tokens": "The answer stops here: the model's token limit was reached.",
+    "max_turn_requests": "The answer stops here: the agent made as many model requests as one turn may.",
+    "refusal": "The agent refused to go on.",
+    "cancelled": "The turn was cancelled.",
+}
+
+
+@dataclass(frozen=True)
+class Prose:
+    """Markdown that the agent wrote."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Thinking:
+    """What the agent thinks, as Markdown."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Code:
+    """Text to be shown as it is, in a programming language or none, with a label above it or none."""
+
+    text: str
+    language: str = ""
+    label: str = ""
+
+
+@dataclass(frozen=True)
+class Names:
+    """Names of files."""
+
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Note:
+    """Words of ours, with a text or a name of the agent's behind them or none."""
+
+    words: str
+    text: str = ""
+    name: str | None = None
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture: its type, such as ``image/png``, and its data in base64."""
+
+    kind: str
+    data: str
+
+
+@dataclass(frozen=True)
+class Content:
+    """One ACP content block of this kind, as blocks."""
+
+    kind: str
+    blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True)
+class Folded:
+    """Blocks that are shown when the line that names them is opened."""
+
+    line: str
+    blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A tool call: what it is and how it went in one line, why it was denied or failed, and what it shows."""
+
+    line: str
+    denial: str | None
+    failure: str | None
+    blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The agent's plan."""
+
+    entries: tuple[PlanEntry, ...]
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How the turn ended, where that is worth saying."""
+
+    words: str
+    is_error: bool
+
+
+@dataclass(frozen=True)
+class Usage:
+    """The tokens that the turn used, in words."""
+
+    words: str
+
+
+Block: TypeAlias = Prose | Thinking | Code | Names | Note | Picture | Content | Folded | Tool | Plan | Ending | Usage
+
+
+def turn_blocks(
+    turn: Turn | ActiveTurn, terminals: Mapping[str, TerminalView] | None = None, cwd: Path = Path()
+) -> Iterator[Block]:
+    """What *turn* shows.
+
+    Args:
+        turn: The turn's snapshot, finished or not.
+        terminals: The chat's terminals by id, for their output.
+        cwd: The workspace; paths inside it are shown relative to it.
+    """
+    for part in turn.response_parts:
+        yield from part_blocks(part, terminals or {}, cwd)
+    yield from ending_blocks(turn)
+
+
+def part_blocks(  # noqa: C901, PLR0911 - one match over every kind of part
+    part: ResponsePart, terminals: Mapping[str, TerminalView] | None = None, cwd: Path = Path()
+) -> tuple[Block, ...]:
+    """What one part of a turn shows; the arguments as for `turn_blocks`."""
+    match part:
+        case MarkdownResponsePart(content=text):
+            return (Prose(text),)
+        case ReasoningResponsePart(content=text):
+            return (Thinking(text),)
+        case ToolCallResponsePart(tool_call=call):
+            return (_tool(call, terminals or {}, cwd),)
+        case PlanResponsePart(entries=entries):
+            return (Plan(entries),)
+        case ContentResponsePart(block=block):
+            return (Content(str(block.get("type", "content")), _content(block)),)
+        case UserMessageResponsePart(content=text) if text.strip():
+            return (Folded("Your message, as the agent repeats it", (Prose(text),)),)
+        case SystemNotificationResponsePart(content=content):
+            return (Prose(_words(content)),)
+        case ContentRefResponsePart(uri=uri):
+            return (Note("Kept elsewhere:", uri),)
+        case RawResponsePart(name=name, payload=payload):
+            return (Folded(f"Update {name}", (Code(_json(payload), "json"),)),)
+        case UnknownResponsePart(raw=raw):
+            return (Folded("Something new", (Code(_json(raw), "json"),)),)
+    return ()
+
+
+def ending_blocks(turn: Turn | ActiveTurn) -> tuple[Block, ...]:
+    """How *turn* ended and what it used; nothing where it ended as it should (ACP ``end_turn``) or still runs."""
+    words, used = _ending(turn), usage_words(turn.usage)
+    is_error = isinstance(turn, Turn) and turn.state == "error"
+    return (*((Ending(words, is_error),) if words else ()), *((Usage(used),) if used else ()))
+
+
+def usage_words(usage: UsageInfo | None) -> str:
+    """The tokens that a turn used, in words, or nothing where the agent did not say.
+
+    Example:
+        >>> from agentnb.state import UsageInfo
+        >>> usage_words(UsageInfo(input_tokens=1200, output_tokens=34))
+        'Tokens: 1,200 in, 34 out'
+    """
+    if usage is None:
+        return ""
+    counts = ((usage.input_tokens, "in"), (usage.output_tokens, "out"), (usage.cache_read_tokens, "from cache"))
+    said = [f"{count:,} {word}" for count, word in counts if count is not None]
+    return f"Tokens: {', '.join(said)}" if said else ""
+
+
+def _ending(turn: Turn | ActiveTurn) -> str:
+    if not isinstance(turn, Turn):
+        return ""
+    if turn.state == "error":
+        return f"Error: {turn.error.message}" if turn.error is not None else "The turn ended with an error."
+    if turn.state == "cancelled":
+        return _ENDINGS["cancelled"]
+    reason = turn.stop_reason
+    if reason in (None, "end_turn"):
+        return ""
+    word = "".join(char for char in str(reason) if char.isalnum() or char in "_- ")[:60]
+    return _ENDINGS.get(str(reason), f"The turn ended: {word}.")
+
+
+# --- tool calls ---
+
+
+def tool_line(call: ToolCallState) -> str:
+    """What *call* is and how it went, in one line of plain text."""
+    kind = call.details.kind if call.details is not None else None
+    title = " ".join(printable(call.display_name or call.tool_name).split())
+    return " · ".join(word for word in (title, kind or "tool", _outcome(call)) if word)
+
+
+def _outcome(call: ToolCallState) -> str:
+    """How *call* went, in words: state, and who allowed or denied it."""
+    match call:
+        case ToolCallCompletedState(success=success, selected_option=option):
+            return ("completed" if success else "failed") + (f" · allowed: {option.label}" if option else "")
+        case ToolCallCancelledState(reason="denied", selected_option=option):
+            return "denied" + (f": {option.label}" if option else "")
+        case ToolCallCancelledState():
+            return "cancelled"
+        case ToolCallPendingConfirmationState():
+            return "waits for permission"
+        case ToolCallRunningState():
+            return "running"
+    return "preparing"
+
+
+def _tool(call: ToolCallState, terminals: Mapping[str, TerminalView], cwd: Path) -> Tool:
+    error = call.error if isinstance(call, ToolCallCompletedState) else None
+    blocks = tuple(_tool_blocks(call, terminals, cwd))
+    return Tool(tool_line(call), _denial(call), error.message if error is not None else None, blocks)
+
+
+def _denial(call: ToolCallState) -> str | None:
+    """Why *call* was denied, where somebody or something said no."""
+    if isinstance(call, ToolCallCancelledState) and call.reason == "denied":
+        why = _words(call.reason_message).removeprefix("denied: ") or "no reason was given"
+        return why[0].upper() + why[1:]
+    return None
+
+
+def _tool_blocks(call: ToolCallState, terminals: Mapping[str, TerminalView], cwd: Path) -> Iterable[Block]:
+    details = call.details
+    places = (details.locations if details is not None else None) or ()
+    if places:
+        yield Names(tuple(shown_path(each.path, cwd) + (f":{each.line}" if each.line else "") for each in places))
+    text, language = _input(call)
+    if text.strip():
+        yield Code(text, language, "Input")
+    content = (details.content if details is not None else None) or ()
+    for piece in content:
+        yield from _tool_content(piece, terminals, cwd)
+    if not content and details is not None and details.raw_output is not None:
+        output = _data(details.raw_output)
+        if output.strip():
+            yield Code(output, _language_of(output), "Output")
+
+
+def _input(call: ToolCallState) -> tuple[str, str]:
+    """What *call* was given, and its language."""
+    details = call.details
+    text = getattr(call, "tool_input", None) or ""
+    if details is not None and details.raw_input not in (None, {}, ""):
+        raw = details.raw_input
+        if details.kind == "kernel" and isinstance(raw, dict) and isinstance(raw.get("code"), str):
+            text = str(raw["code"])
+        else:
+            command = raw.get("command") if isinstance(raw, dict) and len(raw) == 1 else None
+            text = command if isinstance(command, str) else _data(raw)
+    is_kernel = details is not None and details.kind == "kernel"
+    return text, "python" if is_kernel else _language_of(text)
+
+
+def _tool_content(piece: ToolContent, terminals: Mapping[str, TerminalView], cwd: Path) -> Iterable[Block]:
+    match piece:
+        case ToolTextContent(text=text):
+            yield Prose(shortened(text))
+        case ToolDiffContent():
+            yield Code(_diff(piece, cwd) or "(no change)", "diff")
+        case ToolTerminalContent(terminal_id=name):
+            if (terminal := terminals.get(name)) is not None:
+                yield Code(_terminal(terminal), "console")
+        case ToolBlockContent(block=block):
+            yield from _content(block)
+        case ToolRawContent(raw=raw):
+            yield Code(_data(raw), "json")
+
+
+def _diff(change: ToolDiffContent, cwd: Path) -> str:
+    """A file's change as a unified diff."""
+    path = shown_path(change.path, cwd)
+    old, new = (change.old_text or "").splitlines(), change.new_text.splitlines()
+    source = f"a/{path}" if change.old_text is not None else "/dev/null"
+    return "\n".join(difflib.unified_diff(old, new, source, f"b/{path}", lineterm=""))
+
+
+def _terminal(terminal: TerminalView) -> str:
+    ended = f"\n[exit code {terminal.exit_code}]" if terminal.exit_code else ""
+    ended = f"\n[ended by {terminal.signal}]" if terminal.signal else ended
+    start = "…\n" if terminal.truncated else ""
+    return f"$ {terminal.command}\n{start}{terminal.output.rstrip()}{ended}"
+
+
+# --- content ---
+
+
+def _content(block: Mapping[str, Any]) -> tuple[Block, ...]:
+    """An ACP ``ContentBlock``: text, image, audio, resource, resource_link, or something new."""
+    match block:
+        case {"type": "text", "text": str(text)}:
+            return (Prose(text),)
+        case {"type": "image"}:
+            return (picture(block),)
+        case {"type": "audio"}:
+            return (Note(f"(sound of type {block.get('mimeType', 'unknown')}, not kept)"),)
+        case {"type": "resource_link", "uri": str(uri)}:
+            return (Note("Link:", name=str(block.get("name") or uri)),)
+        case {"type": "resource", "resource": {"text": str(text), **rest}}:
+            name = str(rest.get("uri", ""))
+            return (Names((name,)), Code(text, _LANGUAGES.get(PurePath(name).suffix, "")))
+    return (Code(_data(dict(block)), "json"),)
+
+
+def picture(block: Mapping[str, Any]) -> Picture | Note:
+    """An ACP image block, or a note that says why it is not shown.
+
+    Only raster types: an SVG can hold script.
+
+    Example:
+        >>> picture({"type": "image", "mimeType": "image/svg+xml", "data": "PHN2Zy8+"}).words
+        '(picture of type image/svg+xml, not shown)'
+    """
+    kind = str(block.get("mimeType", "")).lower().replace("image/jpg", "image/jpeg")
+    data = "".join(str(block.get("data", "")).split())
+    if kind.removeprefix("image/") not in PICTURE_TYPES or not kind.startswith("image/"):
+        word = "".join(char for char in kind if char.isalnum() or char in "/+.-")[:60] or "unknown"
+        return Note(f"(picture of type {word}, not shown)")
+    size = len(data) * 3 // 4
+    if size > LARGEST_PICTURE:
+        return Note(f"(picture of {size:,} bytes, too large to keep)")
+    try:
+        base64.b64decode(data, validate=True)
+    except (binascii.Error, ValueError):
+        return Note("(picture with broken data, not shown)")
+    return Picture(kind, data)
+
+
+# --- texts ---
+
+
+def shown_path(path: str, cwd: Path) -> str:
+    """*path* as people read it: relative to the workspace where it is inside."""
+    try:
+        return PurePath(os.path.normpath(cwd / path)).relative_to(cwd).as_posix()
+    except ValueError:
+        return path
+
+
+def shortened(text: str, longest: int = LONGEST) -> str:
+    """*text*, without its middle if it is too long."""
+    if len(text) <= longest:
+        return text
+    left_out = len(text) - longest
+    return f"{text[: longest // 2]}\n… {left_out:,} characters left out …\n{text[-longest // 2 :]}"
+
+
+def verbatim(text: str) -> str:
+    """*text* as a block of code shows it: printable, without a terminal's escape sequences, not too long."""
+    return shortened(printable(without_escapes(text)))
+
+
+def without_escapes(text: str) -> str:
+    """*text* without a terminal's escape sequences."""
+    return _ESCAPES.sub("", text)
+
+
+def _words(text: StringOrMarkdown | None) -> str:
+    """The words of a text that may be marked as Markdown."""
+    return (text.markdown if isinstance(text, Markdown) else text) or ""
+
+
+def _data(value: Any) -> str:
+    return value if isinstance(value, str) else _json(value)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False, default=str)
+
+
+def _language_of(text: str) -> str:
+    return "json" if text.lstrip().startswith(("{", "[")) else ""

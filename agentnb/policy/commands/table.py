@@ -1,0 +1,152 @@
+"""The table of programs: what their verbs and options can do, read from ``programs.toml``.
+
+Going in: a program's name and its arguments as the shell would hand them over. Coming out: the worst thing that the
+table says about them. It is safe to be generous here, because a rule of the table can only raise a severity: what the
+code in :mod:`agentnb.policy.commands.programs` says still counts.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import sys
+from fnmatch import fnmatchcase
+from importlib import resources
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from agentnb.policy.severity import Finding, Severity, worst
+
+if TYPE_CHECKING:
+    from agentnb.policy.commands.options import Options
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib  # type: ignore[import-not-found,unused-ignore]
+
+
+class TableRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One rule of the table; all conditions that it names must hold, and of the values in a list one is enough.
+
+    Args:
+        programs: Names, without folder.
+        severity: How bad it is then.
+        reason: Why, a sentence for people.
+        verbs: Words in order; the first is the first operand, the others come somewhere behind it. ``*`` is anything.
+        anywhere: Words in order, anywhere among the operands.
+        options: Options that are given, alone or in a cluster: ``"f"``, ``"--force"``.
+        words: A regular expression that a whole argument matches.
+        line: A regular expression that is found in the program and its arguments, joined by spaces.
+        operands: The most operands that there are.
+        unless: Options or first operands that make it harmless, such as ``"--dry-run"`` or ``"status"``.
+    """
+
+    programs: frozenset[str]
+    severity: Severity
+    reason: str
+    verbs: tuple[str, ...] = ()
+    anywhere: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
+    words: str | None = None
+    line: str | None = None
+    operands: int | None = None
+    unless: frozenset[str] = frozenset()
+
+
+class _Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    rule: tuple[TableRule, ...]
+    taking: dict[str, frozenset[str]]
+    modules: dict[str, str]
+
+
+@functools.cache
+def table() -> tuple[dict[str, tuple[TableRule, ...]], dict[str, frozenset[str]], dict[str, str]]:
+    """The rules by program, the options that take a value by program, and what Python's modules are."""
+    text = resources.files(__package__).joinpath("programs.toml").read_text("utf-8")
+    read = msgspec.convert(tomllib.loads(text), _Table)
+    rules: dict[str, list[TableRule]] = {}
+    for rule in read.rule:
+        for program in {each.lower() for each in rule.programs}:
+            rules.setdefault(program, []).append(rule)
+    return {name: tuple(found) for name, found in rules.items()}, read.taking, read.modules
+
+
+def rate_by_table(program: str, options: Options) -> Finding | None:
+    """The worst that the table says of *program* with *options*; None where it says nothing.
+
+    Args:
+        program: Its name, lower case, without folder.
+        options: Its arguments.
+
+    Example:
+        >>> from agentnb.policy.commands.options import Options
+        >>> rate_by_table("tar", Options.of(("-cf", "a.tar", "--remove-files", "src"))).severity
+        'critical'
+    """
+    rules, taking, _ = table()
+    found = rules.get(program) or rules.get(program.rstrip("0123456789.")) or ()
+    if not found:
+        return None
+    operands = _operands(options, taking.get(program, frozenset()))
+    return worst(Finding(rule.severity, rule.reason) for rule in found if _holds(rule, program, options, operands))
+
+
+def known_programs() -> frozenset[str]:
+    """The names in the table."""
+    return frozenset(table()[0])
+
+
+def module_kind(name: str) -> str | None:
+    """What ``python -m NAME`` is: ``"program"``, ``"script"`` or a severity; None for a module that is not known.
+
+    Example:
+        >>> module_kind("pip"), module_kind("timeit"), module_kind("mypackage")
+        ('program', 'high', None)
+    """
+    modules = table()[2]
+    return modules.get(name) or modules.get(name.partition(".")[0])
+
+
+def _operands(options: Options, taking: frozenset[str]) -> tuple[str, ...]:
+    """What is no option and no option's value."""
+    found: list[str] = []
+    skip = False
+    for word in options.words:
+        if skip:
+            skip = False
+        elif word in taking:
+            skip = True
+        elif not word.startswith("-") or word == "-":
+            found.append(word.lower())
+    return tuple(found)
+
+
+def _holds(rule: TableRule, program: str, options: Options, operands: tuple[str, ...]) -> bool:
+    words = {*(each for each in options.words if each.startswith(("-", "+"))), *operands[: 2 if rule.verbs else 1]}
+    if not rule.unless.isdisjoint(words):
+        return False
+    if rule.operands is not None and len(operands) > rule.operands:
+        return False
+    if rule.verbs and not any(_in_order(each.split(), operands, first=True) for each in rule.verbs):
+        return False
+    if rule.anywhere and not any(_in_order(each.split(), operands, first=False) for each in rule.anywhere):
+        return False
+    if rule.options and not options.has(*rule.options) and not any(each in options.words for each in rule.options):
+        return False
+    if rule.words is not None and not any(map(_expression(rule.words).fullmatch, options.words)):
+        return False
+    return rule.line is None or _expression(rule.line).search(" ".join((program, *options.words))) is not None
+
+
+def _in_order(wanted: list[str], operands: tuple[str, ...], *, first: bool) -> bool:
+    if first and not (operands and fnmatchcase(operands[0], wanted[0])):
+        return False
+    rest = iter(operands)
+    return all(any(fnmatchcase(word, each) for word in rest) for each in wanted)
+
+
+@functools.cache
+def _expression(text: str) -> re.Pattern[str]:
+    return re.compile(text, re.DOTALL)

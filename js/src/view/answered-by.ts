@@ -1,0 +1,44 @@
+/** How a permission request was answered, in words that a reader understands: never an id. */
+import type { Answerer } from "../state/types.gen";
+import { store as keep, stored } from "./storage";
+
+const WINDOW = "agentnb window";
+const MOST = 50;
+
+const BY: Readonly<Record<string, string>> = {
+  python: "by Python code",
+  answer: "by an earlier answer",
+  rule: "by a rule",
+  mode: "by the permissions setting",
+};
+
+/** This browser window answers as `clientId` from now on; after a reload it is still the same window. */
+export function thisWindowIs(clientId: string): void {
+  const known = clients().filter((one) => one !== clientId);
+  keep(WINDOW, [...known, clientId].slice(-MOST));
+}
+
+/** Whether a person or their code chose the answer: then the option's own name tells what was chosen. */
+export function isChosen(by: Answerer | undefined): boolean {
+  return by === undefined || by.kind === "client" || by.kind === "python";
+}
+
+/** What became of the request, and who decided that. */
+export function verdict(isAllowed: boolean, by: Answerer | undefined, clientId: string): string {
+  const answer = isAllowed ? "Allowed" : "Denied";
+  if (by?.kind === "cancelled") return "Not answered: the turn ended first";
+  if (by?.kind === "nobody") return `${answer} automatically: no one could be asked`;
+  if (by?.kind === "client" && !isHere(by, clientId)) return `${answer} in another window`;
+  if (by?.kind === "client") return isAllowed ? "Allowed here" : "Denied by you";
+  const who = by && BY[by.kind];
+  return who ? `${answer} ${who}` : answer;
+}
+
+function isHere(by: Answerer, clientId: string): boolean {
+  return by.clientId === clientId || clients().includes(by.clientId ?? "");
+}
+
+function clients(): string[] {
+  const known = stored<unknown>(WINDOW);
+  return Array.isArray(known) ? known.filter((one) => typeof one === "string") : [];
+}

@@ -1,0 +1,103 @@
+/** What this notebook's earlier kernels left in the log: conversations that can be opened again. */
+import { useEffect, useState } from "preact/hooks";
+import { isObject } from "../state/guard";
+import { useView } from "./context";
+import { Icon, Spacer } from "./icons";
+import { count, line, reason } from "./plain";
+import { agentName } from "./tabs";
+
+/** What was not open when its kernel ended is offered up to this many; what was, all of it. */
+const AT_MOST = 6;
+const LOOKED_AT = 100;
+
+interface Kept {
+  uri: string;
+  agent: string;
+  title: string;
+  turns: number;
+  modifiedAt: number;
+  /** Whether it was open when its kernel ended. */
+  open: boolean;
+}
+
+export function Earlier() {
+  const { store, memory, announce } = useView();
+  const root = store.root.value;
+  const host = store.hostId.value;
+  const [kept, setKept] = useState<readonly Kept[]>([]);
+  const [busy, setBusy] = useState(false);
+  const [trouble, setTrouble] = useState("");
+  useEffect(() => {
+    let gone = false;
+    store.request("listSessions", { here: true, limit: LOOKED_AT }).then(
+      (answer) => {
+        if (gone) return;
+        setKept(readKept(answer));
+        if (isObject(answer) && answer.note) setTrouble(String(answer.note));
+      },
+      () => undefined, // an older kernel: nothing is offered
+    );
+    return () => {
+      gone = true;
+    };
+  }, [store, host]);
+  const opened = new Set((root?.sessions ?? []).map((session) => session.resource));
+  const left = kept.filter((one) => !opened.has(one.uri));
+  const wereOpen = left.filter((one) => one.open);
+  const offered = left.filter((one, at) => one.open || at < AT_MOST);
+  if (offered.length === 0) return null;
+  const open = async (wanted: readonly Kept[]) => {
+    setBusy(true);
+    setTrouble("");
+    const failed: string[] = [];
+    for (const { uri, title } of [...wanted].reverse()) {
+      try {
+        await store.request("resumeSession", { channel: uri });
+        memory.set("active tab", uri);
+      } catch (error) {
+        failed.push(`${line(title, 60)}: ${reason(error)}`);
+      }
+    }
+    if (failed.length < wanted.length) announce(reopened(wanted.length - failed.length));
+    setTrouble(failed.join(" "));
+    setBusy(false);
+  };
+  return (
+    <section class="earlier-list" aria-label="Earlier conversations">
+      <h3>
+        Earlier in this notebook
+        {wereOpen.length > 1 && (
+          <button type="button" class="button small" disabled={busy} onClick={() => open(wereOpen)}>
+            Reopen {count(wereOpen.length)} conversations
+          </button>
+        )}
+      </h3>
+      {offered.map((one) => (
+        <button key={one.uri} type="button" class="earlier-one" disabled={busy} onClick={() => open([one])}>
+          <Icon name="chat" />
+          <span class="label cut">{line(one.title, 120)}</span>
+          <Spacer />
+          <span class="dim small">
+            {line(agentName(root?.agents ?? [], one.agent), 40)} · {count(one.turns)}{" "}
+            {one.turns === 1 ? "turn" : "turns"} ·{" "}
+            {new Date(one.modifiedAt).toLocaleString([], { dateStyle: "medium", timeStyle: "short" })}
+          </span>
+        </button>
+      ))}
+      {trouble && <p class="note">{line(trouble, 2000)}</p>}
+    </section>
+  );
+}
+
+const reopened = (number: number) => `Reopened ${count(number)} conversation${number === 1 ? "" : "s"}.`;
+
+/** The sessions of an answer to `listSessions` that no other kernel has open. */
+function readKept(answer: unknown): Kept[] {
+  if (!isObject(answer) || !Array.isArray(answer.sessions)) return [];
+  const elsewhere = new Set(Array.isArray(answer.elsewhere) ? answer.elsewhere : []);
+  return (answer.sessions as unknown[]).flatMap((one) =>
+    isObject(one) && typeof one.uri === "string" && typeof one.modifiedAt === "number" && !elsewhere.has(one.uri)
+      ? [{ ...(one as unknown as Kept), title: String(one.title), agent: String(one.agent), turns: Number(one.turns) }]
+      : [],
+  );
+}

@@ -1,0 +1,59 @@
+"""A tab that was closed on purpose is not among those that were open when the kernel ended."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+
+KILLED = """
+import os, signal, sys, agentnb
+from agentnb.host import current_host
+kept, closed = agentnb.start("eliza"), agentnb.start("eliza")
+for session in (kept, closed):
+    session.prompt("/say words").wait(60)
+agentnb.sessions()  # all of it is in the file
+{close}
+current_host().recorder.flush(30)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+ARCHIVE = """
+from agentnb.host.intents import carry_out
+from agentnb.state import ActionOrigin, SessionIsArchivedChanged
+action, page = SessionIsArchivedChanged(is_archived=True), ActionOrigin(client_id="page", client_seq=1)
+host = current_host()
+host.loop.call(lambda: carry_out(host, closed.state.summary.resource, action, page))
+"""
+LEAVE_SLOWLY = """
+import threading
+threading.Thread(target=closed.close, daemon=True).start()
+while not closed.closed:
+    pass
+"""
+LISTED = """
+import os
+from pathlib import Path
+from agentnb.log.store import Store
+store = Store(Path(os.environ["AGENTNB_LOG"]), "another kernel", lambda error: None)
+print(*(record.open for record in store.sessions("", limit=9)))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the kernel is killed by a signal")
+@pytest.mark.parametrize("close", [ARCHIVE, LEAVE_SLOWLY, "closed.close()"], ids=["in the page", "slowly", "in Python"])
+def test_a_tab_closed_before_the_kernel_ended_is_not_open_in_the_log(close: str, tmp_path: Path) -> None:
+    """Also while it can still be brought back, and while its agent has not let it go."""
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "AGENTNB_LOG": str(tmp_path / "log.db")}
+
+    def run(script: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-c", script]
+        return subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=120, check=False)
+
+    killed = run(KILLED.format(close=close))
+    assert killed.returncode == -9, killed.stderr
+    assert sorted(run(LISTED).stdout.split()) == ["False", "True"]

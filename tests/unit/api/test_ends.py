@@ -1,0 +1,136 @@
+"""How turns and sessions end: failures that raise, waits that are given up, and `with`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from agentnb import Session, Turn, TurnFailed, TurnRefused, TurnTimeout
+from tests.unit.api.conftest import PATIENCE
+from tests.unit.running import run
+
+Start = Callable[..., Session]
+
+
+async def read(turn: Turn) -> None:
+    async for _ in turn:
+        pass
+
+
+async def awaited(turn: Turn) -> None:
+    await turn
+
+
+async def awaited_with_timeout(turn: Turn) -> None:
+    await turn.wait_async(PATIENCE)
+
+
+WAYS: dict[str, Callable[[Turn], object]] = {
+    "wait": lambda turn: turn.wait(PATIENCE),
+    "await": lambda turn: run(awaited(turn)),
+    "wait_async": lambda turn: run(awaited_with_timeout(turn)),
+    "for": list,
+    "async for": lambda turn: run(read(turn)),
+    "raise_for_error": lambda turn: turn.wait(PATIENCE, check=False).raise_for_error(),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("prompt", ["/fail", "/crash"])
+def test_waiting_for_a_turn_that_fails_raises_with_the_turn(start: Start, way: str, prompt: str) -> None:
+    """Whichever way one waits; the error has the turn, and the turn what went wrong."""
+    turn = start().prompt(prompt)
+    with pytest.raises(TurnFailed) as raised:
+        WAYS[way](turn)
+    assert raised.value.turn is turn
+    assert turn.error is not None
+    assert (turn.state, str(raised.value)) == ("error", turn.error.message)
+
+
+def test_a_failure_can_be_looked_at_instead(start: Start) -> None:
+    """With ``check=False``, in both kinds of code."""
+    session = start()
+    failed = session.prompt("/fail").wait(PATIENCE, check=False)
+    other = run(session.prompt("/fail").wait_async(PATIENCE, check=False))
+    assert (failed.state, other.state) == ("error", "error")
+
+
+@pytest.mark.parametrize(("prompt", "reason"), [("/stop refusal", "refusal"), ("/stop max_tokens", "max_tokens")])
+def test_a_turn_that_ends_otherwise_is_returned(start: Start, prompt: str, reason: str) -> None:
+    """Refused or cut off is no failure of the agent's; raise_for_error tells refusals."""
+    turn = start().prompt(prompt).wait(PATIENCE)
+    assert turn.stop_reason == reason
+    if reason == "refusal":
+        with pytest.raises(TurnRefused) as raised:
+            turn.raise_for_error()
+        assert raised.value.turn is turn
+    else:
+        assert turn.raise_for_error() is turn
+
+
+async def wait_for(turn: Turn) -> None:
+    await asyncio.wait_for(turn, 0.1)
+
+
+async def wait_for_reading(turn: Turn) -> None:
+    await asyncio.wait_for(read(turn), 0.1)
+
+
+@pytest.mark.parametrize("wait", [wait_for, wait_for_reading])
+def test_a_wait_that_asyncio_gives_up_cancels_the_turn(start: Start, wait: Callable[[Turn], Awaitable[None]]) -> None:
+    """As it would cancel a task."""
+    turn = start().prompt("/hang")
+
+    async def waits() -> None:
+        await wait(turn)
+
+    with pytest.raises(asyncio.TimeoutError):
+        run(waits())
+    assert turn.wait(PATIENCE).state == "cancelled"
+
+
+def test_a_shielded_turn_goes_on(start: Start) -> None:
+    """As a shielded task does."""
+    turn = start().prompt("/slow 3 5")
+
+    async def shielded() -> str:
+        inner = asyncio.ensure_future(awaited(turn))
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(asyncio.shield(inner), 0.001)
+        await inner
+        return turn.state
+
+    assert run(shielded()) == "complete"
+
+
+def test_a_bounded_wait_in_async_code_leaves_the_turn_running(start: Start) -> None:
+    """It is the caller's own limit, not asyncio's."""
+    turn = start().prompt("/hang")
+    with pytest.raises(TurnTimeout) as raised:
+        run(turn.wait_async(0.1))
+    assert (raised.value.turn is turn, turn.done) == (True, False)
+
+
+def test_a_session_is_closed_where_its_block_ends(start: Start) -> None:
+    """By an error, too; a running turn is cancelled."""
+    session = start()
+
+    def fail_inside() -> None:
+        with session:
+            session.prompt("/hang")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail_inside()
+    (turn,) = session.turns
+    assert (session.closed, turn.wait(PATIENCE).state) == (True, "cancelled")
+
+    async def block() -> Session:
+        async with start() as inner:
+            await inner.prompt("/say x")
+        await inner.aclose()
+        return inner
+
+    assert run(block()).closed

@@ -1,0 +1,211 @@
+"""Permission requests answered by a function of the user's, and by hand."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import agentnb
+from agentnb import PermissionQuestion, PermissionRequest, Session
+from agentnb.api.questions import QuestionTable
+from agentnb.host import current_host
+from tests.unit.api.conftest import PATIENCE
+
+Start = Callable[..., Session]
+
+
+@contextmanager
+def attended() -> Iterator[None]:
+    """A front end is there."""
+    environment = current_host().environment
+    before = environment.attached
+    environment.connect(attached=lambda: True)
+    try:
+        yield
+    finally:
+        environment.connect(attached=before)
+
+
+def questions(session: Session) -> QuestionTable:
+    """The session's questions, once there are any."""
+    with agentnb.testing.events(name="policy.asked") as heard:
+        if not session.questions:
+            heard.wait_for("policy.asked", timeout=PATIENCE)
+    return session.questions
+
+
+def test_a_callback_is_given_what_the_agent_wants_and_allows_it(start: Start, tmp_path: Path) -> None:
+    """Headless, too: nobody else is asked."""
+    asked: list[PermissionRequest] = []
+
+    def allow(request: PermissionRequest) -> str:
+        asked.append(request)
+        return "allow"
+
+    session = start(permissions=allow)
+    session.prompt("/write notes.txt hello").wait(PATIENCE)
+    turn = session.prompt("/run echo hi").wait(PATIENCE)
+    write, run = asked
+    assert (tmp_path / "notes.txt").read_text("utf-8") == "hello\n"
+    assert ([Path(path).name for path in write.paths], write.diffs[0].new_text) == (["notes.txt"], "hello\n")
+    assert (run.command, run.kind, run.tab_id, run.turn_id) == ("echo hi", "execute", session.tab_id, turn.id)
+    assert (turn.tool_calls[0].output, turn.tool_calls[0].exit_code) == ("hi\n", 0)
+
+
+def test_a_callback_runs_on_a_thread_of_its_own(start: Start) -> None:
+    """Sync or async: other tabs go on meanwhile, even where it blocks."""
+    names, go_on = [], threading.Event()
+
+    def block(_: PermissionRequest) -> str:
+        names.append(threading.current_thread().name)
+        go_on.wait(PATIENCE)
+        return "deny"
+
+    async def wait(_: PermissionRequest) -> str:
+        names.append(threading.current_thread().name)
+        await asyncio.sleep(0)
+        return "allow"
+
+    blocked, other = start(permissions=block), start(permissions=wait)
+    waiting = blocked.prompt("/run echo hi")
+    try:
+        assert "exit code 0" in other.prompt("/run echo hi").wait(PATIENCE).text
+    finally:
+        go_on.set()
+    assert "refused" in waiting.wait(PATIENCE).text
+    assert names == ["agentnb-callback"] * 2
+
+
+class Unprintable:
+    """Whatever is done with it raises."""
+
+    def __repr__(self) -> str:
+        raise ValueError("no repr")
+
+    def __eq__(self, other: object) -> bool:
+        raise ValueError("no comparison")
+
+    __hash__ = None  # type: ignore[assignment] # as it cannot be compared
+
+
+def raising(error: BaseException) -> Callable[[PermissionRequest], str]:
+    def fail(_: PermissionRequest) -> str:
+        raise error
+
+    return fail
+
+
+async def failing(_: PermissionRequest) -> str:
+    raise ValueError("on purpose")
+
+
+async def hanging(_: PermissionRequest) -> str:
+    await asyncio.Event().wait()
+    return "allow"
+
+
+BAD: dict[str, tuple[Callable[..., Any], str]] = {
+    "raises": (raising(ValueError("on purpose")), "raised ValueError: on purpose"),
+    "exits": (raising(SystemExit(3)), "raised SystemExit"),
+    "interrupts": (raising(KeyboardInterrupt()), "raised KeyboardInterrupt"),
+    "raises, async": (failing, "raised ValueError: on purpose"),
+    "hangs, async": (hanging, "did not answer within 0.2 s"),
+    "hangs": (lambda _: threading.Event().wait(PATIENCE), "did not answer within 0.2 s"),
+    "None": (lambda _: None, "returned None, not"),
+    "a bool": (lambda _: True, "returned True, not"),
+    "a word": (lambda _: "perhaps", "returned 'perhaps', not"),
+    "an object": (lambda _: Unprintable(), "raised ValueError: no repr"),
+    "no arguments": (lambda: "allow", "raised TypeError"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_a_callback_that_misbehaves_denies_and_says_why(start: Start, case: str) -> None:
+    """In the transcript, and to the agent; the session goes on."""
+    callback, words = BAD[case]
+    session = start(permissions=callback, permission_timeout=0.2 if "hangs" in case else PATIENCE)
+    turn = session.prompt("/run echo hi").wait(PATIENCE)
+    assert turn.snapshot is not None
+    notes = [getattr(part, "content", "") for part in turn.snapshot.response_parts if type(part).__name__[:3] == "Sys"]
+    assert any(f"The permissions callback {words}" in str(note) for note in notes), notes
+    assert f"denied: the permissions callback {words.split(',')[0]}" in turn.text
+    assert session.prompt("/say on").wait(PATIENCE).text == "on"
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["rm -rf src", "cat /etc/passwd", "cat .env", "echo 'unclosed"],
+    ids=["critical", "outside", "sensitive", "unreadable"],
+)
+def test_a_callbacks_yes_lowers_no_floor(start: Start, command: str) -> None:
+    """Critical and unreadable commands, sensitive files and what is outside: without a user it is denied."""
+    turn = start(permissions=lambda _: "allow").prompt(f"/run {command}").wait(PATIENCE)
+    assert ("refused" in turn.text, "no front end is attached" in turn.text) == (True, True)
+
+
+def test_the_user_is_asked_where_a_callbacks_yes_is_not_enough(start: Start) -> None:
+    """Or where it says that the user decides."""
+    with attended():
+        for callback, command in ((lambda _: "allow", "rm -rf nothing"), (lambda _: "ask", "echo hi")):
+            session = start(permissions=callback)
+            turn = session.prompt(f"/run {command}")
+            (question,) = questions(session)
+            assert isinstance(question, PermissionQuestion)
+            assert (turn.state, question.command) == ("running", command)
+            question.deny()
+            assert "refused" in turn.wait(PATIENCE).text
+
+
+def test_a_callback_answers_with_one_of_the_options(start: Start) -> None:
+    """By its id, its label, or itself."""
+    for pick in (lambda each: each.id, lambda each: each.label, lambda each: each):
+
+        def allow(request: PermissionRequest, pick: Any = pick) -> Any:
+            return pick(next(each for each in request.options if each.kind == "approve"))
+
+        assert "exit code 0" in start(permissions=allow).prompt("/run echo hi").wait(PATIENCE).text
+
+
+def test_open_questions_are_listed_and_answered(start: Start) -> None:
+    """As a table; the first answer counts."""
+    with attended():
+        session = start()
+        turn = session.prompt("/run echo hi")
+        table = questions(session)
+        (question,) = table
+        assert isinstance(question, PermissionQuestion)
+        assert ("echo hi" in repr(table), "<table>" in table._repr_html_()) == (True, True)
+        with pytest.raises(agentnb.UsageError, match=r"'maybe' is not among the options offered\. They are 'allow'"):
+            question.answer("maybe")
+        question.allow()
+        with pytest.raises(agentnb.UsageError, match="answered before"):
+            question.deny()
+        assert "exit code 0" in turn.wait(PATIENCE).text
+    assert (session.questions, repr(session.questions)) == ((), "No question is open.")
+
+
+def test_the_permissions_can_be_set_to_a_function_and_back(start: Start) -> None:
+    """What is set last counts."""
+    session = start(permissions="deny")
+    allow = lambda _: "allow"  # noqa: E731
+    session.permissions = allow
+    assert session.permissions is allow
+    assert "exit code 0" in session.prompt("/run echo hi").wait(PATIENCE).text
+    session.permissions = "deny"
+    assert session.permissions == "deny"
+    assert "refused" in session.prompt("/run echo hi").wait(PATIENCE).text
+
+
+def test_decisions_of_a_callback_are_in_the_log(start: Start) -> None:
+    """By whom: the callback."""
+    with agentnb.testing.events(name="policy.decided") as heard:
+        start(permissions=lambda _: "allow").prompt("/run echo hi").wait(PATIENCE)
+    assert [event.data["by"] for event in heard] == ["callback"]
+    assert json.dumps([event.data for event in heard])

@@ -1,0 +1,107 @@
+"""What a turn says of itself while the host's thread goes on, and callbacks that misbehave."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from agentnb import Session, Turn
+from agentnb.api import session as session_module
+from agentnb.api import turn as turn_module
+from agentnb.errors import UsageError
+from tests.unit.api.conftest import PATIENCE
+from tests.unit.interleaving import Step, every_step, interrupted_at
+
+Start = Callable[..., Session]
+
+
+READINGS: dict[str, tuple[Callable[[Turn], Any], set[Any]]] = {
+    "state": (lambda turn: turn.state, {"queued", "running"}),
+    "done": (lambda turn: turn.done, {False}),
+    "stop_reason": (lambda turn: turn.stop_reason, {None}),
+    "raise_for_error": (lambda turn: turn.raise_for_error() is turn, {True}),
+    "repr": (repr, {"<Turn queued: eliza>", "<Turn running: eliza>"}),
+}
+
+
+@pytest.mark.parametrize("reading", READINGS)
+def test_a_queued_turn_that_starts_while_it_is_read_is_never_said_to_have_ended(start: Start, reading: str) -> None:
+    """It starts between any two lines of the reading: it is queued or running then, and nothing else."""
+    read, possible = READINGS[reading]
+    seen = set()
+
+    def at(number: int) -> Step:
+        session = start()  # a new one: the more turns there are, the more lines a reading takes
+        running, queued = session.prompt("/hang"), session.prompt("/hang")
+
+        def start_the_next() -> None:
+            running.cancel()
+            session.continue_queue()
+
+        with interrupted_at(number, turn_module, start_the_next) as step:
+            seen.add(read(queued))
+        return step
+
+    every_step(turn_module, at)
+    assert seen - possible == set()
+
+
+def test_a_callback_runs_on_a_thread_of_its_own_and_may_block(start: Start) -> None:
+    """It holds up neither other callbacks nor the next turn."""
+    session, go_on, names = start(), threading.Event(), []
+    called = threading.Semaphore(0)
+
+    def block(_: Turn) -> None:
+        names.append(threading.current_thread().name)
+        go_on.wait(PATIENCE)
+
+    turn = session.prompt("/say x")
+    turn.add_done_callback(block)
+    turn.add_done_callback(lambda _: called.release())
+    try:
+        assert called.acquire(timeout=PATIENCE)
+        assert session.prompt("/say y").wait(PATIENCE).text == "y"
+    finally:
+        go_on.set()
+    assert names == ["agentnb-callback"]
+
+
+@pytest.mark.parametrize("error", [ValueError, SystemExit, KeyboardInterrupt])
+@pytest.mark.parametrize("ended", [False, True])
+def test_a_callback_that_raises_stops_nothing(
+    start: Start, caplog: pytest.LogCaptureFixture, error: type[BaseException], *, ended: bool
+) -> None:
+    """Neither those behind it nor the queue; what it raised is logged."""
+
+    def fail(_: Turn) -> None:
+        raise error("on purpose")
+
+    session, called = start(), threading.Event()
+    turn = session.prompt("/say x")
+    if ended:
+        turn.wait(PATIENCE)
+    turn.add_done_callback(fail)
+    turn.add_done_callback(lambda _: called.set())
+    assert called.wait(PATIENCE)
+    assert session.prompt("/say y").wait(PATIENCE).text == "y"
+    assert [record.exc_info[0] for record in caplog.records if record.exc_info] == [error]
+
+
+def test_a_prompt_that_was_taken_back_is_not_sent_by_editing_it(start: Start) -> None:
+    """However late the edit comes: it is refused, and nothing is queued."""
+
+    def at(number: int) -> Step:
+        session = start()
+        session.prompt("/hang")
+        queued = session.prompt("/say first")
+        with interrupted_at(number, session_module, queued.cancel) as step, contextlib.suppress(UsageError):
+            session.edit(queued, "/say second")
+        queued.cancel()
+        assert session.queue == ()
+        return step
+
+    every_step(session_module, at)

@@ -1,0 +1,57 @@
+"""Another thread's step, put between any two steps of the code under test: what a race does once in a thousand runs."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
+from types import FrameType, ModuleType
+from typing import Any
+
+MOST = 200
+"""Steps after which a run counts as endless."""
+
+
+class Step:
+    """The *number*-th line of a module that this thread runs.
+
+    Attributes:
+        reached: Whether there were as many.
+    """
+
+    def __init__(self, number: int) -> None:
+        self.left = number
+        self.reached = False
+
+
+@contextlib.contextmanager
+def interrupted_at(number: int, module: ModuleType, happen: Callable[[], object]) -> Iterator[Step]:
+    """Call *happen* before the *number*-th line of *module* that this thread runs inside the body."""
+    step = Step(number)
+
+    def trace(frame: FrameType, event: str, _: Any) -> Any:
+        if frame.f_code.co_filename != module.__file__:
+            return None
+        if event == "line":
+            step.left -= 1
+            if step.left == 0:
+                step.reached = True
+                happen()
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        yield step
+    finally:
+        sys.settrace(before)
+
+
+def every_step(module: ModuleType, run: Callable[[int], Step]) -> int:
+    """Call *run* with 1, 2, 3, … until there is no such step any more; returns how many there were."""
+    number = 1
+    while run(number).reached:
+        number += 1
+        assert number < MOST, f"{module.__name__} does not come to an end"
+    assert number > 1, f"{module.__name__} was not run"
+    return number - 1

@@ -1,0 +1,149 @@
+"""Looking at the user's objects: on the main thread, bounded, and whatever their own code does."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.unit.kernel.bench import OWNER, Tools
+
+LOOKS: dict[str, tuple[str, dict[str, Any]]] = {
+    "variables": ("variables", {}),
+    "inspect": ("inspect", {"path": "thing"}),
+    "inspect a property": ("inspect", {"path": "thing.shape"}),
+    "inspect an item": ("inspect", {"path": "thing[0]"}),
+}
+
+
+class Thing:
+    """Its own code runs wherever somebody looks.
+
+    Args:
+        act: What that code does.
+    """
+
+    def __init__(self, act: Callable[[], Any]) -> None:
+        self._act = act
+
+    def __repr__(self) -> str:
+        self._act()
+        return "a thing"
+
+    def __len__(self) -> int:
+        self._act()
+        return 3
+
+    def __getitem__(self, at: int) -> Any:
+        self._act()
+        return at
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return self._act()
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_objects_are_looked_at_on_the_main_thread(tools: Tools, look: str) -> None:
+    """Where the user's own code runs: a thing is not made for two threads."""
+    threads = set()
+    tools.shell.user_ns["thing"] = Thing(lambda: threads.add(threading.current_thread()))
+    name, arguments = LOOKS[look]
+    tools.call(name, **arguments)
+    assert threads == {threading.main_thread()}
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_what_an_object_prints_while_it_is_looked_at_is_left_out(
+    tools: Tools, look: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It would land in the user's cell."""
+    tools.shell.user_ns["thing"] = Thing(lambda: sys.stdout.write("noise"))
+    name, arguments = LOOKS[look]
+    tools.call(name, **arguments)
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("error", [ValueError, SystemExit, KeyboardInterrupt, RecursionError])
+@pytest.mark.parametrize("look", LOOKS)
+def test_an_object_that_raises_costs_that_look_alone(tools: Tools, look: str, error: type[BaseException]) -> None:
+    """Whatever it raises: the host's thread goes on, and so do the tools."""
+
+    def fail() -> None:
+        raise error("on purpose")
+
+    tools.shell.user_ns["thing"] = Thing(fail)
+    name, arguments = LOOKS[look]
+    assert error.__name__ in tools.text(name, **arguments)
+    assert tools.text("run_code", code="1 + 1") == "2"
+
+
+def test_a_look_waits_for_a_busy_kernel_and_says_so(tools: Tools) -> None:
+    """It does not look behind the running cell's back."""
+    looked: list[str] = []
+    tools.shell.user_ns["thing"] = Thing(lambda: looked.append("looked"))
+    tools.desk.post = lambda _: None
+    tools.kit.patience = 0.0
+    result = tools.loop.submit(tools.kit.call("inspect", {"path": "thing"})).result(30)
+    assert result["content"][0]["text"].startswith("The kernel is busy with a cell.")
+    assert looked == []
+
+
+def test_a_look_that_takes_too_long_is_interrupted(tools: Tools) -> None:
+    """And told to have been."""
+
+    def never() -> None:
+        while True:
+            pass
+
+    tools.shell.user_ns["thing"] = Thing(never)
+    tools.kit.look_seconds = 0.1
+    said = tools.text("inspect", path="thing")
+    assert said.startswith("Looking at the objects took too long and was interrupted.")
+    assert tools.text("run_code", code="1 + 1") == "2"
+
+
+TAKEN = """
+import signal
+before, got = signal.signal(signal.SIGINT, lambda *_: got.append(1)), []
+while not got: pass
+"""
+BLOCKED = """
+import signal
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+while signal.SIGINT not in signal.sigpending(): pass
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signal masks, and no time limit for code")
+@pytest.mark.parametrize("code", [TAKEN, BLOCKED], ids=["taken", "blocked"])
+def test_code_that_keeps_our_interrupt_from_coming_does_not_hang_the_kernel(tools: Tools, code: str) -> None:
+    """It has its own handler, or blocks the signal: nobody waits for the interrupt for ever, nor gets it later."""
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        tools.call("run_code", code=code, timeout=0.1)
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+        signal.signal(signal.SIGINT, before)
+    assert tools.text("run_code", code="1 + 1") == "2"
+
+
+def test_work_that_ends_with_an_exit_does_not_end_the_hosts_thread(tools: Tools) -> None:
+    """As from a hook of the user's around cells."""
+    from agentnb.errors import KernelBusy
+
+    class Exits:
+        def begin(self, done: Callable[[None], None], *, loop_is_free: bool) -> None:
+            raise SystemExit(3)
+
+        def stop(self, why: str) -> None:
+            pass
+
+    with pytest.raises(KernelBusy, match="The code ended with SystemExit"):
+        tools.during(tools.desk.do(Exits(), OWNER, patience=30))
+    assert tools.text("run_code", code="1 + 1") == "2"

@@ -1,0 +1,191 @@
+"""Measures whether a search or a function takes time in proportion to the length of its text.
+
+Texts are runs of characters and of beginnings of what an expression matches, because a search that starts over at each
+of them is what makes an expression quadratic. Each is measured at growing sizes up to a megabyte; the first size at
+which twice the text takes clearly more than twice the time ends the measurement, so that a bad one costs little.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import pkgutil
+import re
+import sys
+import time
+from collections.abc import Callable, Iterator
+from types import ModuleType
+from typing import Any
+
+import agentnb
+
+MEGABYTE = 1_000_000
+SMALLEST = 4_000
+UNITS = ("x", "*", "[", " ", '"', "'", "x ", "*[\"'` \\")
+MORE_UNITS = (
+    "`",
+    "(",
+    "\\",
+    "\n",
+    "1",
+    "-",
+    "a-",
+    "a=",
+    "a:",
+    "\x1b[",
+    "\x1b]",
+    "<!",
+    "x\n",
+    "# ",
+    "${",
+    "$(",
+    "{a,",
+    "@a",
+)
+_SIGNIFICANT = 0.02
+_TIMES = 3
+_PARSER = importlib.import_module("re._parser" if sys.version_info >= (3, 11) else "sre_parse")
+_ONCE = {"match", "fullmatch", "search"}
+
+
+def growth(run: Callable[[str], object], unit: str, head: str = "", largest: int = MEGABYTE) -> str | None:
+    """What to say of *run* where twice the text takes more than three times as long; None where it is linear.
+
+    Args:
+        run: Takes a text.
+        unit: What the text repeats.
+        head: What stands before that, once.
+        largest: The longest text, in characters.
+    """
+    size, before = SMALLEST, 0.0
+    while size <= largest:
+        took = _took(run, head, unit, size)
+        if took > _SIGNIFICANT and before and took > _TIMES * max(before, 0.001):
+            took = min(took, *(_took(run, head, unit, size) for _ in range(2)))
+            before = max(before, *(_took(run, head, unit, size // 2) for _ in range(2)))
+            if took > _TIMES * max(before, 0.001):
+                return f"{head!r} and {unit!r}: {size} characters take {took:.3f} s, half of them {before:.3f} s"
+        before, size = took, size * 2 if size * 2 <= largest or size == largest else largest
+    return None
+
+
+def _took(run: Callable[[str], object], head: str, unit: str, size: int) -> float:
+    text = (head + unit * (size // len(unit) + 1))[:size]
+    began = time.process_time()
+    run(text)
+    return time.process_time() - began
+
+
+def modules() -> Iterator[ModuleType]:
+    """Every module of the package."""
+    for info in pkgutil.walk_packages(agentnb.__path__, "agentnb."):
+        if not info.name.endswith("__main__"):
+            yield importlib.import_module(info.name)
+
+
+def expressions() -> dict[str, tuple[re.Pattern[Any], set[str]]]:
+    """Every compiled expression of the package by where it stands, and the methods that it is used with."""
+    found: dict[str, tuple[re.Pattern[Any], set[str]]] = {}
+    for module in modules():
+        named = {f"{module.__name__}.{name}": each for name, each in vars(module).items()}
+        for name, value in named.items():
+            for where, pattern in _patterns(name, value, 0):
+                if all(pattern is not known for known, _ in found.values()):
+                    found[where] = (pattern, set())
+        for where, pattern, method in _calls(module):
+            known = next((name for name, (each, _) in found.items() if each is pattern), where)
+            found.setdefault(known, (pattern, set()))[1].add(method)
+    return found
+
+
+def searching(pattern: re.Pattern[Any], methods: set[str]) -> Callable[[str], object]:
+    """A function that looks through a whole text with *pattern* as the package does."""
+    once = methods and methods <= _ONCE
+    search = getattr(pattern, "search" if "search" in methods else min(methods)) if once else None
+    binary = isinstance(pattern.pattern, bytes)
+
+    def run(text: str) -> None:
+        given = text.encode() if binary else text
+        if search is not None:
+            search(given)
+        else:
+            for _ in pattern.finditer(given):
+                pass
+
+    return run
+
+
+def beginnings(pattern: re.Pattern[Any]) -> list[str]:
+    """Beginnings of a text that *pattern* matches."""
+    source = pattern.pattern.decode("latin-1") if isinstance(pattern.pattern, bytes) else pattern.pattern
+    text = _sample(_PARSER.parse(source, pattern.flags & ~re.UNICODE & ~re.LOCALE))
+    return [text[:end] for end in range(1, len(text) + 1)][:40]
+
+
+def _sample(parsed: Any) -> str:
+    """A text like those that the parsed expression matches: of alternatives the first, of repetitions the fewest."""
+    text = ""
+    for operator, argument in parsed:
+        match str(operator):
+            case "LITERAL":
+                text += chr(argument)
+            case "IN":
+                text += next(
+                    (
+                        chr(each[1] if isinstance(each[1], int) else each[1][0])
+                        for each in argument
+                        if str(each[0]) in {"LITERAL", "RANGE"}
+                    ),
+                    "x",
+                )
+            case "NOT_LITERAL" | "ANY" | "CATEGORY":
+                text += "x"
+            case "MAX_REPEAT" | "MIN_REPEAT" | "POSSESSIVE_REPEAT":
+                text += _sample(argument[2]) * min(max(argument[0], 1), 24)
+            case "SUBPATTERN":
+                text += _sample(argument[3])
+            case "BRANCH":
+                text += _sample(argument[1][0])
+            case _:  # what takes no characters: borders, lookarounds, groups named again
+                continue
+    return text
+
+
+def _patterns(name: str, value: Any, depth: int) -> Iterator[tuple[str, re.Pattern[Any]]]:
+    if isinstance(value, re.Pattern):
+        yield name, value
+    elif depth < len("four"):
+        inside: Any = ()
+        if isinstance(value, (tuple, list, set, frozenset)):
+            inside = enumerate(value)
+        elif isinstance(value, dict):
+            inside = value.items()
+        elif inspect.isclass(value) and value.__module__.startswith("agentnb."):
+            inside = ((key, each) for key, each in vars(value).items() if not key.startswith("__"))
+        for key, each in inside:
+            yield from _patterns(f"{name}[{key!r}]", each, depth + 1)
+
+
+def _calls(module: ModuleType) -> Iterator[tuple[str, re.Pattern[Any], str]]:
+    """Where *module* uses an expression: a named one, or one that is written in the call."""
+    for node in ast.walk(ast.parse(inspect.getsource(module))):
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
+            continue
+        owner, method = node.func.value, node.func.attr
+        if not isinstance(owner, ast.Name):
+            continue
+        held = vars(module).get(owner.id)
+        if isinstance(held, re.Pattern):
+            yield owner.id, held, method
+        elif owner.id == "re" and method not in {"compile", "escape"} and node.args:
+            flags = next((each for each in map(ast.unparse, _rest(node)) if "re." in each), "0")
+            try:
+                text = eval(ast.unparse(node.args[0]), dict(vars(module)))  # noqa: S307 - our own source
+            except NameError:  # made from arguments: the function that does so is measured
+                continue
+            yield f"{module.__name__}:{node.lineno}", re.compile(text, eval(flags, {"re": re})), method  # noqa: S307
+
+
+def _rest(node: ast.Call) -> list[ast.expr]:
+    return [*node.args[1:], *(each.value for each in node.keywords)]

@@ -1,0 +1,219 @@
+"""Dangerous commands never pass in a session that allows everything; everyday ones never ask there."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import time
+from pathlib import Path, PurePath
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agentnb.policy import InForce, PolicyRequest, Rule, Settings, Situation, judge, rate_command
+from agentnb.policy.commands.options import Options
+from agentnb.policy.commands.table import known_programs, rate_by_table
+
+CASES = Path(__file__).parents[2] / "cases/policy"
+EVERYDAY: list[str] = json.loads((CASES / "everyday.json").read_text("utf-8"))
+DANGEROUS: list[str] = json.loads((CASES / "dangerous.json").read_text("utf-8"))
+ALLOWING = Situation(agent="a", mode="allow", root=PurePath("/home/ada/work"))
+DENYING = Situation(
+    agent="a",
+    root=PurePath("/home/ada/work"),
+    trusted=True,
+    user=Settings(
+        rules=(
+            InForce(Rule(action="allow"), "user"),
+            InForce(Rule(action="deny", command=("rm *",)), "user"),
+        )
+    ),
+)
+REMOVING = (
+    "/bin/r? -rf src",
+    "/bin/r[m] a",
+    "printf '%b' 'r\\155 a' | sh",
+    "echo -e 'r\\0155 a' | bash",
+    "printf 'a:\\n\\trm a\\n' | make -f -",
+    "$X a",
+    "$(echo rm) a",
+    "cat x | sh",
+    "bash < x",
+    "python3 -m cProfile /dev/stdin < x",
+    'sh -c "$X"',
+    "awk 'BEGIN{system(\"x\")}'",
+)
+
+
+def outcome(command: str, situation: Situation = ALLOWING) -> str:
+    """What the policy decides about *command*, run in the workspace's folder."""
+    request = PolicyRequest(kind="terminal", title="Run", command=command, path="/home/ada/work")
+    return judge(request, situation).outcome
+
+
+def test_the_tables_are_as_long_as_they_should_be() -> None:
+    """A table that shrinks shows less."""
+    assert (len(EVERYDAY) >= 150, len(DANGEROUS) >= 300) == (True, True)
+    assert (len(set(EVERYDAY)), len(set(DANGEROUS))) == (len(EVERYDAY), len(DANGEROUS))
+
+
+@pytest.mark.parametrize("command", EVERYDAY)
+def test_an_everyday_command_is_allowed_without_a_question(command: str) -> None:
+    """In a session that allows everything."""
+    assert outcome(command) == "allow"
+
+
+@pytest.mark.parametrize("command", DANGEROUS)
+def test_a_dangerous_command_asks(command: str) -> None:
+    """In a session that allows everything."""
+    assert outcome(command) == "ask"
+
+
+@pytest.mark.parametrize("command", REMOVING)
+def test_a_command_that_could_hide_a_denied_one_is_not_allowed(command: str) -> None:
+    """A rule that allows everything does not cover it where another one denies ``rm *``."""
+    assert outcome(command, DENYING) in {"ask", "deny"}
+
+
+def test_a_pattern_that_could_mean_a_denied_program_is_denied() -> None:
+    """``/bin/r?`` can be ``rm``."""
+    assert outcome("/bin/r? a", DENYING) == "deny"
+
+
+def test_a_module_of_python_is_rated_as_its_program() -> None:
+    """``python -m pip install`` is ``pip install``, for rules too."""
+    assert rate_command("python -m pip install numpy").severity == rate_command("pip install numpy").severity
+    assert "pip install numpy" in rate_command("python3.11 -Im pip install numpy").units
+
+
+BASES = (
+    ("rm", "-rf", "src"),
+    ("git", "push", "--force"),
+    ("git", "clean", "-fdx"),
+    ("shred", "-u", "data.db"),
+    ("truncate", "-s", "0", "data.db"),
+    ("tar", "--remove-files", "-cf", "a.tar", "src"),
+    ("rsync", "-a", "--delete", "a/", "b/"),
+    ("crontab", "-r"),
+    ("docker", "system", "prune", "-af"),
+    ("terraform", "destroy"),
+)
+
+
+def _quoted(word: str, how: int) -> str:
+    middle = max(1, len(word) // 2)
+    return (
+        word,
+        f"'{word}'",
+        f'"{word}"',
+        f"\\{word}" if word[0].isalpha() else word,
+        f"'{word[:middle]}''{word[middle:]}'",
+        f'{word[:middle]}""{word[middle:]}',
+        "$'" + "".join(f"\\x{ord(char):02x}" for char in word) + "'",
+        "$'" + "".join(f"\\{ord(char):03o}" for char in word) + "'",
+    )[how]
+
+
+WRAPPERS = (
+    "{}",
+    "command {}",
+    "env {}",
+    "env A=1 {}",
+    "timeout 5 {}",
+    "nice -n 5 {}",
+    "nohup {}",
+    "exec {}",
+    "sudo {}",
+    "sudo -u ada {}",
+    "stdbuf -o0 {}",
+    "time {}",
+    "A=1 {}",
+    "! {}",
+)
+PLACES = (
+    "{}",
+    "ls; {}",
+    "ls && {}",
+    "false || {}",
+    "ls\n{}",
+    "ls | {}",
+    "({})",
+    "{{ {}; }}",
+    "if true; then {}; fi",
+    "for x in a b; do {}; done",
+    "while true; do {}; done",
+    "case a in a) {};; esac",
+    "echo $({})",
+    "echo `{}`",
+    "cat <({})",
+    "f() {{ {}; }}; f",
+    "{} > out.txt 2>&1",
+    "{} &",
+    "cd src && {}",
+)
+
+
+@st.composite
+def disguised(draw: st.DrawFn) -> str:
+    """A dangerous command whose words, wrapper and place are drawn."""
+    words = draw(st.sampled_from(BASES))
+    hows = draw(st.lists(st.integers(0, 7), min_size=len(words), max_size=len(words)))
+    line = " ".join(_quoted(word, how) for word, how in zip(words, hows, strict=True))
+    for _ in range(draw(st.integers(0, 2))):
+        line = draw(st.sampled_from(WRAPPERS)).format(line)
+    return draw(st.sampled_from(PLACES)).format(line)
+
+
+@settings(max_examples=300, deadline=None)
+@given(command=disguised())
+def test_no_disguise_of_a_dangerous_command_passes(command: str) -> None:
+    """Quotes, escapes, wrappers and places."""
+    assert outcome(command) == "ask"
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    words=st.sampled_from(BASES),
+    at=st.integers(0, 9),
+    sign=st.sampled_from("?*"),
+    folder=st.sampled_from(["/bin/", "./"]),
+)
+def test_no_pattern_in_the_place_of_a_program_passes(words: tuple[str, ...], at: int, sign: str, folder: str) -> None:
+    """Whatever files there are."""
+    name, *rest = words
+    at %= len(name)
+    assert outcome(f"{folder}{name[:at]}{sign}{name[at + 1 :]} {' '.join(rest)}") == "ask"
+
+
+@settings(max_examples=100, deadline=None)
+@given(words=st.sampled_from(BASES), how=st.integers(0, 4))
+def test_no_dangerous_command_passes_through_a_variable_or_a_pipe(words: tuple[str, ...], how: int) -> None:
+    """The text is known, or it is asked about because it is not."""
+    line = " ".join(words)
+    shapes = (
+        f"X='{line}'; $X",
+        f"X='{line}'; eval \"$X\"",
+        f"echo '{line}' | sh",
+        f"bash -c '{line}'",
+        f"sh <<E\n{line}\nE",
+    )
+    assert outcome(shapes[how]) == "ask"
+
+
+def test_the_table_only_names_conditions_that_can_hold() -> None:
+    """A program of the table can be rated with any arguments."""
+    for program in known_programs():
+        for words in ((), ("--help",), ("x", "y", "-z", "--long=v")):
+            rate_by_table(program, Options.of(words))
+
+
+def test_a_command_is_rated_in_a_few_milliseconds() -> None:
+    """The median of the everyday ones, so that nothing waits for it."""
+    rate_command("warm up")
+    took = []
+    for command in EVERYDAY:
+        began = time.process_time()
+        rate_command(f"{command} ")
+        took.append(time.process_time() - began)
+    assert statistics.median(took) < 0.005
