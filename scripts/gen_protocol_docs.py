@@ -108,7 +108,7 @@ LIMITS: tuple[tuple[str, str, str, str], ...] = (
     ("agentnb.comm.window", "BYTES", "bytes", "of turns in a snapshot or an answer, at most (one turn at least)"),
     ("agentnb.comm.window", "MAX_FETCHED", "turns", "in an answer to `fetchTurns`, at most"),
     ("agentnb.comm.service", "LONGEST_DRAFT", "characters", "of a draft that other windows are told of, at most"),
-    ("agentnb.host.mention_source", "LOOK_SECONDS", "s", "that looking for what can be mentioned may take"),
+    ("agentnb.host.environment", "LOOK_SECONDS", "s", "that looking for what can be mentioned may take"),
     ("agentnb.comm.requests", "MAX_LISTED", "sessions", "in an answer to `listSessions`, at most"),
     (
         "agentnb.state.chat_terminal_reducer",
@@ -153,7 +153,7 @@ def page() -> str:
 
 
 def _envelopes(messages: Any, answers: Any) -> list[tuple[str, type[Any]]]:
-    from agentnb.host.mention_source import Suggestion
+    from agentnb.host.environment import Suggestion
     from agentnb.log.record import SessionRecord
     from agentnb.state import ActionOrigin, Envelope
 

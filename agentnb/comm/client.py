@@ -20,7 +20,7 @@ from agentnb.state.versions import is_reduced_by_page
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from agentnb.host.channel import Channel
+    from agentnb.host.channels import Channel
 
 MAX_UNACKNOWLEDGED = 2
 UNHEARD_SECONDS = 0.3  # between flushes to a client whose words cannot come through (a cell blocks the kernel)

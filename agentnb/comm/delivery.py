@@ -23,7 +23,7 @@ from agentnb.state import ChatDelta, ChatReasoning, Envelope
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agentnb.host.channel import Channel
+    from agentnb.host.channels import Channel
     from agentnb.host.host import Host
     from agentnb.state import Action, ActionOrigin
 

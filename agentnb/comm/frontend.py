@@ -49,13 +49,14 @@ class Frontend:
         self._blocked = BlockedTime(host.loop)
         self._service.delivery.blocked_seconds = self._blocked.blocked_seconds
         self._shown_at: float | None = None
-        host.attached, host.arrival = self.attached, self._arrival
-        host.editors = OpenNotebooks(lab(), attached=self.attached)
+        host.environment.connect(
+            attached=self.attached, arrival=self._arrival, editors=OpenNotebooks(lab(), attached=self.attached)
+        )
         skip_execution_events(self.model.comm)
         self.model.on_msg(self._on_message)
         self.model.comm.on_close(lambda _message: host.loop.post(self._service.delivery.clients.clear))
         listen(self.model, self.speak_from_here)
-        if (shell := _shell()) is not None and host.mentions is None:
+        if (shell := _shell()) is not None and host.environment.mentions is None:
             # The layer above knows the shell; it is named here, not imported, so that the chat needs no `%load_ext`.
             import_module("agentnb.ipython.shell_mentions").install(host, shell)
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from agentnb.comm.content_refs import LIMIT, PREVIEW, RANGE, Contents, content_of, with_references
 from agentnb.errors import UsageError
+from agentnb.host import Host
 from agentnb.host.conversation import Conversation
 from agentnb.state import (
     ChatDelta,
@@ -199,11 +200,11 @@ def test_a_page_that_reduces_what_it_is_given_has_what_it_would_be_given(data: s
     assert to_json(page_state) == to_json(decode(ChatState, with_references(state)))
 
 
-def test_a_page_asks_for_ranges(conversation: Conversation) -> None:
+def test_a_page_asks_for_ranges(host: Host, conversation: Conversation) -> None:
     """And is told the whole size with each."""
     for action in (started(), *tool({"content": CONTENTS[:1]})):
         conversation.host.loop.call(conversation.dispatch, action)
-    page = Page(conversation.host)
+    page = Page(host)
     page.ready()
     chat = conversation.chat.uri
     update = page.ask("subscribe", {"channels": [chat]})["result"]["channels"][chat]

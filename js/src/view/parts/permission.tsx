@@ -137,7 +137,7 @@ export function Permission({ turnId, call }: Props) {
           />
         )}
       </section>
-      <div class={`permission-options${isCritical ? " is-critical" : ""}`} data-armed={armed}>
+      <div class="permission-options" data-armed={armed}>
         {isCritical && button(reject, "primary")}
         {button(allow, isCritical ? "secondary danger" : "primary")}
         {!isCritical && button(reject, "secondary")}
