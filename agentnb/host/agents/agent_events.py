@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from agentnb.clock import now_ms
-from agentnb.state import SessionMetaChanged
+from agentnb.state import ChatToolCallComplete, SessionMetaChanged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -73,6 +73,8 @@ class AgentEvents:
         self._inactivity.record_activity()
         for action in actions:
             self._channels.dispatch(action)
+            if isinstance(action, ChatToolCallComplete):
+                self._permissions.mark_unasked(action.tool_call_id)
 
     async def permission(self, question: PermissionQuestion) -> str | None:
         """Answer the agent's permission request."""

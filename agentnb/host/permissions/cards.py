@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 OURS = "agentnb:"
 """How the ids of our own wider answers begin."""
 
+OWN = "agentnb-"
+"""How the ids of our own cards begin."""
+
 ALLOW = ConfirmationOption(id="allow", label="Allow", kind="approve", option_kind="allow_once")
 REJECT = ConfirmationOption(id="reject", label="Reject", kind="deny", option_kind="reject_once")
 _WIDER = 1  # the group that our wider answers stand in

@@ -19,6 +19,7 @@ from agentnb.host.permissions import cards
 from agentnb.host.permissions.grants import Answer, Grants, Question
 from agentnb.host.permissions.permission_callback import needs_user
 from agentnb.host.permissions.permission_request import asked_request
+from agentnb.host.permissions.unasked import ran_unasked
 from agentnb.policy.engine import judge, opens
 from agentnb.policy.offers import likeness
 from agentnb.policy.situation import Verdict
@@ -28,8 +29,10 @@ from agentnb.state import (
     ChatToolCallReady,
     Parts,
     SystemNotificationResponsePart,
+    ToolCallDetails,
     ToolCallPendingConfirmationState,
     ToolCallResult,
+    XToolCallDetailsChanged,
 )
 
 if TYPE_CHECKING:
@@ -45,8 +48,6 @@ if TYPE_CHECKING:
     from agentnb.policy.request import PolicyRequest
     from agentnb.policy.rules import InForce, Scope
     from agentnb.state import ActiveTurn, ConfirmationOption
-
-OWN = "agentnb-"  # how the ids of our own cards begin
 
 
 class Permissions:
@@ -173,6 +174,24 @@ class Permissions:
         """A new turn begins: what was allowed once, or for a turn, is allowed no more."""
         self._grants.forget_turn()
 
+    def mark_unasked(self, call_id: str) -> None:
+        """Mark the tool call *call_id* of the running turn, where the agent ran it without asking under Deny."""
+        turn, call = self._channels.chat.state.active_turn, self._channels.tool_call(call_id)
+        if self._channels.mode != "deny" or turn is None or call is None or not ran_unasked(turn, call):
+            return
+        marked = ToolCallDetails(ran_without_asking=True)
+        self._channels.dispatch(
+            XToolCallDetailsChanged(turn_id=turn.id, tool_call_id=call_id, details=marked, time=now_ms())
+        )
+        request = asked_request(call, call.display_name, self._cwd)
+        self._policy.record_unasked(request, self._judge(request), call_id)
+
+    def mark_unasked_at_end(self) -> None:
+        """Mark what still runs without having asked: the running turn is about to end."""
+        turn = self._channels.chat.state.active_turn
+        for call in [*Parts.of(turn.response_parts).begun_calls()] if turn is not None else ():
+            self.mark_unasked(call.tool_call_id)
+
     # --- the question ---
 
     def _speaking_turn(self) -> ActiveTurn | None:
@@ -298,7 +317,7 @@ class Permissions:
         call = next((call for call in begun if not request.again and cards.belongs(request, call)), None)
         if call is None:
             self._asked += 1
-            call_id = f"{OWN}{request.kind}-{self._asked}"
+            call_id = f"{cards.OWN}{request.kind}-{self._asked}"
             self._channels.dispatch(cards.own_call(turn.id, call_id, request))
             return cards.question(turn.id, call_id, request)
         shown = cards.preview(turn.id, call, request)
@@ -308,7 +327,7 @@ class Permissions:
 
     def _close_card(self, turn_id: str, call_id: str) -> None:
         """A card of our own has no more to say once it is answered; the agent's own tool call goes on."""
-        if call_id.startswith(OWN):
+        if call_id.startswith(cards.OWN):
             result = ToolCallResult(success=True, past_tense_message="Allowed")
             self._channels.dispatch(
                 ChatToolCallComplete(turn_id=turn_id, tool_call_id=call_id, result=result, time=now_ms())

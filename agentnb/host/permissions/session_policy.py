@@ -6,7 +6,7 @@ import os
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, Literal
 
-from agentnb.events.kinds import POLICY_DECIDED
+from agentnb.events.kinds import POLICY_DECIDED, POLICY_UNASKED
 from agentnb.policy.audit import AuditLog, Record
 from agentnb.policy.offers import offers
 from agentnb.policy.situation import Situation
@@ -142,6 +142,28 @@ class SessionPolicy:
             severity=verdict.severity,
             reason=verdict.reason,
             edited=edited,
+        )
+
+    def record_unasked(self, request: PolicyRequest, verdict: Verdict, call_id: str) -> None:
+        """Write into the log that the agent ran *request* without asking, although the permissions are Deny."""
+        turn = self._channels.chat.state.active_turn
+        what = request.line or ", ".join(request.files) or request.title
+        POLICY_UNASKED.tell(
+            tab=self._channels.tab_id,
+            turn=turn.id if turn is not None else None,
+            call=call_id,
+            tool=request.tool,
+            _what=what,
+        )
+        self._add(
+            dict(request.env),
+            door=request.kind,
+            tool=request.tool,
+            what=what,
+            outcome="allow",
+            by="agent",
+            severity=verdict.severity,
+            reason="ran without asking",
         )
 
     def _add(self, env: dict[str, str], **decision: Any) -> None:

@@ -275,6 +275,7 @@ class Turns:
         """The running turn is over."""
         active = self._channels.chat.state.active_turn
         began = active.started_at if active is not None else None
+        self._permissions.mark_unasked_at_end()
         self._channels.dispatch(ended, origin)
         TURN_ENDED.tell(
             tab=self._channels.tab_id,

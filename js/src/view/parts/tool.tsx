@@ -42,6 +42,7 @@ export const Tool = memo(({ turnId, call }: Props) => {
       )}
       {!waiting && !body.some && <div class="fold-head bare">{head}</div>}
       {!waiting && <Decision call={call} />}
+      {call.details?.ranWithoutAsking === true && <Unasked />}
     </div>
   );
 });
@@ -121,6 +122,19 @@ function Decision({ call }: { call: ToolCallState }) {
       <span class="label">{verdict(isAllowed, by, store.clientId)}</span>
       {chosen && <span class="dim"> {coded(chosen)}</span>}
       {why && <span class="dim">{why}</span>}
+    </div>
+  );
+}
+
+/** The agent ran it by itself although the permissions are Deny. */
+function Unasked() {
+  return (
+    <div
+      class="decision denied unasked"
+      title="Permissions are Deny, and the agent did not ask. Check the agent's own mode."
+    >
+      <Icon name="shield" />
+      <span class="label">Ran without asking</span>
     </div>
   );
 }
