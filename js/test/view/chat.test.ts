@@ -221,6 +221,7 @@ describe("a conversation", () => {
       part: { kind: "markdown", id: "p2", content: "Yes." },
     });
     await page.until(() => expect(page.find(".reasoning .label").textContent).toMatch(/^Thought for 1\d s$/));
+    await vi.advanceTimersByTimeAsync(1_000); // the rest of the last second is counted
     const took = page.find(".reasoning .label").textContent;
     await vi.advanceTimersByTimeAsync(5_000);
     expect(page.find(".reasoning .label").textContent).toEqual(took);
