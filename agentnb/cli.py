@@ -91,7 +91,7 @@ def _record(arguments: argparse.Namespace) -> int:
 
 
 def _replay(arguments: argparse.Namespace) -> int:
-    from agentnb.cassette.replay import replay
+    from agentnb.cassette.replayer import replay
 
     paced = arguments.pace == "recorded"
     return replay(arguments.path, agent=arguments.agent, launch=arguments.launch, paced=paced)

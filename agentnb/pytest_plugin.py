@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agentnb.api.session import Session
-    from agentnb.cassette.replays import Replays
+    from agentnb.cassette.pytest_cassettes import PytestCassettes
     from agentnb.events.heard import Events
 
-_STASH = pytest.StashKey["Replays"]()
+_STASH = pytest.StashKey["PytestCassettes"]()
 _SHIPPED = "agentnb_replays"
 
 
@@ -55,7 +55,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     """A cell or notebook fails where a prompt was not the recorded one, whether or not a cell looked at the turn."""
     report = yield
     if call.when == "call" and _is_played(item):
-        from agentnb.cassette.replays import cassette_of
+        from agentnb.cassette.pytest_cassettes import cassette_of
 
         news = _replays(item.config).news(cassette_of(item.path))  # also of a cell that failed: it is that cell's
         if news and report.passed and not _may_fail(item):
@@ -99,7 +99,7 @@ def agentnb_replay(request: pytest.FixtureRequest) -> Callable[[str | os.PathLik
     Example:
         ``with agentnb_replay("fit.ipynb"): papermill.execute_notebook("fit.ipynb", None)``
     """
-    from agentnb.cassette.replays import cassette_of
+    from agentnb.cassette.pytest_cassettes import cassette_of
 
     replays = _replays(request.config)
 
@@ -135,10 +135,11 @@ def agentnb_session(
 
     The cassette is ``cassettes/MODULE/TEST.cassette.jsonl`` beside the test's file, of a test in a class
     ``cassettes/MODULE/CLASS/TEST.cassette.jsonl``. The workspace is the test's ``tmp_path``. Sessions are closed when
-    the test ends; what was not as recorded then fails it, whether or not it looked at the turn.
+    the test ends; any deviation from the recording then fails it, whether or not it looked at the turn. While
+    recording, turns that still run at the test's end are waited for, at most 30 s.
     """
     from agentnb.api.start import DEFAULT_AGENT, start
-    from agentnb.cassette.replays import RERECORD, cassette_of_test
+    from agentnb.cassette.pytest_cassettes import RERECORD, cassette_of_test
     from agentnb.cassette.switch import SWITCH
     from agentnb.errors import UsageError
 
@@ -163,6 +164,8 @@ def agentnb_session(
         yield open_session
         if mode == "replay":
             replays.settle(path, opened)
+        elif mode == "record":
+            replays.finish(opened)
         for session in opened:
             session.close()
     replays.check(path)
@@ -200,11 +203,11 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
             terminalreporter.line(line)
 
 
-def _replays(config: pytest.Config) -> Replays:
+def _replays(config: pytest.Config) -> PytestCassettes:
     """Those of this run; agentnb is imported when the first is needed."""
-    from agentnb.cassette.replays import Replays
+    from agentnb.cassette.pytest_cassettes import PytestCassettes
 
-    return config.stash.setdefault(_STASH, Replays(record=bool(config.getoption("--agentnb-record"))))
+    return config.stash.setdefault(_STASH, PytestCassettes(record=bool(config.getoption("--agentnb-record"))))
 
 
 def _is_played(item: pytest.Item) -> bool:

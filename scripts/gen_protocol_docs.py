@@ -96,14 +96,19 @@ LIMITS: tuple[tuple[str, str, str, str], ...] = (
     ("agentnb.comm.client", "SNAPSHOT_FROM", "envelopes", "from which on a snapshot is sent where it is smaller"),
     ("agentnb.log.channel_log", "MAX_ENTRIES", "envelopes", "of a channel kept in memory, at most"),
     ("agentnb.log.channel_log", "MAX_BYTES", "bytes", "of a channel's envelopes kept in memory, at most"),
-    ("agentnb.comm.outline", "LIMIT", "bytes", "of a field that travel with the state; a longer one is referred to"),
-    ("agentnb.comm.outline", "PREVIEW", "characters", "of a longer field that are sent beside its reference"),
-    ("agentnb.comm.outline", "RANGE", "bytes", "in an answer to `fetchContent`, at most"),
+    (
+        "agentnb.comm.content_refs",
+        "LIMIT",
+        "bytes",
+        "of a field that travel with the state; a longer one is referred to",
+    ),
+    ("agentnb.comm.content_refs", "PREVIEW", "characters", "of a longer field that are sent beside its reference"),
+    ("agentnb.comm.content_refs", "RANGE", "bytes", "in an answer to `fetchContent`, at most"),
     ("agentnb.comm.window", "TURNS", "turns", "of a chat in a first snapshot, at most; the others are fetched"),
     ("agentnb.comm.window", "BYTES", "bytes", "of turns in a snapshot or an answer, at most (one turn at least)"),
     ("agentnb.comm.window", "MAX_FETCHED", "turns", "in an answer to `fetchTurns`, at most"),
     ("agentnb.comm.service", "LONGEST_DRAFT", "characters", "of a draft that other windows are told of, at most"),
-    ("agentnb.host.mention_source", "LOOK_SECONDS", "s", "that looking for what can be mentioned may take"),
+    ("agentnb.host.environment", "LOOK_SECONDS", "s", "that looking for what can be mentioned may take"),
     ("agentnb.comm.requests", "MAX_LISTED", "sessions", "in an answer to `listSessions`, at most"),
     (
         "agentnb.state.chat_terminal_reducer",
@@ -148,7 +153,7 @@ def page() -> str:
 
 
 def _envelopes(messages: Any, answers: Any) -> list[tuple[str, type[Any]]]:
-    from agentnb.host.mention_source import Suggestion
+    from agentnb.host.environment import Suggestion
     from agentnb.log.record import SessionRecord
     from agentnb.state import ActionOrigin, Envelope
 

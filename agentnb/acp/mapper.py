@@ -37,7 +37,11 @@ from agentnb.state import (
 if TYPE_CHECKING:
     from agentnb.state import Action, ChatState
 
-__all__ = ["keep_raw", "map_permission", "map_session", "map_update", "permission_outcome"]
+__all__ = ["keep_raw", "map_permission", "map_session", "map_update", "merge", "permission_outcome"]
+
+
+_TEXTS = frozenset({"agent_message_chunk", "agent_thought_chunk", "user_message_chunk"})
+"""The updates whose text can be joined."""
 
 
 def map_update(update: dict[str, Any], chat: ChatState, turn_id: str | None, time: int) -> tuple[Action, ...]:
@@ -271,3 +275,59 @@ def _raw(update: dict[str, Any], place: Place) -> tuple[Action, ...]:
 
 def _part(place: Place, part: Any) -> tuple[Action, ...]:
     return place.act(ChatResponsePart(turn_id=place.turn_id, part=part, time=place.time))
+
+
+def merge(updates: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Join neighbours that are plain text of the same message; leave everything else as it is.
+
+    An agent can send a hundred thousand chunks a second; everything behind this is paid per read, not per chunk.
+
+    Args:
+        updates: ACP updates in order; not changed.
+
+    Returns:
+        The same conversation in as few updates as possible.
+
+    Example:
+        >>> chunk = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "a"}}
+        >>> merge([chunk, chunk])[0]["content"]["text"]
+        'aa'
+    """
+    if len(updates) == 1:
+        return updates
+    merged: list[dict[str, Any]] = []
+    texts: list[str] = []
+    key: tuple[Any, Any] | None = None
+    for update in updates:
+        this = _mergeable(update)
+        if this is not None and this == key:
+            texts.append(update["content"]["text"])
+            continue
+        _join(merged, texts)
+        merged.append(update)
+        key = this
+        texts = [] if this is None else [update["content"]["text"]]
+    _join(merged, texts)
+    return merged
+
+
+def _join(merged: list[dict[str, Any]], texts: list[str]) -> None:
+    if len(texts) > 1:
+        merged[-1] = {**merged[-1], "content": {"type": "text", "text": "".join(texts)}}
+
+
+def _mergeable(update: dict[str, Any]) -> tuple[Any, Any] | None:
+    """What two updates must share to be one; None when an update stands for itself."""
+    content = update.get("content")
+    message = update.get("messageId")
+    if (
+        update.get("sessionUpdate") in _TEXTS
+        and type(content) is dict
+        and len(content) == 2  # noqa: PLR2004 - type and text, nothing more
+        and content.get("type") == "text"
+        and type(content.get("text")) is str
+        and len(update) == (2 if message is None and "messageId" not in update else 3)
+        and (message is None or type(message) is str)
+    ):
+        return update["sessionUpdate"], message
+    return None

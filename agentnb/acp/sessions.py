@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from agentnb.acp.failure import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 from agentnb.acp.files import Files
-from agentnb.acp.mapper import map_update
+from agentnb.acp.mapper import map_update, merge
 from agentnb.acp.mcp import MESSAGE
-from agentnb.acp.merge import merge
 from agentnb.acp.terminals import Terminals
 from agentnb.clock import now_ms
 from agentnb.credentials import logger

@@ -6,11 +6,11 @@ from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentnb.api.columns import html, lines
-from agentnb.api.configured import configured
+from agentnb.api.configured import configuration_of, configured
 from agentnb.api.rows import Rows
 from agentnb.api.waiting import within
 from agentnb.host import current_host
-from agentnb.host.keeping import deleted, listed, logged_out
+from agentnb.host.kept_sessions import deleted, listed, logged_out
 
 if TYPE_CHECKING:
     import os
@@ -103,7 +103,7 @@ def agent_sessions(
         >>> page = agentnb.agent_sessions("claude")  # doctest: +SKIP
         >>> session = agentnb.start("claude", session=page[0])  # doctest: +SKIP
     """
-    asked = configured(agent, command, env, cwd)
+    asked = configuration_of(configured(agent, command, env, cwd))
     host = current_host()
     work = listed(host, asked, None if everywhere else str(asked.cwd), cursor)
     page = within(host, work, timeout, asked.spec.title)
@@ -140,7 +140,7 @@ def delete_session(
         >>> agentnb.delete_session(agentnb.agent_sessions("claude")[0])  # doctest: +SKIP
     """
     named = agent or (None if isinstance(session, str) else session.agent)
-    asked = configured(named, command, env, cwd)
+    asked = configuration_of(configured(named, command, env, cwd))
     host = current_host()
     work = deleted(host, asked, session if isinstance(session, str) else session.id)
     within(host, work, timeout, asked.spec.title)
@@ -171,7 +171,7 @@ def logout(
     Example:
         >>> agentnb.logout("codex")  # doctest: +SKIP
     """
-    asked = configured(agent, command, env, cwd)
+    asked = configuration_of(configured(agent, command, env, cwd))
     host = current_host()
     within(host, logged_out(host, asked), timeout, asked.spec.title)
 

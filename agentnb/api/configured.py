@@ -12,14 +12,15 @@ from agentnb.agent.process import find_program
 from agentnb.api.arguments import check_environment, check_text, folders
 from agentnb.cassette.switch import SWITCH
 from agentnb.errors import UnknownAgent, UsageError
-from agentnb.host.configuration import configuration
-from agentnb.host.lent import lent
+from agentnb.host.environment import current_environment
+from agentnb.host.session_options import SessionOptions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from agentnb.agent.catalog import AgentSpec
-    from agentnb.host.configuration import Configuration
+    from agentnb.host.session_options import Configuration
+    from agentnb.policy.situation import Mode
 
 DEFAULT_AGENT = "eliza"
 
@@ -33,7 +34,9 @@ def configured(
     mcp_servers: Any = (),
     directories: Sequence[str | os.PathLike[str]] = (),
     kernel_tools: bool = False,
-) -> Configuration:
+    mode: Mode = "ask",
+    title: str | None = None,
+) -> SessionOptions:
     """What the arguments of :func:`agentnb.start` mean, checked; of None for *mcp_servers* the settings say.
 
     Raises:
@@ -45,11 +48,26 @@ def configured(
     if agent is not None:
         check_text("agent", agent, example='"claude"')
     spec = _spec(agent or DEFAULT_AGENT) if command is None else custom(command, name=agent)
-    folder, servers = folder_of(cwd, "cwd"), lent() if mcp_servers is None else mcp.mcp_servers(mcp_servers)
+    folder = folder_of(cwd, "cwd")
+    defaults = current_environment().default_mcp_servers
+    servers = defaults() if mcp_servers is None else mcp.mcp_servers(mcp_servers)
     more = folders_of(directories)
     find_program(SWITCH.standing_in(spec), folder, {**os.environ, **spec.env, **given}.get("PATH"))
-    own = {**given, **SWITCH.apart()}
-    return configuration(spec, folder, own, components=servers, directories=more, kernel_tools=kernel_tools)
+    return SessionOptions(
+        spec=spec,
+        cwd=folder,
+        env=given,
+        mcp_servers=servers,
+        directories=tuple(more),
+        kernel_tools=kernel_tools,
+        mode=mode,
+        title=title,
+    )
+
+
+def configuration_of(options: SessionOptions) -> Configuration:
+    """What the agent of *options* is started with, in this process."""
+    return options.configuration(current_environment().cassette.apart())
 
 
 def _spec(name: str) -> AgentSpec:

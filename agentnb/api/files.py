@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from agentnb.api.arguments import check_count
 from agentnb.api.columns import html, lines
 from agentnb.errors import UsageError
-from agentnb.host.changes import FileChange, changes, relative
-from agentnb.host.workspace_files import LARGEST, Entry, Snippet, listed, snippet
+from agentnb.host.files.changes import FileChange, changes, relative
+from agentnb.host.files.workspace_files import LARGEST, Entry, Snippet, listed, snippet
 from agentnb.policy.workspace import Workspace
 
 if TYPE_CHECKING:

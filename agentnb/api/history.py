@@ -17,8 +17,8 @@ from agentnb.api.rows import Rows
 from agentnb.api.session import CALLBACK_SECONDS, session_of
 from agentnb.errors import SessionError, UsageError
 from agentnb.host import current_host
-from agentnb.host.lent import kernel_lent, lent
-from agentnb.host.restore import LOG_OFF, found, read_back, recorder_of, restore, spec_of
+from agentnb.host.history.restore import LOG_OFF, found, read_back, recorder_of, restore, spec_of
+from agentnb.host.session_options import SessionOptions
 from agentnb.log.store import LISTED
 
 if TYPE_CHECKING:
@@ -171,16 +171,23 @@ def resume(
     host = current_host()
     wanted = session.id if isinstance(session, SessionRow) else session
     check_text("A session's id", wanted, example='"1f0c83a2", as in agentnb.sessions()')
-    servers, more = lent() if mcp_servers is None else servers_of(mcp_servers), folders_of(directories)
-    lends = kernel_lent() if kernel_tools is None else kernel_tools
+    servers = host.environment.default_mcp_servers() if mcp_servers is None else servers_of(mcp_servers)
+    more = folders_of(directories)
+    lends = host.environment.default_kernel_access() if kernel_tools is None else kernel_tools
     if lends:
         install_kernel_runner(host)
     stored = read_back(recorder_of(host), wanted)
     spec = spec_of(stored.record) if command is None else custom(command, name=stored.record.agent)
-    conversation = host.loop.call(
-        lambda: restore(host, stored, spec, mode, env=given, mcp_servers=servers, directories=more, kernel_tools=lends)
+    options = SessionOptions(
+        spec=spec,
+        cwd=Path(stored.record.cwd),
+        env=given,
+        mcp_servers=servers,
+        directories=tuple(more),
+        kernel_tools=lends,
+        mode=mode,
     )
-    return session_of(conversation, permissions, permission_timeout)
+    return session_of(host.loop.call(restore, host, stored, options), permissions, permission_timeout)
 
 
 def forget(session: str | SessionRow) -> SessionRow:

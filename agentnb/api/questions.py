@@ -11,7 +11,7 @@ import msgspec
 from agentnb.api.columns import html, lines
 from agentnb.api.user_code import run_beside
 from agentnb.errors import UsageError
-from agentnb.host.permission_callback import CallbackAnswer
+from agentnb.host.permissions.permission_callback import CallbackAnswer
 from agentnb.state import (
     ChatInputAnswer,
     ChatInputBooleanAnswerValue,
@@ -33,6 +33,7 @@ from agentnb.state import (
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping
 
+    from agentnb.host.channels import SessionChannels
     from agentnb.host.conversation import Conversation
     from agentnb.state import Action, ChatInputAnswerValue, ChatState
     from agentnb.state import ChatInputRequest as InputState
@@ -227,13 +228,13 @@ def open_questions(conversation: Conversation, do: Do) -> QuestionTable:
         do: Carries an action out, made on the host's thread.
     """
     chat = conversation.chat.state
-    asked = (_fields(conversation, chat, call) for call in _pending(chat))
+    asked = (_fields(conversation.channels, chat, call) for call in _pending(chat))
     permissions = [PermissionQuestion(**fields, do=do) for fields in asked]
     return QuestionTable([*permissions, *(_input(request, do) for request in chat.input_requests or ())])
 
 
 class CallbackPermissions:
-    """Answers permission requests with a function of the user's (:class:`agentnb.host.permission_callback`).
+    """Answers permission requests with a function of the user's (`agentnb.host.permissions.permission_callback`).
 
     What the function does wrong denies the request, and is told in the transcript.
 
@@ -246,13 +247,13 @@ class CallbackPermissions:
         self.function = function
         self.timeout = timeout
 
-    async def answer(self, conversation: Conversation, call_id: str) -> CallbackAnswer:
+    async def answer(self, channels: SessionChannels, call_id: str) -> CallbackAnswer:
         """Ask the function about the open request of the tool call *call_id*."""
-        chat = conversation.chat.state
+        chat = channels.chat.state
         call = next((each for each in _pending(chat) if each.tool_call_id == call_id), None)
         if call is None:
             return CallbackAnswer(outcome="ask")
-        request = PermissionRequest(**_fields(conversation, chat, call))
+        request = PermissionRequest(**_fields(channels, chat, call))
         try:
             return await run_beside(lambda: self._ask(request), self.timeout)
         except asyncio.TimeoutError:
@@ -288,14 +289,14 @@ def _pending(chat: ChatState) -> Iterator[ToolCallPendingConfirmationState]:
             yield part.tool_call
 
 
-def _fields(conversation: Conversation, chat: ChatState, call: ToolCallPendingConfirmationState) -> dict[str, Any]:
+def _fields(channels: SessionChannels, chat: ChatState, call: ToolCallPendingConfirmationState) -> dict[str, Any]:
     details, risk = call.details, call.risk
     title = call.confirmation_title or call.display_name
     content = (details.content if details is not None else None) or ()
     return {
         "id": call.tool_call_id,
-        "agent": conversation.spec.name,
-        "tab_id": conversation.tab_id,
+        "agent": channels.agent,
+        "tab_id": channels.tab_id,
         "turn_id": chat.active_turn.id if chat.active_turn is not None else "",
         "title": title if isinstance(title, str) else title.markdown,
         "kind": details.kind if details is not None else None,

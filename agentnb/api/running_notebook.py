@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from agentnb.safe_json import read_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,7 +71,7 @@ def _code_cells(path: Path) -> list[tuple[str, bool]]:
     try:
         if path.stat().st_size > _LARGEST_BYTES:
             return []
-        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        cells = read_json(path.read_bytes())["cells"]
         return [_code_cell(cell) for cell in cells if cell["cell_type"] == "code"]
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return []

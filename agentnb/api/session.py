@@ -18,13 +18,11 @@ from agentnb.api.turn import Turn
 from agentnb.api.unattended import follow
 from agentnb.api.waiting import within
 from agentnb.errors import SessionClosed, SessionError, UsageError
-from agentnb.host.extensions import extended, handle
-from agentnb.host.health import examined
-from agentnb.host.intents import PYTHON, Rejected, carry_out, choose
-from agentnb.host.keeping import forked
+from agentnb.host import intents
+from agentnb.host.intents import FROM_PYTHON, Rejected, carry_out
+from agentnb.host.kept_sessions import forked
 from agentnb.ids import new_id
 from agentnb.state import (
-    ActionOrigin,
     ChatPendingMessageSet,
     ChatQueuedMessagesReordered,
     Message,
@@ -41,12 +39,11 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from agentnb.api.questions import PermissionCallback
+    from agentnb.host.agents.health import Health
     from agentnb.host.conversation import Conversation
-    from agentnb.host.health import Health
     from agentnb.state import Action, ChatState, MessageAttachment, SessionState
 
 QUEUED = PendingMessageKind.QUEUED
-ORIGIN = ActionOrigin(client_id=PYTHON, client_seq=0)
 CALLBACK_SECONDS = 60.0
 """How long a permissions callback may take where nothing else is said."""
 
@@ -205,8 +202,10 @@ class Session:
         Raises:
             UsageError: If it no longer waits.
         """
-        if not self._conversation.host.loop.call(self._conversation.turns.send_now, turn.id):
-            raise UsageError("That prompt no longer waits.", hint="session.waiting has those that do.")
+        try:
+            self._conversation.host.loop.call(intents.send_now, self._conversation, turn.id, FROM_PYTHON)
+        except Rejected as refused:
+            raise UsageError(refused.message, hint="session.waiting has those that do.") from None
 
     def steer(self, text: str) -> None:
         """Say something into the running turn; where the agent cannot take that, it is the next prompt.
@@ -215,7 +214,7 @@ class Session:
             SessionClosed: If the session was closed.
         """
         message = Message(text=text, origin=MessageOrigin(kind="user"))
-        self._conversation.host.loop.call(self._conversation.turns.steer, new_id(), message)
+        self._conversation.host.loop.call(intents.steer, self._conversation, new_id(), message, FROM_PYTHON)
 
     @property
     def questions(self) -> QuestionTable:
@@ -311,7 +310,7 @@ class Session:
         """
         self._see_that_it_is_open()
         conversation = self._conversation
-        within(conversation.host, conversation.login(method), timeout, conversation.spec.title)
+        within(conversation.host, intents.login(conversation, method), timeout, conversation.spec.title)
 
     def fork(self, title: str | None = None, timeout: float = 120.0) -> Session:
         """A copy of this session in a tab of its own: what was said, and what the agent knows (ACP ``session/fork``).
@@ -359,7 +358,7 @@ class Session:
         """
         self._see_that_it_is_open()
         conversation = self._conversation
-        work = extended(conversation, method, dict(params or {}), notify=notify, timeout=timeout)
+        work = conversation.extend(method, dict(params or {}), notify=notify, timeout=timeout)
         return within(conversation.host, work, timeout, conversation.spec.title)
 
     def on_extension(self, method: str, handler: Callable[[dict[str, Any]], Any] | None) -> None:
@@ -369,8 +368,8 @@ class Session:
 
         Args:
             method: The method, ``_name/method``.
-            handler: Gets the parameters, on a thread of its own; what it returns must be JSON, and is the answer. What
-                it raises is told to the agent as an error. None takes the handler away.
+            handler: Gets the parameters, on a thread of its own; what it returns must be JSON, and is the answer. The
+                agent gets an error where it raises, or does not return within 60 seconds. None removes the handler.
 
         Raises:
             UsageError: If *method* does not begin with an underscore.
@@ -378,11 +377,11 @@ class Session:
         Example:
             >>> session.on_extension("_zoo/feed", lambda params: {"fed": params["animal"]})  # doctest: +SKIP
         """
-        self._conversation.host.loop.call(handle, self._conversation, method, handler)
+        self._conversation.host.loop.call(self._conversation.extensions.register, method, handler)
 
     def health(self) -> Health:
         """How the agent's process is: its state, its age, its deaths, its silence and its last words on stderr."""
-        return self._conversation.host.loop.call(examined, self._conversation)
+        return self._conversation.host.loop.call(self._conversation.health)
 
     def restart(self, timeout: float = 60.0) -> None:
         """End the agent's process and start it anew; the transcript stays, and so does what waits.
@@ -397,7 +396,7 @@ class Session:
         """
         self._see_that_it_is_open()
         conversation = self._conversation
-        within(conversation.host, conversation.restart(), timeout, conversation.spec.title)
+        within(conversation.host, intents.restart(conversation), timeout, conversation.spec.title)
 
     def cancel(self) -> None:
         """Stop the running turn, if one runs; prompts that wait are held until :meth:`continue_queue`."""
@@ -408,7 +407,7 @@ class Session:
 
         Waiting for one of them, with :meth:`Turn.wait` or ``await``, goes on too.
         """
-        self._conversation.host.loop.call(self._conversation.turns.continue_queue)
+        self._conversation.host.loop.call(intents.continue_queue, self._conversation)
 
     def close(self, timeout: float = 10.0) -> None:
         """Free the agent's session and, if nobody else uses it, end its process. A running turn is cancelled.
@@ -421,7 +420,7 @@ class Session:
         Raises:
             SessionError: If it takes longer; it goes on.
         """
-        future = self._conversation.host.loop.submit(self._conversation.close())
+        future = self._conversation.host.loop.submit(intents.close(self._conversation))
         try:
             future.result(timeout)
         except TooLong as error:
@@ -440,7 +439,7 @@ class Session:
         Raises:
             SessionError: If it takes longer; it goes on.
         """
-        future = asyncio.wrap_future(self._conversation.host.loop.submit(self._conversation.close()))
+        future = asyncio.wrap_future(self._conversation.host.loop.submit(intents.close(self._conversation)))
         done, _ = await asyncio.wait([future], timeout=timeout)
         if not done:
             raise self._closes_slowly(timeout)
@@ -471,7 +470,7 @@ class Session:
         return f"<Session {self.title!r} with {self.agent}>"
 
     def _begin(self, turn: Turn, message: Message) -> None:
-        self._conversation.prompt(turn.id, message)
+        intents.prompt(self._conversation, turn.id, message, FROM_PYTHON)
         turn._attach()  # noqa: SLF001 - the two are one
 
     def _see_that_it_is_open(self) -> None:
@@ -481,11 +480,11 @@ class Session:
     def _choose(self, action: XModeChanged | XConfigOptionChosen, timeout: float) -> None:
         self._see_that_it_is_open()
         conversation = self._conversation
-        within(conversation.host, choose(conversation, action, ORIGIN), timeout, conversation.spec.title)
+        within(conversation.host, intents.choose(conversation, action, FROM_PYTHON), timeout, conversation.spec.title)
 
     def _cancel(self) -> None:
         if (active := self.chat.active_turn) is not None:
-            self._conversation.turns.cancel(active.id, hold=True)
+            intents.cancel(self._conversation, active.id, FROM_PYTHON, hold=True)
 
     def _do(self, make: Callable[[], Action]) -> None:
         """Do what a click in a view does; raise where it is refused.
@@ -496,7 +495,9 @@ class Session:
         self._see_that_it_is_open()
         conversation = self._conversation
         try:
-            conversation.host.loop.call(lambda: carry_out(conversation.host, conversation.chat.uri, make(), ORIGIN))
+            conversation.host.loop.call(
+                lambda: carry_out(conversation.host, conversation.chat.uri, make(), FROM_PYTHON)
+            )
         except Rejected as refused:
             raise UsageError(refused.message) from None
 

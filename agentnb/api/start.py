@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from agentnb.api.arguments import check_permissions, check_text
-from agentnb.api.configured import DEFAULT_AGENT, configured
+from agentnb.api.configured import DEFAULT_AGENT, configuration_of, configured
 from agentnb.api.kernel_runner import install_kernel_runner
 from agentnb.api.session import CALLBACK_SECONDS, Session, session_of
 from agentnb.errors import UsageError
 from agentnb.host import current_host
-from agentnb.host.keeping import opened
+from agentnb.host.kept_sessions import opened
 
 if TYPE_CHECKING:
     import os
@@ -86,15 +86,26 @@ def start(
     host = current_host()
     if kernel_tools:
         install_kernel_runner(host)
-    asked = configured(
-        named, command, env, cwd, mcp_servers=mcp_servers, directories=directories, kernel_tools=kernel_tools
-    )
+    kept: str | None = None
+    said: str | None = None
     if session is not None:
         kept, said = (session, None) if isinstance(session, str) else (session.id, session.title or None)
-        work = opened(host, asked, kept, mode=mode, title=title or said)
+    asked = configured(
+        named,
+        command,
+        env,
+        cwd,
+        mcp_servers=mcp_servers,
+        directories=directories,
+        kernel_tools=kernel_tools,
+        mode=mode,
+        title=title or said,
+    )
+    if kept is not None:
+        work = opened(host, configuration_of(asked), kept, mode=mode, title=asked.title)
         conversation = host.loop.submit(work).result()
     else:
-        conversation = host.loop.call(lambda: host.open_as(asked, mode=mode, title=title))
+        conversation = host.loop.call(host.open_session, asked)
     return session_of(conversation, permissions, permission_timeout)
 
 
@@ -130,7 +141,7 @@ def warm(
     """
     asked = configured(agent, command, env, cwd, mcp_servers=mcp_servers, directories=directories)
     host = current_host()
-    host.loop.post(host.agents.begin, asked)
+    host.loop.post(host.agents.begin, configuration_of(asked))
 
 
 def chat(session: Session | None = None) -> Any:

@@ -38,6 +38,7 @@ class ToolCall(NamedTuple):
         reason: Why it was cancelled, where it was.
         output: What it gave back as text: its text content and what its terminals wrote, in order.
         exit_code: The exit code of its last terminal's command; None where there is none, or none yet.
+        ran_without_asking: Whether the agent ran it without asking although the session's permissions are ``"deny"``.
     """
 
     id: str
@@ -51,6 +52,7 @@ class ToolCall(NamedTuple):
     reason: str | None
     output: str = ""
     exit_code: int | None = None
+    ran_without_asking: bool = False
 
     @property
     def text(self) -> str:
@@ -85,6 +87,7 @@ def tool_call(state: ToolCallState, terminals: Iterable[TerminalView] = ()) -> T
         reason=_reason(state),
         output="\n".join(filter(None, (_text(item, shown) for item in content))),
         exit_code=own[-1].exit_code if own else None,
+        ran_without_asking=bool(details and details.ran_without_asking),
     )
 
 

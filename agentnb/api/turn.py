@@ -16,7 +16,8 @@ from agentnb.api.text_reader import TextReader
 from agentnb.api.tool_call import ToolCall, tool_call
 from agentnb.api.user_code import start_user_code
 from agentnb.errors import CassetteBroken, CassetteMismatch, TurnCancelled, TurnFailed, TurnRefused, TurnTimeout
-from agentnb.host.changes import changes
+from agentnb.host.files.changes import changes
+from agentnb.host.intents import FROM_PYTHON, Rejected, cancel
 from agentnb.kernel.desk import DESK
 from agentnb.state import (
     ActiveTurn,
@@ -165,7 +166,8 @@ class Turn:
 
         Prompts that wait behind it are held until :meth:`Session.continue_queue` or until code waits for one of them.
         """
-        self._conversation.host.loop.call(partial(self._conversation.turns.cancel, self._id, hold=True))
+        with contextlib.suppress(Rejected):  # it has ended
+            self._conversation.host.loop.call(partial(cancel, self._conversation, self._id, FROM_PYTHON, hold=True))
 
     def raise_for_error(self) -> Turn:
         """Raise if it failed, was refused or was cancelled.

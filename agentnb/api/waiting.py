@@ -10,12 +10,12 @@ from agentnb.errors import AgentError
 if TYPE_CHECKING:
     from collections.abc import Coroutine
 
-    from agentnb.host.host import Host
+    from agentnb.host.conversation import SessionOwner
 
 T = TypeVar("T")
 
 
-def within(host: Host, work: Coroutine[Any, Any, T], timeout: float, title: str) -> T:
+def within(host: SessionOwner, work: Coroutine[Any, Any, T], timeout: float, title: str) -> T:
     """What comes of *work* on the host's thread; not to be called there.
 
     Args:

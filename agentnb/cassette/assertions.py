@@ -1,4 +1,4 @@
-"""What tests say about turns. Each raises AssertionError with what was there instead, and returns the turn."""
+"""Assertions on turns, for tests. Each raises AssertionError that shows the actual value, and returns the turn."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def files_written(turn: Turn) -> list[str]:
 
 
 def assert_permissions(turn: Turn, *wanted: tuple[str, str]) -> Turn:
-    """Check what the agent asked leave for, and what it was told.
+    """Check which permissions the agent requested, and the answers.
 
     Args:
         turn: The turn, ended.
@@ -117,7 +117,7 @@ def assert_permissions(turn: Turn, *wanted: tuple[str, str]) -> Turn:
 
 
 def permissions_asked(turn: Turn) -> list[tuple[str, str]]:
-    """What the agent asked leave for in *turn*, each with ``"allowed"`` or ``"denied"``, in order."""
+    """The permission requests in *turn*, each with ``"allowed"`` or ``"denied"``, in order."""
     snapshot = turn.snapshot
     asked = []
     for part in snapshot.response_parts if snapshot is not None else ():

@@ -1,4 +1,4 @@
-"""Comparing today with the recording: prompts, other requests, and the client's answers to the agent."""
+"""Compares today with the recording: prompts, other requests, and the client's answers to the agent."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from agentnb.cassette import mcp
-from agentnb.cassette.words import each_text, mark
+from agentnb.cassette.marks import each_text, mark
 from agentnb.errors import CassetteMismatch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
-    from agentnb.cassette.tape import Event, Header, Rule
+    from agentnb.cassette.recording import Event, Header, Rule
 
 AGAIN = (
     "If today's is right, record again: AGENTNB_CASSETTE_MODE=record for a kernel, --agentnb-record for pytest, "
@@ -33,7 +33,7 @@ def ruled(rules: Iterable[Rule]) -> Callable[[Any], Any]:
     """What makes JSON comparable: everything that a rule matches becomes the rule's mark.
 
     Example:
-        >>> from agentnb.cassette.tape import DEFAULT_RULES
+        >>> from agentnb.cassette.recording import DEFAULT_RULES
         >>> ruled(DEFAULT_RULES)("Since 2026-11-21")
         'Since ⟦date⟧'
     """

@@ -1,4 +1,7 @@
-"""The file: JSON lines, one message of the wire each, grouped by session so that no timing shows in it."""
+"""The file: JSON lines, one message of the wire each, grouped by session so that timing does not change it.
+
+`write` and `read` are the two directions; what is wrong with a file is told with its line.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +11,18 @@ import os
 import re
 from typing import TYPE_CHECKING, Any
 
-from agentnb.cassette import writing
-from agentnb.cassette.blobs import Blobs, folder_of
-from agentnb.cassette.reading import AGAIN, Reader, leak
+import msgspec
+
+from agentnb.cassette.large_content import LargeContent, folder_of
+from agentnb.cassette.recording import VERSION, Cassette, Event, Exchange, Header, Section
 from agentnb.cassette.secrets import shapes
-from agentnb.cassette.streams import joined_texts
+from agentnb.cassette.text_streams import joined_texts
 from agentnb.errors import CassetteBroken
+from agentnb.safe_json import read_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
-
-    from agentnb.cassette.tape import Cassette, Exchange, Header
 
 
 def write(path: Path, cassette: Cassette, *, checked: Iterable[Exchange] = ()) -> None:
@@ -34,13 +37,13 @@ def write(path: Path, cassette: Cassette, *, checked: Iterable[Exchange] = ()) -
         CassetteBroken: If a credential is in it, or a rule is no regular expression; then nothing is written.
     """
     check(path, cassette, checked)
-    blobs = Blobs(folder_of(path))
-    lines = [writing.line(row) for row in writing.rows(cassette, blobs)]
-    lines.append(writing.line({"end": {"lines": len(lines) + 1}}))
+    large = LargeContent(folder_of(path))
+    lines = [encode_row(row) for row in rows_of(cassette, large)]
+    lines.append(encode_row({"end": {"lines": len(lines) + 1}}))
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.{os.getpid()}.part")
     draft.write_text("".join(lines), encoding="utf-8", newline="\n")
-    blobs.write()
+    large.write()
     draft.replace(path)
 
 
@@ -87,8 +90,8 @@ def read_agents(path: Path) -> dict[str, dict[str, Any] | None]:
 
 def _object(line: bytes) -> dict[str, Any]:
     try:
-        row = json.loads(line)
-    except (ValueError, RecursionError):
+        row = read_json(line)
+    except ValueError:
         return {}
     return row if isinstance(row, dict) else {}
 
@@ -101,8 +104,8 @@ def check(path: Path, cassette: Cassette, checked: Iterable[Exchange] = ()) -> N
     """
     _rules(path, cassette.header)
     known = {id(exchange) for exchange in checked}
-    for lane in cassette.lanes:
-        fresh = [exchange for exchange in lane.exchanges if id(exchange) not in known]
+    for section in cassette.sections:
+        fresh = [exchange for exchange in section.exchanges if id(exchange) not in known]
         for exchange, text in joined_texts(fresh):
             if found := shapes(text):
                 raise leak(f"{path}:{exchange.line}" if exchange.line else str(path), found[0][2])
@@ -115,3 +118,219 @@ def _rules(path: Path, header: Header) -> None:
         except re.error as error:
             message = f"{path}:1: the pattern of the rule {rule.name!r} is no regular expression: {error}."
             raise CassetteBroken(message, hint="Correct it.") from error
+
+
+AGAIN = "Record it again (AGENTNB_CASSETTE_MODE=record, or pytest --agentnb-record)."
+_CONFLICT = ("<<<<<<<", "=======", ">>>>>>>")
+_WHOLE = "Take the whole file from version control, or record it again."
+
+
+def leak(place: str, what: str) -> CassetteBroken:
+    """The error that something at *place* looks like a credential; *what* is its mark."""
+    kind = what[1:-1].removeprefix("secret ")
+    hint = "It must not be in version control: make that credential invalid, then record again."
+    return CassetteBroken(f"{place}: this looks like a credential ({kind}).", hint=hint)
+
+
+class Reader:
+    """Reads one file, line by line, so that what is wrong can be pointed at.
+
+    Args:
+        path: The file.
+        data: What is in it.
+    """
+
+    def __init__(self, path: Path, data: bytes) -> None:
+        self._path = path
+        self._data = data
+        self._number = 0
+        self._large = LargeContent(folder_of(path))
+        self._sections: list[Section] = []
+
+    def cassette(self) -> Cassette:
+        """All of it.
+
+        Raises:
+            CassetteBroken: If it cannot be used.
+        """
+        if not self._data.strip():
+            raise self._broken("the cassette is empty.", AGAIN)
+        rows = self._rows()
+        header = self._header(next(rows, None))
+        for row in rows:
+            self._take(row)
+        return Cassette(header=header, sections=self._sections)
+
+    def header(self) -> Header:
+        """The header alone."""
+        self._number = 1
+        return self._header(self._decoded(self._data, last=True))
+
+    def _rows(self) -> Iterator[dict[str, Any]]:
+        """Every line but the last as an object; the last must be the end."""
+        raw = self._data.split(b"\n")
+        lines = raw[:-1] if not raw[-1].strip() else raw
+        ended = False
+        for number, line in enumerate(lines, 1):
+            self._number = number
+            row = self._decoded(line, last=number == len(lines))
+            if ended:
+                raise self._broken("something stands behind the end of the cassette.", _WHOLE)
+            if "end" in row:
+                ended = True
+                self._ends_right(row["end"], number)
+            else:
+                yield row
+        if not ended:
+            raise self._broken("the cassette stops before its end: it was cut.", _WHOLE)
+
+    def _decoded(self, line: bytes, *, last: bool) -> dict[str, Any]:
+        try:
+            row = read_json(line)
+        except ValueError as error:
+            if line[:7].decode("utf-8", "replace") in _CONFLICT:
+                raise self._broken(
+                    "a merge conflict is left in the cassette.", "Resolve it, or record again."
+                ) from None
+            if last:
+                raise self._broken("the line is cut in the middle.", _WHOLE) from error
+            raise self._broken("this is no line of a cassette: no JSON.", _WHOLE) from error
+        if not isinstance(row, dict):
+            raise self._broken("this is no line of a cassette: no JSON object.", _WHOLE)
+        if found := shapes(line.decode("utf-8", "replace")):
+            raise leak(f"{self._path}:{self._number}", found[0][2])
+        return row
+
+    def _ends_right(self, end: Any, number: int) -> None:
+        if not isinstance(end, dict) or end.get("lines") != number:
+            raise self._broken("lines are missing from the cassette, or were added to it.", _WHOLE)
+
+    def _header(self, row: dict[str, Any] | None) -> Header:
+        if row is None:
+            raise self._broken("the cassette is empty.", AGAIN)
+        version = row.get("cassette")
+        if version is None:
+            raise self._broken("this is no cassette: it does not begin with its version.", "Check the path.")
+        if version != VERSION:
+            newer = isinstance(version, int) and version > VERSION
+            hint = "Update agentnb: `pip install --upgrade jupyter-agentnb`." if newer else AGAIN
+            raise self._broken(f"the cassette has version {version!r}; this agentnb reads version {VERSION}.", hint)
+        try:
+            return msgspec.convert(row, Header)
+        except msgspec.ValidationError as error:
+            raise self._broken(f"the header cannot be read: {error}.", "Correct it, or record again.") from error
+
+    def _take(self, row: dict[str, Any]) -> None:
+        if "agent" in row:
+            self._sections.append(self._section(row))
+            return
+        if not self._sections:
+            raise self._broken("a message stands before any agent or session.", _WHOLE)
+        section = self._sections[-1]
+        if "pace" in row:
+            self._pace(section, row["pace"])
+        elif row.get("from") == "client" and "method" in row and "id" in row:
+            params = self._get(row.get("params"))
+            section.exchanges.append(Exchange(method=str(row["method"]), params=params, line=self._number))
+        else:
+            self._event(section, row)
+
+    def _section(self, row: dict[str, Any]) -> Section:
+        agent, launch, session = row.get("agent"), row.get("launch", 1), row.get("session", 0)
+        if not isinstance(agent, str) or not isinstance(launch, int) or not isinstance(session, int):
+            raise self._broken("this does not say which agent or session begins here.", _WHOLE)
+        description = row.get("description")
+        if description is not None and not isinstance(description, dict):
+            raise self._broken("the agent's description is no object.", _WHOLE)
+        return Section(agent=agent, launch=launch, session=session, description=description, line=self._number)
+
+    def _event(self, section: Section, row: dict[str, Any]) -> None:
+        if not section.exchanges:
+            raise self._broken("a message stands before the client's first request.", _WHOLE)
+        exchange = section.exchanges[-1]
+        sender, number = row.get("from"), row.get("id", 0)
+        if sender not in ("agent", "client") or not isinstance(number, int):
+            raise self._broken("this is no message of the agent or of the client.", _WHOLE)
+        method = row.get("method")
+        answers = method is None and ("result" in row or "error" in row)
+        if answers and sender == "agent":
+            exchange.answered, exchange.result = True, self._get(row.get("result"))
+            exchange.error = self._get(row.get("error"))
+            return
+        if not answers and not isinstance(method, str):
+            raise self._broken("this message has neither a method nor a result.", _WHOLE)
+        asked = "asked" if sender == "agent" and number else None
+        kind: Any = "answered" if answers else asked or ("said" if sender == "agent" else "told")
+        event = Event(
+            kind=kind,
+            method=method or "",
+            params=self._get(row.get("params")),
+            id=number,
+            result=self._get(row.get("result")),
+            error=self._get(row.get("error")),
+        )
+        (exchange.after if exchange.answered else exchange.before).append(event)
+
+    def _pace(self, section: Section, pace: Any) -> None:
+        exchange = section.exchanges[-1] if section.exchanges else None
+        if exchange is None or not isinstance(pace, list) or not all(isinstance(delay, int) for delay in pace):
+            raise self._broken("this pace belongs to no exchange.", _WHOLE)
+        steps: list[Event | Exchange] = [*exchange.before, *([exchange] if exchange.answered else []), *exchange.after]
+        for step, delay in zip(steps, pace, strict=False):
+            step.delay = delay
+
+    def _get(self, value: Any) -> Any:
+        try:
+            return self._large.get(value)
+        except CassetteBroken as error:
+            raise self._broken(error.message, error.hint or _WHOLE) from error
+
+    def _broken(self, what: str, hint: str) -> CassetteBroken:
+        return CassetteBroken(f"{self._path}:{max(self._number, 1)}: {what}", hint=hint)
+
+
+def encode_row(value: Any) -> str:
+    """One line of the file."""
+    return json.dumps(value, ensure_ascii=False, separators=(", ", ": ")) + "\n"
+
+
+def rows_of(cassette: Cassette, large: LargeContent) -> Iterator[dict[str, Any]]:
+    """Every line but the end, as JSON; large content goes to *large*."""
+    yield msgspec.to_builtins(cassette.header)
+    for section in cassette.sections:
+        head: dict[str, Any] = {"session": section.session} if section.session else {}
+        about = {"description": section.description} if section.description is not None else {}
+        yield {**head, "agent": section.agent, "launch": section.launch, **about}
+        for number, exchange in enumerate(section.exchanges, 1):
+            yield from _exchange(number, exchange, large)
+
+
+def _exchange(number: int, exchange: Exchange, large: LargeContent) -> Iterator[dict[str, Any]]:
+    yield {"from": "client", "id": number, "method": exchange.method, "params": large.put(exchange.params)}
+    pace = []
+    for event in exchange.before:
+        pace.append(event.delay)
+        yield _event(event, large)
+    if exchange.answered:
+        pace.append(exchange.delay)
+        yield {"from": "agent", "id": number, **_answer(exchange, large)}
+    for event in exchange.after:
+        pace.append(event.delay)
+        yield _event(event, large)
+    if pace:
+        yield {"pace": pace}
+
+
+def _event(event: Event, large: LargeContent) -> dict[str, Any]:
+    row: dict[str, Any] = {"from": "agent" if event.kind in ("said", "asked") else "client"}
+    if event.kind in ("asked", "answered"):
+        row["id"] = event.id
+    if event.kind == "answered":
+        return {**row, **_answer(event, large)}
+    return {**row, "method": event.method, "params": large.put(event.params)}
+
+
+def _answer(of: Event | Exchange, large: LargeContent) -> dict[str, Any]:
+    if of.error is not None:
+        return {"error": large.put(of.error)}
+    return {"result": large.put(of.result)}

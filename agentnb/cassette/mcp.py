@@ -1,8 +1,8 @@
 """MCP over ACP: tools that the client serves to the agent on the same wire (``mcp/connect``, ``mcp/message``).
 
-These messages name no session. A server's id is the client's own and a connection's is given out on ``mcp/connect``:
-both are others on every day, so that a cassette holds marks in their place. Servers that an agent reaches by itself
-(stdio, http, sse) are not on this wire at all.
+These messages name no session. A server's id is chosen by the client and a connection's by the answer to
+``mcp/connect``: both differ in each run, so a cassette has marks in their place. Servers that an agent reaches
+by itself (stdio, http, sse) are not on this wire at all.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from agentnb.cassette.words import CLOSE, OPEN, mark
+from agentnb.cassette.marks import CLOSE, OPEN, mark
 
 CONNECT, MESSAGE, DISCONNECT = "mcp/connect", "mcp/message", "mcp/disconnect"
 _FIELDS = ("serverId", "connectionId")

@@ -9,8 +9,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING
 
-from agentnb.cassette.former import check_place
-from agentnb.cassette.recorder import Recorder
+from agentnb.cassette.recorder import Recorder, check_place
 from agentnb.cassette.stdio import CHUNK, say
 from agentnb.errors import CassetteBroken, UsageError
 

@@ -10,7 +10,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from agentnb.cassette.compare import described
-from agentnb.cassette.tape import PROMPT
+from agentnb.cassette.recording import PROMPT
+from agentnb.safe_json import read_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,8 +52,8 @@ class _Reader:
         if not data.strip():
             return
         try:
-            row = json.loads(data)
-        except (ValueError, RecursionError):
+            row = read_json(data)
+        except ValueError:
             row = None
         if not isinstance(row, dict):
             yield f"(not a line of a cassette) {data.decode('utf-8', 'replace')}"

@@ -1,42 +1,47 @@
-"""The recorder: gathers what the taps hear into one cassette, and writes it whenever a turn has ended."""
+"""Gathers what the taps hear into one cassette, and writes it whenever a turn has ended.
+
+While a cassette is recorded again, the old one is kept as a backup until the new one has as many turns.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import os
+import shutil
 import threading
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from agentnb.cassette import file
-from agentnb.cassette.former import Former
-from agentnb.cassette.keeper import Keeper
+from agentnb.cassette.large_content import folder_of
+from agentnb.cassette.recording import WRITER, Cassette, Exchange, Header, Section
 from agentnb.cassette.rerecording import FormerExchanges
 from agentnb.cassette.secrets import Secrets
-from agentnb.cassette.tap import WireTap
-from agentnb.cassette.tape import WRITER, Cassette, Exchange, Header, Lane
-from agentnb.errors import CassetteBroken
+from agentnb.cassette.session_cleaning import SessionCleaner
+from agentnb.cassette.wire_tap import WireTap
+from agentnb.errors import CassetteBroken, UsageError
 from agentnb.events.kinds import CASSETTE_FINISHED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from agentnb.cassette.tap import RawLane
+    from agentnb.cassette.wire_tap import RawSection
 
 
 class Recorder:
     """Records one cassette; safe from any thread.
 
     Args:
-        path: Where it is written. One that is there already is replaced; its rules are kept, and so is all of it as
-            long as the new one holds fewer turns.
+        path: Where it is written. An existing cassette is replaced; its rules are kept, and a backup of it as long as
+            the new one has fewer turns.
         environment: The variables among which secrets are looked for.
         home: The user's home.
 
     Attributes:
         written: Whether there is a file.
-        word: What to tell the user at the end, where there is something.
+        word: A sentence for the user at the end, or None.
     """
 
     def __init__(self, path: Path, environment: Mapping[str, str], home: str | None = None) -> None:
@@ -44,14 +49,14 @@ class Recorder:
         self.failure: CassetteBroken | None = None
         self.written = False
         self.word: str | None = None
-        self._former = Former(path)
-        self._former_exchanges = FormerExchanges(self._former.cassette)
+        self._backup = Backup(path)
+        self._former_exchanges = FormerExchanges(self._backup.cassette)
         self._environment = dict(environment)
         self._secrets = Secrets(environment)
         self._home = home
         self._taps: list[WireTap] = []
         self._launches: dict[str, int] = {}
-        self._keepers: dict[RawLane, Keeper] = {}
+        self._cleaners: dict[RawSection, SessionCleaner] = {}
         self._checked: list[Exchange] = []
         self._lock = threading.RLock()
         self._closed = False
@@ -81,15 +86,15 @@ class Recorder:
     def cassette(self) -> Cassette:
         """What has been recorded so far."""
         with self._lock:
-            lanes: list[Lane] = []
+            sections: list[Section] = []
             for tap in sorted(self._taps, key=lambda tap: (tap.agent, tap.launch)):
-                cwd = next((lane.cwd for lane in tap.sessions if lane.cwd), None)
-                if tap.connection.lane.exchanges:
-                    lanes.append(self._keeper(tap.connection).lane(0, cwd, self._secrets))
+                cwd = next((section.cwd for section in tap.sessions if section.cwd), None)
+                if tap.connection.section.exchanges:
+                    sections.append(self._cleaner(tap.connection).section(0, cwd, self._secrets))
                 for raw in tap.sessions:
-                    number = sum(lane.session > 0 for lane in lanes) + 1
-                    lanes.append(self._keeper(raw).lane(number, raw.cwd or cwd, self._secrets))
-            return self._former_exchanges.in_place(Cassette(header=self._header, lanes=lanes))
+                    number = sum(section.session > 0 for section in sections) + 1
+                    sections.append(self._cleaner(raw).section(number, raw.cwd or cwd, self._secrets))
+            return self._former_exchanges.in_place(Cassette(header=self._header, sections=sections))
 
     def write(self) -> None:
         """Write what has been recorded so far; nothing where nothing was.
@@ -101,10 +106,12 @@ class Recorder:
             if self._taps:
                 cassette = self.cassette()
                 if not self.written:
-                    self._former.put_by()
+                    self._backup.keep_old()
                 file.write(self.path, cassette, checked=self._checked)
                 self.written = True
-                self._checked = [exchange for lane in cassette.lanes for exchange in lane.exchanges]
+                answered = sum(turn.answered for section in cassette.sections for turn in section.turns)
+                self._backup.settle(answered)  # now: a runner may kill this process instead of ending it
+                self._checked = [exchange for section in cassette.sections for exchange in section.exchanges]
 
     def close(self) -> None:
         """Write the end, and record no more.
@@ -118,13 +125,13 @@ class Recorder:
                 self.write()
                 turns = self.cassette().turns
                 CASSETTE_FINISHED.tell(path=str(self.path), mode="record", turns=turns)
-                self.word = self._former.settle(turns) if self.written else None
+                self.word = self._backup.settle(turns) if self.written else None
 
-    def _keeper(self, raw: RawLane) -> Keeper:
-        return self._keepers.setdefault(raw, Keeper(raw, self._home))
+    def _cleaner(self, raw: RawSection) -> SessionCleaner:
+        return self._cleaners.setdefault(raw, SessionCleaner(raw, self._home))
 
     def _written(self) -> None:
-        """A turn has ended: what goes wrong is kept for `close`, the agent's wire must not suffer."""
+        """Write when a turn has ended; an error is kept for `close`, since the agent's wire must go on."""
         with self._lock, contextlib.suppress(OSError):
             if self._closed:
                 return
@@ -140,3 +147,63 @@ def _header(path: Path) -> Header:
     with contextlib.suppress(CassetteBroken, OSError):
         return msgspec.structs.replace(file.read_header(path), by=WRITER)
     return Header()
+
+
+class Backup:
+    """The backup of the old cassette until the new one has as many turns: an interrupted run must not cost a recording.
+
+    Args:
+        path: The cassette that is recorded.
+
+    Attributes:
+        place: Where the old cassette is kept; it can be replayed from there.
+        cassette: The old cassette; None where there is none that can be used.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._turns = 0
+        self.place = path.with_name(f"{path.name.removesuffix('.jsonl')}.old.jsonl")
+        self._kept, self._old = _cassette(self.place), _cassette(path)
+        self.cassette = max(filter(None, (self._kept, self._old)), key=lambda each: each.turns, default=None)
+
+    def keep_old(self) -> None:
+        """Copy the cassette at the path; a backup from an interrupted run stays."""
+        self._turns = self._kept.turns if self._kept is not None else 0
+        if not self._turns and self._old is not None and self._old.turns:
+            shutil.copyfile(self._path, self.place)
+            if folder_of(self._path).is_dir():
+                shutil.copytree(folder_of(self._path), folder_of(self.place), dirs_exist_ok=True)
+            self._turns = self._old.turns
+
+    def settle(self, turns: int) -> str | None:
+        """Remove the backup if the new recording has as many *turns*; else return a sentence that says where it is."""
+        if not self._turns:
+            return None
+        if turns < self._turns:
+            return (
+                f"{self._path} has {turns} turns now and had {self._turns} before. The old recording is kept as "
+                f"{self.place}: rename it if this run was interrupted, else remove it."
+            )
+        self.place.unlink(missing_ok=True)
+        shutil.rmtree(folder_of(self.place), ignore_errors=True)
+        self._turns = 0
+        return None
+
+
+def check_place(path: Path) -> None:
+    """Make sure that a cassette can be written to *path*, before anybody talks to an agent for it.
+
+    Raises:
+        UsageError: If not.
+    """
+    folder = next(each for each in path.parents if each.exists() or each == each.parent)
+    if path.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise UsageError(f"{path}: no cassette can be written there.", hint="Name a file in a folder that is yours.")
+
+
+def _cassette(path: Path) -> Cassette | None:
+    """The cassette at *path*; None where there is none that can be used."""
+    with contextlib.suppress(CassetteBroken):
+        return file.read(path)
+    return None

@@ -1,28 +1,34 @@
-"""The report: what of a cassette was played, for whoever started the player (the pytest plugin does)."""
+"""What of a cassette was replayed, and what deviated from it: told to whoever started the replayer.
+
+The pytest plugin reads the reports. Where nobody does (a kernel that nbconvert or papermill runs), the process says on
+stderr at its end what deviated, and which turns nobody asked for.
+"""
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import json
 import os
+import sys
+import tempfile
 import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentnb.errors import CassetteBroken
+from agentnb.events.kinds import CASSETTE_FINISHED, CASSETTE_MATCHED, CASSETTE_MISMATCHED
 from agentnb.safe_json import read_json
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-from agentnb.events.kinds import CASSETTE_FINISHED, CASSETTE_MATCHED, CASSETTE_MISMATCHED
-
 REPORTS = "AGENTNB_CASSETTE_REPORT"
-"""Environment: a folder in which each player keeps a file about what it played."""
+"""Environment: a folder in which each replayer keeps a file about what it played."""
 
 
 class Report:
-    """What one player has played so far; kept on disk, since a player may be ended at any moment.
+    """What one replayer has played so far; kept on disk, since a replayer may be ended at any moment.
 
     Args:
         cassette: The cassette's path.
@@ -49,7 +55,7 @@ class Report:
         self._write()
 
     def finished(self) -> None:
-        """The player ends."""
+        """The replayer ends."""
         CASSETTE_FINISHED.tell(path=self._cassette, mode="replay", turns=len(self.turns))
 
     def _write(self) -> None:
@@ -62,9 +68,9 @@ class Report:
 
 
 def reports(folder: Path) -> list[dict[str, Any]]:
-    """All reports in *folder*, each with its player's name."""
+    """All reports in *folder*, each with its replayer's name."""
     files = sorted(folder.glob("replay-*.json"))
-    return [{**read_json(file.read_text(encoding="utf-8")), "player": file.stem} for file in files]
+    return [{**read_json(file.read_text(encoding="utf-8")), "replayer": file.stem} for file in files]
 
 
 def not_asked_for(path: Path, played: Collection[tuple[int, ...]]) -> list[str]:
@@ -76,9 +82,38 @@ def not_asked_for(path: Path, played: Collection[tuple[int, ...]]) -> list[str]:
 
     lines = []
     with contextlib.suppress(CassetteBroken):
-        for lane in read(path).lanes:
-            for number, turn in enumerate(lane.turns, 1):
-                if (lane.session, number) not in played:
+        for section in read(path).sections:
+            for number, turn in enumerate(section.turns, 1):
+                if (section.session, number) not in played:
                     place = f"{os.path.relpath(path)}:{turn.line}"
-                    lines.append(f"{place}: turn {number} of session {lane.session} was not asked for")
+                    lines.append(f"{place}: turn {number} of session {section.session} was not asked for")
     return lines
+
+
+class ExitReport:
+    """Gathers the reports of one cassette's replayers, and prints them when this process ends.
+
+    Args:
+        cassette: Its path.
+    """
+
+    def __init__(self, cassette: Path) -> None:
+        self._cassette = cassette
+        self._reports = tempfile.TemporaryDirectory(prefix="agentnb-replay-")
+        self._process = os.getpid()
+        self.folder = self._reports.name
+        atexit.register(self._tell)
+
+    def lines(self) -> list[str]:
+        """What was not as recorded, and which turns nobody asked for."""
+        found = reports(Path(self.folder))
+        differs = [text for report in found for text in report["mismatches"]]
+        said = [f"not as recorded in {self._cassette}: {text}" for text in dict.fromkeys(differs)]
+        return said + not_asked_for(self._cassette, {tuple(turn) for report in found for turn in report["turns"]})
+
+    def _tell(self) -> None:
+        if os.getpid() != self._process:  # a fork of it
+            return
+        for line in self.lines():
+            print(f"agentnb: {line}", file=sys.__stderr__)
+        self._reports.cleanup()

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from agentnb.cassette.compare import ruled
-from agentnb.cassette.tape import DEFAULT_RULES, Cassette, Event, Exchange, Lane
+from agentnb.cassette.recording import DEFAULT_RULES, Cassette, Event, Exchange, Section
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -38,7 +38,7 @@ class FormerExchanges:
 
     def __init__(self, former: Cassette | None) -> None:
         header = former.header if former is not None else None
-        self._lanes = _by_place(former.lanes if former is not None else [])
+        self._sections = _by_place(former.sections if former is not None else [])
         self._ruled = ruled({rule.name: rule for rule in (*DEFAULT_RULES, *(header.rules if header else ()))}.values())
         # Version 0.1 sorted the fields of objects: what it wrote has another order than the agent.
         self._is_sorted = header is not None and header.by == "agentnb"
@@ -46,18 +46,18 @@ class FormerExchanges:
 
     def in_place(self, cassette: Cassette) -> Cassette:
         """*cassette* with its exchanges replaced by former ones that say the same."""
-        if not self._lanes:
+        if not self._sections:
             return cassette
-        lanes = [
-            msgspec.structs.replace(lane, exchanges=self._kept(self._lanes.get(place), lane))
-            for place, lane in _by_place(cassette.lanes).items()
+        sections = [
+            msgspec.structs.replace(section, exchanges=self._kept(self._sections.get(place), section))
+            for place, section in _by_place(cassette.sections).items()
         ]
-        return msgspec.structs.replace(cassette, lanes=lanes)
+        return msgspec.structs.replace(cassette, sections=sections)
 
-    def _kept(self, former: Lane | None, lane: Lane) -> list[Exchange]:
+    def _kept(self, former: Section | None, section: Section) -> list[Exchange]:
         if former is None:
-            return lane.exchanges
-        before, today = former.exchanges, list(lane.exchanges)
+            return section.exchanges
+        before, today = former.exchanges, list(section.exchanges)
         contents = [self._content(exchange) for exchange in before], [self._content(exchange) for exchange in today]
         for same in difflib.SequenceMatcher(None, *contents, autojunk=False).get_matching_blocks():
             today[same.b : same.b + same.size] = before[same.a : same.a + same.size]
@@ -80,14 +80,14 @@ class FormerExchanges:
         return _lasting(self._ruled(value))
 
 
-def _by_place(lanes: list[Lane]) -> dict[tuple[str, int, int], Lane]:
-    """The lanes by agent, process, and number within the process; 0 is outside of sessions."""
-    found: dict[tuple[str, int, int], Lane] = {}
+def _by_place(sections: list[Section]) -> dict[tuple[str, int, int], Section]:
+    """The sections by agent, process, and number within the process; 0 is outside of sessions."""
+    found: dict[tuple[str, int, int], Section] = {}
     counts: dict[tuple[str, int], int] = {}
-    for lane in lanes:
-        process = (lane.agent, lane.launch)
-        counts[process] = counts.get(process, 0) + (lane.session > 0)
-        found[lane.agent, lane.launch, counts[process] if lane.session else 0] = lane
+    for section in sections:
+        process = (section.agent, section.launch)
+        counts[process] = counts.get(process, 0) + (section.session > 0)
+        found[section.agent, section.launch, counts[process] if section.session else 0] = section
     return found
 
 

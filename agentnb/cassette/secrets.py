@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from agentnb.cassette.words import SECRET, each_text, mark
+from agentnb.cassette.marks import SECRET, each_text, mark
 from agentnb.credentials import Credentials, Span, apart, is_ordinary, is_secret_name, plain_name, replaced
 from agentnb.credentials import shapes as found_shapes
 

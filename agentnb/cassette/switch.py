@@ -1,4 +1,4 @@
-"""The switch: whether this process's agents are recorded, replayed, or left alone.
+"""Whether this process's agents are recorded, replayed, or left alone.
 
 ``AGENTNB_CASSETTE`` names the file; ``AGENTNB_CASSETTE_MODE`` says what to do with it: ``auto`` (the default) replays
 it if it is there and else records it, ``record`` records it anew, ``replay`` demands that it is there, ``off`` leaves
@@ -20,10 +20,9 @@ import msgspec
 
 from agentnb.cassette import file
 from agentnb.cassette.description import description_of, recorded_spec
-from agentnb.cassette.former import check_place
-from agentnb.cassette.reading import AGAIN
-from agentnb.cassette.report import REPORTS, reports
-from agentnb.cassette.telling import Telling
+from agentnb.cassette.file import AGAIN
+from agentnb.cassette.recorder import check_place
+from agentnb.cassette.report import REPORTS, ExitReport, reports
 from agentnb.errors import CassetteBroken, UsageError
 from agentnb.events.kinds import CASSETTE_OPENED
 
@@ -50,7 +49,7 @@ class Switch:
         environment: Where it is set.
 
     Attributes:
-        turned: How often recording was begun or ended by hand; an agent that runs since before must not be shared.
+        turned: How often recording was started or stopped by hand; an agent that ran before must not be shared.
     """
 
     def __init__(self, environment: Mapping[str, str]) -> None:
@@ -61,7 +60,7 @@ class Switch:
         self._settled: dict[str, State] = {}
         self._launches: dict[str, int] = {}
         self._recorder: Recorder | None = None
-        self._telling: dict[Path, Telling] = {}
+        self._exit_reports: dict[Path, ExitReport] = {}
 
     def state(self) -> tuple[State, Path | None]:
         """What is to be done, and with which cassette.
@@ -96,7 +95,7 @@ class Switch:
         return {}
 
     def standing_in(self, spec: AgentSpec) -> AgentSpec:
-        """What is checked for in the place of *spec*: the player, where a cassette is replayed.
+        """What is checked for in the place of *spec*: the replayer, where a cassette is replayed.
 
         Raises:
             UsageError: If *spec* is not the built-in agent and no other may be started.
@@ -110,7 +109,7 @@ class Switch:
             raise UsageError(
                 f"There is no cassette for this notebook, and it starts the agent {spec.name!r}.", hint=hint
             )
-        return _player(spec, path, 0, "instant", {}) if state == "replay" and path is not None else spec
+        return _replayer(spec, path, 0, "instant", {}) if state == "replay" and path is not None else spec
 
     def expected(self) -> None:
         """A notebook is about to run: turns of its cassette that it never asks for are told at the end."""
@@ -129,13 +128,13 @@ class Switch:
         """How many prompts the replay has found in the cassette so far; None where nothing is replayed."""
         with contextlib.suppress(UsageError, CassetteBroken):
             state, path = self.state()
-            folder = self._environment.get(REPORTS) or (path in self._telling and self._telling[path].folder)
+            folder = self._environment.get(REPORTS) or (path in self._exit_reports and self._exit_reports[path].folder)
             if state == "replay" and folder:
                 return sum(len(report["turns"]) for report in reports(Path(folder)))
         return None
 
     def apart(self) -> dict[str, str]:
-        """What keeps the agents of sessions that are opened now apart from those that run since before."""
+        """Environment that keeps agents started now apart from those that ran before recording started or stopped."""
         return {TURNED: str(self.turned)} if self.turned else {}
 
     def launching(self, spec: AgentSpec, env: Mapping[str, str]) -> tuple[AgentSpec, Tap | None]:
@@ -147,7 +146,7 @@ class Switch:
             if state == "replay":
                 self._launches[spec.name] = number = self._launches.get(spec.name, 0) + 1
                 CASSETTE_OPENED.tell(path=str(path), mode=state, agent=spec.name)
-                return _player(spec, path, number, self._pace(), self._reports(path)), None
+                return _replayer(spec, path, number, self._pace(), self._reports(path)), None
             recorder = self._recorder if self._recorder is not None else self._record(path)
             CASSETTE_OPENED.tell(path=str(path), mode=state, agent=spec.name)
             return spec, recorder.tap(spec.name, {**spec.env, **env}, description_of(spec))
@@ -225,12 +224,12 @@ class Switch:
         return self._settled[key]
 
     def _reports(self, path: Path) -> dict[str, str]:
-        """What tells the players of the cassette at *path* where to report; nothing where they know."""
+        """What tells the replayers of the cassette at *path* where to report; nothing where they know."""
         if self._environment.get(REPORTS):
             return {}
-        if path not in self._telling:
-            self._telling[path] = Telling(path)
-        return {REPORTS: self._telling[path].folder}
+        if path not in self._exit_reports:
+            self._exit_reports[path] = ExitReport(path)
+        return {REPORTS: self._exit_reports[path].folder}
 
     def _pace(self) -> str:
         pace = self._environment.get(PACE, "") or PACES[0]
@@ -251,7 +250,7 @@ def _begun_in() -> Path:
     return Path()
 
 
-def _player(spec: AgentSpec, path: Path, launch: int, pace: str, env: Mapping[str, str]) -> AgentSpec:
+def _replayer(spec: AgentSpec, path: Path, launch: int, pace: str, env: Mapping[str, str]) -> AgentSpec:
     words = ("replay", str(path), "--agent", spec.name, "--launch", str(launch), "--pace", pace)
     return msgspec.structs.replace(spec, command=(sys.executable, "-m", "agentnb", *words), env=dict(env))
 

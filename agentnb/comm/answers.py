@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from agentnb.host.mention_source import Suggestion
+from agentnb.host.environment import Suggestion
 from agentnb.log.record import SessionRecord
 from agentnb.state import Envelope, Turn
 from agentnb.state.wire import Time, Wire

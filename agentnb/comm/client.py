@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from agentnb.comm import window
+from agentnb.comm.content_refs import with_references
 from agentnb.comm.messages import VERSION
-from agentnb.comm.outline import outlined
 from agentnb.log import merge_envelopes
 from agentnb.state import ChatTruncated, Envelope, encode
 from agentnb.state.versions import is_reduced_by_page
@@ -20,7 +20,7 @@ from agentnb.state.versions import is_reduced_by_page
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from agentnb.host.channel import Channel
+    from agentnb.host.channels import Channel
 
 MAX_UNACKNOWLEDGED = 2
 UNHEARD_SECONDS = 0.3  # between flushes to a client whose words cannot come through (a cell blocks the kernel)
@@ -140,7 +140,7 @@ class Client:
         replay = merge_envelopes(channel.log.after(last_seen)) if known else []
         if not known or self._better_whole(replay, channel):
             return self._snapshot(channel)
-        return {"replay": [outlined(envelope) for envelope in replay]}
+        return {"replay": [with_references(envelope) for envelope in replay]}
 
     def unsubscribe(self, uri: str) -> None:
         """Follow the channel no more."""
@@ -195,7 +195,10 @@ class Client:
             return None
         self.flush += 1
         self._flights[self.flush] = Flight(now, reaches)
-        flush: dict[str, Any] = {"flush": self.flush, "envelopes": [outlined(envelope) for envelope in envelopes]}
+        flush: dict[str, Any] = {
+            "flush": self.flush,
+            "envelopes": [with_references(envelope) for envelope in envelopes],
+        }
         return {**flush, "snapshots": snapshots} if snapshots else flush
 
     def _advance(self, uri: str, index: int) -> None:
@@ -231,7 +234,7 @@ class Client:
         """The channel's state at its index (AHP ``Snapshot``), and which of the client's actions are in it."""
         cursor = self.cursors[channel.uri]
         state, cursor.earlier = window.latest(channel.state, cursor.earlier, turns=self.turns)
-        snapshot = {"snapshot": outlined(state), "fromIndex": channel.index}
+        snapshot = {"snapshot": with_references(state), "fromIndex": channel.index}
         answered = list(self._accepted.get(channel.uri, {}).values())
         return snapshot | _filled(earlier=cursor.earlier, answered=answered, gap=channel.gap)
 

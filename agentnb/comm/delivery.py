@@ -23,7 +23,7 @@ from agentnb.state import ChatDelta, ChatReasoning, Envelope
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agentnb.host.channel import Channel
+    from agentnb.host.channels import Channel
     from agentnb.host.host import Host
     from agentnb.state import Action, ActionOrigin
 
@@ -48,7 +48,7 @@ class Delivery:
 
     def __init__(self, host: Host, send: Callable[[str, dict[str, Any]], None], *, turns: int = TURNS) -> None:
         self.clients: dict[str, Client] = {}
-        self.deaf_seconds: Callable[[], float] = lambda: 0.0
+        self.blocked_seconds: Callable[[], float] = lambda: 0.0
         self._accepted: dict[str, deque[int]] = {}
         self._host = host
         self._turns = turns
@@ -165,7 +165,7 @@ class Delivery:
 
     def _hearing(self) -> float:
         """For how long the kernel could hear, in seconds: time in which a cell made it deaf does not count."""
-        return self._host.loop.time() - self.deaf_seconds()
+        return self._host.loop.time() - self.blocked_seconds()
 
     def _is_gone(self, client: Client) -> bool:
         return self._hearing() - client.heard_after > (RETURN_SECONDS if client.leaves else GONE_SECONDS)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from agentnb.comm.outline import RANGE
+from agentnb.comm.content_refs import RANGE
 from agentnb.errors import UsageError
-from agentnb.host.workspace_files import for_page, listed, snippet
+from agentnb.host.files.workspace_files import for_page, listed, snippet
 from agentnb.policy.workspace import Workspace
 
 if TYPE_CHECKING:

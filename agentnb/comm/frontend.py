@@ -14,11 +14,11 @@ import threading
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from agentnb.comm.ear import Ear
+from agentnb.comm.blocked_time import BlockedTime
+from agentnb.comm.execution_events import skip_execution_events
 from agentnb.comm.lab import lab
 from agentnb.comm.model import HostModel, PanelModel, reference, send_to
 from agentnb.comm.open_notebooks import OpenNotebooks
-from agentnb.comm.quiet import quiet
 from agentnb.comm.rejoin import listen
 from agentnb.comm.service import Service
 from agentnb.host import current_host
@@ -46,16 +46,17 @@ class Frontend:
         self._context: contextvars.Context | None = None
         self._arrivals: list[Callable[[], None]] = []
         self._lock = threading.Lock()
-        self._ear = Ear(host.loop)
-        self._service.delivery.deaf_seconds = self._ear.deaf_seconds
+        self._blocked = BlockedTime(host.loop)
+        self._service.delivery.blocked_seconds = self._blocked.blocked_seconds
         self._shown_at: float | None = None
-        host.attached, host.arrival = self.attached, self._arrival
-        host.editors = OpenNotebooks(lab(), attached=self.attached)
-        quiet(self.model.comm)
+        host.environment.connect(
+            attached=self.attached, arrival=self._arrival, editors=OpenNotebooks(lab(), attached=self.attached)
+        )
+        skip_execution_events(self.model.comm)
         self.model.on_msg(self._on_message)
         self.model.comm.on_close(lambda _message: host.loop.post(self._service.delivery.clients.clear))
         listen(self.model, self.speak_from_here)
-        if (shell := _shell()) is not None and host.mentions is None:
+        if (shell := _shell()) is not None and host.environment.mentions is None:
             # The layer above knows the shell; it is named here, not imported, so that the chat needs no `%load_ext`.
             import_module("agentnb.ipython.shell_mentions").install(host, shell)
 
@@ -105,7 +106,7 @@ class Frontend:
         return self.attached() if left <= 0 else await self.wait_attached(left)
 
     def _on_message(self, _model: HostModel, content: Any, _buffers: Any) -> None:
-        self._ear.heard()
+        self._blocked.record_message()
         self._host.loop.post(self._receive, content)
 
     def _receive(self, content: Any) -> None:
@@ -147,11 +148,20 @@ async def wait_attached(timeout: float) -> bool:
 
 
 def turn_view(channel: str, turn_id: str) -> PanelModel:
-    """A small widget that shows one turn of the chat *channel*, live."""
+    """A small widget that shows one turn, live.
+
+    Args:
+        channel: The URI of the turn's chat.
+        turn_id: The turn.
+    """
     return current_frontend().panel({"kind": "turn", "channel": channel, "turnId": turn_id})
 
 
-def chat_view(tab_id: str | None = None) -> PanelModel:
-    """A small widget that shows the chat with every tab, on the tab *tab_id* where one is given."""
+def chat_view(tab: str | None = None) -> PanelModel:
+    """A small widget that shows the chat with every tab.
+
+    Args:
+        tab: The id of the tab that is shown first; by default the page chooses.
+    """
     what: dict[str, Any] = {"kind": "chat"}
-    return current_frontend().panel({**what, "tab": tab_id} if tab_id is not None else what)
+    return current_frontend().panel(what if tab is None else {**what, "tab": tab})

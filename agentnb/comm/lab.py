@@ -16,9 +16,9 @@ import comm
 import msgspec
 
 from agentnb.comm import lab_messages as m
+from agentnb.comm.execution_events import skip_execution_events
 from agentnb.comm.messages import VERSION, notification
 from agentnb.comm.notebook import Notebook, Unfollowable, follow
-from agentnb.comm.quiet import quiet
 from agentnb.credentials import logger
 from agentnb.errors import UsageError
 from agentnb.ids import new_id
@@ -66,7 +66,7 @@ class Lab:
 
     def opened(self, opened: Any, _message: dict[str, Any]) -> None:
         """A page opens the comm, for one notebook."""
-        quiet(opened)
+        skip_execution_events(opened)
         opened.on_msg(lambda message: self.heard(opened.comm_id, message))
         opened.on_close(lambda _: self._forget(opened.comm_id))
         with self._lock:
@@ -163,7 +163,7 @@ def ask_for_sidebar(answered: Callable[[bool], None]) -> Any:
         The comm, to be closed when no answer is waited for any longer.
     """
     asked = comm.create_comm(target_name=m.SIDEBAR_TARGET, data={"v": VERSION})
-    quiet(asked)
+    skip_execution_events(asked)
     asked.on_msg(lambda _: answered(True))
     asked.on_close(lambda _: answered(False))
     return asked

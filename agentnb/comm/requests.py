@@ -18,13 +18,13 @@ from agentnb.agent.process import find_program
 from agentnb.clock import now_ms
 from agentnb.comm import files, window
 from agentnb.comm import messages as m
-from agentnb.comm.outline import Contents, outlined
+from agentnb.comm.content_refs import Contents, with_references
 from agentnb.errors import AgentnbError
+from agentnb.host import intents
+from agentnb.host.environment import LOOK_SECONDS
+from agentnb.host.history.restore import LOG_OFF, read_back, recorder_of, restore, spec_of
 from agentnb.host.host import ROOT
-from agentnb.host.keeping import forked
-from agentnb.host.lent import kernel_lent, lent
-from agentnb.host.mention_source import LOOK_SECONDS
-from agentnb.host.restore import LOG_OFF, read_back, recorder_of, restore, spec_of
+from agentnb.host.kept_sessions import forked
 from agentnb.state import to_json
 from agentnb.state.versions import WINDOW, negotiate
 
@@ -134,9 +134,8 @@ class Requests:
         params = msgspec.json.decode(raw, type=m.CreateSessionParams)
         spec = find(params.agent or DEFAULT_AGENT)
         find_program(spec, Path.cwd(), os.environ.get("PATH"))
-        conversation = self._host.open(
-            spec, cwd=Path.cwd(), tab_id=params.tab_id, mcp_servers=lent(), kernel_tools=kernel_lent()
-        )
+        options = self._host.environment.default_options(spec, Path.cwd())
+        conversation = self._host.open_session(options, tab_id=params.tab_id)
         self._host.loop.spawn(_started(conversation))
         return {"channel": conversation.session.uri, "chat": conversation.chat.uri}
 
@@ -147,12 +146,12 @@ class Requests:
 
     def _dispose_session(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
         params = msgspec.json.decode(raw, type=m.DisposeSessionParams)
-        self._host.loop.spawn(self._host.find(params.channel).close())
+        self._host.loop.spawn(intents.close(self._host.find(params.channel)))
         return {}
 
     async def _restart_agent(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
         params = msgspec.json.decode(raw, type=m.RestartAgentParams)
-        await self._host.find(params.channel).restart()
+        await intents.restart(self._host.find(params.channel))
         return {}
 
     async def _fork_session(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
@@ -162,7 +161,7 @@ class Requests:
 
     async def _complete(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
         params = msgspec.json.decode(raw, type=m.CompleteParams)
-        cwd, source = self._host.find(params.channel).cwd, self._host.mentions
+        cwd, source = self._host.find(params.channel).cwd, self._host.environment.mentions
         if source is None:
             return {"items": []}
         try:
@@ -185,7 +184,7 @@ class Requests:
     async def _read_file(self, client_id: str, raw: bytes) -> Bytes:  # noqa: ARG002
         params = msgspec.json.decode(raw, type=m.ReadFileParams)
         conversation = self._host.find(params.channel)
-        patterns = self._host.policy.situation(conversation).patterns
+        patterns = conversation.policy.situation().patterns
         return Bytes(*await asyncio.to_thread(files.piece, conversation.cwd, params, patterns))
 
     def _fetch_turns(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
@@ -193,7 +192,7 @@ class Requests:
         chat = self._host.find(params.channel).chat
         turns, earlier = window.before(chat.state, params.before, params.limit)
         return {
-            "turns": [outlined(turn) for turn in turns],
+            "turns": [with_references(turn) for turn in turns],
             "hasMore": earlier > 0,
             "earlier": earlier,
             "index": chat.index,
@@ -208,9 +207,8 @@ class Requests:
     async def _resume_session(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
         params = msgspec.json.decode(raw, type=m.ResumeSessionParams)
         stored = await asyncio.to_thread(lambda: read_back(recorder_of(self._host), params.channel))
-        conversation = restore(
-            self._host, stored, spec_of(stored.record), mcp_servers=lent(), kernel_tools=kernel_lent()
-        )
+        options = self._host.environment.default_options(spec_of(stored.record), Path(stored.record.cwd))
+        conversation = restore(self._host, stored, options)
         return {"channel": conversation.session.uri, "chat": conversation.chat.uri}
 
 

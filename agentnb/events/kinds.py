@@ -74,6 +74,10 @@ POLICY_DECIDED = Kind(
     tab=_TAB, turn=_TURN, outcome="`allow` or `deny`", by="who decided, as in the audit log",
     scope="how long the answer holds", rule="the rule, on one line", _what="what the agent wants to do",
 )  # fmt: skip
+POLICY_UNASKED = Kind(
+    "policy.unasked", "An agent ran a tool call without asking although the permissions are Deny.",
+    tab=_TAB, turn=_TURN, call="the tool call's id", tool="the kind of tool", _what="what the agent did",
+)  # fmt: skip
 
 PAGE_ATTACHED = Kind("page.attached", "A page has introduced itself.", client=_CLIENT, visible="whether it is seen")
 PAGE_VISIBLE = Kind("page.visible", "A page is seen again.", client=_CLIENT)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from agentnb.acp.mapper import map_permission, map_update
 from agentnb.cassette import file
 from agentnb.cassette.compare import described
-from agentnb.cassette.frame import Frame
+from agentnb.cassette.session_marks import SessionMarks
 from agentnb.export.document import Document, Entry
 from agentnb.ipython.record import relative
 from agentnb.ipython.transcript import transcript
@@ -33,7 +33,7 @@ from agentnb.state import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from agentnb.cassette.tape import Event, Exchange, Lane
+    from agentnb.cassette.recording import Event, Exchange, Section
 
 WORKSPACE = "/recorded/workspace"
 """What stands for the workspace, which a cassette does not know; paths in it are shown relative to it."""
@@ -46,20 +46,20 @@ def of_cassette(path: Path) -> Document:
         CassetteBroken: If it cannot be used.
     """
     cassette = file.read(path)
-    entries = tuple(entry for lane in cassette.lanes if lane.session for entry in _of_lane(lane))
+    entries = tuple(entry for section in cassette.sections if section.session for entry in _of_section(section))
     return Document(title=path.name.removesuffix(".jsonl").removesuffix(".cassette"), entries=entries)
 
 
-def _of_lane(lane: Lane) -> Iterator[Entry]:
-    frame = Frame(WORKSPACE, home="~", session_id="session")
+def _of_section(section: Section) -> Iterator[Entry]:
+    marks = SessionMarks(WORKSPACE, home="~", session_id="session")
     chat = Replayed()
-    tab = f"session {lane.session}"
-    for number, exchange in enumerate(lane.turns, 1):
+    tab = f"session {section.session}"
+    for number, exchange in enumerate(section.turns, 1):
         prompt = exchange.params.get("prompt") if isinstance(exchange.params, dict) else None
-        yield Entry(kind="prompt", source="\n".join(described(frame.fill(prompt))), agent=lane.agent, tab=tab)
-        turn, stop_reason = chat.turn(f"turn-{number}", exchange, frame)
+        yield Entry(kind="prompt", source="\n".join(described(marks.fill(prompt))), agent=section.agent, tab=tab)
+        turn, stop_reason = chat.turn(f"turn-{number}", exchange, marks)
         markdown = relative(transcript(turn, cwd=WORKSPACE), Path(WORKSPACE))
-        yield Entry(kind="answer", source=markdown, agent=lane.agent, tab=tab, stop_reason=stop_reason)
+        yield Entry(kind="answer", source=markdown, agent=section.agent, tab=tab, stop_reason=stop_reason)
 
 
 class Replayed:
@@ -71,13 +71,15 @@ class Replayed:
             resource="cassette:/chat", title="", status=SessionStatus.IDLE, modified_at=epoch, turns=()
         )
 
-    def turn(self, turn_id: str, exchange: Exchange, frame: Frame) -> tuple[Turn | ActiveTurn | None, str | None]:
+    def turn(
+        self, turn_id: str, exchange: Exchange, marks: SessionMarks
+    ) -> tuple[Turn | ActiveTurn | None, str | None]:
         """The state of one turn at its end, and why it ended."""
         message = Message(text="…", origin=MessageOrigin(kind="user"))
         self._take(ChatTurnStarted(turn_id=turn_id, message=message, time=0))
         asked: dict[int, str] = {}
         for event in (*exchange.before, *exchange.after):
-            self._event(turn_id, event, frame, asked)
+            self._event(turn_id, event, marks, asked)
         result = exchange.result if isinstance(exchange.result, dict) else {}
         stop_reason = result.get("stopReason") if isinstance(result.get("stopReason"), str) else None
         usage = result.get("usage")
@@ -90,8 +92,8 @@ class Replayed:
             self._take(ChatTurnComplete(turn_id=turn_id, stop_reason=stop_reason, time=0))
         return next((turn for turn in self.state.turns if turn.id == turn_id), None), stop_reason
 
-    def _event(self, turn_id: str, event: Event, frame: Frame, asked: dict[int, str]) -> None:
-        params = frame.fill(event.params)
+    def _event(self, turn_id: str, event: Event, marks: SessionMarks, asked: dict[int, str]) -> None:
+        params = marks.fill(event.params)
         update = params.get("update") if isinstance(params, dict) else None
         if event.kind == "said" and isinstance(update, dict):
             for action in map_update(update, self.state, turn_id, 0):

@@ -1,51 +1,113 @@
-"""One conversation: the host's side of a session, its two channels, its agent and what waits between them."""
+"""One conversation: a session's state and its services, put together here and nowhere else."""
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
+from agentnb.acp.agent import extension
 from agentnb.clock import now_ms
 from agentnb.credentials import Credentials
 from agentnb.errors import SessionClosed, SessionError
-from agentnb.host.agent_events import AgentEvents
-from agentnb.host.channel import Channel
-from agentnb.host.inputs import Inputs
-from agentnb.host.kernel_tools import KernelTools
-from agentnb.host.life import Life
-from agentnb.host.login import log_in_with
-from agentnb.host.permissions import Permissions
-from agentnb.host.settings import PERMISSIONS, settings
-from agentnb.host.turns import Turns
-from agentnb.state import (
-    ChatState,
-    Parts,
-    SessionConfigChanged,
-    SessionState,
-    SessionStatus,
-    SessionSummary,
-    SessionTitleChanged,
-    channel_of,
-    reduce_chat,
-    reduce_session,
-)
-from agentnb.state.status import ACTIVITY_MASK, with_activity
+from agentnb.host.agents.agent_events import AgentEvents
+from agentnb.host.agents.agent_lifecycle import AgentLifecycle
+from agentnb.host.agents.extensions import Extensions
+from agentnb.host.agents.health import examined
+from agentnb.host.agents.kernel_tools import KernelTools
+from agentnb.host.agents.login import Login, log_in_with
+from agentnb.host.channels import PERMISSIONS, SessionChannels
+from agentnb.host.permissions.permissions import Permissions
+from agentnb.host.permissions.session_policy import SessionPolicy
+from agentnb.host.turns.inactivity import Inactivity
+from agentnb.host.turns.input_requests import InputRequests
+from agentnb.host.turns.mention_resolution import MentionResolution
+from agentnb.host.turns.turns import Turns
+from agentnb.state import SessionConfigChanged, SessionTitleChanged
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
+    from typing import Any
 
     from agentnb.acp.agent import Agent
     from agentnb.agent.catalog import AgentSpec
-    from agentnb.host.configuration import Configuration
-    from agentnb.host.host import Host
-    from agentnb.host.life import Reopened
+    from agentnb.errors import AgentnbError
+    from agentnb.host.agents.agent_lifecycle import Reopened
+    from agentnb.host.agents.agent_pool import AgentPool
+    from agentnb.host.agents.health import Health
+    from agentnb.host.channels import Channel, Listener
+    from agentnb.host.environment import Environment
+    from agentnb.host.history.recorder import Recorder
+    from agentnb.host.loop import HostLoop
+    from agentnb.host.permissions.session_policy import HostPolicy
+    from agentnb.host.session_options import Configuration
+    from agentnb.policy.request import PolicyRequest
     from agentnb.policy.situation import Mode
-    from agentnb.state import Action, ActionOrigin, Envelope, Message, ToolCallState
+    from agentnb.state import (
+        Action,
+        ActionOrigin,
+        ChatState,
+        Envelope,
+        Message,
+        SessionState,
+        SessionSummary,
+        ToolCallState,
+    )
 
 TITLE_CHARACTERS = 48
 NAMING = 20_000  # characters of a prompt that are looked at for a title: what is cut first shows half a key
+
+
+class SessionOwner(Protocol):
+    """What a conversation needs of the host."""
+
+    @property
+    def loop(self) -> HostLoop:
+        """The thread that everything runs on."""
+        ...
+
+    @property
+    def agents(self) -> AgentPool:
+        """The agents' processes."""
+        ...
+
+    @property
+    def policy(self) -> HostPolicy:
+        """The policy files and the log of decisions."""
+        ...
+
+    @property
+    def environment(self) -> Environment:
+        """What surrounds the host."""
+        ...
+
+    @property
+    def recorder(self) -> Recorder | None:
+        """The session log; None where sessions are not kept."""
+        ...
+
+    def add(self, conversation: Conversation) -> None:
+        """Take *conversation* among the open ones."""
+
+    def find(self, channel: str) -> Conversation:
+        """The open conversation with *channel*."""
+        ...
+
+    def forget(self, conversation: Conversation) -> None:
+        """*conversation* is closed."""
+
+    def summarize(self, conversation: Conversation) -> None:
+        """Something about *conversation* may have changed."""
+
+    @property
+    def listeners(self) -> Sequence[Listener]:
+        """Who hears of every envelope."""
+        ...
+
+    def reject(self, channel: Channel[Any], action: Action, origin: ActionOrigin, reason: str) -> None:
+        """Tell the client that its action was not accepted."""
 
 
 class Conversation:
@@ -57,11 +119,24 @@ class Conversation:
         tab_id: The tab's id (UUID v4), the last part of the session channel's URI.
         mode: What answers a permission request at first: ``"ask"``, ``"allow"`` or ``"deny"``; see :meth:`permit`.
         title: The tab's title; the first prompt's words where none is given.
+
+    Attributes:
+        channels: Its state.
+        turns: Its turns and its queue.
+        permissions: What the agent wants to do.
+        inputs: What the agent asks the user.
+        lifecycle: Its agent.
+        extensions: The user's functions that the agent can call.
+        kernel: What its agent gets of the kernel; None for nothing.
+        events: Listens to its agent.
     """
+
+    Events: ClassVar[type[AgentEvents]] = AgentEvents
+    """What listens to its agent."""
 
     def __init__(
         self,
-        host: Host,
+        host: SessionOwner,
         configuration: Configuration,
         *,
         tab_id: str,
@@ -74,85 +149,193 @@ class Conversation:
         self.cwd: Path = configuration.cwd
         self.env: Mapping[str, str] = configuration.env
         self.tab_id = tab_id
-        self.mode = mode
-        self.closed = False
-        self.barred: SessionError | None = None
         self.closing: asyncio.TimerHandle | None = None
-        self.named = title is not None
-        self._watchers: list[Callable[[], None]] = []
-        uri = f"{self.spec.name}:/{tab_id}"
-        self.session = Channel(uri, _new_session(self, uri, title), reduce_session, host.emit)
-        self.chat = Channel(f"{uri}/chat", _new_chat(f"{uri}/chat", title or self.spec.title), reduce_chat, host.emit)
-        self.permissions = Permissions(self)
-        self.inputs = Inputs(self)
-        self.life = Life(self)
-        self.turns = Turns(self)
-        self.events = AgentEvents(self)
-        self.kernel = KernelTools(self) if configuration.kernel else None
+        self._has_title = title is not None
+        environment, loop = host.environment, host.loop
+        self.channels = SessionChannels(
+            tab_id,
+            self.spec,
+            self.cwd,
+            mode=mode,
+            title=title,
+            listeners=host.listeners,
+            changed=partial(host.summarize, self),
+        )
+        self.policy = SessionPolicy(host.policy, self.channels, configuration)
+        self.inactivity = Inactivity(self.channels, loop)
+        self.permissions = Permissions(
+            self.channels,
+            self.policy,
+            environment,
+            spawn=loop.spawn,
+            has_kernel_tools=bool(configuration.kernel),
+            cwd=str(self.cwd),
+        )
+        self.inputs = InputRequests(self.channels, environment.attended, self.spec.title)
+        self.extensions = Extensions()
+        self.events = self.Events(
+            self.channels,
+            self.inactivity,
+            self.permissions,
+            self.inputs,
+            self.extensions,
+            unsaved=environment.unsaved,
+            lost=self._lost,
+        )
+        self.kernel = (
+            KernelTools(tab_id, environment, self._authorize_tool, self._interrupt) if configuration.kernel else None
+        )
+        login = Login(self.inputs, environment.attended)
+        self.lifecycle = AgentLifecycle(
+            self.channels,
+            configuration,
+            pool=host.agents,
+            loop=loop,
+            login=login,
+            listener=self.events,
+            kernel_tools=self.kernel,
+        )
+        self.turns = Turns(
+            self.channels,
+            self.lifecycle,
+            self.inactivity,
+            loop,
+            login,
+            permissions=self.permissions,
+            cancel_questions=self._cancel_questions,
+        )
+        self.turns.mentions = MentionResolution(
+            self.channels, environment, loop, cwd=self.cwd, resolved=self.turns.pump
+        )
 
-    async def attended(self) -> bool:
-        """Whether somebody is there to answer a question, or comes within a moment: a view was just shown."""
-        return self.host.attached() or await self.host.arrival()
+    # --- its state ---
+
+    @property
+    def session(self) -> Channel[SessionState]:
+        """The session channel."""
+        return self.channels.session
+
+    @property
+    def chat(self) -> Channel[ChatState]:
+        """The chat channel."""
+        return self.channels.chat
 
     @property
     def summary(self) -> SessionSummary:
         """What the root channel says of this session."""
-        summary, activity = self.session.state.summary, self.chat.state.status & ACTIVITY_MASK
-        if self.session.state.lifecycle == "creationFailed" and activity == SessionStatus.IDLE:
-            activity = SessionStatus.ERROR
-        return SessionSummary(
-            resource=summary.resource,
-            provider=summary.provider,
-            title=summary.title,
-            status=with_activity(summary.status, activity),
-            created_at=summary.created_at,
-            modified_at=summary.modified_at,
-            working_directory=summary.working_directory,
-        )
-
-    def dispatch(self, action: Action, origin: ActionOrigin | None = None) -> Envelope:
-        """Accept *action* on the channel that it belongs to; the only way that this session's state changes."""
-        channel: Channel[Any] = self.chat if channel_of(action) == "chat" else self.session
-        status = self.chat.state.status
-        envelope = channel.accept(action, origin)
-        if channel is self.session or self.chat.state.status != status:
-            self.host.summarize(self)
-        self.notify()
-        return envelope
+        return self.channels.summary
 
     @property
-    def waits_for_user(self) -> bool:
-        """Whether a question is open: then silence is the user's."""
-        return bool(self.chat.state.status & SessionStatus.INPUT_NEEDED == SessionStatus.INPUT_NEEDED)
+    def mode(self) -> Mode:
+        """What answers permission requests."""
+        return self.channels.mode
 
-    def cancel_questions(self) -> None:
-        """Answer every open permission and input request with cancel: the turn is over."""
-        self.permissions.cancel_all()
-        self.inputs.cancel_all()
-        if self.kernel is not None:
-            self.kernel.cancel()
+    @property
+    def closed(self) -> bool:
+        """Whether it was closed."""
+        return self.lifecycle.closed
+
+    @property
+    def barred(self) -> SessionError | None:
+        """Why it is only to be read; None where it can go on."""
+        return self.lifecycle.barred
+
+    def dispatch(self, action: Action, origin: ActionOrigin | None = None) -> Envelope:
+        """Accept *action*; see :meth:`SessionChannels.dispatch`."""
+        return self.channels.dispatch(action, origin)
 
     def watch(self, watcher: Callable[[], None]) -> Callable[[], None]:
         """Call *watcher* after every change; returns what ends that."""
-        self._watchers.append(watcher)
-        return lambda: self._watchers.remove(watcher) if watcher in self._watchers else None
+        return self.channels.watch(watcher)
 
-    def notify(self) -> None:
-        """Tell every watcher that something changed."""
-        for watcher in tuple(self._watchers):
-            watcher()
+    def tool_call(self, call_id: str) -> ToolCallState | None:
+        """The tool call *call_id* of the running turn."""
+        return self.channels.tool_call(call_id)
+
+    # --- its agent ---
+
+    @property
+    def agent(self) -> Agent | None:
+        """The running agent."""
+        return self.lifecycle.agent
+
+    @property
+    def session_id(self) -> str | None:
+        """The agent's id of the session, while the agent runs."""
+        return self.lifecycle.session_id
+
+    @property
+    def previous_session(self) -> str | None:
+        """The agent's id of the session that its next start takes up, if there is one."""
+        return self.lifecycle.former
+
+    async def ready(self) -> Agent:
+        """The agent, launched and with a session of ours; see :meth:`AgentLifecycle.ready`."""
+        return await self.lifecycle.ready()
+
+    async def reopen(self, session_id: str, *, insist: bool = False) -> Reopened:
+        """Take up the agent's session *session_id*; see :meth:`AgentLifecycle.reopen`."""
+        return await self.lifecycle.reopen(session_id, insist=insist)
+
+    async def login(self, method: str | None = None) -> None:
+        """Log in at the agent in the way called *method*, without asking; then open the session.
+
+        Raises:
+            UsageError: If there is no such way, or none that the agent can do by itself.
+            AgentError: If the agent cannot be started, or does not accept the login.
+        """
+        await log_in_with(await self.host.agents.acquire(self.configuration, self.tab_id), method)
+        await self.ready()
+
+    async def restart(self) -> None:
+        """Stop the agent's process and start it anew; the transcript and the queue stay, a running turn is stopped."""
+        if (active := self.chat.state.active_turn) is not None:
+            self.turns.cancel(active.id)
+        await self.lifecycle.restart()
+
+    async def extend(self, method: str, params: dict[str, Any], *, notify: bool, timeout: float) -> Any:
+        """Ask the agent an extension method, or with *notify* tell it; the session is named where *params* name none.
+
+        Raises:
+            UsageError: If *method* is no extension.
+            AgentError: If the agent cannot be started, refuses, or does not answer within *timeout* seconds.
+        """
+        extension(method)
+        agent = await self.ready()
+        session_id = self.session_id or ""
+        if not notify:
+            return await agent.extend(session_id, method, params, timeout)
+        agent.tell(session_id, method, params)
+        return None
+
+    def health(self) -> Health:
+        """How its agent is."""
+        return examined(
+            self.channels,
+            self.lifecycle,
+            self.host.agents,
+            self.configuration,
+            now=self.host.loop.time(),
+            heard=None if self.turns.settled else self.inactivity.since,
+        )
+
+    # --- what the user does ---
 
     def prompt(self, turn_id: str, message: Message, origin: ActionOrigin | None = None, *, look: bool = False) -> bool:
         """Start or queue a turn; False for one that is already known, which is left as it is (AHP: idempotent).
 
         With *look* what the message mentions with ``@`` is attached before it is sent.
+
+        Raises:
+            SessionClosed: If the session is closed.
+            SessionError: If it is only to be read.
         """
         if self.closed:
-            message_ = f"The session {self.session.state.summary.title!r} is closed."
+            message_ = f"The session {self.channels.title!r} is closed."
             raise SessionClosed(message_, hint="Start another with agentnb.start().")
         if self.barred is not None:
             raise SessionError(self.barred.message, hint=self.barred.hint)
-        if self._knows(turn_id):
+        if self.channels.knows_turn(turn_id):
             return False
         self._name_after(message.text)
         self.turns.prompt(turn_id, message, origin, look=look)
@@ -167,128 +350,69 @@ class Conversation:
             by: Who that is, for the log.
         """
         if mode != self.mode:
-            self.host.policy.record_mode(self, mode, by)
-        self.mode = mode
+            self.policy.record_mode(mode, by)
         self.permissions.callback = None
         self.dispatch(SessionConfigChanged(config={PERMISSIONS: mode}, time=now_ms()), origin)
 
-    def restored(self, agent_session: str | None) -> None:
-        """This session was had in an earlier kernel; the agent knew it as *agent_session*, and may take it up."""
-        self.named = True
-        self.life.had(agent_session)
-
-    @property
-    def previous_session(self) -> str | None:
-        """The agent's id of the session that its next start takes up, if there is one."""
-        return self.life.former
-
-    @property
-    def agent(self) -> Agent | None:
-        """The running agent."""
-        return self.life.agent
-
-    @property
-    def session_id(self) -> str | None:
-        """The agent's id of the session, while the agent runs."""
-        return self.life.session_id
-
-    async def ready(self) -> Agent:
-        """The agent, launched and with a session of ours; launches it where there is none.
-
-        Raises:
-            AgentError: If it cannot be launched, wants a login, or refuses a session.
-        """
-        return await self.life.ready()
-
-    async def reopen(self, session_id: str, *, insist: bool = False) -> Reopened:
-        """Take up the agent's session *session_id*, as after a restart of the kernel.
-
-        A conversation that shows turns already resumes it, else loads it and drops what is replayed; an empty one loads
-        it and shows what is replayed. An agent that can do neither, or no longer knows the session, gets a new one, and
-        the next turn begins by saying that it has forgotten.
+    def restored(self, agent_session: str | None, barred: SessionError | None) -> None:
+        """This session was had in an earlier kernel.
 
         Args:
-            session_id: The agent's own id of the session (:attr:`session_id` while it ran).
-            insist: Whether nothing but that session will do: then a refusal is raised.
-
-        Returns:
-            ``"resumed"``, ``"loaded"`` or ``"new"``.
-
-        Raises:
-            NotOffered: With *insist*, if the agent can do neither.
-            AgentError: If the agent cannot be launched, wants a login, or refuses a new session as well.
+            agent_session: The agent's id of it, which it may take up.
+            barred: Why it is only to be read.
         """
-        return await self.life.reopen(session_id, insist=insist)
+        self._has_title = True
+        self.lifecycle.had(agent_session)
+        self.lifecycle.barred = barred
 
     async def close(self) -> None:
         """End the running turn, free the agent's session, and stop the agent if nobody else uses it."""
         if self.closed:
             return
-        self.closed = True
+        self.lifecycle.closed = True
         if self.host.recorder is not None:
             self.host.recorder.closes(self)
         for waiting in self.chat.state.queued_messages or ():
             self.turns.cancel(waiting.id)
         if (active := self.chat.state.active_turn) is not None:
             self.turns.cancel(active.id)
-        await self.life.leave()
+        await self.lifecycle.leave()
+        self.extensions.close()
         if self.kernel is not None:
             self.kernel.close()
         self.host.forget(self)
 
-    async def login(self, method: str | None = None) -> None:
-        """Log in at the agent in the way called *method*, without asking; then open the session.
-
-        Raises:
-            UsageError: If there is no such way, or none that the agent can do by itself.
-            AgentError: If the agent cannot be started, or does not accept the login.
-        """
-        await log_in_with(await self.host.agents.acquire(self), method)
-        await self.ready()
-
-    async def restart(self) -> None:
-        """Stop the agent's process and start it anew; the transcript and the queue stay, a running turn is stopped."""
-        if (active := self.chat.state.active_turn) is not None:
-            self.turns.cancel(active.id)
-        await self.life.restart()
+    def discard(self) -> None:
+        """Take it away as it is, to be opened anew."""
+        self.lifecycle.closed = True
+        self.host.forget(self)
 
     # --- inside ---
 
-    def tool_call(self, call_id: str) -> ToolCallState | None:
-        """The tool call *call_id* of the running turn."""
-        active = self.chat.state.active_turn
-        return Parts.of(active.response_parts).tool_call(call_id) if active is not None else None
+    def _cancel_questions(self) -> None:
+        """Answer every open permission and input request with cancel: the turn is over."""
+        self.permissions.cancel_all()
+        self.inputs.cancel_all()
+        if self.kernel is not None:
+            self.kernel.cancel()
 
-    def _knows(self, turn_id: str) -> bool:
-        chat = self.chat.state
-        active = chat.active_turn is not None and chat.active_turn.id == turn_id
-        queued = any(waiting.id == turn_id for waiting in chat.queued_messages or ())
-        return active or queued or any(turn.id == turn_id for turn in chat.turns)
+    def _lost(self, error: AgentnbError) -> None:
+        self._cancel_questions()
+        self.lifecycle.lost(error)
+
+    async def _authorize_tool(self, request: PolicyRequest) -> PolicyRequest:
+        self.inactivity.record_activity()
+        return await self.permissions.authorize(request)
+
+    def _interrupt(self) -> None:
+        if (active := self.chat.state.active_turn) is not None:
+            self.turns.cancel(active.id, hold=True)
 
     def _name_after(self, text: str) -> None:
-        if self.named or not text.strip():
+        """Call the tab after its first prompt, where it has no other title than the agent's name."""
+        if self._has_title or self.channels.title != self.spec.title or not text.strip():
             return
-        self.named = True
+        self._has_title = True
         words = " ".join(Credentials({**os.environ, **self.env}).hidden(text[:NAMING]).split())
         title = words if len(words) <= TITLE_CHARACTERS else f"{words[: TITLE_CHARACTERS - 1].rstrip()}…"
         self.dispatch(SessionTitleChanged(title=title, time=now_ms()))
-
-
-def _new_session(conversation: Conversation, uri: str, title: str | None) -> SessionState:
-    now, spec, cwd = now_ms(), conversation.spec, conversation.cwd
-    summary = SessionSummary(
-        resource=uri,
-        provider=spec.name,
-        title=title or spec.title,
-        status=SessionStatus.IDLE | SessionStatus.IS_READ,
-        created_at=now,
-        modified_at=now,
-        working_directory=cwd.as_uri(),
-    )
-    config = settings(conversation.mode)
-    return SessionState(summary=summary, lifecycle="creating", active_clients=(), chats=(), config=config)
-
-
-def _new_chat(uri: str, title: str) -> ChatState:
-    epoch = "1970-01-01T00:00:00.000Z"
-    return ChatState(resource=uri, title=title, status=SessionStatus.IDLE, modified_at=epoch, turns=())

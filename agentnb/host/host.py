@@ -10,18 +10,18 @@ from concurrent import futures
 from typing import TYPE_CHECKING, Any
 
 from agentnb.agent.catalog import installed, known
-from agentnb.cassette.switch import SWITCH
 from agentnb.clock import now_ms
 from agentnb.errors import UnknownSession
 from agentnb.events.kinds import SESSION_CLOSED, SESSION_OPENED
 from agentnb.events.written import write_down
-from agentnb.host.channel import Channel
-from agentnb.host.configuration import configuration
+from agentnb.host.agents.agent_pool import AgentPool
+from agentnb.host.channels import Channel
 from agentnb.host.conversation import Conversation
+from agentnb.host.environment import Environment, current_environment
+from agentnb.host.history.recorder import Recorder
 from agentnb.host.loop import HostLoop
-from agentnb.host.policy import HostPolicy
-from agentnb.host.pool import AgentPool
-from agentnb.host.recorder import Recorder
+from agentnb.host.permissions.session_policy import HostPolicy
+from agentnb.host.session_options import SessionOptions
 from agentnb.ids import new_id
 from agentnb.log.location import log_location, log_place
 from agentnb.state import (
@@ -35,15 +35,11 @@ from agentnb.state import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
     from pathlib import Path
 
     from agentnb.agent.catalog import AgentSpec
-    from agentnb.agent.mcp import McpServer
-    from agentnb.host.configuration import Configuration
-    from agentnb.host.editors import Editors
-    from agentnb.host.mention_source import MentionSource
-    from agentnb.kernel.bench import Bench
+    from agentnb.host.channels import Listener
+    from agentnb.host.session_options import Configuration
     from agentnb.policy.situation import Mode
     from agentnb.state import Action, ActionOrigin
 
@@ -60,6 +56,7 @@ class Host:
         log: The file of the durable log; None where sessions are not kept.
         place: What this kernel runs, such as a notebook's path; empty where that is not known.
         policy: What agents may do; by default what the files and the environment of this machine say.
+        environment: What surrounds it; by default nothing.
     """
 
     def __init__(
@@ -69,47 +66,40 @@ class Host:
         log: Path | None = None,
         place: str = "",
         policy: HostPolicy | None = None,
+        environment: Environment | None = None,
     ) -> None:
         self.host_id = str(uuid.uuid4())
         self.loop = loop or HostLoop()
-        self.agents = AgentPool(self.loop)
+        self.environment = environment or Environment()
+        self.agents = AgentPool(self.loop, self.environment)
         self.policy = policy or HostPolicy()
         self.conversations: dict[str, Conversation] = {}
-        self.attached: Callable[[], bool] = lambda: False
-        self.arrival: Callable[[], Awaitable[bool]] = _nobody
-        self.mentions: MentionSource | None = None
-        self.editors: Editors | None = None
-        self.bench: Bench | None = None
-        self._listeners: list[Callable[[Channel[Any], Envelope], None]] = []
+        self.listeners: list[Listener] = []
         self._closed = False
         self._published: dict[str, tuple[object, ...]] = {}
-        self.root: Channel[RootState] = Channel(ROOT, RootState(agents=agent_infos()), reduce_root, self.emit)
-        self.recorder = Recorder(self, log, place) if log is not None else None
+        self.root: Channel[RootState] = Channel(ROOT, RootState(agents=agent_infos()), reduce_root, self.listeners)
+        self.recorder = None if log is None else Recorder(log, self.host_id, self.loop, place)
+        if self.recorder is not None:
+            self.listen(self.recorder.envelope)
 
-    def open(
-        self,
-        spec: AgentSpec,
-        *,
-        cwd: Path,
-        env: Mapping[str, str] | None = None,
-        mode: Mode = "ask",
-        title: str | None = None,
-        tab_id: str | None = None,
-        mcp_servers: Sequence[McpServer] = (),
-        directories: Sequence[Path] = (),
-        kernel_tools: bool = False,
-    ) -> Conversation:
-        """Open a session with *spec*; its agent starts in the background."""
-        own = {**(env or {}), **SWITCH.apart()}
-        configured = configuration(
-            spec, cwd, own, components=mcp_servers, directories=directories, kernel_tools=kernel_tools
-        )
-        return self.open_as(configured, mode=mode, title=title, tab_id=tab_id)
+    def open(self, spec: AgentSpec, *, cwd: Path, tab_id: str | None = None, **options: Any) -> Conversation:
+        """As :meth:`open_session`; *options* are fields of :class:`SessionOptions`."""
+        return self.open_session(SessionOptions(spec=spec, cwd=cwd, **options), tab_id=tab_id)
+
+    def open_session(self, options: SessionOptions, *, tab_id: str | None = None) -> Conversation:
+        """Open a session; its agent starts when it is needed.
+
+        Args:
+            options: What is said of it.
+            tab_id: Its tab's id (UUID v4); a new one by default.
+        """
+        configured = options.configuration(self.environment.cassette.apart())
+        return self.open_as(configured, mode=options.mode, title=options.title, tab_id=tab_id)
 
     def open_as(
         self, configured: Configuration, *, mode: Mode = "ask", title: str | None = None, tab_id: str | None = None
     ) -> Conversation:
-        """As :meth:`open`, for a whole configuration."""
+        """As :meth:`open_session`, for an agent whose configuration is made already."""
         conversation = Conversation(self, configured, tab_id=tab_id or new_id(), mode=mode, title=title)
         self.add(conversation)
         SESSION_OPENED.tell(tab=conversation.tab_id, agent=conversation.spec.name, cwd=str(conversation.cwd))
@@ -173,19 +163,13 @@ class Host:
             self._published[uri] = said
             self.root.accept(XSessionSet(summary=summary, time=now_ms()))
 
-    def listen(self, listener: Callable[[Channel[Any], Envelope], None]) -> None:
+    def listen(self, listener: Listener) -> None:
         """Call *listener* with every envelope that any channel accepts."""
-        self._listeners.append(listener)
-
-    def emit(self, channel: Channel[Any], envelope: Envelope) -> None:
-        """Hand an accepted envelope to the listeners."""
-        for listener in self._listeners:
-            listener(channel, envelope)
+        self.listeners.append(listener)
 
     def reject(self, channel: Channel[Any], action: Action, origin: ActionOrigin, reason: str) -> None:
         """Tell the client that dispatched *action* why it was not accepted; the channel does not move."""
-        self.emit(
-            channel,
+        channel.emit(
             Envelope(
                 channel=channel.uri, index=max(1, channel.index), action=action, origin=origin, rejection_reason=reason
             ),
@@ -204,11 +188,6 @@ class Host:
             if self.recorder is not None:
                 self.recorder.close(LOG_TIMEOUT)
             self.loop.stop()
-
-
-async def _nobody() -> bool:
-    """No front end is on its way."""
-    return False
 
 
 def agent_infos() -> tuple[AgentInfo, ...]:
@@ -236,12 +215,18 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
 
+def _process_host() -> Host:
+    if _current is not None:
+        current_environment().forget_front_end()
+    return Host(log=log_location(), place=log_place(), environment=current_environment())
+
+
 def current_host() -> Host:
     """This process's host, made at the first call; safe from any thread."""
     global _current, _pid
     with _lock:
         if _current is None or _pid != os.getpid():
             write_down()
-            _current, _pid = Host(log=log_location(), place=log_place()), os.getpid()
+            _current, _pid = _process_host(), os.getpid()
             atexit.register(_current.close)
         return _current

@@ -1,19 +1,21 @@
-"""What a client may do: the actions that it may dispatch, checked, and what each of them causes.
+"""What a client may do: the one door for pages and for Python. Each intent is checked, then carried out.
 
-Anything else is rejected with a reason. The host's clock and the host's own facts win over what the client claims:
+A page dispatches actions (:func:`carry_out`); Python calls the same functions. Who it is stands in the origin. Anything
+else is rejected with a reason. The host's clock and the host's own facts win over what the client claims:
 whether an answer means yes is read from the option, not from the client's word.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from msgspec.structs import replace
 
 from agentnb.clock import now_ms
 from agentnb.errors import AgentnbError
-from agentnb.host.settings import wanted_mode
+from agentnb.host.channels import wanted_mode
 from agentnb.state import (
+    ActionOrigin,
     Answerer,
     ChatInputAnswerChanged,
     ChatInputCompleted,
@@ -34,120 +36,142 @@ from agentnb.state import (
 )
 
 if TYPE_CHECKING:
-    from agentnb.host.conversation import Conversation
-    from agentnb.host.host import Host
-    from agentnb.state import Action, ActionOrigin, Message
+    from collections.abc import Callable
 
-DISPATCHABLE = (
-    ChatTurnStarted,
-    ChatTurnCancelled,
-    ChatPendingMessageSet,
-    ChatPendingMessageRemoved,
-    ChatQueuedMessagesReordered,
-    ChatToolCallConfirmed,
-    ChatInputAnswerChanged,
-    ChatInputCompleted,
-    SessionTitleChanged,
-    SessionConfigChanged,
-    SessionIsReadChanged,
-    SessionIsArchivedChanged,
-    XModeChanged,
-    XConfigOptionChosen,
-)
-"""The actions that a client may dispatch: those that `carry_out` has a case for."""
-
+    from agentnb.host.conversation import Conversation, SessionOwner
+    from agentnb.state import Action, Message
 
 PYTHON = "python"
 """The client id of code in the kernel."""
+
+FROM_PYTHON = ActionOrigin(client_id=PYTHON, client_seq=0)
+"""The origin of what code in the kernel does."""
 
 UNDO_SECONDS = 12.0
 """How long a tab that was closed in the chat can be brought back."""
 
 
 class Rejected(AgentnbError):
-    """The host does not accept a client's action."""
+    """The host does not accept what a client wants."""
 
 
-def carry_out(host: Host, channel: str, action: Action, origin: ActionOrigin) -> None:
+def carry_out(host: SessionOwner, channel: str, action: Action, origin: ActionOrigin) -> None:
     """Accept a client's *action* on *channel* and do what it asks.
 
     Raises:
         Rejected: If a client may not dispatch it, or it does not fit the state.
         UnknownSession: If there is no such channel.
     """
-    conversation = host.find(channel)
-    match action:
-        case ChatTurnStarted(turn_id=turn_id, message=message):
-            _prompt(conversation, turn_id, message, origin)
-        case ChatPendingMessageSet():
-            _set_pending(conversation, action, origin)
-        case ChatInputAnswerChanged() | ChatInputCompleted():
-            _answer_input(conversation, action, origin)
-        case ChatTurnCancelled(turn_id=turn_id) | ChatPendingMessageRemoved(id=turn_id):
-            stop = isinstance(action, ChatTurnCancelled)
-            hold = isinstance(action, ChatTurnCancelled) and bool(action.hold_queue)
-            if not conversation.turns.cancel(turn_id, origin, keep=stop, hold=hold):
-                _reject(f"No turn {turn_id!r} runs or waits.")
-        case ChatToolCallConfirmed():
-            _confirm(conversation, action, origin)
-        case ChatQueuedMessagesReordered():
-            conversation.turns.reorder(action, origin)
-        case _:
-            _carry_out_for_session(conversation, action, origin)
+    intent = _INTENTS.get(type(action))
+    if intent is None:
+        _reject("A client may not dispatch this action.")
+    intent(host.find(channel), action, origin)
 
 
-def _carry_out_for_session(conversation: Conversation, action: Action, origin: ActionOrigin) -> None:
-    match action:
-        case XModeChanged() | XConfigOptionChosen():
-            conversation.host.loop.spawn(_choose(conversation, action, origin))
-        case SessionConfigChanged():
-            _permit(conversation, action, origin)
-        case SessionIsArchivedChanged():
-            _archive(conversation, action, origin)
-        case SessionTitleChanged() | SessionIsReadChanged():
-            conversation.dispatch(replace(action, time=now_ms()), origin)
-        case _:
-            _reject("A client may not dispatch this action.")
+# --- turns and the queue ---
 
 
-def _answer_input(
-    conversation: Conversation, action: ChatInputAnswerChanged | ChatInputCompleted, origin: ActionOrigin
-) -> None:
-    if isinstance(action, ChatInputCompleted):
-        _refuse_if(conversation.inputs.complete(action, origin))
-    else:
-        _refuse_if(conversation.inputs.change(action, origin))
+def prompt(conversation: Conversation, turn_id: str, message: Message, origin: ActionOrigin) -> None:
+    """Start a turn, or queue it behind the running one.
 
+    What a page's message mentions with ``@`` is attached first; Python says itself what goes with a prompt.
 
-def _permit(conversation: Conversation, action: SessionConfigChanged, origin: ActionOrigin) -> None:
-    if (mode := wanted_mode(action)) is None:
-        _reject("Only a session's permissions can be set: ask, allow or deny.")
-    conversation.permit(mode, origin, "python" if origin.client_id == PYTHON else "user")
-
-
-def _archive(conversation: Conversation, action: SessionIsArchivedChanged, origin: ActionOrigin) -> None:
-    """Close a tab soon: until then it can be brought back as it was."""
-    if conversation.closing is not None:
-        conversation.closing.cancel()
-        conversation.closing = None
-    conversation.dispatch(replace(action, time=now_ms()), origin)
-    if action.is_archived:
-        close = lambda: conversation.host.loop.spawn(conversation.close())  # noqa: E731
-        conversation.closing = conversation.host.loop.later(UNDO_SECONDS, close)
-
-
-def _prompt(conversation: Conversation, turn_id: str, message: Message, origin: ActionOrigin) -> None:
-    if not conversation.prompt(turn_id, message, origin, look=True):
+    Raises:
+        Rejected: If there is such a turn already.
+        SessionClosed: If the session is closed.
+        SessionError: If it is only to be read.
+    """
+    if not conversation.prompt(turn_id, message, origin, look=origin.client_id != PYTHON):
         _reject(f"The turn {turn_id!r} was started before.")
 
 
-def _set_pending(conversation: Conversation, action: ChatPendingMessageSet, origin: ActionOrigin) -> None:
+def steer(conversation: Conversation, message_id: str, message: Message, origin: ActionOrigin) -> None:
+    """Say something into the running turn; where the agent cannot take that, it is the next prompt."""
+    waiting = conversation.channels.queued(message_id)
+    conversation.turns.steer(message_id, message if waiting is None else waiting, origin)
+
+
+def send_now(conversation: Conversation, message_id: str, origin: ActionOrigin) -> None:
+    """Bring a waiting prompt to the agent at once: into the running turn, else in its place.
+
+    Raises:
+        Rejected: If it no longer waits.
+    """
+    if not conversation.turns.send_now(message_id, origin):
+        _reject("That prompt no longer waits.")
+
+
+def cancel(
+    conversation: Conversation, turn_id: str, origin: ActionOrigin, *, keep: bool = False, hold: bool = False
+) -> None:
+    """End a turn where it runs, or take it out of the queue; see :meth:`Turns.cancel`.
+
+    Raises:
+        Rejected: If it neither runs nor waits.
+    """
+    if not conversation.turns.cancel(turn_id, origin, keep=keep, hold=hold):
+        _reject(f"No turn {turn_id!r} runs or waits.")
+
+
+def continue_queue(conversation: Conversation) -> None:
+    """Go on with the prompts that are held since a turn was stopped."""
+    conversation.turns.continue_queue()
+
+
+def _turn_started(conversation: Conversation, action: ChatTurnStarted, origin: ActionOrigin) -> None:
+    prompt(conversation, action.turn_id, action.message, origin)
+
+
+def _turn_cancelled(conversation: Conversation, action: ChatTurnCancelled, origin: ActionOrigin) -> None:
+    cancel(conversation, action.turn_id, origin, keep=True, hold=bool(action.hold_queue))
+
+
+def _pending_removed(conversation: Conversation, action: ChatPendingMessageRemoved, origin: ActionOrigin) -> None:
+    cancel(conversation, action.id, origin)
+
+
+def _pending_set(conversation: Conversation, action: ChatPendingMessageSet, origin: ActionOrigin) -> None:
     if action.kind == PendingMessageKind.STEERING:
-        waiting = next((each for each in conversation.chat.state.queued_messages or () if each.id == action.id), None)
-        conversation.turns.steer(action.id, action.message if waiting is None else waiting.message, origin)
-        return
-    if not conversation.turns.edit(action.id, action.message, origin):
-        _prompt(conversation, action.id, action.message, origin)
+        steer(conversation, action.id, action.message, origin)
+    elif not conversation.turns.edit(action.id, action.message, origin):
+        prompt(conversation, action.id, action.message, origin)
+
+
+def _reordered(conversation: Conversation, action: ChatQueuedMessagesReordered, origin: ActionOrigin) -> None:
+    conversation.turns.reorder(action, origin)
+
+
+# --- the agent ---
+
+
+async def restart(conversation: Conversation) -> None:
+    """Stop the agent's process and start it anew; a running turn is stopped.
+
+    Raises:
+        AgentError: If it cannot be started.
+    """
+    await conversation.restart()
+
+
+async def login(conversation: Conversation, method: str | None) -> None:
+    """Log in at the agent in the way called *method*; see :meth:`Conversation.login`."""
+    await conversation.login(method)
+
+
+async def close(conversation: Conversation) -> None:
+    """Close the session for good: its running turn ends, its agent stops where nobody else uses it."""
+    await conversation.close()
+
+
+# --- questions ---
+
+
+def _input_changed(conversation: Conversation, action: ChatInputAnswerChanged, origin: ActionOrigin) -> None:
+    _refuse_if(conversation.inputs.change(action, origin))
+
+
+def _input_completed(conversation: Conversation, action: ChatInputCompleted, origin: ActionOrigin) -> None:
+    _refuse_if(conversation.inputs.complete(action, origin))
 
 
 def _confirm(conversation: Conversation, action: ChatToolCallConfirmed, origin: ActionOrigin) -> None:
@@ -181,6 +205,30 @@ def _answerer(origin: ActionOrigin) -> Answerer:
     return Answerer(kind="client", client_id=origin.client_id)
 
 
+# --- the session ---
+
+
+def _permit(conversation: Conversation, action: SessionConfigChanged, origin: ActionOrigin) -> None:
+    if (mode := wanted_mode(action)) is None:
+        _reject("Only a session's permissions can be set: ask, allow or deny.")
+    conversation.permit(mode, origin, "python" if origin.client_id == PYTHON else "user")
+
+
+def _archive(conversation: Conversation, action: SessionIsArchivedChanged, origin: ActionOrigin) -> None:
+    """Close a tab soon: until then it can be brought back as it was."""
+    if conversation.closing is not None:
+        conversation.closing.cancel()
+        conversation.closing = None
+    conversation.dispatch(replace(action, time=now_ms()), origin)
+    if action.is_archived:
+        loop = conversation.host.loop
+        conversation.closing = loop.later(UNDO_SECONDS, lambda: loop.spawn(close(conversation)))
+
+
+def _said(conversation: Conversation, action: SessionTitleChanged | SessionIsReadChanged, origin: ActionOrigin) -> None:
+    conversation.dispatch(replace(action, time=now_ms()), origin)
+
+
 async def choose(conversation: Conversation, action: XModeChanged | XConfigOptionChosen, origin: ActionOrigin) -> None:
     """Ask the agent for another mode or option; the state follows what the agent accepts.
 
@@ -197,6 +245,10 @@ async def choose(conversation: Conversation, action: XModeChanged | XConfigOptio
     conversation.dispatch(replace(action, time=now_ms()), origin)
 
 
+def _chosen(conversation: Conversation, action: XModeChanged | XConfigOptionChosen, origin: ActionOrigin) -> None:
+    conversation.host.loop.spawn(_choose(conversation, action, origin))
+
+
 async def _choose(conversation: Conversation, action: XModeChanged | XConfigOptionChosen, origin: ActionOrigin) -> None:
     try:
         await choose(conversation, action, origin)
@@ -211,3 +263,23 @@ def _refuse_if(reason: str | None) -> None:
 
 def _reject(reason: str) -> NoReturn:
     raise Rejected(reason)
+
+
+_INTENTS: dict[type[Any], Callable[[Conversation, Any, ActionOrigin], None]] = {
+    ChatTurnStarted: _turn_started,
+    ChatTurnCancelled: _turn_cancelled,
+    ChatPendingMessageSet: _pending_set,
+    ChatPendingMessageRemoved: _pending_removed,
+    ChatQueuedMessagesReordered: _reordered,
+    ChatToolCallConfirmed: _confirm,
+    ChatInputAnswerChanged: _input_changed,
+    ChatInputCompleted: _input_completed,
+    SessionTitleChanged: _said,
+    SessionConfigChanged: _permit,
+    SessionIsReadChanged: _said,
+    SessionIsArchivedChanged: _archive,
+    XModeChanged: _chosen,
+    XConfigOptionChosen: _chosen,
+}
+DISPATCHABLE = tuple(_INTENTS)
+"""The actions that a client may dispatch."""

@@ -163,7 +163,7 @@ def _size(value: Any) -> int | None:
 
 def install(host: Host, shell: Any) -> None:
     """Let *host*'s agents be lent *shell*, if its user wants that."""
-    host.bench = ShellBench(shell)
+    host.environment.connect(code_runner=ShellBench(shell))
     DESK.occupied = lambda: is_running_cell(shell)
     loop = getattr(getattr(getattr(shell, "kernel", None), "io_loop", None), "asyncio_loop", None)
     if loop is None:

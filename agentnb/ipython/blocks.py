@@ -251,7 +251,8 @@ def tool_line(call: ToolCallState) -> str:
     """What *call* is and how it went, in one line of plain text."""
     kind = call.details.kind if call.details is not None else None
     title = " ".join(printable(call.display_name or call.tool_name).split())
-    return " · ".join(word for word in (title, kind or "tool", _outcome(call)) if word)
+    unasked = "ran without asking" if call.details is not None and call.details.ran_without_asking else ""
+    return " · ".join(word for word in (title, kind or "tool", _outcome(call), unasked) if word)
 
 
 def _outcome(call: ToolCallState) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 from agentnb.cassette.switch import SWITCH
 from agentnb.errors import AgentnbError
 from agentnb.host import current_host
-from agentnb.host.lent import lend_from, lend_kernel_from, lend_kernel_no_more, lend_no_more
+from agentnb.host.environment import current_environment
 from agentnb.ipython.audience import can_await
 from agentnb.ipython.bench import install
 from agentnb.ipython.completion import completers
@@ -43,12 +43,12 @@ class Extension:
             return lines
         return awaited("".join(lines)).splitlines(keepends=True)
 
-    def lent(self) -> Any:
+    def default_mcp_servers(self) -> Any:
         """The MCP servers for a session that names none, as the settings are now."""
         return self.settings.mcp_servers or ()
 
-    def kernel_lent(self) -> bool:
-        """Whether a session of which nobody says is lent the kernel, as the settings are now."""
+    def default_kernel_access(self) -> bool:
+        """Whether agents have access to the kernel where a session does not say, as the settings are now."""
         if self.settings.kernel_tools:
             install(current_host(), self.shell)
         return bool(self.settings.kernel_tools)
@@ -61,8 +61,7 @@ class Extension:
         shell.input_transformer_manager.token_transformers.insert(0, AgentCommand)
         shell.input_transformers_post.append(self.transform)
         shell.events.register("pre_run_cell", self.magics.forget_shown)
-        lend_from(self.lent)
-        lend_kernel_from(self.kernel_lent)
+        current_environment().connect(settings=self)
         shell.display_formatter.ipython_display_formatter.for_type_by_name("agentnb.api.turn", "Turn", self.magics.show)
         if (completer := getattr(shell, "Completer", None)) is not None:
             completer.custom_matchers.extend(self.completers)
@@ -89,8 +88,7 @@ class Extension:
         shell.input_transformer_manager.token_transformers.remove(AgentCommand)
         shell.input_transformers_post.remove(self.transform)
         shell.events.unregister("pre_run_cell", self.magics.forget_shown)
-        lend_no_more(self.lent)
-        lend_kernel_no_more(self.kernel_lent)
+        current_environment().connect(settings=None)
         _forget_display(shell)
         if (completer := getattr(shell, "Completer", None)) is not None:
             for matcher in self.completers:

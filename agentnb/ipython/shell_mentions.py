@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from agentnb.api.describe import summarize
 from agentnb.comm.lab import current_notebook
 from agentnb.errors import AgentnbError
-from agentnb.host.mention_source import Suggestion
+from agentnb.host.environment import Suggestion
 from agentnb.ipython.mentions import Scope, attachments, file_names, mentioned, visible
 
 if TYPE_CHECKING:
@@ -163,4 +163,4 @@ def _first(source: str) -> str:
 
 def install(host: Host, shell: Any) -> None:
     """Let prompts typed in *host*'s chat mention what *shell* has."""
-    host.mentions = ShellMentions(shell)
+    host.environment.connect(mentions=ShellMentions(shell))

@@ -41,8 +41,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         what: What it wanted, secrets taken out.
         outcome: ``"allow"`` or ``"deny"``; at the door ``"session"`` the mode that holds from then on.
         by: Who decided: ``"user"``, ``"python"`` (code in the kernel), ``"rule"``, ``"mode"``, ``"covered"`` (an answer
-            just before), ``"wall"`` (it is outside the workspace), ``"nobody"`` (no front end was there) or ``"end"``
-            (the turn ended first).
+            just before), ``"wall"`` (it is outside the workspace), ``"nobody"`` (no front end was there), ``"end"``
+            (the turn ended first) or ``"agent"`` (it ran without asking although the permissions are Deny).
         rule: The rule, on one line.
         source: Where the rule comes from.
         scope: How long the answer holds.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import msgspec
 
 from agentnb.state.wire import JsonObject, Time, Wire
@@ -53,7 +55,13 @@ class UnknownAction(Action):
 
 
 class KnownAction(Wire, Action, frozen=True, kw_only=True, tag_field="type"):
-    """Base of the actions that this version knows; each says its ``type`` on the wire."""
+    """Base of the actions that this version knows; each says its ``type`` on the wire.
+
+    Attributes:
+        since: The version of the protocol that brought the action; not on the wire.
+    """
+
+    since: ClassVar[int] = 1
 
     time: Time | None = None
     meta: JsonObject | None = msgspec.field(default=None, name="_meta")

@@ -89,6 +89,8 @@ class ToolCallDetails(Wire, frozen=True, kw_only=True):
         raw_input: Its input, as sent.
         raw_output: Its output, as sent.
         content: What it shows, in order. An update's content *replaces* what was there.
+        ran_without_asking: True where the agent ran it without asking although the conversation's permissions are
+            Deny. The host sets it; an agent cannot.
     """
 
     kind: str | None = None
@@ -96,6 +98,7 @@ class ToolCallDetails(Wire, frozen=True, kw_only=True):
     raw_input: Any = None
     raw_output: Any = None
     content: tuple[ToolContent, ...] | None = None
+    ran_without_asking: bool | None = None
 
 
 class ToolCallRisk(Wire, frozen=True, kw_only=True):

@@ -10,7 +10,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
 from agentnb.comm import __file__ as comm_package
-from agentnb.comm.ear import ASK_SECONDS
+from agentnb.comm.blocked_time import ASK_SECONDS
 from tests.kernel.running_kernel import WAIT_S
 
 if TYPE_CHECKING:
@@ -103,9 +103,11 @@ def test_the_time_in_which_a_cell_blocks_the_pages_loop_is_not_counted_as_their_
     """A page that speaks to the main thread's loop is not heard while a cell blocks that."""
     kernel.say(model, said("initialize", id=1, params=HELLO))
     kernel.run("await until(frontend.attached)")
-    blocking = "while not frontend._ear.deaf_seconds():\n    time.sleep(0.1)"
+    blocking = "while not frontend._blocked.blocked_seconds():\n    time.sleep(0.1)"
     assert kernel.run(blocking, timeout=WAIT_S + ASK_SECONDS).status == "ok"
-    deaf = kernel.run("await until(lambda: frontend._ear._asked is None); frontend._ear.deaf_seconds()").values
+    deaf = kernel.run(
+        "await until(lambda: frontend._blocked._asked is None); frontend._blocked.blocked_seconds()"
+    ).values
     assert float(deaf[0]) > 0
 
 

@@ -46,10 +46,12 @@ def test_code_runs_while_the_cell_waits_for_the_turn(kernel: RunningKernel) -> N
 
 
 def test_code_runs_while_the_kernel_idles_and_waits_while_a_cell_runs(kernel: RunningKernel) -> None:
-    """A turn that was left in the background: between cells, or never where the cell does not end in time."""
+    """A background turn with a user there: between cells, or never where the cell does not end in time."""
     kernel.run("import agentnb, asyncio, os\nsession = agentnb.start(kernel_tools=True, permissions='allow')")
     os.mkfifo(kernel.folder / "ran")
-    kernel.run("def tell():\n    open('ran', 'w').close()\nturn = session.prompt('/kernel run mine = 1; tell()')")
+    kernel.run(
+        "def tell():\n    open('ran', 'w').close()\nturn = session.prompt('/kernel run mine = 1; tell()')", console=True
+    )
     (kernel.folder / "ran").read_bytes()
     assert kernel.run("turn.wait(); mine").values == ["1"]
     busy = """turn = session.prompt('/mcp kernel run_code {"code": "never = 1", "wait": 0.1}')
@@ -60,7 +62,7 @@ print(turn.text, 'never' in globals())"""
     assert said in kernel.run(busy).stdout
     waits = kernel.run("turn = session.prompt('/kernel run later = 1; 7')\nawait turn; turn.text, later")
     assert waits.values == ["('`kernel: run_code` said: 7', 1)"]
-    kernel.run("import time\nturn = session.prompt('/kernel run tell(); time.sleep(1000)')")
+    kernel.run("import time\nturn = session.prompt('/kernel run tell(); time.sleep(1000)')", console=True)
     (kernel.folder / "ran").read_bytes()
     kernel.interrupt()
     assert kernel.run("turn.wait(); turn.state").values == ["'cancelled'"]
@@ -95,7 +97,7 @@ def test_what_runs_is_asked_for_and_looking_is_not(kernel: RunningKernel) -> Non
     decided = kernel.run(log).stdout
     assert "('kernel', 'deny', 'xs.append(2)')" in decided
     assert "('read', 'allow', \"List the kernel's variables\")" in decided
-    assert "lends no kernel" in kernel.run("%agent -n /kernel variables").displayed()[0]
+    assert "can't access the kernel" in kernel.run("%agent -n /kernel variables").displayed()[0]
     assert kernel.run("%agent -k Hello").error.startswith("UsageError: --kernel is for a tab that is opened")
 
 

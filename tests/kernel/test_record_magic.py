@@ -18,7 +18,7 @@ def test_what_starts_in_between_is_recorded(kernel: RunningKernel) -> None:
     assert ended.values[0].startswith("Recorded 1 turn in ")
     kernel.run("%agent -t after Hello again")
     cassette = file.read(kernel.folder / "said.cassette.jsonl")
-    assert [turn.params["prompt"][0]["text"] for lane in cassette.lanes for turn in lane.turns] == [
+    assert [turn.params["prompt"][0]["text"] for section in cassette.sections for turn in section.turns] == [
         "My mother is a statistician."
     ]
 
@@ -29,8 +29,8 @@ def test_an_agent_that_is_started_early_is_recorded_too(kernel: RunningKernel) -
     kernel.run("import agentnb\nagentnb.warm()")
     kernel.run("%agent Hello")
     kernel.run("%agents record stop")
-    lanes = file.read(kernel.folder / "said.cassette.jsonl").lanes
-    assert [(lane.launch, lane.session) for lane in lanes] == [(1, 0), (1, 1)]
+    sections = file.read(kernel.folder / "said.cassette.jsonl").sections
+    assert [(section.launch, section.session) for section in sections] == [(1, 0), (1, 1)]
 
 
 def test_it_says_what_it_wants(kernel: RunningKernel) -> None:

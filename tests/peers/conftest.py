@@ -90,7 +90,7 @@ def spec(peer: Peer, program: str) -> AgentSpec:
 def host() -> Iterator[Host]:
     """A host with somebody to ask; when it is closed, no process that it started is left."""
     host, before = Host(), set(psutil.Process().children(recursive=True))
-    host.attached = lambda: True
+    host.environment.connect(attached=lambda: True)
     yield host
     started = set(psutil.Process().children(recursive=True)) - before
     agents = {process for process in started if "watchdog" not in " ".join(_words(process))}

@@ -85,7 +85,7 @@ async def kernel(reply: Reply, rest: str) -> None:
             raise Misuse(f"VERB is one of {', '.join(_VERBS)}, not `{verb}`.")
     names = [server.name for server in reply.session.mcp_servers if server.name.endswith("kernel")]
     if not names:
-        raise Trouble("The client lends no kernel to this session (in agentnb: `%agent -n --kernel`).")
+        raise Trouble("This conversation can't access the kernel (in agentnb: `%agent -n --kernel`).")
     await _use(reply, names[-1], tool, arguments, kind="read" if tool in _READERS else "execute")
 
 

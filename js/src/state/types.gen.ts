@@ -1437,6 +1437,7 @@ export interface ToolCallDetails {
   readonly rawInput?: unknown;
   readonly rawOutput?: unknown;
   readonly content?: readonly ToolContent[];
+  readonly ranWithoutAsking?: boolean;
 }
 
 /** Why a tool failed (AHP `ToolCallResult.error`). */

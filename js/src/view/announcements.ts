@@ -2,9 +2,9 @@
 import { useEffect, useRef } from "preact/hooks";
 import type { ChatState, Turn } from "../state/types.gen";
 import { useView } from "./context";
-import { toolTitle } from "./parts/tool";
+import { toolTitle } from "./parts/tool-body";
 import { line } from "./plain";
-import type { AnyTurn } from "./turn";
+import type { AnyTurn } from "./store";
 
 const ENDED: Record<Turn["state"], string> = {
   complete: "has finished",

@@ -3,12 +3,12 @@
 import { useEffect, useId, useMemo, useState } from "preact/hooks";
 import type { SessionSummary } from "../state/types.gen";
 import { useMemory, useView } from "./context";
-import { Conversation, type Doing } from "./conversation";
+import { Conversation, type ConversationTask } from "./conversation";
 import { Spacer } from "./icons";
 import { isTab, sessionChannel } from "./identity";
 import { Banner, Start, Waiting } from "./notices";
 import { line, reason } from "./plain";
-import { Refusals } from "./refusals";
+import { Refusals } from "./rejected-actions";
 import { isArchived } from "./status";
 import { isOver } from "./store";
 import { TabMenu } from "./tab-menu";
@@ -30,7 +30,7 @@ export function Chat({ tab }: { tab?: string | undefined }) {
   const create = useCreate(sessions, select, setTrouble);
   const duplicate = useDuplicate(sessions, select, setTrouble);
   const { closed, close, reopen } = useClosing(sessions, select);
-  const [doing, setDoing] = useState<Doing>();
+  const [doing, setDoing] = useState<ConversationTask>();
   const restart = (channel: string) => {
     setTrouble(undefined);
     store.request("restartAgent", { channel }).catch((error) => setTrouble({ what: "restarted", why: reason(error) }));

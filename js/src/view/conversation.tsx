@@ -8,27 +8,27 @@ import { chatMarkdown, fetchAll, fileName, save } from "./export";
 import { Find } from "./find";
 import { chatChannel, sessionChannel } from "./identity";
 import { InputRequests } from "./input-request";
-import { Meter } from "./meter";
 import { EmptyChat, SessionTrouble, useGap, Waiting } from "./notices";
 import { line } from "./plain";
 import { Prompt } from "./prompt";
 import { Queue } from "./queue";
-import { Refusals } from "./refusals";
+import { Refusals } from "./rejected-actions";
 import { Rename } from "./rename";
 import { isIdle, isRead } from "./status";
+import { Meter } from "./status-bar";
 import { agentName } from "./tabs";
 import { type Jump, Transcript } from "./transcript";
 
 /** What the conversation's menu can ask for. */
-export type Doing = "find" | "rename" | "copy" | "save" | undefined;
+export type ConversationTask = "find" | "rename" | "copy" | "save" | undefined;
 
 interface Props {
   resource: string;
   summary: SessionSummary | undefined;
   agents: readonly AgentInfo[];
   dead: boolean;
-  doing: Doing;
-  setDoing: (doing: Doing) => void;
+  doing: ConversationTask;
+  setDoing: (doing: ConversationTask) => void;
 }
 
 export function Conversation({ resource, summary, agents, dead, doing, setDoing }: Props) {
@@ -110,8 +110,8 @@ function useWaking(resource: string): () => void {
 
 /** Copies or saves the conversation when its menu asks for it. */
 function useTaking(
-  doing: Doing,
-  done: (doing: Doing) => void,
+  doing: ConversationTask,
+  done: (doing: ConversationTask) => void,
   channel: string,
   chat: ChatState | undefined,
   title: string,

@@ -7,9 +7,8 @@
  */
 import { effect, type Signal, signal } from "@preact/signals";
 import type { Picture } from "./attach";
-import { messageOf } from "./refusals";
 import { store as keep, stored, storedKeys } from "./storage";
-import type { Refusal, Store } from "./store";
+import { messageOf, type Refusal, type Store } from "./store";
 
 const SAVE_AFTER = 400;
 const PREFIX = "agentnb draft ";
@@ -25,7 +24,7 @@ interface Saved {
 }
 
 /** A draft whose kernel is gone. */
-export interface Orphan {
+export interface LostDraft {
   key: string;
   text: string;
 }
@@ -105,7 +104,7 @@ export class Drafts {
   }
 
   /** Drafts of kernels that no view of this page talks to any more. */
-  orphans(): Orphan[] {
+  lost(): LostDraft[] {
     const now = this.#store.hostId.peek();
     if (now === undefined) return [];
     const hosts = [...document.querySelectorAll<HTMLElement>("[data-agentnb-host]")].map(
@@ -118,8 +117,8 @@ export class Drafts {
     });
   }
 
-  forget(orphan: Orphan): void {
-    keep(orphan.key, undefined);
+  forget(draft: LostDraft): void {
+    keep(draft.key, undefined);
   }
 
   /** What was sent and not accepted is written again, before what was typed since. */

@@ -9,12 +9,11 @@ import type {
   Turn,
 } from "../state/types.gen";
 import { ansiText } from "./ansi";
-import { compare } from "./parts/diff";
+import { compare } from "./parts/line-diff";
 import { textOf } from "./parts/text";
-import { toolTitle } from "./parts/tool";
+import { toolTitle } from "./parts/tool-body";
 import { line, plain, pretty } from "./plain";
-import type { Store } from "./store";
-import type { AnyTurn } from "./turn";
+import type { AnyTurn, Store } from "./store";
 
 const AT_ONCE = 100;
 

@@ -3,11 +3,11 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/ho
 import type { ChatState, Turn } from "../state/types.gen";
 import { usePlace, useView } from "./context";
 import { allTurns, fetchAll, turnMarkdown } from "./export";
+import { mark, unmark } from "./find-highlights";
 import { IconButton } from "./icons";
-import { mark, unmark } from "./marks";
 import { count } from "./plain";
+import type { AnyTurn } from "./store";
 import type { Jump } from "./transcript";
-import type { AnyTurn } from "./turn";
 
 interface Props {
   chat: ChatState;

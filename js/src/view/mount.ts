@@ -1,6 +1,7 @@
 /** Puts a view into an element: a shadow root of its own, styles, the app, and what must end with it. */
 import { effect, signal } from "@preact/signals";
 import { h, render } from "preact";
+import { thisWindowIs } from "./answered-by";
 import { App } from "./app";
 import { Cadence } from "./cadence";
 import type { View } from "./context";
@@ -8,12 +9,11 @@ import { draftsOf } from "./drafts";
 import { uuid } from "./identity";
 import { keepShortcutsAway } from "./keyboard";
 import { Memory, takePlace } from "./memory";
-import { nearness } from "./nearness";
+import { nearScreen } from "./near-screen";
 import { refocus } from "./refocus";
 import { isOver, type Store, type What } from "./store";
 import { addStyles } from "./styles/sheet";
 import { watchVisibility } from "./visibility";
-import { thisWindowIs } from "./who";
 
 /** Mounts into a fresh child of `el` (anywidget reuses `el`); the result takes it away again. */
 export function mount(el: HTMLElement, store: Store, what: What): () => void {
@@ -26,7 +26,7 @@ export function mount(el: HTMLElement, store: Store, what: What): () => void {
 
   const said = signal("");
   const visible = signal(false);
-  const near = nearness();
+  const near = nearScreen();
   const focus = refocus(root);
   const drafts = draftsOf(store);
   thisWindowIs(store.clientId);

@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import type { AgentInfo, SessionState } from "../state/types.gen";
 import { Agents } from "./agents";
 import { usePlace, useView } from "./context";
-import { Earlier } from "./earlier";
+import { Earlier } from "./earlier-conversations";
 import { Icon, Spinner } from "./icons";
 import { chatChannel, ROOT } from "./identity";
 import { line, plain, reason } from "./plain";

@@ -8,10 +8,10 @@ import { usePlace, useView } from "./context";
 import { Icon, IconButton } from "./icons";
 import { uuid } from "./identity";
 import { imageSource } from "./links";
+import { LostDrafts } from "./lost-drafts";
 import { Offers } from "./offers";
-import { Orphans } from "./orphans";
 import { bytes, line } from "./plain";
-import { messageOf } from "./refusals";
+import { messageOf } from "./store";
 import { useOffers } from "./use-offers";
 
 const TALLEST = 240;
@@ -91,7 +91,7 @@ export function Prompt({ chat, agent, commands = NO_COMMANDS, disabled, held = f
 
   return (
     <>
-      {empty && <Orphans onRestore={write} />}
+      {empty && <LostDrafts onRestore={write} />}
       {trouble && (
         <p class="error-text" role="alert">
           {trouble}

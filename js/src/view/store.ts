@@ -1,6 +1,9 @@
 /** What the view knows of the host: signals to read and actions to send. The view never imports `comm`. */
 import type { ReadonlySignal } from "@preact/signals";
-import type { Action, ChatState, RootState, SessionState, Turn } from "../state/types.gen";
+import type { Action, ActiveTurn, ChatState, RootState, SessionState, Turn } from "../state/types.gen";
+
+/** A turn, running or finished. */
+export type AnyTurn = Turn | ActiveTurn;
 
 /**
  * The page's connection to the kernel. `behind`: more messages are on their way; `gap`: something is missing, and `gaps`
@@ -106,3 +109,10 @@ export interface Store {
 
 /** What one mounted view shows: the whole chat (on one tab), or one turn. */
 export type What = { kind: "chat"; tab?: string } | { kind: "turn"; channel: string; turnId: string };
+
+/** The text and the id of the message that an action sends; undefined where it sends none. */
+export function messageOf(action: Action): { id: string; text: string } | undefined {
+  if (action.type === "chat/turnStarted") return { id: action.turnId, text: action.message.text };
+  if (action.type === "chat/pendingMessageSet") return { id: action.id, text: action.message.text };
+  return undefined;
+}

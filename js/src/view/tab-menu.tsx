@@ -1,12 +1,12 @@
 /** What can be done with the conversation of the active tab. */
 import { useView } from "./context";
-import type { Doing } from "./conversation";
+import type { ConversationTask } from "./conversation";
 import { Icon } from "./icons";
 import { Menu, type MenuItem } from "./menu";
 
 interface Props {
   session: string;
-  onDo: (doing: Doing) => void;
+  onDo: (doing: ConversationTask) => void;
   onDuplicate: (resource: string) => void;
   onRestart: (resource: string) => void;
   onClose: (resource: string) => void;

@@ -5,7 +5,8 @@ import { useMemory, usePlace, useView } from "./context";
 import { Icon } from "./icons";
 import { usePinned } from "./pinned";
 import { count } from "./plain";
-import { type AnyTurn, TurnItem } from "./turn";
+import type { AnyTurn } from "./store";
+import { TurnItem } from "./turn";
 
 const FIRST = 20;
 const MORE = 50;

@@ -10,7 +10,7 @@ import { InputRequests } from "./input-request";
 import { Banner, SessionTrouble, useGap } from "./notices";
 import { duration } from "./plain";
 import { StopButton } from "./prompt";
-import { Refusals } from "./refusals";
+import { Refusals } from "./rejected-actions";
 import { agentName } from "./tabs";
 import { Answer, endNote, needsAnswer, TurnEnd, useSilence } from "./turn";
 

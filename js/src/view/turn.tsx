@@ -15,8 +15,7 @@ import { UserMessage } from "./parts/message";
 import { Part, partKey } from "./parts/part";
 import { writtenPlan } from "./parts/plan";
 import { count, duration, line, plain } from "./plain";
-
-export type AnyTurn = Turn | ActiveTurn;
+import type { AnyTurn } from "./store";
 
 export function isActive(turn: AnyTurn): turn is ActiveTurn {
   return !("state" in turn);

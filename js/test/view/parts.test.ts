@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Action, ResponsePart } from "../../src/state/types.gen";
-import { compare } from "../../src/view/parts/diff";
+import { compare } from "../../src/view/parts/line-diff";
 import { CHAT, type MemoryStore, readyStore, startTurn } from "./memory-store";
 import { open } from "./page";
 

@@ -99,6 +99,18 @@ describe("who answered", () => {
     for (const view of [page, turn]) await view.until(() => expect(view.find(".decision").textContent).toEqual(said));
   });
 
+  test("a tool call that ran without asking under Deny says so, in the chat and in a turn", async () => {
+    const { store, page } = await asked();
+    const turn = open(store, { kind: "turn", channel: CHAT, turnId: "t1" });
+    store.apply(CHAT, { type: "chat/toolCallConfirmed", turnId: "t1", toolCallId: "c1", approved: true });
+    await page.until(() => page.find(".decision"));
+    expect(page.all(".unasked")).toEqual([]);
+    const details = { ranWithoutAsking: true };
+    store.apply(CHAT, { type: "x-agentnb/toolCallDetailsChanged", turnId: "t1", toolCallId: "c1", details });
+    for (const view of [page, turn])
+      await view.until(() => expect(view.find(".unasked").textContent).toEqual("Ran without asking"));
+  });
+
   test("a window stays the same window when its page is loaded anew", async () => {
     const { store, page } = await asked();
     const answeredBy = { kind: "client", clientId: "me" };

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentnb.acp.merge import merge
+from agentnb.acp.mapper import merge
 from tests.unit.acp.ear import applied, empty_chat, text_of
 
 

@@ -15,6 +15,7 @@ import agentnb
 from agentnb import Session
 from agentnb.api.agent_sessions import AgentSessions
 from agentnb.errors import AgentError, AgentRefused, NotOffered, SessionError, UnknownSession, UsageError
+from agentnb.host import current_host
 from tests.unit.api.conftest import AGENTS, PATIENCE
 
 Start = Callable[..., Session]
@@ -76,7 +77,7 @@ def test_an_agent_that_hangs_at_one_of_these_is_given_up_in_the_time_given(tmp_p
     ):
         command = failing("hangs", step)
         session = agentnb.start(command=command, cwd=tmp_path)
-        host = session._conversation.host
+        host = current_host()
         agent = host.loop.submit(session._conversation.ready()).result(PATIENCE)
         with pytest.raises(AgentError, match=r"did not answer within 0\.2 s\. Restart the agent, or give it longer"):
             ask(command, session)
@@ -114,7 +115,7 @@ def test_extension_methods_go_both_ways(start: Start) -> None:
     answer = session.prompt(asked).wait(PATIENCE).text
     assert json.loads(answer.partition("```json\n")[2].rstrip("`\n")) == {"fed": "otter"}
     session.on_extension("_zoo/feed", lambda params: params["plant"])
-    assert "What answers _zoo/feed failed: KeyError: 'plant'" in session.prompt(asked).wait(PATIENCE).text
+    assert "The function for _zoo/feed failed: KeyError: 'plant'" in session.prompt(asked).wait(PATIENCE).text
     session.on_extension("_zoo/feed", None)
     assert session.prompt(asked).wait(PATIENCE).text.endswith("Method not found: _zoo/feed (-32601).")
 

@@ -13,8 +13,8 @@ import pytest
 import agentnb
 from agentnb.api.files import ChangeTable, FileTable, SessionFiles
 from agentnb.errors import FileUnavailable, OutsideWorkspace, UsageError
-from agentnb.host.changes import FileChange
-from agentnb.host.workspace_files import ENTRIES, LARGEST, for_page
+from agentnb.host.files.changes import FileChange
+from agentnb.host.files.workspace_files import ENTRIES, LARGEST, for_page
 from agentnb.policy.beneath import opened
 from agentnb.policy.sensitive import SENSITIVE
 from agentnb.policy.workspace import Workspace

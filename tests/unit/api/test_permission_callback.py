@@ -24,12 +24,13 @@ Start = Callable[..., Session]
 @contextmanager
 def attended() -> Iterator[None]:
     """A front end is there."""
-    host = current_host()
-    before, host.attached = host.attached, lambda: True
+    environment = current_host().environment
+    before = environment.attached
+    environment.connect(attached=lambda: True)
     try:
         yield
     finally:
-        host.attached = before
+        environment.connect(attached=before)
 
 
 def questions(session: Session) -> QuestionTable:

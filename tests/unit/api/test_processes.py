@@ -80,7 +80,7 @@ def test_looking_at_a_running_turn_again_and_again_costs_nothing(start: Start) -
     session = start()
     turn = session.prompt("/hang")
     assert {id(seen) for _ in range(50) for seen in session.turns} == {id(turn)}
-    assert len(session._conversation._watchers) == 1
+    assert len(session._conversation.channels._watchers) == 1
     turn.cancel()
 
 

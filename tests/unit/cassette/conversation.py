@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from agentnb.cassette.recorder import Recorder
-from agentnb.cassette.tap import WireTap
+from agentnb.cassette.wire_tap import WireTap
 
 HOME = "/home/ada"
 WORK = "/home/ada/fits"

@@ -138,7 +138,7 @@ def test_tools_are_called_again_by_todays_ids(tmp_path: Path) -> None:
     assert '"serverId": "⟦mcp server kernel⟧"' in text
     sessions = [row for row in lines(path) if row.get("method", "").startswith("mcp/")]
     assert {row["method"] for row in sessions} == {"mcp/connect", "mcp/message", "mcp/disconnect"}
-    assert [lane.session for lane in file.read(path).lanes] == [0, 1]
+    assert [section.session for section in file.read(path).sections] == [0, 1]
     with replaying(path) as today:
         opened = today.open("docs", "kernel")
         for prompt in ("kernel add 2 3", "docs find axolotl", "leave"):
@@ -191,8 +191,8 @@ def test_sessions_are_told_apart_by_their_servers(tmp_path: Path) -> None:
     with recording(tmp_path / "b.cassette.jsonl") as then:
         then.prompt(then.open("docs"), "docs find axolotl")
     both = file.read(path)
-    both.lanes += [lane for lane in file.read(tmp_path / "b.cassette.jsonl").lanes if lane.session]
-    both.lanes[-1].session = 2
+    both.sections += [section for section in file.read(tmp_path / "b.cassette.jsonl").sections if section.session]
+    both.sections[-1].session = 2
     file.write(path, both)
     with replaying(path) as today:
         docs, kernel = today.open("docs"), today.open("kernel")

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from agentnb.cassette import file
-from agentnb.cassette.blobs import LARGE, folder_of
-from agentnb.cassette.frame import Frame
-from agentnb.cassette.keeper import Keeper
+from agentnb.cassette.large_content import LARGE, folder_of
+from agentnb.cassette.recording import Exchange, Header, Rule
 from agentnb.cassette.secrets import Secrets
-from agentnb.cassette.tape import Exchange, Header, Rule
+from agentnb.cassette.session_cleaning import SessionCleaner
+from agentnb.cassette.session_marks import SessionMarks
 from agentnb.errors import CassetteBroken
 from tests.unit.cassette.conversation import HOME, WORK, Conversation, lines, recorder
 
@@ -90,10 +90,10 @@ def test_sessions_that_talk_at_once_are_kept_apart(path: Path) -> None:
             talk.received(id=requests[number], result={"stopReason": "end_turn"})
         recording.close()
         cassette = file.read(path)
-        orders.append([[exchange.params for exchange in lane.exchanges] for lane in cassette.lanes])
-        assert [lane.session for lane in cassette.lanes] == [0, 1, 2]
+        orders.append([[exchange.params for exchange in section.exchanges] for section in cassette.sections])
+        assert [section.session for section in cassette.sections] == [0, 1, 2]
         assert ["a0", "b0", "c0"] == [
-            event.params["update"]["content"]["text"] for event in cassette.lanes[1].turns[0].before
+            event.params["update"]["content"]["text"] for event in cassette.sections[1].turns[0].before
         ]
     assert orders[0] == orders[1]
 
@@ -105,7 +105,7 @@ def test_several_agents_are_in_one_cassette_by_name(path: Path) -> None:
         talk = Conversation(recording.tap(name))
         talk.turn(talk.begin(), f"I am {name}", "Hi")
     recording.close()
-    found = [(lane.agent, lane.launch, lane.session) for lane in file.read(path).lanes]
+    found = [(section.agent, section.launch, section.session) for section in file.read(path).sections]
     assert found == [("ada", 1, 0), ("ada", 1, 1), ("zed", 1, 0), ("zed", 1, 2), ("zed", 2, 0), ("zed", 2, 3)]
 
 
@@ -121,7 +121,7 @@ def test_large_content_is_beside_it(path: Path) -> None:
         recording.close()
         assert len(list(folder_of(path).iterdir())) == 1
         assert max(map(len, path.read_text(encoding="utf-8").splitlines())) < 2000
-        turn = file.read(path).lanes[1].turns[0]
+        turn = file.read(path).sections[1].turns[0]
         assert turn.params["prompt"][1]["data"] == text
         assert turn.before[0].params["update"]["rawInput"] == {"$file": "../../etc/passwd"}
 
@@ -149,8 +149,8 @@ def test_texts_come_back_exactly(path: Path) -> None:
     talk = Conversation(recording.tap("someone"))
     talk.turn(talk.begin(), said, "ok")
     recording.close()
-    turn = file.read(path).lanes[1].turns[0]
-    assert Frame(WORK, home=HOME).fill(turn.params["prompt"][0]["text"]) == said
+    turn = file.read(path).sections[1].turns[0]
+    assert SessionMarks(WORK, home=HOME).fill(turn.params["prompt"][0]["text"]) == said
 
 
 def test_the_rules_of_a_cassette_outlive_a_new_recording(path: Path) -> None:
@@ -183,13 +183,13 @@ def test_what_was_said_earlier_is_looked_through_once(path: Path) -> None:
         talk.says(session, f"In {WORK}", "/a, hush-hu", "sh-1234")
         talk.received(id=request, result={"stopReason": "end_turn"})
         talk.update(session, "tool_call_update", toolCallId=f"call_{number}", title=f"late in {session}")
-        kept = recording.cassette().lanes[1].exchanges
+        kept = recording.cassette().sections[1].exchanges
         assert len(kept) == number + 2
         assert all(now is then for now, then in zip(kept, before[:-1], strict=False))
         before = kept
     raw = talk.tap.sessions[0]
-    at_once = Keeper(raw, HOME).lane(1, WORK, Secrets({"API_TOKEN": "hush-hush-1234"}))
-    assert recording.cassette().lanes[1] == at_once
+    at_once = SessionCleaner(raw, HOME).section(1, WORK, Secrets({"API_TOKEN": "hush-hush-1234"}))
+    assert recording.cassette().sections[1] == at_once
     recording.close()
     assert "hush" not in path.read_text(encoding="utf-8")
     assert '"call-4"' in path.read_text(encoding="utf-8")
@@ -226,6 +226,7 @@ def announced(path: Path, order: str) -> list[dict[str, object]]:
 
     *order*: `1` the first prompt, `a` what is answered to it, `2` the second prompt.
     """
+    path.unlink(missing_ok=True)  # else what says the same would be taken from there
     recording = recorder(path)
     talk = Conversation(recording.tap("someone"))
     session, number = talk.begin(), 0
@@ -273,7 +274,7 @@ def test_a_recording_that_breaks_off_costs_no_longer_one(path: Path) -> None:
     for _ in range(2):  # also where the next one breaks off, too
         word = recorded_turns(path, "one")
         assert word is not None
-        assert "holds 1 turns now, and held 3" in word
+        assert "has 1 turns now and had 3 before" in word
         assert str(old) in word
         assert (file.read(path).turns, file.read(old).turns) == (1, 3)
     assert recorded_turns(path, "one", "two", "large") is None

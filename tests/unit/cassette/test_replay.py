@@ -222,7 +222,7 @@ async def test_a_cancelled_turn_is_cancelled_again(tmp_path: Path) -> None:
 
 
 async def test_a_crash_is_a_crash_again(tmp_path: Path) -> None:
-    """The player ends where the agent did."""
+    """The replayer ends where the agent did."""
     path = tmp_path / "a.cassette.jsonl"
     async with recording(path) as patient:
         session = await patient.session()
@@ -258,13 +258,13 @@ async def test_settings_are_replayed_and_compared(tmp_path: Path) -> None:
 def slow_down(path: Path) -> None:
     """Let the agent of the last turn take its time behind its first word: nobody waits for it, a cancel must."""
     cassette = file.read(path)
-    for event in cassette.lanes[-1].turns[-1].before[1:]:
+    for event in cassette.sections[-1].turns[-1].before[1:]:
         event.delay = 600_000
     file.write(path, cassette)
 
 
 def play(path: Path, *messages: dict[str, object]) -> subprocess.CompletedProcess[str]:
-    """The player's whole life for a client that only writes."""
+    """The replayer's whole life for a client that only writes."""
     lines = "".join(json.dumps({"jsonrpc": "2.0", **message}) + "\n" for message in messages)
     command = [*AGENTNB, "replay", str(path)]
     env = {**os.environ, **environment()}

@@ -76,13 +76,13 @@ def test_second_recording_with_one_other_answer_differs_in_that_turn_only(
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "fits.cassette.jsonl")
         talk(path, turns, seed)
-        before = file.read(path).lanes[1].turns
+        before = file.read(path).sections[1].turns
         number %= len(turns)
         changed = [
             (prompt, "other" if at == number else answer, tool) for at, (prompt, answer, tool) in enumerate(turns)
         ]
         talk(path, changed, seed + 100)
-        after = file.read(path).lanes[1].turns
+        after = file.read(path).sections[1].turns
         for exchange in (*before, *after):
             exchange.line = 0
         assert [at for at, pair in enumerate(zip(before, after, strict=True)) if pair[0] != pair[1]] == [number]
@@ -98,7 +98,7 @@ def test_fields_keep_the_order_that_the_agent_gave_them(tmp_path: Path) -> None:
     conversation.update(session, "tool_call", toolCallId="1", title="Write", rawInput={"path": "a.txt", "content": "b"})
     conversation.received(id=request, result={"stopReason": "end_turn"})
     recording.close()
-    event = file.read(path).lanes[1].turns[0].before[0]
+    event = file.read(path).sections[1].turns[0].before[0]
     assert list(event.params["update"]["rawInput"]) == ["path", "content"]
 
 

@@ -59,7 +59,7 @@ def test_auto_records_and_then_replays(tmp_path: Path) -> None:
 
 
 def test_another_prompt_is_an_error_of_its_own_class(tmp_path: Path) -> None:
-    """With the diff; the other tab goes on. Kernel and player tell events of it."""
+    """With the diff; the other tab goes on. Kernel and replayer tell events of it."""
     told = tmp_path / "events.jsonl"
     talk(tmp_path, AGENTNB_EVENTS=str(told))
     done = talk(tmp_path, "Hello", "Good evening", AGENTNB_CASSETTE_MODE="replay", AGENTNB_EVENTS=str(told))
@@ -113,8 +113,8 @@ def test_an_agent_that_is_started_early_is_recorded_and_played(tmp_path: Path) -
     command = [sys.executable, "-c", WARM, str(tmp_path)]
     first = subprocess.run(command, capture_output=True, text=True, check=False, env=env, timeout=120)
     assert first.returncode == 0, first.stderr
-    lanes = file.read(tmp_path / "warm.cassette.jsonl").lanes
-    assert [(lane.agent, lane.launch, lane.session) for lane in lanes] == [
+    sections = file.read(tmp_path / "warm.cassette.jsonl").sections
+    assert [(section.agent, section.launch, section.session) for section in sections] == [
         ("opencode", 1, 0), ("opencode", 1, 1), ("opencode", 1, 2),
     ]  # fmt: skip
     (tmp_path / "bin/opencode").unlink()

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from agentnb.comm.blocked_time import ASK_SECONDS, BlockedTime
 from agentnb.comm.delivery import GONE_SECONDS, MOST_REMEMBERED, RETURN_SECONDS
-from agentnb.comm.ear import ASK_SECONDS, Ear
 from agentnb.state import ActionOrigin, SessionTitleChanged
 from agentnb.testing import Events
 from tests.unit.comm.manual_loop import ManualLoop
@@ -100,7 +100,7 @@ def test_while_the_kernel_cannot_hear_nobody_goes() -> None:
     """A cell of an hour on a kernel that hears no page: what comes to pass is sent on, and a question is asked."""
     kernel = Kernel(known=True)
     begin = kernel.loop.time()
-    kernel.service.delivery.deaf_seconds = lambda: kernel.loop.time() - begin
+    kernel.service.delivery.blocked_seconds = lambda: kernel.loop.time() - begin
     wait(kernel, 3_600)
     uri = next(iter(kernel.host.conversations))
     kernel.host.conversations[uri].dispatch(SessionTitleChanged(title="still there"))
@@ -120,16 +120,16 @@ def test_a_kernel_is_deaf_while_the_loop_that_pages_speak_on_does_not_run() -> N
 
     async def blocked() -> list[float]:
         clock, seen = Kept(), []
-        ear = Ear(clock)
-        ear.heard()
+        blocked = BlockedTime(clock)
+        blocked.record_message()
         await asyncio.sleep(0)
-        seen.append(ear.deaf_seconds())
+        seen.append(blocked.blocked_seconds())
         clock.advance(round(ASK_SECONDS * 1000))  # it asks, and this test blocks the loop
         clock.advance(300_000)
-        seen.append(ear.deaf_seconds())
+        seen.append(blocked.blocked_seconds())
         await asyncio.sleep(0)
         clock.advance(5_000)
-        seen.append(ear.deaf_seconds())
+        seen.append(blocked.blocked_seconds())
         return seen
 
     assert run(blocked()) == [0.0, 300.0, 300.0]
@@ -138,31 +138,31 @@ def test_a_kernel_is_deaf_while_the_loop_that_pages_speak_on_does_not_run() -> N
 def test_a_loop_that_was_closed_says_nothing_and_the_next_one_is_asked() -> None:
     """As a subshell's, that has ended."""
     clock = Kept()
-    ear = Ear(clock)
+    blocked = BlockedTime(clock)
 
     async def speak() -> None:
-        ear.heard()
+        blocked.record_message()
 
     run(speak())
     clock.advance(100_000)
-    closed = ear.deaf_seconds()
+    closed = blocked.blocked_seconds()
 
     async def speak_and_block() -> float:
-        ear.heard()
+        blocked.record_message()
         await asyncio.sleep(0)
         clock.advance(round(ASK_SECONDS * 1000))
         clock.advance(7_000)
-        return ear.deaf_seconds()
+        return blocked.blocked_seconds()
 
     assert (closed, run(speak_and_block())) == (0.0, 7.0)
 
 
 def test_without_a_loop_it_counts_as_hearing() -> None:
     clock = Kept()
-    ear = Ear(clock)
-    ear.heard()
+    blocked = BlockedTime(clock)
+    blocked.record_message()
     clock.advance(100_000)
-    assert ear.deaf_seconds() == 0.0
+    assert blocked.blocked_seconds() == 0.0
 
 
 def dispatched(kernel: Kernel, seq: int, action: dict[str, Any]) -> list[dict[str, Any]]:

@@ -18,14 +18,26 @@ from agentnb.api.session import Session
 from agentnb.comm.service import LONGEST_DRAFT, Service
 from agentnb.host import Host
 from agentnb.host.conversation import Conversation
-from agentnb.host.lent import lend_from, lend_no_more
-from agentnb.host.mention_source import Suggestion
+from agentnb.host.environment import Suggestion
 from agentnb.state import MessageAttachment, SessionStatus, SimpleMessageAttachment
 from tests.unit.api.conftest import AGENTS, PATIENCE
 from tests.unit.comm.test_service import Page
 from tests.unit.host.conftest import until
 
 USER = {"kind": "user"}
+
+
+class Defaults:
+    """The settings of a kernel."""
+
+    def __init__(self, servers: dict[str, Any]) -> None:
+        self.servers = servers
+
+    def default_mcp_servers(self) -> dict[str, Any]:
+        return dict(self.servers)
+
+    def default_kernel_access(self) -> bool:
+        return False
 
 
 class Variables:
@@ -53,7 +65,8 @@ def page(host: Host) -> Page:
 
 def test_completion_offers_what_the_kernel_knows(page: Page, conversation: Conversation) -> None:
     """Name, kind and detail; asked on a thread of its own, for the user's objects may be slow."""
-    source = page.host.mentions = Variables()
+    source = Variables()
+    page.host.environment.connect(mentions=source)
     answer = page.ask("complete", {"channel": conversation.chat.uri, "start": "fr"})
     assert answer["result"]["items"] == [{"text": "frame", "kind": "variable", "detail": "DataFrame, shape (3, 2)"}]
     assert source.threads != [threading.current_thread()]
@@ -143,8 +156,7 @@ def test_a_tab_opened_in_the_chat_is_lent_the_servers_of_the_settings(tmp_path: 
     host = Host(log=tmp_path / "log.db")
     page = Page(host)
     page.ready()
-    source = given.copy
-    lend_from(source)
+    host.environment.connect(settings=Defaults(given))
     try:
         opened = host.find(page.ask("createSession", {"agent": "eliza"})["result"]["channel"])
         assert [server.name for server in opened.configuration.components] == ["docs"]
@@ -157,13 +169,12 @@ def test_a_tab_opened_in_the_chat_is_lent_the_servers_of_the_settings(tmp_path: 
         assert "bad" in page.ask("createSession", {"agent": "eliza"})["error"]["message"]
         assert len(host.conversations) == 1
     finally:
-        lend_no_more(source)
         host.close()
 
 
 def test_a_prompt_typed_in_the_chat_takes_what_it_mentions_along(page: Page, conversation: Conversation) -> None:
     """The kernel attaches; the page need not know how."""
-    page.host.mentions = Variables()
+    page.host.environment.connect(mentions=Variables())
     page.ask("subscribe", {"channels": [conversation.chat.uri]})
     message = {"text": "Look at @frame", "origin": USER}
     page.dispatch(conversation.chat.uri, {"type": "chat/turnStarted", "turnId": "t1", "message": message})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from agentnb.comm.client import UNHEARD_SECONDS, Client
-from agentnb.host.channel import Channel
+from agentnb.host.channels import Channel
 from agentnb.host.conversation import Conversation
 from agentnb.state import (
     ActionOrigin,

@@ -286,9 +286,10 @@ def test_without_a_log_the_list_is_empty_and_says_why(host: Host) -> None:
     assert "AGENTNB_LOG" in page.ask("resumeSession", {"channel": "eliza:/1"})["error"]["message"]
 
 
-def test_a_long_chat_begins_with_its_latest_turns_and_the_others_are_fetched(conversation: Conversation) -> None:
+def test_a_long_chat_begins_with_its_latest_turns_and_the_others_are_fetched(
+    host: Host, conversation: Conversation
+) -> None:
     """In pages, oldest first, until there are no more."""
-    host = conversation.host
     for number in range(75):
         message = Message(text=f"q{number}", origin=MessageOrigin(kind="user"))
         host.loop.call(conversation.dispatch, ChatTurnStarted(turn_id=f"t{number}", message=message))
@@ -312,8 +313,7 @@ def test_a_long_chat_begins_with_its_latest_turns_and_the_others_are_fetched(con
     assert "error" in page.ask("fetchTurns", {"channel": "eliza:/none/chat"})
 
 
-def test_a_page_of_large_turns_is_cut_by_its_bytes_and_never_empty(conversation: Conversation) -> None:
-    host = conversation.host
+def test_a_page_of_large_turns_is_cut_by_its_bytes_and_never_empty(host: Host, conversation: Conversation) -> None:
     for number in range(4):
         message = Message(text=f"{number}" * 400_000, origin=MessageOrigin(kind="user"))
         host.loop.call(conversation.dispatch, ChatTurnStarted(turn_id=f"t{number}", message=message))

@@ -12,7 +12,7 @@ from agentnb.agent.catalog import find
 from agentnb.comm.client import MAX_UNACKNOWLEDGED
 from agentnb.comm.service import Service
 from agentnb.host import Host
-from agentnb.host.channel import Channel
+from agentnb.host.channels import Channel
 from agentnb.host.host import ROOT
 from agentnb.log import ChannelLog
 from agentnb.state import Envelope, encode

@@ -46,7 +46,7 @@ async def test_what_makes_no_sense_is_said(patient: Patient) -> None:
     """Usage comes with it."""
     assert "JSON is none: " in await told(patient, "/mcp files add {", server())
     assert "JSON must be an object. Usage: `/mcp" in await told(patient, "/mcp files add [1]", server())
-    assert "lends no kernel to this session" in await told(patient, "/kernel variables", server())
+    assert "can't access the kernel" in await told(patient, "/kernel variables", server())
     assert "METHOD begins with an underscore, not `zoo`." in await told(patient, "/extend zoo")
     assert "METHOD is missing." in await told(patient, "/extend")
 

@@ -40,7 +40,7 @@ def impatient(host: Host) -> dict[str, Any]:
 @pytest.fixture
 def attended(host: Host) -> Host:
     """That host, with somebody there to answer."""
-    host.attached = lambda: True
+    host.environment.connect(attached=lambda: True)
     return host
 
 

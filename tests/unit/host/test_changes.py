@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from agentnb.host.changes import LONGEST, changes
+from agentnb.host.files.changes import LONGEST, changes
 from agentnb.state import ToolCallResponsePart, decode
 
 CASES: list[dict[str, Any]] = json.loads((Path(__file__).parents[2] / "cases/changes.json").read_text("utf-8"))

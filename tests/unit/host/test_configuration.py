@@ -12,7 +12,7 @@ from agentnb.agent.catalog import custom
 from agentnb.agent.mcp import mcp_servers
 from agentnb.api.session import Session
 from agentnb.host import Host
-from agentnb.host.configuration import Configuration, configuration
+from agentnb.host.session_options import Configuration, configuration
 from tests.unit.api.conftest import AGENTS, PATIENCE
 
 FILES = {"files": {"command": "cat", "env": {"KEY": "one"}}}
@@ -49,7 +49,7 @@ def test_tabs_of_equal_configuration_share_a_process_and_each_has_a_session(host
         tab.prompt("hi").wait(PATIENCE)
     agents = [tab._conversation.agent for tab in tabs]
     assert agents[0] is agents[1]
-    assert host.agents.tabs(tabs[0]._conversation) == 2
+    assert host.agents.tabs(tabs[0]._conversation.configuration) == 2
     tabs[0].close()
     assert agents[0] is not None
     assert not agents[0].closed

@@ -126,12 +126,12 @@ CHOICES = {
 @pytest.mark.parametrize(("how", "said"), [("dies", "could not go on at {}"), ("hangs", "did not answer {}")])
 @pytest.mark.parametrize("step", CHOICES)
 def test_a_choice_that_the_agent_never_takes_is_refused_to_the_page(
-    impatient: dict[str, Any], open_session: Open, step: str, how: str, said: str
+    *, host: Host, impatient: dict[str, Any], open_session: Open, step: str, how: str, said: str
 ) -> None:
     """The state stays as it was; the client that asked is told why."""
     session = open_session("fails", how, step, spec=impatient)
     assert ready(session) == ""
-    host, refused = session._conversation.host, list[str]()
+    refused: list[str] = []
     host.loop.call(host.listen, lambda _, envelope: refused.append(envelope.rejection_reason or ""))
     host.loop.call(carry_out, host, session._conversation.session.uri, CHOICES[step], CLIENT)
     host.loop.submit(_quiet(refused)).result(PATIENCE)

@@ -15,8 +15,8 @@ from agentnb.agent.catalog import custom, find
 from agentnb.api.session import Session
 from agentnb.errors import AgentError, AgentRefused, NotOffered, SessionError, UsageError
 from agentnb.host import Host
-from agentnb.host.configuration import Configuration, configuration
-from agentnb.host.keeping import deleted, forked, listed, logged_out, opened
+from agentnb.host.kept_sessions import deleted, forked, listed, logged_out, opened
+from agentnb.host.session_options import Configuration, configuration
 from agentnb.log.store import Store
 from tests.unit.api.conftest import AGENTS, PATIENCE
 from tests.unit.host.conftest import Open
@@ -68,7 +68,7 @@ def test_a_session_that_an_agent_keeps_is_loaded_and_shown(host: Host, kept: Kep
     conversation = run(host, opened(host, agent, "old-2", title="Mine"))
     session = Session(conversation)
     assert texts(session) == [("what was asked", "what was answered")]
-    assert (session.title, conversation.life.outcome) == ("As the agent calls it", "loaded")
+    assert (session.title, conversation.lifecycle.outcome) == ("As the agent calls it", "loaded")
     assert run(host, opened(host, agent, "old-2")) is conversation
     assert requests(session)[-1]["params"]["sessionId"] == "old-2"
 
@@ -76,7 +76,7 @@ def test_a_session_that_an_agent_keeps_is_loaded_and_shown(host: Host, kept: Kep
 def test_a_session_is_resumed_where_the_agent_cannot_load(host: Host, kept: Kept) -> None:
     """Without a transcript: there is none to show."""
     conversation = run(host, opened(host, kept("resume"), "old-2", title="Mine"))
-    assert (texts(Session(conversation)), conversation.life.outcome) == ([], "resumed")
+    assert (texts(Session(conversation)), conversation.lifecycle.outcome) == ([], "resumed")
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_a_copy_that_cannot_be_made_leaves_everything_as_it_was(
         session.fork()
     assert list(host.conversations) == [session._conversation.session.uri]
     assert session.prompt("tell").wait(PATIENCE, check=False).stop_reason == "end_turn"
-    assert host.agents.tabs(session._conversation) == 1
+    assert host.agents.tabs(session._conversation.configuration) == 1
 
 
 def test_a_session_is_not_copied_while_a_turn_runs(open_session: Open) -> None:
@@ -233,7 +233,7 @@ def test_after_a_logout_the_next_session_wants_a_login(attended: Host, tmp_path:
     hanging.cancel()
     hanging.wait(PATIENCE, check=False)
     assert run(attended, logged_out(attended, agent)) == 1
-    attended.attached = lambda: False
+    attended.environment.connect(attached=lambda: False)
     another = Session(attended.loop.call(lambda: attended.open_as(agent)))
     turn = another.prompt("/say out").wait(PATIENCE, check=False)
     assert turn.error is not None

@@ -13,9 +13,8 @@ from agentnb.agent.catalog import custom
 from agentnb.api.session import Session
 from agentnb.errors import AgentError
 from agentnb.host import Host
-from agentnb.host.backoff import Backoff
-from agentnb.host.configuration import configuration
-from agentnb.host.pool import AgentPool
+from agentnb.host.agents.agent_pool import AgentPool, Backoff
+from agentnb.host.session_options import configuration
 from agentnb.state import SystemNotificationResponsePart
 from agentnb.testing import Events
 from tests.unit.api.conftest import AGENTS, PATIENCE
@@ -79,7 +78,7 @@ def test_an_agent_that_keeps_dying_is_left_alone_after_a_few_times(
     """Not a tight loop: it waits ever longer, then for a prompt."""
     host.agents.backoff = lambda: Backoff(first=0.01, cap=0.05, tries=3)
     session = open_session("fails", "dies", "session/new")
-    history = host.loop.call(host.agents.history, session._conversation)
+    history = host.loop.call(host.agents.history, session._conversation.configuration)
     for _ in range(2):
         assert session.prompt("go").wait(PATIENCE, check=False).error is not None
     deaths = history.deaths
@@ -162,7 +161,7 @@ def test_a_warm_agent_is_the_one_that_the_next_session_uses(host: Host, open_ses
 
 def test_a_warm_agent_that_nobody_uses_is_stopped(host: Host, tmp_path: Path) -> None:
     """After its time."""
-    pool = AgentPool(host.loop, warm_seconds=0.05)
+    pool = AgentPool(host.loop, host.environment, warm_seconds=0.05)
     spec = custom([sys.executable, str(AGENTS / "echo.py")], name="echo")
     warm = host.loop.submit(pool.warm(configuration(spec, tmp_path))).result(PATIENCE)
     host.loop.submit(warm.wait_closed()).result(PATIENCE)
@@ -194,7 +193,7 @@ def test_an_agent_that_fails_over_an_old_session_gets_a_new_one_in_the_end(
         with pytest.raises(AgentError):
             session.restart(PATIENCE)
     session.restart(PATIENCE)
-    assert (conversation.life.outcome, process_state(session)) == ("new", "running")
+    assert (conversation.lifecycle.outcome, process_state(session)) == ("new", "running")
     process = session.state.agent_process
     assert process is not None
     assert FORGOTTEN in str(process.message)

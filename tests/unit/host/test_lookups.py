@@ -10,8 +10,8 @@ import pytest
 
 from agentnb.api.session import Session
 from agentnb.host import Host
+from agentnb.host.environment import Suggestion
 from agentnb.host.intents import carry_out
-from agentnb.host.mention_source import Suggestion
 from agentnb.state import (
     ActiveTurn,
     ChatPendingMessageRemoved,
@@ -51,7 +51,8 @@ class Held:
 @pytest.fixture
 def held(host: Host) -> Iterator[Held]:
     """What the host looks mentions up in."""
-    source = host.mentions = Held()
+    source = Held()
+    host.environment.connect(mentions=source)
     yield source
     source.go.set()
 
@@ -127,7 +128,7 @@ def test_what_could_not_be_attached_is_said_in_the_turn(held: Held, open_session
     if "@bad" in text:
         held.go.set()
     else:
-        session._conversation.turns.lookups.seconds = 0.01
+        session._conversation.turns.mentions.seconds = 0.01
     send(session, "1", text)
     (turn,) = finished(session, 1)
     assert [why in str(note) for note in notes(turn)] == [True]

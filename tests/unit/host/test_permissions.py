@@ -20,7 +20,7 @@ from agentnb.comm.open_notebooks import OpenNotebooks
 from agentnb.errors import UsageError
 from agentnb.host import Host
 from agentnb.host.intents import Rejected, carry_out
-from agentnb.host.policy import HEADLESS, HostPolicy
+from agentnb.host.permissions.session_policy import HEADLESS, HostPolicy
 from agentnb.policy import AuditLog, Mode, PolicyFiles, Record
 from agentnb.state import (
     ActionOrigin,
@@ -53,7 +53,7 @@ def host(tmp_path: Path, environment: dict[str, str]) -> Iterator[Host]:
     """A host of its own with somebody there to be asked, and with policy files of its own."""
     files, log = PolicyFiles(tmp_path / "config/policy.toml"), AuditLog(tmp_path / "data/audit.jsonl")
     host = Host(policy=HostPolicy(files, log, environment))
-    host.attached = lambda: True
+    host.environment.connect(attached=lambda: True)
     yield host
     host.close()
 
@@ -184,7 +184,9 @@ def test_a_card_says_that_the_notebook_has_unsaved_changes(host: Host, work: Pat
     path.write_text('{"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": []}', encoding="utf-8")
     page = Page(lab := Lab())
     page.say(path="fit.ipynb", cells=[{"id": "a", "kind": "code", "source": "typed"}], unsaved=True)
-    host.editors = OpenNotebooks(lab, attached=host.attached, environment={"JPY_SESSION_NAME": str(path)})
+    host.environment.connect(
+        editors=OpenNotebooks(lab, attached=host.environment.attached, environment={"JPY_SESSION_NAME": str(path)})
+    )
     talk = Talk(host, work)
     asked = permission("p", title="Edit", kind="edit", locations=[{"path": str(path)}])
     read = ["fs/read_text_file", {"path": str(path)}]
@@ -240,7 +242,7 @@ def test_the_state_says_who_answered(host: Host, work: Path, tmp_path: Path) -> 
 @pytest.mark.parametrize(("mode", "attached", "kind"), [("allow", True, "mode"), ("ask", False, "nobody")])
 def test_the_state_says_that_nobody_was_asked(host: Host, work: Path, mode: Mode, attached: bool, kind: str) -> None:
     """By how the session was started, or because nobody was there."""
-    host.attached = lambda: attached
+    host.environment.connect(attached=lambda: attached)
     turn = Talk(host, work, mode).prompt(write(work / "a"))
     turn.wait(PATIENCE)
     assert answerers(turn) == [Answerer(kind=kind)]
@@ -357,7 +359,7 @@ def test_with_nobody_there_a_folder_without_trust_is_a_no_that_says_what_to_type
     host: Host, work: Path, tmp_path: Path, standing: str, request_: list[Any]
 ) -> None:
     """A project's file that trusts itself does not help, and is told; the user's word does, at once."""
-    host.attached = lambda: False
+    host.environment.connect(attached=lambda: False)
     user_policy(tmp_path, standing)
     (work / ".agentnb").mkdir()
     (work / ".agentnb/policy.toml").write_text(f"[trust]\nfolders = ['{work}']\n")
@@ -645,7 +647,7 @@ def test_in_a_session_that_allows_critical_commands_and_secrets_still_ask(
     (call,) = talk.questions()
     talk.answer(call, "reject")
     assert [answer.get("code") for answer in talk.done(turn)] == [-32001, None]
-    host.attached = lambda: False
+    host.environment.connect(attached=lambda: False)
     denied = talk.done(talk.prompt(request_))[0]
     assert (denied["code"], "no front end is attached" in denied["message"]) == (-32001, True)
 
@@ -658,7 +660,7 @@ def test_with_nobody_there_it_is_no_unless_environment_or_settings_allow(
     host: Host, work: Path, tmp_path: Path, environment: dict[str, str], row: tuple[str, str, bool]
 ) -> None:
     """The flag is ``permissions="allow"``."""
-    host.attached = lambda: False
+    host.environment.connect(attached=lambda: False)
     environment[HEADLESS], config, allowed = row
     user_policy(tmp_path, config, trusted=str(work))
     assert (Talk(host, work).prompt(write(work / "a")).wait(PATIENCE).text == "{}\n") == allowed

@@ -126,7 +126,7 @@ def test_a_waiting_prompt_is_taken_back_by_a_page(host: Host, open_session: Open
 def test_silence_is_said_and_ends_with_the_next_word_or_turn(open_session: Open) -> None:
     """As the session's activity; again after every doubling."""
     session = open_session("slow")
-    session._conversation.turns.silence.seconds = 0.05
+    session._conversation.inactivity.seconds = 0.05
     said: list[str | None] = []
     session._conversation.host.loop.call(session._conversation.watch, lambda: said.append(activity(session)))
     turn = session.prompt("go")
@@ -144,14 +144,16 @@ def test_silence_while_a_question_is_open_is_the_users(attended: Host, open_sess
     """Nothing is said of it when the time is over; of an agent that owes a word it is."""
     session = open_session("answers_late")
     asks = open_session("asks_unknown_call")
-    silence = asks._conversation.turns.silence
+    said: list[str | None] = []
     for each in (session, asks):
-        each.prompt("go")
-    until(asks, lambda: asks._conversation.waits_for_user)
-    next(iter(session.turns[0]))
-    for each in (session, asks):
-        attended.loop.call(each._conversation.turns.silence._tell, silence.seconds)
-    assert (activity(session), activity(asks)) == (f"no word for {silence.seconds:g} s", None)
+        each._conversation.inactivity.seconds = 0.05
+    attended.loop.call(asks._conversation.watch, lambda: said.append(activity(asks)))
+    asks.prompt("go")
+    until(asks, lambda: asks._conversation.channels.waits_for_user)
+    said.clear()
+    session.prompt("go")
+    until(session, lambda: activity(session) == "no word for 0.1 s")
+    assert (activity(asks), [words for words in said if words]) == (None, [])
 
 
 def test_modes_options_and_usage_are_state_and_can_be_chosen(host: Host, open_session: Open) -> None:

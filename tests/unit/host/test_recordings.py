@@ -13,15 +13,14 @@ from typing import Any
 import pytest
 
 from agentnb.acp.listing import Page
-from agentnb.acp.mapper import map_update
-from agentnb.acp.merge import merge
+from agentnb.acp.mapper import map_update, merge
 from agentnb.agent.catalog import custom
 from agentnb.errors import AgentRefused
 from agentnb.host import Host
-from agentnb.host.agent_events import AgentEvents
-from agentnb.host.configuration import configuration
+from agentnb.host.agents.agent_events import AgentEvents
 from agentnb.host.conversation import Conversation
 from agentnb.host.intents import carry_out
+from agentnb.host.session_options import configuration
 from agentnb.state import (
     Action,
     ActionOrigin,
@@ -56,7 +55,9 @@ TEXT_DELTAS = (ChatDelta, ChatReasoning, XUserMessageDelta)
 class Listening(AgentEvents):
     """Remembers what it heard: the actions of each update, and the chat and the turn that they were made for."""
 
-    heard: list[tuple[Sequence[Action], ChatState, str | None]]
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.heard: list[tuple[Sequence[Action], ChatState, str | None]] = []
 
     def actions(self, actions: Sequence[Action]) -> None:
         self.heard.append((actions, self.chat, self.speaking))
@@ -66,17 +67,14 @@ class Listening(AgentEvents):
 class Tapped(Conversation):
     """A conversation that remembers what it heard."""
 
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
-        self.events = self.listening = Listening(self)
-        self.listening.heard = []
+    Events = Listening
 
 
 @pytest.fixture
 def host() -> Iterator[Host]:
     """A host of its own with somebody to ask, stopped afterwards with its agents."""
     host = Host()
-    host.attached = lambda: True
+    host.environment.connect(attached=lambda: True)
     yield host
     host.close()
 
@@ -272,7 +270,8 @@ def test_every_recording_plays_through_the_host_with_nothing_lost(
                 driver.finish()
                 expected = sent(entries, session)
                 counts["updates"] += len(expected)
-                heard = [each for each in driver.conversation.listening.heard if not is_text(each[0])]
+                assert isinstance(driver.conversation.events, Listening)
+                heard = [each for each in driver.conversation.events.heard if not is_text(each[0])]
                 assert [actions for actions, _, _ in heard] == mapped(merge(expected), heard)
                 chat = driver.conversation.chat.state
                 assert text_of(chat) == said_in(expected)

@@ -16,8 +16,9 @@ from agentnb.api.session import Session
 from agentnb.comm.client import Client
 from agentnb.errors import LogDamaged, LogUnavailable, SessionError, UnknownSession
 from agentnb.host import Host
+from agentnb.host.history.restore import KERNEL_ENDED, RUNS_ELSEWHERE, read_back, recorder_of, restore, spec_of
 from agentnb.host.intents import carry_out
-from agentnb.host.restore import KERNEL_ENDED, RUNS_ELSEWHERE, read_back, recorder_of, restore, spec_of
+from agentnb.host.session_options import SessionOptions
 from agentnb.log.store import Store
 from agentnb.state import SessionIsArchivedChanged, SessionStatus, SystemNotificationResponsePart, encode
 from tests.conftest import ROOT
@@ -68,7 +69,9 @@ def begin(host: Host, cwd: Path, script: str | None = None) -> Session:
 
 def take_up(host: Host, tab_id: str) -> Session:
     stored = read_back(recorder_of(host), tab_id)
-    return Session(host.loop.call(lambda: restore(host, stored, spec_of(stored.record))))
+    return Session(
+        host.loop.call(lambda: restore(host, stored, SessionOptions(spec=spec_of(stored.record), cwd=Path())))
+    )
 
 
 def test_a_closed_kernels_session_is_as_it_was(kernel: Callable[[], Host], tmp_path: Path) -> None:
@@ -161,7 +164,7 @@ def test_an_agent_that_cannot_resume_has_forgotten_and_says_so(kernel: Callable[
     host = kernel()
     stored = read_back(recorder_of(host), session.tab_id)
     spec = custom([sys.executable, str(AGENTS / "echo.py")], name="scripted")
-    again = Session(host.loop.call(lambda: restore(host, stored, spec)))
+    again = Session(host.loop.call(lambda: restore(host, stored, SessionOptions(spec=spec, cwd=Path()))))
     turn = again.prompt("y").wait(PATIENCE)
     assert turn.snapshot is not None
     notices = [part for part in turn.snapshot.response_parts if isinstance(part, SystemNotificationResponsePart)]

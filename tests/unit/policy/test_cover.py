@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agentnb.host.asked import asked_request
+from agentnb.host.permissions.permission_request import asked_request
 from agentnb.policy import PolicyRequest
 from agentnb.state import ToolCallDetails, ToolCallLocation, ToolCallRunningState, ToolDiffContent
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from agentnb.host.asked import asked_request
-from agentnb.host.cards import belongs
-from agentnb.host.grants import Grants
-from agentnb.host.questions import Question
+from agentnb.host.permissions.cards import belongs
+from agentnb.host.permissions.grants import Grants, Question
+from agentnb.host.permissions.permission_request import asked_request
 from agentnb.policy import PolicyRequest, choose_option
 from agentnb.policy.engine import judge
 from agentnb.policy.situation import Situation

@@ -1,16 +1,8 @@
 /** What tool calls changed in files, by path, as the calls themselves say (`agentnb/host/changes.py` tells the same). */
 import type { ResponsePart, ToolDiffContent } from "../../state/types.gen";
 import { inFolder } from "../plain";
-import { compare } from "./diff";
-import type { Hunk } from "./line-diff";
+import { type Change, compare } from "./line-diff";
 import { refOf } from "./whole";
-
-export interface Change {
-  hunks: Hunk[];
-  added: number;
-  removed: number;
-  lines: number;
-}
 
 export interface FileChange {
   path: string;

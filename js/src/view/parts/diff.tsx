@@ -6,41 +6,19 @@ import { Fold } from "../fold";
 import { Icon, Spacer } from "../icons";
 import { memo } from "../memo";
 import { count, inFolder, line, splitPath } from "../plain";
-import type { Change, FileChange } from "./changes";
-import { type Hunk, lineDiff } from "./line-diff";
+import type { FileChange } from "./changes";
+import { type Change, compare, type Hunk } from "./line-diff";
 
 const FOLD_ABOVE = 2000;
-const LONGEST = 1_000_000;
-const MOST_LINES = 50_000;
 /** Lines drawn at first, and then with each frame. */
 const LINES = 400;
 const LONGEST_LINE = 2_000;
-
-function lineCount(text: string): number {
-  let count = 0;
-  for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) count += 1;
-  return count;
-}
 
 interface Props {
   id: string;
   path: string;
   oldText: string | null | undefined;
   newText: string;
-}
-
-/** The hunks between two texts, or undefined when they are too long to be compared here. */
-export function compare(oldText: string, newText: string): Change | undefined {
-  if (oldText.length + newText.length > LONGEST) return undefined;
-  if (lineCount(oldText) + lineCount(newText) > MOST_LINES) return undefined;
-  const hunks = lineDiff(oldText, newText);
-  const lines = hunks.flatMap((hunk) => hunk.lines);
-  return {
-    hunks,
-    added: lines.filter((line) => line.startsWith("+")).length,
-    removed: lines.filter((line) => line.startsWith("-")).length,
-    lines: lines.length,
-  };
 }
 
 export const Diff = memo(({ id, path, oldText, newText }: Props) => {

@@ -8,9 +8,20 @@ export interface Hunk {
   lines: string[];
 }
 
+/** How two texts differ. */
+export interface Change {
+  hunks: Hunk[];
+  added: number;
+  removed: number;
+  lines: number;
+}
+
 /** jsdiff's time grows with the square of the differences. In milliseconds; the rest of a task needs its time too. */
 const TIMEOUT = 50;
 const CONTEXT = 3;
+/** Characters and lines of both texts together; longer ones are not compared. */
+const LONGEST = 1_000_000;
+const MOST_LINES = 50_000;
 const NOTE = "\\ No newline at end of file";
 
 /** Texts too different to be compared in time are one hunk: all old lines removed, all new lines added. */
@@ -27,4 +38,24 @@ function marked(mark: string, text: string): string[] {
   const isEnded = text.endsWith("\n");
   const lines = (isEnded ? text.slice(0, -1) : text).split("\n").map((line) => mark + line);
   return isEnded ? lines : [...lines, NOTE];
+}
+
+/** The hunks between two texts, or undefined when they are too long to be compared here. */
+export function compare(oldText: string, newText: string): Change | undefined {
+  if (oldText.length + newText.length > LONGEST) return undefined;
+  if (lineCount(oldText) + lineCount(newText) > MOST_LINES) return undefined;
+  const hunks = lineDiff(oldText, newText);
+  const lines = hunks.flatMap((hunk) => hunk.lines);
+  return {
+    hunks,
+    added: lines.filter((line) => line.startsWith("+")).length,
+    removed: lines.filter((line) => line.startsWith("-")).length,
+    lines: lines.length,
+  };
+}
+
+function lineCount(text: string): number {
+  let count = 0;
+  for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) count += 1;
+  return count;
 }

@@ -14,7 +14,7 @@ import { Icon } from "../icons";
 import { Menu, type MenuItem } from "../menu";
 import { line } from "../plain";
 import { Text, textOf } from "./text";
-import { coded, kindIcon, ToolBody, toolTitle } from "./tool";
+import { coded, kindIcon, ToolBody, toolTitle } from "./tool-body";
 
 export const INERT_FOR = 500;
 
@@ -137,7 +137,7 @@ export function Permission({ turnId, call }: Props) {
           />
         )}
       </section>
-      <div class={`permission-options${isCritical ? " is-critical" : ""}`} data-armed={armed}>
+      <div class="permission-options" data-armed={armed}>
         {isCritical && button(reject, "primary")}
         {button(allow, isCritical ? "secondary danger" : "primary")}
         {!isCritical && button(reject, "secondary")}

@@ -1,27 +1,14 @@
 /** A tool call: one line saying what it does and how it stands; inside, its input, output and changes. */
-import { useComputed } from "@preact/signals";
-import type {
-  ConfirmationOption,
-  ToolCallState,
-  ToolContent,
-  ToolDiffContent,
-  ToolResultContent,
-} from "../../state/types.gen";
-import { usePlace, useView } from "../context";
+import type { ConfirmationOption, ToolCallState } from "../../state/types.gen";
+import { isChosen, verdict } from "../answered-by";
+import { useView } from "../context";
 import { Fold } from "../fold";
-import { Icon, type IconName, isIcon, Spacer, Spinner } from "../icons";
-import { Coloured } from "../markdown/code";
-import { Markdown } from "../markdown/markdown";
+import { Icon, type IconName, Spacer, Spinner } from "../icons";
 import { memo } from "../memo";
-import { line, plain, pretty, splitPath } from "../plain";
-import { isChosen, verdict } from "../who";
-import { Content, Raw } from "./content";
-import { Diff } from "./diff";
-import { LongText } from "./long-text";
+import { line, splitPath } from "../plain";
 import { Permission } from "./permission";
-import { OutputBox, Terminal } from "./terminal";
 import { textOf } from "./text";
-import { asField, refOf, Whole } from "./whole";
+import { coded, inputOf, kindIcon, results, ToolBody, toolTitle } from "./tool-body";
 
 interface Props {
   turnId: string;
@@ -55,24 +42,10 @@ export const Tool = memo(({ turnId, call }: Props) => {
       )}
       {!waiting && !body.some && <div class="fold-head bare">{head}</div>}
       {!waiting && <Decision call={call} />}
+      {call.details?.ranWithoutAsking === true && <Unasked />}
     </div>
   );
 });
-
-/** A title with its `code` set as code; a lone backtick stays what it is. */
-export function coded(title: string) {
-  return title.split(/`([^`]+)`/).map((piece, i) => (i % 2 === 1 ? <code key={i}>{piece}</code> : piece));
-}
-
-export function toolTitle(call: ToolCallState): string {
-  return line(call.displayName) || line(textOf(call.invocationMessage)) || line(call.toolName) || "Tool";
-}
-
-export function kindIcon(call: ToolCallState): IconName {
-  const kind = call.details?.kind ?? call.toolName;
-  if (kind === "kernel") return "execute";
-  return isIcon(kind) ? kind : "other";
-}
 
 export function failed(call: ToolCallState): boolean {
   return call.status === "completed" && !call.success;
@@ -153,6 +126,19 @@ function Decision({ call }: { call: ToolCallState }) {
   );
 }
 
+/** The agent ran it by itself although the permissions are Deny. */
+function Unasked() {
+  return (
+    <div
+      class="decision denied unasked"
+      title="Permissions are Deny, and the agent did not ask. Check the agent's own mode."
+    >
+      <Icon name="shield" />
+      <span class="label">Ran without asking</span>
+    </div>
+  );
+}
+
 /** Whether an option says no more than yes or no, for this once. */
 function isPlain({ label, optionKind }: ConfirmationOption): boolean {
   return /_once$/.test(optionKind ?? "") || /^(?:allow|reject|deny|yes|no)(?: once)?$/i.test(line(label));
@@ -179,136 +165,4 @@ function toolBody(call: ToolCallState): Body {
 /** Whether someone was shown what it does and allowed it, or nothing was done. */
 function isAnswered(call: ToolCallState): boolean {
   return call.status === "cancelled" || ("confirmed" in call && call.confirmed === "user-action");
-}
-
-function results(call: ToolCallState): readonly ToolResultContent[] {
-  return ("content" in call ? call.content : undefined) ?? [];
-}
-
-function inputOf(call: ToolCallState): string {
-  if (call.status === "streaming") return call.partialInput ?? "";
-  return call.toolInput ?? "";
-}
-
-export function ToolBody({ id, call }: { id: string; call: ToolCallState }) {
-  const content = call.details?.content ?? [];
-  const shown = results(call);
-  const hasTerminal = content.some((piece) => piece.type === "terminal");
-  const output = content.length === 0 && shown.length === 0 ? call.details?.rawOutput : undefined;
-  return (
-    <>
-      {(!hasTerminal || call.status === "pending-confirmation") && <ToolInput call={call} />}
-      {content.map((piece, index) => (
-        <Piece key={index} id={`${id} ${index}`} piece={piece} call={call} />
-      ))}
-      {content.length === 0 && shown.map((piece, index) => <Result key={index} id={`${id} r${index}`} piece={piece} />)}
-      {output !== undefined && output !== null && (
-        <Whole of={asField(output)} field="text">
-          {(text = "") => <OutputBox text={text} />}
-        </Whole>
-      )}
-      {"error" in call && call.error && <p class="error-text">{line(call.error.message, 2000)}</p>}
-    </>
-  );
-}
-
-/** What the tool was given: a command as typed, code for the kernel as code, anything else as JSON. */
-export function ToolInput({ call }: { call: ToolCallState }) {
-  const input = inputOf(call);
-  if (input.trim() === "" || input.trim() === "{}") return null;
-  if ((call.details?.kind ?? call.toolName) === "execute") {
-    return (
-      <pre class="command-box">
-        <span class="sign" aria-hidden="true">
-          ${" "}
-        </span>
-        <OutputText text={input} />
-      </pre>
-    );
-  }
-  if ((call.details?.kind ?? call.toolName) === "kernel")
-    return (
-      <pre class="input">
-        <Coloured text={plain(input)} language="python" />
-      </pre>
-    );
-  const json = indented(input);
-  return <pre class="input">{json ? <Coloured text={json} language="json" /> : <OutputText text={input} />}</pre>;
-}
-
-function OutputText({ text }: { text: string }) {
-  return (
-    <code>
-      <LongText text={text} draw={plain} />
-    </code>
-  );
-}
-
-function indented(input: string): string | undefined {
-  try {
-    return pretty(JSON.parse(input));
-  } catch {
-    return undefined;
-  }
-}
-
-const FENCED = /^ {0,3}(```|~~~)/m;
-
-function Piece({ id, piece, call }: { id: string; piece: ToolContent; call: ToolCallState }) {
-  switch (piece.type) {
-    case "text":
-      return <Text of={piece} />;
-    case "diff":
-      return <Change id={id} piece={piece} />;
-    case "terminal":
-      return <TerminalOf id={piece.terminalId} call={call} />;
-    case "block":
-      return <Content id={id} block={piece.block} />;
-    default:
-      return <Raw id={id} name="Content" payload={"raw" in piece ? piece.raw : piece} />;
-  }
-}
-
-function Text({ of }: { of: object }) {
-  return (
-    <Whole of={of} field="text">
-      {(text = "") => (FENCED.test(text) ? <Markdown text={text} /> : <OutputBox text={text} />)}
-    </Whole>
-  );
-}
-
-/** A change whose texts may be too large to have come along: then both are fetched before they are compared. */
-function Change({ id, piece }: { id: string; piece: ToolDiffContent }) {
-  if (!refOf(piece, "oldText") && !refOf(piece, "newText"))
-    return <Diff id={id} path={piece.path} oldText={piece.oldText} newText={piece.newText} />;
-  return (
-    <Whole of={piece} field="newText">
-      {(newText = "") => (
-        <Whole of={piece} field="oldText">
-          {(oldText) => <Diff id={id} path={piece.path} oldText={oldText} newText={newText} />}
-        </Whole>
-      )}
-    </Whole>
-  );
-}
-
-/** A terminal that is not there, or not yet: then the command stands for itself, unless the card shows it above. */
-function TerminalOf({ id, call }: { id: string; call: ToolCallState }) {
-  const { store, cadence } = useView();
-  const { chat } = usePlace();
-  const state = cadence.paced(store.chat(chat));
-  const terminal = useComputed(() => state.value?.terminals?.find((one) => one.id === id));
-  if (terminal.value) return <Terminal terminal={terminal.value} />;
-  if (call.status === "pending-confirmation") return null;
-  return (
-    <>
-      <ToolInput call={call} />
-      {call.status !== "running" && <p class="note">The terminal's output is no longer available.</p>}
-    </>
-  );
-}
-
-function Result({ id, piece }: { id: string; piece: ToolResultContent }) {
-  if (piece.type === "text") return <Text of={piece} />;
-  return <Raw id={id} name={line(piece.type, 60)} payload={piece} />;
 }

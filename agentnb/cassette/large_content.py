@@ -1,0 +1,100 @@
+"""Large content: kept in files of its own beside the cassette, named by what is in them."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+from agentnb.errors import CassetteBroken
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LARGE = 16 * 1024
+"""Characters from which a text is kept in a file of its own."""
+
+_FILE, _AS_IS = "$file", "$json"
+
+
+def folder_of(path: Path) -> Path:
+    """Where the large content of the cassette at *path* is.
+
+    Example:
+        >>> from pathlib import Path
+        >>> folder_of(Path("a/fit.cassette.jsonl")).name
+        'fit.cassette.files'
+    """
+    return path.with_name(f"{path.name.removesuffix('.jsonl')}.files")
+
+
+class LargeContent:
+    """The large contents of one cassette.
+
+    Args:
+        folder: Where they are.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._texts: dict[str, str] = {}
+
+    def put(self, value: Any) -> Any:
+        """*value* (JSON) with its large texts replaced by references."""
+        if isinstance(value, str):
+            return self._put(value) if len(value) >= LARGE else value
+        if isinstance(value, list):
+            return [self.put(item) for item in value]
+        if isinstance(value, dict):
+            inside = {name: self.put(item) for name, item in value.items()}
+            return {_AS_IS: inside} if len(value) == 1 and value.keys() <= {_FILE, _AS_IS} else inside
+        return value
+
+    def get(self, value: Any) -> Any:
+        """*value* with its references replaced by what they lead to.
+
+        Raises:
+            CassetteBroken: If a file is missing, or is not what it was.
+        """
+        if isinstance(value, list):
+            return [self.get(item) for item in value]
+        if not isinstance(value, dict):
+            return value
+        if value.keys() == {_FILE}:
+            return self._get(str(value[_FILE]))
+        if value.keys() == {_AS_IS}:
+            return {name: self.get(item) for name, item in value[_AS_IS].items()}
+        return {name: self.get(item) for name, item in value.items()}
+
+    def write(self) -> None:
+        """Write what was put, and remove what is no longer referred to."""
+        if self._texts:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        for name, text in self._texts.items():
+            (self.folder / name).write_bytes(text.encode("utf-8"))
+        if self.folder.is_dir():
+            for file in self.folder.iterdir():
+                if file.name not in self._texts and file.suffix == ".txt":
+                    file.unlink()
+            if not any(self.folder.iterdir()):
+                self.folder.rmdir()
+
+    def _put(self, text: str) -> dict[str, str]:
+        name = _name(text.encode("utf-8"))
+        self._texts[name] = text
+        return {_FILE: name}
+
+    def _get(self, name: str) -> str:
+        file = self.folder / name
+        try:
+            data = file.read_bytes() if "/" not in name and "\\" not in name else b""
+        except OSError as error:
+            hint = f"Take {self.folder.name}/ from version control with it, or record it again."
+            raise CassetteBroken(f"its large content {name} is missing from {self.folder}.", hint=hint) from error
+        if _name(data) != name:
+            hint = "Take it from version control again, or record anew."
+            raise CassetteBroken(f"its large content {file} is not what was recorded.", hint=hint)
+        return data.decode("utf-8")
+
+
+def _name(data: bytes) -> str:
+    return f"{hashlib.sha256(data).hexdigest()[:32]}.txt"

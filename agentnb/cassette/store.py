@@ -1,0 +1,259 @@
+"""The recorded sessions of an agent: which of them each session of today is, and what comes next in it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from agentnb.cassette import mcp
+from agentnb.cassette.compare import described, diff, mismatch, ruled, same_request, shown
+from agentnb.cassette.recording import OPENERS, PROMPT
+from agentnb.cassette.session_marks import SessionMarks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agentnb.cassette.recording import Cassette, Exchange, Section
+    from agentnb.cassette.secrets import Secrets
+
+_LENIENT: dict[str, dict[str, Any]] = {
+    "session/close": {},
+    "authenticate": {},
+    "session/list": {"sessions": []},
+    "logout": {},
+}
+"""Answers where nothing was recorded: the conversation does not depend on them."""
+
+
+class ReplayedSession:
+    """One session of today.
+
+    Args:
+        section: The recorded session that is replayed for it.
+        marks: Today's values of the recording's marks.
+    """
+
+    def __init__(self, section: Section, marks: SessionMarks) -> None:
+        self.section = section
+        self.marks = marks
+        self.begun = False
+        self.used: set[int] = set()
+
+    def following(self, method: str) -> Exchange | None:
+        """The next exchange with *method* that was not used yet."""
+        for exchange in self.section.exchanges:
+            if exchange.method == method and id(exchange) not in self.used:
+                return exchange
+        return None
+
+    def use(self, exchange: Exchange) -> None:
+        """Never give *exchange* again."""
+        self.used.add(id(exchange))
+
+
+class Store:
+    """The recorded sessions of one agent, and those of today.
+
+    Args:
+        cassette: The recording.
+        agent: The agent's name; None takes every agent's sessions.
+        launch: Which process of it; None takes those of all.
+        secrets: What is taken out of today's prompts before they are compared.
+
+    Raises:
+        CassetteMismatch: If nothing of that agent was recorded.
+    """
+
+    def __init__(
+        self, cassette: Cassette, agent: str | None, launch: int | None, secrets: Secrets | None = None
+    ) -> None:
+        self.header = cassette.header
+        self.ruled: Callable[[Any], Any] = ruled(cassette.header.rules)
+        self.playing: dict[str, ReplayedSession] = {}
+        self._secrets = secrets
+        sections = [
+            section
+            for section in cassette.sections
+            if agent in (None, section.agent) and launch in (None, section.launch)
+        ]
+        if not sections:
+            raise mismatch(_nothing(cassette, agent, launch))
+        self.agent = agent or sections[0].agent
+        self.sections = [section for section in sections if section.session]
+        self._written = _written(self.sections)
+        self.connection = [ReplayedSession(section, SessionMarks(None)) for section in sections if not section.session]
+
+    def outside(self, method: str, params: Any) -> Exchange | dict[str, Any]:
+        """What answers a request that belongs to no session: an exchange, or a ready answer.
+
+        Raises:
+            CassetteMismatch: If it was not recorded.
+        """
+        for playing in self.connection:
+            exchange = playing.following(method)
+            if exchange is not None:
+                if method != "initialize":
+                    playing.use(exchange)
+                return exchange
+        if method in _LENIENT:
+            return _LENIENT[method]
+        raise mismatch(f"{method} was not recorded.\n" + "\n".join(shown(params)))
+
+    def open(self, method: str, params: dict[str, Any]) -> tuple[ReplayedSession, Exchange]:
+        """A session of today begins.
+
+        Raises:
+            CassetteMismatch: If no more were recorded.
+        """
+        taken = [playing.section for playing in self.playing.values()]
+        free = [section for section in self.sections if section.exchanges[0].method == method and section not in taken]
+        if not free:
+            count = sum(section.exchanges[0].method == method for section in self.sections)
+            message = f"The cassette holds {count} × {method} with {self.agent}, and this is one more."
+            raise mismatch(message)
+        cwd = params.get("cwd")
+        marks = SessionMarks(cwd if isinstance(cwd, str) else None, secrets=self._secrets)
+        given = params.get("sessionId")
+        fresh = method in ("session/new", "session/fork")
+        marks.session_id = given if isinstance(given, str) and not fresh else f"cassette-{len(self.playing) + 1}"
+        marks.tools.servers = mcp.served(params)
+        wanted = marks.clean(params)
+        alike = [section for section in free if same_request(section.exchanges[0].params, wanted)]
+        named = [section for section in alike if mcp.names(section.exchanges[0].params) == mcp.names(wanted)]
+        playing = ReplayedSession((named or alike or free)[0], marks)
+        self.playing[marks.session_id] = playing
+        opener = playing.section.exchanges[0]
+        playing.use(opener)
+        return playing, opener
+
+    def request(self, playing: ReplayedSession, method: str, params: dict[str, Any]) -> Exchange | dict[str, Any]:
+        """What answers a request within a session.
+
+        Raises:
+            CassetteMismatch: If it is not what was recorded.
+        """
+        if method == PROMPT:
+            return self._prompt(playing, params)
+        today = self._today(playing, params)
+        exchange = self._spoken(playing, today) if method == mcp.MESSAGE else playing.following(method)
+        if exchange is None and method in (*OPENERS, *_LENIENT):
+            return _LENIENT.get(method, {})
+        if exchange is None:
+            raise mismatch(f"{method} was not recorded here.\n" + "\n".join(shown(params)))
+        recorded = self.ruled(exchange.params)
+        if not same_request(recorded, today):
+            raise mismatch(f"{method} is not as recorded.\n{diff(shown(recorded), shown(today))}")
+        playing.use(exchange)
+        return exchange
+
+    def connected(self, connection: Any) -> ReplayedSession | None:
+        """The session that *connection*, of MCP, belongs to."""
+        return next(
+            (playing for playing in self.playing.values() if connection in playing.marks.tools.connections), None
+        )
+
+    def written(self, path: str) -> set[str]:
+        """What the recorded agent writes to *path* (as recorded), comparable."""
+        return {self.ruled(content) for content in self._written.get(path, ())}
+
+    def unused(self) -> list[tuple[Section, int]]:
+        """The recorded turns that were not asked for, as (session, number of the turn)."""
+        used = set().union(*(playing.used for playing in self.playing.values()))
+        return [
+            (section, number)
+            for section in self.sections
+            for number, turn in enumerate(section.turns, 1)
+            if id(turn) not in used
+        ]
+
+    def _prompt(self, playing: ReplayedSession, params: dict[str, Any]) -> Exchange:
+        today = described(self._today(playing, params.get("prompt")))
+        if not playing.begun and not self._matches(playing.section, today):
+            self._rebind(playing, today)
+        playing.begun = True
+        turn = playing.following(PROMPT)
+        if turn is None:
+            held = len(playing.section.turns)
+            message = f"{self._place(playing, held + 1)}: the recording ends after {held}. Today:\n" + "\n".join(today)
+            raise mismatch(message)
+        skipped = self._skipped(playing, turn)
+        if skipped is not None:
+            message = f"{self._place(playing, self._number(playing, turn))}: before it {skipped.method} was recorded."
+            raise mismatch(message + "\n" + "\n".join(shown(skipped.params)))
+        recorded = self._recorded(turn)
+        if recorded != today:
+            raise mismatch(self._not_this(playing, turn, recorded, today))
+        playing.use(turn)
+        return turn
+
+    def _spoken(self, playing: ReplayedSession, today: Any) -> Exchange | None:
+        """The recorded message that is the same, else the next: MCP servers speak to the agent in any order."""
+        left = [
+            each for each in playing.section.exchanges if each.method == mcp.MESSAGE and id(each) not in playing.used
+        ]
+        same = (each for each in left if same_request(self.ruled(each.params), today))
+        return next(same, left[0] if left else None)
+
+    def _matches(self, section: Section, today: list[str]) -> bool:
+        return bool(section.turns) and self._recorded(section.turns[0]) == today
+
+    def _recorded(self, turn: Exchange) -> list[str]:
+        return described(self.ruled(turn.params.get("prompt") if isinstance(turn.params, dict) else None))
+
+    def _rebind(self, playing: ReplayedSession, today: list[str]) -> None:
+        """Find the session by its first prompt: today sessions may be opened in another order."""
+        others = {id(other.section): other for other in self.playing.values() if other is not playing}
+        for section in self.sections:
+            other = others.get(id(section))
+            if section is playing.section or (other is not None and other.begun) or not self._matches(section, today):
+                continue
+            before = playing.section
+            for one, other_section in ((playing, section), (other, before)):
+                if one is not None:
+                    one.section, one.used = other_section, {id(other_section.exchanges[0])}
+            return
+
+    def _skipped(self, playing: ReplayedSession, turn: Exchange) -> Exchange | None:
+        """A recorded change of the session's settings that should have come before *turn*."""
+        for exchange in playing.section.exchanges:
+            if exchange is turn:
+                return None
+            if id(exchange) not in playing.used and exchange.method.startswith("session/set_"):
+                return exchange
+        return None
+
+    def _today(self, playing: ReplayedSession, value: Any) -> Any:
+        return self.ruled(playing.marks.clean(value))
+
+    def _not_this(self, playing: ReplayedSession, turn: Exchange, recorded: list[str], today: list[str]) -> str:
+        later = [number for number, other in enumerate(playing.section.turns, 1) if self._recorded(other) == today]
+        known = f" It is recorded as turn {later[0]}." if later else ""
+        place = self._place(playing, self._number(playing, turn))
+        return f"{place}: the prompt is not the recorded one.{known}\n{diff(recorded, today)}"
+
+    def _number(self, playing: ReplayedSession, turn: Exchange) -> int:
+        return next(number for number, other in enumerate(playing.section.turns, 1) if other is turn)
+
+    def _place(self, playing: ReplayedSession, turn: int) -> str:
+        return f"Session {playing.section.session} with {playing.section.agent}, turn {turn}"
+
+
+def _written(sections: list[Section]) -> dict[str, list[str]]:
+    """What agents write through the client, by path."""
+    found: dict[str, list[str]] = {}
+    for section in sections:
+        for exchange in section.exchanges:
+            for event in (*exchange.before, *exchange.after):
+                if event.method == "fs/write_text_file" and isinstance(event.params, dict):
+                    path, content = str(event.params.get("path")), str(event.params.get("content"))
+                    found.setdefault(path, []).append(content)
+    return found
+
+
+def _nothing(cassette: Cassette, agent: str | None, launch: int | None) -> str:
+    launches: dict[str, int] = {}
+    for section in cassette.sections:
+        launches[section.agent] = max(launches.get(section.agent, 0), section.launch)
+    if agent in launches and launch is not None:
+        return f"{agent} was started {launches[agent]} × when the cassette was recorded, and now once more."
+    held = ", ".join(sorted(launches)) or "nobody"
+    return f"The cassette holds no conversation with {agent or 'anybody'}, only with {held}."

@@ -1,0 +1,240 @@
+"""Reads both directions of one agent's wire and sorts the messages into exchanges, session by session."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from agentnb.acp import wire
+from agentnb.cassette import mcp
+from agentnb.cassette.recording import OPENERS, PROMPT, Event, Exchange, Section
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_CROSSING = ("available_commands_update", "usage_update")
+
+
+class RawSection:
+    """One session while it is recorded, as it was said.
+
+    Args:
+        agent: The agent's name.
+        launch: Which process of it.
+        opener: The request that opens the session; None for what belongs to no session.
+    """
+
+    def __init__(self, agent: str, launch: int, opener: Exchange | None = None) -> None:
+        self.section = Section(agent=agent, launch=launch, exchanges=[opener] if opener else [])
+        self.session_id: str | None = None
+        self.cwd: str | None = None
+        if opener is not None and isinstance(opener.params, dict):
+            self.cwd = _text(opener.params.get("cwd"))
+        self.prompt: Exchange | None = None
+        self.terminals: list[str] = []
+        self.servers = mcp.served(opener.params if opener else None)
+        self.connections: list[str] = []
+        self.asked = 0
+        self._last = time.monotonic()
+
+    def delay(self) -> int:
+        """Milliseconds since this was called last."""
+        now = time.monotonic()
+        passed, self._last = now - self._last, now
+        return round(passed * 1000)
+
+    def begin(self, exchange: Exchange) -> None:
+        """The client asks for something."""
+        self.delay()
+        self.section.exchanges.append(exchange)
+        if exchange.method == PROMPT:
+            self.prompt = exchange
+
+    def add(self, event: Event) -> Exchange | None:
+        """Something happens; returns the exchange that it belongs to."""
+        if (settled := self._settled(event)) is not None:
+            event.delay = self.delay()
+            (settled.after if settled.answered else settled.before).append(event)
+            return settled
+        asked = (each for each in reversed(self.section.exchanges) if each.method != mcp.MESSAGE)
+        exchange = self.prompt or next(asked, None)
+        if exchange is not None:
+            self.add_to(exchange, event)
+        return exchange
+
+    def _settled(self, event: Event) -> Exchange | None:
+        """Where an announcement belongs that can come a little earlier or later; None: where it comes.
+
+        An agent names its commands when it has opened the session, and its usage when it has answered. Both can cross
+        the client's next prompt on the way. Until the first turn has ended the commands belong to the opening; later,
+        and the usage, to the turn before, unless the agent has said something in this one.
+        """
+        kind = _update(event) if event.kind == "said" else None
+        said = [each for each in self.section.exchanges if each.method != mcp.MESSAGE]
+        first = next((each for each in said if each.method == PROMPT), None)
+        if kind == "available_commands_update" and said and (first is None or first is self.prompt):
+            return said[0]
+        if kind in _CROSSING and self.prompt is not None and not self.prompt.before:
+            before = [each for each in said if each.method == PROMPT][:-1]
+            return before[-1] if before else None
+        return None
+
+    def add_to(self, exchange: Exchange, event: Event) -> None:
+        """Something happens in *exchange*."""
+        event.delay = self.delay()
+        (exchange.after if exchange.answered else exchange.before).append(event)
+
+
+class WireTap:
+    """Records one agent's process.
+
+    Args:
+        agent: The agent's name.
+        launch: Which process of it.
+        on_rest: Called when a turn has ended, or the agent has: a good moment to write.
+        description: What a replay needs to know of the agent.
+    """
+
+    def __init__(
+        self,
+        agent: str,
+        launch: int = 1,
+        on_rest: Callable[[], None] = lambda: None,
+        *,
+        description: dict[str, Any] | None = None,
+    ) -> None:
+        self.agent = agent
+        self.launch = launch
+        self.connection = RawSection(agent, launch)
+        self.connection.section.description = description
+        self.sessions: list[RawSection] = []
+        self._on_rest = on_rest
+        self._from_client, self._from_agent = wire.Lines(), wire.Lines()
+        self._open: dict[str, tuple[RawSection, Exchange]] = {}
+        self._asks: dict[str, tuple[RawSection, Exchange, Event]] = {}
+        self._early: dict[str, list[wire.Message]] = {}
+
+    def sent(self, data: bytes) -> None:
+        """The client has written *data*."""
+        for message in _messages(self._from_client, data):
+            if isinstance(message.method, str) and message.id is not None:
+                self._request(message.method, message)
+            elif isinstance(message.method, str):
+                self._section(message).add(Event(kind="told", method=message.method, params=message.params))
+            elif message.id is not None:
+                self._client_answers(message)
+
+    def received(self, data: bytes) -> None:
+        """The agent has written *data*."""
+        for message in _messages(self._from_agent, data):
+            if isinstance(message.method, str):
+                self._agent_says(message.method, message)
+            elif message.id is not None:
+                self._agent_answers(message)
+
+    def ended(self) -> None:
+        """The agent is gone, unasked."""
+        for section in self.sessions:
+            if section.prompt is not None:
+                section.add_to(section.prompt, Event(kind="said", method="$/gone"))
+                section.prompt = None
+        self._on_rest()
+
+    def _request(self, method: str, message: wire.Message) -> None:
+        exchange = Exchange(method=method, params=message.params)
+        if method in OPENERS and (method == "session/fork" or self._known(message.params) is None):
+            section = RawSection(self.agent, self.launch, exchange)
+            self.sessions.append(section)
+            if method != "session/fork" and isinstance(message.params, dict):
+                section.session_id = _text(message.params.get("sessionId"))
+        else:
+            section = self._section(message)
+            section.begin(exchange)
+        self._open[_key(message.id)] = (section, exchange)
+
+    def _agent_answers(self, message: wire.Message) -> None:
+        section, exchange = self._open.pop(_key(message.id), (None, None))
+        if section is None or exchange is None:
+            return
+        exchange.delay = section.delay()
+        exchange.answered = True
+        exchange.error = message.error
+        exchange.result = None if message.result is msgspec.UNSET else message.result
+        if exchange.method in OPENERS and isinstance(exchange.result, dict):
+            self._opened(section, exchange.result)
+        if exchange is section.prompt:
+            section.prompt = None
+            self._on_rest()
+
+    def _opened(self, section: RawSection, result: dict[str, Any]) -> None:
+        session_id = _text(result.get("sessionId"))
+        section.session_id = session_id or section.session_id
+        if section.session_id is not None:
+            for message in self._early.pop(section.session_id, ()):
+                self._agent_says(str(message.method), message)
+
+    def _agent_says(self, method: str, message: wire.Message) -> None:
+        session = message.params.get("sessionId") if isinstance(message.params, dict) else None
+        if isinstance(session, str) and self._known(message.params) is None and self._is_opening():
+            self._early.setdefault(session, []).append(message)
+            return
+        section = self._section(message)
+        if message.id is None:
+            section.add(Event(kind="said", method=method, params=message.params))
+            return
+        section.asked += 1
+        event = Event(kind="asked", method=method, params=message.params, id=section.asked)
+        exchange = section.add(event)
+        if exchange is not None:
+            self._asks[_key(message.id)] = (section, exchange, event)
+
+    def _client_answers(self, message: wire.Message) -> None:
+        section, exchange, ask = self._asks.pop(_key(message.id), (None, None, None))
+        if section is None or exchange is None or ask is None:
+            return
+        result = None if message.result is msgspec.UNSET else message.result
+        section.add_to(exchange, Event(kind="answered", id=ask.id, result=result, error=message.error))
+        if ask.method == "terminal/create" and isinstance(result, dict) and _text(result.get("terminalId")):
+            section.terminals.append(str(result["terminalId"]))
+        if ask.method == mcp.CONNECT and (connection := mcp.connected(result)):
+            section.connections.append(connection)
+
+    def _is_opening(self) -> bool:
+        return any(not exchange.answered and exchange.method in OPENERS for _, exchange in self._open.values())
+
+    def _known(self, params: Any) -> RawSection | None:
+        session = params.get("sessionId") if isinstance(params, dict) else None
+        if not isinstance(session, str):
+            return None
+        return next((section for section in reversed(self.sessions) if section.session_id == session), None)
+
+    def _section(self, message: wire.Message) -> RawSection:
+        return self._known(message.params) or self._tooled(message) or self.connection
+
+    def _tooled(self, message: wire.Message) -> RawSection | None:
+        """MCP's messages name no session, but a server that one was given, or a connection to it."""
+        server, connection = mcp.addressed(message.method, message.params)
+        found = [section for section in self.sessions if server in section.servers or connection in section.connections]
+        busy = [section for section in found if section.prompt is not None or not section.section.exchanges[0].answered]
+        return next(reversed(busy or found), None)
+
+
+def _update(event: Event) -> str | None:
+    update = event.params.get("update") if isinstance(event.params, dict) else None
+    return update.get("sessionUpdate") if isinstance(update, dict) else None
+
+
+def _messages(lines: wire.Lines, data: bytes) -> list[wire.Message]:
+    block = lines.feed(data)
+    return wire.decode(block)[0] if block else []
+
+
+def _key(request: Any) -> str:
+    """Ids come back as text from some agents."""
+    return str(request)
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None

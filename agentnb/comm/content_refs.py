@@ -1,0 +1,178 @@
+"""Large content by reference: what a page gets in its place, and the content when the page asks for it.
+
+States and actions keep content whole; on its way to a page a long field is cut to its beginning and gets a reference
+beside it (``text`` and ``textRef``) or in its place, by one rule for states and for actions, so that what a page
+reduces is what it would have been given. A reference names the turn and the content's hash: it is found in the state as
+long as that holds it, needs no memory, and outlives the kernel with the log.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from agentnb.errors import UsageError
+from agentnb.state import encode, to_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from agentnb.state import ChatState
+
+LIMIT = 64 * 1024  # bytes of a field that travel with the state
+PREVIEW = 4 * 1024  # characters of a longer one
+RANGE = 256 * 1024  # bytes that are given at once
+SCHEME = "agentnb-content:"
+
+TEXTS = frozenset({"text", "oldText", "newText", "modelRepresentation"})
+"""Fields whose beginning is worth showing, of objects that reducers pass on whole."""
+
+BINARIES = frozenset({"data", "blob"})
+"""Fields in base64: a beginning is of no use."""
+
+VALUES = frozenset({"rawInput", "rawOutput", "structuredContent", "payload"})
+"""Fields of any JSON, which reducers pick; a long one becomes ``{"contentRef": …, "preview": …}`` itself."""
+
+APPENDED = frozenset({"markdown", "reasoning", "chat/delta", "chat/reasoning", "terminal/data"})
+"""What grows piece by piece stays whole; nothing in these is looked at."""
+
+
+def with_references(value: Any) -> Any:
+    """A state, an envelope or a turn as JSON for a page, long fields cut and referred to.
+
+    Args:
+        value: Any struct of ``agentnb.state``.
+    """
+    data = encode(value)
+    if len(data) < LIMIT:
+        return msgspec.json.decode(data)
+    return _with_references(msgspec.json.decode(data), None)
+
+
+def content_of(chat: ChatState, uri: str) -> bytes:
+    """The content that a reference names, in UTF-8.
+
+    Args:
+        chat: The chat whose turns, running turn and queue are searched.
+        uri: The reference's URI.
+
+    Raises:
+        UsageError: If the chat does not hold it (any more).
+    """
+    wanted = uri.rpartition("/")[2]
+    for holder in _holders(chat, uri):
+        for value in _long_values(to_json(holder)):
+            text = _text(value)
+            if _hash(text) == wanted:
+                return text
+    message = f"The chat {chat.resource} does not hold {uri!r} any more."
+    raise UsageError(message, hint="The agent has replaced it; look at what is there now.")
+
+
+class Contents:
+    """Gives content range by range, and looks for it once, not once a range.
+
+    It keeps what was asked for last, up to its end, for as long as the turn that it is in does not change.
+    """
+
+    def __init__(self) -> None:
+        self._uri = ""
+        self._holders: list[Any] = []
+        self._content = b""
+
+    def part(self, chat: ChatState, uri: str, offset: int, length: int) -> tuple[bytes, int]:
+        """A range of the content that a reference names, and the size of all of it in bytes.
+
+        Args:
+            chat: As for :func:`content_of`.
+            uri: The reference's URI.
+            offset: Where the range begins, in bytes.
+            length: How long it is; never more than `RANGE`.
+
+        Raises:
+            UsageError: If the chat does not hold it (any more).
+        """
+        holders = _holders(chat, uri)
+        known = uri == self._uri and len(holders) == len(self._holders)
+        if not known or any(now is not then for now, then in zip(holders, self._holders, strict=True)):
+            self._content = content_of(chat, uri)
+            self._uri, self._holders = uri, holders
+        end, size = offset + min(length, RANGE), len(self._content)
+        part = self._content[offset:end]
+        if end >= size:
+            self._uri, self._holders, self._content = "", [], b""
+        return part, size
+
+
+def _holders(chat: ChatState, uri: str) -> list[Any]:
+    """The turns and waiting messages that a reference can be into."""
+    turn_id = uri.removeprefix(SCHEME).rpartition("/")[0]
+    holders = [*reversed(chat.turns), chat.active_turn, *(chat.queued_messages or ())]
+    return [holder for holder in holders if holder is not None and holder.id == turn_id]
+
+
+def _with_references(value: Any, turn_id: str | None) -> Any:
+    if isinstance(value, list):
+        return [_with_references(item, turn_id) for item in value]
+    if not isinstance(value, dict) or _is_appended(value):
+        return value
+    turn_id = _turn_of(value, turn_id)
+    cut: dict[str, Any] = {}
+    for field, item in value.items():
+        if turn_id is not None and (text := _too_long(field, item)) is not None:
+            cut |= _reference(field, text, {"uri": f"{SCHEME}{turn_id}/{_hash(text)}", "size": len(text)})
+        else:
+            cut[field] = _with_references(item, turn_id)
+    return cut
+
+
+def _long_values(value: Any) -> Iterator[Any]:
+    if isinstance(value, list):
+        for item in value:
+            yield from _long_values(item)
+    elif isinstance(value, dict) and not _is_appended(value):
+        for field, item in value.items():
+            if _too_long(field, item) is not None:
+                yield item
+            else:
+                yield from _long_values(item)
+
+
+def _turn_of(value: Mapping[str, Any], outer: str | None) -> str | None:
+    """The turn that everything inside belongs to: a turn or waiting message itself, or an action on one."""
+    if "turnId" in value:
+        return str(value["turnId"])
+    is_turn = "message" in value and ("responseParts" in value or set(value) <= {"id", "message"})
+    named = "id" in value and (is_turn or value.get("type") == "chat/pendingMessageSet")
+    return str(value["id"]) if named else outer
+
+
+def _is_appended(value: Mapping[str, Any]) -> bool:
+    return value.get("kind") in APPENDED or value.get("type") in APPENDED
+
+
+def _too_long(field: str, value: Any) -> bytes | None:
+    if field in VALUES:
+        text = _text(value)
+        return text if len(text) > LIMIT else None
+    if field in TEXTS | BINARIES and isinstance(value, str) and len(value) > LIMIT // 4:
+        text = _text(value)
+        return text if len(text) > LIMIT else None
+    return None
+
+
+def _text(value: Any) -> bytes:
+    return value.encode() if isinstance(value, str) else msgspec.json.encode(value)
+
+
+def _reference(field: str, text: bytes, ref: dict[str, Any]) -> dict[str, Any]:
+    preview = "" if field in BINARIES else text.decode()[:PREVIEW]
+    if field in VALUES:
+        return {field: {"contentRef": ref, "preview": preview}}
+    return {field: preview, f"{field}Ref": ref}
+
+
+def _hash(text: bytes) -> str:
+    return hashlib.sha256(text).hexdigest()[:32]

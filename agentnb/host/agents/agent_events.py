@@ -1,0 +1,128 @@
+"""What an agent says and asks in one session, brought to the session's state and services."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from agentnb.clock import now_ms
+from agentnb.state import ChatToolCallComplete, SessionMetaChanged
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from agentnb.acp.elicitation import ElicitationAnswer, ElicitationQuestion
+    from agentnb.acp.listener import Unsaved
+    from agentnb.acp.permission import PermissionQuestion
+    from agentnb.errors import AgentnbError
+    from agentnb.host.agents.extensions import Extensions
+    from agentnb.host.channels import SessionChannels
+    from agentnb.host.permissions.permissions import Permissions
+    from agentnb.host.turns.inactivity import Inactivity
+    from agentnb.host.turns.input_requests import InputRequests
+    from agentnb.policy.request import PolicyRequest
+    from agentnb.state import Action, ChatState
+
+EXTENSIONS = "extensions"
+EXTENSIONS_KEPT = 10
+
+
+class AgentEvents:
+    """Listens to one session's agent (:class:`agentnb.acp.listener.Listener`).
+
+    Args:
+        channels: The session's state.
+        inactivity: Is told whenever the agent shows that it works.
+        permissions: Answers what the agent wants to do.
+        inputs: Answers what the agent asks the user.
+        extensions: Answers the agent's extension requests.
+        unsaved: What an editor holds of a file and has not saved.
+        lost: Called when the agent's process is gone.
+    """
+
+    def __init__(
+        self,
+        channels: SessionChannels,
+        inactivity: Inactivity,
+        permissions: Permissions,
+        inputs: InputRequests,
+        extensions: Extensions,
+        *,
+        unsaved: Callable[[str], Unsaved | None],
+        lost: Callable[[AgentnbError], None],
+    ) -> None:
+        self._channels = channels
+        self._inactivity = inactivity
+        self._permissions = permissions
+        self._inputs = inputs
+        self._extensions = extensions
+        self._unsaved = unsaved
+        self._lost = lost
+
+    @property
+    def chat(self) -> ChatState:
+        """The chat as it is now."""
+        return self._channels.chat.state
+
+    @property
+    def speaking(self) -> str | None:
+        """The turn that the agent answers now."""
+        return self._channels.speaking
+
+    def actions(self, actions: Sequence[Action]) -> None:
+        """Accept what the agent said."""
+        self._inactivity.record_activity()
+        for action in actions:
+            self._channels.dispatch(action)
+            if isinstance(action, ChatToolCallComplete):
+                self._permissions.mark_unasked(action.tool_call_id)
+
+    async def permission(self, question: PermissionQuestion) -> str | None:
+        """Answer the agent's permission request."""
+        self._inactivity.record_activity()
+        return await self._permissions.request(question)
+
+    async def authorize(self, request: PolicyRequest) -> PolicyRequest:
+        """Allow *request*, or raise PermissionDenied."""
+        return await self._permissions.authorize(request)
+
+    def refused(self, request: PolicyRequest, error: AgentnbError) -> None:
+        """Log that *request* was outside the workspace."""
+        self._permissions.refused(request, error)
+
+    def opens(self, path: str, tool: str) -> bool:
+        """Whether a rule of the user's allows *path*, which is outside the workspace."""
+        return self._permissions.opens(path, tool)
+
+    def unsaved(self, path: str) -> Unsaved | None:
+        """What an editor holds of the file *path* and has not saved."""
+        return self._unsaved(path)
+
+    async def elicit(self, question: ElicitationQuestion) -> ElicitationAnswer:
+        """Answer what the agent asks the user."""
+        return await self._inputs.elicit(question)
+
+    def elicited(self, elicitation_id: str) -> None:
+        """What was to be done elsewhere is done."""
+        self._inputs.elicited(elicitation_id)
+
+    def extension(self, method: str, params: Any) -> None:
+        """Keep a notification that belongs to no turn, in the session's ``_meta``."""
+        meta = self._channels.session.state.meta or {}
+        kept = (*meta.get(EXTENSIONS, ()), {"method": method, "params": params})[-EXTENSIONS_KEPT:]
+        self._channels.dispatch(SessionMetaChanged(meta={**meta, EXTENSIONS: list(kept)}, time=now_ms()))
+
+    def answers(self, method: str) -> bool:
+        """Whether somebody answers the extension *method*."""
+        return self._extensions.answers(method)
+
+    async def extended(self, method: str, params: Any) -> Any:
+        """Answer an extension request."""
+        self._inactivity.record_activity()
+        return await self._extensions.answer(method, params)
+
+    def lost(self, error: AgentnbError) -> None:
+        """The agent's process is gone.
+
+        A prompt that it had not answered has failed already: its answer was the error.
+        """
+        self._lost(error)

@@ -1,0 +1,343 @@
+"""The agent of one session: started when needed, restarted when it died, its old session taken up again."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from typing import TYPE_CHECKING, Literal
+
+from msgspec.structs import replace
+
+from agentnb.acp.opening import OpenRequest
+from agentnb.clock import now_ms
+from agentnb.errors import (
+    AgentDied,
+    AgentError,
+    AgentnbError,
+    AgentRefused,
+    AgentStartFailed,
+    AuthenticationRequired,
+    NotOffered,
+    SessionError,
+)
+from agentnb.events.kinds import AGENT_RESTARTED, SESSION_FAILED, SESSION_READY
+from agentnb.state import (
+    AgentProcess,
+    ErrorInfo,
+    SessionCreationFailed,
+    SessionReady,
+    XAgentChanged,
+)
+
+if TYPE_CHECKING:
+    from agentnb.acp.agent import Agent
+    from agentnb.acp.listener import Listener
+    from agentnb.acp.mcp import ServedMcpServer
+    from agentnb.acp.opening import SessionOpened
+    from agentnb.agent.mcp import McpServer
+    from agentnb.host.agents.agent_pool import AgentPool
+    from agentnb.host.agents.kernel_tools import KernelTools
+    from agentnb.host.agents.login import Login
+    from agentnb.host.channels import SessionChannels
+    from agentnb.host.loop import HostLoop
+    from agentnb.host.session_options import Configuration
+
+WAYS: tuple[Literal["resume", "load"], ...] = ("resume", "load")
+FRUITLESS = 2
+"""After how many failures to take up an old session (not refusals) a new one is opened."""
+
+Reopened = Literal["resumed", "loaded", "new", "forked"]
+"""How an old session was taken up: without replay, with one, not at all, or as a copy."""
+
+
+class AgentLifecycle:
+    """The agent of one session.
+
+    Args:
+        channels: The session's state.
+        configuration: What the agent is started with.
+        pool: Where the agents are launched.
+        loop: The host's loop.
+        login: Lets the user log in.
+        listener: Hears what the agent says.
+        kernel_tools: What the agent gets of the kernel; None for nothing.
+
+    Attributes:
+        agent: The running agent, or None.
+        session_id: The agent's id of the session, while it runs.
+        former: The agent's id of the session that was, for the next start to take up.
+        outcome: How the session was opened last.
+        barred: Why the session is only to be read; None where it can go on.
+        closed: Whether the session was closed.
+    """
+
+    def __init__(
+        self,
+        channels: SessionChannels,
+        configuration: Configuration,
+        *,
+        pool: AgentPool,
+        loop: HostLoop,
+        login: Login,
+        listener: Listener,
+        kernel_tools: KernelTools | None,
+    ) -> None:
+        self.agent: Agent | None = None
+        self.session_id: str | None = None
+        self.former: str | None = None
+        self.outcome: Reopened = "new"
+        self.barred: SessionError | None = None
+        self.closed = False
+        self._channels = channels
+        self._configuration = configuration
+        self._pool = pool
+        self._loop = loop
+        self._login = login
+        self._listener = listener
+        self._kernel_tools = kernel_tools
+        self._copied: str | None = None
+        self._insists = False
+        self._was_ready = False
+        self._fruitless = 0
+        self._starting: asyncio.Task[Agent] | None = None
+        self._notices: list[str] = []
+
+    async def ready(self) -> Agent:
+        """The agent, launched and with a session of ours; launches it where there is none.
+
+        Raises:
+            AgentError: If it cannot be launched, wants a login, or refuses a session.
+            SessionError: If the session is only to be read.
+        """
+        if self.barred is not None:
+            raise SessionError(self.barred.message, hint=self.barred.hint)
+        if self.agent is not None and self.session_id is not None:
+            return self.agent
+        if self._starting is None or self._starting.done():
+            self._starting = self._loop.spawn(self._start())
+            self._starting.add_done_callback(_known)
+        return await asyncio.shield(self._starting)
+
+    async def reopen(self, session_id: str, *, insist: bool = False) -> Reopened:
+        """Take up the agent's session *session_id*, as after a restart of the kernel.
+
+        A session that shows turns already is resumed, else loaded, and what is replayed is dropped; an empty one is
+        loaded, and what is replayed is shown. An agent that can do neither, or no longer knows the session, gets a new
+        one, and the next turn begins by saying that it has forgotten.
+
+        Args:
+            session_id: The agent's own id of the session (:attr:`session_id` while it ran).
+            insist: Whether nothing but that session will do: then a refusal is raised.
+
+        Returns:
+            How it was opened.
+
+        Raises:
+            NotOffered: With *insist*, if the agent can do neither.
+            AgentError: If the agent cannot be launched, wants a login, or refuses a new session as well.
+        """
+        if self.session_id != session_id:
+            await self.leave(stop=False)
+            self.former, self._insists = session_id, insist
+        try:
+            await self.ready()
+        finally:
+            self._insists = False
+        return self.outcome
+
+    async def copy(self, other: AgentLifecycle) -> None:
+        """Begin as a copy of *other*'s session (ACP ``session/fork``).
+
+        Raises:
+            NotOffered: If the agent cannot copy sessions.
+            AgentError: If it cannot be launched, or refuses.
+        """
+        await other.ready()
+        self._copied, self._notices = other.session_id, [*other._notices]
+        await self.ready()
+
+    def had(self, session_id: str | None) -> None:
+        """There was a session before this one, of an earlier kernel: the next start takes it up, or has forgotten."""
+        self.former, self._was_ready = session_id, True
+
+    async def restart(self) -> None:
+        """End the agent's process and start it anew; its session is taken up again where it can be."""
+        self._pool.history(self._configuration).lives()
+        await self._pool.stop(self._configuration)
+        await self.ready()
+
+    def lost(self, error: AgentnbError) -> None:
+        """The process is gone: keep what it takes to go on, and start it again unless it was meant to end."""
+        agent = self.agent
+        self.former = self.session_id or self.former
+        self.agent = self.session_id = None
+        self._tell("stopped", str(error))
+        if agent is None or agent.stopped or self.closed:
+            return
+        self._pool.died(self._configuration, agent)
+        if not self._pool.history(self._configuration).hopeless:
+            self._loop.spawn(self._again())
+
+    async def leave(self, *, stop: bool = True) -> None:
+        """Free the agent's session, and with *stop* the agent too if nobody else uses it."""
+        if stop and self._starting is not None:  # nobody waits for it any more
+            self._starting.cancel()
+        agent, session_id = self.agent, self.session_id
+        self.agent = self.session_id = None
+        if agent is not None and session_id is not None:
+            await agent.close_session(session_id)
+        if stop:
+            await self._pool.release(self._configuration, self._channels.tab_id)
+
+    def say(self, turn_id: str) -> None:
+        """Put into turn *turn_id* what the user has to know of how the agent came to it."""
+        notices, self._notices = self._notices, []
+        for words in notices:
+            self._channels.say(turn_id, words)
+
+    async def _again(self) -> None:
+        """Start it again unasked, ever more slowly, until it lives or is hopeless."""
+        history = self._pool.history(self._configuration)
+        while self.agent is None and not self.closed and not history.hopeless:
+            try:
+                await self.ready()
+            except (AgentStartFailed, AgentDied):
+                continue
+            except AgentnbError:
+                return
+
+    async def _start(self) -> Agent:
+        taken_up = self.former is not None
+        wait = self._pool.history(self._configuration).seconds
+        self._tell("starting", f"It is started again in {wait:g} s." if wait else None)
+        try:
+            agent = await self._pool.acquire(self._configuration, self._channels.tab_id)
+            try:
+                new = await self._open_or_log_in(agent)
+            except AgentDied:
+                self._pool.died(self._configuration, agent)
+                raise
+        except AgentnbError as error:
+            self._failed(error)
+            raise
+        self.agent, self.session_id, self.former, self._copied = agent, new.session_id, None, None
+        for action in (*new.actions, SessionReady(time=now_ms())):
+            self._channels.dispatch(action)
+        self._tell_ready(new.session_id)
+        if self.outcome == "new" and (self._was_ready or taken_up):
+            self.note(f"{self._configuration.spec.title} was started again and does not remember what was said before.")
+        self._was_ready = True
+        self._tell("running", " ".join(self._notices) or None)
+        return agent
+
+    def _tell_ready(self, session_id: str) -> None:
+        name, tab = self._configuration.spec.name, self._channels.tab_id
+        if self._was_ready:
+            deaths = self._pool.history(self._configuration).deaths
+            AGENT_RESTARTED.tell(agent=name, tab=tab, deaths=deaths)
+        SESSION_READY.tell(tab=tab, agent=name, session=session_id, how=self.outcome)
+
+    async def _open_or_log_in(self, agent: Agent) -> SessionOpened:
+        try:
+            return await self._open(agent)
+        except AuthenticationRequired as wanted:
+            await self._login.ask(agent, wanted)
+        return await self._open(agent)
+
+    async def _open(self, agent: Agent) -> SessionOpened:
+        request = await self._request(agent)
+        if self._copied is not None:
+            self.outcome = "forked"
+            return await self._ask(agent, replace(request, way="fork", former=self._copied, history=False))
+        if self.former is not None:
+            old = await self._open_old(agent, replace(request, former=self.former))
+            if old is not None:
+                return old
+        self.outcome = "new"
+        return await self._ask(agent, request)
+
+    async def _request(self, agent: Agent) -> OpenRequest:
+        """What is asked of *agent* for a new session."""
+        configuration = self._configuration
+        servers: list[McpServer | ServedMcpServer] = [*configuration.components]
+        if self._kernel_tools is not None:
+            try:
+                servers.append(await self._kernel_tools.serve(agent, {server.name for server in servers}))
+            except NotOffered as error:
+                self.note(f"{agent.name} is not lent the kernel. {error}")
+        return OpenRequest(
+            cwd=str(configuration.cwd),
+            mcp_servers=tuple(servers),
+            directories=tuple(str(folder) for folder in configuration.directories),
+            path={**os.environ, **configuration.spec.env, **configuration.env}.get("PATH"),
+        )
+
+    async def _ask(self, agent: Agent, request: OpenRequest) -> SessionOpened:
+        opened = await agent.open_session(request, self._listener)
+        if opened.unreachable:
+            self.note(f"{agent.name} cannot reach these MCP servers: {', '.join(opened.unreachable)}.")
+        for name, command in opened.missing:
+            self.note(f"The MCP server {name} has no program: there is no command {command!r}.")
+        if opened.refused_directories:
+            directories = ", ".join(opened.refused_directories)
+            self.note(f"{agent.name} takes no further folders: {directories} are not known to it.")
+        return opened
+
+    async def _open_old(self, agent: Agent, request: OpenRequest) -> SessionOpened | None:
+        """The old session, in the best way that the agent has; None where it has none or no longer knows it."""
+        chat = self._channels.chat.state
+        told = bool(chat.turns or chat.active_turn)
+        refusal: AgentRefused | None = None
+        for way in (way for way in (WAYS if told else WAYS[::-1]) if agent.offers(way)):
+            try:
+                old = await self._ask(agent, replace(request, way=way, history=not told))
+            except AuthenticationRequired:
+                raise
+            except AgentRefused as error:
+                refusal = error
+                continue
+            except AgentError:
+                self._fruitless += 1
+                if self._fruitless >= FRUITLESS:  # better an agent that has forgotten than none
+                    self.former, self._was_ready = None, True
+                raise
+            self._fruitless = 0
+            self.outcome = "resumed" if way == "resume" else "loaded"
+            return old
+        if self._insists:
+            agent.demand_any(*WAYS)
+            raise refusal or AgentError(f"{agent.name} did not open the session {request.former!r}.")
+        return None
+
+    def worked(self) -> None:
+        """The agent has answered a prompt: its earlier deaths count no more."""
+        self._pool.history(self._configuration).lives()
+
+    def note(self, words: str) -> None:
+        """Keep a word for the user, for the next :meth:`say`."""
+        if words not in self._notices:
+            self._notices.append(words)
+
+    def _failed(self, error: AgentnbError) -> None:
+        self._tell("failed", str(error))
+        SESSION_FAILED.tell(tab=self._channels.tab_id, agent=self._configuration.spec.name, error=str(error))
+        info = ErrorInfo(error_type=type(error).__name__, message=str(error))
+        self._channels.dispatch(SessionCreationFailed(error=info, time=now_ms()))
+
+    def _tell(self, state: Literal["starting", "running", "stopped", "failed"], message: str | None) -> None:
+        agent = self.agent if state == "running" else None
+        process = AgentProcess(
+            name=agent.name if agent is not None else None,
+            version=agent.version if agent is not None else None,
+            state=state,
+            message=message,
+            steering=True if agent is not None and agent.steers else None,
+            fork=True if agent is not None and agent.offers("fork") else None,
+        )
+        self._channels.dispatch(XAgentChanged(agent_process=process, time=now_ms()))
+
+
+def _known(start: asyncio.Task[Agent]) -> None:
+    """How a start ended is in the state, whether or not somebody waits for it."""
+    if not start.cancelled():
+        start.exception()

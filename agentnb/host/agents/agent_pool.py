@@ -1,0 +1,241 @@
+"""Agent processes, shared: one for all sessions of equal configuration (:mod:`agentnb.host.session_options`).
+
+An agent can be started before anyone needs it (:meth:`AgentPool.warm`); one that keeps dying is started again ever more
+slowly (:class:`Backoff`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary, WeakSet
+
+from agentnb.acp.agent import Agent
+from agentnb.errors import AgentError, AgentNotFound, AuthenticationRequired
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agentnb.agent.catalog import AgentSpec
+    from agentnb.host.environment import Environment
+    from agentnb.host.loop import HostLoop
+    from agentnb.host.session_options import Configuration
+
+WARM = "warm"
+WARM_SECONDS = 600.0
+"""How long an agent that was started early waits for its first session."""
+
+
+FIRST = 0.5
+CAP = 30.0
+TRIES = 5
+
+
+class Backoff:
+    """The deaths in a row of one agent. The first restart is at once, each later one waits twice as long.
+
+    Args:
+        first: Seconds before the second restart.
+        cap: The longest wait, in seconds.
+        tries: How many restarts nobody asks for: after so many deaths in a row only a prompt or the user starts it.
+
+    Example:
+        >>> backoff = Backoff(first=1, cap=4)
+        >>> for _ in range(5): backoff.died()
+        >>> backoff.seconds, backoff.hopeless
+        (4, True)
+    """
+
+    def __init__(self, *, first: float = FIRST, cap: float = CAP, tries: int = TRIES) -> None:
+        self.deaths = 0
+        self._first = first
+        self._cap = cap
+        self._tries = tries
+
+    @property
+    def seconds(self) -> float:
+        """How long to wait before the next start."""
+        if self.deaths <= 1:
+            return 0.0
+        return min(self._cap, self._first * float(1 << min(self.deaths - 2, 30)))
+
+    @property
+    def hopeless(self) -> bool:
+        """Whether it died so often that it is started only when someone wants it."""
+        return self.deaths >= self._tries
+
+    def died(self) -> None:
+        """It died once more."""
+        self.deaths += 1
+
+    def lives(self) -> None:
+        """It has done its work, or the user wants it anew: what was is forgotten."""
+        self.deaths = 0
+
+
+class AgentPool:
+    """The agents in use and who uses them.
+
+    Args:
+        loop: The host's loop, that launches run on.
+        environment: Its cassette records or replays the agents.
+        warm_seconds: How long an agent that was started early waits for its first session.
+
+    Attributes:
+        backoff: Makes what says how long to wait after a death.
+        start_timeout: The longest wait for the first answer of an agent, in seconds; None for its spec's.
+    """
+
+    def __init__(self, loop: HostLoop, environment: Environment, *, warm_seconds: float = WARM_SECONDS) -> None:
+        self.backoff: Callable[[], Backoff] = Backoff
+        self.start_timeout: float | None = None
+        self._loop = loop
+        self._environment = environment
+        self._warm_seconds = warm_seconds
+        self._launches: dict[bytes, asyncio.Task[Agent]] = {}
+        self._users: dict[bytes, set[str]] = {}
+        self._backoffs: dict[bytes, Backoff] = {}
+        self._closed = False
+        self._alive: set[Agent] = set()
+        self._configured: WeakKeyDictionary[Agent, Configuration] = WeakKeyDictionary()
+        self._dead: WeakSet[Agent] = WeakSet()
+
+    async def acquire(self, configuration: Configuration, tab_id: str) -> Agent:
+        """The agent of *configuration* for the tab *tab_id*, launched if it does not run.
+
+        Raises:
+            AgentError: If it cannot be launched.
+        """
+        users = self._users.setdefault(configuration.key, set())
+        users.discard(WARM)
+        users.add(tab_id)
+        return await asyncio.shield(self._launched(configuration))
+
+    async def release(self, configuration: Configuration, tab_id: str) -> None:
+        """Say that the tab *tab_id* needs its agent no more; the last one stops the process."""
+        await self._drop(configuration.key, tab_id)
+
+    async def stop(self, configuration: Configuration) -> None:
+        """End the process of *configuration*, whoever uses it; it is launched again when needed."""
+        await _stop(self._launches.get(configuration.key))
+
+    async def borrow(self, configuration: Configuration) -> Agent:
+        """An agent to ask something outside of any session.
+
+        It is one that runs with the same description, folder and environment, whatever its components are; else it is
+        started, and warm for the session that may follow.
+
+        Raises:
+            AgentError: If it cannot be launched.
+        """
+        bare = configuration.bare.key
+        there = (agent for agent in self._alive if not agent.closed and self._configured[agent].bare.key == bare)
+        return next(there, None) or await self.warm(configuration)
+
+    def running(self, spec: AgentSpec) -> list[Agent]:
+        """The processes of the agent *spec* that run now, whatever else they were started with."""
+        return [agent for agent in self._alive if self._configured[agent].spec == spec and not agent.closed]
+
+    async def warm(self, configuration: Configuration) -> Agent:
+        """Start an agent before anyone needs it; nobody's in time, it is stopped again.
+
+        Raises:
+            AgentError: If it cannot be launched.
+        """
+        key = configuration.key
+        users = self._users.setdefault(key, set())
+        first = not users
+        if first:
+            users.add(WARM)
+        try:
+            return await asyncio.shield(self._launched(configuration))
+        finally:
+            if first:  # its time begins when it is up
+                self._loop.later(self._warm_seconds, lambda: self._loop.spawn(self._drop(key, WARM)))
+
+    def begin(self, configuration: Configuration) -> None:
+        """As :meth:`warm`, without waiting; a failure is told to the session that comes to need the agent."""
+        self._loop.spawn(self._warm_quietly(configuration))
+
+    async def _warm_quietly(self, configuration: Configuration) -> None:
+        with contextlib.suppress(AgentError):
+            await self.warm(configuration)
+
+    def tabs(self, configuration: Configuration) -> int:
+        """How many tabs share the agent of *configuration*."""
+        return len(self._users.get(configuration.key, set()) - {WARM})
+
+    def history(self, configuration: Configuration) -> Backoff:
+        """How often the agent of *configuration* died in a row."""
+        return self._backoffs.setdefault(configuration.key, self.backoff())
+
+    def died(self, configuration: Configuration, agent: Agent) -> None:
+        """*agent* died while it was in use; told by each of its sessions, counted once."""
+        if agent not in self._dead:
+            self._dead.add(agent)
+            self.history(configuration).died()
+
+    async def stop_all(self) -> None:
+        """Stop every agent; none is started any more."""
+        self._closed = True
+        launches, self._launches = list(self._launches.values()), {}
+        await asyncio.gather(*(_stop(launch) for launch in launches))
+        await asyncio.gather(*(agent.wait_closed() for agent in tuple(self._alive)))
+
+    def _launched(self, configuration: Configuration) -> asyncio.Task[Agent]:
+        if self._closed:
+            raise AgentError("The host is closed; no agent is started any more.", hint="Restart the kernel.")
+        key = configuration.key
+        launch = self._launches.get(key)
+        if launch is None or _is_over(launch):
+            launch = self._launches[key] = self._loop.spawn(self._launch(configuration))
+        return launch
+
+    async def _launch(self, configuration: Configuration) -> Agent:
+        backoff = self.history(configuration)
+        await asyncio.sleep(backoff.seconds)
+        try:
+            launched, tap = self._environment.cassette.launching(configuration.spec, configuration.env)
+            limit = self.start_timeout
+            agent = await Agent.launch(
+                launched, cwd=configuration.cwd, env=configuration.env, initialize_timeout=limit, tap=tap
+            )
+        except (AgentNotFound, AuthenticationRequired):
+            raise
+        except AgentError:
+            backoff.died()
+            raise
+        self._alive.add(agent)
+        self._configured[agent] = configuration
+        self._loop.spawn(self._until_gone(agent))
+        return agent
+
+    async def _until_gone(self, agent: Agent) -> None:
+        await agent.wait_closed()
+        self._alive.discard(agent)
+
+    async def _drop(self, key: bytes, user: str) -> None:
+        users = self._users.get(key, set())
+        if user not in users:
+            return
+        users.discard(user)
+        if not users:
+            self._users.pop(key, None)
+            await _stop(self._launches.pop(key, None))
+
+
+async def _stop(launch: asyncio.Task[Agent] | None) -> None:
+    if launch is None:
+        return
+    if not launch.done():
+        launch.cancel()
+        await asyncio.wait([launch])
+    if not launch.cancelled() and launch.exception() is None:
+        await launch.result().stop()
+
+
+def _is_over(launch: asyncio.Task[Agent]) -> bool:
+    if not launch.done():
+        return False
+    return launch.cancelled() or launch.exception() is not None or launch.result().closed

@@ -1,0 +1,84 @@
+"""Health: how a conversation's agent is, as far as can be told from outside."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+if TYPE_CHECKING:
+    from agentnb.host.agents.agent_lifecycle import AgentLifecycle
+    from agentnb.host.agents.agent_pool import AgentPool
+    from agentnb.host.channels import SessionChannels
+    from agentnb.host.session_options import Configuration
+
+
+class Health(msgspec.Struct, frozen=True, kw_only=True):
+    """How an agent's process is.
+
+    Args:
+        state: ``"starting"``, ``"running"``, ``"stopped"`` or ``"failed"``; ``"idle"`` where nobody has needed it yet.
+        pid: Its process id; None where it does not run.
+        version: What it says its version is.
+        seconds: How long it has been running.
+        tabs: How many tabs share the process.
+        deaths: How often it died in a row, unasked.
+        silent: Seconds since it last said anything in a turn that runs; None where none runs.
+        stray: How many lines on its stdout were no message.
+        message: What was said about its state, such as why it failed.
+        stderr: The last lines that it wrote to stderr, without secrets.
+    """
+
+    state: str
+    pid: int | None = None
+    version: str | None = None
+    seconds: float | None = None
+    tabs: int = 0
+    deaths: int = 0
+    silent: float | None = None
+    stray: int = 0
+    message: str = ""
+    stderr: str = ""
+
+    def __repr__(self) -> str:
+        told = {field: getattr(self, field) for field in self.__struct_fields__}
+        return "\n".join(f"{field:8}  {_said(value)}".rstrip() for field, value in told.items() if value is not None)
+
+
+def examined(
+    channels: SessionChannels,
+    lifecycle: AgentLifecycle,
+    pool: AgentPool,
+    configuration: Configuration,
+    *,
+    now: float,
+    heard: float | None,
+) -> Health:
+    """How the agent of a session is; on the host's thread.
+
+    Args:
+        channels: The session's state.
+        lifecycle: Its agent.
+        pool: Where that was launched.
+        configuration: With what.
+        now: The time on the host loop's clock, in seconds.
+        heard: When the agent was last active in a turn that runs; None where none runs.
+    """
+    agent, process = lifecycle.agent, channels.session.state.agent_process
+    return Health(
+        state="idle" if process is None else process.state,
+        pid=agent.pid if agent is not None else None,
+        version=agent.version if agent is not None else None,
+        seconds=round(now - agent.since, 1) if agent is not None else None,
+        tabs=pool.tabs(configuration),
+        deaths=pool.history(configuration).deaths,
+        silent=None if heard is None else round(now - heard, 1),
+        stray=agent.stray if agent is not None else 0,
+        message=(process.message if process is not None else None) or "",
+        stderr=agent.stderr_tail if agent is not None else "",
+    )
+
+
+def _said(value: object) -> str:
+    lines = str(value).splitlines()
+    return "\n".join([lines[0], *(f"{'':10}{line}" for line in lines[1:])]) if lines else "-"

@@ -1,0 +1,247 @@
+"""The channels of a session: its states, the logs of what changed them, and who follows them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, get_args
+
+from agentnb.clock import now_ms
+from agentnb.log import ChannelLog
+from agentnb.policy.situation import Mode
+from agentnb.state import (
+    ChatResponsePart,
+    ChatState,
+    Envelope,
+    Parts,
+    SessionConfigState,
+    SessionState,
+    SessionStatus,
+    SessionSummary,
+    SystemNotificationResponsePart,
+    channel_of,
+    reduce_chat,
+    reduce_session,
+)
+from agentnb.state.status import ACTIVITY_MASK, with_activity
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from agentnb.agent.catalog import AgentSpec
+    from agentnb.state import Action, ActionOrigin, Message, SessionConfigChanged, ToolCallState
+
+    Listener = Callable[["Channel[Any]", Envelope], None]
+
+S = TypeVar("S")
+PERMISSIONS = "permissions"
+MODES: tuple[Mode, ...] = get_args(Mode)
+
+
+class Channel(Generic[S]):
+    """A state that only :meth:`accept` changes.
+
+    Args:
+        uri: The channel's URI (AHP: what a client subscribes to).
+        state: The first state.
+        reduce: The channel's pure reducer.
+        listeners: Called with every accepted envelope; the list may grow.
+    """
+
+    def __init__(self, uri: str, state: S, reduce: Callable[[S, Any], S], listeners: Sequence[Listener]) -> None:
+        self.uri = uri
+        self.state = state
+        self.index = 0
+        self.gap: str | None = None
+        self.log = ChannelLog()
+        self._reduce = reduce
+        self._listeners = listeners
+
+    def accept(self, action: Any, origin: ActionOrigin | None = None) -> Envelope:
+        """Reduce *action* into the state, give it the next index and log it."""
+        self.state = self._reduce(self.state, action)
+        self.index += 1
+        envelope = Envelope(channel=self.uri, index=self.index, action=action, origin=origin)
+        self.log.append(envelope)
+        self.emit(envelope)
+        return envelope
+
+    def emit(self, envelope: Envelope) -> None:
+        """Tell the listeners of *envelope*."""
+        for listener in self._listeners:
+            listener(self, envelope)
+
+    def restore(self, state: S, index: int, gap: str | None = None) -> None:
+        """Go on from a state that the log kept; nothing is said of it: clients come later.
+
+        Args:
+            state: The state.
+            index: The index at which it was that.
+            gap: What of it could not be recovered, and why.
+        """
+        self.state, self.index, self.gap = state, index, gap
+        self.log = ChannelLog(begins_after=index)
+
+
+class SessionChannels:
+    """The session channel and the chat channel of one session. The session's services share them, and nothing else.
+
+    Args:
+        tab_id: The tab's id, the last part of the session channel's URI.
+        spec: The agent.
+        cwd: The workspace.
+        mode: What answers permission requests at first.
+        title: The tab's title; the agent's name where None.
+        listeners: Called with every accepted envelope.
+        changed: Called after an action that may change what the root channel says of the session.
+
+    Attributes:
+        prompted: The turn whose prompt the agent has not answered yet; None where it owes no answer.
+    """
+
+    def __init__(
+        self,
+        tab_id: str,
+        spec: AgentSpec,
+        cwd: Path,
+        *,
+        mode: Mode,
+        title: str | None,
+        listeners: Sequence[Listener],
+        changed: Callable[[], None],
+    ) -> None:
+        self.tab_id = tab_id
+        self.agent = spec.name
+        uri, title = f"{spec.name}:/{tab_id}", title or spec.title
+        self.session = Channel(uri, _new_session(uri, spec.name, title, cwd, mode), reduce_session, listeners)
+        self.chat = Channel(f"{uri}/chat", _new_chat(f"{uri}/chat", title), reduce_chat, listeners)
+        self.prompted: str | None = None
+        self._changed = changed
+        self._watchers: list[Callable[[], None]] = []
+
+    def dispatch(self, action: Action, origin: ActionOrigin | None = None) -> Envelope:
+        """Accept *action* on the channel that it belongs to; the only way that this session's state changes."""
+        channel: Channel[Any] = self.chat if channel_of(action) == "chat" else self.session
+        before = channel.state
+        envelope = channel.accept(action, origin)
+        if channel is self.session or before.status != channel.state.status:
+            self._changed()
+        self.notify()
+        return envelope
+
+    def say(self, turn_id: str, words: str) -> None:
+        """Put a notice for the user into turn *turn_id*."""
+        part = SystemNotificationResponsePart(content=words)
+        self.dispatch(ChatResponsePart(turn_id=turn_id, part=part, time=now_ms()))
+
+    def watch(self, watcher: Callable[[], None]) -> Callable[[], None]:
+        """Call *watcher* after every change; returns what ends that."""
+        self._watchers.append(watcher)
+        return lambda: self._watchers.remove(watcher) if watcher in self._watchers else None
+
+    def notify(self) -> None:
+        """Tell every watcher that something changed."""
+        for watcher in tuple(self._watchers):
+            watcher()
+
+    # --- read from the state ---
+
+    @property
+    def speaking(self) -> str | None:
+        """The turn that what the agent says now belongs to: the one whose prompt it answers, else the latest."""
+        if self.prompted is not None:
+            return self.prompted
+        chat = self.chat.state
+        if chat.active_turn is not None:
+            return chat.active_turn.id
+        return chat.turns[-1].id if chat.turns else None
+
+    @property
+    def title(self) -> str:
+        """The tab's title."""
+        return self.session.state.summary.title
+
+    @property
+    def mode(self) -> Mode:
+        """What answers permission requests: ``"ask"``, ``"allow"`` or ``"deny"``."""
+        config = self.session.state.config
+        value = config.values.get(PERMISSIONS) if config is not None else None
+        return next((mode for mode in MODES if mode == value), "ask")
+
+    @property
+    def waits_for_user(self) -> bool:
+        """Whether the agent waits for the user's answer."""
+        return bool(self.chat.state.status & SessionStatus.INPUT_NEEDED == SessionStatus.INPUT_NEEDED)
+
+    def is_active(self, turn_id: str) -> bool:
+        """Whether turn *turn_id* runs."""
+        active = self.chat.state.active_turn
+        return active is not None and active.id == turn_id
+
+    def queued(self, message_id: str) -> Message | None:
+        """The message *message_id* of the queue."""
+        queue = self.chat.state.queued_messages or ()
+        return next((each.message for each in queue if each.id == message_id), None)
+
+    def knows_turn(self, turn_id: str) -> bool:
+        """Whether there is a turn *turn_id*: ended, running or in the queue."""
+        ended = any(turn.id == turn_id for turn in self.chat.state.turns)
+        return ended or self.is_active(turn_id) or self.queued(turn_id) is not None
+
+    def tool_call(self, call_id: str) -> ToolCallState | None:
+        """The tool call *call_id* of the running turn."""
+        active = self.chat.state.active_turn
+        return Parts.of(active.response_parts).tool_call(call_id) if active is not None else None
+
+    @property
+    def summary(self) -> SessionSummary:
+        """What the root channel says of this session."""
+        summary, activity = self.session.state.summary, self.chat.state.status & ACTIVITY_MASK
+        if self.session.state.lifecycle == "creationFailed" and activity == SessionStatus.IDLE:
+            activity = SessionStatus.ERROR
+        return SessionSummary(
+            resource=summary.resource,
+            provider=summary.provider,
+            title=summary.title,
+            status=with_activity(summary.status, activity),
+            created_at=summary.created_at,
+            modified_at=summary.modified_at,
+            working_directory=summary.working_directory,
+        )
+
+
+def session_config(mode: Mode) -> SessionConfigState:
+    """A session's own settings, which a view shows and the user may change (AHP ``SessionConfigState``)."""
+    schema = {"type": "object", "properties": {PERMISSIONS: {"type": "string", "enum": list(MODES)}}}
+    return SessionConfigState(schema=schema, values={PERMISSIONS: mode})
+
+
+def wanted_mode(action: SessionConfigChanged) -> Mode | None:
+    """The mode that *action* sets; None where it sets anything else.
+
+    Example:
+        >>> from agentnb.state import SessionConfigChanged
+        >>> wanted_mode(SessionConfigChanged(config={"permissions": "deny"}))
+        'deny'
+    """
+    wanted = action.config.get(PERMISSIONS) if len(action.config) == 1 else None
+    return next((mode for mode in MODES if mode == wanted), None)
+
+
+def _new_session(uri: str, agent: str, title: str, cwd: Path, mode: Mode) -> SessionState:
+    now = now_ms()
+    summary = SessionSummary(
+        resource=uri,
+        provider=agent,
+        title=title,
+        status=SessionStatus.IDLE | SessionStatus.IS_READ,
+        created_at=now,
+        modified_at=now,
+        working_directory=cwd.as_uri(),
+    )
+    config = session_config(mode)
+    return SessionState(summary=summary, lifecycle="creating", active_clients=(), chats=(), config=config)
+
+
+def _new_chat(uri: str, title: str) -> ChatState:
+    epoch = "1970-01-01T00:00:00.000Z"
+    return ChatState(resource=uri, title=title, status=SessionStatus.IDLE, modified_at=epoch, turns=())

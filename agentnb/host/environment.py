@@ -1,0 +1,183 @@
+"""What surrounds the host: the front end, the editors, the shell, the settings, the cassette. One port for all of it.
+
+The layers above, and the shell, fill it in with :meth:`Environment.connect`; the host only reads it. Every part may be
+missing: an agent can be used from a plain Python process.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol, TypedDict
+
+import msgspec
+
+from agentnb.agent.mcp import mcp_servers
+from agentnb.cassette.switch import SWITCH
+from agentnb.host.session_options import SessionOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from typing_extensions import Unpack
+
+    from agentnb.acp.listener import Tap, Unsaved
+    from agentnb.agent.catalog import AgentSpec
+    from agentnb.agent.mcp import Given, McpServer
+    from agentnb.kernel.bench import Bench
+    from agentnb.state import MessageAttachment
+
+LOOK_SECONDS = 3.0
+"""How long looking at the user's objects may take: their own code runs then."""
+
+
+class Suggestion(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """One thing that can be mentioned.
+
+    Attributes:
+        text: What to write after the ``@``.
+        kind: ``"variable"``, ``"file"``, ``"folder"`` or ``"cell"``.
+        detail: A few words on it: type and shape, or the first line.
+    """
+
+    text: str
+    kind: str
+    detail: str = ""
+
+
+class MentionSource(Protocol):
+    """Finds what a mention can name. Called on a thread of its own: the user's objects may be slow."""
+
+    def suggest(self, start: str, cwd: Path) -> Sequence[Suggestion]:
+        """What can be mentioned whose name begins with *start*."""
+        ...
+
+    def attach(self, prompt: str, cwd: Path) -> tuple[MessageAttachment, ...]:
+        """What *prompt* mentions; names that mean nothing are passed over."""
+        ...
+
+
+class Editors(Protocol):
+    """Knows which files are open in an editor, and how they stand there."""
+
+    def unsaved(self, path: str) -> Unsaved | None:
+        """The file *path*, absolute and resolved, as an editor holds it; None where nothing unsaved is known of it.
+
+        Called on the host's thread.
+        """
+        ...
+
+
+class Settings(Protocol):
+    """The defaults of new sessions. They are read when a session is opened, so a change counts from the next one on."""
+
+    def default_mcp_servers(self) -> Given:
+        """The MCP servers of a session that names none."""
+        ...
+
+    def default_kernel_access(self) -> bool:
+        """Whether agents have access to the kernel where a session does not say."""
+        ...
+
+
+class Cassette(Protocol):
+    """Records what agents say, or replays it (:mod:`agentnb.cassette`)."""
+
+    def apart(self) -> dict[str, str]:
+        """Variables that keep the agents of sessions opened now apart from those that run since before."""
+        ...
+
+    def launching(self, spec: AgentSpec, env: Mapping[str, str]) -> tuple[AgentSpec, Tap | None]:
+        """What to launch in the place of *spec*, and who records its wire."""
+        ...
+
+
+class Parts(TypedDict, total=False):
+    """The parts of an :class:`Environment` that can be connected."""
+
+    attached: Callable[[], bool]
+    arrival: Callable[[], Awaitable[bool]]
+    editors: Editors | None
+    mentions: MentionSource | None
+    code_runner: Bench | None
+    settings: Settings | None
+    cassette: Cassette
+
+
+class Environment:
+    """The surroundings of a host.
+
+    Attributes:
+        attached: Whether a front end is attached; callable from any thread.
+        arrival: Waits for a front end that is about to attach; says whether one is attached then.
+        editors: Knows unsaved changes of files.
+        mentions: Finds what a prompt mentions with ``@``.
+        code_runner: Runs code in the kernel and knows its variables and its notebook.
+        settings: The defaults of new sessions.
+        cassette: Records or replays the agents.
+
+    Example:
+        >>> environment = Environment()
+        >>> environment.connect(attached=lambda: True)
+        >>> environment.attached()
+        True
+    """
+
+    def __init__(self) -> None:
+        self.attached: Callable[[], bool] = lambda: False
+        self.arrival: Callable[[], Awaitable[bool]] = _nobody
+        self.editors: Editors | None = None
+        self.mentions: MentionSource | None = None
+        self.code_runner: Bench | None = None
+        self.settings: Settings | None = None
+        self.cassette: Cassette = SWITCH
+
+    def connect(self, **parts: Unpack[Parts]) -> None:
+        """Fill in *parts*; those not named stay as they are."""
+        for name, part in parts.items():
+            setattr(self, name, part)
+
+    def forget_front_end(self) -> None:
+        """This is a fork of the process that the front end is attached to: none is attached here."""
+        self.connect(attached=lambda: False, arrival=_nobody, editors=None)
+
+    async def attended(self) -> bool:
+        """Whether somebody can answer a question, now or within a moment: a view may just have been shown."""
+        return self.attached() or await self.arrival()
+
+    def unsaved(self, path: str) -> Unsaved | None:
+        """What an editor holds of the file *path* and has not saved."""
+        return None if self.editors is None else self.editors.unsaved(path)
+
+    def default_mcp_servers(self) -> tuple[McpServer, ...]:
+        """The MCP servers of a session that names none.
+
+        Raises:
+            UsageError: If the settings make no sense, or name a file that cannot be read.
+        """
+        return mcp_servers(self.settings.default_mcp_servers()) if self.settings is not None else ()
+
+    def default_options(self, spec: AgentSpec, cwd: Path) -> SessionOptions:
+        """What the settings say of a new session with *spec* in *cwd*.
+
+        Raises:
+            UsageError: If the settings make no sense.
+        """
+        servers, kernel = self.default_mcp_servers(), self.default_kernel_access()
+        return SessionOptions(spec=spec, cwd=cwd, mcp_servers=servers, kernel_tools=kernel)
+
+    def default_kernel_access(self) -> bool:
+        """Whether agents have access to the kernel where a session does not say; no, where there are no settings."""
+        return self.settings is not None and self.settings.default_kernel_access()
+
+
+async def _nobody() -> bool:
+    """No front end is on its way."""
+    return False
+
+
+_CURRENT = Environment()
+
+
+def current_environment() -> Environment:
+    """The surroundings of this process, which :func:`agentnb.host.current_host` lives in."""
+    return _CURRENT

@@ -1,0 +1,248 @@
+"""The recorder: hands what the sessions do to the durable log, in batches, off the host's thread.
+
+At most one batch is being written. What comes meanwhile waits for the next one, and where too much waits, or a batch
+could not be written, whole states are written instead of what led to them: nothing piles up behind a slow disk.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from agentnb.clock import now_ms
+from agentnb.credentials import logger
+from agentnb.log.record import Batch, SessionRecord, TurnRecord
+from agentnb.log.store import Store
+from agentnb.state import MarkdownResponsePart, SessionIsArchivedChanged, SessionStatus, XSessionRemoved
+
+if TYPE_CHECKING:
+    from agentnb.agent.catalog import AgentSpec
+    from agentnb.errors import LogError
+    from agentnb.host.channels import Channel
+    from agentnb.host.loop import HostLoop
+    from agentnb.state import ChatState, Envelope, SessionState, Turn
+
+log = logger("agentnb.log")
+
+BATCH_SECONDS = 0.2
+RETRY_SECONDS = 5.0
+SNAPSHOT_EVERY = 2_000  # entries of a channel, so that a session is read back quickly
+MAX_WAITING = 20_000  # envelopes; beyond that whole states are smaller
+SEARCHED_CHARACTERS = 20_000  # of an answer
+
+
+class Recorded(Protocol):
+    """A session that is kept."""
+
+    @property
+    def session(self) -> Channel[SessionState]:
+        """Its session channel."""
+        ...
+
+    @property
+    def chat(self) -> Channel[ChatState]:
+        """Its chat channel."""
+        ...
+
+    @property
+    def spec(self) -> AgentSpec:
+        """Its agent."""
+        ...
+
+    @property
+    def cwd(self) -> Path:
+        """Its workspace."""
+        ...
+
+    @property
+    def closed(self) -> bool:
+        """Whether it was closed."""
+        ...
+
+    @property
+    def session_id(self) -> str | None:
+        """The agent's id of it, while the agent runs."""
+        ...
+
+    @property
+    def previous_session(self) -> str | None:
+        """The agent's id of it, for the next start."""
+        ...
+
+
+class Recorder:
+    """Keeps the log of one host's sessions. Except where said, call it on the host's thread.
+
+    Args:
+        path: The log's file.
+        host_id: The host's id.
+        loop: The host's loop.
+        place: What the host's kernel runs, such as a notebook's path; empty where that is not known.
+    """
+
+    def __init__(self, path: Path, host_id: str, loop: HostLoop, place: str = "") -> None:
+        self.store = Store(path, host_id, lambda error: loop.post(self._done, error))
+        self.trouble: LogError | None = None
+        self._mended = False
+        self.place = place
+        self._host_id = host_id
+        self._loop = loop
+        self._conversations: dict[str, Recorded] = {}
+        self._waiting: list[Envelope] = []
+        self._touched: set[str] = set()
+        self._closed: set[str] = set()
+        self._entries: dict[str, int] = {}
+        self._turns: dict[str, int] = {}
+        self._scheduled = self._writing = False
+        self._said: set[str] = set()
+
+    @property
+    def note(self) -> str:
+        """What went wrong with the log last, as long as the kernel lives; empty where nothing did."""
+        if self.trouble is None:
+            return ""
+        return f"{self.trouble} Since then the log has been written again." if self._mended else str(self.trouble)
+
+    def here(self) -> dict[str, Any]:
+        """What tells the sessions begun here: the notebook, or the folder where no server says what runs."""
+        return {"place": self.place} if self.place else {"cwd": str(Path.cwd())}
+
+    def add(self, conversation: Recorded) -> None:
+        """A conversation was opened, or restored: from here on it is kept."""
+        uri = conversation.session.uri
+        self._conversations[uri] = conversation
+        self._whole(uri)
+        self._turns[uri] = 0
+        self._touch(uri)
+
+    def closes(self, conversation: Recorded) -> None:
+        """A conversation is being closed: the file says so before its agent has let it go, which can take seconds."""
+        if conversation.session.uri in self._conversations:
+            self._touched.add(conversation.session.uri)
+            self._write()
+
+    def close(self, timeout: float) -> None:
+        """Write what is left, at most *timeout* seconds; from any thread but the host's."""
+        self._loop.call(self._write_last)
+        self.store.close(timeout)
+
+    def flush(self, timeout: float) -> bool:
+        """Wait until all that has happened so far is in the file; from any thread but the host's."""
+        self._loop.call(self._write)
+        return self.store.flush(timeout)
+
+    def envelope(self, channel: Channel[Any], envelope: Envelope) -> None:
+        """Keep an accepted envelope."""
+        if envelope.rejection_reason is not None:
+            return
+        uri = channel.uri.removesuffix("/chat")
+        if uri in self._conversations:
+            self._waiting.append(envelope)
+            self._touch(uri)
+            if isinstance(envelope.action, SessionIsArchivedChanged):
+                self.closes(self._conversations[uri])
+        elif isinstance(envelope.action, XSessionRemoved) and envelope.action.resource in self._conversations:
+            self._closed.add(envelope.action.resource)
+            self._touch(envelope.action.resource)
+
+    def _touch(self, uri: str) -> None:
+        self._touched.add(uri)
+        if len(self._waiting) > MAX_WAITING:
+            self._forget_what_waits()
+        if not self._scheduled and not self._writing:
+            self._schedule(BATCH_SECONDS)
+
+    def _schedule(self, seconds: float) -> None:
+        self._scheduled = True
+        self._loop.later(seconds, self._write)
+
+    def _write(self) -> None:
+        self._scheduled = False
+        if not self._writing and (batch := self._batch()):
+            self._writing = True
+            self.store.write(batch)
+
+    def _write_last(self) -> None:
+        self._writing = True  # nothing is written after this
+        if batch := self._batch():
+            self.store.write(batch)
+
+    def _done(self, error: LogError | None) -> None:
+        self._writing = False
+        self._mended = error is None
+        if error is not None:
+            self.trouble = error
+            self._complain(error)
+            self._begin_again()
+        if self._touched and not self._scheduled:
+            self._schedule(BATCH_SECONDS if error is None else RETRY_SECONDS)
+
+    def _complain(self, error: LogError) -> None:
+        if str(error) not in self._said:
+            self._said.add(str(error))
+            log.warning("%s", error)
+
+    def _begin_again(self) -> None:
+        """What was to be written is not in the file, or the file is another one: write everything whole."""
+        self._forget_what_waits()
+        for uri in self._conversations:
+            self._whole(uri)
+            self._turns[uri] = 0
+            self._touched.add(uri)
+
+    def _forget_what_waits(self) -> None:
+        for envelope in self._waiting:
+            self._entries[envelope.channel] = SNAPSHOT_EVERY
+        self._waiting = []
+
+    def _whole(self, uri: str) -> None:
+        self._entries[uri] = self._entries[f"{uri}/chat"] = SNAPSHOT_EVERY
+
+    def _batch(self) -> Batch:
+        batch = Batch(entries=self._waiting)
+        self._waiting = []
+        for envelope in batch.entries:
+            self._entries[envelope.channel] = self._entries.get(envelope.channel, 0) + 1
+        touched, self._touched = self._touched, set()
+        for uri in touched:
+            conversation = self._conversations[uri]
+            batch.sessions[uri] = self._record(conversation)
+            batch.turns += self._ended_turns(conversation)
+            for channel in (conversation.session, conversation.chat):
+                if self._entries.get(channel.uri, 0) >= SNAPSHOT_EVERY:
+                    self._entries[channel.uri] = 0
+                    batch.snapshots[channel.uri] = (channel.index, channel.state)
+        for uri in self._closed:
+            self._conversations.pop(uri, None)
+        self._closed.clear()
+        return batch
+
+    def _record(self, conversation: Recorded) -> SessionRecord:
+        summary = conversation.session.state.summary
+        is_archived = bool(summary.status & SessionStatus.IS_ARCHIVED)
+        return SessionRecord(
+            uri=conversation.session.uri,
+            agent=conversation.spec.name,
+            title=summary.title,
+            cwd=str(conversation.cwd),
+            place=self.place,
+            agent_session=conversation.session_id or conversation.previous_session,
+            host_id=self._host_id,
+            open=not (summary.resource in self._closed or conversation.closed or is_archived),
+            created_at=summary.created_at,
+            modified_at=now_ms(),
+            gap=conversation.chat.gap,
+        )
+
+    def _ended_turns(self, conversation: Recorded) -> list[TurnRecord]:
+        uri, turns = conversation.session.uri, conversation.chat.state.turns
+        first = self._turns.get(uri, 0)
+        self._turns[uri] = len(turns)
+        return [_turn_record(uri, number, turns[number]) for number in range(first, len(turns))]
+
+
+def _turn_record(uri: str, number: int, turn: Turn) -> TurnRecord:
+    answer = "".join(part.content for part in turn.response_parts if isinstance(part, MarkdownResponsePart))
+    return TurnRecord(
+        uri=uri, number=number, turn_id=turn.id, prompt=turn.message.text, answer=answer[:SEARCHED_CHARACTERS]
+    )

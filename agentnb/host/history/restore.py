@@ -1,0 +1,192 @@
+"""Restoring: a session of an earlier kernel, read from the log, is opened again.
+
+The transcript, the queue and the title are as they were. A turn that was running when that kernel ended is over, and
+says so. The agent resumes or loads its own session at the next prompt, where it can; where it cannot, it is said that
+it has forgotten.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from agentnb.agent.catalog import AgentSpec, known
+from agentnb.clock import now_ms
+from agentnb.errors import AgentnbError, LogUnavailable, SessionError, UnknownSession
+from agentnb.events.kinds import SESSION_RESTORED
+from agentnb.host.channels import session_config
+from agentnb.host.conversation import Conversation
+from agentnb.state import (
+    AgentProcess,
+    ChatError,
+    ChatResponsePart,
+    ErrorInfo,
+    SessionIsArchivedChanged,
+    SessionStatus,
+    SystemNotificationResponsePart,
+    XAgentChanged,
+    XLate,
+)
+from agentnb.state.status import with_flag
+
+if TYPE_CHECKING:
+    from agentnb.host.history.recorder import Recorder
+    from agentnb.host.host import Host
+    from agentnb.host.session_options import SessionOptions
+    from agentnb.log.record import SessionRecord, StoredSession
+    from agentnb.policy.decision import Mode
+    from agentnb.state import SessionState
+
+KERNEL_ENDED = "The kernel ended while this turn ran."
+RUNS_ELSEWHERE = "This turn goes on in another kernel; this is how far it had come when it was read here."
+_ELSEWHERE = "The session {!r} is open in another kernel."
+LOG_OFF = "The session log is off (AGENTNB_LOG=off): sessions are not kept."
+FLUSH_SECONDS = 5.0
+
+
+def recorder_of(host: Host) -> Recorder:
+    """The host's recorder, with all that has happened so far in its file; not on the host's thread.
+
+    Raises:
+        LogUnavailable: If the log is off.
+    """
+    if host.recorder is None:
+        raise LogUnavailable(LOG_OFF, hint="Unset AGENTNB_LOG and restart the kernel.")
+    host.recorder.flush(FLUSH_SECONDS)
+    return host.recorder
+
+
+def read_back(recorder: Recorder, tab_id: str) -> StoredSession:
+    """The session whose tab id begins so, from here on this kernel's; not on the host's thread.
+
+    One that another kernel has open, or whose workspace is gone, is not taken: it is only to be read.
+
+    Raises:
+        UnknownSession: If the log has none, or several.
+        LogError: If the log cannot be read.
+    """
+    record, store = named(recorder, tab_id), recorder.store
+    if not Path(record.cwd).is_dir():
+        return replace(store.load(record.uri), elsewhere=record.uri in store.held([record]))
+    if not store.claim(record.uri):
+        return replace(store.load(record.uri), elsewhere=True)
+    try:
+        return store.load(record.uri)
+    except AgentnbError:
+        store.release(record.uri)
+        raise
+
+
+def found(recorder: Recorder, tab_id: str) -> SessionRecord:
+    """How the log lists the session whose tab id begins so, if no other kernel has it open.
+
+    Raises:
+        UnknownSession: If the log has none, or several.
+        SessionError: If another kernel has it open.
+        LogError: If the log cannot be read.
+    """
+    record = named(recorder, tab_id)
+    if recorder.store.held([record]):
+        raise SessionError(_ELSEWHERE.format(record.title), hint="Go on there, or close it there (`%agents close`).")
+    return record
+
+
+def named(recorder: Recorder, tab_id: str) -> SessionRecord:
+    """How the log lists the session whose tab id begins so.
+
+    Raises:
+        UnknownSession: If the log has none, or several.
+        LogError: If the log cannot be read.
+    """
+    those = recorder.store.named(tab_id.rpartition("/")[2])
+    if len(those) != 1:
+        what = "several sessions whose id begins with" if those else "no session whose id begins with"
+        raise UnknownSession(f"The log has {what} {tab_id!r}.", hint="agentnb.sessions() lists those that it has.")
+    return those[0]
+
+
+def spec_of(record: SessionRecord) -> AgentSpec:
+    """The agent that a session talked to; one that the catalogue does not know (any more) cannot be started.
+
+    Its transcript can be read all the same; a prompt then fails and says what is missing.
+    """
+    spec = next((spec for spec in known() if spec.name == record.agent), None)
+    return spec or AgentSpec(name=record.agent, title=record.agent, command=(record.agent,))
+
+
+def restore(host: Host, stored: StoredSession, options: SessionOptions) -> Conversation:
+    """Open *stored* again; on the host's thread. A session that is open here already is returned as it is.
+
+    One that cannot go on, because its workspace is gone or another kernel has it open, is opened to be read: a prompt
+    raises and says why, no agent starts, and the log stays as it is.
+
+    Args:
+        host: Where to.
+        stored: The session, as the log gave it.
+        options: Its agent, and what the log does not keep because it holds secrets: variables and MCP servers. Its
+            workspace and its title are those of the log.
+    """
+    record, cwd = stored.record, Path(stored.record.cwd)
+    if (opened := host.conversations.get(record.uri)) is not None:
+        if opened.barred is None:
+            keep_open(opened)
+            return opened
+        opened.discard()  # what barred it then need not be so now
+    configured = replace(options, cwd=cwd).configuration(host.environment.cassette.apart())
+    conversation = Conversation(host, configured, tab_id=record.tab_id, mode=options.mode, title=record.title)
+    conversation.session.restore(_open_again(stored.session, options.mode), stored.session_index)
+    conversation.chat.restore(stored.chat, stored.chat_index, stored.gap)
+    conversation.restored(record.agent_session, _why_not(stored))
+    host.add(conversation)
+    SESSION_RESTORED.tell(tab=record.tab_id, agent=record.agent)
+    _say_what_happened(conversation, stored.gap if stored.gap != record.gap else None, elsewhere=stored.elsewhere)
+    return conversation
+
+
+def keep_open(conversation: Conversation) -> None:
+    """Do not close a tab that was just closed in the chat: it is wanted again. No effect on any other tab."""
+    if conversation.closing is not None:
+        conversation.closing.cancel()
+        conversation.closing = None
+    if is_archived(conversation.session.state):
+        conversation.dispatch(SessionIsArchivedChanged(is_archived=False, time=now_ms()))
+
+
+def _open_again(session: SessionState, mode: Mode) -> SessionState:
+    """The session with today's settings, and shown: closing its tab had archived it."""
+    shown = with_flag(session.summary.status, SessionStatus.IS_ARCHIVED, on=False)
+    return replace(session, summary=replace(session.summary, status=shown), config=session_config(mode))
+
+
+def is_archived(session: SessionState) -> bool:
+    """Whether its tab was closed."""
+    return bool(session.summary.status & SessionStatus.IS_ARCHIVED)
+
+
+def _why_not(stored: StoredSession) -> SessionError | None:
+    """Why the session can only be read; None where it can go on."""
+    record = stored.record
+    export = f"It can be read here, and `agentnb export {record.tab_id}` writes it down."
+    if stored.elsewhere:
+        return SessionError(_ELSEWHERE.format(record.title), hint=f"Go on there, or close it there. {export}")
+    if not Path(record.cwd).is_dir():
+        message = f"The workspace of {record.title!r} is gone: {record.cwd}."
+        return SessionError(message, hint=f"Bring the folder back and resume it again. {export}")
+    return None
+
+
+def _say_what_happened(conversation: Conversation, gap: str | None, *, elsewhere: bool) -> None:
+    chat, now, barred = conversation.chat.state, now_ms(), conversation.barred
+    if chat.active_turn is not None:
+        kind, words = ("OpenElsewhere", RUNS_ELSEWHERE) if elsewhere else ("KernelEnded", KERNEL_ENDED)
+        ended = ErrorInfo(error_type=kind, message=words)
+        conversation.dispatch(ChatError(turn_id=chat.active_turn.id, error=ended, stop_reason="error", time=now))
+    if gap is not None and (turns := conversation.chat.state.turns):
+        part = SystemNotificationResponsePart(content=f"Something is missing here. {gap}")
+        turn_id = turns[-1].id
+        conversation.dispatch(XLate(turn_id=turn_id, action=ChatResponsePart(turn_id=turn_id, part=part), time=now))
+    message = "The agent restarts with your next message." if barred is None else f"Read only. {barred}"
+    stopped = AgentProcess(state="stopped", message=message)
+    conversation.dispatch(XAgentChanged(agent_process=stopped, time=now))

@@ -1,0 +1,157 @@
+"""Keeping: what agents keep of sessions, used from outside of any: listed, opened, copied, deleted; and logging out.
+
+Everything here runs on the host's thread.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from agentnb.errors import AgentnbError, NotOffered, SessionError, UsageError
+from agentnb.host.conversation import Conversation
+from agentnb.ids import new_id
+from agentnb.state import ChatOrigin
+
+if TYPE_CHECKING:
+    from agentnb.acp.listing import Page
+    from agentnb.agent.catalog import AgentSpec
+    from agentnb.host.host import Host
+    from agentnb.host.session_options import Configuration
+    from agentnb.policy.situation import Mode
+
+
+async def listed(host: Host, configuration: Configuration, cwd: str | None, cursor: str | None) -> Page:
+    """One page of the sessions that the agent keeps (ACP ``session/list``).
+
+    Args:
+        host: The host.
+        configuration: The agent.
+        cwd: Only those of this folder.
+        cursor: Where the page begins.
+
+    Raises:
+        NotOffered: If the agent cannot list sessions.
+        AgentError: If it cannot be launched, refuses, or does not answer.
+    """
+    agent = await host.agents.borrow(configuration)
+    return await agent.list_sessions(cwd, cursor)
+
+
+async def opened(
+    host: Host, configuration: Configuration, session_id: str, *, mode: Mode = "ask", title: str | None = None
+) -> Conversation:
+    """Open one of the sessions that the agent keeps, in a tab of its own: loaded and shown, or resumed.
+
+    Args:
+        host: The host.
+        configuration: The agent.
+        session_id: The agent's id of the session; one that is open in a tab here is that tab.
+        mode: What answers a permission request.
+        title: The tab's title.
+
+    Raises:
+        NotOffered: If the agent cannot open old sessions.
+        AgentError: If it cannot be launched, refuses, or does not answer; no tab is left.
+    """
+    there = holder(host, configuration.spec, session_id)
+    if there is not None:
+        return there
+    conversation = Conversation(host, configuration, tab_id=new_id(), mode=mode, title=title)
+    host.add(conversation)
+    try:
+        await conversation.reopen(session_id, insist=True)
+    except BaseException:
+        await conversation.close()
+        raise
+    return conversation
+
+
+async def forked(conversation: Conversation, title: str | None = None) -> Conversation:
+    """A copy of *conversation* in a tab of its own: transcript and the agent's memory (ACP ``session/fork``).
+
+    Args:
+        conversation: What is copied; it stays as it is.
+        title: The copy's title.
+
+    Raises:
+        SessionError: If a turn runs in it.
+        NotOffered: If the agent cannot copy sessions.
+        AgentError: If it cannot be launched, refuses, or does not answer; no tab is left.
+    """
+    named = conversation.session.state.summary.title
+    if conversation.chat.state.active_turn is not None:
+        raise SessionError(f"A turn runs in {named!r}.", hint="Wait for its end, or cancel it, then copy.")
+    agent = await conversation.ready()
+    agent.demand("fork")
+    copy = Conversation(
+        conversation.host,
+        conversation.configuration,
+        tab_id=new_id(),
+        mode=conversation.mode,
+        title=title or f"{named} (copy)",
+    )
+    copy.permissions.callback = conversation.permissions.callback
+    chat = conversation.chat.state
+    origin = ChatOrigin(kind="fork", chat=chat.resource, turn_id=chat.turns[-1].id if chat.turns else None)
+    transcript = replace(copy.chat.state, turns=chat.turns, terminals=chat.terminals, status=chat.status, origin=origin)
+    copy.chat.restore(transcript, max(1, conversation.chat.index))
+    try:
+        await copy.lifecycle.copy(conversation.lifecycle)
+    except BaseException:
+        await copy.lifecycle.leave()
+        raise
+    conversation.host.add(copy)
+    return copy
+
+
+async def deleted(host: Host, configuration: Configuration, session_id: str) -> None:
+    """Make the agent forget one of its sessions for good (ACP ``session/delete``).
+
+    Raises:
+        SessionError: If it is open in a tab here.
+        NotOffered: If the agent cannot delete sessions.
+        AgentError: If it cannot be launched, refuses, or does not answer.
+    """
+    there = holder(host, configuration.spec, session_id)
+    if there is not None:
+        message = f"The session {session_id!r} is open in the tab {there.session.state.summary.title!r}."
+        raise SessionError(message, hint="Close it first.")
+    agent = await host.agents.borrow(configuration)
+    await agent.delete_session(session_id)
+
+
+async def logged_out(host: Host, configuration: Configuration) -> int:
+    """Log out of an agent (ACP ``logout``): every process of it that runs is told, one is started where none does.
+
+    Returns:
+        How many processes were told.
+
+    Raises:
+        UsageError: If a turn runs with it.
+        NotOffered: If it cannot.
+        AgentError: If it cannot be launched, refuses, or does not answer.
+    """
+    talks = [each for each in host.conversations.values() if each.spec == configuration.spec]
+    busy = [each.session.state.summary.title for each in talks if each.chat.state.active_turn is not None]
+    if busy:
+        raise UsageError(f"A turn runs in {busy[0]!r}.", hint="Wait for its end, or cancel it, then log out.")
+    agents = host.agents.running(configuration.spec) or [await host.agents.borrow(configuration)]
+    failure: AgentnbError | None = None
+    for agent in agents:
+        try:
+            await agent.logout()
+        except NotOffered:
+            raise
+        except AgentnbError as error:  # the others are told all the same
+            failure = error
+    if failure is not None:
+        raise failure
+    return len(agents)
+
+
+def holder(host: Host, spec: AgentSpec, session_id: str) -> Conversation | None:
+    """The open tab that has the session *session_id* of the agent *spec*."""
+    tabs = (each for each in host.conversations.values() if each.spec == spec)
+    return next((each for each in tabs if session_id in (each.session_id, each.previous_session)), None)

@@ -1,0 +1,1 @@
+"""What an agent may do: its permission requests and ours, answered by the policy or by the user."""

@@ -1,0 +1,184 @@
+"""Cards: the actions that show a question, and what its buttons mean."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from agentnb.clock import now_ms
+from agentnb.host.permissions.permission_request import asked_request
+from agentnb.policy.decision import choose_option
+from agentnb.policy.request import diffs
+from agentnb.policy.subjects import READING
+from agentnb.state import (
+    Answerer,
+    ChatToolCallConfirmed,
+    ChatToolCallReady,
+    ChatToolCallStart,
+    ConfirmationOption,
+    ToolCallDetails,
+    ToolCallLocation,
+    ToolCallRisk,
+    ToolDiffContent,
+    XToolCallDetailsChanged,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agentnb.acp.listener import Unsaved
+    from agentnb.policy.offers import Likeness, Offer
+    from agentnb.policy.request import PolicyRequest
+    from agentnb.policy.situation import Verdict
+    from agentnb.state import ToolCallState
+
+OURS = "agentnb:"
+"""How the ids of our own wider answers begin."""
+
+OWN = "agentnb-"
+"""How the ids of our own cards begin."""
+
+ALLOW = ConfirmationOption(id="allow", label="Allow", kind="approve", option_kind="allow_once")
+REJECT = ConfirmationOption(id="reject", label="Reject", kind="deny", option_kind="reject_once")
+_WIDER = 1  # the group that our wider answers stand in
+_KINDS = {"terminal": "execute", "write": "edit", "cell": "edit"}
+
+
+def belongs(request: PolicyRequest, call: ToolCallState) -> bool:
+    """Whether *request* is shown on the agent's tool call *call*: it is about the same."""
+    asked = asked_request(call, call.display_name, request.path or "", kernel=request.kind == "kernel")
+    if request.kind == "kernel":
+        return request.covered_by(asked)
+    if request.command is not None:
+        shown = {asked.command, getattr(call, "tool_input", None)}
+        return request.command in shown
+    if request.path is None or os.path.realpath(request.path) not in asked.paths:
+        return False
+    if request.kind == "read":
+        return True
+    changes = any(each.path == request.path for each in diffs(asked.preview))
+    return asked.tool not in READING and (not changes or request.preview is None or request.covered_by(asked))
+
+
+def with_wider(
+    options: tuple[ConfirmationOption, ...], offered: tuple[Offer, ...]
+) -> tuple[tuple[ConfirmationOption, ...], dict[str, Offer]]:
+    """*options* and our wider answers behind them, and what each of ours means.
+
+    None of ours is added where the agent's own ids could be taken for them, or where none of its options says yes.
+    """
+    if any(option.id.startswith(OURS) for option in options) or choose_option(options, allow=True) is None:
+        return options, {}
+    wider = {f"{OURS}{offer.scope}": offer for offer in offered}
+    added = tuple(
+        ConfirmationOption(id=name, label=offer.label, kind="approve", group=_WIDER, option_kind=f"allow_{offer.scope}")
+        for name, offer in wider.items()
+    )
+    return (*options, *added), wider
+
+
+def warned(verdict: Verdict, request: PolicyRequest, unsaved: Callable[[str], Unsaved | None]) -> Verdict:
+    """*verdict*, and what to know before a file is written that has unsaved changes in an editor."""
+    if request.tool in READING:
+        return verdict
+    open_in = {path: held.editor for path in request.files if (held := unsaved(path)) is not None}
+    said = (f"{os.path.basename(path)} has unsaved changes in {editor}." for path, editor in open_in.items())  # noqa: PTH119
+    return replace(verdict, risk=" ".join([verdict.risk, *said]).strip()) if open_in else verdict
+
+
+def risk_of(verdict: Verdict, found: Likeness | None) -> ToolCallRisk:
+    """What the card says of the danger."""
+    return ToolCallRisk(
+        severity=verdict.severity,
+        reason=verdict.risk or verdict.reason,
+        like=None if found is None else found.words,
+    )
+
+
+def own_call(turn_id: str, call_id: str, request: PolicyRequest) -> ChatToolCallStart:
+    """A tool call of our own, for a request that belongs to none of the agent's."""
+    kind = _KINDS.get(request.kind, request.kind)
+    locations = (ToolCallLocation(path=request.path),) if request.path else None
+    details = ToolCallDetails(kind=kind, locations=locations, content=request.preview)
+    return ChatToolCallStart(
+        turn_id=turn_id,
+        tool_call_id=call_id,
+        tool_name=kind,
+        display_name=request.title,
+        details=details,
+        time=now_ms(),
+    )
+
+
+def preview(turn_id: str, call: ToolCallState, request: PolicyRequest) -> XToolCallDetailsChanged | None:
+    """What puts the change onto the agent's own tool call, where it does not show it; for code, that it is that."""
+    if request.kind == "kernel":
+        details = ToolCallDetails(kind="kernel")
+        return XToolCallDetailsChanged(turn_id=turn_id, tool_call_id=call.tool_call_id, details=details, time=now_ms())
+    content = (call.details.content if call.details is not None else None) or ()
+    shown = {item.path for item in content if isinstance(item, ToolDiffContent)}
+    missing = tuple(item for item in request.preview or () if getattr(item, "path", None) not in shown)
+    if not missing:
+        return None
+    details = ToolCallDetails(content=(*content, *missing))
+    return XToolCallDetailsChanged(turn_id=turn_id, tool_call_id=call.tool_call_id, details=details, time=now_ms())
+
+
+def question(turn_id: str, call_id: str, request: PolicyRequest) -> ChatToolCallReady:
+    """The question for one of our own services."""
+    return ChatToolCallReady(
+        turn_id=turn_id,
+        tool_call_id=call_id,
+        invocation_message=request.title,
+        confirmation_title=request.title,
+        tool_input=request.line,
+        editable=True if request.kind == "terminal" else None,
+        options=(ALLOW, REJECT),
+        time=now_ms(),
+    )
+
+
+def choose(options: tuple[ConfirmationOption, ...], *, allow: bool) -> ConfirmationOption | None:
+    """The agent's option that says so; where none says yes, the one that says no."""
+    own = tuple(option for option in options if not option.id.startswith(OURS))
+    chosen = choose_option(own, allow=allow)
+    return choose_option(own, allow=False) if chosen is None and allow else chosen
+
+
+def answered(
+    turn_id: str, call_id: str, chosen: ConfirmationOption | None, reason: str, by: str
+) -> ChatToolCallConfirmed:
+    """The answer that the policy gave, *by* a rule, an earlier answer, the mode, or because nobody was there."""
+    approved = chosen is not None and chosen.kind == "approve"
+    return ChatToolCallConfirmed(
+        turn_id=turn_id,
+        tool_call_id=call_id,
+        approved=approved,
+        confirmed="setting" if approved else None,
+        reason=None if approved else "denied",
+        reason_message=None if approved else reason,
+        selected_option_id=chosen.id if chosen is not None else None,
+        answered_by=Answerer(kind=by),
+        time=now_ms(),
+    )
+
+
+def unanswered(turn_id: str, call_id: str) -> ChatToolCallConfirmed:
+    """There will be no answer: the turn is over."""
+    return ChatToolCallConfirmed(
+        turn_id=turn_id,
+        tool_call_id=call_id,
+        approved=False,
+        reason="skipped",
+        answered_by=Answerer(kind="cancelled"),
+        time=now_ms(),
+    )
+
+
+def changed(request: PolicyRequest, command: str) -> PolicyRequest:
+    """*request* with the command that the user wrote, and with its variables where they let them stand."""
+    kept = bool(request.prefix) and command.startswith(request.prefix)
+    line = command.removeprefix(request.prefix) if kept else command
+    return replace(request, command=line, env=request.env if kept else (), title=f"Run {command}")

@@ -1,0 +1,368 @@
+"""Questions that wait for an answer: the agent's permission requests, and those that our own services ask.
+
+The agent waits, the kernel does not. Each open question is a tool call in ``pending-confirmation``; the first valid
+answer wins, and a cancelled turn answers all of them with ACP's ``cancelled``. What need not be asked the policy
+decides (:mod:`agentnb.policy.engine`); every decision is logged.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from agentnb.clock import now_ms
+from agentnb.errors import PermissionDenied, PolicyError
+from agentnb.events.kinds import POLICY_ASKED
+from agentnb.host.permissions import cards
+from agentnb.host.permissions.grants import Answer, Grants, Question
+from agentnb.host.permissions.permission_callback import needs_user
+from agentnb.host.permissions.permission_request import asked_request
+from agentnb.host.permissions.unasked import ran_unasked
+from agentnb.policy.engine import judge, opens
+from agentnb.policy.offers import likeness
+from agentnb.policy.situation import Verdict
+from agentnb.state import (
+    ChatResponsePart,
+    ChatToolCallComplete,
+    ChatToolCallReady,
+    Parts,
+    SystemNotificationResponsePart,
+    ToolCallDetails,
+    ToolCallPendingConfirmationState,
+    ToolCallResult,
+    XToolCallDetailsChanged,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+    from agentnb.acp.permission import PermissionQuestion
+    from agentnb.errors import AgentnbError
+    from agentnb.host.channels import SessionChannels
+    from agentnb.host.environment import Environment
+    from agentnb.host.permissions.permission_callback import PermissionCallback
+    from agentnb.host.permissions.session_policy import SessionPolicy
+    from agentnb.policy.offers import Offer
+    from agentnb.policy.request import PolicyRequest
+    from agentnb.policy.rules import InForce, Scope
+    from agentnb.state import ActiveTurn, ConfirmationOption
+
+
+class Permissions:
+    """The open questions of one session.
+
+    Args:
+        channels: The session's state, which shows the questions.
+        policy: Answers what need not be asked.
+        environment: Says whether somebody can answer, and what editors have not saved.
+        spawn: Starts a task on the host's loop.
+        has_kernel_tools: Whether a permission request can be about code for the kernel.
+        cwd: The workspace.
+
+    Attributes:
+        callback: Answers, before the user, what the policy would ask; None: the user answers.
+    """
+
+    def __init__(
+        self,
+        channels: SessionChannels,
+        policy: SessionPolicy,
+        environment: Environment,
+        *,
+        spawn: Callable[[Coroutine[Any, Any, None]], object],
+        has_kernel_tools: bool,
+        cwd: str,
+    ) -> None:
+        self._channels = channels
+        self._policy = policy
+        self._environment = environment
+        self._spawn = spawn
+        self._has_kernel_tools = has_kernel_tools
+        self._cwd = cwd
+        self._open: dict[str, Question] = {}
+        self.callback: PermissionCallback | None = None
+        self._grants = Grants()
+        self._warned: set[str] = set()
+        self._asked = 0
+
+    @property
+    def grants(self) -> tuple[InForce, ...]:
+        """What was answered for the session and for the turn, in the order in which it counts."""
+        return self._grants.in_force
+
+    async def request(self, question: PermissionQuestion) -> str | None:
+        """Answer the agent's request with the id of one of its options; None: the turn is over."""
+        turn = self._speaking_turn()
+        if turn is None:
+            return None
+        await self._until_free(question.call_id)
+        self._warn()
+        call_id, (*first, ready) = question.actions(self._channels.chat.state, turn.id)
+        for action in first:
+            self._channels.dispatch(action)
+        call = self._channels.tool_call(call_id)
+        if call is None or not isinstance(ready, ChatToolCallReady):
+            return None
+        request = asked_request(call, question.title, self._cwd, kernel=self._has_kernel_tools)
+        answer = await self._settle(self._put(ready, request, self._judge(request)))
+        return None if answer is None else answer.option.id
+
+    async def authorize(self, request: PolicyRequest) -> PolicyRequest:
+        """Allow *request*, or raise.
+
+        Returns:
+            The request that was allowed; the user may have changed the command.
+
+        Raises:
+            PermissionDenied: If the policy or the user says no, or the turn is over.
+        """
+        turn = self._speaking_turn()
+        if turn is None:
+            message = f"{request.title}: refused, no turn is running."
+            raise PermissionDenied(message, hint="Ask again within a turn.")
+        self._warn()
+        verdict = self._judge(request)
+        if verdict.outcome == "allow" and request.kind == "read":
+            self._record(request, verdict, outcome="allow", by=_by(verdict))
+            return request
+        if not request.again and self._grants.cover(request, verdict):
+            self._record(request, verdict, outcome="allow", by="covered")
+            return request
+        question = self._put(self._card(turn, request), request, verdict)
+        answer = await self._settle(question)
+        if answer is None or not answer.approved:
+            raise PermissionDenied(f"{request.title}: {self._why_not(question.call_id)}")
+        self._close_card(turn.id, question.call_id)
+        return request if answer.edited is None else self._edited(request, answer.edited)
+
+    def refused(self, request: PolicyRequest, error: AgentnbError) -> None:
+        """Log that *request* was refused because it is outside the workspace."""
+        verdict = Verdict(outcome="deny", reason=str(error), severity="high", floor="outside")
+        self._record(request, verdict, outcome="deny", by="wall")
+
+    def opens(self, path: str, tool: str) -> bool:
+        """Whether a rule of the user's opens the wall for *path*."""
+        return opens(path, tool, self._policy.situation(self.grants))
+
+    def answer(self, call_id: str, option: ConfirmationOption, edited: str | None = None, by: str = "user") -> None:
+        """Settle the open question of tool call *call_id* with *option*, one of ours or of the agent's."""
+        question = self._open.pop(call_id, None)
+        if question is None or question.answer.done():
+            return
+        offer = question.offered.get(option.id)
+        scope: Scope = "once" if offer is None else offer.scope
+        outcome = "allow" if option.kind == "approve" else "deny"
+        self._record(question.request, question.verdict, outcome=outcome, by=by, scope=scope, edited=edited)
+        told = option if offer is None else cards.choose(question.options, allow=True)
+        question.answer.set_result(None if told is None else Answer(told, edited, by_user=True))
+        if offer is not None:
+            self._grant(offer)
+
+    def cancel_all(self) -> None:
+        """Answer every open question with ``cancelled`` (the turn is over, or about to be)."""
+        waiting, self._open = self._open, {}
+        for question in waiting.values():
+            if isinstance(self._channels.tool_call(question.call_id), ToolCallPendingConfirmationState):
+                self._channels.dispatch(cards.unanswered(question.turn_id, question.call_id))
+            if not question.answer.done():
+                self._record(question.request, question.verdict, outcome="deny", by="end")
+                question.answer.set_result(None)
+
+    def forget_grants(self) -> None:
+        """A new turn begins: what was allowed once, or for a turn, is allowed no more."""
+        self._grants.forget_turn()
+
+    def mark_unasked(self, call_id: str) -> None:
+        """Mark the tool call *call_id* of the running turn, where the agent ran it without asking under Deny."""
+        turn, call = self._channels.chat.state.active_turn, self._channels.tool_call(call_id)
+        if self._channels.mode != "deny" or turn is None or call is None or not ran_unasked(turn, call):
+            return
+        marked = ToolCallDetails(ran_without_asking=True)
+        self._channels.dispatch(
+            XToolCallDetailsChanged(turn_id=turn.id, tool_call_id=call_id, details=marked, time=now_ms())
+        )
+        request = asked_request(call, call.display_name, self._cwd)
+        self._policy.record_unasked(request, self._judge(request), call_id)
+
+    def mark_unasked_at_end(self) -> None:
+        """Mark what still runs without having asked: the running turn is about to end."""
+        turn = self._channels.chat.state.active_turn
+        for call in [*Parts.of(turn.response_parts).begun_calls()] if turn is not None else ():
+            self.mark_unasked(call.tool_call_id)
+
+    # --- the question ---
+
+    def _speaking_turn(self) -> ActiveTurn | None:
+        """The running turn, if it is the one that the agent works on: after a cancel it may still be at the old one."""
+        turn = self._channels.chat.state.active_turn
+        return turn if turn is not None and turn.id == self._channels.speaking else None
+
+    def _judge(self, request: PolicyRequest, *, attached: bool = True) -> Verdict:
+        return judge(request, self._policy.situation(self.grants, attached=attached))
+
+    def _put(self, ready: ChatToolCallReady, request: PolicyRequest, verdict: Verdict) -> Question:
+        """Show the question, with the danger and our wider answers."""
+        verdict = cards.warned(verdict, request, self._environment.unsaved)
+        found = likeness(request, verdict, self._channels.agent)
+        options = ready.options or ()
+        shown, offered = cards.with_wider(options, self._policy.offers(found))
+        self._channels.dispatch(replace(ready, options=shown, risk=cards.risk_of(verdict, found)))
+        return Question(ready.turn_id, ready.tool_call_id, request, verdict, options, offered)
+
+    async def _settle(self, question: Question) -> Answer | None:
+        """Bring *question* to its answer: the policy's, or the user's."""
+        verdict = question.verdict
+        if verdict.outcome == "ask" and self.callback is None and not await self._environment.attended():
+            verdict = self._judge(question.request, attached=False)
+        if self._speaking_turn() is None:
+            self._record(question.request, verdict, outcome="deny", by="end")
+            return None
+        if verdict.outcome == "ask":
+            self._open[question.call_id] = question
+            POLICY_ASKED.tell(
+                tab=self._channels.tab_id,
+                turn=question.turn_id,
+                call=question.call_id,
+                severity=verdict.severity,
+                _what=question.request.command or question.request.title,
+            )
+            if self.callback is not None:
+                self._spawn(self._ask_callback(self.callback, question))
+            answer = await question.answer
+        else:
+            answer = self._decided(question, verdict)
+        if answer is not None and answer.approved and question.request.kind == "permission":
+            self._grants.approve(question, by_user=answer.by_user)
+        return answer
+
+    def _decided(self, question: Question, verdict: Verdict) -> Answer | None:
+        """Answer without asking."""
+        chosen = cards.choose(question.options, allow=verdict.outcome == "allow")
+        by = "answer" if verdict.source in {"session", "turn"} else _by(verdict)
+        self._channels.dispatch(cards.answered(question.turn_id, question.call_id, chosen, verdict.reason, by))
+        approved = chosen is not None and chosen.kind == "approve"
+        self._record(question.request, verdict, outcome="allow" if approved else "deny", by=_by(verdict))
+        return None if chosen is None else Answer(chosen)
+
+    async def _ask_callback(self, callback: PermissionCallback, question: Question) -> None:
+        """Let *callback* answer the open *question*, unless the user is quicker, or the turn ends."""
+        asking = asyncio.ensure_future(callback.answer(self._channels, question.call_id))
+        either: list[asyncio.Future[Any]] = [asking, question.answer]
+        await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+        if question.answer.done():
+            asking.cancel()
+            return
+        said, needs = asking.result(), needs_user(question.verdict)
+        if said.problem is not None:
+            self._notify(said.problem)
+        if said.outcome == "deny":
+            self._answer_for_callback(question, said.option or cards.choose(question.options, allow=False), said.reason)
+        elif said.outcome == "allow" and needs is None:
+            self._answer_for_callback(question, said.option or cards.choose(question.options, allow=True), "")
+        elif not await self._environment.attended() and not question.answer.done():
+            self._open.pop(question.call_id, None)
+            question.answer.set_result(self._decided(question, self._judge(question.request, attached=False)))
+
+    def _answer_for_callback(self, question: Question, option: ConfirmationOption | None, reason: str) -> None:
+        action = cards.answered(question.turn_id, question.call_id, option, reason, "python")
+        self._channels.dispatch(action)
+        if option is not None:
+            self.answer(question.call_id, option, by="callback")
+        else:
+            self._open.pop(question.call_id, None)
+            self._record(question.request, question.verdict, outcome="deny", by="callback")
+            question.answer.set_result(None)
+
+    async def _until_free(self, call_id: str) -> None:
+        while (waiting := self._open.get(call_id)) is not None:
+            await asyncio.wait([waiting.answer])
+
+    # --- the answer ---
+
+    def _grant(self, offer: Offer) -> None:
+        """Let the wider answer hold, and answer with it what else is open and like it."""
+        self._grants.take(offer)
+        if offer.scope == "always":
+            try:
+                self._policy.files.remember(offer.rule, trusted=offer.trusted)
+            except PolicyError as error:
+                self._notify(f"{error} Until then the answer holds for this session.")
+        for call_id, question in [*self._open.items()]:
+            verdict = self._judge(question.request)
+            if verdict.outcome == "allow":
+                del self._open[call_id]
+                question.answer.set_result(self._decided(question, verdict))
+
+    def _edited(self, request: PolicyRequest, command: str) -> PolicyRequest:
+        """The request with the user's own command; a rule that denies that one still does."""
+        request = cards.changed(request, command)
+        verdict = self._judge(request)
+        if verdict.outcome == "deny":
+            self._record(request, verdict, outcome="deny", by=_by(verdict))
+            raise PermissionDenied(f"{request.title}: {verdict.reason}")
+        return request
+
+    def _why_not(self, call_id: str) -> str:
+        call = self._channels.tool_call(call_id)
+        reason = getattr(call, "reason_message", None)
+        return reason if isinstance(reason, str) else "the user said no."
+
+    # --- our own cards ---
+
+    def _card(self, turn: ActiveTurn, request: PolicyRequest) -> ChatToolCallReady:
+        """The question, on the tool call that it belongs to, else on one of our own."""
+        begun = Parts.of(turn.response_parts).begun_calls()
+        call = next((call for call in begun if not request.again and cards.belongs(request, call)), None)
+        if call is None:
+            self._asked += 1
+            call_id = f"{cards.OWN}{request.kind}-{self._asked}"
+            self._channels.dispatch(cards.own_call(turn.id, call_id, request))
+            return cards.question(turn.id, call_id, request)
+        shown = cards.preview(turn.id, call, request)
+        if shown is not None:
+            self._channels.dispatch(shown)
+        return cards.question(turn.id, call.tool_call_id, request)
+
+    def _close_card(self, turn_id: str, call_id: str) -> None:
+        """A card of our own has no more to say once it is answered; the agent's own tool call goes on."""
+        if call_id.startswith(cards.OWN):
+            result = ToolCallResult(success=True, past_tense_message="Allowed")
+            self._channels.dispatch(
+                ChatToolCallComplete(turn_id=turn_id, tool_call_id=call_id, result=result, time=now_ms())
+            )
+
+    # --- what is said about it ---
+
+    def _record(
+        self,
+        request: PolicyRequest,
+        verdict: Verdict,
+        *,
+        outcome: Any,
+        by: str,
+        scope: Scope = "once",
+        edited: str | None = None,
+    ) -> None:
+        self._policy.record(request, verdict, outcome=outcome, by=by, scope=scope, edited=edited)
+
+    def _warn(self) -> None:
+        """Say once what is wrong with the policy files."""
+        for warning in self._policy.warnings():
+            if warning not in self._warned:
+                self._warned.add(warning)
+                self._notify(warning)
+
+    def _notify(self, text: str) -> None:
+        turn = self._speaking_turn()
+        if turn is not None:
+            part = SystemNotificationResponsePart(content=text)
+            self._channels.dispatch(ChatResponsePart(turn_id=turn.id, part=part, time=now_ms()))
+
+
+def _by(verdict: Verdict) -> str:
+    """Who decided what nobody was asked about."""
+    if verdict.decided_by == "nobody":
+        return "nobody"
+    return "rule" if verdict.rule is not None else "mode"

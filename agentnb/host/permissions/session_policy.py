@@ -1,0 +1,179 @@
+"""The policy in one session: what holds there, and the log of what was decided."""
+
+from __future__ import annotations
+
+import os
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Any, Literal
+
+from agentnb.events.kinds import POLICY_DECIDED, POLICY_UNASKED
+from agentnb.policy.audit import AuditLog, Record
+from agentnb.policy.offers import offers
+from agentnb.policy.situation import Situation
+from agentnb.policy.store import PolicyFiles
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from agentnb.host.channels import SessionChannels
+    from agentnb.host.session_options import Configuration
+    from agentnb.policy.offers import Likeness, Offer
+    from agentnb.policy.request import PolicyRequest
+    from agentnb.policy.rules import InForce, Outcome, Scope
+    from agentnb.policy.situation import Mode, Verdict
+
+HEADLESS = "AGENTNB_HEADLESS"
+"""The variable that says what happens to questions where nobody can answer: ``allow`` or ``deny``."""
+
+
+class HostPolicy:
+    """One per host.
+
+    Args:
+        files: The policy files; by default those of this machine.
+        audit: The log of decisions; by default this machine's.
+        environment: The variables that count; by default those of this process.
+    """
+
+    def __init__(
+        self,
+        files: PolicyFiles | None = None,
+        audit: AuditLog | None = None,
+        environment: Mapping[str, str] = os.environ,
+    ) -> None:
+        self.files = files or PolicyFiles()
+        self.audit = audit or AuditLog()
+        self.environment = environment
+
+    @property
+    def headless(self) -> Literal["allow", "deny"] | None:
+        """What the environment says of questions that nobody can answer."""
+        match self.environment.get(HEADLESS, "").strip().lower():
+            case "allow":
+                return "allow"
+            case "deny":
+                return "deny"
+            case _:
+                return None
+
+
+class SessionPolicy:
+    """The policy in one session.
+
+    Args:
+        host_policy: The files, the log and the environment.
+        channels: The session's state.
+        configuration: What its agent was started with.
+    """
+
+    def __init__(self, host_policy: HostPolicy, channels: SessionChannels, configuration: Configuration) -> None:
+        self.files = host_policy.files
+        self._host = host_policy
+        self._channels = channels
+        self._configuration = configuration
+
+    def situation(self, grants: tuple[InForce, ...] = (), *, attached: bool = True) -> Situation:
+        """What holds now."""
+        cwd = self._configuration.cwd
+        return Situation(
+            agent=self._channels.agent,
+            mode=self._channels.mode,
+            attached=attached,
+            root=cwd,
+            lent=tuple(folder.resolve() for folder in self._configuration.directories),
+            user=self.files.user,
+            project=self.files.project(cwd),
+            grants=grants,
+            headless=self._host.headless,
+            trusted=self.files.trusts(cwd),
+        )
+
+    def offers(self, found: Likeness | None) -> tuple[Offer, ...]:
+        """The wider answers that the user can give to a question that is like *found*."""
+        cwd = self._configuration.cwd
+        return offers(found, None if self.files.trusts(cwd) else cwd)
+
+    def warnings(self) -> tuple[str, ...]:
+        """What the user should know about the policy files."""
+        user, project = self.files.user, self.files.project(self._configuration.cwd)
+        found = [user.problem, project.problem, *user.warnings, *project.warnings, self._host.audit.problem]
+        said = self._host.environment.get(HEADLESS)
+        if said is not None and self._host.headless is None:
+            found.append(f"{HEADLESS}={said!r} is neither 'allow' nor 'deny', so it is passed over.")
+        return tuple(each for each in found if each)
+
+    def record_mode(self, mode: Mode, by: str) -> None:
+        """Write into the log that the user is changing what answers permission requests to *mode*."""
+        what = f"{self._channels.mode} → {mode}"
+        self._add({}, door="session", tool="permissions", what=what, outcome=mode, by=by)
+
+    def record(
+        self,
+        request: PolicyRequest,
+        verdict: Verdict,
+        *,
+        outcome: Outcome,
+        by: str,
+        scope: Scope = "once",
+        edited: str | None = None,
+    ) -> None:
+        """Write one decision into the log."""
+        turn = self._channels.chat.state.active_turn
+        what = request.line or ", ".join(request.files) or request.title
+        POLICY_DECIDED.tell(
+            tab=self._channels.tab_id,
+            turn=turn.id if turn is not None else None,
+            outcome=outcome,
+            by=by,
+            scope=scope,
+            rule=verdict.rule,
+            _what=what,
+        )
+        self._add(
+            dict(request.env),
+            door=request.kind,
+            tool=request.tool,
+            what=what,
+            outcome=outcome,
+            by=by,
+            rule=verdict.rule,
+            source=verdict.source,
+            scope=scope,
+            severity=verdict.severity,
+            reason=verdict.reason,
+            edited=edited,
+        )
+
+    def record_unasked(self, request: PolicyRequest, verdict: Verdict, call_id: str) -> None:
+        """Write into the log that the agent ran *request* without asking, although the permissions are Deny."""
+        turn = self._channels.chat.state.active_turn
+        what = request.line or ", ".join(request.files) or request.title
+        POLICY_UNASKED.tell(
+            tab=self._channels.tab_id,
+            turn=turn.id if turn is not None else None,
+            call=call_id,
+            tool=request.tool,
+            _what=what,
+        )
+        self._add(
+            dict(request.env),
+            door=request.kind,
+            tool=request.tool,
+            what=what,
+            outcome="allow",
+            by="agent",
+            severity=verdict.severity,
+            reason="ran without asking",
+        )
+
+    def _add(self, env: dict[str, str], **decision: Any) -> None:
+        turn = self._channels.chat.state.active_turn
+        record = Record(
+            time=datetime.now(timezone.utc).isoformat(timespec="milliseconds"),
+            agent=self._channels.agent,
+            session=self._channels.session.uri,
+            tab=self._channels.title,
+            turn=turn.id if turn is not None else "",
+            **decision,
+        )
+        self._host.audit.add(record, {**self._host.environment, **self._configuration.env, **env})

@@ -1,0 +1,133 @@
+"""What is said of a session when it is opened, and what its agent is started with.
+
+Tabs of equal configuration share one process.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from agentnb.agent.catalog import AgentSpec
+from agentnb.agent.mcp import McpServer, mcp_servers, together
+from agentnb.ids import new_id
+from agentnb.policy.situation import Mode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+
+class Configuration(msgspec.Struct, frozen=True, kw_only=True):
+    """An agent, its components, its folders and its environment.
+
+    All of them belong to the key. A process gets its command, its folder and its environment when it starts, so these
+    can be no session's alone. Components (MCP servers) and further folders are told with each session, yet agents
+    have been seen to keep the servers of all their sessions in one list by name: a server lent to one tab would serve
+    another.
+
+    Args:
+        spec: The agent, with everything that its description says.
+        cwd: The workspace.
+        env: Variables on top of the user's environment and the agent's own.
+        components: MCP servers that the agent may use, in their order.
+        directories: More folders to work in, in their order.
+        kernel: Where the agent has access to the kernel (:mod:`agentnb.host.agents.kernel_tools`), a word of the tab's
+            own, so that no other tab shares the process; empty where it has none.
+
+    Example:
+        >>> from agentnb.agent.catalog import find
+        >>> one, other = (configuration(find("eliza"), Path("/"), {"A": value}) for value in "12")
+        >>> one.key == other.key
+        False
+    """
+
+    spec: AgentSpec
+    cwd: Path
+    env: dict[str, str] = msgspec.field(default_factory=dict)
+    components: tuple[McpServer, ...] = ()
+    directories: tuple[Path, ...] = ()
+    kernel: str = ""
+
+    @property
+    def key(self) -> bytes:
+        """Equal for equal configurations, and for no others; it holds secrets and stays in memory."""
+        folders = [str(folder) for folder in (self.cwd, *self.directories)]
+        return msgspec.json.encode([self.spec, sorted(self.env.items()), self.components, folders, self.kernel])
+
+    @property
+    def bare(self) -> Configuration:
+        """The same without components and further folders."""
+        return configuration(self.spec, self.cwd, self.env, own=False)
+
+
+def configuration(
+    spec: AgentSpec,
+    cwd: Path,
+    env: Mapping[str, str] | None = None,
+    *,
+    components: Iterable[McpServer] = (),
+    directories: Iterable[Path] = (),
+    own: bool = True,
+    kernel_tools: bool = False,
+) -> Configuration:
+    """The configuration of a session.
+
+    Args:
+        spec: The agent.
+        cwd: The workspace.
+        env: Variables on top of the user's environment and the agent's own.
+        components: MCP servers; of two with one name it is that given here that counts, not the agent's own.
+        directories: More folders to work in.
+        own: Whether the MCP servers in the agent's description are among the components.
+        kernel_tools: Whether the kernel is lent.
+    """
+    lent = together(mcp_servers(spec.mcp_servers) if own else (), components)
+    return Configuration(
+        spec=spec,
+        cwd=cwd,
+        env=dict(env or {}),
+        components=lent,
+        directories=tuple(directories),
+        kernel=new_id() if kernel_tools else "",
+    )
+
+
+class SessionOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What is said of a session when it is opened, from Python, a magic, the settings and the page alike.
+
+    Args:
+        spec: The agent.
+        cwd: The workspace.
+        env: Variables on top of the user's environment and the agent's own.
+        mcp_servers: MCP servers; of two with one name it is that given here that counts, not the agent's own.
+        directories: More folders to work in.
+        kernel_tools: Whether the agent has access to the kernel.
+        mode: What answers permission requests.
+        title: The tab's title; the first prompt's words where None.
+    """
+
+    spec: AgentSpec
+    cwd: Path
+    env: dict[str, str] = {}
+    mcp_servers: tuple[McpServer, ...] = ()
+    directories: tuple[Path, ...] = ()
+    kernel_tools: bool = False
+    mode: Mode = "ask"
+    title: str | None = None
+
+    def configuration(self, cassette: Mapping[str, str]) -> Configuration:
+        """What the agent is started with.
+
+        Args:
+            cassette: Variables that keep its process apart from those that run since before a recording began.
+        """
+        return configuration(
+            self.spec,
+            self.cwd,
+            {**self.env, **cassette},
+            components=self.mcp_servers,
+            directories=self.directories,
+            kernel_tools=self.kernel_tools,
+        )

@@ -1,0 +1,120 @@
+"""What prompts typed in the chat mention with ``@``, resolved beside the queue, so that their order stays.
+
+A message with a mention waits in the queue, where it can be taken back as any other, until the user's objects have
+been looked at on another thread. What could not be attached is said in its turn.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from agentnb.clock import now_ms
+from agentnb.host.environment import LOOK_SECONDS
+from agentnb.state import ChatPendingMessageSet, PendingMessageKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from agentnb.host.channels import SessionChannels
+    from agentnb.host.environment import Environment, MentionSource
+    from agentnb.host.loop import HostLoop
+    from agentnb.state import Message, MessageAttachment
+
+Found = tuple["MessageAttachment", ...]
+
+
+class MentionResolution:
+    """The messages of one session whose mentions are being resolved.
+
+    Args:
+        channels: The session's state, in whose queue they wait.
+        environment: Its mention source knows the user's objects.
+        loop: The host's loop.
+        cwd: The workspace.
+        resolved: Called when a message need not wait any longer.
+        seconds: How long one look may take.
+    """
+
+    def __init__(
+        self,
+        channels: SessionChannels,
+        environment: Environment,
+        loop: HostLoop,
+        *,
+        cwd: Path,
+        resolved: Callable[[], None],
+        seconds: float = LOOK_SECONDS,
+    ) -> None:
+        self.seconds = seconds
+        self._channels = channels
+        self._environment = environment
+        self._loop = loop
+        self._cwd = cwd
+        self._resolved = resolved
+        self._going: dict[str, asyncio.Task[None]] = {}
+        self._found: dict[str, Found] = {}
+        self._notes: dict[str, str] = {}
+
+    def wanted(self, message: Message) -> bool:
+        """Whether *message* may mention something."""
+        return "@" in message.text and self._environment.mentions is not None
+
+    def going(self, message_id: str) -> bool:
+        """Whether what *message_id* mentions is still being looked at."""
+        return message_id in self._going
+
+    def begin(self, message_id: str) -> None:
+        """Look up what the waiting message *message_id* mentions; what was found before is found anew."""
+        self.take(message_id)
+        self._going[message_id] = self._loop.spawn(self._look(message_id))
+
+    def take(self, message_id: str) -> str | None:
+        """*message_id* waits no more: end the look.
+
+        Returns:
+            What is to be said in its turn, if anything could not be attached.
+        """
+        if (task := self._going.pop(message_id, None)) is not None:
+            task.cancel()
+        self._found.pop(message_id, None)
+        return self._notes.pop(message_id, None)
+
+    def own(self, message_id: str, message: Message) -> Found:
+        """The attachments of the waiting *message* that its text does not stand for."""
+        found = self._found.get(message_id, ())
+        attached = message.attachments or ()
+        return tuple(each for each in attached if each not in found and getattr(each, "range", None) is None)
+
+    async def _look(self, message_id: str) -> None:
+        source, message = self._environment.mentions, self._channels.queued(message_id)
+        if source is None or message is None:
+            return
+        try:
+            look = asyncio.to_thread(_attached, source, message.text, self._cwd)
+            found, trouble = await asyncio.wait_for(look, self.seconds)
+        except asyncio.TimeoutError:
+            found, trouble = (), f"looking at it took more than {self.seconds:g} s"
+        except RuntimeError as error:  # no thread can be had: the kernel is about to end
+            found, trouble = (), str(error)
+        del self._going[message_id]
+        if trouble is not None:
+            self._notes[message_id] = f"What this message mentions with @ is not attached: {trouble}."
+        message = self._channels.queued(message_id)
+        if found and message is not None:
+            self._found[message_id] = found
+            whole = replace(message, attachments=(*(message.attachments or ()), *found))
+            action = ChatPendingMessageSet(kind=PendingMessageKind.QUEUED, id=message_id, message=whole, time=now_ms())
+            self._channels.dispatch(action)
+        self._resolved()
+
+
+def _attached(source: MentionSource, text: str, cwd: Path) -> tuple[Found, str | None]:
+    """What *text* mentions, or why that cannot be said: the user's objects may do anything when looked at."""
+    try:
+        return tuple(source.attach(text, cwd)), None
+    except BaseException as error:  # noqa: BLE001 - a look must not end the kernel either
+        return (), f"looking at it raised {type(error).__name__}"

@@ -1,0 +1,398 @@
+"""Turns: one at a time within a session, later prompts queue, and a cancelled turn is over at once.
+
+A turn is over in the *state* as soon as the user cancels it; the *agent* may need a moment to notice. The next prompt
+is sent only after the agent has answered the last one, and an agent that does not answer in time is stopped.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from agentnb.clock import now_ms
+from agentnb.errors import AgentnbError, AgentRefused, AuthenticationRequired
+from agentnb.events.kinds import TURN_ENDED, TURN_PROMPTED, TURN_QUEUED, TURN_STARTED, TURN_STEERED
+from agentnb.state import (
+    ChatError,
+    ChatPendingMessageRemoved,
+    ChatPendingMessageSet,
+    ChatQueuedMessagesReordered,
+    ChatResponsePart,
+    ChatTurnCancelled,
+    ChatTurnComplete,
+    ChatTurnStarted,
+    ChatUsage,
+    ErrorInfo,
+    Parts,
+    PendingMessageKind,
+    SessionIsReadChanged,
+    SessionStatus,
+    UserMessageResponsePart,
+    XLate,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agentnb.acp.prompt import PromptResult
+    from agentnb.host.agents.agent_lifecycle import AgentLifecycle
+    from agentnb.host.agents.login import Login
+    from agentnb.host.channels import SessionChannels
+    from agentnb.host.loop import HostLoop
+    from agentnb.host.permissions.permissions import Permissions
+    from agentnb.host.turns.inactivity import Inactivity
+    from agentnb.host.turns.mention_resolution import MentionResolution
+    from agentnb.state import ActionOrigin, Message, UsageInfo
+
+CANCEL_GRACE = 10.0  # seconds an agent gets to answer after session/cancel
+CANCELLED = "cancelled"
+_STATES = {ChatTurnComplete: "complete", ChatTurnCancelled: "cancelled", ChatError: "error"}
+
+
+class Turns:
+    """The turns of one session, running and waiting.
+
+    Args:
+        channels: The session's state.
+        lifecycle: The session's agent.
+        inactivity: Watches the running turn.
+        loop: The host's loop.
+        login: Lets the user log in where a prompt wants that.
+        permissions: Its open questions end with the turn.
+        cancel_questions: Answers all that is still asked with cancel.
+        cancel_grace: Seconds that an agent gets to answer a cancelled prompt before its process is ended.
+
+    Attributes:
+        awaited: The turns that code in the kernel waits for, by id. Any thread may append and remove.
+        mentions: Resolves what waiting messages mention; set by who puts the session together.
+    """
+
+    mentions: MentionResolution
+
+    def __init__(
+        self,
+        channels: SessionChannels,
+        lifecycle: AgentLifecycle,
+        inactivity: Inactivity,
+        loop: HostLoop,
+        login: Login,
+        *,
+        permissions: Permissions,
+        cancel_questions: Callable[[], None],
+        cancel_grace: float = CANCEL_GRACE,
+    ) -> None:
+        self.cancel_grace = cancel_grace
+        self._channels = channels
+        self._lifecycle = lifecycle
+        self._inactivity = inactivity
+        self._loop = loop
+        self._login = login
+        self._permissions = permissions
+        self._cancel_questions = cancel_questions
+        self.awaited: list[str] = []
+        self._answer: asyncio.Future[None] | None = None
+        self._unanswered = 0
+
+    @property
+    def settled(self) -> bool:
+        """Whether the agent has answered every prompt that it was sent."""
+        return self._answer is None or self._answer.done()
+
+    def prompt(self, turn_id: str, message: Message, origin: ActionOrigin | None = None, *, look: bool = False) -> None:
+        """Start a turn with *message*, or queue it behind the running one.
+
+        Args:
+            turn_id: The turn's id.
+            message: What to say.
+            origin: The client that wants it.
+            look: Whether what it mentions is to be attached first; until then it is queued.
+        """
+        chat = self._channels.chat.state
+        look = look and self.mentions.wanted(message)
+        waiting = any(not each.held for each in chat.queued_messages or ())
+        if chat.active_turn is None and not waiting and not look:
+            self._begin(turn_id, message, origin=origin)
+        else:
+            self._queue(turn_id, message, origin)
+            TURN_QUEUED.tell(tab=self._channels.tab_id, turn=turn_id, _text=message.text)
+            if look:
+                self.mentions.begin(turn_id)
+            self.pump()  # what a restored session has waiting runs first
+
+    def edit(self, message_id: str, message: Message, origin: ActionOrigin | None = None) -> bool:
+        """Change a message that waits; what its new words mention is looked up anew.
+
+        Args:
+            message_id: The message.
+            message: What it says now.
+            origin: The client that wants it.
+
+        Returns:
+            Whether it waits.
+        """
+        waiting = self._channels.queued(message_id)
+        if waiting is None:
+            return False
+        own = self.mentions.own(message_id, waiting)
+        self.mentions.take(message_id)
+        self._queue(message_id, replace(message, attachments=own or None), origin)
+        if self.mentions.wanted(message):
+            self.mentions.begin(message_id)
+        self.pump()
+        return True
+
+    def _queue(self, message_id: str, message: Message, origin: ActionOrigin | None) -> None:
+        queued = ChatPendingMessageSet(kind=PendingMessageKind.QUEUED, id=message_id, message=message, time=now_ms())
+        self._channels.dispatch(queued, origin)
+
+    def steer(self, message_id: str, message: Message, origin: ActionOrigin | None = None) -> None:
+        """Slip *message* into the running turn; where the agent cannot take that, it is the next in the queue.
+
+        Args:
+            message_id: The id of the message; one that waits in the queue is taken out of it.
+            message: What to say.
+            origin: The client that wants it.
+        """
+        channels, active = self._channels, self._channels.chat.state.active_turn
+        agent, session_id = self._lifecycle.agent, self._lifecycle.session_id
+        sent = active is not None and active.id == channels.prompted
+        if active is None or agent is None or session_id is None or not sent or not agent.steers:
+            self._put_first(message_id, message, origin)
+            return
+        if Parts.of(active.response_parts).find(f"steer-{message_id}") >= 0:
+            return  # a page that was not sure sent it again
+        steering, queued = PendingMessageKind.STEERING, PendingMessageKind.QUEUED
+        channels.dispatch(ChatPendingMessageSet(kind=steering, id=message_id, message=message, time=now_ms()), origin)
+        if channels.queued(message_id) is not None:
+            channels.dispatch(ChatPendingMessageRemoved(kind=queued, id=message_id, time=now_ms()))
+        self._unanswered += 1
+        agent.prompt(session_id, message, partial(self._steered, active.id, message_id, message))
+        channels.dispatch(ChatPendingMessageRemoved(kind=steering, id=message_id, time=now_ms()))
+        part = UserMessageResponsePart(id=f"steer-{message_id}", content=message.text)
+        channels.dispatch(ChatResponsePart(turn_id=active.id, part=part, time=now_ms()))
+        TURN_STEERED.tell(tab=channels.tab_id, turn=active.id, _text=message.text)
+
+    def send_now(self, message_id: str, origin: ActionOrigin | None = None) -> bool:
+        """Bring the waiting message *message_id* to the agent at once: the user asked for that.
+
+        It goes into the running turn where the agent can take it; else that turn is cancelled and it is the next.
+        """
+        waiting = self._channels.queued(message_id)
+        if waiting is None:
+            return False
+        agent, active = self._lifecycle.agent, self._channels.chat.state.active_turn
+        if active is not None and agent is not None and agent.steers:
+            self.steer(message_id, waiting, origin)
+            return True
+        self._put_first(message_id, waiting, origin)
+        if active is not None:
+            self.cancel(active.id)
+        self.pump()
+        return True
+
+    def _put_first(self, message_id: str, message: Message, origin: ActionOrigin | None) -> None:
+        if self._channels.queued(message_id) is None:
+            self.prompt(message_id, message, origin)
+        if self._channels.queued(message_id) is not None:
+            first = ChatQueuedMessagesReordered(order=(message_id,), held=False, time=now_ms())
+            self._channels.dispatch(first, origin)
+
+    def pump(self) -> None:
+        """Start the first waiting prompt that is not held, where nothing runs."""
+        chat = self._channels.chat.state
+        if chat.active_turn is not None or self._lifecycle.closed:
+            return
+        first = next((each for each in chat.queued_messages or () if not each.held), None)
+        if first is not None and not self.mentions.going(first.id):
+            self._begin(first.id, first.message, queued_id=first.id)
+
+    def reorder(self, action: ChatQueuedMessagesReordered, origin: ActionOrigin | None = None) -> None:
+        """Bring the queue into another order; what is no longer held starts where nothing runs."""
+        self._channels.dispatch(replace(action, time=now_ms()), origin)
+        self.pump()
+
+    def continue_queue(self) -> None:
+        """Hold the waiting prompts no longer, and start the first where nothing runs."""
+        held = tuple(each.id for each in self._channels.chat.state.queued_messages or () if each.held)
+        if held:
+            self.reorder(ChatQueuedMessagesReordered(order=held, held=False))
+
+    def cancel(
+        self, turn_id: str, origin: ActionOrigin | None = None, *, keep: bool = False, hold: bool = False
+    ) -> bool:
+        """End turn *turn_id* where it runs, or take it out of the queue where it waits.
+
+        Args:
+            turn_id: The turn.
+            origin: The client that wants it.
+            keep: Whether one that waits although nothing runs stays in the transcript, as a turn that was stopped.
+            hold: Whether the queue is held until someone continues it (:meth:`continue_queue`). It is not held while
+                code in the kernel waits for one of its turns: that code would hang.
+
+        Returns:
+            Whether it ran or waited.
+        """
+        chat = self._channels.chat.state
+        if chat.active_turn is not None and chat.active_turn.id == turn_id:
+            self._permissions.cancel_all()
+            now = now_ms()
+            queued = [each.id for each in chat.queued_messages or ()]
+            held = True if hold and queued and not set(queued) & set(self.awaited) else None
+            ended = ChatTurnCancelled(turn_id=turn_id, stop_reason=CANCELLED, ended_at=now, hold_queue=held, time=now)
+            self._end(ended, origin)
+            self._stop_agent()
+            self.pump()
+            return True
+        waiting = next((each for each in chat.queued_messages or () if each.id == turn_id), None)
+        if waiting is not None and keep and chat.active_turn is None:
+            self.mentions.take(turn_id)
+            self._channels.dispatch(
+                ChatTurnStarted(turn_id=turn_id, message=waiting.message, queued_message_id=turn_id, time=now_ms())
+            )
+            return self.cancel(turn_id, origin, hold=hold)
+        if waiting is not None:
+            self.mentions.take(turn_id)
+            removed = ChatPendingMessageRemoved(kind=PendingMessageKind.QUEUED, id=turn_id, time=now_ms())
+            self._channels.dispatch(removed, origin)
+            self.pump()
+            return True
+        return False
+
+    def fail(self, turn_id: str, error: AgentnbError) -> None:
+        """End turn *turn_id* with *error*, where it still runs."""
+        if self._channels.is_active(turn_id):
+            self._permissions.cancel_all()
+            info = ErrorInfo(error_type=type(error).__name__, message=str(error))
+            now = now_ms()
+            self._end(ChatError(turn_id=turn_id, error=info, stop_reason="error", ended_at=now, time=now))
+            self._cancel_questions()
+        self.pump()
+
+    def _end(self, ended: ChatTurnComplete | ChatTurnCancelled | ChatError, origin: ActionOrigin | None = None) -> None:
+        """The running turn is over."""
+        active = self._channels.chat.state.active_turn
+        began = active.started_at if active is not None else None
+        self._permissions.mark_unasked_at_end()
+        self._channels.dispatch(ended, origin)
+        TURN_ENDED.tell(
+            tab=self._channels.tab_id,
+            turn=ended.turn_id,
+            state=_STATES[type(ended)],
+            stop_reason=ended.stop_reason,
+            error=ended.error.message if isinstance(ended, ChatError) else None,
+            milliseconds=None if began is None or ended.ended_at is None else ended.ended_at - began,
+        )
+
+    def _begin(
+        self, turn_id: str, message: Message, *, queued_id: str | None = None, origin: ActionOrigin | None = None
+    ) -> None:
+        self._permissions.forget_grants()
+        now = now_ms()
+        started = ChatTurnStarted(
+            turn_id=turn_id, message=message, queued_message_id=queued_id, started_at=now, time=now
+        )
+        self._channels.dispatch(started, origin)
+        TURN_STARTED.tell(tab=self._channels.tab_id, turn=turn_id, _text=message.text)
+        if note := self.mentions.take(turn_id):
+            self._channels.say(turn_id, note)
+        if self._channels.session.state.summary.status & SessionStatus.IS_READ:
+            self._channels.dispatch(SessionIsReadChanged(is_read=False, time=now_ms()))
+        self._loop.spawn(self._run(turn_id, message))
+
+    async def _run(self, turn_id: str, message: Message, *, again: bool = False) -> None:
+        try:
+            await self._previous_answer()
+            agent = await self._lifecycle.ready()
+        except AgentnbError as error:
+            self.fail(turn_id, error)
+            return
+        session_id = self._lifecycle.session_id
+        if not self._channels.is_active(turn_id) or session_id is None:
+            return
+        self._lifecycle.say(turn_id)
+        self._answer, self._channels.prompted = asyncio.get_running_loop().create_future(), turn_id
+        self._unanswered = 1
+        self._inactivity.begin()
+        if missing := agent.not_taken(message):
+            self._lifecycle.note(f"{agent.name} cannot take {', '.join(missing)}: it was only told the name.")
+            self._lifecycle.say(turn_id)
+        agent.prompt(session_id, message, partial(self._answered, turn_id, message, again))
+        TURN_PROMPTED.tell(tab=self._channels.tab_id, turn=turn_id)
+        self._channels.notify()
+
+    async def _log_in(self, turn_id: str, message: Message, wanted: AuthenticationRequired) -> None:
+        """The agent wants a login for a prompt: let the user log in, then send the prompt once more."""
+        agent = self._lifecycle.agent
+        try:
+            if agent is None:
+                raise wanted
+            await self._login.ask(agent, wanted)
+        except AgentnbError as error:
+            self.fail(turn_id, error)
+            return
+        if self._channels.is_active(turn_id):
+            await self._run(turn_id, message, again=True)
+
+    async def _previous_answer(self) -> None:
+        """Wait until the agent has answered the prompt before; an agent that never does is ended."""
+        agent = self._lifecycle.agent
+        if self._answer is None or agent is None:
+            return
+        await asyncio.wait([self._answer], timeout=self.cancel_grace)
+        if not self.settled:
+            await agent.stop()
+
+    def _answered(self, turn_id: str, message: Message, again: bool, result: PromptResult) -> None:
+        self._unanswered -= 1
+        stop_reason, usage, error = result
+        if self._unanswered > 0 and error is None:
+            self._count(turn_id, usage)
+            return  # what was slipped in is not answered yet
+        self._answered_now()
+        if isinstance(error, AuthenticationRequired) and not again and self._channels.is_active(turn_id):
+            self._loop.spawn(self._log_in(turn_id, message, error))
+            return
+        if error is not None:
+            self.fail(turn_id, error)
+            return
+        self._lifecycle.worked()
+        self._count(turn_id, usage)
+        if self._channels.is_active(turn_id):
+            ended = ChatTurnCancelled if stop_reason == CANCELLED else ChatTurnComplete
+            now = now_ms()
+            self._end(ended(turn_id=turn_id, stop_reason=stop_reason, ended_at=now, time=now))
+        self.pump()
+
+    def _steered(self, turn_id: str, message_id: str, message: Message, result: PromptResult) -> None:
+        """What was slipped in is answered; refused, it waits in the queue as any other."""
+        refused = isinstance(result.error, AgentRefused)
+        if refused and self._channels.is_active(turn_id):
+            self._put_first(message_id, message, None)
+        self._answered(
+            turn_id, message, True, result._replace(error=None) if refused and self._unanswered > 1 else result
+        )
+
+    def _answered_now(self) -> None:
+        if self._answer is not None and not self._answer.done():
+            self._answer.set_result(None)
+            self._channels.prompted = None
+        self._inactivity.end()
+        self._channels.notify()
+
+    def _count(self, turn_id: str, usage: UsageInfo | None) -> None:
+        if usage is not None:
+            self._in_turn(turn_id, ChatUsage(turn_id=turn_id, usage=usage, time=now_ms()))
+
+    def _in_turn(self, turn_id: str, action: Any) -> None:
+        late = not self._channels.is_active(turn_id)
+        self._channels.dispatch(XLate(turn_id=turn_id, action=action, time=now_ms()) if late else action)
+
+    def _stop_agent(self) -> None:
+        agent, session_id = self._lifecycle.agent, self._lifecycle.session_id
+        if not self.settled and agent is not None and session_id is not None:
+            agent.cancel(session_id)
+        self._inactivity.end()
+        self._cancel_questions()

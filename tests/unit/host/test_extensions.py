@@ -1,0 +1,39 @@
+"""The user's functions that answer extension methods: they have threads and a time limit of their own."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+from agentnb.host.agents.extensions import THREADS
+from tests.unit.api.conftest import PATIENCE
+from tests.unit.host.conftest import Open
+
+
+def test_a_function_when_it_takes_too_long_fails_for_the_agent_and_holds_up_nothing(
+    open_session: Open, tmp_path: Path
+) -> None:
+    """More of them than there are threads hang; the agent gets an error for each, and its file reads go on."""
+    (tmp_path / "data.txt").write_text("1 2 3", encoding="utf-8")
+    session, go_on = open_session("works", mode="allow"), Event()
+    session._conversation.extensions.seconds = 0.1
+    session.on_extension("_zoo/hang", lambda _: go_on.wait(PATIENCE))
+    requests: list[tuple[str, dict[str, Any]]] = [("_zoo/hang", {})] * (THREADS + 2)
+    requests.append(("fs/read_text_file", {"path": str(tmp_path / "data.txt")}))
+    try:
+        turn = session.prompt(json.dumps(requests)).wait(PATIENCE)
+    finally:
+        go_on.set()
+    *hung, read = [json.loads(line) for line in turn.text.splitlines()]
+    assert ["did not return within 0.1 s" in each["message"] for each in hung] == [True] * (THREADS + 2)
+    assert read == {"content": "1 2 3"}
+
+
+def test_a_function_when_it_raises_says_so_to_the_agent(open_session: Open) -> None:
+    """With the kind of the error; the session goes on."""
+    session = open_session("works")
+    session.on_extension("_zoo/feed", lambda params: params["plant"])
+    turn = session.prompt(json.dumps([("_zoo/feed", {"animal": "owl"})])).wait(PATIENCE)
+    assert "The function for _zoo/feed failed: KeyError" in json.loads(turn.text)["message"]

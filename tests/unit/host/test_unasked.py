@@ -1,0 +1,78 @@
+"""Tool calls that an agent runs without asking: which of them are marked under permissions Deny."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentnb.host import Host
+from agentnb.ipython.plain import plain_text
+from agentnb.ipython.transcript import transcript
+from tests.unit.host.test_permissions import Talk, environment, host, permission, run, work, write
+
+__all__ = ["environment", "host", "work"]  # the fixtures
+
+RUN = {"toolCallId": "c", "title": "touch a", "kind": "execute", "rawInput": {"command": "touch a"}}
+
+
+def acted(host: Host, work: Path, *updates: dict[str, Any], mode: Any = "deny") -> list[bool]:
+    """Whether each tool call of a turn is marked, whose agent sends *updates* and asks nothing."""
+    talk = Talk(host, work, mode, script="acts_without_asking")
+    return [call.ran_without_asking for call in talk.session.prompt(json.dumps(updates)).wait(30).tool_calls]
+
+
+@pytest.mark.parametrize(
+    ("call", "marked"),
+    [
+        ({**RUN, "status": "completed"}, True),
+        ({**RUN, "status": "in_progress"}, True),
+        ({**RUN, "status": "failed"}, False),
+        ({**RUN, "status": "pending"}, False),
+        ({**RUN, "kind": "edit", "rawInput": None, "locations": [{"path": "a.py"}], "status": "completed"}, True),
+        ({**RUN, "kind": "delete", "rawInput": None, "locations": [{"path": "a.py"}], "status": "completed"}, True),
+        ({**RUN, "kind": "move", "rawInput": None, "locations": [{"path": "a.py"}], "status": "completed"}, True),
+        ({**RUN, "kind": "read", "rawInput": None, "locations": [{"path": "a.py"}], "status": "completed"}, False),
+        ({**RUN, "kind": "search", "rawInput": None, "status": "completed"}, False),
+        ({**RUN, "kind": "think", "rawInput": None, "status": "completed"}, False),
+    ],
+)
+def test_a_tool_call_under_deny_is_marked_when_it_acted_without_asking(
+    host: Host, work: Path, call: dict[str, Any], marked: bool
+) -> None:
+    """What edits, deletes, moves or executes, and succeeded or still ran at the turn's end."""
+    assert acted(host, work, call) == [marked]
+
+
+def test_a_tool_call_that_is_updated_to_completed_is_marked_once(host: Host, work: Path) -> None:
+    """The audit log has one line for it, with the command."""
+    done = {"sessionUpdate": "tool_call_update", "toolCallId": "c", "status": "completed"}
+    assert acted(host, work, {**RUN, "status": "pending"}, {**done, "status": "in_progress"}, done, done) == [True]
+    assert [(each.what, each.by, each.reason) for each in host.policy.audit.records] == [
+        ("touch a", "agent", "ran without asking")
+    ]
+
+
+@pytest.mark.parametrize("mode", ["ask", "allow"])
+def test_a_tool_call_under_ask_or_allow_is_not_marked(host: Host, work: Path, mode: Any) -> None:
+    """There the agent's own mode may approve."""
+    assert acted(host, work, {**RUN, "status": "completed"}, mode=mode) == [False]
+
+
+def test_a_tool_call_that_was_asked_about_is_not_marked(host: Host, work: Path) -> None:
+    """A denied request, a denied command and a denied file: each was asked about."""
+    talk = Talk(host, work, "deny")
+    asked = permission("p", title="touch a", kind="execute", rawInput={"command": "touch a"})
+    turn = talk.prompt(asked, run("touch b"), write(work / "c"))
+    talk.done(turn)
+    assert {call.ran_without_asking for call in turn.tool_calls} == {False}
+
+
+def test_the_transcript_says_that_a_tool_call_ran_without_asking(host: Host, work: Path) -> None:
+    """As Markdown and as text."""
+    talk = Talk(host, work, "deny", script="acts_without_asking")
+    turn = talk.session.prompt(json.dumps([{**RUN, "status": "completed"}])).wait(30)
+    for shown in (transcript(turn.snapshot), plain_text(turn.snapshot)):
+        assert "touch a · execute · completed · ran without asking" in shown
