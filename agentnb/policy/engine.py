@@ -73,13 +73,16 @@ def _judged(request: PolicyRequest, found: Seen, situation: Situation) -> Verdic
         reason=first.reason,
         severity=risk.severity,
         risk=risk.reason,
+        decided_by="rule" if first.rule is not None else "user" if first.outcome == "ask" else "mode",
         rule=None if first.rule is None else first.rule.rule.text,
         source="default" if first.rule is None else first.rule.source,
         floor=floor,
         subjects=subjects,
     )
     if floor is not None and verdict.outcome == "allow":
-        verdict = msgspec.structs.replace(verdict, outcome="ask", reason=_FLOORS[floor], rule=None, source="default")
+        verdict = msgspec.structs.replace(
+            verdict, outcome="ask", reason=_FLOORS[floor], decided_by="floor", rule=None, source="default"
+        )
     return verdict if verdict.outcome != "ask" else _asked(verdict, request, situation)
 
 
@@ -229,19 +232,25 @@ def _opened(subject: Subject, request: PolicyRequest, situation: Situation) -> b
 
 def _asked(verdict: Verdict, request: PolicyRequest, situation: Situation) -> Verdict:
     if situation.mode == "deny":
-        return msgspec.structs.replace(verdict, outcome="deny", reason='denied: this session has permissions="deny"')
+        reason = 'denied: this session has permissions="deny"'
+        return msgspec.structs.replace(
+            verdict, outcome="deny", reason=reason, decided_by="mode" if verdict.rule is None else "rule"
+        )
     if situation.attached:
         # What is worth a question is worth at least a second look.
         severity: Severity = max(verdict.severity, "medium", key=rank)
         return msgspec.structs.replace(verdict, severity=severity)
     headless = situation.headless or (situation.user.headless if _standing_counts(request, situation) else "deny")
     if headless == "allow" and verdict.rule is None and verdict.floor is None:
-        return msgspec.structs.replace(verdict, outcome="allow", reason='allowed: headless = "allow"')
-    return msgspec.structs.replace(verdict, outcome="deny", reason=f"denied: {_why(verdict)}{_hint(verdict)}")
+        return msgspec.structs.replace(
+            verdict, outcome="allow", reason='allowed: headless = "allow"', decided_by="mode"
+        )
+    reason = f"denied: {_why(verdict)}{_hint(verdict)}"
+    return msgspec.structs.replace(verdict, outcome="deny", reason=reason, decided_by="nobody")
 
 
 def _why(verdict: Verdict) -> str:
-    return "" if verdict.reason == "the user decides" else f"{verdict.reason}, and "
+    return "" if verdict.decided_by == "user" else f"{verdict.reason}, and "
 
 
 def _hint(verdict: Verdict) -> str:

@@ -34,7 +34,7 @@ def command_matches(pattern: str, command: str) -> bool:
         >>> command_matches("git status *", "git status"), command_matches("git status *", "git statusx")
         (True, False)
     """
-    return _command_regex(pattern).fullmatch(command) is not None
+    return any(_covers(literals, command) for literals in _literals(pattern))
 
 
 def escaped(command: str) -> str:
@@ -72,12 +72,34 @@ def _path_regex(pattern: str) -> re.Pattern[str]:
 
 
 @functools.lru_cache(1024)
-def _command_regex(pattern: str) -> re.Pattern[str]:
+def _literals(pattern: str) -> tuple[tuple[str, ...], ...]:
+    """What stands between the stars of *pattern*: for the pattern itself, and for it with the last `` *`` left out."""
     optional = pattern.endswith(" *") and not pattern.endswith("\\ *")
-    body = pattern[:-2] if optional else pattern
-    pieces = re.findall(r"\\.|\*|[^*\\]+|\\", body, re.DOTALL)
-    text = "".join(
-        ".*" if piece == "*" else re.escape(piece[1:] if piece[0] == "\\" and len(piece) > 1 else piece)
-        for piece in pieces
-    )
-    return re.compile(f"{text}(?: .*)?" if optional else text, re.DOTALL)
+    found = [""]
+    for piece in re.findall(r"\\.|\*|[^*\\]+|\\", pattern, re.DOTALL):
+        if piece == "*":
+            found.append("")
+        else:
+            found[-1] += piece[1:] if piece[0] == "\\" and len(piece) > 1 else piece
+    return (tuple(found), (*found[:-2], found[-2][:-1])) if optional else (tuple(found),)
+
+
+def _covers(literals: tuple[str, ...], command: str) -> bool:
+    """Whether *command* is *literals* with anything between them.
+
+    The leftmost place of each is enough to look at, so the time grows with the length of the command alone. A regular
+    expression would try the others too.
+    """
+    first, *middle = literals
+    if not middle:
+        return command == first
+    last = middle.pop()
+    at, end = len(first), len(command) - len(last)
+    if at > end or not command.startswith(first) or not command.endswith(last):
+        return False
+    for literal in middle:
+        found = command.find(literal, at, end)
+        if found < 0:
+            return False
+        at = found + len(literal)
+    return True

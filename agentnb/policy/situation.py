@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 Mode: TypeAlias = Literal["ask", "allow", "deny"]
 """A session's mode: ask the user, allow what no floor holds, deny everything."""
 
+Decider: TypeAlias = Literal["rule", "mode", "floor", "user", "nobody"]
+"""What a verdict comes from: a policy rule, the session's mode, what no mode lowers, the user, or that nobody is there
+to be asked."""
+
 
 class Situation(msgspec.Struct, frozen=True, kw_only=True):
     """Who asks, where, and what holds there.
@@ -64,6 +68,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
         reason: Why this outcome, for the user; for a denial also what to type for another.
         severity: How bad it can be.
         risk: Why that, a sentence.
+        decided_by: What this outcome comes from; ``"user"`` for a question.
         rule: The rule that decided, on one line; None: the mode or a floor did.
         source: Where that rule comes from.
         floor: What makes it ask whatever the rules say: ``"critical"``, ``"sensitive"``, ``"outside"``,
@@ -76,6 +81,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
     severity: Severity = "none"
     risk: str = ""
+    decided_by: Decider = "mode"
     rule: str | None = None
     source: Source = "default"
     floor: str | None = None

@@ -29,18 +29,20 @@ Example:
 from __future__ import annotations
 
 from agentnb.state.action import Action, KnownAction, UnknownAction, action_type
-from agentnb.state.changeset_actions import (
+from agentnb.state.changeset import (
     ChangesetAction,
     ChangesetCleared,
     ChangesetContentChanged,
+    ChangesetFile,
     ChangesetFileRemoved,
     ChangesetFileSet,
+    ChangesetOperation,
     ChangesetOperationsChanged,
     ChangesetOperationStatusChanged,
+    ChangesetState,
     ChangesetStatusChanged,
+    reduce_changeset,
 )
-from agentnb.state.changeset_reducer import reduce_changeset
-from agentnb.state.changeset_state import ChangesetFile, ChangesetOperation, ChangesetState
 from agentnb.state.chat_actions import (
     ChatAction,
     ChatInputAnswerChanged,
@@ -179,17 +181,21 @@ from agentnb.state.chat_turn_actions import (
 from agentnb.state.codec import channel_of, decode, decode_action, encode, to_json
 from agentnb.state.envelope import ActionOrigin, Envelope
 from agentnb.state.parts import Parts
-from agentnb.state.root_actions import (
+from agentnb.state.root import (
+    AgentInfo,
     RootAction,
     RootActiveSessionsChanged,
     RootAgentsChanged,
     RootConfigChanged,
+    RootConfigState,
+    RootState,
     RootTerminalsChanged,
+    SessionModelInfo,
+    TerminalInfo,
     XSessionRemoved,
     XSessionSet,
+    reduce_root,
 )
-from agentnb.state.root_reducer import reduce_root
-from agentnb.state.root_state import AgentInfo, RootConfigState, RootState, SessionModelInfo, TerminalInfo
 from agentnb.state.session_actions import (
     ChatSummaryChanges,
     SessionAction,
@@ -244,26 +250,24 @@ from agentnb.state.session_state import (
     SessionSummary,
 )
 from agentnb.state.status import SessionStatus
-from agentnb.state.terminal_actions import (
+from agentnb.state.terminal import (
     TerminalAction,
     TerminalClaimed,
     TerminalCleared,
     TerminalCommandDetectionAvailable,
     TerminalCommandExecuted,
     TerminalCommandFinished,
+    TerminalCommandPart,
+    TerminalContentPart,
     TerminalCwdChanged,
     TerminalData,
     TerminalExited,
     TerminalInput,
     TerminalResized,
-    TerminalTitleChanged,
-)
-from agentnb.state.terminal_reducer import reduce_terminal
-from agentnb.state.terminal_state import (
-    TerminalCommandPart,
-    TerminalContentPart,
     TerminalState,
+    TerminalTitleChanged,
     TerminalUnclassifiedPart,
+    reduce_terminal,
 )
 from agentnb.state.wire import AgentSelection, ErrorInfo, JsonObject, Markdown, ModelSelection, StringOrMarkdown, Time
 

@@ -12,14 +12,14 @@ import msgspec
 
 from agentnb.errors import ProtocolError
 from agentnb.state.action import Action, UnknownAction
-from agentnb.state.changeset_actions import ChangesetAction
+from agentnb.state.changeset import ChangesetAction
 from agentnb.state.chat_actions import ChatAction
 from agentnb.state.chat_part_state import KnownResponsePart, ResponsePart, UnknownResponsePart
 from agentnb.state.parts import Parts
-from agentnb.state.root_actions import RootAction
+from agentnb.state.root import RootAction
 from agentnb.state.session_actions import SessionAction
 from agentnb.state.session_member_actions import SessionMemberAction
-from agentnb.state.terminal_actions import TerminalAction
+from agentnb.state.terminal import TerminalAction
 
 T = TypeVar("T")
 

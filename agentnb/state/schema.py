@@ -9,21 +9,18 @@ import msgspec
 
 from agentnb.state import chat_input_state, chat_message_state, chat_tool_content, chat_tool_state, wire
 from agentnb.state.action import Action
-from agentnb.state.changeset_actions import ChangesetAction
-from agentnb.state.changeset_state import ChangesetState
+from agentnb.state.changeset import ChangesetAction, ChangesetState
 from agentnb.state.chat_actions import ChatAction
 from agentnb.state.chat_part_state import KnownResponsePart, ResponsePart
 from agentnb.state.chat_state import ChatState
 from agentnb.state.codec import ACTIONS, PARTS
 from agentnb.state.envelope import Envelope
 from agentnb.state.parts import Parts
-from agentnb.state.root_actions import RootAction
-from agentnb.state.root_state import RootState
+from agentnb.state.root import RootAction, RootState
 from agentnb.state.session_actions import SessionAction
 from agentnb.state.session_member_actions import SessionMemberAction
 from agentnb.state.session_state import SessionState
-from agentnb.state.terminal_actions import TerminalAction
-from agentnb.state.terminal_state import TerminalContentPart, TerminalState
+from agentnb.state.terminal import TerminalAction, TerminalContentPart, TerminalState
 
 UNIONS: dict[str, Any] = {
     "ChatInputAnswer": chat_input_state.ChatInputAnswer,

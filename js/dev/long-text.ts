@@ -1,89 +1,167 @@
-/** A page for long and hostile text: `show(field, text)` puts it into the real view, at once or as a stream. */
+/** A page for long and hostile text: puts it into a field of the real view, at once or as a stream, and reads it. */
 import type { Signal } from "@preact/signals";
 import { reduceChat } from "../src/state/reduce";
 import type { Action, ChatState } from "../src/state/types.gen";
 import { mount } from "../src/view/mount";
+import type { What } from "../src/view/store";
 import { SCENES } from "./scenes";
 
+type Apply = (action: object) => void;
 const CHAT = "claude:/analysis/chat";
-let turns = 0;
-let unmount = () => {};
-const tasks: number[] = [];
-new PerformanceObserver((list) => {
-  for (const entry of list.getEntries()) tasks.push(entry.duration);
-}).observe({ type: "longtask" });
+const TURN = "u1";
+const VIEWS: Record<string, What> = {
+  chat: { kind: "chat", tab: "analysis" },
+  cell: { kind: "turn", channel: CHAT, turnId: TURN },
+};
 
 const frame = () => new Promise(requestAnimationFrame);
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** The actions that put `text` into a field of a turn. */
-function actions(field: string, text: string, turnId: string): Action[] {
-  const part = (one: object) => [{ type: "chat/responsePart", turnId, part: { id: "p", ...one } }];
-  const ids = { turnId, toolCallId: "c" };
-  const call = (start: object, ready: object = {}) => [
+const part = (one: object) => [{ type: "chat/responsePart", turnId: TURN, part: { id: "p", ...one } }];
+function call(start: object, ready: object = {}, result: object = {}): object[] {
+  const ids = { turnId: TURN, toolCallId: "c" };
+  return [
     { type: "chat/toolCallStart", ...ids, toolName: "other", displayName: "Tool", ...start },
     { type: "chat/toolCallReady", ...ids, invocationMessage: "Tool", confirmed: "not-needed", ...ready },
-    { type: "chat/toolCallComplete", ...ids, result: { success: false, pastTenseMessage: "Failed" } },
+    { type: "chat/toolCallComplete", ...ids, result: { success: false, pastTenseMessage: "Failed", ...result } },
   ];
-  const content = (one: object) => call({ details: { content: [one] } });
-  const fields: Record<string, () => object[]> = {
-    message: () => part({ kind: "markdown", content: text }),
-    thought: () => part({ kind: "reasoning", content: text }),
-    notification: () => part({ kind: "systemNotification", content: text }),
-    plan: () => part({ kind: "x-agentnb/plan", entries: [{ content: text, status: "pending", priority: "high" }] }),
-    title: () => call({ displayName: text }),
-    output: () => content({ type: "text", text }),
-    change: () => content({ type: "diff", path: "a.txt", oldText: "a\n", newText: text }),
-    rewrite: () => content({ type: "diff", path: "a.txt", oldText: text, newText: `${text.replaceAll("a", "b")}\nb` }),
-    input: () => call({}, { toolInput: text }),
-    json: () => call({}, { toolInput: JSON.stringify({ text }) }),
-    result: () => call({ details: { rawOutput: { text } } }),
-    user: () => part({ kind: "x-agentnb/userMessage", content: text }),
-  };
-  return (fields[field] as () => object[])() as Action[];
 }
+const content = (one: object) => call({ details: { kind: "execute", content: [one] } });
+const terminal = (output: string) => [
+  { type: "x-agentnb/terminalOpened", terminal: { id: "t", command: "make", output, exited: false } },
+  ...content({ type: "terminal", terminalId: "t" }),
+];
 
-/** Draws `text` in `field` of a new view, scrolls through it; returns the longest task in milliseconds. */
-async function show(field: string, text: string, pieces = 1): Promise<number> {
-  unmount();
-  const scene = (SCENES.empty as () => ReturnType<(typeof SCENES)[string]>)();
-  const chat = scene.store.chat(CHAT) as Signal<ChatState>;
+/** The actions that put a text into a field of the turn. */
+const FIELDS: Record<string, (text: string) => object[]> = {
+  message: (text) => part({ kind: "markdown", content: text }),
+  thought: (text) => part({ kind: "reasoning", content: text }),
+  notification: (text) => part({ kind: "systemNotification", content: text }),
+  plan: (text) => part({ kind: "x-agentnb/plan", entries: [{ content: text, status: "pending", priority: "high" }] }),
+  "written plan": (text) =>
+    part({
+      kind: "x-agentnb/raw",
+      name: "plan_update",
+      payload: { plan: { type: "markdown", planId: "p", content: text } },
+    }),
+  resource: (text) =>
+    part({ kind: "x-agentnb/content", block: { type: "resource", resource: { uri: "file:///a", text } } }),
+  unknown: (text) => part({ kind: "x-agentnb/raw", name: "news", payload: { text } }),
+  title: (text) => call({ displayName: text, intention: text }, { invocationMessage: text }),
+  outcome: (text) => call({}, {}, { pastTenseMessage: text, error: { message: text } }),
+  output: (text) => content({ type: "text", text }),
+  terminal: (text) => terminal(text),
+  change: (text) => content({ type: "diff", path: "a.txt", oldText: "a\n", newText: text }),
+  rewrite: (text) =>
+    content({ type: "diff", path: "a.txt", oldText: text, newText: `${text.replaceAll("a", "b")}\nb` }),
+  path: (text) => content({ type: "diff", path: text, oldText: "a", newText: "b" }),
+  input: (text) => call({}, { toolInput: text }),
+  json: (text) => call({}, { toolInput: JSON.stringify({ text }) }),
+  result: (text) => call({ details: { rawOutput: { text } } }),
+  user: (text) => part({ kind: "x-agentnb/userMessage", content: text }),
+  prompt: () => [],
+};
+
+/** Where the pieces of a stream go. */
+const STREAMS: Record<string, [start: () => object[], piece: (content: string) => object]> = {
+  message: [
+    () => part({ kind: "markdown", content: "" }),
+    (content) => ({ type: "chat/delta", turnId: TURN, partId: "p", content }),
+  ],
+  thought: [
+    () => part({ kind: "reasoning", content: "" }),
+    (content) => ({ type: "chat/reasoning", turnId: TURN, partId: "p", content }),
+  ],
+  terminal: [() => terminal("").slice(0, -1), (data) => ({ type: "x-agentnb/terminalData", terminalId: "t", data })],
+};
+
+let leave: () => void = () => {};
+let go: (pieces: number) => Promise<void>;
+let end: () => void;
+
+/** Shows an empty turn that `draw` will put the text into; the browser has nothing left to do afterwards. */
+async function prepare(where: string, field: string, start: string, unit: string, times: number): Promise<void> {
+  leave();
+  const text = start + unit.repeat(times);
+  const { store } = (SCENES.empty as () => ReturnType<(typeof SCENES)[string]>)();
+  const chat = store.chat(CHAT) as Signal<ChatState>;
   const main = document.querySelector("main") as HTMLElement;
   main.replaceChildren();
-  unmount = mount(main, scene.store, scene.what) ?? (() => {});
-  const apply = (action: Action) => {
-    chat.value = reduceChat(chat.peek(), action);
+  leave = mount(main, store, VIEWS[where] as What);
+  const apply: Apply = (action) => {
+    chat.value = reduceChat(chat.peek(), action as Action);
   };
-  const turnId = `t${turns++}`;
-  apply({ type: "chat/turnStarted", turnId, message: { text: "Go", origin: { kind: "user" } } });
-  await pause(200);
-  tasks.length = 0;
-  if (pieces === 1) for (const action of actions(field, text, turnId)) apply(action);
-  else await streamed(text, pieces, turnId, apply);
-  await pause(400);
-  apply({ type: "chat/turnComplete", turnId } as Action);
-  const root = (document.querySelector(".agentnb-view") as HTMLElement).shadowRoot as ShadowRoot;
-  for (const fold of root.querySelectorAll<HTMLElement>(".fold-head[aria-expanded=false]")) fold.click();
+  const begin = (prompt: string) =>
+    apply({ type: "chat/turnStarted", turnId: TURN, message: { text: prompt, origin: { kind: "user" } } });
+  if (field !== "prompt") begin("Go");
+  go = async (pieces) => {
+    if (field === "prompt") begin(text);
+    if (pieces === 1) for (const action of (FIELDS[field] as (typeof FIELDS)[string])(text)) apply(action);
+    else await stream(field, text, pieces, apply);
+  };
+  end = () => apply({ type: "chat/turnComplete", turnId: TURN });
+  text.charCodeAt(0); // Until it is read, a repeated text is a tree of its parts.
   await pause(300);
-  for (const button of root.querySelectorAll<HTMLElement>(".text-button"))
-    if (/Show all/.test(button.textContent ?? "")) button.click();
-  const box = root.querySelector(".transcript") as HTMLElement;
-  for (let at = 0; at < 12; at += 1) {
-    box.scrollTop = (box.scrollHeight * at) / 12;
-    await frame();
-    await pause(60);
-  }
-  await pause(200);
-  return Math.max(0, ...tasks);
+  await frame();
 }
 
-async function streamed(text: string, pieces: number, turnId: string, apply: (action: Action) => void): Promise<void> {
-  apply({ type: "chat/responsePart", turnId, part: { kind: "markdown", id: "p", content: "" } });
+async function stream(field: string, text: string, pieces: number, apply: Apply): Promise<void> {
+  const [start, piece] = STREAMS[field] as (typeof STREAMS)[string];
+  for (const action of start()) apply(action);
   const size = Math.ceil(text.length / pieces);
   for (let at = 0; at < text.length; at += size) {
-    apply({ type: "chat/delta", turnId, partId: "p", content: text.slice(at, at + size) });
+    apply(piece(text.slice(at, at + size)));
     await pause(5);
   }
 }
 
-Object.assign(globalThis, { show });
+/** Draws the text, ends the turn, opens everything and scrolls through it. Returns how much text the page holds. */
+async function draw(pieces: number): Promise<number> {
+  performance.mark("draw");
+  await go(pieces);
+  await pause(400);
+  end();
+  await pause(100);
+  const root = (document.querySelector(".agentnb-view") as HTMLElement).shadowRoot as ShadowRoot;
+  for (let round = 0; round < 2; round += 1) {
+    for (const fold of root.querySelectorAll<HTMLElement>(".fold-head[aria-expanded=false]")) fold.click();
+    await pause(200);
+  }
+  for (const button of root.querySelectorAll<HTMLElement>(".text-button"))
+    if (/^Show (all|the beginning)/.test(button.textContent ?? "")) button.click();
+  await grown(root);
+  const box = root.querySelector(".transcript, .turn-view") as HTMLElement;
+  // To scroll a box that is off screen makes the browser lay it out: with thousands, that would be what is measured.
+  const boxes = [box, ...[...root.querySelectorAll<HTMLElement>("pre, .hunks")].slice(0, 3)];
+  for (let at = 0; at < 12; at += 1) {
+    for (const one of boxes) one.scrollTop = (one.scrollHeight * at) / 12;
+    scrollTo(0, (document.body.scrollHeight * at) / 12);
+    await frame();
+    await pause(60);
+  }
+  await pause(200);
+  performance.mark("drawn");
+  return root.textContent?.length ?? 0;
+}
+
+/** Waits until no more is drawn, or long enough to know what drawing on costs. */
+async function grown(root: ShadowRoot): Promise<void> {
+  const count = () => root.querySelectorAll(".block, .slice, .line").length;
+  for (let [before, round] = [-1, 0]; before !== count() && round < 5; round += 1) {
+    before = count();
+    await pause(400);
+  }
+}
+
+/** A task of fixed work, of the kind that the view does: about 100 ms of a processor of 2023. */
+async function reference(): Promise<void> {
+  await pause(50);
+  performance.mark("reference");
+  const tokens: { type: string; raw: string }[] = [];
+  for (let at = 0; at < 500_000; at += 1) tokens.push({ type: `x${at % 7}`, raw: String(at) });
+  const words = tokens.map(({ raw }) => raw).join(" ");
+  if (words.replace(/\d/g, "y").length === 0) throw new Error("The reference did nothing.");
+  await pause(50);
+}
+
+Object.assign(globalThis, { prepare, draw, reference });

@@ -373,7 +373,7 @@ def test_code_is_run_in_a_cell_of_its_own(lab: Lab, side: Side) -> None:
     side.say("/kernel run-cell 4")
     side.allow()
     side.expect_text("Ran In [5]")
-    expect(side.chat.locator(".tool").last.locator(".state")).to_have_text("Failed")
+    expect(side.chat.locator(".tool.is-failed").last).to_contain_text("run_cell")
     side.say("/kernel cells 5")
     side.expect_text("--- In [5]")
     lab.command(UNDO_CELLS)

@@ -1,8 +1,10 @@
 """Measures whether a search or a function takes time in proportion to the length of its text.
 
 Texts are runs of characters and of beginnings of what an expression matches, because a search that starts over at each
-of them is what makes an expression quadratic. Each is measured at growing sizes up to a megabyte; the first size at
-which twice the text takes clearly more than twice the time ends the measurement, so that a bad one costs little.
+of them is what makes an expression quadratic. Each is measured at growing sizes up to a megabyte. A size at which twice
+the text takes more than three times as long ends the measurement, so that a quadratic one costs little. So does a size
+that took so little that the largest would be fast even if the time grew with the square, so that a linear one does too.
+The size at which the times are long enough to be compared well is the last one, too.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from typing import Any
 import agentnb
 
 MEGABYTE = 1_000_000
-SMALLEST = 4_000
+SIZES = (4_000, 16_000, 64_000, 250_000, MEGABYTE)
 UNITS = ("x", "*", "[", " ", '"', "'", "x ", "*[\"'` \\")
 MORE_UNITS = (
     "`",
@@ -44,6 +46,8 @@ MORE_UNITS = (
     "@a",
 )
 _SIGNIFICANT = 0.02
+_BEARABLE = 0.5
+_ENOUGH = 0.05
 _TIMES = 3
 _PARSER = importlib.import_module("re._parser" if sys.version_info >= (3, 11) else "sre_parse")
 _ONCE = {"match", "fullmatch", "search"}
@@ -58,15 +62,17 @@ def growth(run: Callable[[str], object], unit: str, head: str = "", largest: int
         head: What stands before that, once.
         largest: The longest text, in characters.
     """
-    size, before = SMALLEST, 0.0
-    while size <= largest:
+    for size in (each for each in SIZES if each <= largest):
         took = _took(run, head, unit, size)
-        if took > _SIGNIFICANT and before and took > _TIMES * max(before, 0.001):
+        if took * (largest / size) ** 2 < _BEARABLE:
+            return None
+        if took > _SIGNIFICANT and took > _TIMES * _took(run, head, unit, size // 2):
             took = min(took, *(_took(run, head, unit, size) for _ in range(2)))
-            before = max(before, *(_took(run, head, unit, size // 2) for _ in range(2)))
-            if took > _TIMES * max(before, 0.001):
-                return f"{head!r} and {unit!r}: {size} characters take {took:.3f} s, half of them {before:.3f} s"
-        before, size = took, size * 2 if size * 2 <= largest or size == largest else largest
+            half = max(_took(run, head, unit, size // 2) for _ in range(3))
+            if took > _TIMES * half:
+                return f"{head!r} and {unit!r}: {size} characters take {took:.3f} s, half of them {half:.3f} s"
+        if took > _ENOUGH:
+            return None
     return None
 
 

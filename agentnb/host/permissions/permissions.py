@@ -402,6 +402,6 @@ class Permissions:
 
 def _by(verdict: Verdict) -> str:
     """Who decided what nobody was asked about."""
-    if "no front end is attached" in verdict.reason:
+    if verdict.decided_by == "nobody":
         return "nobody"
     return "rule" if verdict.rule is not None else "mode"

@@ -1,5 +1,5 @@
 """Commands: read as a shell reads them, and rated."""
 
-from agentnb.policy.commands.rating import Rating, rate_command
+from agentnb.policy.commands.rating import LONGEST_COMMAND, Rating, rate_command
 
-__all__ = ["Rating", "rate_command"]
+__all__ = ["LONGEST_COMMAND", "Rating", "rate_command"]

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 _DIALECTS: tuple[Dialect, ...] = ("bash", "posix")
 UNREADABLE = "The command could not be read, so what it does is not known."
+LONGEST_COMMAND = 16_000
+"""The longest command that is read, in characters. A longer one asks, and counts as a whole for the rules."""
+TOO_LONG = f"The command is too long to be read: more than {LONGEST_COMMAND:,} characters."
 
 
 class Rating(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,6 +63,8 @@ def rate_command(command: str, patterns: Patterns = SENSITIVE, env: tuple[tuple[
         >>> rate_command("ls -la").severity
         'none'
     """
+    if len(command) + sum(len(value) for _, value in env) > LONGEST_COMMAND:
+        return Rating(severity="high", reason=TOO_LONG, units=(command,), readable=False, asks=True)
     return _rated(command, tuple(patterns.items()), env)
 
 

@@ -48,9 +48,13 @@ _DELETING = frozenset({"rm", "unlink", "rmdir", "shred", "trash", "truncate", "d
 _REPEATING = frozenset({"find", "fd", "fdfind", "xargs", "parallel", "sem"})
 _PYTHONS = frozenset({"python", "pypy", "py"})
 _PRINT_NOTHING = (["cat", "/dev/null"], ["echo", "-n"], ["echo", "-n", ""], ["printf", ""], ["printf", "%s", ""])
+_DATABASES = frozenset(
+    {"psql", "mysql", "mariadb", "sqlite3", "sqlite", "duckdb", "redis-cli", "mongosh", "mongo", "cqlsh"}
+)
 _MOST_NAMES = 24
 _DEEPEST = 12
 _MOST = 64
+_CREDENTIAL = re.compile(r"\$\w*(?:SECRET|TOKEN|PASSW|API_?KEY|ACCESS_?KEY|CREDENTIAL)")
 _ASSIGNS = re.compile(r"[A-Za-z_]\w*=")
 _JOINED = re.compile(r"[;\n]|\|\||(?<![&>])&(?![&>])|\b(?:if|for|while|until|case|function)\b")
 
@@ -175,6 +179,8 @@ class Walk:
             program, arguments = innermost(words)
             if place and interprets(program) and reads_script(program, arguments):
                 self._fed(program, carried, programs)
+            if place and program in _DATABASES:
+                self._asked(program, carried)
             if place and carried and words and program_name(words[0].text) in {"xargs", "parallel", "sem", "entr"}:
                 self._inner_text(f"{program} {' '.join(each.text for each in arguments)} {carried}", dynamic=False)
             fed = self._document(command) or carried
@@ -192,6 +198,15 @@ class Walk:
             self._find("high", f"{program} runs what another command prints.")
         if text is not None:
             self._run(program, text)
+
+    def _asked(self, client: str, text: str | None) -> None:
+        """A database's client runs the statements that it is fed."""
+        if text is None:
+            self._find("high", f"{client} runs what it is fed, unseen.")
+            return
+        for words in (("-c", text), tuple(text.split())):
+            if (found := rate_program(client, Options.of(words))) is not None:
+                self.findings.append(found)
 
     def _run(self, program: str, text: str) -> None:
         if program in SHELLS or program in {"source", ".", "eval"}:
@@ -227,6 +242,8 @@ class Walk:
         fed_file = any(each.operator in {"<", "<>"} for each in command.redirects)
         if (fed_by or (fed_file and reads_script(program, arguments))) and interprets(program):
             self._find("high", f"{program} runs what another command prints.")
+        if program in _DATABASES and (document is not None or fed_file):
+            self._asked(program, document)
         self.argv(words)
         return words
 
@@ -253,6 +270,8 @@ class Walk:
         found = rate_program(program, Options.of(tuple(word.text for word in arguments)))
         if found is not None:
             self.findings.append(found)
+        if program in {"echo", "printf"} and any(word.dynamic and _CREDENTIAL.search(word.text) for word in arguments):
+            self._find("high", "Shows a credential of the environment.")
         self._downloads(program, words)
         self._files(program, arguments)
         self._code(program, arguments)
@@ -275,6 +294,8 @@ class Walk:
             self._repeating or any(word.text in {"*", "./*", ".", "*.*"} for word in arguments)
         ):
             self._find("critical", "Deletes every file that it finds.")
+        elif program in _DELETING - {"mv"} and any(word.pattern for word in arguments):
+            self._find("high", "Deletes every file that matches.")
         self._repeating += program in _REPEATING
         for inner in inner_commands(program, arguments):
             if inner.words:
@@ -335,6 +356,12 @@ class Walk:
         """``> file`` without anything that could be written to it."""
         silent = not words or program_name(words[0].text) in {":", "true", "false"}
         silent = silent or [word.text for word in words] in _PRINT_NOTHING
+        read = {posixpath.normpath(word.text) for word in words[1:] if word.text}
+        read |= {posixpath.normpath(each.target.source) for each in command.redirects if each.operator == "<"}
+        for redirect in command.redirects:
+            if redirect.operator in {">", ">|"} and posixpath.normpath(redirect.target.source) in read - {"/dev/null"}:
+                self._find("critical", f"Empties {redirect.target.source} before it is read.")
+        silent = silent or ("/dev/null" in read and program_name(words[0].text) in {"cat", "head", "tail"})
         for redirect in command.redirects if silent else ():
             emptied = redirect.target.source
             if redirect.operator in {">", ">|", "&>"} and not emptied.startswith("/dev/"):

@@ -90,6 +90,8 @@ _WRAPPERS: dict[str, _Shape] = {
     "xvfb-run": _shape("-n -s -e -f"),
     "dbus-run-session": _shape(),
     "start": _shape(),
+    **dict.fromkeys(("npx", "bunx", "pnpx"), _shape("-p --package -c --call")),
+    "uvx": _shape("--from --with --python -p --index-url"),
     "wsl": _shape("-d -u"),
 }
 _WINDOWS = {
@@ -97,8 +99,9 @@ _WINDOWS = {
     **dict.fromkeys(("powershell", "pwsh"), frozenset({"-c", "-command", "/c", "/command"})),
 }
 _BEHIND = {
-    "run": ("uv", "poetry", "pipenv", "conda", "mamba", "pdm", "hatch", "rye", "nix", "pixi"),
-    "exec": ("bundle", "npm"),
+    "run": ("uv", "poetry", "pipenv", "conda", "mamba", "pdm", "hatch", "rye", "nix", "pixi", "pipx"),
+    "exec": ("bundle", "npm", "pnpm", "yarn"),
+    "dlx": ("pnpm", "yarn"),
 }
 _FIND = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 _FED = frozenset({"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0", "/proc/$$/fd/0"})

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 _GLOBS = frozenset("*?[]")
 _MOST = 512
+_MOST_BRACES = 64
 _RANGE = re.compile(r"(-?\d+|[A-Za-z])\.\.(-?\d+|[A-Za-z])(?:\.\.(-?\d+))?")
 
 
@@ -83,7 +84,13 @@ def _separated(value: str, variables: Mapping[str, str]) -> str:
 
 
 def _braces(atoms: list[_Atom]) -> list[list[_Atom]]:
-    """Bash's brace expansion, which comes before everything else."""
+    """Bash's brace expansion, which comes before everything else.
+
+    Raises:
+        OverflowError: If a word has so many braces, or becomes so many words, that following them takes too long.
+    """
+    if sum(atom.text == "{" and not atom.quoted for atom in atoms) > _MOST_BRACES:
+        raise OverflowError
     for start, atom in enumerate(atoms):
         if atom.quoted or atom.text != "{":
             continue

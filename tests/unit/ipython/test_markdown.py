@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from time import process_time
 
 import pytest
 from hypothesis import given, settings
@@ -245,6 +246,53 @@ def test_a_paragraph_when_it_has_thousands_of_marks_shows_them_as_text(unit: str
     before, middle, after = text.split("\n\n")
     assert (before, after) == ("**before**", "*after*")
     assert re.findall(r"[*~\[!](?=\S)", middle) == []
+
+
+@pytest.mark.parametrize("between", ["`c`", "``c`d``", "\n", "\\`", "`<b>`", "$x$"])
+@pytest.mark.parametrize("mark", ["*a_", "[a", "~~a"])
+@pytest.mark.parametrize("start", ["x", "<div>\n", "<!-- x\n", "> ", "# x"])
+def test_a_paragraph_when_other_things_stand_between_its_marks_shows_them_as_text(
+    start: str, mark: str, between: str
+) -> None:
+    """A renderer pairs the marks of a whole paragraph: what stands between them does not part it."""
+    if start == "# x" and between == "\n":
+        between = " "
+    text = harmless(f"{start}{f'{mark} {between}' * 2_000}x\n\n*after*")
+    paragraph, after = text.split("\n\n")
+    assert after == "*after*"
+    assert len(re.findall(r"[*~\[](?=\S)", paragraph)) == 0
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "\\",
+        "\\``",
+        "$<a ",
+        "![",
+        "](",
+        "](a ",
+        "]:",
+        "<",
+        "`",
+        "``a` ",
+        "$",
+        "\\begin{a}",
+        "`https://a` ",
+        "**a_ `c` [",
+    ],
+)
+def test_a_text_when_it_is_twice_as_long_takes_about_twice_the_time(unit: str) -> None:
+    """What a kernel does for an agent's text is linear."""
+
+    def seconds(length: int) -> float:
+        text = "x" + unit * (length // len(unit))
+        began = process_time()
+        harmless(text)
+        return process_time() - began
+
+    short = min(seconds(20_000) for _ in range(3))
+    assert min(seconds(80_000) for _ in range(3)) < 10 * max(short, 0.01)
 
 
 def test_a_paragraph_when_it_has_some_hundred_marks_keeps_them() -> None:

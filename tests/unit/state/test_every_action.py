@@ -19,11 +19,11 @@ from agentnb.state import (
     action_type,
     codec,
 )
-from agentnb.state.changeset_reducer import REDUCERS as CHANGESET
+from agentnb.state.changeset import REDUCERS as CHANGESET
 from agentnb.state.chat_reducer import REDUCERS as CHAT
-from agentnb.state.root_reducer import REDUCERS as ROOT
+from agentnb.state.root import REDUCERS as ROOT
 from agentnb.state.session_reducer import REDUCERS as SESSION
-from agentnb.state.terminal_reducer import REDUCERS as TERMINAL
+from agentnb.state.terminal import REDUCERS as TERMINAL
 from agentnb.testing import load_cases
 
 CASES = load_cases(Path(__file__).parents[3] / "tests/cases/reducer")

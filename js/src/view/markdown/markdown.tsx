@@ -12,6 +12,8 @@ import { drawToken } from "./tokens";
 /** Blocks that the browser skips together when they are off screen: watching each of them costs more than it saves. */
 const CHUNK = 20;
 const CHUNK_LENGTH = 4_000;
+/** What an item or a row costs the browser's layout, in characters. */
+const ITEM_LENGTH = 25;
 /** How long a long text is read before it is drawn, in milliseconds; then it is read on. */
 const BUDGET = 8;
 /** In between the browser lays out what was drawn: one long layout would be as bad as one long task. */
@@ -92,7 +94,7 @@ function chunksOf(tokens: Token[]): Token[][] {
       chunks.push([token]);
       length = 0;
     }
-    length += token.raw.length;
+    length += token.raw.length + ITEM_LENGTH * ((token.items ?? token.rows)?.length ?? 0);
   }
   return chunks;
 }

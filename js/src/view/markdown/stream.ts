@@ -15,6 +15,8 @@ const FENCE = /^(?=[^\n]*\n)(`{3,}|~{3,})([^\n]*)\n/;
 const STEP = 1_500;
 /** The beginning is read whatever the time, in characters: most messages are drawn at once. */
 const AT_LEAST = 6_000;
+/** So many new blocks end a step: those that are read at once, as code is, cost the more to be drawn. */
+const MOST_BLOCKS = 24;
 /** A list this long goes on as another list with its next item, in characters. */
 const LONG_LIST = 3_000;
 /** Any block this long goes on as another block with its next line, in characters and in lines. */
@@ -48,8 +50,8 @@ export class MarkdownStream {
   /**
    * Takes the whole text so far; what was seen before is not read again.
    *
-   * Reads until `deadline` (by `performance.now()`, in milliseconds), but its first few thousand characters in any
-   * case, and returns whether it has read everything.
+   * Reads until `deadline` (by `performance.now()`, in milliseconds) or some blocks are added, but its first few
+   * thousand characters whatever the time, and returns whether it has read everything. Without a deadline it does.
    */
   update(whole: string, deadline = Number.POSITIVE_INFINITY): boolean {
     const probe = this.#whole.slice(Math.max(0, this.#whole.length - 32));
@@ -57,6 +59,7 @@ export class MarkdownStream {
     if (!goesOn) this.#reset();
     this.#whole = whole;
     let least = this.#seen < AT_LEAST ? AT_LEAST - this.#seen : 0;
+    const most = deadline === Number.POSITIVE_INFINITY ? deadline : this.frozen.length + MOST_BLOCKS;
     do {
       const end = this.#stepEnd();
       if (end === this.#seen) return true;
@@ -64,7 +67,7 @@ export class MarkdownStream {
       this.#seen = end;
       least -= added.length;
       this.#append(added.includes("\r") ? added.replace(/\r\n?/g, "\n") : added);
-    } while (least > 0 || performance.now() < deadline);
+    } while (this.frozen.length < most && (least > 0 || performance.now() < deadline));
     return this.#stepEnd() === this.#seen;
   }
 

@@ -1,0 +1,172 @@
+"""A set of changes as the Agent Host Protocol has it (a channel of its own): its state, actions and reducer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import msgspec
+
+from agentnb.state.action import Action, KnownAction
+from agentnb.state.change import changed, put, upsert, without
+from agentnb.state.wire import ErrorInfo, JsonObject, StringOrMarkdown, Wire
+
+
+class ChangesetFile(Wire, frozen=True, kw_only=True):
+    """One changed file (AHP ``ChangesetFile``).
+
+    Args:
+        id: Its id, mostly its URI.
+        edit: What was changed (AHP ``FileEdit``), as sent.
+        meta: Anything more.
+    """
+
+    id: str
+    edit: JsonObject
+    meta: JsonObject | None = msgspec.field(default=None, name="_meta")
+
+
+class ChangesetOperation(Wire, frozen=True, kw_only=True):
+    """Something that can be done with a set of changes, such as reverting it (AHP ``ChangesetOperation``)."""
+
+    id: str
+    label: str
+    description: str | None = None
+    scopes: tuple[str, ...]
+    confirmation: StringOrMarkdown | None = None
+    icon: str | None = None
+    group: str | None = None
+    status: str
+    error: ErrorInfo | None = None
+
+
+class ChangesetState(Wire, frozen=True, kw_only=True):
+    """Everything about one set of changes (AHP ``ChangesetState``).
+
+    Args:
+        status: How far it has come: ``"computing"``, ``"ready"``, ``"error"`` …
+        error: What went wrong.
+        files: The changed files.
+        operations: What can be done with it.
+    """
+
+    status: str
+    error: ErrorInfo | None = None
+    files: tuple[ChangesetFile, ...]
+    operations: tuple[ChangesetOperation, ...] | None = None
+
+
+class ChangesetStatusChanged(KnownAction, frozen=True, kw_only=True, tag="changeset/statusChanged"):
+    """How far the set has come, with the error where it failed (AHP ``changeset/statusChanged``)."""
+
+    status: str
+    error: ErrorInfo | None = None
+
+
+class ChangesetFileSet(KnownAction, frozen=True, kw_only=True, tag="changeset/fileSet"):
+    """A file, in the place of the one with its id (AHP ``changeset/fileSet``)."""
+
+    file: ChangesetFile
+
+
+class ChangesetFileRemoved(KnownAction, frozen=True, kw_only=True, tag="changeset/fileRemoved"):
+    """A file is no longer in it (AHP ``changeset/fileRemoved``)."""
+
+    file_id: str
+
+
+class ChangesetContentChanged(KnownAction, frozen=True, kw_only=True, tag="changeset/contentChanged"):
+    """All files; all operations too, where there are some (AHP ``changeset/contentChanged``)."""
+
+    files: tuple[ChangesetFile, ...]
+    operations: tuple[ChangesetOperation, ...] | None = None
+    error: ErrorInfo | None = None
+
+
+class ChangesetOperationsChanged(KnownAction, frozen=True, kw_only=True, tag="changeset/operationsChanged"):
+    """All operations; ``None`` for none (AHP ``changeset/operationsChanged``)."""
+
+    operations: tuple[ChangesetOperation, ...] | None = None
+
+
+class ChangesetOperationStatusChanged(KnownAction, frozen=True, kw_only=True, tag="changeset/operationStatusChanged"):
+    """How far an operation has come (AHP ``changeset/operationStatusChanged``)."""
+
+    operation_id: str
+    status: str
+    error: ErrorInfo | None = None
+
+
+class ChangesetCleared(KnownAction, frozen=True, kw_only=True, tag="changeset/cleared"):
+    """No file is in it any more (AHP ``changeset/cleared``)."""
+
+
+ChangesetAction: TypeAlias = (
+    ChangesetStatusChanged
+    | ChangesetFileSet
+    | ChangesetFileRemoved
+    | ChangesetContentChanged
+    | ChangesetOperationsChanged
+    | ChangesetOperationStatusChanged
+    | ChangesetCleared
+)
+"""The actions of a changeset channel."""
+
+
+def _status_changed(state: ChangesetState, action: ChangesetStatusChanged) -> ChangesetState:
+    return changed(state, status=action.status, error=action.error)
+
+
+def _file_set(state: ChangesetState, action: ChangesetFileSet) -> ChangesetState:
+    return changed(state, files=upsert(state.files, action.file, "id"))
+
+
+def _file_removed(state: ChangesetState, action: ChangesetFileRemoved) -> ChangesetState:
+    return changed(state, files=without(state.files, "id", action.file_id))
+
+
+def _content_changed(state: ChangesetState, action: ChangesetContentChanged) -> ChangesetState:
+    operations = state.operations if action.operations is None else action.operations
+    return changed(state, files=action.files, operations=operations, error=action.error)
+
+
+def _operations_changed(state: ChangesetState, action: ChangesetOperationsChanged) -> ChangesetState:
+    return changed(state, operations=action.operations)
+
+
+def _operation_status_changed(state: ChangesetState, action: ChangesetOperationStatusChanged) -> ChangesetState:
+    operations = state.operations or ()
+    at = next((i for i, operation in enumerate(operations) if operation.id == action.operation_id), None)
+    if at is None:
+        return state
+    operation = changed(operations[at], status=action.status, error=action.error)
+    return state if operation is operations[at] else changed(state, operations=put(operations, at, operation))
+
+
+def _cleared(state: ChangesetState, _action: ChangesetCleared) -> ChangesetState:
+    return changed(state, files=())
+
+
+REDUCERS: dict[type[Action], Callable[[ChangesetState, Any], ChangesetState]] = {
+    ChangesetStatusChanged: _status_changed,
+    ChangesetFileSet: _file_set,
+    ChangesetFileRemoved: _file_removed,
+    ChangesetContentChanged: _content_changed,
+    ChangesetOperationsChanged: _operations_changed,
+    ChangesetOperationStatusChanged: _operation_status_changed,
+    ChangesetCleared: _cleared,
+}
+
+
+def reduce_changeset(state: ChangesetState, action: Action) -> ChangesetState:
+    """A set of changes after an action.
+
+    Args:
+        state: The set before.
+        action: What happened. One that is not for this channel, or unknown, changes nothing.
+
+    Returns:
+        The set after; the very same object when nothing has changed.
+    """
+    reducer = REDUCERS.get(type(action))
+    return state if reducer is None else reducer(state, action)

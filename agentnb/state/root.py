@@ -1,0 +1,204 @@
+"""The root channel (``ahp-root://``): which agents there are, which sessions are open; its actions and reducer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import msgspec
+
+from agentnb.state.action import Action, KnownAction
+from agentnb.state.change import changed, upsert, without
+from agentnb.state.session_state import SessionSummary
+from agentnb.state.wire import JsonObject, Wire
+
+
+class SessionModelInfo(Wire, frozen=True, kw_only=True):
+    """A language model that an agent offers (AHP ``SessionModelInfo``)."""
+
+    id: str
+    provider: str
+    name: str
+    max_context_window: int | None = None
+    max_output_tokens: int | None = None
+    max_prompt_tokens: int | None = None
+    supports_vision: bool | None = None
+    policy_state: str | None = None
+    config_schema: JsonObject | None = None
+    meta: JsonObject | None = msgspec.field(default=None, name="_meta")
+
+
+class AgentInfo(Wire, frozen=True, kw_only=True):
+    """An agent that can be used (AHP ``AgentInfo``).
+
+    Args:
+        provider: Its name in the catalogue.
+        display_name: Its name for people.
+        description: What it is, or why it cannot be used yet.
+        models: The models it offers.
+        protected_resources: AHP's, kept as sent.
+        customizations: AHP's, kept as sent.
+        missing: Ours: whether its program is not installed here.
+    """
+
+    provider: str
+    display_name: str
+    description: str
+    models: tuple[SessionModelInfo, ...]
+    protected_resources: tuple[Any, ...] | None = None
+    customizations: tuple[Any, ...] | None = None
+    missing: bool | None = None
+
+
+class TerminalInfo(Wire, frozen=True, kw_only=True):
+    """A terminal that the root lists (AHP ``TerminalInfo``)."""
+
+    resource: str
+    title: str
+    claim: JsonObject
+    exit_code: int | None = None
+
+
+class RootConfigState(Wire, frozen=True, kw_only=True):
+    """Settings of the host: what there is, and what is chosen (AHP ``RootConfigState``)."""
+
+    schema: JsonObject
+    values: JsonObject
+
+
+class RootState(Wire, frozen=True, kw_only=True):
+    """What every client sees first (AHP ``RootState``).
+
+    Args:
+        agents: The agents that can be used.
+        active_sessions: How many sessions are open.
+        terminals: Terminals, as AHP lists them.
+        config: The host's settings.
+        meta: Anything more.
+        sessions: Ours: the open sessions, in the order they were opened.
+
+    Example:
+        >>> RootState(agents=()).sessions is None
+        True
+    """
+
+    agents: tuple[AgentInfo, ...]
+    active_sessions: int | None = None
+    terminals: tuple[TerminalInfo, ...] | None = None
+    config: RootConfigState | None = None
+    meta: JsonObject | None = msgspec.field(default=None, name="_meta")
+    sessions: tuple[SessionSummary, ...] | None = None
+
+
+class RootAgentsChanged(KnownAction, frozen=True, kw_only=True, tag="root/agentsChanged"):
+    """The agents that can be used (AHP ``root/agentsChanged``)."""
+
+    agents: tuple[AgentInfo, ...]
+
+
+class RootActiveSessionsChanged(KnownAction, frozen=True, kw_only=True, tag="root/activeSessionsChanged"):
+    """How many sessions are open (AHP ``root/activeSessionsChanged``)."""
+
+    active_sessions: int
+
+
+class RootTerminalsChanged(KnownAction, frozen=True, kw_only=True, tag="root/terminalsChanged"):
+    """The terminals that there are (AHP ``root/terminalsChanged``)."""
+
+    terminals: tuple[TerminalInfo, ...]
+
+
+class RootConfigChanged(KnownAction, frozen=True, kw_only=True, tag="root/configChanged"):
+    """Settings of the host changed (AHP ``root/configChanged``).
+
+    Args:
+        config: The new values.
+        replace: Whether they are all there is; else they are merged.
+    """
+
+    config: JsonObject
+    replace: bool | None = None
+
+
+class XSessionSet(KnownAction, frozen=True, kw_only=True, tag="x-agentnb/sessionSet"):
+    """Ours: a session was opened, or its summary changed."""
+
+    summary: SessionSummary
+
+
+class XSessionRemoved(KnownAction, frozen=True, kw_only=True, tag="x-agentnb/sessionRemoved"):
+    """Ours: a session was closed.
+
+    Args:
+        resource: Its URI.
+    """
+
+    resource: str
+
+
+RootAction: TypeAlias = (
+    RootAgentsChanged
+    | RootActiveSessionsChanged
+    | RootTerminalsChanged
+    | RootConfigChanged
+    | XSessionSet
+    | XSessionRemoved
+)
+"""The actions of the root channel."""
+
+
+def _agents_changed(state: RootState, action: RootAgentsChanged) -> RootState:
+    return changed(state, agents=action.agents)
+
+
+def _active_sessions_changed(state: RootState, action: RootActiveSessionsChanged) -> RootState:
+    return changed(state, active_sessions=action.active_sessions)
+
+
+def _terminals_changed(state: RootState, action: RootTerminalsChanged) -> RootState:
+    return changed(state, terminals=action.terminals)
+
+
+def _config_changed(state: RootState, action: RootConfigChanged) -> RootState:
+    if state.config is None:
+        return state
+    values = action.config if action.replace else {**state.config.values, **action.config}
+    return changed(state, config=changed(state.config, values=values))
+
+
+def _session_set(state: RootState, action: XSessionSet) -> RootState:
+    return changed(state, sessions=upsert(state.sessions, action.summary, "resource"))
+
+
+def _session_removed(state: RootState, action: XSessionRemoved) -> RootState:
+    if state.sessions is None:
+        return state
+    return changed(state, sessions=without(state.sessions, "resource", action.resource))
+
+
+REDUCERS: dict[type[Action], Callable[[RootState, Any], RootState]] = {
+    RootAgentsChanged: _agents_changed,
+    RootActiveSessionsChanged: _active_sessions_changed,
+    RootTerminalsChanged: _terminals_changed,
+    RootConfigChanged: _config_changed,
+    XSessionSet: _session_set,
+    XSessionRemoved: _session_removed,
+}
+
+
+def reduce_root(state: RootState, action: Action) -> RootState:
+    """The root after an action.
+
+    Args:
+        state: The root before.
+        action: What happened. One that is not for this channel, or unknown, changes nothing.
+
+    Returns:
+        The root after; the very same object when nothing has changed.
+
+    Example:
+        >>> reduce_root(RootState(agents=()), RootActiveSessionsChanged(active_sessions=2)).active_sessions
+        2
+    """
+    reducer = REDUCERS.get(type(action))
+    return state if reducer is None else reducer(state, action)

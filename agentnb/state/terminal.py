@@ -1,0 +1,259 @@
+"""A terminal as the Agent Host Protocol has it (a channel of its own): its state, actions and reducer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from msgspec.structs import replace
+
+from agentnb.state.action import Action, KnownAction
+from agentnb.state.change import changed, put
+from agentnb.state.wire import JsonObject, Number, Wire
+
+
+class TerminalUnclassifiedPart(Wire, frozen=True, kw_only=True, tag_field="type", tag="unclassified"):
+    """Output outside of any command (AHP ``TerminalUnclassifiedPart``)."""
+
+    value: str
+
+
+class TerminalCommandPart(Wire, frozen=True, kw_only=True, tag_field="type", tag="command"):
+    """A command and what it printed (AHP ``TerminalCommandPart``).
+
+    Args:
+        command_id: Its id.
+        command_line: What was typed.
+        output: What it printed so far.
+        timestamp: When it began, in milliseconds since 1970.
+        is_complete: Whether it has ended.
+        exit_code: Its exit code, when that is known.
+        duration_ms: How long it took, in milliseconds.
+    """
+
+    command_id: str
+    command_line: str
+    output: str
+    timestamp: Number
+    is_complete: bool
+    exit_code: int | None = None
+    duration_ms: Number | None = None
+
+
+TerminalContentPart: TypeAlias = TerminalUnclassifiedPart | TerminalCommandPart
+"""A stretch of a terminal's output (AHP ``TerminalContentPart``)."""
+
+
+class TerminalState(Wire, frozen=True, kw_only=True):
+    """Everything about one terminal (AHP ``TerminalState``).
+
+    Args:
+        title: Its title.
+        cwd: Its working directory, as URI.
+        cols: Its width, in characters.
+        rows: Its height, in lines.
+        content: What it shows.
+        exit_code: The exit code of its process, once that has ended.
+        claim: Who holds it: a client or a session.
+        supports_command_detection: Whether it tells commands from what is between them.
+    """
+
+    title: str
+    cwd: str | None = None
+    cols: int | None = None
+    rows: int | None = None
+    content: tuple[TerminalContentPart, ...]
+    exit_code: int | None = None
+    claim: JsonObject
+    supports_command_detection: bool | None = None
+
+
+class TerminalData(KnownAction, frozen=True, kw_only=True, tag="terminal/data"):
+    """The terminal printed something (AHP ``terminal/data``)."""
+
+    data: str
+
+
+class TerminalInput(KnownAction, frozen=True, kw_only=True, tag="terminal/input"):
+    """Something was typed; what comes of it is printed (AHP ``terminal/input``)."""
+
+    data: str
+
+
+class TerminalResized(KnownAction, frozen=True, kw_only=True, tag="terminal/resized"):
+    """Another size, in characters and lines (AHP ``terminal/resized``)."""
+
+    cols: int
+    rows: int
+
+
+class TerminalClaimed(KnownAction, frozen=True, kw_only=True, tag="terminal/claimed"):
+    """Somebody else holds the terminal (AHP ``terminal/claimed``)."""
+
+    claim: JsonObject
+
+
+class TerminalTitleChanged(KnownAction, frozen=True, kw_only=True, tag="terminal/titleChanged"):
+    """Another title (AHP ``terminal/titleChanged``)."""
+
+    title: str
+
+
+class TerminalCwdChanged(KnownAction, frozen=True, kw_only=True, tag="terminal/cwdChanged"):
+    """Another working directory, as URI (AHP ``terminal/cwdChanged``)."""
+
+    cwd: str
+
+
+class TerminalExited(KnownAction, frozen=True, kw_only=True, tag="terminal/exited"):
+    """The process has ended (AHP ``terminal/exited``)."""
+
+    exit_code: int | None = None
+
+
+class TerminalCleared(KnownAction, frozen=True, kw_only=True, tag="terminal/cleared"):
+    """What was shown is gone (AHP ``terminal/cleared``)."""
+
+
+class TerminalCommandDetectionAvailable(
+    KnownAction, frozen=True, kw_only=True, tag="terminal/commandDetectionAvailable"
+):
+    """From now on commands are told apart (AHP ``terminal/commandDetectionAvailable``)."""
+
+
+class TerminalCommandExecuted(KnownAction, frozen=True, kw_only=True, tag="terminal/commandExecuted"):
+    """A command begins; what is printed now is its output (AHP ``terminal/commandExecuted``).
+
+    Args:
+        command_id: Its id.
+        command_line: What was typed.
+        timestamp: When, in milliseconds since 1970.
+    """
+
+    command_id: str
+    command_line: str
+    timestamp: Number
+
+
+class TerminalCommandFinished(KnownAction, frozen=True, kw_only=True, tag="terminal/commandFinished"):
+    """A command has ended (AHP ``terminal/commandFinished``).
+
+    Args:
+        command_id: Its id.
+        exit_code: Its exit code, when that is known.
+        duration_ms: How long it took, in milliseconds.
+    """
+
+    command_id: str
+    exit_code: int | None = None
+    duration_ms: Number | None = None
+
+
+TerminalAction: TypeAlias = (
+    TerminalData
+    | TerminalInput
+    | TerminalResized
+    | TerminalClaimed
+    | TerminalTitleChanged
+    | TerminalCwdChanged
+    | TerminalExited
+    | TerminalCleared
+    | TerminalCommandDetectionAvailable
+    | TerminalCommandExecuted
+    | TerminalCommandFinished
+)
+"""The actions of a terminal channel."""
+
+
+def _data(state: TerminalState, action: TerminalData) -> TerminalState:
+    """To the running command or to what is between commands, whichever comes last."""
+    if not action.data:
+        return state
+    at = len(state.content) - 1
+    match state.content[-1:]:
+        case (TerminalUnclassifiedPart() as part,):
+            return changed(state, content=put(state.content, at, replace(part, value=part.value + action.data)))
+        case (TerminalCommandPart(is_complete=False) as command,):
+            return changed(state, content=put(state.content, at, replace(command, output=command.output + action.data)))
+        case _:
+            return changed(state, content=(*state.content, TerminalUnclassifiedPart(value=action.data)))
+
+
+def _input(state: TerminalState, _action: TerminalInput) -> TerminalState:
+    return state
+
+
+def _resized(state: TerminalState, action: TerminalResized) -> TerminalState:
+    return changed(state, cols=action.cols, rows=action.rows)
+
+
+def _claimed(state: TerminalState, action: TerminalClaimed) -> TerminalState:
+    return changed(state, claim=action.claim)
+
+
+def _title_changed(state: TerminalState, action: TerminalTitleChanged) -> TerminalState:
+    return changed(state, title=action.title)
+
+
+def _cwd_changed(state: TerminalState, action: TerminalCwdChanged) -> TerminalState:
+    return changed(state, cwd=action.cwd)
+
+
+def _exited(state: TerminalState, action: TerminalExited) -> TerminalState:
+    return changed(state, exit_code=action.exit_code)
+
+
+def _cleared(state: TerminalState, _action: TerminalCleared) -> TerminalState:
+    return changed(state, content=())
+
+
+def _detection_available(state: TerminalState, _action: TerminalCommandDetectionAvailable) -> TerminalState:
+    return changed(state, supports_command_detection=True)
+
+
+def _command_executed(state: TerminalState, action: TerminalCommandExecuted) -> TerminalState:
+    command = TerminalCommandPart(
+        command_id=action.command_id,
+        command_line=action.command_line,
+        output="",
+        timestamp=action.timestamp,
+        is_complete=False,
+    )
+    return changed(state, content=(*state.content, command), supports_command_detection=True)
+
+
+def _command_finished(state: TerminalState, action: TerminalCommandFinished) -> TerminalState:
+    for at, part in enumerate(state.content):
+        if isinstance(part, TerminalCommandPart) and part.command_id == action.command_id and not part.is_complete:
+            done = replace(part, is_complete=True, exit_code=action.exit_code, duration_ms=action.duration_ms)
+            return changed(state, content=put(state.content, at, done))
+    return state
+
+
+REDUCERS: dict[type[Action], Callable[[TerminalState, Any], TerminalState]] = {
+    TerminalData: _data,
+    TerminalInput: _input,
+    TerminalResized: _resized,
+    TerminalClaimed: _claimed,
+    TerminalTitleChanged: _title_changed,
+    TerminalCwdChanged: _cwd_changed,
+    TerminalExited: _exited,
+    TerminalCleared: _cleared,
+    TerminalCommandDetectionAvailable: _detection_available,
+    TerminalCommandExecuted: _command_executed,
+    TerminalCommandFinished: _command_finished,
+}
+
+
+def reduce_terminal(state: TerminalState, action: Action) -> TerminalState:
+    """A terminal after an action.
+
+    Args:
+        state: The terminal before.
+        action: What happened. One that is not for this channel, or unknown, changes nothing.
+
+    Returns:
+        The terminal after; the very same object when nothing has changed.
+    """
+    reducer = REDUCERS.get(type(action))
+    return state if reducer is None else reducer(state, action)
