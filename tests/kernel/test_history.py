@@ -11,7 +11,7 @@ def test_a_killed_kernels_session_is_gone_on_with_in_the_next(kernel_name: str, 
     """A turn was running when the kernel was killed: it is over, and what had been said is there."""
     with RunningKernel.started(kernel_name, tmp_path) as kernel:
         kernel.run(f"%load_ext agentnb\n%agents new\n%agent /say residuals of {kernel_name}")
-        kernel.run("%agent -b /hang")
+        kernel.run("%agent -b /hang", console=True)
         kernel.run("import agentnb; agentnb.sessions()")
         kernel.manager.shutdown_kernel(now=True)
     with RunningKernel.started(kernel_name, tmp_path) as kernel:
