@@ -52,12 +52,15 @@ _BARE = re.compile(rf"{_ADDRESS}\S+", re.IGNORECASE)
 _MATHEMATICS = {"$": "%24", "\\": "%5C", "{": "%7B", "}": "%7D", "`": "%60"}
 _FORMULA_SIGN = re.compile(r"(?<!\\)\$\$+|\\(?=begin\{)|\\(?=\\\[)")
 _DISPLAY = r"(?:\$\$[^$\n]+(?<!\\)\$\$|\\begin\{(?P<name>[a-z]+\*?)\}[^$\n\\]*\\end\{(?P=name)\}|\\\\\[[^$\n\\]*\\\\\])"
-_LINE_WITH_FORMULAS = re.compile(rf"[^$\\]*{_DISPLAY}[^$\\]*|(?:[^$\\]|\\(?!begin\{{|\\\[)|(?<!\$)\$(?!\$))*")
+_LINE_WITH_FORMULAS = re.compile(
+    rf"[^$\\]*{_DISPLAY}[^$\\]*|[^$\\]*(?:(?:\\(?!begin\{{|\\\[)|(?<!\$)\$(?!\$))[^$\\]*)*"
+)
 _WHOLE_FORMULA = re.compile(
     r"\s*(?:\$\$[^$]+(?<!\\)\$\$|\\begin\{(?P<name>[a-z]+\*?)\}(?:(?!\\end|\\begin)[^$])*\\end\{(?P=name)\})[.,;]?\s*"
 )
 _TARGET = re.compile(
-    r"""[ \t]*(?![ \t])<?(?P<target>(?:[^\s()<>]|\([^\s()<>]*\))*)>?(?:[ \t]+(?:"[^"\n]*"|'[^'\n]*'))?[ \t]*\)"""
+    r"[ \t]*(?![ \t])<?(?P<target>[^\s()<>]*(?:\([^\s()<>]*\)[^\s()<>]*)*)>?"
+    r"""(?:[ \t]+(?:"[^"\n]*"|'[^'\n]*'))?[ \t]*\)"""
 )
 _RISKY_CODE = re.compile(
     rf"""{_TAG}|!\[|\]\([^)]*[^\w\s).,+*/=\[\]-]|\]:\s*\S*[:&]|`{{3,}}|~{{3,}}|{_ADDRESS}\S*(?:[$\\{{]|@@)"""

@@ -77,6 +77,8 @@ class Parts(Sequence[ResponsePart]):
             *self._chunks[number + 1 :],
         )
         old = chunk[inside]
+        if _keys(part) != _keys(old):  # a plan in the place of another part: it is found by other names
+            return Parts(chain.from_iterable(chunks))
         waiting, begun = self.waiting - _waits(old) + _waits(part), self.begun - _is_begun(old) + _is_begun(part)
         return _made(chunks, self._length, self._places, waiting, begun)
 

@@ -45,9 +45,9 @@ MORE_UNITS = (
     "{a,",
     "@a",
 )
-_SIGNIFICANT = 0.02
+_SIGNIFICANT = 0.005
 _BEARABLE = 0.5
-_ENOUGH = 0.05
+_ENOUGH = 0.01
 _TIMES = 3
 _PARSER = importlib.import_module("re._parser" if sys.version_info >= (3, 11) else "sre_parse")
 _ONCE = {"match", "fullmatch", "search"}

@@ -108,6 +108,7 @@ ToolCall
     kind
     locations
     output
+    ran_without_asking
     raw_input
     raw_output
     reason
