@@ -17,7 +17,7 @@ TURNS = 10
 START = f"""import agentnb
 session = agentnb.start(command={[sys.executable, str(ROOT / "tests/agents/hostile.py")]!r})
 for start in range(0, {COUNT}, {COUNT // TURNS + 1}):
-    await session.prompt(f"{{start}} {{start + {COUNT // TURNS + 1}}}")
+    await session.prompt(f"{{start}} {{start + {COUNT // TURNS + 1}}}").wait_async(check=False)
 agentnb.chat(session)"""
 FORBIDDEN = "script, iframe, object, embed, link, meta, base, style, video, source, math, template, svg:not(.icon)"
 LOOK = """async ([selector]) => {

@@ -127,7 +127,7 @@ def test_pictures_chosen_pasted_and_dropped_go_with_the_message(chat: Cell, lab:
     for event in ("paste", "drop"):
         box(chat).evaluate(HAND_OVER, [event, base64.b64encode(PIXEL).decode()])
         expect(chat.output.get_by_role("img", name=f"{event}.png")).to_be_visible()
-    waiting = chat.output.get_by_role("list", name="Pictures to send")
+    waiting = chat.output.get_by_role("list", name="Attached pictures")
     waiting.get_by_role("button").first.click()
     expect(waiting.get_by_role("img")).to_have_count(2)
     say(chat, "/say seen")

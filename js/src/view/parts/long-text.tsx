@@ -4,9 +4,12 @@
  * Each slice is a block of its own: the browser lays out only those near the screen, and a line of megabytes, which
  * it would need seconds for, is broken.
  */
-import type { ComponentChildren } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { type ComponentChildren, createContext } from "preact";
+import { useContext, useEffect, useState } from "preact/hooks";
 import { bytes } from "../plain";
+
+/** Whether somebody has asked for all of the text already, where it was fetched: one click is enough. */
+export const Asked = createContext(false);
 
 /** In characters. */
 const SLICE = 4_000;
@@ -38,7 +41,8 @@ interface Props {
 
 export function LongText({ text, fromEnd = false, whole = false, draw = (slice) => slice }: Props) {
   const [wanted, want] = useState(SHOWN);
-  const [all, showAll] = useState(whole);
+  const [clicked, click] = useState(false);
+  const all = useContext(Asked) || whole || clicked;
   const isCut = text.length > wanted;
   useEffect(() => {
     if (!all || !isCut) return;
@@ -48,7 +52,7 @@ export function LongText({ text, fromEnd = false, whole = false, draw = (slice) 
   if (text.length <= SLICE) return <>{draw(text, [])}</>;
   const slices = slicesOf(isCut ? (fromEnd ? endOf(text, wanted) : text.slice(0, wanted)) : text);
   const more = isCut && !all && (
-    <button type="button" class="text-button" onClick={() => showAll(true)}>
+    <button type="button" class="text-button" onClick={() => click(true)}>
       {fromEnd ? "Show the beginning" : "Show all"} ({bytes(text.length)})
     </button>
   );

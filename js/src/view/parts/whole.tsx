@@ -4,6 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { usePlace, useView } from "../context";
 import { bytes, pretty } from "../plain";
 import type { ContentRef } from "../store";
+import { Asked } from "./long-text";
 
 interface Props {
   /** The object with the field, and beside it `<field>Ref` where it was cut. */
@@ -36,7 +37,9 @@ export function Whole({ of, field, atOnce = false, children }: Props) {
   const cut = (of as Record<string, unknown>)[field];
   return (
     <>
-      {children(mine.text ?? (typeof cut === "string" ? cut : undefined))}
+      <Asked.Provider value={mine.text !== undefined}>
+        {children(mine.text ?? (typeof cut === "string" ? cut : undefined))}
+      </Asked.Provider>
       {ref && mine.text === undefined && (
         <button type="button" class="text-button" disabled={mine.busy} onClick={fetch}>
           {mine.busy ? "Loading…" : `Show all (${bytes(ref.size)})`}
