@@ -6,6 +6,7 @@ A writer of `blocks`. All that an agent wrote passes `markdown.harmless` or stan
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -128,6 +129,6 @@ def _strings(value: Any) -> Iterator[str]:
         yield from _strings(msgspec.structs.asdict(value))
     elif isinstance(value, UnknownResponsePart):
         yield from _strings(value.raw)
-    elif isinstance(value, list | tuple):
+    elif isinstance(value, Sequence):  # a turn's parts are no list
         for inner in value:
             yield from _strings(inner)

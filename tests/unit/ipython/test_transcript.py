@@ -37,6 +37,7 @@ from agentnb.state import (
     Turn,
     UsageInfo,
 )
+from agentnb.state.parts import Parts
 from tests.unit.ipython.test_markdown import TEXTS, check
 
 MESSAGE = Message(text="Hi", origin=MessageOrigin(kind="user"))
@@ -48,7 +49,7 @@ PIXEL = "iVBORw0KGgo="
 def turn(*parts: Any, **more: Any) -> Turn:
     """A finished turn of *parts*."""
     return Turn(
-        id="t", message=MESSAGE, response_parts=parts, **{"state": "complete", "stop_reason": "end_turn", **more}
+        id="t", message=MESSAGE, response_parts=Parts(parts), **{"state": "complete", "stop_reason": "end_turn", **more}
     )
 
 
@@ -84,6 +85,12 @@ def test_parts_stand_in_the_order_they_came() -> None:
     made = turn(ReasoningResponsePart(id="p1", content="Hm."), text("One."), tool(), text("Two."))
     places = [transcript(made).index(word) for word in ("Hm.", "One.", "Edit", "Two.")]
     assert sorted(places) == places
+
+
+def test_fences_when_the_agent_wrote_backticks_in_another_part_are_longer() -> None:
+    """No part of what the agent wrote can end a block of another part, as the parts of a running turn are kept."""
+    made = transcript(turn(text("Look: ```` and `````"), tool(tool_input="{}")))
+    assert "``````json\n{}\n``````" in made
 
 
 def test_thinking_is_folded() -> None:
