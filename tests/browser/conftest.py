@@ -38,9 +38,6 @@ OURS = re.compile("agentnb|anywidget", re.IGNORECASE)
 CLOSED_EARLY = "[anywidget] Failed to initialize model."
 """What anywidget says two seconds after it met a model that was closed before it was ready: a turn that was over at
 once. A view that is wanted and does not come fails its test by itself."""
-CLOSED_EARLY = "[anywidget] Failed to initialize model."
-"""anywidget says so two seconds after it met a model that was closed before it was ready: a turn that was over at once.
-A view that is wanted and does not come fails its test by itself."""
 MOST_USES = 20
 """After so many tests a page is old enough."""
 VIEWPORT: ViewportSize = {"width": 1280, "height": 900}
