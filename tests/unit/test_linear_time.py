@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable
 
@@ -47,7 +48,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "ring": ring,
     "rate_code": rate_code,
     "rate_command": rate_command,
-    "plainer": plainer,
+    "plainer": inspect.unwrap(plainer),  # not its cache
     "command_matches": lambda text: command_matches("*a*b*", text),
     "path_matches": lambda text: path_matches("**/{a,b}*c", text),
     "secret": secret,
