@@ -118,11 +118,23 @@ def any_case(*words: str) -> str:
     return f"[{''.join(spellings.values())}](?:{'|'.join(branches)})"
 
 
+_KINDS = ("api", "access", "secret", "private", "auth", "signing", "encryption", "account", "session", "client")
 _FIELD = re.compile(
     any_case(
         *(
             f"{kind}[_-]?(?:key|secret|token)$"
-            for kind in "api access secret private auth signing encryption account session client".split()
+            for kind in [
+                "api",
+                "access",
+                "secret",
+                "private",
+                "auth",
+                "signing",
+                "encryption",
+                "account",
+                "session",
+                "client",
+            ]
         ),
         *("secret$", "passw(?:or)?d$", "passphrase$", "credentials?$", "authorization$", "cookie$"),
         "t(?<![a-z]t)oken$",
