@@ -169,9 +169,7 @@ describe("the policy on a permission card", () => {
     expect(await moreOptions(page)).toEqual(["Allow edits this turn", "Allow edits always"]);
     page.button("Allow edits this turn").click();
     expect(store.dispatched[0]?.action).toMatchObject({ approved: true, selectedOptionId: "agentnb:turn" });
-    await page.until(() =>
-      expect(page.find(".decision.allowed").textContent).toEqual("Allowed Allow edits this turn"),
-    );
+    await page.until(() => expect(page.find(".decision.allowed").textContent).toEqual("Allowed Allow edits this turn"));
   });
 
   test("a command can be changed before it is allowed, where the host runs it", async () => {
