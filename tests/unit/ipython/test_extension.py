@@ -61,9 +61,11 @@ def test_a_session_is_lent_the_servers_of_the_settings_when_started_and_when_ope
     """Unless it names its own, or none; without the extension nothing is lent."""
     code = f"""
 import os, agentnb
+from agentnb.host import current_host
 os.environ["AGENTNB_LOG"] = {str(tmp_path / "log.db")!r}
 def names(session):
-    print([server.name for server in session._conversation.configuration.components])
+    conversation = current_host().find(session.chat.resource)
+    print([server.name for server in conversation.configuration.components])
     session.close()
 names(agentnb.start("eliza", mcp_servers=[]))
 session = agentnb.start("eliza")
