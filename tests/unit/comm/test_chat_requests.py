@@ -152,7 +152,7 @@ def test_a_session_that_cannot_be_copied_says_why(page: Page, conversation: Conv
     assert len(page.host.conversations) == 2
 
 
-def test_a_tab_opened_in_the_chat_is_lent_the_servers_of_the_settings(tmp_path: Path) -> None:
+def test_a_tab_opened_in_the_chat_has_the_mcp_servers_of_the_settings(tmp_path: Path) -> None:
     """A new one and one of the log; a slip in the settings is said, and no tab is left."""
     given: dict[str, Any] = {"docs": {"url": "https://x.test/mcp"}}
     host = Host(log=tmp_path / "log.db")

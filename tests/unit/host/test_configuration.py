@@ -64,11 +64,11 @@ def test_a_difference_in_any_part_is_another_key(tmp_path: Path, what: str) -> N
 
 def test_tabs_with_different_mcp_servers_do_not_share_a_process(host: Host, tmp_path: Path) -> None:
     """Nor does one warmed without them serve the tab that has some."""
-    lent = Session(host.loop.call(lambda: host.open_as(made(tmp_path))))
+    given = Session(host.loop.call(lambda: host.open_as(made(tmp_path))))
     bare = Session(host.loop.call(lambda: host.open_as(made(tmp_path, components=()))))
-    for tab in (lent, bare):
+    for tab in (given, bare):
         tab.prompt("hi").wait(PATIENCE)
-    assert lent.health().pid != bare.health().pid
+    assert given.health().pid != bare.health().pid
     warm = host.loop.submit(host.agents.warm(made(tmp_path, components=()))).result(PATIENCE)
     assert warm.pid == bare.health().pid
 
@@ -83,7 +83,7 @@ def test_what_is_asked_outside_of_sessions_starts_no_second_process(host: Host, 
     assert other is not borrowed
 
 
-def test_an_agents_own_mcp_servers_are_lent_to_each_of_its_sessions(tmp_path: Path) -> None:
+def test_an_agents_own_mcp_servers_are_given_to_each_of_its_sessions(tmp_path: Path) -> None:
     """What is given for a session counts where the names are the same."""
     from agentnb.agent.catalog import read
 
@@ -99,7 +99,7 @@ def test_an_agents_own_mcp_servers_are_lent_to_each_of_its_sessions(tmp_path: Pa
     assert made.bare.components == ()
 
 
-def test_tabs_that_lend_the_kernel_share_no_process(tmp_path: Path) -> None:
+def test_tabs_with_kernel_access_share_no_process(tmp_path: Path) -> None:
     """Each has a key of its own; what is asked outside of any session takes whichever runs."""
     one, other = (made(tmp_path, kernel_tools=True) for _ in range(2))
     assert len({one.key, other.key, made(tmp_path).key}) == 3

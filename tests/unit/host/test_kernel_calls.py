@@ -12,8 +12,8 @@ from agentnb.api.turn import Turn
 from agentnb.host import Host
 from tests.unit.api.conftest import PATIENCE
 from tests.unit.host.test_permissions import Talk, environment, host, ids, work
-from tests.unit.kernel.bench import Tools
 from tests.unit.kernel.conftest import tools
+from tests.unit.kernel.shell_tools import Tools
 
 __all__ = ["environment", "host", "tools", "work"]  # the fixtures
 
@@ -50,7 +50,7 @@ OPENCODE = [
 @pytest.fixture
 def talk(host: Host, work: Path, tools: Tools) -> Talk:
     """A session whose agent calls the kernel's tools."""
-    host.environment.connect(code_runner=tools.bench)
+    host.environment.connect(code_runner=tools.runner)
     return Talk(host, work, script="calls_kernel", kernel_tools=True)
 
 

@@ -57,8 +57,8 @@ magic("agent", "/say here")
     assert "Traceback" not in said
 
 
-def test_a_session_is_lent_the_servers_of_the_settings_when_started_and_when_opened_again(tmp_path: Path) -> None:
-    """Unless it names its own, or none; without the extension nothing is lent."""
+def test_a_session_started_or_opened_again_has_the_mcp_servers_of_the_settings(tmp_path: Path) -> None:
+    """Unless it names its own, or none; without the extension it has none."""
     code = f"""
 import os, agentnb
 from agentnb.host import current_host

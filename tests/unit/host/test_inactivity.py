@@ -1,4 +1,4 @@
-"""An agent that says nothing for long: every stage without a live view says so."""
+"""An agent that says nothing for long: every display without a live view says so."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from agentnb.api.turn import Turn
 from agentnb.host import Host
-from agentnb.ipython import stage
+from agentnb.ipython import turn_display
 from agentnb.state import SessionActivityChanged
 from tests.unit.host.conftest import Open, hosted
 
@@ -29,7 +29,7 @@ def test_a_terminal_says_it_once_each_time_and_how_to_stop(
     host: Host, silent: Turn, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """On a line of its own, between what the agent said before and after."""
-    shown = stage.TerminalStage(silent)
+    shown = turn_display.TerminalDisplay(silent)
     shown.tick()
     shown.tick()
     say(host, silent, "no word for 80 s")
@@ -43,7 +43,7 @@ def test_text_in_a_cell_says_it_as_long_as_it_lasts_and_does_not_keep_it(
     host: Host, silent: Turn, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Its record is without it."""
-    shown = stage.TextStage(silent)
+    shown = turn_display.GrowingMarkdownDisplay(silent)
     shown.open()
     shown.tick()
     assert r"thinking\n\n(no word for 40 s)" in capsys.readouterr().out
