@@ -95,7 +95,7 @@ async def test_what_an_editor_has_not_saved_is_read_as_it_stands_there(tmp_path:
     assert third == {"content": "".join(whole.splitlines(keepends=True)[2:4])}
     with pytest.raises(RpcError, match="no file"):
         await files.read({"path": str(tmp_path / "b.ipynb")})
-    listener._deny = "no"
+    listener.deny = "no"
     with pytest.raises(PermissionDenied):
         await files.read({"path": str(path)})
 
