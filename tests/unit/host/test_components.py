@@ -68,9 +68,8 @@ def test_its_tools_are_listed_over_every_page_and_called_with_arguments(with_ser
     ]
     assert said(session, '/mcp files add {"a": 2, "b": 3}') == "`files: add` said: 5"
     assert said(session, "/mcp files fail") == "`files: fail` failed: it did not work"
-    agent = session._conversation.agent
-    assert agent is not None
-    assert [child for child in psutil.Process(agent.pid).children(recursive=True) if SERVER in child.cmdline()] == []
+    agent = psutil.Process(session.health().pid)
+    assert [child for child in agent.children(recursive=True) if SERVER in child.cmdline()] == []
 
 
 @pytest.mark.parametrize(

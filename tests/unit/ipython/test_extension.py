@@ -61,9 +61,11 @@ def test_a_session_started_or_opened_again_has_the_mcp_servers_of_the_settings(t
     """Unless it names its own, or none; without the extension it has none."""
     code = f"""
 import os, agentnb
+from agentnb.host import current_host
 os.environ["AGENTNB_LOG"] = {str(tmp_path / "log.db")!r}
 def names(session):
-    print([server.name for server in session._conversation.configuration.components])
+    conversation = current_host().find(session.chat.resource)
+    print([server.name for server in conversation.configuration.components])
     session.close()
 names(agentnb.start("eliza", mcp_servers=[]))
 session = agentnb.start("eliza")
