@@ -162,7 +162,7 @@ def _size(value: Any) -> int | None:
 
 
 def install(host: Host, shell: Any) -> None:
-    """Let *host*'s agents be lent *shell*, if its user wants that."""
+    """Give *host*'s agents access to *shell*, in sessions whose user wants that."""
     host.environment.connect(code_runner=ShellCodeRunner(shell))
     JOB_QUEUE.is_main_thread_busy = lambda: is_running_cell(shell)
     loop = getattr(getattr(getattr(shell, "kernel", None), "io_loop", None), "asyncio_loop", None)
