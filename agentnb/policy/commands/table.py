@@ -124,6 +124,7 @@ def _operands(options: Options, taking: frozenset[str]) -> tuple[str, ...]:
 
 
 def _holds(rule: TableRule, program: str, options: Options, operands: tuple[str, ...]) -> bool:
+    """Whether a row of the table matches the program's options and operands."""
     words = {*(each for each in options.words if each.startswith(("-", "+"))), *operands[: 2 if rule.verbs else 1]}
     if not rule.unless.isdisjoint(words):
         return False

@@ -166,6 +166,7 @@ def _shell(words: Sequence[Field]) -> list[Inner]:
 
 
 def _text(program: str, words: Sequence[Field]) -> list[Inner]:
+    """The scripts in the arguments of ``eval``, ``trap`` and ``alias``."""
     if program == "eval":
         joined = " ".join(word.text for word in words)
         return [Inner(script=joined, dynamic=any(word.dynamic for word in words))] if words else []
@@ -202,6 +203,7 @@ def _filled(word: Field) -> Field:
 
 
 def _wrapped(shape: _Shape, words: Sequence[Field]) -> list[Inner]:
+    """The commands that a wrapper (``sudo``, ``env``, ``xargs``) runs: its arguments after its own options."""
     found: list[Inner] = []
     at, skip = 0, shape.skip
     while at < len(words):
