@@ -10,7 +10,6 @@ from agentnb.agent import mcp
 from agentnb.agent.catalog import custom, find
 from agentnb.agent.process import find_program
 from agentnb.api.arguments import check_environment, check_text, folders
-from agentnb.cassette.switch import SWITCH
 from agentnb.errors import UnknownAgent, UsageError
 from agentnb.host.environment import current_environment
 from agentnb.host.session_options import SessionOptions
@@ -49,10 +48,11 @@ def configured(
         check_text("agent", agent, example='"claude"')
     spec = _spec(agent or DEFAULT_AGENT) if command is None else custom(command, name=agent)
     folder = folder_of(cwd, "cwd")
-    defaults = current_environment().default_mcp_servers
-    servers = defaults() if mcp_servers is None else mcp.mcp_servers(mcp_servers)
+    environment = current_environment()
+    servers = environment.default_mcp_servers() if mcp_servers is None else mcp.mcp_servers(mcp_servers)
     more = folders_of(directories)
-    find_program(SWITCH.standing_in(spec), folder, {**os.environ, **spec.env, **given}.get("PATH"))
+    path = {**os.environ, **spec.env, **given}.get("PATH")
+    find_program(environment.cassette.standing_in(spec), folder, path)
     return SessionOptions(
         spec=spec,
         cwd=folder,
@@ -72,7 +72,7 @@ def configuration_of(options: SessionOptions) -> Configuration:
 
 def _spec(name: str) -> AgentSpec:
     """The agent called *name*: as the cassette that is replayed describes it, else from the catalogue."""
-    recorded = SWITCH.agents()
+    recorded = current_environment().cassette.agents()
     try:
         return recorded.get(name) or find(name)
     except UnknownAgent:

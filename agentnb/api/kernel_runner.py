@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from agentnb.errors import UsageError
@@ -12,8 +10,8 @@ if TYPE_CHECKING:
     from agentnb.host import Host
 
 
-def install_kernel_runner(host: Host) -> None:
-    """Give agents of *host* that are allowed to the IPython shell that runs here.
+def check_kernel(host: Host) -> None:
+    """Make sure that agents of *host* can be given access to a kernel.
 
     Args:
         host: The host.
@@ -21,10 +19,7 @@ def install_kernel_runner(host: Host) -> None:
     Raises:
         UsageError: If no IPython shell runs here.
     """
-    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    if shell is None:
+    if host.environment.shell is None:
         raise UsageError(
             "Agents cannot be given access to a kernel: no IPython runs here.", hint="Leave kernel_tools out."
         )
-    # The layer above knows the shell; it is named here, not imported, so that this needs no `%load_ext`.
-    import_module("agentnb.ipython.bench").install(host, shell)

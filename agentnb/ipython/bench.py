@@ -17,7 +17,7 @@ from agentnb.ipython.ipython_versions import is_running_cell
 from agentnb.ipython.mentions import visible
 from agentnb.ipython.saved_notebook import output_text, read_cells
 from agentnb.kernel.bench import CellView, Edited, NotebookView, Variable
-from agentnb.kernel.desk import DESK, poster
+from agentnb.kernel.desk import poster
 from agentnb.kernel.path import follow
 
 if TYPE_CHECKING:
@@ -25,9 +25,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agentnb.comm.notebook import Notebook
-    from agentnb.host import Host
     from agentnb.kernel.bench import Edit, Ran
-    from agentnb.kernel.desk import Work
+    from agentnb.kernel.desk import Desk, Work
 
 T = TypeVar("T")
 
@@ -44,10 +43,12 @@ class ShellBench:
 
     Args:
         shell: The shell.
+        main_thread: Runs the code.
     """
 
-    def __init__(self, shell: Any) -> None:
+    def __init__(self, shell: Any, main_thread: Desk) -> None:
         self._shell = shell
+        self._main_thread = main_thread
 
     def variables(self) -> Sequence[Variable]:
         """The user's own variables; modules, and what IPython put there, are none."""
@@ -95,7 +96,7 @@ class ShellBench:
         if current_notebook() is None:
             raise UsageError(f"No page is there that could {edit.action} a cell.", hint=f"{_NO_PAGE}, or use run_code.")
         # A cell that waits for this turn is the kernel's first: what is run now is run behind it.
-        wait = edit.action == "run" and not DESK.waited_at
+        wait = edit.action == "run" and not self._main_thread.waited_at
         asked = EditParams(
             id="", action=edit.action, cell_id=edit.cell_id, source=edit.source, kind=edit.kind, wait=wait
         )
@@ -161,13 +162,12 @@ def _size(value: Any) -> int | None:
     return held if isinstance(held, int) else sys.getsizeof(value)
 
 
-def install(host: Host, shell: Any) -> None:
-    """Let *host*'s agents be lent *shell*, if its user wants that."""
-    host.environment.connect(code_runner=ShellBench(shell))
-    DESK.occupied = lambda: is_running_cell(shell)
+def lend_main_thread(shell: Any, main_thread: Desk) -> None:
+    """Let *main_thread* run agents' code where *shell* runs no cell."""
+    main_thread.occupied = lambda: is_running_cell(shell)
     loop = getattr(getattr(getattr(shell, "kernel", None), "io_loop", None), "asyncio_loop", None)
     if loop is None:
         return
-    if DESK.post is None:
-        shell.events.register("post_run_cell", lambda *_: DESK.call())
-    DESK.post = poster(loop)
+    if main_thread.post is None:
+        shell.events.register("post_run_cell", lambda *_: main_thread.call())
+    main_thread.post = poster(loop)

@@ -66,7 +66,7 @@ class _Waiter:
 
 
 class Desk:
-    """The main thread's. Made once per process (:data:`DESK`).
+    """The main thread's; one per process (``Environment.main_thread``).
 
     Attributes:
         post: Has a function called soon on the main thread, by its loop; None where no loop runs there for good.
@@ -266,7 +266,3 @@ async def _in_time(future: Future[Any], seconds: float | None) -> bool:
         if late is not None:
             late.cancel()
     return future.done()
-
-
-DESK = Desk()
-"""This process's."""

@@ -11,7 +11,6 @@ from agentnb.errors import AgentnbError, UsageError
 from agentnb.kernel import content
 from agentnb.kernel.bench import Edit
 from agentnb.kernel.cell_names import cell_title, number_in
-from agentnb.kernel.desk import DESK
 from agentnb.kernel.path import last_name
 from agentnb.kernel.tools import PATIENCE_SECONDS, call_words, checked
 from agentnb.policy.request import PolicyRequest
@@ -52,7 +51,7 @@ class Kit:
         bench: Bench,
         authorize: Callable[[PolicyRequest], Awaitable[PolicyRequest]],
         interrupted: Callable[[], object],
-        desk: Desk = DESK,
+        desk: Desk,
     ) -> None:
         self._owner = owner
         self._bench = bench

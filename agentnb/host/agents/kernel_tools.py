@@ -61,10 +61,11 @@ class KernelTools:
         Raises:
             NotOffered: Outside of IPython, or where no socket can be made for the program.
         """
-        bench = self._environment.code_runner
-        if bench is None:
+        shell = self._environment.shell
+        if shell is None:
             raise NotOffered("There is no IPython whose variables could be lent.", hint="Kernel tools need a kernel.")
-        self._kit = self._kit or Kit(self._tab_id, bench, self._authorize, self._interrupted)
+        desk = self._environment.main_thread
+        self._kit = self._kit or Kit(self._tab_id, shell.code_runner, self._authorize, self._interrupted, desk)
         name = NAME if NAME not in taken else f"agentnb-{NAME}"
         if agent.takes_served_mcp:
             self._agent = agent

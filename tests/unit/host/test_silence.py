@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentnb.api.turn import Turn
+from agentnb.api.session import Turn
 from agentnb.ipython import stage
 from agentnb.state import SessionActivityChanged
 from tests.unit.host.conftest import Open

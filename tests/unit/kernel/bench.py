@@ -14,6 +14,7 @@ from traitlets.config import Config
 from agentnb.errors import PermissionDenied
 from agentnb.host.loop import HostLoop
 from agentnb.ipython.bench import ShellBench
+from agentnb.ipython.shell_mentions import ShellMentions
 from agentnb.kernel.desk import Desk, poster
 from agentnb.kernel.kit import Kit
 from agentnb.policy.request import PolicyRequest
@@ -39,8 +40,18 @@ class Tools:
         self.requests: list[PolicyRequest] = []
         self.denies = False
         self.interrupts = 0
-        self.bench = ShellBench(self.shell)
+        self.bench = ShellBench(self.shell, self.desk)
         self.use(self.bench)
+
+    @property
+    def code_runner(self) -> ShellBench:
+        """What runs code: this stands for a whole shell in a host's environment."""
+        return self.bench
+
+    @property
+    def mentions(self) -> ShellMentions:
+        """What prompts can mention."""
+        return ShellMentions(self.shell)
 
     def use(self, bench: ShellBench) -> None:
         """Let the tools work on *bench*."""

@@ -310,7 +310,7 @@ class OpenNotebook(ShellBench):
 
 
 def opened(tools: Tools) -> Tools:
-    tools.use(OpenNotebook(tools.shell))
+    tools.use(OpenNotebook(tools.shell, tools.desk))
     return tools
 
 
