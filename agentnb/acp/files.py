@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from agentnb.acp.change import write_request
 from agentnb.acp.failure import INVALID_PARAMS, NOT_FOUND, RpcError
 from agentnb.errors import OutsideWorkspace
-from agentnb.policy.beneath import folder_of, open_in, opened
+from agentnb.policy.open_without_links import open_entry, open_parent, open_path
 from agentnb.policy.request import PolicyRequest, RequestKind
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def _bytes(root: Path, path: Path) -> tuple[bytes, int]:
     """What is in the file, and its mode."""
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     try:
-        descriptor = opened(root, path, flags)
+        descriptor = open_path(root, path, flags)
     except OSError as error:
         raise _failure(path, error) from error
     try:
@@ -174,7 +174,7 @@ def _write(root: Path, path: Path, content: str, shown: bytes | None) -> bool:
         return False
     data = _written_as(content, shown).encode("utf-8", "replace")
     try:
-        with folder_of(root, path, make=True) as folder:
+        with open_parent(root, path, make=True) as folder:
             return _replace(folder, path, data, mode, lambda: _current(root, path) == shown)
     except OSError as error:
         raise _failure(path, error) from error
@@ -195,7 +195,7 @@ def _replace(folder: int, path: Path, data: bytes, mode: int | None, as_shown: C
     Only if the file is *as_shown* at the last moment; says whether it was.
     """
     draft = f".{path.name[:32]}.{uuid.uuid4().hex[:8]}.part"
-    descriptor = open_in(folder, draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), path)
+    descriptor = open_entry(folder, draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), path)
     try:
         with open(descriptor, "wb") as file:  # noqa: PTH123 - a descriptor
             file.write(data)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from agentnb.agent.catalog import AgentSpec
+    from agentnb.host import Host
     from agentnb.host.session_options import Configuration
     from agentnb.policy.situation import Mode
 
@@ -79,6 +80,21 @@ def _spec(name: str) -> AgentSpec:
         if name not in recorded:
             raise
         return custom([name], name=name)
+
+
+def check_kernel(host: Host) -> None:
+    """Make sure that agents of *host* can be given access to a kernel.
+
+    Args:
+        host: The host.
+
+    Raises:
+        UsageError: If no IPython shell runs here.
+    """
+    if host.environment.shell is None:
+        raise UsageError(
+            "Agents cannot be given access to a kernel: no IPython runs here.", hint="Leave kernel_tools out."
+        )
 
 
 def folders_of(directories: Sequence[str | os.PathLike[str]]) -> list[Path]:

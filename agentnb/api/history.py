@@ -11,8 +11,7 @@ from agentnb.agent.catalog import custom
 from agentnb.agent.mcp import mcp_servers as servers_of
 from agentnb.api.arguments import check_count, check_environment, check_permissions, check_text
 from agentnb.api.columns import html, lines
-from agentnb.api.configured import folders_of
-from agentnb.api.kernel_runner import check_kernel
+from agentnb.api.configured import check_kernel, folders_of
 from agentnb.api.rows import Rows
 from agentnb.api.session import CALLBACK_SECONDS, session_of
 from agentnb.errors import SessionError, UsageError

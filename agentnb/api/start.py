@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from agentnb.api.arguments import check_permissions, check_text
-from agentnb.api.configured import DEFAULT_AGENT, configuration_of, configured
-from agentnb.api.kernel_runner import check_kernel
+from agentnb.api.configured import DEFAULT_AGENT, check_kernel, configuration_of, configured
 from agentnb.api.session import CALLBACK_SECONDS, Session, session_of
 from agentnb.errors import UsageError
 from agentnb.host import current_host

@@ -61,7 +61,7 @@ class FollowedTurn:
     def __init__(self, conversation: Conversation, turn_id: str) -> None:
         self._conversation = conversation
         self._id = turn_id
-        self._main_thread = conversation.host.environment.main_thread
+        self._job_queue = conversation.host.environment.job_queue
         self._changed = threading.Condition()
         self._callbacks: list[Callable[[Self], None]] = []
         self._listeners: list[Callable[[], None]] = []
@@ -278,7 +278,7 @@ class FollowedTurn:
                     self._raise_if_failed(self.snapshot)
                     return
                 else:
-                    with self._main_thread.waiting(self._conversation.tab_id, self._wake):
+                    with self._job_queue.waiting(self._conversation.tab_id, self._wake):
                         self._wait_for_change(seen, POLL_SECONDS)
 
     async def __aiter__(self) -> AsyncIterator[str]:
@@ -294,7 +294,7 @@ class FollowedTurn:
                     return
                 else:
                     try:
-                        with self._main_thread.waiting(self._conversation.tab_id):
+                        with self._job_queue.waiting(self._conversation.tab_id):
                             await changed.wait()
                     except asyncio.CancelledError:
                         self.cancel()
@@ -363,7 +363,7 @@ class FollowedTurn:
 
     def _wait_blocking(self, timeout: float | None) -> None:
         deadline = None if timeout is None else time.monotonic() + timeout
-        with CountedInterrupts() as interrupts, self._main_thread.waiting(self._conversation.tab_id, self._wake):
+        with CountedInterrupts() as interrupts, self._job_queue.waiting(self._conversation.tab_id, self._wake):
             while not self._finished:
                 if interrupts.count:
                     raise KeyboardInterrupt
@@ -379,7 +379,7 @@ class FollowedTurn:
                 self._changed.wait(seconds)
             work, self._work = self._work, False
         if work:
-            self._main_thread.serve(loop_is_free=False)
+            self._job_queue.run_pending(loop_is_free=False)
 
     def _wake(self) -> None:
         with self._changed:
@@ -387,7 +387,7 @@ class FollowedTurn:
             self._changed.notify_all()
 
     async def _wait_async(self, timeout: float | None) -> Self:
-        with self._listening() as changed, self._main_thread.waiting(self._conversation.tab_id):
+        with self._listening() as changed, self._job_queue.waiting(self._conversation.tab_id):
             try:
                 await asyncio.wait_for(self._until_finished(changed), timeout)
             except asyncio.TimeoutError:

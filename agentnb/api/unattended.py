@@ -91,7 +91,7 @@ class UnattendedTurns:
 
     def _on_cell_end(self, result: Any) -> None:
         """IPython's ``post_run_cell``. Code that an agent runs within a cell is no cell."""
-        if current_environment().main_thread.at_work or not self._turns or result is None:
+        if current_environment().job_queue.is_running_job or not self._turns or result is None:
             return
         source = getattr(getattr(result, "info", None), "raw_cell", None) or ""
         self._name_place(source)

@@ -14,7 +14,7 @@ import msgspec
 from agentnb.agent.mcp import mcp_servers
 from agentnb.cassette.switch import Switch
 from agentnb.host.session_options import SessionOptions
-from agentnb.kernel.desk import Desk
+from agentnb.kernel.job_queue import JobQueue
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from agentnb.acp.listener import Unsaved
     from agentnb.agent.catalog import AgentSpec
     from agentnb.agent.mcp import Given, McpServer
-    from agentnb.kernel.bench import Bench
+    from agentnb.kernel.code_runner import CodeRunner
     from agentnb.state import MessageAttachment
 
 LOOK_SECONDS = 3.0
@@ -85,7 +85,7 @@ class Shell(Protocol):
     """The IPython shell that runs here. Its parts are made at their first use."""
 
     @property
-    def code_runner(self) -> Bench:
+    def code_runner(self) -> CodeRunner:
         """Runs code in the kernel and knows its variables and its notebook."""
         ...
 
@@ -115,7 +115,7 @@ class Environment:
         shell: Runs code, and finds what a prompt mentions.
         settings: The defaults of new sessions.
         cassette: Records what agents say, or replays it (:mod:`agentnb.cassette`).
-        main_thread: Does agents' work on the main thread when the user's own code leaves it free.
+        job_queue: Does agents' work on the main thread when the user's own code leaves it free.
 
     Example:
         >>> environment = Environment()
@@ -131,7 +131,7 @@ class Environment:
         self.shell: Shell | None = None
         self.settings: Settings | None = None
         self.cassette = Switch(os.environ)
-        self.main_thread = Desk()
+        self.job_queue = JobQueue()
 
     def connect(self, **parts: Unpack[Parts]) -> None:
         """Fill in *parts*; those not named stay as they are."""

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from agentnb.host.environment import current_environment
 
 if TYPE_CHECKING:
-    from agentnb.ipython.bench import ShellBench
+    from agentnb.ipython.shell_code_runner import ShellCodeRunner
     from agentnb.ipython.shell_mentions import ShellMentions
-    from agentnb.kernel.desk import Desk
+    from agentnb.kernel.job_queue import JobQueue
 
 
 class ConnectedShell:
@@ -18,20 +18,20 @@ class ConnectedShell:
 
     Args:
         ip: The IPython shell.
-        main_thread: Runs agents' code.
+        job_queue: Runs agents' code.
     """
 
-    def __init__(self, ip: Any, main_thread: Desk) -> None:
+    def __init__(self, ip: Any, job_queue: JobQueue) -> None:
         self.ip = ip
-        self._main_thread = main_thread
+        self._job_queue = job_queue
 
     @cached_property
-    def code_runner(self) -> ShellBench:
+    def code_runner(self) -> ShellCodeRunner:
         """Runs code as a cell is run, on the main thread."""
-        from agentnb.ipython.bench import ShellBench, lend_main_thread
+        from agentnb.ipython.shell_code_runner import ShellCodeRunner, connect_job_queue
 
-        lend_main_thread(self.ip, self._main_thread)
-        return ShellBench(self.ip, self._main_thread)
+        connect_job_queue(self.ip, self._job_queue)
+        return ShellCodeRunner(self.ip, self._job_queue)
 
     @cached_property
     def mentions(self) -> ShellMentions:
@@ -45,4 +45,4 @@ def connect_shell(ip: Any) -> None:
     """Connect the IPython shell *ip* to this process's environment; nothing happens where it is connected already."""
     environment = current_environment()
     if not (isinstance(environment.shell, ConnectedShell) and environment.shell.ip is ip):
-        environment.connect(shell=ConnectedShell(ip, environment.main_thread))
+        environment.connect(shell=ConnectedShell(ip, environment.job_queue))

@@ -56,7 +56,7 @@ async def await_turn(turn: Turn, tick: Callable[[], None], *, timeout: float | N
     with Interrupts(on_interrupt) as interrupts:
         turn.add_done_callback(lambda _: _set_from_thread(loop, ended))
         try:
-            with awaited(turn), current_environment().main_thread.waiting(turn.session.tab_id):
+            with awaited(turn), current_environment().job_queue.waiting(turn.session.tab_id):
                 async with pumping(kernel):
                     timely = await _ticking(ended, tick, timeout)
                     if not timely and not interrupts.count:
@@ -71,12 +71,12 @@ async def await_turn(turn: Turn, tick: Callable[[], None], *, timeout: float | N
 def block_on(turn: Turn, tick: Callable[[], None], *, timeout: float | None = None) -> None:
     """Wait until *turn* has ended, blocking this thread; as `await_turn` otherwise."""
     news: SimpleQueue[str] = SimpleQueue()  # its put() may come from a signal handler, an Event's set() may not
-    main_thread = current_environment().main_thread
+    job_queue = current_environment().job_queue
     timely = True
     with CountedInterrupts(partial(news.put, "interrupted")) as interrupts:
         turn.add_done_callback(lambda _: news.put("ended"))
         try:
-            with awaited(turn), main_thread.waiting(turn.session.tab_id, partial(news.put, _WORK)):
+            with awaited(turn), job_queue.waiting(turn.session.tab_id, partial(news.put, _WORK)):
                 what = _blocked(news, tick, timeout)
                 timely = what is not None
                 if what != "ended":
@@ -121,7 +121,7 @@ def _blocked(news: SimpleQueue[str], tick: Callable[[], None], timeout: float | 
         with contextlib.suppress(Empty):
             what = news.get(timeout=left)
         if what == _WORK:
-            current_environment().main_thread.serve(loop_is_free=False)
+            current_environment().job_queue.run_pending(loop_is_free=False)
             what = None
         tick()
     return what

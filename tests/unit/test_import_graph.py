@@ -45,7 +45,7 @@ def imports(module: str) -> Iterator[str]:
         elif isinstance(node, ast.Call) and getattr(node.func, "attr", getattr(node.func, "id", "")) == "import_module":
             named = [each.value for each in node.args if isinstance(each, ast.Constant)]
             yield from (name for name in named if name in modules())
-        elif isinstance(node, ast.Constant) and modules().get(node.value) is False:
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and modules().get(node.value) is False:
             yield node.value  # whatever loads it; a package's name is also that of a logger
 
 

@@ -22,7 +22,7 @@ from agentnb.errors import (
     AuthenticationRequired,
 )
 from agentnb.state import XCommandsChanged, XModeChanged
-from tests.unit.acp.ear import Ear, saying, scripted, talking
+from tests.unit.acp.recording_listener import Ear, saying, scripted, talking
 from tests.unit.api.conftest import PATIENCE
 
 

@@ -16,9 +16,9 @@ from agentnb.comm.notebook import Notebook, NotebookCell
 from agentnb.comm.open_notebooks import UnsavedNotebook
 from agentnb.errors import OutsideWorkspace, PermissionDenied
 from agentnb.policy import PolicyRequest, Workspace
-from agentnb.policy.beneath import folder_of
+from agentnb.policy.open_without_links import open_parent
 from agentnb.state import ToolDiffContent, ToolTextContent
-from tests.unit.acp.ear import Ear, talking
+from tests.unit.acp.recording_listener import Ear, talking
 
 
 def names(folder: Path) -> list[str]:
@@ -128,7 +128,7 @@ async def test_a_folder_that_was_lent_is_read_and_written_and_is_a_wall_itself(t
     path = Workspace(work, [lent]).resolve(str(lent / "sub/new.txt"))
     (lent / "sub").rename(lent / "was")
     (lent / "sub").symlink_to(outside)
-    with pytest.raises(OutsideWorkspace, match="no longer leads"), folder_of(lent, path):
+    with pytest.raises(OutsideWorkspace, match="no longer leads"), open_parent(lent, path):
         pass
     assert names(outside) == []
 

@@ -19,7 +19,7 @@ from agentnb.agent.watchdog import group_alive
 from agentnb.errors import OutsideWorkspace, PermissionDenied
 from agentnb.policy import Workspace
 from agentnb.state import XTerminalData, XTerminalExited, XTerminalOpened
-from tests.unit.acp.ear import Ear, talking
+from tests.unit.acp.recording_listener import Ear, talking
 from tests.unit.api.conftest import PATIENCE
 
 SCRIPT = "echo $WORD; pwd; exit 3"

@@ -20,7 +20,7 @@ from agentnb.acp.sessions import Sessions
 from agentnb.acp.wire import decode, encode
 from agentnb.agent import Capabilities
 from tests.conftest import ROOT
-from tests.unit.acp.ear import Ear, empty_chat
+from tests.unit.acp.recording_listener import Ear, empty_chat
 
 OWN = ROOT / "tests/cases/acp"
 Case = dict[str, Any]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from agentnb.acp import Agent, OpenRequest
 from agentnb.agent.guard import GUARD
-from tests.unit.acp.ear import Ear, Talk, scripted
+from tests.unit.acp.recording_listener import Ear, Talk, scripted
 
 
 def say(line: str) -> None:

@@ -19,7 +19,7 @@ from agentnb.agent.guard import GUARD, Guard
 from agentnb.agent.process import Ring
 from agentnb.agent.watchdog import group_alive
 from agentnb.errors import AgentNotFound, AgentStartFailed
-from tests.unit.acp.ear import scripted, talking
+from tests.unit.acp.recording_listener import scripted, talking
 from tests.unit.api.conftest import PATIENCE
 
 KERNEL = Path(__file__).with_name("kernel.py")

@@ -18,8 +18,8 @@ from agentnb.errors import UsageError
 from agentnb.host import Host
 from tests.unit.api.conftest import AGENTS, PATIENCE
 from tests.unit.host.conftest import Open
+from tests.unit.host.test_agent_lifecycle import notices
 from tests.unit.host.test_keeping import requests
-from tests.unit.host.test_life import notices
 
 SERVER = str(AGENTS / "mcp_server.py")
 

@@ -12,8 +12,8 @@ from agentnb.api.session import Turn
 from agentnb.host import Host
 from tests.unit.api.conftest import PATIENCE
 from tests.unit.host.test_permissions import Talk, environment, host, ids, work
-from tests.unit.kernel.bench import Tools
 from tests.unit.kernel.conftest import tools
+from tests.unit.kernel.shell_tools import Tools
 
 __all__ = ["environment", "host", "tools", "work"]  # the fixtures
 

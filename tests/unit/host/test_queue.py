@@ -23,6 +23,7 @@ from agentnb.state import (
 )
 from tests.unit.api.conftest import PATIENCE
 from tests.unit.host.conftest import CLIENT, Open, until
+from tests.unit.running import run
 
 USER = MessageOrigin(kind="user")
 
@@ -263,7 +264,7 @@ def test_stop_while_code_waits_for_the_next_prompt_holds_nothing(host: Host, ope
         stop(host, session)
         return await asyncio.wait_for(first_piece, PATIENCE)
 
-    assert asyncio.run(cell()) == "thinking"
+    assert run(cell()) == "thinking"
     held_one = session.prompt("b")
     stop(host, session)
     assert held(session) == [("b", True)]

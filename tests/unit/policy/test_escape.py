@@ -19,8 +19,8 @@ from agentnb.acp.failure import RpcError
 from agentnb.acp.files import Files
 from agentnb.errors import OutsideWorkspace
 from agentnb.policy import PolicyRequest, Situation, Workspace, judge, rate_command
-from agentnb.policy.beneath import folder_of, open_in
-from tests.unit.acp.ear import Ear
+from agentnb.policy.open_without_links import open_entry, open_parent
+from tests.unit.acp.recording_listener import Ear
 from tests.unit.running import run
 
 SECRET = "the secret outside"
@@ -220,16 +220,16 @@ def test_a_link_put_on_the_way_after_the_look_is_noticed(root: Path) -> None:
     path = Workspace(root).resolve("in/file")
     (root / "in").rename(root / "was")
     (root / "in").symlink_to(root.parent / "outside")
-    with pytest.raises(OutsideWorkspace, match="no longer leads"), folder_of(root, path):
+    with pytest.raises(OutsideWorkspace, match="no longer leads"), open_parent(root, path):
         pass
-    with pytest.raises(OutsideWorkspace, match="no longer leads"), folder_of(root, root / "in/new/x", make=True):
+    with pytest.raises(OutsideWorkspace, match="no longer leads"), open_parent(root, root / "in/new/x", make=True):
         pass
 
 
 def test_a_file_swapped_for_a_link_is_not_opened(root: Path) -> None:
     """The last component, too."""
-    with folder_of(root, root / "secret") as folder, pytest.raises(OutsideWorkspace, match="no longer leads"):
-        open_in(folder, "secret", os.O_RDONLY, root / "secret")
+    with open_parent(root, root / "secret") as folder, pytest.raises(OutsideWorkspace, match="no longer leads"):
+        open_entry(folder, "secret", os.O_RDONLY, root / "secret")
 
 
 async def test_a_rule_of_the_users_opens_the_wall(root: Path) -> None:

@@ -1,11 +1,11 @@
-"""An agent that says nothing for long: every stage without a live view says so."""
+"""An agent that says nothing for long: every display without a live view says so."""
 
 from __future__ import annotations
 
 import pytest
 
 from agentnb.api.session import Turn
-from agentnb.ipython import stage
+from agentnb.ipython import turn_display
 from agentnb.state import SessionActivityChanged
 from tests.unit.host.conftest import Open
 
@@ -27,7 +27,7 @@ def say(turn: Turn, words: str | None) -> None:
 
 def test_a_terminal_says_it_once_each_time_and_how_to_stop(silent: Turn, capsys: pytest.CaptureFixture[str]) -> None:
     """On a line of its own, between what the agent said before and after."""
-    shown = stage.TerminalStage(silent)
+    shown = turn_display.TerminalDisplay(silent)
     shown.tick()
     shown.tick()
     say(silent, "no word for 80 s")
@@ -41,7 +41,7 @@ def test_text_in_a_cell_says_it_as_long_as_it_lasts_and_does_not_keep_it(
     silent: Turn, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Its record is without it."""
-    shown = stage.TextStage(silent)
+    shown = turn_display.GrowingMarkdownDisplay(silent)
     shown.open()
     shown.tick()
     assert r"thinking\n\n(no word for 40 s)" in capsys.readouterr().out

@@ -13,8 +13,8 @@ from agentnb.api.session import Session
 from agentnb.errors import UsageError
 from agentnb.host import Host
 from tests.unit.api.conftest import PATIENCE
-from tests.unit.host.test_life import notices
-from tests.unit.kernel.bench import Tools
+from tests.unit.host.test_agent_lifecycle import notices
+from tests.unit.kernel.shell_tools import Tools
 
 
 def test_outside_of_ipython_there_is_no_kernel_to_lend() -> None:
@@ -30,7 +30,7 @@ def test_a_session_whose_kernel_is_gone_goes_on_without(tmp_path: Path) -> None:
         session = Session(host.loop.call(lambda: host.open(find("eliza"), cwd=tmp_path, kernel_tools=True)))
         turn = session.prompt("/mcp").wait(PATIENCE)
         assert turn.text == "None came with the session."
-        assert "is not lent the kernel. There is no IPython whose variables could be lent." in notices(session)
+        assert "has no access to the kernel. There is no IPython kernel here." in notices(session)
     finally:
         host.close()
 

@@ -1,4 +1,4 @@
-"""The bench of one shell: its variables, its main thread, and the notebook that a page has open."""
+"""The runner of one shell: its variables, its main thread, and the notebook that a page has open."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from agentnb.ipython.execution import Execution, Look
 from agentnb.ipython.ipython_versions import is_running_cell
 from agentnb.ipython.mentions import visible
 from agentnb.ipython.saved_notebook import output_text, read_cells
-from agentnb.kernel.bench import CellView, Edited, NotebookView, Variable
-from agentnb.kernel.desk import poster
-from agentnb.kernel.path import follow
+from agentnb.kernel.code_runner import CellView, Edited, NotebookView, Variable
+from agentnb.kernel.job_queue import scheduler_of
+from agentnb.kernel.variable_path import follow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from agentnb.comm.notebook import Notebook
-    from agentnb.kernel.bench import Edit, Ran
-    from agentnb.kernel.desk import Desk, Work
+    from agentnb.kernel.code_runner import Edit, Ran
+    from agentnb.kernel.job_queue import JobQueue, Work
 
 T = TypeVar("T")
 
@@ -38,17 +38,17 @@ RUN_SECONDS = 3_600.0
 _NO_PAGE = "Let the user open agentnb's sidebar beside the notebook (JupyterLab 4 or Notebook 7)"
 
 
-class ShellBench:
-    """What the tools work on in one IPython shell (:class:`agentnb.kernel.bench.Bench`).
+class ShellCodeRunner:
+    """What the tools work on in one IPython shell (:class:`agentnb.kernel.code_runner.CodeRunner`).
 
     Args:
         shell: The shell.
-        main_thread: Runs the code.
+        job_queue: Runs the code.
     """
 
-    def __init__(self, shell: Any, main_thread: Desk) -> None:
+    def __init__(self, shell: Any, job_queue: JobQueue) -> None:
         self._shell = shell
-        self._main_thread = main_thread
+        self._job_queue = job_queue
 
     def variables(self) -> Sequence[Variable]:
         """The user's own variables; modules, and what IPython put there, are none."""
@@ -96,7 +96,7 @@ class ShellBench:
         if current_notebook() is None:
             raise UsageError(f"No page is there that could {edit.action} a cell.", hint=f"{_NO_PAGE}, or use run_code.")
         # A cell that waits for this turn is the kernel's first: what is run now is run behind it.
-        wait = edit.action == "run" and not self._main_thread.waited_at
+        wait = edit.action == "run" and not self._job_queue.has_waiter
         asked = EditParams(
             id="", action=edit.action, cell_id=edit.cell_id, source=edit.source, kind=edit.kind, wait=wait
         )
@@ -162,12 +162,12 @@ def _size(value: Any) -> int | None:
     return held if isinstance(held, int) else sys.getsizeof(value)
 
 
-def lend_main_thread(shell: Any, main_thread: Desk) -> None:
-    """Let *main_thread* run agents' code where *shell* runs no cell."""
-    main_thread.occupied = lambda: is_running_cell(shell)
+def connect_job_queue(shell: Any, job_queue: JobQueue) -> None:
+    """Let *job_queue* run agents' code where *shell* runs no cell."""
+    job_queue.is_main_thread_busy = lambda: is_running_cell(shell)
     loop = getattr(getattr(getattr(shell, "kernel", None), "io_loop", None), "asyncio_loop", None)
     if loop is None:
         return
-    if main_thread.post is None:
-        shell.events.register("post_run_cell", lambda *_: main_thread.call())
-    main_thread.post = poster(loop)
+    if job_queue.schedule is None:
+        shell.events.register("post_run_cell", lambda *_: job_queue.wake())
+    job_queue.schedule = scheduler_of(loop)
