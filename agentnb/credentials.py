@@ -90,7 +90,7 @@ _NAME = (
     r"(?:api|access|secret|private|auth|signing|encryption|account|session|client)[_-]?(?:key|secret|token)"
     r"|secret|passw(?:or)?d|passphrase|credentials?|(?<![a-z])token(?!s|iz)"
 )
-_ASSIGNED = re.compile(
+ASSIGNMENT = re.compile(
     rf"""(?<![\w.-])(?P<name>[\w.-]{{0,60}}?(?:{_NAME})[\w-]{{0,20}})(?P<sign>["']?\s*(?:=>|:=|[=:])\s*["']?)"""
     r"""(?P<value>(?=[^\s"',;]{0,200}?[\d+/_-])[^\s"',;(){}\[\]<>⟦⟧]{12,2000})""",
     re.IGNORECASE,
@@ -129,7 +129,7 @@ _IN_COMMANDS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)"), HIDDEN),
 )
 _SHAPES = {name: re.compile(shape) for name, shape in SHAPES.items()}
-_LITERAL: dict[str, tuple[str, ...]] = {
+LITERALS: dict[str, tuple[str, ...]] = {
     "private key": ("PRIVATE KEY",),
     "AWS key id": ("AKIA", "ASIA", "ABIA", "ACCA"),
     "GitHub token": ("ghp_", "gho_", "ghu_", "ghs_", "ghr_"),
@@ -281,7 +281,7 @@ def shapes(text: str) -> list[Span]:
     found: list[Span] = [
         (*match.span("key" if "key" in shape.groupindex else 0), name)
         for name, shape in _SHAPES.items()
-        if any(literal in text for literal in _LITERAL.get(name, ("",)))
+        if any(literal in text for literal in LITERALS.get(name, ("",)))
         for match in shape.finditer(text)
         if _OPEN not in match[0]
     ]
@@ -294,7 +294,7 @@ def shapes(text: str) -> list[Span]:
 
 
 def assignments(text: str) -> Iterator[re.Match[str]]:
-    """What ``_ASSIGNED.finditer(text)`` gives, sooner: it is tried only where a name holds one of the words for it."""
+    """What ``ASSIGNMENT.finditer(text)`` gives, sooner: it is tried only where a name holds one of the words for it."""
     after, run_end = 0, 0
     for word in _NAMING.finditer(text):
         if word.start() < run_end:  # a name starts where a run starts, so the run's first word decides
@@ -305,7 +305,7 @@ def assignments(text: str) -> Iterator[re.Match[str]]:
             start -= 1
         if start < after:
             continue
-        if match := _ASSIGNED.match(text, start):
+        if match := ASSIGNMENT.match(text, start):
             yield match
             after = match.end()
 

@@ -54,7 +54,7 @@ class Files:
             PermissionDenied: If the listener says no.
             RpcError: If there is no such text file.
         """
-        root, path = self._reach(_text(params, "path"), "read")
+        root, path = self._locate(_text(params, "path"), "read")
         await self._listener.authorize(PolicyRequest(kind="read", title=f"Read {path.name}", path=str(path)))
         unsaved = self._listener.unsaved(str(path))
         text = await asyncio.to_thread(_read, root, path)
@@ -73,7 +73,7 @@ class Files:
             RpcError: If it cannot be written.
         """
         named, content = _text(params, "path"), _text(params, "content")
-        root, path = self._reach(named, "edit")
+        root, path = self._locate(named, "edit")
         for time in range(TIMES):
             shown = await asyncio.to_thread(_current, root, path)
             await self._listener.authorize(write_request(path, shown, _written_as(content, shown), again=time > 0))
@@ -84,11 +84,11 @@ class Files:
         message = f"{path} was changed by somebody else each of the {TIMES} times that this was asked. Read it again."
         raise RpcError(INVALID_PARAMS, message)
 
-    def _reach(self, named: str, tool: str) -> tuple[Path, Path]:
-        """The file that *named* means, and the folder beneath which it is opened.
+    def _locate(self, named: str, tool: str) -> tuple[Path, Path]:
+        """The file that *named* means, and the folder below which it is opened.
 
-        That is the folder of the workspace that holds it, or the whole file system where a rule of the user's opens
-        the wall.
+        That is the folder of the workspace that holds it, or ``/`` where a rule of the user's allows this file
+        outside the workspace.
         """
         kind: RequestKind = "read" if tool == "read" else "write"
         place = named

@@ -73,7 +73,7 @@ class AgentMagics(Magics):
         -o, --output NAME       bind the turn to the variable NAME
         --timeout SECONDS       cancel the turn after that long
         --permissions MODE      ask, allow or deny: what answers the agent's requests in a tab that this opens
-        -k, --kernel            lend this kernel to the agent in a tab that this opens: variables, code, cells
+        -k, --kernel            give the agent of a new tab access to this kernel: variables, code, cells
         --                      end of options; what follows is prompt, even if it begins with a dash
 
         Without -a and -t it talks in the current tab; the first use opens one with the default agent

@@ -87,7 +87,7 @@ def _judged(request: PolicyRequest, found: Seen, situation: Situation) -> Verdic
 
 
 def opens(path: str, tool: str, situation: Situation) -> bool:
-    """Whether a rule of the user's opens the wall for *path*, that is outside the workspace.
+    """Whether a rule of the user's allows *path*, which is outside the workspace.
 
     Args:
         path: Absolute and resolved.
@@ -225,7 +225,7 @@ def _floor(request: PolicyRequest, found: Seen, said: list[_Said], situation: Si
 
 
 def _opened(subject: Subject, request: PolicyRequest, situation: Situation) -> bool:
-    """Whether a rule of the user's opens the wall for a file that a command names."""
+    """Whether a rule of the user's allows a file outside the workspace that a command names."""
     found = _last(subject, situation, standing=_standing_counts(request, situation))
     return found is not None and found.rule.action == "allow" and bool(found.rule.path)
 

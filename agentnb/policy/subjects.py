@@ -55,7 +55,7 @@ def seen(request: PolicyRequest, situation: Situation) -> Seen:
 
 
 def _command(request: PolicyRequest, command: str, situation: Situation) -> Seen:
-    """The commands of a line, and the files that it names: those that are beyond the wall or sensitive are a risk."""
+    """The commands of a line, and the files that it names: files outside the workspace and sensitive ones add risk."""
     rating = rate_command(command, situation.patterns, request.env)
     cwd = request.path or str(situation.root)
     looks = request.asked in READING
@@ -91,7 +91,7 @@ def _subject_of_target(place: CommandTarget, request: PolicyRequest, situation: 
 
 
 def _file(path: str, tool: str, situation: Situation) -> tuple[Subject, Finding]:
-    inside, patterns = _inside(path, (situation.root, *situation.lent)), situation.patterns
+    inside, patterns = _inside(path, (situation.root, *situation.directories)), situation.patterns
     named = path if inside is None else inside
     pattern = sensitive_pattern(named, patterns)
     if tool in READING:

@@ -1,4 +1,4 @@
-"""The workspace: the folders whose wall no path that an agent names may cross."""
+"""The workspace: the folders outside of which an agent may touch no file."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 
 class Workspace:
-    """A folder, and those lent with it, and all below them.
+    """A folder, its additional directories, and everything below them.
 
     Args:
         root: The folder; symbolic links on the way to it are followed once, here.
-        lent: More folders (ACP ``additionalDirectories``), as good as the first.
+        directories: More folders (ACP ``additionalDirectories``); they count like the first.
 
     Example:
         >>> Workspace(Path("/tmp")).resolve("/etc/passwd")
@@ -25,9 +25,9 @@ class Workspace:
         agentnb.errors.OutsideWorkspace: '/etc/passwd' is outside the workspace '/tmp'. ...
     """
 
-    def __init__(self, root: Path, lent: Iterable[str | Path] = ()) -> None:
+    def __init__(self, root: Path, directories: Iterable[str | Path] = ()) -> None:
         self.root = Path(root).resolve()
-        self.roots = (self.root, *(Path(folder).resolve() for folder in lent))
+        self.roots = (self.root, *(Path(folder).resolve() for folder in directories))
 
     def resolve(self, path: str) -> Path:
         """The real place that *path* names, links and ``..`` followed; a relative one begins at the root.

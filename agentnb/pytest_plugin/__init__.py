@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agentnb.api.session import Session
-    from agentnb.events.heard import Events
+    from agentnb.events.collector import Events
     from agentnb.pytest_plugin.cassettes import PytestCassettes
 
 _STASH = pytest.StashKey["PytestCassettes"]()
@@ -121,7 +121,7 @@ def agentnb_events() -> Iterator[Events]:
     Example:
         ``agentnb_events.wait_for("turn.ended", stop_reason="end_turn")``
     """
-    from agentnb.events.heard import events
+    from agentnb.events.collector import events
 
     with events() as heard:
         yield heard

@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentnb.errors import UsageError
-from agentnb.events.heard import Event, Events, events
+from agentnb.events.collector import Event, Events, events
 from agentnb.safe_json import read_json
 from agentnb.state import (
     ChangesetState,

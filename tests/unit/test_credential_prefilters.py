@@ -9,11 +9,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from agentnb import credentials
-from agentnb.credentials import SHAPES, assignments, shapes
+from agentnb.credentials import ASSIGNMENT, LITERALS, SHAPES, assignments, shapes
 from tests.unit.cassette.test_secrets import CREDENTIALS, MIX
 
-LITERALS = credentials._LITERAL
 NAMES = ["key", "KEY", "\u212aey", "secret", "\u017fecret", "token", "tokens", "Token", "password", "passwrd"]
 NAMES += ["passphrase", "credentials", "credent\u0131al", "api", "client", "encryption", "access", "session", "b"]
 SIGNS = ["=", ":", ":=", "=>", "'", '"', " ", "\n", "_", "-", ".", ",", ";", "(", "⟦", "⟧", "é", "7", "/"]
@@ -50,7 +48,7 @@ def heads(shape: str) -> list[str]:
 
 def variants(name: str) -> list[str]:
     """The samples that are of the shape *name*, each with each of its literals in the place of the one it has."""
-    plain, literals = credentials._SHAPES[name], LITERALS[name]
+    plain, literals = re.compile(SHAPES[name]), LITERALS[name]
     swapped = (sample.replace(old, new) for sample in SAMPLES for old in literals for new in literals if old in sample)
     return [each for each in dict.fromkeys(swapped) if plain.search(each)]
 
@@ -65,7 +63,7 @@ def variants(name: str) -> list[str]:
 def test_assignments_are_those_of_the_plain_expression(text: str) -> None:
     """Names longer than what is looked back over, values that end in the middle of a word, letters that fold."""
     found = [(match.span(), match.groupdict()) for match in assignments(text)]
-    assert found == [(match.span(), match.groupdict()) for match in credentials._ASSIGNED.finditer(text)]
+    assert found == [(match.span(), match.groupdict()) for match in ASSIGNMENT.finditer(text)]
 
 
 @pytest.mark.parametrize("name", [name for name in CREDENTIALS if name.startswith("assignment")])
@@ -87,7 +85,7 @@ def test_what_a_literal_stands_for_is_found(name: str, literal: str) -> None:
     holding = [text for text in variants(name) if literal in text]
     assert holding
     for text in holding:
-        match = credentials._SHAPES[name].search(text)
+        match = re.search(SHAPES[name], text)
         assert match is not None
         assert any(start <= match.start() and match.end() <= end for start, end, _ in shapes(text))
 

@@ -59,7 +59,7 @@ READERS: dict[str, Callable[[str], object]] = {
 def test_expressions_are_found() -> None:
     """The tests below would hold for none."""
     assert len(EXPRESSIONS) > 150
-    assert EXPRESSIONS["agentnb.agent.process._ESCAPE"][1] == {"sub"}
+    assert EXPRESSIONS["agentnb.credentials.ASSIGNMENT"][1] == {"match"}
 
 
 def test_growth_of_a_quadratic_expression_is_told() -> None:

@@ -1,4 +1,4 @@
-"""The files of a workspace, for the user: listed and read in pieces, inside the wall.
+"""The files of a workspace, for the user: listed and read in pieces, never outside of it.
 
 What a path leads to is worked out, looked at, and opened without following a link on the way
 (`agentnb.policy.open_without_links`), so what was decided about is what is read.

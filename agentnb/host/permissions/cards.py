@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from agentnb.acp.listener import Unsaved
-    from agentnb.policy.offers import Likeness, Offer
+    from agentnb.policy.offers import Offer, SimilarRule
     from agentnb.policy.request import PolicyRequest
     from agentnb.policy.situation import Verdict
     from agentnb.state import Action, ToolCallState
@@ -91,7 +91,7 @@ def warned(verdict: Verdict, request: PolicyRequest, unsaved: Callable[[str], Un
     return replace(verdict, risk=" ".join([verdict.risk, *said]).strip()) if open_in else verdict
 
 
-def risk_of(verdict: Verdict, found: Likeness | None) -> ToolCallRisk:
+def risk_of(verdict: Verdict, found: SimilarRule | None) -> ToolCallRisk:
     """What the card says of the danger."""
     return ToolCallRisk(
         severity=verdict.severity,

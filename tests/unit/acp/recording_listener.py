@@ -93,7 +93,7 @@ class Ear:
         self.question = asyncio.Event()
         self.printed = asyncio.Event()
         self.answer: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
-        self._deny = deny
+        self.deny = deny
         self.edit: str | None = None
         self.opened: str | None = None
         self.kept: Unsaved | None = None
@@ -139,8 +139,8 @@ class Ear:
 
     async def authorize(self, request: PolicyRequest) -> PolicyRequest:
         self.requests.append(request)
-        if self._deny:
-            raise PermissionDenied(self._deny)
+        if self.deny:
+            raise PermissionDenied(self.deny)
         return request if self.edit is None else replace(request, command=self.edit)
 
     def refused(self, request: PolicyRequest, error: AgentnbError) -> None:

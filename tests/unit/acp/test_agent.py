@@ -318,7 +318,7 @@ async def test_a_session_that_opens_too_late_is_given_up_and_closed(tmp_path: Pa
 @pytest.mark.parametrize("turns", [0, 1, 2, 3, 5, 8, 13, 30])
 async def test_a_launch_that_is_given_up_leaves_no_process_and_no_task(tmp_path: Path, turns: int) -> None:
     """At whatever moment: while the process comes up, or while it is asked who it is."""
-    before, guarded = asyncio.all_tasks(), set(GUARD._groups)
+    before, guarded = asyncio.all_tasks(), GUARD.groups
     launch = asyncio.ensure_future(Agent.launch(scripted("silent"), cwd=tmp_path))
     for _ in range(turns):
         await asyncio.sleep(0)
@@ -326,4 +326,4 @@ async def test_a_launch_that_is_given_up_leaves_no_process_and_no_task(tmp_path:
     with pytest.raises(asyncio.CancelledError):
         await launch
     assert asyncio.all_tasks() == before
-    assert guarded == GUARD._groups
+    assert guarded == GUARD.groups

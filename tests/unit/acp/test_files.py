@@ -95,7 +95,7 @@ async def test_what_an_editor_has_not_saved_is_read_as_it_stands_there(tmp_path:
     assert third == {"content": "".join(whole.splitlines(keepends=True)[2:4])}
     with pytest.raises(RpcError, match="no file"):
         await files.read({"path": str(tmp_path / "b.ipynb")})
-    ear._deny = "no"
+    ear.deny = "no"
     with pytest.raises(PermissionDenied):
         await files.read({"path": str(path)})
 
@@ -110,25 +110,25 @@ async def test_links_out_of_the_workspace_are_followed_and_refused(tmp_path: Pat
     assert not (tmp_path / "x").exists()
 
 
-async def test_a_folder_that_was_lent_is_read_and_written_and_is_a_wall_itself(tmp_path: Path) -> None:
+async def test_an_additional_directory_is_read_and_written_and_is_a_boundary_itself(tmp_path: Path) -> None:
     """Beneath it no link is followed that was put there after the look."""
-    work, lent, outside = (tmp_path / name for name in ("work", "lent", "outside"))
-    for folder in (work, lent, outside):
+    work, shared, outside = (tmp_path / name for name in ("work", "shared", "outside"))
+    for folder in (work, shared, outside):
         folder.mkdir()
-    (lent / "data.txt").write_text("lent")
-    (lent / "sub").mkdir()
-    files = Files(Workspace(work, [lent]), Ear())
-    assert await files.read({"path": "../lent/data.txt"}) == {"content": "lent"}
-    await files.write({"path": str(lent / "sub/new.txt"), "content": "x"})
-    assert (lent / "sub/new.txt").read_text() == "x"
-    (lent / "away").symlink_to(outside)
-    for named in (str(lent / "away/x"), str(outside / "x")):
+    (shared / "data.txt").write_text("shared")
+    (shared / "sub").mkdir()
+    files = Files(Workspace(work, [shared]), Ear())
+    assert await files.read({"path": "../shared/data.txt"}) == {"content": "shared"}
+    await files.write({"path": str(shared / "sub/new.txt"), "content": "x"})
+    assert (shared / "sub/new.txt").read_text() == "x"
+    (shared / "away").symlink_to(outside)
+    for named in (str(shared / "away/x"), str(outside / "x")):
         with pytest.raises(OutsideWorkspace):
             await files.write({"path": named, "content": "x"})
-    path = Workspace(work, [lent]).resolve(str(lent / "sub/new.txt"))
-    (lent / "sub").rename(lent / "was")
-    (lent / "sub").symlink_to(outside)
-    with pytest.raises(OutsideWorkspace, match="no longer leads"), open_parent(lent, path):
+    path = Workspace(work, [shared]).resolve(str(shared / "sub/new.txt"))
+    (shared / "sub").rename(shared / "was")
+    (shared / "sub").symlink_to(outside)
+    with pytest.raises(OutsideWorkspace, match="no longer leads"), open_parent(shared, path):
         pass
     assert names(outside) == []
 

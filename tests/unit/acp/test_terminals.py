@@ -88,7 +88,7 @@ async def test_killing_ends_the_command_and_its_children_and_keeps_the_output(te
     line = f"{shlex.quote(sys.executable)} -c {shlex.quote(PAUSE)} & wait"
     created = await terminals.create({"command": line})
     await asyncio.wait_for(ear.printed.wait(), PATIENCE)
-    group = terminals._terminals[created["terminalId"]]._child.pid  # type: ignore[union-attr]
+    group = os.getpgid(int(shown(ear)))
     await terminals.kill(created)
     assert await terminals.wait_for_exit(created) == {"exitCode": None, "signal": "SIGKILL"}
     assert (group_alive(group), (await terminals.output(created))["output"]) == (False, shown(ear))
@@ -98,7 +98,7 @@ async def test_releasing_ends_the_command_that_runs_and_forgets_it(terminals: Te
     """In a group of its own, which ends whole; ours goes on."""
     created = await terminals.create({"command": sys.executable, "args": ["-c", PAUSE]})
     await asyncio.wait_for(ear.printed.wait(), PATIENCE)
-    group = terminals._terminals[created["terminalId"]]._child.pid  # type: ignore[union-attr]
+    group = int(shown(ear))
     assert os.getpgid(group) == group != os.getpgrp()
     await terminals.release(created)
     assert (group_alive(group), type(ear.terminals[-1])) == (False, XTerminalExited)
@@ -118,8 +118,11 @@ async def test_output_is_told_while_the_command_runs(terminals: Terminals, ear: 
 async def test_closing_ends_every_command(terminals: Terminals, ear: Ear) -> None:
     """Nothing outlives its session."""
     for _ in range(3):
+        ear.printed.clear()
         await terminals.create({"command": sys.executable, "args": ["-c", PAUSE]})
-    groups = [terminal._child.pid for terminal in terminals._terminals.values()]  # type: ignore[union-attr]
+        await asyncio.wait_for(ear.printed.wait(), PATIENCE)
+    groups = [int(pid) for pid in shown(ear).split()]
+    assert [os.getpgid(group) for group in groups] == groups
     await terminals.close()
     assert [group_alive(group) for group in groups] == [False] * 3
 

@@ -28,9 +28,7 @@ async def main() -> None:
             new = await agent.open_session(OpenRequest(cwd=str(Path.cwd())), ear)
             await Talk(agent, new.session_id, ear).prompt()
             pids += map(int, ear.text.split())
-    watchdog = GUARD._process
-    assert watchdog is not None
-    say(json.dumps({"agents": pids, "watchdog": watchdog.pid}))
+    say(json.dumps({"agents": pids, "watchdog": GUARD.watchdog}))
     if sys.argv[1] == "fork" and os.fork() == 0:
         say("forked")
     if sys.argv[1] != "exit":

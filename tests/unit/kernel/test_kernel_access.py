@@ -17,7 +17,7 @@ from tests.unit.host.test_agent_lifecycle import notices
 from tests.unit.kernel.shell_tools import Tools
 
 
-def test_outside_of_ipython_there_is_no_kernel_to_lend() -> None:
+def test_outside_of_ipython_there_is_no_kernel_access() -> None:
     """It is said before anything is started."""
     with pytest.raises(UsageError, match="Agents cannot be given access to a kernel"):
         agentnb.start(kernel_tools=True)

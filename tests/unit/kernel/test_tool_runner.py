@@ -198,7 +198,7 @@ def test_where_nothing_runs_code_it_is_said(tools: Tools) -> None:
         ("run_code", {"code": "xs.append(1)"}),
     ],
 )
-def test_a_door_that_stays_shut_is_told(tools: Tools, tool: str, arguments: dict[str, Any]) -> None:
+def test_a_denied_tool_call_says_so_to_the_agent(tools: Tools, tool: str, arguments: dict[str, Any]) -> None:
     """And nothing is done."""
     tools.shell.user_ns["xs"] = []
     tools.denies = True

@@ -1,4 +1,4 @@
-"""The wall: no path, however it is spelled and whoever moves folders meanwhile, leads out of the workspace."""
+"""The workspace boundary: no path leads out, however it is spelled and whoever moves folders meanwhile."""
 
 from __future__ import annotations
 
@@ -162,8 +162,8 @@ def test_no_tree_of_links_leads_out(tmp_path: Path) -> None:
 def test_what_the_engine_allows_unasked_is_inside(root: Path, path: str) -> None:
     """Whatever an agent says that it works on."""
     real = os.path.realpath(f"{root}/{path}".replace("\0", ""))
-    door = PolicyRequest(kind="permission", title="x", asked="edit", paths=(real,))
-    verdict = judge(door, Situation(agent="a", mode="allow", root=root))
+    request = PolicyRequest(kind="permission", title="x", asked="edit", paths=(real,))
+    verdict = judge(request, Situation(agent="a", mode="allow", root=root))
     assert verdict.outcome == "ask" or Path(real).is_relative_to(root)
 
 
@@ -232,7 +232,7 @@ def test_a_file_swapped_for_a_link_is_not_opened(root: Path) -> None:
         open_entry(folder, "secret", os.O_RDONLY, root / "secret")
 
 
-async def test_a_rule_of_the_users_opens_the_wall(root: Path) -> None:
+async def test_a_rule_of_the_user_allows_a_file_outside_the_workspace(root: Path) -> None:
     """For what it names, and nothing else."""
     ear = Ear()
     ear.opened = str(root.parent / "outside")
