@@ -58,7 +58,7 @@ def test_code_runs_while_the_kernel_idles_and_waits_while_a_cell_runs(kernel: Ru
 while not turn.done:
     await asyncio.sleep(0.01)
 print(turn.text, 'never' in globals())"""
-    said = "failed: The kernel is busy with a cell. Try again when that has ended. False"
+    said = "failed: The kernel is busy with a cell. Try again when the cell has ended. False"
     assert said in kernel.run(busy).stdout
     waits = kernel.run("turn = session.prompt('/kernel run later = 1; 7')\nawait turn; turn.text, later")
     assert waits.values == ["('`kernel: run_code` said: 7', 1)"]
