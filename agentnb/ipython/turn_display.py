@@ -1,4 +1,4 @@
-"""Stages: how a cell shows a turn while it runs, and what stays of it."""
+"""How a cell shows a turn while it runs, and what stays in the notebook once it has ended."""
 
 from __future__ import annotations
 

@@ -748,7 +748,7 @@ def test_every_decision_is_in_the_log(host: Host, work: Path, tmp_path: Path) ->
 def test_an_additional_directory_follows_the_rules_of_the_workspace(host: Host, work: Path, tmp_path: Path) -> None:
     """Read without a question, written with one whose card does not call it outside."""
     (tmp_path / "shared").mkdir()
-    (tmp_path / "shared/data.txt").write_text("lent")
+    (tmp_path / "shared/data.txt").write_text("shared")
     talk = Talk(host, work, script="works", directories=(tmp_path / "shared",))
     there = str(tmp_path / "shared/data.txt")
     turn = talk.prompt(["fs/read_text_file", {"path": there}], ["fs/write_text_file", {"path": there, "content": "x"}])
@@ -756,7 +756,7 @@ def test_an_additional_directory_follows_the_rules_of_the_workspace(host: Host, 
     assert card.risk is not None
     assert (card.risk.severity, "Outside" in card.risk.reason) == ("medium", False)
     talk.answer(card, "allow")
-    assert talk.done(turn) == [{"content": "lent"}, {}]
+    assert talk.done(turn) == [{"content": "shared"}, {}]
     assert Path(there).read_text() == "x"
 
 

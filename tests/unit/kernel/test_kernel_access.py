@@ -1,4 +1,4 @@
-"""Lending the kernel: where there is none, and beside a server that has its name."""
+"""Access to the kernel: where there is none, and beside a server that has its name."""
 
 from __future__ import annotations
 
