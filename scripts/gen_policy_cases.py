@@ -29,7 +29,7 @@ What the [policy](policy.md) says of every case that the tests hold it to: {coun
 (⟨U+200B⟩), ⏎ is a new line.
 """
 REQUESTS = """\
-## Doors, modes, rules and trust
+## Requests, modes, rules and trust
 
 What holds: the session's mode (`ask` where none stands), whether anybody is there, the rules in force, whether the
 workspace is trusted.

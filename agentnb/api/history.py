@@ -11,8 +11,7 @@ from agentnb.agent.catalog import custom
 from agentnb.agent.mcp import mcp_servers as servers_of
 from agentnb.api.arguments import check_count, check_environment, check_permissions, check_text
 from agentnb.api.columns import html, lines
-from agentnb.api.configured import folders_of
-from agentnb.api.kernel_runner import install_kernel_runner
+from agentnb.api.configured import check_kernel, folders_of
 from agentnb.api.rows import Rows
 from agentnb.api.session import CALLBACK_SECONDS, session_of
 from agentnb.errors import SessionError, UsageError
@@ -173,9 +172,9 @@ def resume(
     check_text("A session's id", wanted, example='"1f0c83a2", as in agentnb.sessions()')
     servers = host.environment.default_mcp_servers() if mcp_servers is None else servers_of(mcp_servers)
     more = folders_of(directories)
-    lends = host.environment.default_kernel_access() if kernel_tools is None else kernel_tools
-    if lends:
-        install_kernel_runner(host)
+    kernel_access = host.environment.default_kernel_access() if kernel_tools is None else kernel_tools
+    if kernel_access:
+        check_kernel(host)
     stored = read_back(recorder_of(host), wanted)
     spec = spec_of(stored.record) if command is None else custom(command, name=stored.record.agent)
     options = SessionOptions(
@@ -184,7 +183,7 @@ def resume(
         env=given,
         mcp_servers=servers,
         directories=tuple(more),
-        kernel_tools=lends,
+        kernel_tools=kernel_access,
         mode=mode,
     )
     return session_of(host.loop.call(restore, host, stored, options), permissions, permission_timeout)

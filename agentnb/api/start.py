@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from agentnb.api.arguments import check_permissions, check_text
-from agentnb.api.configured import DEFAULT_AGENT, configuration_of, configured
-from agentnb.api.kernel_runner import install_kernel_runner
+from agentnb.api.configured import DEFAULT_AGENT, check_kernel, configuration_of, configured
 from agentnb.api.session import CALLBACK_SECONDS, Session, session_of
 from agentnb.errors import UsageError
 from agentnb.host import current_host
@@ -42,7 +41,8 @@ def start(
         agent: An agent's name in the catalogue (see :func:`agentnb.agents`); the built-in ``"eliza"`` by default.
         command: The command of any other ACP agent, as a list of words; then *agent* only names it.
         env: Environment variables for the agent's process, besides this kernel's own.
-        cwd: The workspace: where the agent works, and the wall round its file access. The current folder by default.
+        cwd: The workspace: the folder in which the agent works and outside of which it may touch no file without a rule
+            or an answer of yours. The current folder by default.
         permissions: What answers the agent's permission requests: ``"ask"`` the user (denied where no front end is
             attached), ``"allow"``, ``"deny"``, or a function, sync or async, that is given each
             :class:`agentnb.PermissionRequest` which would ask the user, and returns ``"allow"``, ``"deny"``, ``"ask"``
@@ -85,7 +85,7 @@ def start(
     named = agent if agent is not None or session is None or isinstance(session, str) else session.agent
     host = current_host()
     if kernel_tools:
-        install_kernel_runner(host)
+        check_kernel(host)
     kept: str | None = None
     said: str | None = None
     if session is not None:

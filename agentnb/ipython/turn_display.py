@@ -1,4 +1,4 @@
-"""Stages: how a cell shows a turn while it runs, and what stays of it."""
+"""How a cell shows a turn while it runs, and what stays in the notebook once it has ended."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from agentnb.ipython.record import record
 from agentnb.state import ToolCallPendingConfirmationState
 
 if TYPE_CHECKING:
-    from agentnb.api.turn import Turn
+    from agentnb.api.session import Turn
 
 ATTACH_S = 3.0
 """How long a page may take to show the live view before text stands in for it (0.2 s is the slowest seen)."""

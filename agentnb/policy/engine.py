@@ -3,9 +3,9 @@
 For each subject of the request (a file, one command of a line) the session's mode gives the outcome, then the user's
 rules, then what was answered on cards: the last that matches wins. What the user's settings allow counts in folders
 that the user trusts; elsewhere it is as if it were not written. The project's rules can only make it stricter. At the
-end stand the floors that no mode and no bypass lowers: critical commands, sensitive files, the wall round the
-workspace, and what could not be read. A command is about the files that it names, too: rules about them can stop it,
-never let it run.
+end stand the floors that no mode and no bypass lowers: critical commands, sensitive files, files outside the workspace,
+and what could not be read. A command is about the files that it names, too: rules about them can stop it, never let it
+run.
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ async def test_children_go_with_the_agent_even_from_a_session_of_their_own(tmp_p
     """Nothing that it started outlives it."""
     async with talking("leaves_children", tmp_path) as talk:
         await talk.prompt()
-        children = [int(pid) for pid in talk.ear.text.split()]
+        children = [int(pid) for pid in talk.listener.text.split()]
         assert list(map(alive, children)) == [True, True]
         await talk.agent.stop(patience=1)
         assert list(map(alive, children)) == [False, False]
@@ -76,11 +76,11 @@ async def test_children_go_when_the_agent_dies_by_itself(tmp_path: Path) -> None
     """A crash is no way out."""
     async with talking("leaves_children", tmp_path) as talk:
         await talk.prompt()
-        children = [int(pid) for pid in talk.ear.text.split()]
+        children = [int(pid) for pid in talk.listener.text.split()]
         os.kill(talk.agent.pid, signal.SIGKILL)
         await asyncio.wait_for(talk.agent.wait_closed(), PATIENCE)
         assert list(map(alive, children)) == [False, False]
-        assert "was killed by signal 9 unexpectedly" in str(talk.ear.error)
+        assert "was killed by signal 9 unexpectedly" in str(talk.listener.error)
 
 
 @pytest.mark.parametrize("kind", ["one", "many"])
@@ -91,7 +91,7 @@ async def test_daemons_without_a_trace_end_when_the_agent_ends(tmp_path: Path, w
     stranger = await asyncio.create_subprocess_exec(sys.executable, "-c", code, start_new_session=True)
     async with talking("leaves_daemons", tmp_path, env={"DAEMONS": kind}) as talk:
         await talk.prompt()
-        daemon = int(talk.ear.text)
+        daemon = int(talk.listener.text)
         assert (alive(daemon), environment(daemon)) == (True, b"")
         if way == "killed":
             os.kill(talk.agent.pid, signal.SIGKILL)

@@ -87,7 +87,7 @@ class World:
         delivery = self.service.delivery
         client = delivery.clients[client_id]
         since = client.waiting_since()
-        assert client.unacknowledged <= MAX_UNACKNOWLEDGED or (since is not None and delivery.heard_at <= since)
+        assert client.unacknowledged <= MAX_UNACKNOWLEDGED or (since is not None and delivery.last_message_at <= since)
 
     # --- the pages ---
 

@@ -13,8 +13,7 @@ import pytest
 
 from agentnb.acp.sessions import deliver
 from agentnb.agent.catalog import custom
-from agentnb.api.session import Session
-from agentnb.api.turn import Turn
+from agentnb.api.session import Session, Turn
 from agentnb.comm.lab import Lab
 from agentnb.comm.open_notebooks import OpenNotebooks
 from agentnb.errors import UsageError
@@ -749,7 +748,7 @@ def test_every_decision_is_in_the_log(host: Host, work: Path, tmp_path: Path) ->
 def test_an_additional_directory_follows_the_rules_of_the_workspace(host: Host, work: Path, tmp_path: Path) -> None:
     """Read without a question, written with one whose card does not call it outside."""
     (tmp_path / "shared").mkdir()
-    (tmp_path / "shared/data.txt").write_text("lent")
+    (tmp_path / "shared/data.txt").write_text("shared")
     talk = Talk(host, work, script="works", directories=(tmp_path / "shared",))
     there = str(tmp_path / "shared/data.txt")
     turn = talk.prompt(["fs/read_text_file", {"path": there}], ["fs/write_text_file", {"path": there, "content": "x"}])
@@ -757,7 +756,7 @@ def test_an_additional_directory_follows_the_rules_of_the_workspace(host: Host, 
     assert card.risk is not None
     assert (card.risk.severity, "Outside" in card.risk.reason) == ("medium", False)
     talk.answer(card, "allow")
-    assert talk.done(turn) == [{"content": "lent"}, {}]
+    assert talk.done(turn) == [{"content": "shared"}, {}]
     assert Path(there).read_text() == "x"
 
 

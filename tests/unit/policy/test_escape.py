@@ -20,7 +20,7 @@ from agentnb.acp.files import Files
 from agentnb.errors import OutsideWorkspace
 from agentnb.policy import PolicyRequest, Situation, Workspace, judge, rate_command
 from agentnb.policy.open_without_links import open_entry, open_parent
-from tests.unit.acp.recording_listener import Ear
+from tests.unit.acp.recording_listener import RecordingListener
 from tests.unit.running import run
 
 SECRET = "the secret outside"
@@ -77,7 +77,7 @@ def tree(folder: Path) -> dict[str, bytes]:
 
 async def tried(root: Path, path: str) -> set[str]:
     """Read and write *path* through the service, and say what came of it; nothing outside is told."""
-    files, outcomes = Files(Workspace(root), Ear()), set[str]()
+    files, outcomes = Files(Workspace(root), RecordingListener()), set[str]()
     for name, request in (
         ("read", files.read({"path": path})),
         ("write", files.write({"path": path, "content": "written"})),
@@ -191,7 +191,7 @@ async def test_a_folder_that_is_swapped_for_a_link_never_leads_out(root: Path) -
     thread.start()
     try:
         swapped.wait()
-        files, outcomes = Files(Workspace(root), Ear()), set[str]()
+        files, outcomes = Files(Workspace(root), RecordingListener()), set[str]()
         before = tree(outside)
         for number in range(50 * TRIES):
             if number > TRIES and {"read", "write"} < outcomes:
@@ -234,9 +234,9 @@ def test_a_file_swapped_for_a_link_is_not_opened(root: Path) -> None:
 
 async def test_a_rule_of_the_user_allows_a_file_outside_the_workspace(root: Path) -> None:
     """For what it names, and nothing else."""
-    ear = Ear()
-    ear.opened = str(root.parent / "outside")
-    files = Files(Workspace(root), ear)
+    listener = RecordingListener()
+    listener.opened = str(root.parent / "outside")
+    files = Files(Workspace(root), listener)
     assert await files.read({"path": "out/secret"}) == {"content": SECRET}
     await files.write({"path": str(root.parent / "outside/made/x"), "content": "y"})
     assert (root.parent / "outside/made/x").read_text() == "y"
