@@ -267,7 +267,3 @@ def _close_with_word(recorder: Recorder) -> None:
     recorder.close()
     if recorder.word is not None:
         print(f"agentnb: {recorder.word}", file=sys.__stderr__)
-
-
-SWITCH = Switch(os.environ)
-"""This process's own."""

@@ -8,10 +8,11 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from agentnb.cassette import file
-from agentnb.cassette.switch import MODE, PATH, SWITCH
+from agentnb.cassette.switch import MODE, PATH
 from agentnb.checkup.packages import checkup
 from agentnb.distribution import NAME, pip
 from agentnb.errors import AgentnbError
+from agentnb.host.environment import current_environment
 from agentnb.log.database import MIGRATIONS
 from agentnb.log.location import VARIABLE, log_location
 from agentnb.policy.store import PolicyFiles
@@ -27,7 +28,7 @@ ROWS = ("log", "policy", "cassette")
 
 def examine() -> list[Checkup]:
     """Each of them."""
-    return [log(log_location()), policy(PolicyFiles()), cassette(SWITCH)]
+    return [log(log_location()), policy(PolicyFiles()), cassette(current_environment().cassette)]
 
 
 def log(path: Path | None) -> Checkup:

@@ -10,8 +10,8 @@ from agentnb.api.agents import agents as known_agents
 from agentnb.api.agents import doctor
 from agentnb.api.history import forget, resume, sessions
 from agentnb.api.policy import policy, trust, untrust
-from agentnb.cassette.switch import SWITCH
 from agentnb.errors import UsageError
+from agentnb.host.environment import current_environment
 from agentnb.ipython.policy_table import PolicyTable
 from agentnb.ipython.sidebar import sidebar
 from agentnb.ipython.tab_table import Note, tab_table
@@ -62,7 +62,7 @@ def _resume(tabs: Tabs, tab_id: str) -> Note:
 
 def _record(tabs: Tabs, name: str) -> Note:
     if name == "stop":
-        recorder = SWITCH.stop()
+        recorder = current_environment().cassette.stop()
         if not recorder.written:
             return Note(f"No agent was started: {recorder.path} was not written.")
         turns = recorder.cassette().turns
@@ -71,7 +71,7 @@ def _record(tabs: Tabs, name: str) -> Note:
     if not name:
         raise UsageError("%agents record needs a path.", hint="`%agents record fit.cassette.jsonl`, and `stop` to end.")
     path = Path(name).expanduser().absolute()
-    SWITCH.record(path)
+    current_environment().cassette.record(path)
     open_before = f" Tabs that are open ({', '.join(tabs.all())}) are not in it." if tabs.all() else ""
     return Note(f"Agents that start from now on are recorded in {path}.{open_before} `%agents record stop` ends it.")
 

@@ -11,9 +11,9 @@ from agentnb.errors import AgentnbError, UsageError
 from agentnb.kernel import content
 from agentnb.kernel.cell_names import cell_title, number_in
 from agentnb.kernel.code_runner import Edit
-from agentnb.kernel.job_queue import JOB_QUEUE
 from agentnb.kernel.tools import PATIENCE_SECONDS, call_words, checked
 from agentnb.kernel.variable_path import last_name
+from agentnb.policy.glob import LONGEST_PATTERN
 from agentnb.policy.request import PolicyRequest
 from agentnb.state import ToolDiffContent
 
@@ -52,7 +52,7 @@ class ToolRunner:
         runner: CodeRunner,
         authorize: Callable[[PolicyRequest], Awaitable[PolicyRequest]],
         interrupted: Callable[[], object],
-        job_queue: JobQueue = JOB_QUEUE,
+        job_queue: JobQueue,
     ) -> None:
         self._owner = owner
         self._runner = runner
@@ -100,6 +100,8 @@ class ToolRunner:
         await self._authorize(PolicyRequest(kind="read", title="List the kernel's variables"))
         found = await self._looked(self._runner.variables)
         wanted = given.get("filter", "")
+        if len(wanted) > LONGEST_PATTERN:
+            raise UsageError(f"'filter' has {len(wanted):,} characters; at most {LONGEST_PATTERN:,} are read.")
         pattern = wanted if any(sign in wanted for sign in "*?[") else f"*{wanted}*"
         fitting = [each for each in found if fnmatch.fnmatchcase(each.name.lower(), pattern.lower())]
         return content.of_variables(fitting, len(found))

@@ -11,6 +11,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from agentnb.policy.glob import LONGEST_PATTERN
+from agentnb.policy.workspace import real_path
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -106,10 +109,12 @@ def _of(place: Place, cwd: str) -> Iterator[CommandTarget]:
         path, known = _expanded(place.path, base, dynamic=place.dynamic)
         if path is None:
             continue
-        if not known:
+        if not known or (len(path) > LONGEST_PATTERN and glob.has_magic(path)):
             yield CommandTarget(path, place.writes, known=False)
             continue
-        yield from (CommandTarget(_real(base, each), place.writes, lists=place.lists) for each in _matches(base, path))
+        yield from (
+            CommandTarget(real_path(base, each), place.writes, lists=place.lists) for each in _matches(base, path)
+        )
 
 
 def _expanded(path: str, base: str, *, dynamic: bool) -> tuple[str | None, bool]:
@@ -141,7 +146,7 @@ def _bases(place: Place, cwd: str) -> list[str | None]:
                 entered.append(None)
                 continue
             joined = os.path.join(base, path)  # noqa: PTH118 - as text
-            entered += [_real(base, path), os.path.realpath(os.path.normpath(joined))]
+            entered += [real_path(base, path), real_path(base, os.path.normpath(joined))]
         gone = place.sure and all(each is not None and Path(each).is_dir() for each in entered)
         bases = list(dict.fromkeys([*entered, *([] if gone else bases)]))[:_BASES]
     return bases
@@ -156,10 +161,3 @@ def _matches(base: str, path: str) -> list[str]:
     except (OSError, ValueError, re.error):
         found = []
     return [path, *found]
-
-
-def _real(base: str, path: str) -> str:
-    try:
-        return os.path.realpath(os.path.join(base, path))  # noqa: PTH118 - as text
-    except (OSError, ValueError):
-        return os.path.normpath(os.path.join(base, path))  # noqa: PTH118

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,24 @@ from agentnb.errors import OutsideWorkspace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+LONGEST_PATH = 4_096
+"""The longest path that is followed, in characters: Linux opens no longer one, and to follow it
+takes time that grows with the square of its length."""
+
+
+def real_path(base: str, path: str) -> str:
+    """The absolute path that *path* leads to from the folder *base*, links followed where they can be.
+
+    Example:
+        >>> real_path("/nowhere", "a/../b")
+        '/nowhere/b'
+    """
+    joined = os.path.join(base, path)  # noqa: PTH118 - as text
+    try:
+        return os.path.realpath(joined) if len(joined) <= LONGEST_PATH else os.path.normpath(joined)
+    except (OSError, ValueError):
+        return os.path.normpath(joined)
 
 
 class Workspace:
@@ -61,6 +80,8 @@ class Workspace:
         Raises:
             OutsideWorkspace: If *path* is no path.
         """
+        if len(path) > LONGEST_PATH:
+            raise OutsideWorkspace(f"A path has {len(path):,} characters; no more than {LONGEST_PATH:,} can be opened.")
         try:
             real = (self.root / path).resolve()
             if any(each.is_symlink() for each in (real, *real.parents)):  # a loop, from Python 3.13 on

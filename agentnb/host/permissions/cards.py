@@ -12,6 +12,7 @@ from agentnb.host.permissions.permission_request import asked_request
 from agentnb.policy.decision import choose_option
 from agentnb.policy.request import diffs
 from agentnb.policy.subjects import READING
+from agentnb.policy.workspace import real_path
 from agentnb.state import (
     Answerer,
     ChatToolCallConfirmed,
@@ -57,7 +58,7 @@ def belongs(request: PolicyRequest, call: ToolCallState) -> bool:
     if request.command is not None:
         shown = {asked.command, getattr(call, "tool_input", None)}
         return request.command in shown
-    if request.path is None or os.path.realpath(request.path) not in asked.paths:
+    if request.path is None or real_path("/", request.path) not in asked.paths:
         return False
     if request.kind == "read":
         return True

@@ -13,6 +13,7 @@ from agentnb.host.permissions.kernel_calls import KernelCall, kernel_call
 from agentnb.kernel.tools import call_words
 from agentnb.policy.commands import rate_command
 from agentnb.policy.request import PolicyRequest, diffs
+from agentnb.policy.workspace import real_path
 from agentnb.state import ToolCallDetails
 
 if TYPE_CHECKING:
@@ -77,10 +78,7 @@ def _kernel_request(called: KernelCall, title: str) -> PolicyRequest:
 def _real(cwd: str, path: str) -> str:
     if path.startswith("file://"):
         path = unquote(urlsplit(path).path)
-    try:
-        return os.path.realpath(os.path.join(cwd, os.path.expanduser(path)))  # noqa: PTH111, PTH118 - as text
-    except (OSError, ValueError):
-        return f"{cwd}/{path}"
+    return real_path(cwd, os.path.expanduser(path))  # noqa: PTH111 - as text
 
 
 def _command(raw: dict[Any, Any]) -> str | None:

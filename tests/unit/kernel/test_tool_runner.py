@@ -47,6 +47,7 @@ def test_variables_are_listed_with_type_and_size(tools: Tools) -> None:
     assert tools.text("variables", filter="FRA").startswith("frame: ")
     assert tools.text("variables", filter="x?").startswith("xs: ")
     assert tools.text("variables", filter="zzz") == "None of the 3 variables matches."
+    assert tools.text("variables", filter="[" * 1_001) == "'filter' has 1,001 characters; at most 1,000 are read."
     assert {request.kind for request in tools.requests} == {"read"}
 
 
@@ -331,7 +332,7 @@ class OpenNotebook(ShellCodeRunner):
 
 
 def opened(tools: Tools) -> Tools:
-    tools.use(OpenNotebook(tools.shell))
+    tools.use(OpenNotebook(tools.shell, tools.job_queue))
     return tools
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from agentnb.policy import InForce, Mode, PolicyRequest, Rule, Settings, Situation, Verdict, judge
+from agentnb.policy.glob import any_path_matches, path_matches
 
 OUTSIDE = [
     "cat /etc/passwd",
@@ -281,3 +284,20 @@ def test_a_request_is_about_its_command_and_its_files_the_strictest_counts(work:
     denied = Rule(action="deny", path=("a.py",))
     assert judged(work, "create", denied, kind="permission", asked=kind, paths=(f"{work}/a.py",)).outcome == "deny"
     assert judged(work, "ls", kind="permission", asked=kind, cwd="..").floor == "outside"
+
+
+PATTERNS = ("**/.env*", "*.{pem,key}", "!src/**", "a/**", "**/x/**", "src/?[ab]", "**", "!**/b")
+PATHS = st.lists(st.sampled_from(["a", "b", "x", ".env", ".env.local", "src", "k.pem", "K.KEY", "\n"])).map("/".join)
+
+
+@given(patterns=st.lists(st.sampled_from(PATTERNS)).map(tuple), path=PATHS)
+def test_many_path_patterns_match_as_each_of_them_does(patterns: tuple[str, ...], path: str) -> None:
+    """One search for all of them, also of those that are turned round."""
+    assert any_path_matches(patterns, path) == any(path_matches(each, path) for each in patterns)
+
+
+@pytest.mark.parametrize("command", ["cat {}", "{} x", "ls {}"])
+def test_a_pattern_that_is_too_long_to_be_tried_asks(command: str) -> None:
+    """Brackets that are not closed took seconds."""
+    request = PolicyRequest(kind="terminal", title="Run", command=command.format("a*[b" * 1_000), path="/w")
+    assert judge(request, Situation(agent="a", mode="allow", root=PurePosixPath("/w"))).outcome == "ask"
