@@ -257,5 +257,5 @@ def _why(verdict: Verdict) -> str:
 def _hint(verdict: Verdict) -> str:
     """What to do about a denial where nobody is there."""
     if verdict.floor is not None or verdict.rule is not None:
-        return f"{NOBODY}; run it yourself, or where a notebook is open"
+        return f"{NOBODY}; run it yourself, or in an open notebook"
     return HEADLESS

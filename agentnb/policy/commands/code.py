@@ -23,8 +23,13 @@ INLINE: dict[str, tuple[str, ...]] = {
 
 _SIGNS: tuple[tuple[str, Finding], ...] = (
     (
+<<<<<<< HEAD
         r"rmtree|removeDirectoryRecursive|removePathForcibly|delete_recursive|deltree|Directory\.Delete|remove_dir_all|RemoveAll|rm_rf|rimraf|removedirs|rm_r\b|rmSync|recursive\s*[:=]\s*(?:true|TRUE|T\b)|FileUtils\.rm|remove_tree|unlink\s*\(?\s*glob",
         Finding("critical", "The code deletes folders with all that is in them."),
+=======
+        r"rmtree|rm_rf|rimraf|removedirs|rm_r\b|rmSync|recursive\s*[:=]\s*(?:true|TRUE|T\b)|FileUtils\.rm|remove_tree|unlink\s*\(?\s*glob",
+        Finding("critical", "The code deletes folders and everything in them."),
+>>>>>>> main
     ),
     (
         r"\bagentnb\b[\s\S]*\btrust\b|%agents\s+trust\b|\bPolicyFiles\b",
@@ -74,15 +79,22 @@ _SIGNS: tuple[tuple[str, Finding], ...] = (
 )
 
 
-def rate_code(code: str) -> Finding:
-    """How bad *code* in whatever language can be; a look at its words, so the floor is ``medium``.
+def rate_code(code: str, harmless: str = "Runs code given on the command line.") -> Finding:
+    """How bad *code* in whatever language can be.
+
+    Only its words are looked at, so the result is never better than ``medium``. Not checked: what the code does with
+    names that it computes.
+
+    Args:
+        code: The code.
+        harmless: What to say of code in which nothing dangerous is found.
 
     Example:
         >>> rate_code("import shutil; shutil.rmtree('/')").severity
         'critical'
     """
     found = [finding for pattern, finding in _SIGNS if re.search(pattern, code)]
-    return worst(found) or Finding("medium", "Runs code that stands on the command line.")
+    return worst(found) or Finding("medium", harmless)
 
 
 def rate_awk(options: Options) -> Finding | None:

@@ -148,6 +148,7 @@ def _inside(program: str, word: Field) -> Iterator[Place]:
 
 
 def _of(word: Field, *, writes: bool) -> Iterator[Place]:
+    """The files that one argument may name, also glued to an option, a variable or an ``@``."""
     text = word.text
     if text.startswith("-"):
         name, _, value = text.partition("=")

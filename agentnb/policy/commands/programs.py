@@ -179,6 +179,7 @@ def rate_program(program: str, options: Options) -> Finding | None:
 
 
 def _rated_by_code(program: str, options: Options) -> Finding | None:
+    """What a function knows about *program*, where rows of a table could not say it."""
     line = " ".join((program, *options.words))
     if (found := tools.gives_trust(line) or tools.shows_key(line)) is not None:
         return found

@@ -71,6 +71,7 @@ def rate_command(command: str, patterns: Patterns = SENSITIVE, env: tuple[tuple[
 
 @functools.lru_cache(256)
 def _rated(command: str, patterns: tuple[tuple[str, bool], ...], env: tuple[tuple[str, str], ...]) -> Rating:
+    """Rates the command as each shell dialect reads it and keeps the worst: which shell will run it is not known."""
     try:
         walked = [_walked(command, Walk(dialect, dict(patterns), env)) for dialect in _DIALECTS]
     except TooManyWords:

@@ -125,6 +125,7 @@ def _operands(options: Options, taking: frozenset[str]) -> tuple[str, ...]:
 
 
 def _holds(rule: TableRule, program: str, options: Options, operands: tuple[str, ...]) -> bool:
+    """Whether a row of the table matches the program's options and operands."""
     words = {*(each for each in options.words if each.startswith(("-", "+"))), *operands[: 2 if rule.verbs else 1]}
     words |= {name for name, _, version in (each.rpartition("@") for each in words) if name and version}
     if not rule.unless.isdisjoint(words):

@@ -1,4 +1,4 @@
-"""Tools with a back request: options that run another program, and words that show a key."""
+"""Tools that can do more than their job: options that run another program, and words that show a key."""
 
 from __future__ import annotations
 
@@ -74,6 +74,7 @@ def _pager(options: Options) -> Finding | None:
 
 
 def _database(options: Options) -> Finding:
+    """Database clients: options that run programs, and statements that delete."""
     line = " ".join(options.words)
     if re.search(
         r"\.(?:shell|system|load|import|output|once|excel)\b|\\!|(?:^|\s)(?:system|source)\s|\bcopy\b.*\bprogram\b",

@@ -156,6 +156,7 @@ class Walk:
     # --- the tree ---
 
     def _command(self, command: Command) -> None:
+        """One node of the parsed script, by its kind."""
         match command:
             case Simple():
                 self._simple(command)
@@ -172,6 +173,7 @@ class Walk:
                 self._grouped -= 1
 
     def _compound(self, command: Compound) -> None:
+        """A loop, condition, group or subshell: each body is walked through, as if the shell ran all of them."""
         for word in command.words:
             self._computes(word)
             for each in fields(word, self._variables) if command.kind in {"for", "select"} else ():
@@ -192,6 +194,7 @@ class Walk:
             self._through = before
 
     def _pipeline(self, pipeline: Pipeline) -> None:
+        """Commands joined by pipes; a text that one prints for certain is what the next one is fed."""
         carried: str | None = None
         programs: list[str] = []
         before = self._through
@@ -235,6 +238,7 @@ class Walk:
                 self.findings.append(found)
 
     def _run(self, program: str, text: str) -> None:
+        """*text* is code for *program*: walked through if that is a shell, else rated as code."""
         if program in SHELLS or program in {"source", ".", "eval"}:
             self._inner_text(text, dynamic=False)
         else:
@@ -242,7 +246,12 @@ class Walk:
 
     # --- one command ---
 
+<<<<<<< HEAD
     def _simple(self, command: Simple, followed: Sequence[Command] = ()) -> list[Field]:
+=======
+    def _simple(self, command: Simple) -> list[Field]:
+        """One command as the parser gives it: variables and substitutions are put in. Returns its words."""
+>>>>>>> main
         for name, value in command.assignments:
             self._assign(name, value)
         for word in command.words:
@@ -404,6 +413,7 @@ class Walk:
                 self._find("critical", f"Empties {emptied}.")
 
     def _code(self, program: str, arguments: Sequence[Field]) -> None:
+        """Code given by an option (``python -c``): rated, and the sensitive files that it names in quotes are found."""
         options = INLINE.get(program) or INLINE.get(program.rstrip("0123456789.")) or ()
         for at, word in enumerate(arguments):
             name, equals, value = word.text.partition("=")
@@ -421,6 +431,7 @@ class Walk:
             return
 
     def _inner_text(self, text: str, *, dynamic: bool) -> None:
+        """A script inside a command; one that cannot be read is a finding, as it would otherwise hide what it does."""
         if dynamic:
             self._find("high", "The script it runs is only known when it runs.")
         try:
@@ -464,6 +475,7 @@ class Walk:
         return program == "git" and bool(texts) and texts[0] in _TEXT_VERBS and not opens
 
     def _imagine(self, program: str, run: Callable[[Walk], None]) -> None:
+        """What *run* would find if *program* ran one of its arguments. Only critical findings count, as it may not."""
         inside = Walk(self._dialect, self._patterns)
         inside._depth = self._depth + 4
         with contextlib.suppress(Unreadable):
@@ -475,6 +487,7 @@ class Walk:
         ]
 
     def _downloads(self, program: str, words: Sequence[Field]) -> None:
+        """Remembers files that a download writes, and finds commands that run one of them."""
         texts = [word.text for word in words[1:]]
         if program in DOWNLOADS:
             self._loaded |= {posixpath.basename(text) for word in texts for text in named(word)}
@@ -483,6 +496,7 @@ class Walk:
             self._find("high", "Runs what it loads from the network, unseen.")
 
     def _files(self, program: str, arguments: Sequence[Field]) -> None:
+        """The sensitive files among the arguments. What ``echo`` prints is text, unless something else reads it."""
         if program in {"echo", "printf", "true", ":"} and not self._computing:
             return
         changes = writes_files(program) and not only_reads(program, arguments)
@@ -492,6 +506,7 @@ class Walk:
                     self._name(path)
 
     def _name(self, path: str) -> None:
+        """A sensitive file is named: a finding, and the first one is kept for the card."""
         pattern = sensitive_pattern(path, self._patterns)
         self.sensitive = self.sensitive or path
         matched = f" matches {pattern}" if pattern is not None else " may be one"
@@ -500,6 +515,7 @@ class Walk:
     # --- places ---
 
     def _place(self, place: Place | None) -> None:
+        """Keeps a file together with the folders that the script may have gone to before."""
         if place is not None:
             self.places.append(place._replace(through=self._through, sure=self._sure))
 
@@ -511,10 +527,12 @@ class Walk:
     # --- pieces ---
 
     def _unit(self, words: Sequence[Field], writes: Sequence[str] = (), powers: Sequence[str] = ()) -> None:
+        """Keeps a command as one line for the rules, with the variables and redirections that belong to it."""
         line = " ".join(word.text if word.dynamic else shlex.quote(word.text) for word in words)
         self.units.append(" ".join([*self._given, *powers, line, *writes]))
 
     def _redirect(self, redirect: Redirect) -> None:
+        """A redirection: the file that it reads or writes, also one that the shell computes."""
         self._computes(redirect.word)
         for place in fields(redirect.target, self._variables) if not redirect.document else ():
             if redirect.operator != "<<<" and not (redirect.operator.endswith("&") and place.text.strip("-").isdigit()):
@@ -531,12 +549,14 @@ class Walk:
                 self._name(place.text)
 
     def _document(self, command: Simple) -> str | None:
+        """The text of the last here-document or here-string, which the command reads from stdin; None without one."""
         for redirect in reversed(command.redirects):
             if redirect.document or redirect.operator == "<<<":
                 return " ".join(field.text for field in fields(redirect.word, self._variables))
         return None
 
     def _assign(self, name: str, value: Word) -> None:
+        """``NAME=value``: a known value is put in for ``$NAME`` later; otherwise ``$NAME`` stays unknown."""
         self._computes(value)
         if removal(value.source):
             self._find("critical", f"{name}, if something runs it, removes for good.")
@@ -547,6 +567,7 @@ class Walk:
         self._set(name, fixed)
 
     def _set(self, name: str, value: str | None) -> None:
+        """Sets a variable, or forgets it (None). One that decides what is run (``PATH``) is a finding."""
         if decides(name):
             self._find(
                 "high" if runs_programs(name, value) else "medium", f"Changes {name}, which decides what is run."
@@ -557,6 +578,7 @@ class Walk:
             self._variables[name] = value
 
     def _computes(self, word: Word) -> None:
+        """Walks through the command substitutions in *word*: they run, and their ``cd`` ends with them."""
         self._computing += 1
         before = self._through
         for script in word.scripts:
@@ -565,6 +587,7 @@ class Walk:
         self._computing -= 1
 
     def _find(self, severity: str, reason: str) -> None:
+        """Adds a finding."""
         self.findings.append(Finding(severity, reason))  # type: ignore[arg-type] # literals of this module
 
 

@@ -201,6 +201,7 @@ def _shell(words: Sequence[Field]) -> list[Inner]:
 
 
 def _text(program: str, words: Sequence[Field]) -> list[Inner]:
+    """The scripts in the arguments of ``eval``, ``trap`` and ``alias``."""
     if program == "eval":
         joined = " ".join(word.text for word in words)
         return [Inner(script=joined, dynamic=any(word.dynamic for word in words))] if words else []
@@ -244,6 +245,7 @@ def _script_letter(word: str, shape: _Shape) -> str | None:
 
 
 def _wrapped(shape: _Shape, words: Sequence[Field]) -> list[Inner]:
+    """The commands that a wrapper (``sudo``, ``env``, ``xargs``) runs: its arguments after its own options."""
     found: list[Inner] = []
     at, skip = 0, shape.skip
     while at < len(words):
