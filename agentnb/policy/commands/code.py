@@ -23,13 +23,8 @@ INLINE: dict[str, tuple[str, ...]] = {
 
 _SIGNS: tuple[tuple[str, Finding], ...] = (
     (
-<<<<<<< HEAD
         r"rmtree|removeDirectoryRecursive|removePathForcibly|delete_recursive|deltree|Directory\.Delete|remove_dir_all|RemoveAll|rm_rf|rimraf|removedirs|rm_r\b|rmSync|recursive\s*[:=]\s*(?:true|TRUE|T\b)|FileUtils\.rm|remove_tree|unlink\s*\(?\s*glob",
-        Finding("critical", "The code deletes folders with all that is in them."),
-=======
-        r"rmtree|rm_rf|rimraf|removedirs|rm_r\b|rmSync|recursive\s*[:=]\s*(?:true|TRUE|T\b)|FileUtils\.rm|remove_tree|unlink\s*\(?\s*glob",
         Finding("critical", "The code deletes folders and everything in them."),
->>>>>>> main
     ),
     (
         r"\bagentnb\b[\s\S]*\btrust\b|%agents\s+trust\b|\bPolicyFiles\b",

@@ -246,12 +246,8 @@ class Walk:
 
     # --- one command ---
 
-<<<<<<< HEAD
     def _simple(self, command: Simple, followed: Sequence[Command] = ()) -> list[Field]:
-=======
-    def _simple(self, command: Simple) -> list[Field]:
         """One command as the parser gives it: variables and substitutions are put in. Returns its words."""
->>>>>>> main
         for name, value in command.assignments:
             self._assign(name, value)
         for word in command.words:
