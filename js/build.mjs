@@ -10,7 +10,7 @@ import { bundledPackages, FILE, licences } from "./licences.mjs";
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 /** In bytes, minified and gzipped: what the page loads at once. */
 const LIMITS = {
-  "widget.js": { minified: 320 * 1024, gzipped: 105 * 1024 },
+  "widget.js": { minified: 320 * 1024, gzipped: 106 * 1024 },
   "panel.js": { minified: 2 * 1024, gzipped: 1024 },
 };
 

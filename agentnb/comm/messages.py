@@ -58,12 +58,14 @@ class InitializeParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True
         last_seen: The index that it has applied, by channel.
         host_id: The host that it spoke to before, if any.
         visible: Whether one of its views can be seen.
+        accepts: What it reads beyond what any page of the version does: `text`, flushes in their short form.
     """
 
     protocol_versions: tuple[int, ...]
     last_seen: dict[str, int] = msgspec.field(default_factory=dict)
     host_id: str | None = None
     visible: bool = False
+    accepts: tuple[str, ...] = ()
 
 
 class SubscribeParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):

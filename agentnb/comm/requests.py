@@ -93,7 +93,9 @@ class Requests:
     def _initialize(self, client_id: str, raw: bytes) -> dict[str, Any]:
         params = msgspec.json.decode(raw, type=m.InitializeParams)
         version = negotiate(params.protocol_versions, self._versions)
-        client = self._delivery.attach(client_id, visible=params.visible, version=version)
+        client = self._delivery.attach(
+            client_id, visible=params.visible, version=version, accepts_text="text" in params.accepts
+        )
         same = params.host_id == self._host.host_id
         wanted = [ROOT, *(uri for uri in params.last_seen if uri != ROOT)] if same else [ROOT]
         channels = {
