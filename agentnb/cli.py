@@ -36,7 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.print_help(sys.stderr)
         return MISUSED
     if os.environ.get("AGENTNB_EVENTS"):
-        from agentnb.events.written import write_down
+        from agentnb.events.event_file import write_down
 
         write_down()
     try:
@@ -67,6 +67,9 @@ def _parser() -> argparse.ArgumentParser:
 def _eliza(_: argparse.Namespace) -> int:
     if sys.stdin.isatty():
         _complain("eliza speaks ACP, not English, on stdin and stdout: start it from an ACP client. Ctrl+D ends it.")
+    from agentnb.eliza.loading import load_sdk
+
+    load_sdk()
     from agentnb.eliza.stdio import main as serve
 
     try:

@@ -90,7 +90,7 @@ _NAME = (
     r"(?:api|access|secret|private|auth|signing|encryption|account|session|client)[_-]?(?:key|secret|token)"
     r"|secret|passw(?:or)?d|passphrase|credentials?|(?<![a-z])token(?!s|iz)"
 )
-_ASSIGNED = re.compile(
+ASSIGNMENT = re.compile(
     rf"""(?<![\w.-])(?P<name>[\w.-]{{0,60}}?(?:{_NAME})[\w-]{{0,20}})(?P<sign>["']?\s*(?:=>|:=|[=:])\s*["']?)"""
     r"""(?P<value>(?=[^\s"',;]{0,200}?[\d+/_-])[^\s"',;(){}\[\]<>⟦⟧]{12,2000})""",
     re.IGNORECASE,
@@ -99,11 +99,55 @@ _NAMING = re.compile(
     r"[kKsStTpPcC\u017f\u212a](?i:ey|ecret|oken|assw|assphrase|redential)"
 )  # two letters fold to s and k
 _FURTHEST = 80  # characters that the word of `_NAMING` stands at most after its name's beginning, and a few
-_FIELD = re.compile(rf"(?:{_NAME}|authorization|cookie)$", re.IGNORECASE)
-_VARIABLE = re.compile(r"KEY|TOKEN|SECRET|PASSW|PWD|CREDENTIAL|AUTH|COOKIE|SESSION_ID|DSN", re.IGNORECASE)
+
+
+def any_case(*words: str) -> str:
+    """An expression for *words* in any case that is tried only where a first letter of theirs stands.
+
+    ``re.IGNORECASE`` tries every word at every character, which takes twenty times as long.
+
+    Args:
+        words: Expressions that begin with a lower-case letter.
+    """
+    folded = {"k": "\u212a", "s": "\u017f"}  # what re.IGNORECASE takes for these letters too
+    spellings = {word[0]: word[0] + word[0].upper() + folded.get(word[0], "") for word in words}
+    branches = (
+        f"(?<=[{spelling}])(?i:{'|'.join(word[1:] for word in words if word[0] == letter)})"
+        for letter, spelling in spellings.items()
+    )
+    return f"[{''.join(spellings.values())}](?:{'|'.join(branches)})"
+
+
+_KINDS = ("api", "access", "secret", "private", "auth", "signing", "encryption", "account", "session", "client")
+_FIELD = re.compile(
+    any_case(
+        *(
+            f"{kind}[_-]?(?:key|secret|token)$"
+            for kind in [
+                "api",
+                "access",
+                "secret",
+                "private",
+                "auth",
+                "signing",
+                "encryption",
+                "account",
+                "session",
+                "client",
+            ]
+        ),
+        *("secret$", "passw(?:or)?d$", "passphrase$", "credentials?$", "authorization$", "cookie$"),
+        "t(?<![a-z]t)oken$",
+    )
+)
+_VARIABLE = re.compile(
+    any_case("key", "token", "secret", "passw", "pwd", "credential", "auth", "cookie", "session_id", "dsn")
+)
 _FOLDER = re.compile(r"~?/[^/]*/|/\w*$")  # PWD is no password
 _KEYWORD = re.compile(
-    r"api[_-]?key|access[_-]?key|token|secret|passw(?:or)?d|pwd|credential|passphrase|auth", re.IGNORECASE
+    any_case(
+        "api[_-]?key", "access[_-]?key", "token", "secret", "passw(?:or)?d", "pwd", "credential", "passphrase", "auth"
+    )
 )
 _RUN = re.compile(r"[\w.-]*")
 _SIGN = re.compile(r"[\"']?\s*[=:]\s*(?!(?<=\.jsonl:)\d+:)")
@@ -129,7 +173,7 @@ _IN_COMMANDS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)"), HIDDEN),
 )
 _SHAPES = {name: re.compile(shape) for name, shape in SHAPES.items()}
-_LITERAL: dict[str, tuple[str, ...]] = {
+LITERALS: dict[str, tuple[str, ...]] = {
     "private key": ("PRIVATE KEY",),
     "AWS key id": ("AKIA", "ASIA", "ABIA", "ACCA"),
     "GitHub token": ("ghp_", "gho_", "ghu_", "ghs_", "ghr_"),
@@ -281,7 +325,7 @@ def shapes(text: str) -> list[Span]:
     found: list[Span] = [
         (*match.span("key" if "key" in shape.groupindex else 0), name)
         for name, shape in _SHAPES.items()
-        if any(literal in text for literal in _LITERAL.get(name, ("",)))
+        if any(literal in text for literal in LITERALS.get(name, ("",)))
         for match in shape.finditer(text)
         if _OPEN not in match[0]
     ]
@@ -294,7 +338,7 @@ def shapes(text: str) -> list[Span]:
 
 
 def assignments(text: str) -> Iterator[re.Match[str]]:
-    """What ``_ASSIGNED.finditer(text)`` gives, sooner: it is tried only where a name holds one of the words for it."""
+    """What ``ASSIGNMENT.finditer(text)`` gives, sooner: it is tried only where a name holds one of the words for it."""
     after, run_end = 0, 0
     for word in _NAMING.finditer(text):
         if word.start() < run_end:  # a name starts where a run starts, so the run's first word decides
@@ -305,7 +349,7 @@ def assignments(text: str) -> Iterator[re.Match[str]]:
             start -= 1
         if start < after:
             continue
-        if match := _ASSIGNED.match(text, start):
+        if match := ASSIGNMENT.match(text, start):
             yield match
             after = match.end()
 

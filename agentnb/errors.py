@@ -61,7 +61,7 @@ class AgentnbError(Exception):
         self.hint = hint
 
     def _render_traceback_(self) -> list[str]:
-        """One line in a notebook instead of a wall of frames (IPython's own hook).
+        """One line in a notebook instead of a traceback (IPython's own hook).
 
         Of a long message the first line comes again at the end: summaries (nbmake's) show the last one.
         """

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from agentnb.api.session import Session
     from agentnb.cassette.pytest_cassettes import PytestCassettes
-    from agentnb.events.heard import Events
+    from agentnb.events.collector import Events
 
 _STASH = pytest.StashKey["PytestCassettes"]()
 _SHIPPED = "agentnb_replays"
@@ -121,7 +121,7 @@ def agentnb_events() -> Iterator[Events]:
     Example:
         ``agentnb_events.wait_for("turn.ended", stop_reason="end_turn")``
     """
-    from agentnb.events.heard import events
+    from agentnb.events.collector import events
 
     with events() as heard:
         yield heard

@@ -39,7 +39,7 @@ from agentnb.cassette.assertions import (
     permissions_asked,
 )
 from agentnb.errors import UsageError
-from agentnb.events.heard import Event, Events, events
+from agentnb.events.collector import Event, Events, events
 from agentnb.safe_json import read_json
 from agentnb.state import (
     ChangesetState,

@@ -28,8 +28,8 @@ What the [policy](policy.md) says of every case that the tests hold it to: {coun
 *Asked* is where somebody can be asked; where nobody can, those are denied. Characters that nobody sees are written out
 (⟨U+200B⟩), ⏎ is a new line.
 """
-DOORS = """\
-## Doors, modes, rules and trust
+REQUESTS = """\
+## Requests, modes, rules and trust
 
 What holds: the session's mode (`ask` where none stands), whether anybody is there, the rules in force, whether the
 workspace is trusted.
@@ -53,16 +53,16 @@ Read and written in a session that allows; paths as an agent may write them, tak
 
 def page() -> str:
     """The whole page."""
-    doors, commands, attacks, files = (rows(name) for name in ("doors", "commands", "attacks", "files"))
-    count = sum(map(len, (doors, commands, attacks, files)))
-    told = [(row, judged(row)) for row in doors]
+    requests, commands, attacks, files = (rows(name) for name in ("requests", "commands", "attacks", "files"))
+    count = sum(map(len, (requests, commands, attacks, files)))
+    told = [(row, judged(row)) for row in requests]
     sections = [
         HEAD.format(count=count),
-        DOORS,
+        REQUESTS,
         *_grouped(
             told,
-            ("door", "what", "what holds", "severity", "reason"),
-            lambda row, verdict: (_text(row["door"]), _what(row), _holds(row), verdict.severity, _reason(verdict)),
+            ("kind", "what", "what holds", "severity", "reason"),
+            lambda row, verdict: (_text(row["kind"]), _what(row), _holds(row), verdict.severity, _reason(verdict)),
             by_severity=False,
         ),
         COMMANDS,
@@ -82,7 +82,7 @@ def rows(name: str) -> list[dict[str, Any]]:
 
 
 def asked(row: dict[str, Any]) -> tuple[PolicyRequest, Situation]:
-    """The door and the situation that a row of `doors.json` is about."""
+    """The request and the situation that a row of `requests.json` is about."""
     import msgspec
 
     from agentnb.policy import InForce, PolicyRequest, Rule, Settings, Situation
@@ -91,13 +91,13 @@ def asked(row: dict[str, Any]) -> tuple[PolicyRequest, Situation]:
         return tuple(InForce(msgspec.convert(fields, Rule), source) for fields in row.get(source, ()))
 
     path = row.get("path")
-    door = PolicyRequest(
-        kind=row["door"],
+    request = PolicyRequest(
+        kind=row["kind"],
         title="x",
         path=path,
         command=row.get("command"),
         asked=row.get("asked"),
-        paths=(path,) if path and row["door"] == "permission" else (),
+        paths=(path,) if path and row["kind"] == "permission" else (),
     )
     user = Settings(
         rules=rules("user"),
@@ -116,11 +116,11 @@ def asked(row: dict[str, Any]) -> tuple[PolicyRequest, Situation]:
         headless=row.get("headless"),
         trusted=row.get("trusted", False),
     )
-    return door, situation
+    return request, situation
 
 
 def judged(row: dict[str, Any]) -> Verdict:
-    """What the engine says of a row of `doors.json`."""
+    """What the engine says of a row of `requests.json`."""
     from agentnb.policy import judge
 
     return judge(*asked(row))
@@ -130,7 +130,7 @@ def judged(row: dict[str, Any]) -> Verdict:
 
 
 def _commands(cases: list[dict[str, Any]]) -> Iterator[str]:
-    told = [(row, judged({"door": "terminal", "command": row["command"], "mode": "allow"})) for row in cases]
+    told = [(row, judged({"kind": "terminal", "command": row["command"], "mode": "allow"})) for row in cases]
     yield from _grouped(
         told,
         ("command", "why", "floor"),
@@ -143,7 +143,7 @@ def _files(cases: list[dict[str, Any]]) -> Iterator[str]:
 
     def told(row: dict[str, Any]) -> tuple[Verdict, Verdict]:
         inside = PurePosixPath(WORKSPACE, spelled(row["path"]).lstrip("/")).as_posix()
-        found = [judged({"door": door, "path": inside, "mode": "allow"}) for door in ("read", "write")]
+        found = [judged({"kind": kind, "path": inside, "mode": "allow"}) for kind in ("read", "write")]
         return found[0], found[1]
 
     both = [(row, *told(row)) for row in cases]

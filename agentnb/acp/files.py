@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from agentnb.acp.change import write_request
 from agentnb.acp.failure import INVALID_PARAMS, NOT_FOUND, RpcError
 from agentnb.errors import OutsideWorkspace
-from agentnb.policy.beneath import folder_of, open_in, opened
+from agentnb.policy.open_without_links import open_entry, open_parent, open_path
 from agentnb.policy.request import PolicyRequest, RequestKind
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class Files:
             PermissionDenied: If the listener says no.
             RpcError: If there is no such text file.
         """
-        root, path = self._reach(_text(params, "path"), "read")
+        root, path = self._locate(_text(params, "path"), "read")
         await self._listener.authorize(PolicyRequest(kind="read", title=f"Read {path.name}", path=str(path)))
         unsaved = self._listener.unsaved(str(path))
         text = await asyncio.to_thread(_read, root, path)
@@ -73,7 +73,7 @@ class Files:
             RpcError: If it cannot be written.
         """
         named, content = _text(params, "path"), _text(params, "content")
-        root, path = self._reach(named, "edit")
+        root, path = self._locate(named, "edit")
         for time in range(TIMES):
             shown = await asyncio.to_thread(_current, root, path)
             await self._listener.authorize(write_request(path, shown, _written_as(content, shown), again=time > 0))
@@ -84,11 +84,11 @@ class Files:
         message = f"{path} was changed by somebody else each of the {TIMES} times that this was asked. Read it again."
         raise RpcError(INVALID_PARAMS, message)
 
-    def _reach(self, named: str, tool: str) -> tuple[Path, Path]:
-        """The file that *named* means, and the folder beneath which it is opened.
+    def _locate(self, named: str, tool: str) -> tuple[Path, Path]:
+        """The file that *named* means, and the folder below which it is opened.
 
-        That is the folder of the workspace that holds it, or the whole file system where a rule of the user's opens
-        the wall.
+        That is the folder of the workspace that holds it, or ``/`` where a rule of the user's allows this file
+        outside the workspace.
         """
         kind: RequestKind = "read" if tool == "read" else "write"
         place = named
@@ -136,7 +136,7 @@ def _bytes(root: Path, path: Path) -> tuple[bytes, int]:
     """What is in the file, and its mode."""
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     try:
-        descriptor = opened(root, path, flags)
+        descriptor = open_path(root, path, flags)
     except OSError as error:
         raise _failure(path, error) from error
     try:
@@ -174,7 +174,7 @@ def _write(root: Path, path: Path, content: str, shown: bytes | None) -> bool:
         return False
     data = _written_as(content, shown).encode("utf-8", "replace")
     try:
-        with folder_of(root, path, make=True) as folder:
+        with open_parent(root, path, make=True) as folder:
             return _replace(folder, path, data, mode, lambda: _current(root, path) == shown)
     except OSError as error:
         raise _failure(path, error) from error
@@ -195,7 +195,7 @@ def _replace(folder: int, path: Path, data: bytes, mode: int | None, as_shown: C
     Only if the file is *as_shown* at the last moment; says whether it was.
     """
     draft = f".{path.name[:32]}.{uuid.uuid4().hex[:8]}.part"
-    descriptor = open_in(folder, draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), path)
+    descriptor = open_entry(folder, draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), path)
     try:
         with open(descriptor, "wb") as file:  # noqa: PTH123 - a descriptor
             file.write(data)

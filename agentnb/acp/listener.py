@@ -59,7 +59,7 @@ class Listener(Protocol):
         """*request* was refused because it is outside the workspace; the agent gets *error*."""
 
     def opens(self, path: str, tool: str) -> bool:
-        """Whether a rule of the user's opens the wall for *path*, absolute and resolved; *tool* reads or edits it."""
+        """Whether a rule of the user's allows *path*, an absolute one outside the workspace, to *tool*."""
 
     def unsaved(self, path: str) -> Unsaved | None:
         """What an editor holds of the file *path*, absolute and resolved, and has not saved; None: nothing known."""

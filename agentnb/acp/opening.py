@@ -155,8 +155,8 @@ class Opening:
         self._opened.set_result(new)
 
     def _open(self, session_id: str) -> Route:
-        lent = self._params.get("additionalDirectories", ())
-        return self._sessions.open(session_id, self._listener, self._params["cwd"], lent)
+        directories = self._params.get("additionalDirectories", ())
+        return self._sessions.open(session_id, self._listener, self._params["cwd"], directories)
 
     def _unwanted(self, session_id: Any) -> None:
         """The agent opened a session that nobody waits for any more: it need not keep it."""

@@ -76,7 +76,7 @@ class AgentSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         root_env: Environment variables that the agent wants where it runs as root, and that the user decides about.
         min_version: The oldest version that works with us, where one is known.
         seen: A version that was seen to work.
-        mcp_servers: MCP servers that every session with it is lent, by name; see :func:`agentnb.agent.mcp.mcp_servers`.
+        mcp_servers: MCP servers that every session with it gets, by name; see :func:`agentnb.agent.mcp.mcp_servers`.
         reads: Environment variables that it reads, such as keys. It gets the user's whole environment; these are named
             where something is missing, their values never.
         origin: Where the description comes from: ``"built in"``, ``"package"``, ``"user"``, ``"project"`` or

@@ -43,6 +43,18 @@ class Guard:
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._forget)
 
+    @property
+    def groups(self) -> frozenset[int]:
+        """The process groups that are guarded now."""
+        with self._lock:
+            return frozenset(self._groups)
+
+    @property
+    def watchdog(self) -> int | None:
+        """The process id of the watchdog; None where none is needed yet, or all is over."""
+        process = self._process
+        return None if process is None else process.pid
+
     def mark(self) -> str:
         """A mark for the environment of one new child (:data:`agentnb.agent.watchdog.MARK`)."""
         with self._lock:
@@ -79,11 +91,8 @@ class Guard:
         """End everything still guarded, and wait for that a moment."""
         with self._lock:
             process, self._process = self._process, None
-        if process is not None and process.stdin is not None:
-            with contextlib.suppress(OSError):
-                process.stdin.close()
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(_FAREWELL)
+        if process is not None:
+            _dismiss(process)
 
     def _tell(self, line: bytes) -> bool:
         if self._process is None or self._process.stdin is None:
@@ -97,6 +106,8 @@ class Guard:
     def _start(self) -> None:
         if sys.platform == "win32":
             return
+        if self._process is not None:  # it was killed
+            _dismiss(self._process)
         self._process = subprocess.Popen(
             [sys.executable, "-I", "-S", watchdog.__file__, self.owner, str(os.getpid())],
             stdin=subprocess.PIPE,
@@ -118,6 +129,15 @@ class Guard:
             with contextlib.suppress(OSError):
                 process.stdin.close()
             process.returncode = 0  # not this process's child: nothing to wait for
+
+
+def _dismiss(process: subprocess.Popen[bytes]) -> None:
+    """Close the pipe to the watchdog *process*, and wait a moment for its end."""
+    if process.stdin is not None:
+        with contextlib.suppress(OSError):
+            process.stdin.close()
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(_FAREWELL)
 
 
 def _quoted(folder: str) -> bytes:

@@ -173,8 +173,8 @@ def resume(
     check_text("A session's id", wanted, example='"1f0c83a2", as in agentnb.sessions()')
     servers = host.environment.default_mcp_servers() if mcp_servers is None else servers_of(mcp_servers)
     more = folders_of(directories)
-    lends = host.environment.default_kernel_access() if kernel_tools is None else kernel_tools
-    if lends:
+    kernel_access = host.environment.default_kernel_access() if kernel_tools is None else kernel_tools
+    if kernel_access:
         install_kernel_runner(host)
     stored = read_back(recorder_of(host), wanted)
     spec = spec_of(stored.record) if command is None else custom(command, name=stored.record.agent)
@@ -184,7 +184,7 @@ def resume(
         env=given,
         mcp_servers=servers,
         directories=tuple(more),
-        kernel_tools=lends,
+        kernel_tools=kernel_access,
         mode=mode,
     )
     return session_of(host.loop.call(restore, host, stored, options), permissions, permission_timeout)

@@ -27,4 +27,4 @@ def install_kernel_runner(host: Host) -> None:
             "Agents cannot be given access to a kernel: no IPython runs here.", hint="Leave kernel_tools out."
         )
     # The layer above knows the shell; it is named here, not imported, so that this needs no `%load_ext`.
-    import_module("agentnb.ipython.bench").install(host, shell)
+    import_module("agentnb.ipython.shell_code_runner").install(host, shell)

@@ -17,8 +17,11 @@ def nest() -> bool:
     """Make the running loop re-entrant; False where it is of a kind that cannot be."""
     import nest_asyncio
 
+    run = asyncio.run
     try:
         nest_asyncio.apply()
     except ValueError:
         return False
+    finally:
+        asyncio.run = run  # nest-asyncio's own never closes its loops, for the rest of the process
     return True

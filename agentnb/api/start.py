@@ -42,7 +42,8 @@ def start(
         agent: An agent's name in the catalogue (see :func:`agentnb.agents`); the built-in ``"eliza"`` by default.
         command: The command of any other ACP agent, as a list of words; then *agent* only names it.
         env: Environment variables for the agent's process, besides this kernel's own.
-        cwd: The workspace: where the agent works, and the wall round its file access. The current folder by default.
+        cwd: The workspace: the folder in which the agent works and outside of which it may touch no file without a rule
+            or an answer of yours. The current folder by default.
         permissions: What answers the agent's permission requests: ``"ask"`` the user (denied where no front end is
             attached), ``"allow"``, ``"deny"``, or a function, sync or async, that is given each
             :class:`agentnb.PermissionRequest` which would ask the user, and returns ``"allow"``, ``"deny"``, ``"ask"``

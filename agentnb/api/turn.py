@@ -18,7 +18,7 @@ from agentnb.api.user_code import start_user_code
 from agentnb.errors import CassetteBroken, CassetteMismatch, TurnCancelled, TurnFailed, TurnRefused, TurnTimeout
 from agentnb.host.files.changes import changes
 from agentnb.host.intents import FROM_PYTHON, Rejected, cancel
-from agentnb.kernel.desk import DESK
+from agentnb.kernel.job_queue import JOB_QUEUE
 from agentnb.state import (
     ActiveTurn,
     MarkdownResponsePart,
@@ -285,7 +285,7 @@ class Turn:
                     self._raise_if_failed(self.snapshot)
                     return
                 else:
-                    with DESK.waiting(self._session.tab_id, self._wake):
+                    with JOB_QUEUE.waiting(self._session.tab_id, self._wake):
                         self._wait_for_change(seen, POLL_SECONDS)
 
     async def __aiter__(self) -> AsyncIterator[str]:
@@ -301,7 +301,7 @@ class Turn:
                     return
                 else:
                     try:
-                        with DESK.waiting(self._session.tab_id):
+                        with JOB_QUEUE.waiting(self._session.tab_id):
                             await changed.wait()
                     except asyncio.CancelledError:
                         self.cancel()
@@ -370,7 +370,7 @@ class Turn:
 
     def _wait_blocking(self, timeout: float | None) -> None:
         deadline = None if timeout is None else time.monotonic() + timeout
-        with CountedInterrupts() as interrupts, DESK.waiting(self._session.tab_id, self._wake):
+        with CountedInterrupts() as interrupts, JOB_QUEUE.waiting(self._session.tab_id, self._wake):
             while not self._finished:
                 if interrupts.count:
                     raise KeyboardInterrupt
@@ -386,7 +386,7 @@ class Turn:
                 self._changed.wait(seconds)
             work, self._work = self._work, False
         if work:
-            DESK.serve(loop_is_free=False)
+            JOB_QUEUE.run_pending(loop_is_free=False)
 
     def _wake(self) -> None:
         with self._changed:
@@ -394,7 +394,7 @@ class Turn:
             self._changed.notify_all()
 
     async def _wait_async(self, timeout: float | None) -> Turn:
-        with self._listening() as changed, DESK.waiting(self._session.tab_id):
+        with self._listening() as changed, JOB_QUEUE.waiting(self._session.tab_id):
             try:
                 await asyncio.wait_for(self._until_finished(changed), timeout)
             except asyncio.TimeoutError:

@@ -28,7 +28,7 @@ from agentnb.errors import (
     TurnError,
     TurnTimeout,
 )
-from agentnb.kernel.desk import DESK
+from agentnb.kernel.job_queue import JOB_QUEUE
 
 if TYPE_CHECKING:
     from agentnb.api.turn import Turn
@@ -90,7 +90,7 @@ class UnattendedTurns:
 
     def _on_cell_end(self, result: Any) -> None:
         """IPython's ``post_run_cell``. Code that an agent runs within a cell is no cell."""
-        if DESK.at_work or not self._turns or result is None:
+        if JOB_QUEUE.is_running_job or not self._turns or result is None:
             return
         source = getattr(getattr(result, "info", None), "raw_cell", None) or ""
         self._name_place(source)

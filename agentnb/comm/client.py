@@ -101,7 +101,7 @@ class Client:
         self.version = version
         self.visible = visible
         self.seen_at = seen_at
-        self.heard_after = 0.0  # how long the kernel could hear, when it was last heard
+        self.responsive_when_seen = 0.0  # seconds in which the kernel could receive messages, when it was last seen
         self.leaves = False
         self.flush = flush
         self.turns = turns
@@ -127,19 +127,19 @@ class Client:
         """Whether it must acknowledge something before it is sent more."""
         return self.unacknowledged_whole >= MAX_UNACKNOWLEDGED or self.unacknowledged >= MAX_TEXTS
 
-    def blocked(self, now: float, heard_at: float) -> bool:
+    def blocked(self, now: float, last_message_at: float) -> bool:
         """Whether it must first acknowledge what it was sent.
 
         Args:
             now: On the host loop's clock, in seconds.
-            heard_at: When any page was last heard of. Where the kernel hears, a client that does not acknowledge is
-                slow, or gone: it is waited for. Where it hears nobody, a cell may well block it while the page reads
-                on: the client is sent on, seldom.
+            last_message_at: When the kernel last received a message from any page. While it receives some, a client
+                that does not acknowledge is slow or gone, and the kernel waits for it. While it receives none, a cell
+                may block it although the page reads on: the client is sent more, but seldom.
         """
         if not self.is_full:
             return False
         moments = [flight.at for flight in self._flights.values()]
-        return heard_at > min(moments) or now - max(moments) < UNHEARD_SECONDS
+        return last_message_at > min(moments) or now - max(moments) < UNHEARD_SECONDS
 
     def waiting_since(self) -> float | None:
         """When the oldest flush that it has not acknowledged was sent."""

@@ -72,7 +72,7 @@ class Delivery:
         self._due: float | None = None
         self._resending = False
         self._last_flush = 0.0
-        self.heard_at = 0.0
+        self.last_message_at = 0.0
         self._text = 0
         self._urgent = False
         host.listen(self._on_envelope)
@@ -86,18 +86,18 @@ class Delivery:
     def attach(self, client_id: str, *, visible: bool, version: int = VERSION, accepts_text: bool = False) -> Client:
         """A page is ready: from now on it is a client (again, from nothing, if it was one before)."""
         before = self.clients.get(client_id)
-        self.heard_at = self._host.loop.time()
+        self.last_message_at = self._host.loop.time()
         flush = before.flush if before is not None else 0
         client = Client(
             client_id,
             visible=visible,
-            seen_at=self.heard_at,
+            seen_at=self.last_message_at,
             flush=flush,
             turns=self._turns,
             version=version,
             accepts_text=accepts_text,
         )
-        client.heard_after = self._hearing()
+        client.responsive_when_seen = self._responsive_seconds()
         self.clients[client_id] = client
         PAGE_ATTACHED.tell(client=client_id, visible=visible)
         return client
@@ -106,8 +106,8 @@ class Delivery:
         """The client, which just said something; None where it is not known (any more)."""
         client = self.clients.get(client_id)
         if client is not None:
-            client.seen_at = self.heard_at = self._host.loop.time()
-            client.heard_after = self._hearing()
+            client.seen_at = self.last_message_at = self._host.loop.time()
+            client.responsive_when_seen = self._responsive_seconds()
             client.leaves = False
         return client
 
@@ -194,12 +194,14 @@ class Delivery:
         for client_id in [*self._accepted][:-MOST_REMEMBERED]:
             del self._accepted[client_id]
 
-    def _hearing(self) -> float:
-        """For how long the kernel could hear, in seconds: time in which a cell made it deaf does not count."""
+    def _responsive_seconds(self) -> float:
+        """Seconds in which the kernel could receive messages: time in which a cell blocked it does not count."""
         return self._host.loop.time() - self.blocked_seconds()
 
     def _is_gone(self, client: Client) -> bool:
-        return self._hearing() - client.heard_after > (RETURN_SECONDS if client.leaves else GONE_SECONDS)
+        return self._responsive_seconds() - client.responsive_when_seen > (
+            RETURN_SECONDS if client.leaves else GONE_SECONDS
+        )
 
     def _flush(self, due: float) -> None:
         if due == self._due:  # else it was sent earlier
@@ -210,7 +212,7 @@ class Delivery:
         self._last_flush, self._text, self._urgent = now, 0, False
         self._drop_gone()
         for client in tuple(self.clients.values()):
-            if not client.blocked(now, self.heard_at):
+            if not client.blocked(now, self.last_message_at):
                 message = client.next_message(self._channels(client), now)
                 if message is not None:
                     self._send(client.client_id, message)

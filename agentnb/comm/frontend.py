@@ -47,7 +47,7 @@ class Frontend:
         self._arrivals: list[Callable[[], None]] = []
         self._lock = threading.Lock()
         self._blocked = BlockedTime(host.loop)
-        self._service.delivery.blocked_seconds = self._blocked.blocked_seconds
+        self._service.delivery.blocked_seconds = self.blocked_seconds
         self._shown_at: float | None = None
         host.environment.connect(
             attached=self.attached, arrival=self._arrival, editors=OpenNotebooks(lab(), attached=self.attached)
@@ -63,6 +63,10 @@ class Frontend:
     def attached(self) -> bool:
         """Whether a page is there: one has said that it is ready, and is not gone. From any thread."""
         return self._service.delivery.attached
+
+    def blocked_seconds(self) -> float:
+        """For how many seconds, all in all, cells have blocked the loop on which messages of pages come in."""
+        return self._blocked.blocked_seconds()
 
     async def wait_attached(self, timeout: float) -> bool:
         """Wait until a page is ready, *timeout* seconds at most; says whether one is."""

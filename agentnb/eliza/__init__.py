@@ -4,5 +4,6 @@
 listener (`doctor`); with one (`/help` lists them) it does a thing that agents do: stream, think, plan, call tools, ask,
 read, write, run, fail, hang. It is the demo, the test double and the manual's example.
 
-This package imports nothing at its top: the SDK costs about a third of a second, and only the agent's own process pays.
+This package imports nothing at its top: the SDK costs about half a second (see `loading`), and only the agent's own
+process pays.
 """

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
     from agentnb.eliza.attachment import ContentBlock
     from agentnb.eliza.commands import Command
-    from agentnb.eliza.porter import Wire
+    from agentnb.eliza.extra_methods import Wire
     from agentnb.eliza.settings import ConfigOption
     from agentnb.eliza.store import Record, Store
 
@@ -123,7 +123,7 @@ class Eliza:
 
     @property
     def unrouted(self) -> dict[str, Any]:
-        """What the SDK does not hand on: methods by name (see `agentnb.eliza.porter`)."""
+        """What the SDK does not hand on: methods by name (see `agentnb.eliza.extra_methods`)."""
         return {"session/delete": self.delete_session, "logout": self.logout}
 
     # -- sessions -----------------------------------------------------------------------------------------------------

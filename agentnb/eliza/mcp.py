@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable
     from pathlib import Path
 
-    from agentnb.eliza.porter import Wire
+    from agentnb.eliza.extra_methods import Wire
 
     Reachable = McpServerStdio | McpServerAcp
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     )
 
     from agentnb.eliza.attachment import Attachment, ContentBlock
-    from agentnb.eliza.porter import Wire
+    from agentnb.eliza.extra_methods import Wire
     from agentnb.eliza.session import Exchange, Session
 
     ToolContent = ContentToolCallContent | FileEditToolCallContent | TerminalToolCallContent

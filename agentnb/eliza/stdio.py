@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TextIO, cast
 from acp import run_agent, stdio_streams
 
 from agentnb.eliza.agent import Eliza
-from agentnb.eliza.porter import Porter, Wire
+from agentnb.eliza.extra_methods import MessageRouter, Wire
 from agentnb.eliza.store import open_store
 
 if TYPE_CHECKING:
@@ -48,10 +48,10 @@ async def _serve(version: str) -> None:
     wants_login = os.environ.get(LOGIN_VARIABLE) == "1"
     wire = Wire(writer.write)
     agent = Eliza(store, writer.write, wire, version=version, wants_login=wants_login)
-    porter = Porter(reader, writer.write, agent.unrouted, wire, limit=LONGEST_LINE)
-    standing = asyncio.ensure_future(porter.run())
+    router = MessageRouter(reader, writer.write, agent.unrouted, wire, limit=LONGEST_LINE)
+    standing = asyncio.ensure_future(router.run())
     with _stray_prints_to_stderr():
-        await run_agent(cast("Agent", agent), writer, porter.passed, use_unstable_protocol=True)
+        await run_agent(cast("Agent", agent), writer, router.passed, use_unstable_protocol=True)
     standing.cancel()
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from agentnb.acp.listener import Tap, Unsaved
     from agentnb.agent.catalog import AgentSpec
     from agentnb.agent.mcp import Given, McpServer
-    from agentnb.kernel.bench import Bench
+    from agentnb.kernel.code_runner import CodeRunner
     from agentnb.state import MessageAttachment
 
 LOOK_SECONDS = 3.0
@@ -98,7 +98,7 @@ class Parts(TypedDict, total=False):
     arrival: Callable[[], Awaitable[bool]]
     editors: Editors | None
     mentions: MentionSource | None
-    code_runner: Bench | None
+    code_runner: CodeRunner | None
     settings: Settings | None
     cassette: Cassette
 
@@ -127,7 +127,7 @@ class Environment:
         self.arrival: Callable[[], Awaitable[bool]] = _nobody
         self.editors: Editors | None = None
         self.mentions: MentionSource | None = None
-        self.code_runner: Bench | None = None
+        self.code_runner: CodeRunner | None = None
         self.settings: Settings | None = None
         self.cassette: Cassette = SWITCH
 

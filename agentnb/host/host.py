@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from agentnb.agent.catalog import installed, known
 from agentnb.clock import now_ms
 from agentnb.errors import UnknownSession
+from agentnb.events.event_file import write_down
 from agentnb.events.kinds import SESSION_CLOSED, SESSION_OPENED
-from agentnb.events.written import write_down
 from agentnb.host.agents.agent_pool import AgentPool
 from agentnb.host.channels import Channel
 from agentnb.host.conversation import Conversation

@@ -24,7 +24,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
 
     All of them belong to the key. A process gets its command, its folder and its environment when it starts, so these
     can be no session's alone. Components (MCP servers) and further folders are told with each session, yet agents
-    have been seen to keep the servers of all their sessions in one list by name: a server lent to one tab would serve
+    have been seen to keep the servers of all their sessions in one list by name: a server given to one tab would serve
     another.
 
     Args:
@@ -81,14 +81,14 @@ def configuration(
         components: MCP servers; of two with one name it is that given here that counts, not the agent's own.
         directories: More folders to work in.
         own: Whether the MCP servers in the agent's description are among the components.
-        kernel_tools: Whether the kernel is lent.
+        kernel_tools: Whether the agent has access to the kernel.
     """
-    lent = together(mcp_servers(spec.mcp_servers) if own else (), components)
+    given = together(mcp_servers(spec.mcp_servers) if own else (), components)
     return Configuration(
         spec=spec,
         cwd=cwd,
         env=dict(env or {}),
-        components=lent,
+        components=given,
         directories=tuple(directories),
         kernel=new_id() if kernel_tools else "",
     )

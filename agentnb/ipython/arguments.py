@@ -31,7 +31,7 @@ class Arguments:
         output: The variable to bind the turn to.
         timeout: Seconds to wait for the turn; None waits for ever.
         permissions: ``"ask"``, ``"allow"`` or ``"deny"`` for a tab that this command opens.
-        kernel: Whether a tab that this command opens is lent the kernel.
+        kernel: Whether the agent of a tab that this command opens gets access to the kernel.
     """
 
     prompt: str

@@ -15,7 +15,7 @@ import sys
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from agentnb.kernel.bench import Failure
+from agentnb.kernel.code_runner import Failure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

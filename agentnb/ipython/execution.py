@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from agentnb.api.loops import running_loop
 from agentnb.errors import AgentnbError, UsageError
 from agentnb.ipython.capture import capturing
-from agentnb.kernel.bench import Failure, Ran
+from agentnb.kernel.code_runner import Failure, Ran
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Generator
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from agentnb.ipython.capture import Sink
-    from agentnb.kernel.desk import Stop
+    from agentnb.kernel.job_queue import Stop
 
 STEP = 0.001
 AGAIN_SECONDS = 1.0  # sooner than this an interrupt is still on its way
@@ -41,7 +41,7 @@ _STOPPED: dict[Stop, str] = {
 
 
 class Execution:
-    """Code that is ready to run (:class:`agentnb.kernel.desk.Work`).
+    """Code that is ready to run (:class:`agentnb.kernel.job_queue.Work`).
 
     Args:
         shell: The IPython shell.
@@ -109,7 +109,7 @@ class Execution:
 
 
 class Look:
-    """A look at the user's objects (:class:`agentnb.kernel.desk.Work`): their own code runs meanwhile.
+    """A look at the user's objects (:class:`agentnb.kernel.job_queue.Work`): their own code runs meanwhile.
 
     What that prints is left out.
 

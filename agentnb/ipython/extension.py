@@ -9,12 +9,12 @@ from agentnb.errors import AgentnbError
 from agentnb.host import current_host
 from agentnb.host.environment import current_environment
 from agentnb.ipython.audience import can_await
-from agentnb.ipython.bench import install
 from agentnb.ipython.completion import completers
 from agentnb.ipython.config import settings_of
 from agentnb.ipython.magics import AgentMagics
 from agentnb.ipython.notes import say
 from agentnb.ipython.rewrite import AWAITED_MAGIC, awaited
+from agentnb.ipython.shell_code_runner import install
 from agentnb.ipython.tabs import Tabs
 from agentnb.ipython.tokens import AgentCommand
 

@@ -16,17 +16,17 @@ from agentnb.ipython.manage import COMMANDS
 from agentnb.ipython.mentions import Scope, attachments
 from agentnb.ipython.record import record, workspace
 from agentnb.ipython.rewrite import AWAITED_MAGIC
-from agentnb.ipython.stage import LiveStage, stage_for
+from agentnb.ipython.turn_display import LiveDisplay, display_for
 from agentnb.ipython.waiting import await_turn, block_on
-from agentnb.kernel.desk import DESK
+from agentnb.kernel.job_queue import JOB_QUEUE
 
 if TYPE_CHECKING:
     from agentnb.api.session import Session
     from agentnb.api.turn import Turn
     from agentnb.ipython.arguments import Arguments
     from agentnb.ipython.config import Agentnb
-    from agentnb.ipython.stage import Stage
     from agentnb.ipython.tabs import Tabs
+    from agentnb.ipython.turn_display import TurnDisplay
 
 
 @magics_class
@@ -74,7 +74,7 @@ class AgentMagics(Magics):
         -o, --output NAME       bind the turn to the variable NAME
         --timeout SECONDS       cancel the turn after that long
         --permissions MODE      ask, allow or deny: what answers the agent's requests in a tab that this opens
-        -k, --kernel            lend this kernel to the agent in a tab that this opens: variables, code, cells
+        -k, --kernel            give the agent of a new tab access to this kernel: variables, code, cells
         --                      end of options; what follows is prompt, even if it begins with a dash
 
         Without -a and -t it talks in the current tab; the first use opens one with the default agent
@@ -107,8 +107,8 @@ class AgentMagics(Magics):
         arguments, turn = self._begin(line, cell)
         if arguments.background:
             return self._leave_running(turn)
-        stage = self._stage(turn, blocking=False)
-        await self._shown_while(turn, stage, arguments)
+        shown = self._display_for(turn, blocking=False)
+        await self._shown_while(turn, shown, arguments)
         return turn.raise_for_error()
 
     @line_magic
@@ -166,38 +166,38 @@ class AgentMagics(Magics):
 
     def forget_shown(self, *_: Any) -> None:
         """A new cell begins: nothing has been shown in it. What an agent runs within one is no cell."""
-        if not DESK.at_work:
+        if not JOB_QUEUE.is_running_job:
             self._shown.clear()
 
     def _blocking(self, line: str, cell: str | None) -> Turn:
         arguments, turn = self._begin(line, cell)
         if arguments.background:
             return self._leave_running(turn)
-        stage = self._stage(turn, blocking=True)
+        shown = self._display_for(turn, blocking=True)
         try:
-            stage.open()
-            block_on(turn, stage.tick, timeout=self._timeout(arguments))
+            shown.open()
+            block_on(turn, shown.tick, timeout=self._timeout(arguments))
         except KeyboardInterrupt:
             turn.cancel()  # one that came before or behind the waiting
             raise
         finally:
-            stage.close()
+            shown.close()
         return turn.raise_for_error()
 
-    async def _shown_while(self, turn: Turn, stage: Stage, arguments: Arguments) -> None:
-        stage.open()
+    async def _shown_while(self, turn: Turn, shown: TurnDisplay, arguments: Arguments) -> None:
+        shown.open()
         try:
             await await_turn(
-                turn, stage.tick, timeout=self._timeout(arguments), kernel=getattr(self.shell, "kernel", None)
+                turn, shown.tick, timeout=self._timeout(arguments), kernel=getattr(self.shell, "kernel", None)
             )
         finally:
-            stage.close()
+            shown.close()
 
     def _begin(self, line: str, cell: str | None) -> tuple[Arguments, Turn]:
         arguments = parse(line, cell)
         session = self.tabs.choose(arguments)
         if not arguments.background:
-            DESK.see_that_it_can_wait(session.tab_id)
+            JOB_QUEUE.check_can_wait(session.tab_id)
         attached = attachments(arguments.prompt, arguments.context, self.scope(session))
         turn = session.prompt(arguments.prompt, attachments=attached)
         if arguments.output:
@@ -215,9 +215,9 @@ class AgentMagics(Magics):
             cwd=workspace(session),
         )
 
-    def _stage(self, turn: Turn, *, blocking: bool) -> Stage:
+    def _display_for(self, turn: Turn, *, blocking: bool) -> TurnDisplay:
         audience, replaces = audience_of(self.shell), in_notebook(self.shell)
-        return stage_for(turn, audience, self.settings.view, blocking=blocking, replaces=replaces)
+        return display_for(turn, audience, self.settings.view, blocking=blocking, replaces=replaces)
 
     def _timeout(self, arguments: Arguments) -> float | None:
         alone = self.settings.headless_timeout if is_unattended(self.shell) else None
@@ -225,10 +225,10 @@ class AgentMagics(Magics):
 
     def _leave_running(self, turn: Turn) -> Turn:
         """Show *turn* while it goes on behind the next cells: live where a page is there, else only a word."""
-        stage = self._stage(turn, blocking=False)
-        if isinstance(stage, LiveStage) and audience_of(self.shell) is Audience.PAGE and in_notebook(self.shell):
-            stage.open()
-            turn.add_done_callback(lambda _: stage.close())
+        shown = self._display_for(turn, blocking=False)
+        if isinstance(shown, LiveDisplay) and audience_of(self.shell) is Audience.PAGE and in_notebook(self.shell):
+            shown.open()
+            turn.add_done_callback(lambda _: shown.close())
         else:
             name = self.tabs.name_of(turn.session)
             words = f"Runs in the background, in the tab {name!r}. `%agents cancel` stops it, `await turn` waits."

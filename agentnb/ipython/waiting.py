@@ -14,7 +14,7 @@ from agentnb.api.turn import awaited
 from agentnb.errors import TurnTimeout
 from agentnb.ipython.interrupt import AgentInterrupted, Interrupts
 from agentnb.ipython.pump import pumping
-from agentnb.kernel.desk import DESK
+from agentnb.kernel.job_queue import JOB_QUEUE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,7 +56,7 @@ async def await_turn(turn: Turn, tick: Callable[[], None], *, timeout: float | N
     with Interrupts(on_interrupt) as interrupts:
         turn.add_done_callback(lambda _: _set_from_thread(loop, ended))
         try:
-            with awaited(turn), DESK.waiting(turn.session.tab_id):
+            with awaited(turn), JOB_QUEUE.waiting(turn.session.tab_id):
                 async with pumping(kernel):
                     timely = await _ticking(ended, tick, timeout)
                     if not timely and not interrupts.count:
@@ -75,7 +75,7 @@ def block_on(turn: Turn, tick: Callable[[], None], *, timeout: float | None = No
     with CountedInterrupts(partial(news.put, "interrupted")) as interrupts:
         turn.add_done_callback(lambda _: news.put("ended"))
         try:
-            with awaited(turn), DESK.waiting(turn.session.tab_id, partial(news.put, _WORK)):
+            with awaited(turn), JOB_QUEUE.waiting(turn.session.tab_id, partial(news.put, _WORK)):
                 what = _blocked(news, tick, timeout)
                 timely = what is not None
                 if what != "ended":
@@ -120,7 +120,7 @@ def _blocked(news: SimpleQueue[str], tick: Callable[[], None], timeout: float | 
         with contextlib.suppress(Empty):
             what = news.get(timeout=left)
         if what == _WORK:
-            DESK.serve(loop_is_free=False)
+            JOB_QUEUE.run_pending(loop_is_free=False)
             what = None
         tick()
     return what

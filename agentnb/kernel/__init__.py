@@ -1,5 +1,5 @@
 """Tools for the agent, over MCP: look at the kernel's variables, run code in it, read and change the notebook's cells.
 
-The policy decides what a tool may do (requests ``kernel`` and ``cell``); what a kernel is the layer above knows
-(:mod:`agentnb.kernel.bench`).
+The policy decides what a tool may do (requests ``kernel`` and ``cell``). This package knows neither IPython nor
+notebooks: the layer above implements :class:`agentnb.kernel.code_runner.CodeRunner`.
 """

@@ -1,6 +1,6 @@
-"""The bridge: what an agent starts as its MCP server on stdio. It joins stdin and stdout to the kernel's gate.
+"""The program that an agent starts as its MCP server on stdio. It joins stdin and stdout to the kernel's socket.
 
-The environment names the gate's socket and the word that opens it. Only the standard library: it starts fast.
+Two environment variables give it the socket's path and the token. It uses only the standard library, so it starts fast.
 """
 
 from __future__ import annotations
@@ -18,35 +18,35 @@ def main() -> int:
     """Carry bytes both ways until one end closes.
 
     Returns:
-        The exit status: 0, or 1 where the kernel is not there.
+        The exit status: 0, or 1 where the kernel cannot be connected to.
     """
     path, token = os.environ.pop(SOCKET, ""), os.environ.pop(TOKEN, "")
     if not path or not token:
-        sys.stderr.write("agentnb's kernel bridge is started by an agent that agentnb lends a kernel to.\n")
+        sys.stderr.write("This program connects an agent to agentnb's kernel; the agent starts it, not a user.\n")
         return 1
-    gate = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    socket_server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        gate.connect(path)
-        gate.sendall(token.encode() + b"\n")
+        socket_server.connect(path)
+        socket_server.sendall(token.encode() + b"\n")
     except OSError as error:
-        sys.stderr.write(f"The kernel is not there any more: {error}.\n")
+        sys.stderr.write(f"The kernel has ended or has closed this conversation: {error}.\n")
         return 1
-    threading.Thread(target=_to_kernel, args=(gate,), daemon=True).start()
-    return _to_agent(gate)
+    threading.Thread(target=_to_kernel, args=(socket_server,), daemon=True).start()
+    return _to_agent(socket_server)
 
 
-def _to_kernel(gate: socket.socket) -> None:
+def _to_kernel(socket_server: socket.socket) -> None:
     try:
         while data := os.read(0, CHUNK):
-            gate.sendall(data)
-        gate.shutdown(socket.SHUT_WR)
+            socket_server.sendall(data)
+        socket_server.shutdown(socket.SHUT_WR)
     except OSError:
         pass  # the other direction ends with it
 
 
-def _to_agent(gate: socket.socket) -> int:
+def _to_agent(socket_server: socket.socket) -> int:
     try:
-        while data := gate.recv(CHUNK):
+        while data := socket_server.recv(CHUNK):
             while data:
                 data = data[os.write(1, data) :]
     except OSError:

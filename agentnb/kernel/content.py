@@ -11,8 +11,8 @@ from agentnb.kernel.cell_names import cell_name
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from agentnb.kernel.bench import CellView, NotebookView, Ran, Variable
-    from agentnb.kernel.desk import Stop
+    from agentnb.kernel.code_runner import CellView, NotebookView, Ran, Variable
+    from agentnb.kernel.job_queue import Stop
 
 MOST_CHARACTERS = 20_000
 """Characters of one answer's text."""

@@ -1,4 +1,4 @@
-"""JSON-RPC lines between the bridge and the server: one message, or a batch of them, a line."""
+"""JSON-RPC 2.0 between the bridge and the MCP server: each line is one message or a batch of messages."""
 
 from __future__ import annotations
 
@@ -19,13 +19,17 @@ log = logger("agentnb.kernel")
 
 PARSE_ERROR, INVALID_REQUEST = -32700, -32600
 CANCELLED = "notifications/cancelled"
+_NOT_A_MESSAGE = "The line is not a JSON-RPC 2.0 message."
 
 
-class Talk:
-    """One connection: requests are answered as they are done, a cancelled one not at all (as MCP wants it).
+class JsonRpcConnection:
+    """One connection to the MCP server.
+
+    Requests are answered in the order in which they finish; a cancelled one gets no answer (MCP
+    ``notifications/cancelled``).
 
     Args:
-        server: Who answers.
+        server: Answers the requests.
         write: Sends bytes.
     """
 
@@ -34,24 +38,24 @@ class Talk:
         self._write = write
         self._serving: dict[str, asyncio.Task[None]] = {}
 
-    def heard(self, line: bytes) -> None:
-        """Take a line."""
+    def receive(self, line: bytes) -> None:
+        """Take one line from the bridge."""
         try:
             said = read_json(line)
         except ValueError:
-            self._send(_error(None, RpcError(PARSE_ERROR, "That is no JSON.")))
+            self._send(_error(None, RpcError(PARSE_ERROR, "The line is not JSON.")))
             return
         if isinstance(said, list) and said:
             self._keep("batch", self._batch(said))
         elif not _is_message(said):
-            self._send(_error(None, RpcError(INVALID_REQUEST, "That is no JSON-RPC 2.0 message.")))
+            self._send(_error(None, RpcError(INVALID_REQUEST, _NOT_A_MESSAGE)))
         elif "id" in said and "method" in said:
             self._keep(repr(said["id"]), self._single(said))
         elif said.get("method") == CANCELLED:
             self._cancel(said.get("params"))
 
     def close(self) -> None:
-        """The other end is gone: give up what is being done for it."""
+        """The other end is gone: cancel the requests that are still running for it."""
         for task in [*self._serving.values()]:
             task.cancel()
 
@@ -66,7 +70,7 @@ class Talk:
 
     async def _answer(self, message: Any) -> dict[str, Any]:
         if not _is_message(message):
-            return _error(None, RpcError(INVALID_REQUEST, "That is no JSON-RPC 2.0 message."))
+            return _error(None, RpcError(INVALID_REQUEST, _NOT_A_MESSAGE))
         params = message.get("params")
         try:
             result = await self._server.request(message["method"], params if isinstance(params, dict) else {})

@@ -1,6 +1,6 @@
-"""The MCP server: the tools in the words of the Model Context Protocol, whichever way the words come.
+"""The MCP server of the kernel tools, for any transport (ACP ``mcp/message``, or a socket).
 
-Only what a server of tools needs: ``initialize``, ``ping``, ``tools/list``, ``tools/call``. One per connection.
+It answers what a server of tools needs: ``initialize``, ``ping``, ``tools/list``, ``tools/call``. One per connection.
 """
 
 from __future__ import annotations
@@ -12,26 +12,26 @@ from agentnb.acp.services import own_info
 from agentnb.kernel.tools import TOOLS
 
 if TYPE_CHECKING:
-    from agentnb.kernel.kit import Kit
+    from agentnb.kernel.tool_runner import ToolRunner
 
 VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
-"""The versions of the protocol that are spoken, the newest first."""
+"""The supported versions of the protocol, the newest first."""
 INSTRUCTIONS = (
-    "These tools reach into the Jupyter kernel and the notebook that the user works in. Look with `variables`, "
-    "`inspect` and `cells` before you run code. `run_code` runs in the user's own namespace: do not overwrite "
-    "variables that you did not make. The user may refuse; then ask for another way, do not try the same again."
+    "These tools work on the Jupyter kernel and the notebook that the user has open. Look with `variables`, `inspect` "
+    "and `cells` before you run code. `run_code` runs in the user's own namespace: do not overwrite variables that you "
+    "did not create. The user may deny a call; then suggest another way instead of repeating the call."
 )
 
 
 class McpServer:
-    """One connection's server.
+    """The MCP server of one connection.
 
     Args:
-        kit: The tools.
+        tool_runner: Carries out the calls.
     """
 
-    def __init__(self, kit: Kit) -> None:
-        self._kit = kit
+    def __init__(self, tool_runner: ToolRunner) -> None:
+        self._tool_runner = tool_runner
 
     async def request(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """Answer one request.
@@ -63,4 +63,4 @@ class McpServer:
         name = params.get("name")
         if not isinstance(name, str) or name not in TOOLS:
             raise RpcError(INVALID_PARAMS, f"Unknown tool: {name}", {"tools": list(TOOLS)})
-        return await self._kit.call(name, params.get("arguments"))
+        return await self._tool_runner.call(name, params.get("arguments"))

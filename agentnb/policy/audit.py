@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import warnings
 from collections import deque
 from typing import TYPE_CHECKING
 
@@ -36,12 +37,13 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         session: In which session: its channel.
         tab: The tab's title.
         turn: In which turn.
-        door: At which door.
+        kind: The kind of request: ``"read"``, ``"write"``, ``"terminal"``, ``"permission"`` (the agent's own question),
+            ``"kernel"``, ``"cell"``; or ``"session"`` for a change of the session's mode.
         tool: With what kind of tool.
         what: What it wanted, secrets taken out.
-        outcome: ``"allow"`` or ``"deny"``; at the door ``"session"`` the mode that holds from then on.
+        outcome: ``"allow"`` or ``"deny"``; for the kind ``"session"`` the mode that holds from then on.
         by: Who decided: ``"user"``, ``"python"`` (code in the kernel), ``"rule"``, ``"mode"``, ``"covered"`` (an answer
-            just before), ``"wall"`` (it is outside the workspace), ``"nobody"`` (no front end was there), ``"end"``
+            just before), ``"workspace"`` (it lies outside), ``"nobody"`` (no front end was there), ``"end"``
             (the turn ended first) or ``"agent"`` (it ran without asking although the permissions are Deny).
         rule: The rule, on one line.
         source: Where the rule comes from.
@@ -56,7 +58,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     session: str
     tab: str
     turn: str
-    door: str
+    kind: str
     tool: str
     what: str
     outcome: Outcome
@@ -67,6 +69,13 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     severity: Severity = "none"
     reason: str = ""
     edited: str | None = None
+
+    @property
+    def door(self) -> str:
+        """The old name of ``kind``, until 0.3."""
+        message = "Record.door is deprecated; use Record.kind."
+        warnings.warn(message, DeprecationWarning, stacklevel=2)
+        return self.kind
 
 
 class AuditLog:
@@ -110,7 +119,8 @@ class AuditLog:
         )
         self._records.append(clean)
         try:
-            self._write(msgspec.json.encode(clean) + b"\n")
+            # "door" is 0.1's name of "kind"; scripts that read the file find it until 0.3.
+            self._write(msgspec.json.encode({**msgspec.to_builtins(clean), "door": clean.kind}) + b"\n")
             self.problem = None
         except OSError as error:
             self.problem = f"{self.path} could not be written: {error.strerror or error}."

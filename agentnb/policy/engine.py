@@ -3,9 +3,9 @@
 For each subject of the request (a file, one command of a line) the session's mode gives the outcome, then the user's
 rules, then what was answered on cards: the last that matches wins. What the user's settings allow counts in folders
 that the user trusts; elsewhere it is as if it were not written. The project's rules can only make it stricter. At the
-end stand the floors that no mode and no bypass lowers: critical commands, sensitive files, the wall round the
-workspace, and what could not be read. A command is about the files that it names, too: rules about them can stop it,
-never let it run.
+end stand the floors that no mode and no bypass lowers: critical commands, sensitive files, files outside the workspace,
+and what could not be read. A command is about the files that it names, too: rules about them can stop it, never let it
+run.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def _judged(request: PolicyRequest, found: Seen, situation: Situation) -> Verdic
 
 
 def opens(path: str, tool: str, situation: Situation) -> bool:
-    """Whether a rule of the user's opens the wall for *path*, that is outside the workspace.
+    """Whether a rule of the user's allows *path*, which is outside the workspace.
 
     Args:
         path: Absolute and resolved.
@@ -225,7 +225,7 @@ def _floor(request: PolicyRequest, found: Seen, said: list[_Said], situation: Si
 
 
 def _opened(subject: Subject, request: PolicyRequest, situation: Situation) -> bool:
-    """Whether a rule of the user's opens the wall for a file that a command names."""
+    """Whether a rule of the user's allows a file outside the workspace that a command names."""
     found = _last(subject, situation, standing=_standing_counts(request, situation))
     return found is not None and found.rule.action == "allow" and bool(found.rule.path)
 

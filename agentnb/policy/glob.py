@@ -6,6 +6,10 @@ import functools
 import re
 
 _BRACES = re.compile(r"\{([^{},]*,[^{}]*)\}")
+LONGEST_PATTERN = 1_000
+"""The longest pattern for names of files, programs or variables that is tried, in characters: names are shorter, and
+reading brackets that are not closed takes time that grows with the square of their number."""
+_BELOW = "(?:.*/)?"
 _MOST = 256
 
 
@@ -23,6 +27,17 @@ def path_matches(pattern: str, path: str) -> bool:
     if pattern.startswith("!"):
         return not path_matches(pattern[1:], path)
     return any(_path_regex(each).fullmatch(path) is not None for each in _alternatives(pattern))
+
+
+def any_path_matches(patterns: tuple[str, ...], path: str) -> bool:
+    """Whether one of *patterns* covers *path*, as :func:`path_matches` says of each, in one search for all of them.
+
+    Example:
+        >>> any_path_matches(("**/.env*", "*.pem"), "src/.env"), any_path_matches(("*.pem",), "src/.env")
+        (True, False)
+    """
+    together, turned = _together(patterns)
+    return together.fullmatch(path) is not None or any(path_matches(each, path) for each in turned)
 
 
 def command_matches(pattern: str, command: str) -> bool:
@@ -52,12 +67,22 @@ def _alternatives(pattern: str) -> tuple[str, ...]:
     return tuple(found)
 
 
+@functools.lru_cache(64)
+def _together(patterns: tuple[str, ...]) -> tuple[re.Pattern[str], tuple[str, ...]]:
+    """One expression for *patterns*, and those with ``!`` in front. The folders in front of names are read once."""
+    found = [_path_regex(each).pattern for pattern in patterns if pattern[:1] != "!" for each in _alternatives(pattern)]
+    below = [each.removeprefix(_BELOW) for each in found if each.startswith(_BELOW)]
+    others = [each for each in found if not each.startswith(_BELOW)]
+    whole = "|".join([f"{_BELOW}(?:{'|'.join(below)})", *others] if below else others or ["(?!)"])
+    return re.compile(whole, re.IGNORECASE | re.DOTALL), tuple(each for each in patterns if each[:1] == "!")
+
+
 @functools.lru_cache(1024)
 def _path_regex(pattern: str) -> re.Pattern[str]:
     out, at = "", 0
     while at < len(pattern):
         if pattern.startswith("**/", at) and (at == 0 or pattern[at - 1] == "/"):
-            out, at = out + "(?:.*/)?", at + 3
+            out, at = out + _BELOW, at + 3
         elif pattern.startswith("**", at):
             out, at = out + ".*", at + 2
         elif pattern[at] == "[" and (end := pattern.find("]", at + 2)) > 0:

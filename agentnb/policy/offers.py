@@ -45,7 +45,7 @@ _BROAD: dict[str, str] = {
     "edit": "edits",
 }
 _MOST = 60
-_FOR_NOW: tuple[tuple[Scope, str], ...] = (("turn", "for this turn"), ("session", "for this session"))
+_FOR_NOW: tuple[tuple[Scope, str], ...] = (("turn", "this turn"), ("session", "this session"))
 
 
 class Offer(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,13 +64,13 @@ class Offer(msgspec.Struct, frozen=True, kw_only=True):
     trusted: Path | None = None
 
 
-class Likeness(msgspec.Struct, frozen=True, kw_only=True):
-    """What a question is about, in the widest words that an answer may use.
+class SimilarRule(msgspec.Struct, frozen=True, kw_only=True):
+    """A rule that allows a request and similar ones: the widest answer that a card may offer.
 
     Args:
-        words: For people: ``edits``, `` `git status` ``, the name of a file.
-        rule: What covers it and its like.
-        lasting: Whether it may hold always.
+        words: What it allows, for people: ``edits``, `` `git status` ``, the name of a file.
+        rule: The rule.
+        lasting: Whether the user may keep it for good ("always").
     """
 
     words: str
@@ -78,15 +78,15 @@ class Likeness(msgspec.Struct, frozen=True, kw_only=True):
     lasting: bool = True
 
 
-def likeness(request: PolicyRequest, verdict: Verdict, agent: str) -> Likeness | None:
-    """What is like *request*; None where each one must be asked on its own.
+def similar_rule(request: PolicyRequest, verdict: Verdict, agent: str) -> SimilarRule | None:
+    """The rule that would allow *request* and similar ones; None where each request must be asked on its own.
 
     Example:
         >>> from agentnb.policy.request import PolicyRequest
         >>> from agentnb.policy.engine import judge
         >>> from agentnb.policy.situation import Situation
         >>> request = PolicyRequest(kind="terminal", title="Run", command="git status -s")
-        >>> likeness(request, judge(request, Situation(agent="claude")), "claude").words
+        >>> similar_rule(request, judge(request, Situation(agent="claude")), "claude").words
         '`git status`'
     """
     if verdict.floor in {"critical", "unreadable", "broken"} or request.kind == "kernel":
@@ -100,10 +100,10 @@ def likeness(request: PolicyRequest, verdict: Verdict, agent: str) -> Likeness |
         return None
     path = ("**",) if request.files else ()
     rule = Rule(action="allow", agent=(escaped(agent),), tool=(request.tool,), path=path)
-    return Likeness(words=words or "changes of cells", rule=rule, lasting=verdict.source != "project")
+    return SimilarRule(words=words or "cell edits", rule=rule, lasting=verdict.source != "project")
 
 
-def offers(found: Likeness | None, untrusted: Path | None = None) -> tuple[Offer, ...]:
+def offers(found: SimilarRule | None, untrusted: Path | None = None) -> tuple[Offer, ...]:
     """The wider answers for *found*, the shortest first.
 
     Args:
@@ -120,18 +120,18 @@ def offers(found: Likeness | None, untrusted: Path | None = None) -> tuple[Offer
     return (*for_now, Offer(scope="always", label=always, rule=found.rule, trusted=untrusted))
 
 
-def _exactly(request: PolicyRequest, agent: str) -> Likeness | None:
+def _exactly(request: PolicyRequest, agent: str) -> SimilarRule | None:
     if len(request.files) != 1:
         return None
     path = request.files[0]
     if any(char in path for char in "*?[]{}!"):
         return None
     rule = Rule(action="allow", agent=(escaped(agent),), tool=(request.tool,), path=(path,), sensitive=True)
-    verb = "reading" if request.tool == "read" else "changes of"
-    return Likeness(words=f"{verb} {_short(path.rpartition('/')[2])}", rule=rule, lasting=False)
+    verb = "reading" if request.tool == "read" else "changing"
+    return SimilarRule(words=f"{verb} {_short(path.rpartition('/')[2])}", rule=rule, lasting=False)
 
 
-def _commands(command: str, verdict: Verdict, agent: str) -> Likeness:
+def _commands(command: str, verdict: Verdict, agent: str) -> SimilarRule:
     units = [subject.command or "" for subject in verdict.subjects]
     exact = any(rank(subject.severity) >= rank("high") for subject in verdict.subjects) or any(
         "$" in unit for unit in units
@@ -146,7 +146,7 @@ def _commands(command: str, verdict: Verdict, agent: str) -> Likeness:
         severity=severity,
     )
     shown = command if exact else ", ".join(dict.fromkeys(each.removesuffix(" *") for each in patterns))
-    return Likeness(words=f"`{_short(' '.join(shown.split())).replace('`', chr(39))}`", rule=rule)
+    return SimilarRule(words=f"`{_short(' '.join(shown.split())).replace('`', chr(39))}`", rule=rule)
 
 
 def _pattern(unit: str) -> str:

@@ -39,7 +39,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         action: ``"allow"``, ``"ask"`` or ``"deny"``.
         agent: Names of agents, with ``*``.
         tool: Kinds of tools.
-        path: Patterns of files: relative to the workspace, or absolute (``/``, ``~/``) for those beyond its wall.
+        path: Patterns of files: relative to the workspace, or absolute (``/``, ``~/``) for those outside.
         command: Patterns of command lines; every command of a line must be allowed, one denied is enough.
         severity: The worst that an ``allow`` covers.
         sensitive: Whether an ``allow`` covers sensitive files.
@@ -91,7 +91,7 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
         agent: The agent's name.
         tool: The kind of tool.
         path: The file, absolute and resolved.
-        inside: The same file relative to the workspace; None beyond the wall.
+        inside: The same file relative to the workspace; None outside the workspace.
         command: The command, as one line.
         severity: How bad.
         sensitive: Whether it is about a sensitive file.
@@ -113,7 +113,7 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def outside(self) -> bool:
-        """Whether it is a file beyond the wall."""
+        """Whether it is a file outside the workspace."""
         return self.path is not None and self.inside is None
 
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import TypeAlias
 
-from agentnb.policy.glob import path_matches
+from agentnb.policy.glob import any_path_matches, path_matches
 from agentnb.policy.severity import Finding, Severity
 
 Patterns: TypeAlias = Mapping[str, bool]
@@ -71,6 +71,8 @@ _RUNS_LATER = (
     "**/.ipynb_checkpoints",
     "**/.ipynb_checkpoints/**",
 )
+_HOLD_SECRETS = (*_SECRETS, *_STARTUP[:2])
+_HOLD_NONE = ("**/*.pub", "**/.env.{example,sample,template}")
 
 SENSITIVE: Patterns = {
     **dict.fromkeys(("**/*",), False),
@@ -109,6 +111,8 @@ def sensitive_pattern(path: str, patterns: Patterns = SENSITIVE) -> str | None:
         ('**/.env*', None)
     """
     shown = spelled(path)
+    if not any_path_matches(tuple(each for each, sensitive in patterns.items() if sensitive), shown):
+        return None
     last = next((each for each in reversed(list(patterns)) if path_matches(each, shown)), None)
     return last if last is not None and patterns[last] else None
 
@@ -116,9 +120,7 @@ def sensitive_pattern(path: str, patterns: Patterns = SENSITIVE) -> str | None:
 def holds_secrets(path: str) -> bool:
     """Whether what stands in *path* is likely a secret, so that reading it matters as well."""
     shown = spelled(path)
-    if any(path_matches(each, shown) for each in ("**/*.pub", "**/.env.{example,sample,template}")):
-        return False
-    return any(path_matches(pattern, shown) for pattern in (*_SECRETS, *_STARTUP[:2]))
+    return any_path_matches(_HOLD_SECRETS, shown) and not any_path_matches(_HOLD_NONE, shown)
 
 
 def secret_pattern(path: str, patterns: Patterns = SENSITIVE) -> str | None:
@@ -134,9 +136,9 @@ def secret_pattern(path: str, patterns: Patterns = SENSITIVE) -> str | None:
 
 def rate_file(path: str, patterns: Patterns = SENSITIVE) -> Finding:
     """How bad a change of *path* can be."""
-    if any(path_matches(each, spelled(path)) for each in (*_SECRETS, "**/authorized_keys")):
+    if any_path_matches((*_SECRETS, "**/authorized_keys"), spelled(path)):
         severity: Severity = "critical"
-    elif any(path_matches(each, spelled(path)) for each in (*_STARTUP, *_RUNS_LATER)):
+    elif any_path_matches((*_STARTUP, *_RUNS_LATER), spelled(path)):
         severity = "high"
     else:
         severity = "medium"

@@ -31,7 +31,7 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
         mode: The session's mode.
         attached: Whether somebody is there to be asked.
         root: The workspace.
-        lent: More folders that were lent with it; what lies in one of them is in the workspace.
+        directories: Additional directories; files in one of them are in the workspace, too.
         user: The user's settings.
         project: The project's settings.
         grants: What was answered on cards for the session and the turn, oldest first.
@@ -43,7 +43,7 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
     mode: Mode = "ask"
     attached: bool = True
     root: PurePath = PurePath("/")
-    lent: tuple[PurePath, ...] = ()
+    directories: tuple[PurePath, ...] = ()
     user: Settings = Settings()
     project: Settings = Settings()
     grants: tuple[InForce, ...] = ()

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from agentnb.policy.command_targets import CommandTarget, command_targets, is_harmless_to_read
 from agentnb.policy.commands import rate_command
 from agentnb.policy.commands.code import rate_code
 from agentnb.policy.commands.paths import Place
-from agentnb.policy.reach import Reached, is_harmless_to_read, reached
 from agentnb.policy.rules import Subject
 from agentnb.policy.sensitive import rate_file, secret_pattern, sensitive_pattern
 from agentnb.policy.severity import Finding, worst
@@ -55,14 +55,14 @@ def seen(request: PolicyRequest, situation: Situation) -> Seen:
 
 
 def _command(request: PolicyRequest, command: str, situation: Situation) -> Seen:
-    """The commands of a line, and the files that it names: those that are beyond the wall or sensitive are a risk."""
+    """The commands of a line, and the files that it names: files outside the workspace and sensitive ones add risk."""
     rating = rate_command(command, situation.patterns, request.env)
     cwd = request.path or str(situation.root)
     looks = request.asked in READING
-    places = [*reached(rating.places, cwd), *(Reached(path, writes=not looks) for path in request.files)]
+    places = [*command_targets(rating.places, cwd), *(CommandTarget(path, writes=not looks) for path in request.files)]
     if request.kind == "permission":
-        places += reached([Place(".")], cwd)
-    found = [_reached(each, request, situation) for each in places]
+        places += command_targets([Place(".")], cwd)
+    found = [_subject_of_target(each, request, situation) for each in places]
     known = Finding(rating.severity, rating.reason or "Runs a command that only looks.")
     risk = worst((known, *(finding for _, finding in found))) or known
     sensitive = rating.sensitive is not None or any(subject.sensitive for subject, _ in found)
@@ -78,7 +78,7 @@ def _subject(request: PolicyRequest, situation: Situation, **fields: Any) -> Sub
     return Subject(agent=situation.agent, tool=request.tool, also=also, **fields)
 
 
-def _reached(place: Reached, request: PolicyRequest, situation: Situation) -> tuple[Subject, Finding]:
+def _subject_of_target(place: CommandTarget, request: PolicyRequest, situation: Situation) -> tuple[Subject, Finding]:
     tool = "edit" if place.writes else "read"
     subject, finding = _file(place.path, tool, situation)
     if not place.known:
@@ -91,7 +91,7 @@ def _reached(place: Reached, request: PolicyRequest, situation: Situation) -> tu
 
 
 def _file(path: str, tool: str, situation: Situation) -> tuple[Subject, Finding]:
-    inside, patterns = _inside(path, (situation.root, *situation.lent)), situation.patterns
+    inside, patterns = _inside(path, (situation.root, *situation.directories)), situation.patterns
     named = path if inside is None else inside
     pattern = sensitive_pattern(named, patterns)
     if tool in READING:

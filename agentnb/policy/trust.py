@@ -17,7 +17,7 @@ from agentnb.folders import home
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-_QUOTED = re.compile(r"""("(?:[^"\\\n]|\\.)*"|'[^'\n]*')[ \t]*,?[ \t]*""")
+_QUOTED = re.compile(r"""("[^"\\\n]*(?:\\.[^"\\\n]*)*"|'[^'\n]*')[ \t]*,?[ \t]*""")
 _LONGEST = 40
 
 

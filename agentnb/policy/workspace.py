@@ -1,8 +1,9 @@
-"""The workspace: the folders whose wall no path that an agent names may cross."""
+"""The workspace: the folders outside of which an agent may touch no file."""
 
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,13 +12,31 @@ from agentnb.errors import OutsideWorkspace
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+LONGEST_PATH = 4_096
+"""The longest path that is followed, in characters: Linux opens no longer one, and to follow it
+takes time that grows with the square of its length."""
+
+
+def real_path(base: str, path: str) -> str:
+    """The absolute path that *path* leads to from the folder *base*, links followed where they can be.
+
+    Example:
+        >>> real_path("/nowhere", "a/../b")
+        '/nowhere/b'
+    """
+    joined = os.path.join(base, path)  # noqa: PTH118 - as text
+    try:
+        return os.path.realpath(joined) if len(joined) <= LONGEST_PATH else os.path.normpath(joined)
+    except (OSError, ValueError):
+        return os.path.normpath(joined)
+
 
 class Workspace:
-    """A folder, and those lent with it, and all below them.
+    """A folder, its additional directories, and everything below them.
 
     Args:
         root: The folder; symbolic links on the way to it are followed once, here.
-        lent: More folders (ACP ``additionalDirectories``), as good as the first.
+        directories: More folders (ACP ``additionalDirectories``); they count like the first.
 
     Example:
         >>> Workspace(Path("/tmp")).resolve("/etc/passwd")
@@ -25,9 +44,9 @@ class Workspace:
         agentnb.errors.OutsideWorkspace: '/etc/passwd' is outside the workspace '/tmp'. ...
     """
 
-    def __init__(self, root: Path, lent: Iterable[str | Path] = ()) -> None:
+    def __init__(self, root: Path, directories: Iterable[str | Path] = ()) -> None:
         self.root = Path(root).resolve()
-        self.roots = (self.root, *(Path(folder).resolve() for folder in lent))
+        self.roots = (self.root, *(Path(folder).resolve() for folder in directories))
 
     def resolve(self, path: str) -> Path:
         """The real place that *path* names, links and ``..`` followed; a relative one begins at the root.
@@ -61,6 +80,8 @@ class Workspace:
         Raises:
             OutsideWorkspace: If *path* is no path.
         """
+        if len(path) > LONGEST_PATH:
+            raise OutsideWorkspace(f"A path has {len(path):,} characters; no more than {LONGEST_PATH:,} can be opened.")
         try:
             real = (self.root / path).resolve()
             if any(each.is_symlink() for each in (real, *real.parents)):  # a loop, from Python 3.13 on

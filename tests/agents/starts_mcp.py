@@ -1,6 +1,6 @@
-"""Starts the MCP servers on stdio that it is lent, for each prompt anew: ``NAME TOOL JSON`` calls a tool.
+"""Starts the MCP servers on stdio that it is given, for each prompt anew: ``NAME TOOL JSON`` calls a tool.
 
-``NAME env VARIABLE VALUE TOOL JSON`` does so with another value of one variable, ``NAME show`` says what it was lent.
+``NAME env VARIABLE VALUE TOOL JSON`` does so with another value of one variable, ``NAME show`` says what it was given.
 """
 
 import contextlib

@@ -15,8 +15,8 @@ from pathlib import Path
 import psutil
 
 from agentnb.log.channel_log import MAX_ENTRIES
-from tests.benchmarks.desk import TEXT, Desk
 from tests.benchmarks.row import Row
+from tests.benchmarks.workload import TEXT, Workload
 
 ROOT = Path(__file__).parents[2]
 CHUNKS = 1_000_000
@@ -29,22 +29,22 @@ PAGES = ("hidden", "none")
 
 def stream(page: str, chunks: int) -> dict[str, float]:
     """Bytes of resident memory that this process has more after half of the chunks, and after all."""
-    desk = Desk(1, page)
+    workload = Workload(1, page)
     memory = psutil.Process(os.getpid()).memory_info
     before, marks = memory().rss, []
-    conversation = desk.conversations[0]
+    conversation = workload.conversations[0]
     for number in range(chunks):
         if number % PER_TURN == 0:
-            desk.begin_turns()
+            workload.begin_turns()
         if number == chunks // 2:
             marks.append(memory().rss - before)
-        desk.say(conversation)
+        workload.say(conversation)
         if number % PER_FLUSH == 0:
-            desk.pass_time(10)
+            workload.pass_time(10)
     marks.append(memory().rss - before)
     assert len(conversation.chat.log) <= MAX_ENTRIES
-    if desk.page is not None:
-        assert desk.page.channels[conversation.chat.uri].index == 0, "the hidden page was sent the chat"
+    if workload.page is not None:
+        assert workload.page.channels[conversation.chat.uri].index == 0, "the hidden page was sent the chat"
     return {"half": float(marks[0]), "all": float(marks[1])}
 
 

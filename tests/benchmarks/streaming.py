@@ -23,7 +23,7 @@ PER_SECOND, SECONDS = 200, 10
 COUNT = PER_SECOND * SECONDS
 P50_MS, P95_MS, PAINTS, SHARE, PER_FLUSH, KILOBYTES = 35.0, 70.0, 250.0, 20.0, 1.2, 200.0
 BUSY, PROCESSOR = "TaskDuration", "ThreadTime"
-"""What Chromium counts: how long tasks of the main thread took, and its processor time, which a busy machine leaves be."""
+"""What Chromium counts: how long tasks of the main thread took, and its processor time."""
 CLOCK = [sys.executable, str(ROOT / "tests/agents/clock.py")]
 WATCH = r"""
 () => {

@@ -6,8 +6,8 @@ Counted is the processor time of mapper, reducer, log and delivery; the page's o
 from __future__ import annotations
 
 from agentnb.state import MarkdownResponsePart
-from tests.benchmarks.desk import TEXT, Desk
 from tests.benchmarks.row import Row
+from tests.benchmarks.workload import TEXT, Workload
 
 SESSIONS = (1, 10, 50)
 CHUNKS = 30_000  # in all sessions together
@@ -23,35 +23,35 @@ def cost(sessions: int) -> float:
 
 
 def _run(sessions: int) -> float:
-    desk = Desk(sessions)
+    workload = Workload(sessions)
     rounds = CHUNKS // sessions
     for number in range(rounds):
         if number % PER_TURN == 0:
-            desk.begin_turns()
-            desk.pass_time(1_000)
-            desk.spent = desk.spent if number else 0.0
-        desk.kernel(_everybody_speaks, desk)
-        desk.kernel(desk.loop.advance, TICK_MS)
-        desk.pass_time(0)
-    desk.pass_time(2_000)
-    _must_be_the_same(desk, rounds)
-    return desk.spent / (rounds * sessions) * 1e6
+            workload.begin_turns()
+            workload.pass_time(1_000)
+            workload.spent = workload.spent if number else 0.0
+        workload.kernel(_everybody_speaks, workload)
+        workload.kernel(workload.loop.advance, TICK_MS)
+        workload.pass_time(0)
+    workload.pass_time(2_000)
+    _must_be_the_same(workload, rounds)
+    return workload.spent / (rounds * sessions) * 1e6
 
 
-def _everybody_speaks(desk: Desk) -> None:
-    for conversation in desk.conversations:
-        desk.say(conversation)
+def _everybody_speaks(workload: Workload) -> None:
+    for conversation in workload.conversations:
+        workload.say(conversation)
 
 
-def _must_be_the_same(desk: Desk, rounds: int) -> None:
-    assert desk.page is not None
-    for conversation in desk.conversations:
+def _must_be_the_same(workload: Workload, rounds: int) -> None:
+    assert workload.page is not None
+    for conversation in workload.conversations:
         state = conversation.chat.state
         parts = [part for turn in state.turns for part in turn.response_parts]
         parts += state.active_turn.response_parts if state.active_turn is not None else ()
         text = "".join(part.content for part in parts if isinstance(part, MarkdownResponsePart))
         assert text == TEXT * rounds
-        assert desk.page.channels[conversation.chat.uri].shown == state
+        assert workload.page.channels[conversation.chat.uri].shown == state
 
 
 def measure() -> list[Row]:

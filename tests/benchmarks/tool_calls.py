@@ -9,8 +9,8 @@ import time
 from typing import Any
 
 from agentnb.acp.sessions import deliver
-from tests.benchmarks.desk import Desk
 from tests.benchmarks.row import Row
+from tests.benchmarks.workload import Workload
 
 CALLS = 10_000
 READ = 50  # calls that come in one read of the agent's output
@@ -31,18 +31,21 @@ def updates(number: int) -> list[dict[str, Any]]:
 
 def run(calls: int, page: str = "seen") -> tuple[float, float]:
     """The seconds of processor time for all *calls* of one turn, and the longest that one read or flush took."""
-    desk = Desk(1, page)
-    desk.begin_turns()
-    desk.spent = longest = 0.0
+    workload = Workload(1, page)
+    workload.begin_turns()
+    workload.spent = longest = 0.0
     for first in range(0, calls, READ):
         said = [update for number in range(first, first + READ) for update in updates(number)]
-        for step in (lambda said=said: deliver(said, desk.conversations[0].events), lambda: desk.loop.advance(20)):
+        for step in (
+            lambda said=said: deliver(said, workload.conversations[0].events),
+            lambda: workload.loop.advance(20),
+        ):
             began = time.process_time()
-            desk.kernel(step)
+            workload.kernel(step)
             longest = max(longest, time.process_time() - began)
-        desk.pass_time(0)
-    desk.pass_time(2_000)
-    return desk.spent, longest
+        workload.pass_time(0)
+    workload.pass_time(2_000)
+    return workload.spent, longest
 
 
 def measure() -> list[Row]:

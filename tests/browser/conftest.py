@@ -77,7 +77,8 @@ def bare(kernelspecs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
             (site / entry.name).symlink_to(entry)
     folder = kernelspecs / "kernels/bare"
     folder.mkdir()
-    python = getattr(sys, "_base_executable", sys.executable)
+    base = Path(sys.base_prefix, "bin", "python{}.{}".format(*sys.version_info))
+    python = str(base if base.exists() else sys.executable)
     argv = [python, "-Xfrozen_modules=off", "-m", "ipykernel_launcher", "-f", "{connection_file}"]
     # Nothing is to be fetched into the interpreter that it stands on, whatever is typed there.
     env = {"PYTHONPATH": str(site), "PIP_NO_INDEX": "1", "PIP_REQUIRE_VIRTUALENV": "1"}

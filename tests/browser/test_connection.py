@@ -27,14 +27,14 @@ BUSY = "import time\nprint('it blocks')\ntime.sleep(300)"
 
 
 @pytest.fixture
-def hearing_kernel(kernelspecs: Path) -> str:
+def responsive_kernel(kernelspecs: Path) -> str:
     """A kernel that hears pages while a cell blocks it."""
     assert (kernelspecs / "kernels/ipykernel7").exists()
     return "ipykernel7"
 
 
 @pytest.fixture
-def deaf_kernel(kernelspecs: Path) -> str:
+def blocked_kernel(kernelspecs: Path) -> str:
     """A kernel that hears no page while a cell blocks it."""
     if not (kernelspecs / "kernels/ipykernel6").exists():
         pytest.skip("no ipykernel6: `make test-kernel` makes it")
@@ -52,9 +52,9 @@ def opened(lab: Lab, name: str, kernel: str, *cells: str) -> Chat:
     return chat
 
 
-def test_a_restart_leaves_a_view_that_says_so_and_leads_to_the_new_one(lab: Lab, hearing_kernel: str) -> None:
+def test_a_restart_leaves_a_view_that_says_so_and_leads_to_the_new_one(lab: Lab, responsive_kernel: str) -> None:
     """In the middle of an answer: what had come stays, and the draft; nothing claims to work, nothing can be sent."""
-    chat = opened(lab, "restarted", hearing_kernel, "#\n" * 70, CHAT)
+    chat = opened(lab, "restarted", responsive_kernel, "#\n" * 70, CHAT)
     chat.count_slowly(1_000, 20)
     chat.box.fill("a draft")
     lab.restart()
@@ -65,7 +65,7 @@ def test_a_restart_leaves_a_view_that_says_so_and_leads_to_the_new_one(lab: Lab,
     chat.expect_text("5 6 7")
     for name in ("Stop", "Send message", "Queue message"):
         expect(chat.root.get_by_role("button", name=name, disabled=False)).to_have_count(0)
-    lab.picture(f"restarted-{hearing_kernel}")
+    lab.picture(f"restarted-{responsive_kernel}")
 
     show = chat.root.get_by_role("button", name="Show the new chat")
     expect(show).to_have_count(0)
@@ -81,43 +81,43 @@ def test_a_restart_leaves_a_view_that_says_so_and_leads_to_the_new_one(lab: Lab,
     expect(new.root).to_be_in_viewport(timeout=PATIENCE_MS)
 
 
-def test_a_kernel_that_was_shut_down_is_said_to_have_ended(open_lab: Callable[[], Lab], hearing_kernel: str) -> None:
+def test_a_kernel_that_was_shut_down_is_said_to_have_ended(open_lab: Callable[[], Lab], responsive_kernel: str) -> None:
     """Not restarted: ended."""
     lab = open_lab()
-    chat = opened(lab, "ended", hearing_kernel)
+    chat = opened(lab, "ended", responsive_kernel)
     lab.command("notebook:shutdown-kernel")
     chat.expect_banner("The kernel ended.")
     expect(chat.root.get_by_role("button", name="Send message", disabled=False)).to_have_count(0)
 
 
-def test_a_kernel_that_died_in_an_answer_is_said_to_be_new(open_lab: Callable[[], Lab], hearing_kernel: str) -> None:
+def test_a_kernel_that_died_in_an_answer_is_said_to_be_new(open_lab: Callable[[], Lab], responsive_kernel: str) -> None:
     """JupyterLab starts another one by itself; the view is not of that one."""
     lab = open_lab()
-    chat = opened(lab, "died", hearing_kernel, "import os\nos._exit(3)")
+    chat = opened(lab, "died", responsive_kernel, "import os\nos._exit(3)")
     chat.count_slowly(1_000, 20)
     lab.cell(1).run()
     chat.expect_banner("The kernel restarted.")
     expect(chat.root.get_by_role("button", name="Stop")).to_have_count(0)
 
 
-def test_a_busy_kernel_is_not_a_gone_one(lab: Lab, deaf_kernel: str) -> None:
+def test_a_busy_kernel_is_not_a_gone_one(lab: Lab, blocked_kernel: str) -> None:
     """A cell blocks: the chat says so, what is typed waits, and is answered when the cell is interrupted."""
-    chat = opened(lab, "busy", deaf_kernel, BUSY)
+    chat = opened(lab, "busy", blocked_kernel, BUSY)
     blocking = lab.cell(1)
     blocking.run()
     blocking.expect_text("it blocks")
     chat.say("/say at last")
     chat.expect_banner("The kernel is running a cell.")
-    lab.picture(f"busy-{deaf_kernel}")
+    lab.picture(f"busy-{blocked_kernel}")
     lab.interrupt()
     blocking.expect_done(2)
     assert chat.answer() == "at last"
     expect(chat.banner).to_have_count(0, timeout=PATIENCE_MS)
 
 
-def test_an_answer_streams_on_into_a_busy_kernels_page(lab: Lab, deaf_kernel: str) -> None:
+def test_an_answer_streams_on_into_a_busy_kernels_page(lab: Lab, blocked_kernel: str) -> None:
     """What the agent says comes through while a cell blocks, whole."""
-    chat = opened(lab, "busy-stream", deaf_kernel, BUSY)
+    chat = opened(lab, "busy-stream", blocked_kernel, BUSY)
     expected = chat.count_slowly()
     blocking = lab.cell(1)
     blocking.run()
@@ -128,9 +128,9 @@ def test_an_answer_streams_on_into_a_busy_kernels_page(lab: Lab, deaf_kernel: st
     blocking.expect_done(2)
 
 
-def test_a_kernel_with_subshells_hears_while_a_cell_blocks(lab: Lab, hearing_kernel: str) -> None:
+def test_a_kernel_with_subshells_hears_while_a_cell_blocks(lab: Lab, responsive_kernel: str) -> None:
     """The chat goes on as if no cell ran, and an interrupt of the cell is none of its business."""
-    chat = opened(lab, "hears", hearing_kernel, BUSY)
+    chat = opened(lab, "hears", responsive_kernel, BUSY)
     blocking = lab.cell(1)
     blocking.run()
     blocking.expect_text("it blocks")
@@ -181,7 +181,7 @@ def test_a_server_that_is_stopped_and_started_again_takes_the_kernel_with_it_and
         server.stop()
 
 
-def test_a_cut_connection_is_said_and_made_good(open_lab: Callable[[], Lab], hearing_kernel: str) -> None:
+def test_a_cut_connection_is_said_and_made_good(open_lab: Callable[[], Lab], responsive_kernel: str) -> None:
     """The network is away in the middle of an answer; a prompt typed meanwhile is answered once it is back."""
     lab = open_lab()
     cut = False
@@ -195,13 +195,13 @@ def test_a_cut_connection_is_said_and_made_good(open_lab: Callable[[], Lab], hea
             sockets.append(socket)
 
     lab.page.route_web_socket(re.compile("/channels"), connect)
-    chat = opened(lab, "cut", hearing_kernel)
+    chat = opened(lab, "cut", responsive_kernel)
     expected = chat.count_slowly()
     cut = True
     for socket in sockets:
         socket.close(code=3000)
     chat.expect_banner("Disconnected.")
-    lab.picture(f"cut-{hearing_kernel}")
+    lab.picture(f"cut-{responsive_kernel}")
     chat.say("/say still there")
     cut = False
     expect(chat.banner).to_have_count(0, timeout=PATIENCE_MS)

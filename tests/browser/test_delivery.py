@@ -186,7 +186,7 @@ def test_a_permission_is_answered_once(chat: Chat, window: Page) -> None:
 
 
 PANELS = """sum(type(one).__name__ == "PanelModel" and one.comm is not None
-for one in __import__("ipywidgets").widgets.widget._instances.values())"""
+for one in __import__("gc").get_objects())"""
 
 
 def test_cell_deleted(open_lab: Callable[[], Lab]) -> None:

@@ -335,7 +335,7 @@ def test_a_markdown_cell_is_not_replaced_by_code(lab: Lab, side: Side) -> None:
 def test_code_is_run_in_a_cell_of_its_own(lab: Lab, side: Side) -> None:
     """It stands below the active cell, with its output, and can be undone as any cell.
 
-    An agent that is lent the kernel runs code, inserts, runs and replaces cells, each asked for with what it is.
+    An agent with access to the kernel runs code, inserts, runs and replaces cells, each asked for with what it is.
     """
     lab.open("side-run.ipynb", notebook("x = 20", kernel=KERNEL))
     lab.cell(0).run()

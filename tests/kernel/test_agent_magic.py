@@ -9,18 +9,18 @@ import pytest
 if TYPE_CHECKING:
     from tests.kernel.running_kernel import RunningKernel
 
-GATE = "%agent --permissions allow -o turn /run head -n 1 gate"
+UNTIL_OPENED = "%agent --permissions allow -o turn /run head -n 1 fifo"
 NOTICE = """
 import os
 from comm import get_comm_manager
-os.mkfifo("gate")
-gate, seen = os.open("gate", os.O_RDWR), []
+os.mkfifo("fifo")
+fifo, seen = os.open("fifo", os.O_RDWR), []
 def see(comm, _):
     seen.append(turn.state)
-    os.write(gate, b"open\\n")
+    os.write(fifo, b"open\\n")
 get_comm_manager().register_target("probe", see)
 """
-"""A turn that runs `GATE` ends when the page has said something, and not before."""
+"""A turn that runs `UNTIL_OPENED` ends when the page has said something, and not before."""
 
 
 def test_a_prompt_gives_one_markdown_output_and_the_turn(kernel: RunningKernel) -> None:
@@ -122,7 +122,7 @@ def test_a_message_of_the_page_arrives_while_a_cell_awaits_and_queued_cells_foll
 ) -> None:
     """A message of the page arrives while a cell awaits and queued cells follow in order."""
     kernel.run(f"order = []{NOTICE}")
-    running = kernel.send(GATE)
+    running = kernel.send(UNTIL_OPENED)
     queued = [kernel.send(f"order.append({number})") for number in range(3)]
     kernel.until_busy(running)
     kernel.comm("probe", {})
@@ -133,7 +133,7 @@ def test_a_message_of_the_page_arrives_while_a_cell_awaits_and_queued_cells_foll
 def test_what_a_cell_prints_after_a_click_is_still_its_own(kernel: RunningKernel) -> None:
     """What a cell prints after a click is still its own."""
     kernel.run(NOTICE)
-    running = kernel.send(f"{GATE}\nprint('after', len(seen))")
+    running = kernel.send(f"{UNTIL_OPENED}\nprint('after', len(seen))")
     kernel.until_busy(running)
     kernel.comm("probe", {})
     assert "after 1\n" == kernel.finish(running).stdout

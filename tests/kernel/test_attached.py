@@ -22,9 +22,13 @@ pytestmark = pytest.mark.skipif(
 )
 BEGIN = """
 import asyncio, time, agentnb
+from contextlib import ExitStack
+from agentnb.testing import events
 from agentnb.comm.frontend import current_frontend
+from agentnb.host import current_host
 frontend = current_frontend()
-delivery = frontend._service.delivery
+listening = ExitStack()
+pages = listening.enter_context(events("page"))
 async def until(ready):
     while not ready():
         await asyncio.sleep(0.01)
@@ -36,6 +40,12 @@ lab().register()
 session = agentnb.start()
 def as_told(told):
     return (now := lab().notebook) is not None and all(getattr(now, name) == told[name] for name in told)
+"""
+COUNTED = """
+counted = None
+while counted != (counted := frontend.blocked_seconds()):
+    await asyncio.sleep(0.01)
+counted
 """
 HELLO = {"protocolVersions": [1], "lastSeen": {}, "visible": True}
 
@@ -59,9 +69,9 @@ def test_a_page_is_there_from_its_first_word_until_it_is_gone(kernel: RunningKer
     kernel.say(model, said("initialize", id=1, params=HELLO))
     kernel.run("await until(frontend.attached)")
     kernel.say(model, said("leave"))
-    left = kernel.run("await until(lambda: delivery.clients['page-1'].leaves); frontend.attached()").values
+    left = kernel.run("await until(lambda: pages.of('page.left')); frontend.attached()").values
     kernel.say(model, said("ping"))
-    back = kernel.run("await until(lambda: not delivery.clients['page-1'].leaves); frontend.attached()").values
+    back = kernel.run("current_host().loop.call(lambda: None); frontend.attached()").values
     kernel.close_comm(model)
     gone = kernel.run("await until(lambda: not frontend.attached()); frontend.attached()").values
     assert [before, left, back, gone] == [["False"], ["True"], ["True"], ["False"]]
@@ -103,12 +113,9 @@ def test_the_time_in_which_a_cell_blocks_the_pages_loop_is_not_counted_as_their_
     """A page that speaks to the main thread's loop is not heard while a cell blocks that."""
     kernel.say(model, said("initialize", id=1, params=HELLO))
     kernel.run("await until(frontend.attached)")
-    blocking = "while not frontend._blocked.blocked_seconds():\n    time.sleep(0.1)"
+    blocking = "while not frontend.blocked_seconds():\n    time.sleep(0.1)"
     assert kernel.run(blocking, timeout=WAIT_S + ASK_SECONDS).status == "ok"
-    deaf = kernel.run(
-        "await until(lambda: frontend._blocked._asked is None); frontend._blocked.blocked_seconds()"
-    ).values
-    assert float(deaf[0]) > 0
+    assert float(kernel.run(COUNTED).values[0]) > 0
 
 
 def test_what_a_page_says_is_no_execution(kernel: RunningKernel, model: str) -> None:

@@ -123,19 +123,19 @@ def test_a_script_raises_what_went_wrong(tmp_path: Path) -> None:
 
 def test_a_long_turn_is_told_to_the_terminal(tmp_path: Path) -> None:
     """And is not in the notebook."""
-    path = notebook(tmp_path / "long.ipynb", "%load_ext agentnb", "%agent --permissions allow /run head -n 1 gate")
-    os.mkfifo(tmp_path / "gate")  # the turn ends when it was told, and not before
-    gate = os.open(tmp_path / "gate", os.O_RDWR)
+    path = notebook(tmp_path / "long.ipynb", "%load_ext agentnb", "%agent --permissions allow /run head -n 1 fifo")
+    os.mkfifo(tmp_path / "fifo")  # the turn ends when it was told, and not before
+    fifo = os.open(tmp_path / "fifo", os.O_RDWR)
     env = {**without_agents(), "AGENTNB_PROGRESS_SECONDS": "0.3", "PYTHONPATH": str(ROOT), "TERM": "dumb"}
     words = ["-m", "nbconvert", "--to", "notebook", "--execute", "--inplace", path.name]
     child = pexpect.spawn(
         sys.executable, words, cwd=str(tmp_path), env=env, encoding="utf-8", timeout=100, dimensions=(24, 200)
     )
     child.expect(r"agentnb: eliza has been working for \d+ s")
-    os.write(gate, b"open\n")
+    os.write(fifo, b"open\n")
     child.expect(pexpect.EOF)
     child.close()
-    os.close(gate)
+    os.close(fifo)
     assert child.exitstatus == 0
     assert "has been working" not in path.read_text(encoding="utf-8")
 

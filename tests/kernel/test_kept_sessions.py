@@ -34,7 +34,7 @@ def test_a_session_is_copied_kept_opened_erased_and_deleted(kernel: RunningKerne
         assert kernel.run(f"%agents {command}").error.startswith(f"UsageError: %agents {command} wants")
 
 
-def test_mcp_servers_in_the_configuration_are_lent_to_tabs(kernel: RunningKernel) -> None:
+def test_mcp_servers_in_the_configuration_are_given_to_tabs(kernel: RunningKernel) -> None:
     """To those that are opened from then on."""
     kernel.run('%config Agentnb.mcp_servers = {"files": {"command": "cat"}}')
     assert "These came with the session: `files`." in kernel.run("%agent -n /mcp").displayed()[0]

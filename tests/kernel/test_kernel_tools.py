@@ -92,7 +92,7 @@ def test_what_runs_is_asked_for_and_looking_is_not(kernel: RunningKernel) -> Non
     assert kernel.run("xs").values == ["[1]"]
     assert "xs: list, length 1" in kernel.run("%agent /kernel variables").displayed()[0]
     assert kernel.run("%agent -n -t shut --kernel --permissions deny /kernel run 1").status == "ok"
-    rows = "[(each.door, each.outcome, each.what) for each in policy().records]"
+    rows = "[(each.kind, each.outcome, each.what) for each in policy().records]"
     log = f"from agentnb.api.policy import policy\nprint({rows})"
     decided = kernel.run(log).stdout
     assert "('kernel', 'deny', 'xs.append(2)')" in decided
@@ -109,10 +109,10 @@ def test_an_agent_that_knows_only_stdio_comes_by_the_bridge(kernel: RunningKerne
     kernel.run(f"one, two = {begin}, {begin}")
     ran = kernel.run('one.prompt(\'kernel run_code {"code": "xs.append(2); xs"}\').wait().text')
     assert "[1, 2]" in ran.values[0]
-    kernel.run("lent = json.loads(two.prompt('kernel show').wait().text)['env']")
-    strange = 'f\'kernel env AGENTNB_KERNEL_TOKEN {lent["AGENTNB_KERNEL_TOKEN"]} run_code {{"code": "1"}}\''
+    kernel.run("given = json.loads(two.prompt('kernel show').wait().text)['env']")
+    strange = 'f\'kernel env AGENTNB_KERNEL_TOKEN {given["AGENTNB_KERNEL_TOKEN"]} run_code {{"code": "1"}}\''
     assert kernel.run(f"one.prompt({strange}).wait().text").values == ["'\"it ended: \"'"]
-    folder = Path(kernel.run("lent['AGENTNB_KERNEL_SOCKET']").values[0].strip("'")).parent
+    folder = Path(kernel.run("given['AGENTNB_KERNEL_SOCKET']").values[0].strip("'")).parent
     first = kernel.run("json.loads(one.prompt('kernel show').wait().text)['env']['AGENTNB_KERNEL_SOCKET']")
     assert Path(first.values[0].strip("'")).exists()
     kernel.run("one.close()")
@@ -130,8 +130,8 @@ def test_a_cassette_does_it_all_again(kernel: RunningKernel) -> None:
     kernel.run("%agents record tools.cassette.jsonl\nxs = [1]")
     assert kernel.run(f"%agent -n {ALLOW} /kernel run xs.append(2); print(xs)").status == "ok"
     kernel.run("%agents record stop")
-    tape = (kernel.folder / "tools.cassette.jsonl").read_text(encoding="utf-8")
-    assert "xs.append(2)" in tape
+    cassette = (kernel.folder / "tools.cassette.jsonl").read_text(encoding="utf-8")
+    assert "xs.append(2)" in cassette
     kernel.run("import sys, agentnb\nxs = ['today']")
     begin = (
         "agentnb.start(command=[sys.executable, '-m', 'agentnb', 'replay', 'tools.cassette.jsonl'], kernel_tools=True"

@@ -68,7 +68,7 @@ def test_control_c_cancels_the_turn_and_leaves_the_prompt(terminal: pexpect_type
     terminal.expect(r"Out\[3\]: 2")
 
 
-def test_an_agent_that_is_lent_the_shell_runs_code_in_it(terminal: pexpect_types.spawn) -> None:
+def test_an_agent_with_kernel_access_runs_code_in_the_shell(terminal: pexpect_types.spawn) -> None:
     """While the command waits; at the prompt nothing does."""
     terminal.sendline("%agent --kernel --permissions allow /kernel run mine = 6 * 7; print('inner')")
     terminal.expect("said: inner")

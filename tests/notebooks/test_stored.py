@@ -39,7 +39,7 @@ def test_nothing_needs_a_kernel_to_be_read(cells: list[Any]) -> None:
 
 
 def test_errors_are_one_line(cells: list[Any]) -> None:
-    """What the user did wrong is no wall of frames: the message, and of a long one its first line once more."""
+    """What the user did wrong shows no traceback: only the message, and of a long one its first line once more."""
     errors = [output for cell in cells for output in cell.outputs if output.output_type == "error"]
     long = ["\n" in error.traceback[0] for error in errors]
     assert [error.traceback[1:] for error in errors] == [

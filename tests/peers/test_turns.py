@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from agentnb.api.session import Session
+from agentnb.host import Host
 from agentnb.state import ToolCallPendingConfirmationState, ToolCallResponsePart
 from tests.peers.agents import PEERS, Peer
-from tests.unit.host.conftest import until
+from tests.unit.host.conftest import hosted, until
 
 pytestmark = pytest.mark.peers
 SECONDS = 180
@@ -48,29 +49,28 @@ def test_a_turn_with_an_edit_and_a_command_that_are_denied(start: Start, workspa
     assert session.prompt("Again. [[text]]").wait(timeout=SECONDS).raise_for_error().text
 
 
-def test_a_cancel_while_a_permission_is_open(start: Start, workspace: Path) -> None:
+def test_a_cancel_while_a_permission_is_open(host: Host, start: Start, workspace: Path) -> None:
     """The turn ends at once, the agent answers in time, the same process takes the next prompt."""
     session = start("ask")
     turn = session.prompt("[[write]]")
-    until(session, lambda: pending(session), SECONDS)
-    agent = session._conversation.agent
+    until(host, session, lambda: pending(session), SECONDS)
+    process = session.health().pid
     turn.cancel()
     assert turn.wait(timeout=SECONDS).state == "cancelled"
     assert session.prompt("Again. [[text]]").wait(timeout=SECONDS).raise_for_error().text
-    assert session._conversation.agent is agent
+    assert session.health().pid == process
     assert list(workspace.iterdir()) == []
 
 
-def reopened(start: Start, peer: Peer) -> tuple[Session, str, str]:
+def reopened(host: Host, start: Start, peer: Peer) -> tuple[Session, str, str]:
     """A session that another process of the agent had, what the host made of it, and what had been said."""
     first = start("allow")
     said = first.prompt("Remember the tulips. [[text]]").wait(timeout=SECONDS).raise_for_error().text
-    session_id = first._conversation.session_id
+    session_id = hosted(host, first).session_id
     assert session_id is not None
     first.close(timeout=60)
     second = start("allow")
-    conversation = second._conversation
-    return second, conversation.host.loop.submit(conversation.reopen(session_id)).result(SECONDS), said
+    return second, host.loop.submit(hosted(host, second).reopen(session_id)).result(SECONDS), said
 
 
 def again(session: Session) -> str:
@@ -84,19 +84,21 @@ def again(session: Session) -> str:
 
 
 @pytest.mark.parametrize("peer", [name for name in PEERS if PEERS[name].finds_sessions], indirect=True)
-def test_an_old_session_is_loaded_by_another_process_and_shown_once(peer: Peer, start: Start) -> None:
+def test_an_old_session_is_loaded_by_another_process_and_shown_once(host: Host, peer: Peer, start: Start) -> None:
     """With what was said; after a restart of that process nothing is shown twice, nothing is forgotten."""
-    session, how, said = reopened(start, peer)
+    session, how, said = reopened(host, start, peer)
     assert how == "loaded"
-    until(session, lambda: said in "".join(turn.text for turn in session.turns), SECONDS)
+    until(host, session, lambda: said in "".join(turn.text for turn in session.turns), SECONDS)
     assert "tulips" in session.chat.turns[0].message.text
     assert "does not remember" not in again(session)
 
 
 @pytest.mark.parametrize("peer", [name for name in PEERS if not PEERS[name].finds_sessions], indirect=True)
-def test_an_agent_that_does_not_find_its_own_session_is_said_to_have_forgotten(peer: Peer, start: Start) -> None:
+def test_an_agent_that_does_not_find_its_own_session_is_said_to_have_forgotten(
+    host: Host, peer: Peer, start: Start
+) -> None:
     """Gemini CLI 0.61 offers ``session/load`` and does not find what it had: a new session, and the user is told."""
-    session, how, _ = reopened(start, peer)
+    session, how, _ = reopened(host, start, peer)
     assert how == "new"
     assert session.turns == ()
     assert "does not remember" in again(session)

@@ -9,16 +9,45 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from agentnb import credentials
-from agentnb.credentials import SHAPES, assignments, shapes
+from agentnb.credentials import ASSIGNMENT, LITERALS, SHAPES, any_case, assignments, shapes
 from tests.unit.cassette.test_secrets import CREDENTIALS, MIX
 
-LITERALS = credentials._LITERAL
 NAMES = ["key", "KEY", "\u212aey", "secret", "\u017fecret", "token", "tokens", "Token", "password", "passwrd"]
 NAMES += ["passphrase", "credentials", "credent\u0131al", "api", "client", "encryption", "access", "session", "b"]
 SIGNS = ["=", ":", ":=", "=>", "'", '"', " ", "\n", "_", "-", ".", ",", ";", "(", "⟦", "⟧", "é", "7", "/"]
 VALUES = ["0f9e8d7c6b5a4321", "correct-horse-9", "x" * 12, "1" * 2_000, "a" * 59, "b" * 60, "c" * 61, "d_" * 40]
 TEXTS = st.lists(st.sampled_from(NAMES + SIGNS + VALUES), max_size=24).map("".join)
+
+WORDS = [
+    "key",
+    "api[_-]?key",
+    "access[_-]?key",
+    "token",
+    "secret",
+    "session_id",
+    "passw(?:or)?d",
+    "pwd",
+    "cookie$",
+    "auth",
+]
+CASED = [
+    "k",
+    "K",
+    "\u212a",
+    "ey",
+    "EY",
+    "\u017f",
+    "s",
+    "S",
+    "ecret",
+    "ESSION_ID",
+    "api",
+    "_",
+    "token",
+    "PASSWord",
+    "wd",
+]
+CASED += ["access-", "cookie", "Auth", "x", "p", "I", "\u0131"]
 
 RARE = [
     "1//0" + MIX,
@@ -50,7 +79,7 @@ def heads(shape: str) -> list[str]:
 
 def variants(name: str) -> list[str]:
     """The samples that are of the shape *name*, each with each of its literals in the place of the one it has."""
-    plain, literals = credentials._SHAPES[name], LITERALS[name]
+    plain, literals = re.compile(SHAPES[name]), LITERALS[name]
     swapped = (sample.replace(old, new) for sample in SAMPLES for old in literals for new in literals if old in sample)
     return [each for each in dict.fromkeys(swapped) if plain.search(each)]
 
@@ -65,7 +94,19 @@ def variants(name: str) -> list[str]:
 def test_assignments_are_those_of_the_plain_expression(text: str) -> None:
     """Names longer than what is looked back over, values that end in the middle of a word, letters that fold."""
     found = [(match.span(), match.groupdict()) for match in assignments(text)]
-    assert found == [(match.span(), match.groupdict()) for match in credentials._ASSIGNED.finditer(text)]
+    assert found == [(match.span(), match.groupdict()) for match in ASSIGNMENT.finditer(text)]
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    words=st.sets(st.sampled_from(WORDS), min_size=1), text=st.lists(st.sampled_from(CASED), max_size=12).map("".join)
+)
+def test_words_in_any_case_are_those_that_ignoring_case_finds(words: set[str], text: str) -> None:
+    """Letters that fold too; of words with one beginning the first that matches counts."""
+    ordered = sorted(words)
+    plain = re.compile("|".join(ordered), re.IGNORECASE)
+    found = [match.span() for match in re.finditer(any_case(*ordered), text)]
+    assert found == [match.span() for match in plain.finditer(text)]
 
 
 @pytest.mark.parametrize("name", [name for name in CREDENTIALS if name.startswith("assignment")])
@@ -87,7 +128,7 @@ def test_what_a_literal_stands_for_is_found(name: str, literal: str) -> None:
     holding = [text for text in variants(name) if literal in text]
     assert holding
     for text in holding:
-        match = credentials._SHAPES[name].search(text)
+        match = re.search(SHAPES[name], text)
         assert match is not None
         assert any(start <= match.start() and match.end() <= end for start, end, _ in shapes(text))
 

@@ -25,7 +25,7 @@ Written = Callable[[str, Path], str]
 def audited(words: str, folder: Path) -> str:
     log = AuditLog(folder / "audit.jsonl")
     who: dict[str, Any] = {"agent": "a", "session": "s", "tab": "t", "turn": "1", "time": "2026-01-01T00:00:00Z"}
-    record = Record(**who, door="terminal", tool="execute", what=words, outcome="allow", by="user", reason=words)
+    record = Record(**who, kind="terminal", tool="execute", what=words, outcome="allow", by="user", reason=words)
     log.add(record, {})
     return log.path.read_text(encoding="utf-8")
 

@@ -23,7 +23,7 @@ CIRCLES = {
 }
 """Where there still are circles, for their owners to remove; an entry that is done must go: the table shrinks."""
 UPWARDS = {
-    ("agentnb.api.kernel_runner", "agentnb.ipython.bench"),
+    ("agentnb.api.kernel_runner", "agentnb.ipython.shell_code_runner"),
     ("agentnb.cassette.assertions", "agentnb.api.tool_call"),
     ("agentnb.cassette.assertions", "agentnb.api.turn"),
     ("agentnb.cassette.pytest_cassettes", "agentnb.api.session"),

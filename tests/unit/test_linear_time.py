@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+from agentnb.acp.change import write_request
 from agentnb.agent.process import Ring
+from agentnb.cassette.compare import diff
+from agentnb.cassette.mcp import title as mcp_title
 from agentnb.credentials import Credentials
+from agentnb.errors import OutsideWorkspace
+from agentnb.host.permissions.permission_request import asked_request
+from agentnb.kernel.cell_names import cell_title
+from agentnb.policy.command_targets import command_targets
 from agentnb.policy.commands import LONGEST_COMMAND, rate_command
 from agentnb.policy.commands.code import rate_code
 from agentnb.policy.commands.disguise import insides
 from agentnb.policy.commands.mentions import named, secret
+from agentnb.policy.commands.paths import Place
 from agentnb.policy.commands.plain import plainer
-from agentnb.policy.glob import command_matches, path_matches
+from agentnb.policy.glob import any_path_matches, command_matches, path_matches
+from agentnb.policy.sensitive import SENSITIVE
+from agentnb.policy.shell import MOST_WORDS
+from agentnb.policy.workspace import Workspace, real_path
+from agentnb.state import ToolCallDetails, ToolCallStreamingState, ToolTextContent
 from tests.unit.linear import MORE_UNITS, UNITS, beginnings, expressions, growth, searching
 
 EXPRESSIONS = expressions()
@@ -32,12 +46,30 @@ CREDENTIAL_UNITS = (
     "key: ",
     "BEGIN ",
 )
+READER_UNITS = ("a/", "../", "x x\n", "secret", "```\n", '{"code":', "[[1,", "a[", "/*", "$a/")
 
 
 def ring(text: str) -> str:
     kept = Ring()
     kept.append(text.encode())
     return kept.lines()
+
+
+def titles(text: str) -> None:
+    cell_title("code", 1, text)
+    mcp_title({"method": text, "params": {"name": text}})
+
+
+def changes(text: str) -> None:
+    write_request(Path("a.txt"), text.encode(), f"y\n{text}")
+    write_request(Path("a.txt"), text.encode(), text.replace("x", "y"))
+    write_request(Path("a.txt"), text.encode(), text[::-1])
+
+
+def permission_request(text: str) -> None:
+    details = ToolCallDetails(raw_input={"path": text, "title": text}, content=(ToolTextContent(text=text),))
+    call = ToolCallStreamingState(tool_call_id="1", tool_name=text, display_name=text, details=details)
+    asked_request(call, text, "/w", kernel=True)
 
 
 READERS: dict[str, Callable[[str], object]] = {
@@ -47,9 +79,15 @@ READERS: dict[str, Callable[[str], object]] = {
     "ring": ring,
     "rate_code": rate_code,
     "rate_command": rate_command,
-    "plainer": plainer,
+    "plainer": inspect.unwrap(plainer),  # not its cache
     "command_matches": lambda text: command_matches("*a*b*", text),
     "path_matches": lambda text: path_matches("**/{a,b}*c", text),
+    "any_path_matches": lambda text: any_path_matches(tuple(SENSITIVE), text),
+    "titles": titles,
+    "command_targets": lambda text: command_targets([Place(text)], "/"),
+    "permission_request": permission_request,
+    "changes": changes,
+    "comparison": lambda text: diff(text.split("\n"), f"y\n{text[::-1]}".split("\n")),
     "secret": secret,
     "named": named,
     "insides": insides,
@@ -59,7 +97,7 @@ READERS: dict[str, Callable[[str], object]] = {
 def test_expressions_are_found() -> None:
     """The tests below would hold for none."""
     assert len(EXPRESSIONS) > 150
-    assert EXPRESSIONS["agentnb.agent.process._ESCAPE"][1] == {"sub"}
+    assert EXPRESSIONS["agentnb.credentials.ASSIGNMENT"][1] == {"match"}
 
 
 def test_growth_of_a_quadratic_expression_is_told() -> None:
@@ -89,7 +127,7 @@ def test_an_expression_of_a_megabyte_of_one_thing_takes_linear_time(name: str) -
 @pytest.mark.parametrize("name", READERS)
 def test_a_reader_of_one_thing_takes_linear_time(name: str) -> None:
     """Redaction, commands, paths and their neighbours."""
-    for unit in (*UNITS, *MORE_UNITS, *CREDENTIAL_UNITS):
+    for unit in (*UNITS, *MORE_UNITS, *CREDENTIAL_UNITS, *READER_UNITS):
         assert growth(READERS[name], unit, largest=16_000) is None
     assert growth(READERS[name], "x") is None
 
@@ -101,3 +139,25 @@ def test_a_command_that_is_too_long_is_not_read_and_asks(unit: str) -> None:
     rating = rate_command(command)
     assert (rating.severity, rating.readable, rating.asks) == ("high", False, True)
     assert rating.reason == "The command is too long to be read: more than 16,000 characters."
+
+
+@pytest.mark.parametrize("words", ["x ", "x;", "x\n", "x|", "<x ", "x=y ", "$(x) "])
+def test_a_command_of_too_many_words_is_not_read_and_asks(words: str) -> None:
+    """Looking at each word would hold up everything else; 999 words are read."""
+    rating = rate_command(f"echo {words * MOST_WORDS}x")
+    assert (rating.severity, rating.readable, rating.asks) == ("high", False, True)
+    assert rating.reason == "The command is too long to be read: more than 1,000 words."
+    assert rate_command(f"echo {'x ' * (MOST_WORDS - 1)}").severity == "none"
+
+
+def test_a_document_of_many_words_is_read() -> None:
+    """The words of a file that a command writes are no words of the command."""
+    assert rate_command(f"cat > notes.txt <<'END'\n{'word ' * 2_000}\nEND").readable
+
+
+@pytest.mark.parametrize("unit", ["a/", "../", "x", "./"])
+def test_a_path_that_is_too_long_is_not_followed(unit: str) -> None:
+    """Each folder in it would be looked at, with all that stands before it: a megabyte of them took minutes."""
+    with pytest.raises(OutsideWorkspace, match="no more than 4,096 can be opened"):
+        Workspace(Path("/nowhere")).follow(unit * 100_000)
+    assert real_path("/nowhere", f"b/{unit * 100_000}").startswith("/")

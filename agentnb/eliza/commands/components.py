@@ -50,7 +50,7 @@ async def mcp(reply: Reply, rest: str) -> None:
 
 @command("kernel", "VERB [WORDS]", group="Acting", example="/kernel run total = df.price.sum(); total")
 async def kernel(reply: Reply, rest: str) -> None:
-    """Uses the tools for the kernel, where the client lends it: the MCP server `kernel`.
+    """Uses the kernel tools, if the client gives access to the kernel: the MCP server `kernel`.
 
     - `/kernel variables [FILTER]` lists the variables
     - `/kernel inspect PATH` shows one, or what is in it: `df.columns`, `runs[0]`

@@ -264,7 +264,7 @@ class AgentLifecycle:
             try:
                 servers.append(await self._kernel_tools.serve(agent, {server.name for server in servers}))
             except NotOffered as error:
-                self.note(f"{agent.name} is not lent the kernel. {error}")
+                self.note(f"{agent.name} has no access to the kernel. {error}")
         return OpenRequest(
             cwd=str(configuration.cwd),
             mcp_servers=tuple(servers),

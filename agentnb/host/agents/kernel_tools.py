@@ -1,4 +1,4 @@
-"""What one conversation's agent is lent of the kernel: the tools, over whichever way it can take."""
+"""Gives one session's agent access to the kernel: serves it the kernel tools, over ACP or over stdio."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from agentnb.agent.mcp import McpServer
 from agentnb.errors import NotOffered
 from agentnb.ids import new_id
 from agentnb.kernel import bridge
-from agentnb.kernel.gate import Gate
-from agentnb.kernel.kit import Kit
 from agentnb.kernel.server import McpServer as KernelServer
+from agentnb.kernel.socket_server import SocketServer
+from agentnb.kernel.tool_runner import ToolRunner
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Container
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from agentnb.policy.request import PolicyRequest
 
 NAME = "kernel"
-"""What agents call the server, unless the user's own is called that."""
+"""The server's name as agents see it, unless one of the user's own servers has that name."""
 
 
 class KernelTools:
@@ -48,48 +48,48 @@ class KernelTools:
         self._interrupted = interrupted
         self._server_id = new_id()
         self._agent: Agent | None = None
-        self._gate: Gate | None = None
-        self._kit: Kit | None = None
+        self._socket_server: SocketServer | None = None
+        self._tool_runner: ToolRunner | None = None
 
     async def serve(self, agent: Agent, taken: Container[object]) -> McpServer | ServedMcpServer:
-        """The server of the tools: on *agent*'s own wire where it takes that, else a program on stdio.
+        """The MCP server of the tools: over ACP if *agent* supports that, else a program on stdio.
 
         Args:
-            agent: Who is lent it.
-            taken: Names of other servers that it is lent.
+            agent: The agent that gets access.
+            taken: The names of the other MCP servers that it is given.
 
         Raises:
             NotOffered: Outside of IPython, or where no socket can be made for the program.
         """
-        bench = self._environment.code_runner
-        if bench is None:
-            raise NotOffered("There is no IPython whose variables could be lent.", hint="Kernel tools need a kernel.")
-        self._kit = self._kit or Kit(self._tab_id, bench, self._authorize, self._interrupted)
+        runner = self._environment.code_runner
+        if runner is None:
+            raise NotOffered("There is no IPython kernel here.", hint="Kernel tools work in IPython and in notebooks.")
+        self._tool_runner = self._tool_runner or ToolRunner(self._tab_id, runner, self._authorize, self._interrupted)
         name = NAME if NAME not in taken else f"agentnb-{NAME}"
         if agent.takes_served_mcp:
             self._agent = agent
             agent.served.offer(self._server_id, self._server)
             return ServedMcpServer(name, self._server_id)
-        if self._gate is None:
-            self._gate = await Gate.opened(self._server)
-        args, env = ("-I", "-S", bridge.__file__), dict(self._gate.environment)
+        if self._socket_server is None:
+            self._socket_server = await SocketServer.started(self._server)
+        args, env = ("-I", "-S", bridge.__file__), dict(self._socket_server.environment)
         return McpServer(name=name, transport="stdio", command=sys.executable, args=args, env=env)
 
     def cancel(self) -> None:
-        """The turn is over: stop what is still being done."""
-        if self._kit is not None:
-            self._kit.cancel()
+        """Stop the calls that are still running: the turn is over."""
+        if self._tool_runner is not None:
+            self._tool_runner.cancel()
 
     def close(self) -> None:
-        """Lend nothing any more."""
+        """End the agent's access to the kernel."""
         self.cancel()
         if self._agent is not None:
             self._agent.served.withdraw(self._server_id)
-        if self._gate is not None:
-            self._gate.close()
-        self._agent = self._gate = None
+        if self._socket_server is not None:
+            self._socket_server.close()
+        self._agent = self._socket_server = None
 
     def _server(self) -> KernelServer:
-        if self._kit is None:
-            raise RuntimeError("nothing was lent")
-        return KernelServer(self._kit)
+        if self._tool_runner is None:
+            raise RuntimeError("serve was not called")
+        return KernelServer(self._tool_runner)

@@ -1,7 +1,7 @@
-"""The files of a workspace, for the user: listed and read in pieces, inside the wall.
+"""The files of a workspace, for the user: listed and read in pieces, never outside of it.
 
 What a path leads to is worked out, looked at, and opened without following a link on the way
-(`agentnb.policy.beneath`), so what was decided about is what is read.
+(`agentnb.policy.open_without_links`), so what was decided about is what is read.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import stat
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from agentnb.errors import FileUnavailable
-from agentnb.policy.beneath import opened
+from agentnb.policy.open_without_links import open_path
 from agentnb.policy.sensitive import SENSITIVE, secret_pattern
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ def _held(
     named = real.relative_to(workspace.root).as_posix()
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     try:
-        descriptor = opened(workspace.root, real, flags)
+        descriptor = open_path(workspace.root, real, flags)
     except OSError as error:
         raise _unavailable(named, error, what) from error
     try:

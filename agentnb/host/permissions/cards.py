@@ -12,6 +12,7 @@ from agentnb.host.permissions.permission_request import asked_request
 from agentnb.policy.decision import choose_option
 from agentnb.policy.request import diffs
 from agentnb.policy.subjects import READING
+from agentnb.policy.workspace import real_path
 from agentnb.state import (
     Answerer,
     ChatToolCallConfirmed,
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from agentnb.acp.listener import Unsaved
-    from agentnb.policy.offers import Likeness, Offer
+    from agentnb.policy.offers import Offer, SimilarRule
     from agentnb.policy.request import PolicyRequest
     from agentnb.policy.situation import Verdict
     from agentnb.state import Action, ToolCallState
@@ -57,7 +58,7 @@ def belongs(request: PolicyRequest, call: ToolCallState) -> bool:
     if request.command is not None:
         shown = {asked.command, getattr(call, "tool_input", None)}
         return request.command in shown
-    if request.path is None or os.path.realpath(request.path) not in asked.paths:
+    if request.path is None or real_path("/", request.path) not in asked.paths:
         return False
     if request.kind == "read":
         return True
@@ -91,7 +92,7 @@ def warned(verdict: Verdict, request: PolicyRequest, unsaved: Callable[[str], Un
     return replace(verdict, risk=" ".join([verdict.risk, *said]).strip()) if open_in else verdict
 
 
-def risk_of(verdict: Verdict, found: Likeness | None) -> ToolCallRisk:
+def risk_of(verdict: Verdict, found: SimilarRule | None) -> ToolCallRisk:
     """What the card says of the danger."""
     return ToolCallRisk(
         severity=verdict.severity,

@@ -8,7 +8,7 @@ title (Gemini), or wrapped with the server's name (Codex). An approval counts fo
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentnb.errors import UsageError
 from agentnb.kernel.tools import call_words, checked
@@ -28,7 +28,14 @@ _FENCE = re.compile(r"\A```\w*\n(.*)\n```\Z", re.DOTALL)
 _LONGEST_NAME = 500
 
 
-def kernel_call(call: ToolCallState, title: str = "") -> tuple[str, dict[str, Any]] | None:
+class KernelCall(NamedTuple):
+    """A call of one of our kernel tools."""
+
+    name: str
+    arguments: dict[str, Any]
+
+
+def kernel_call(call: ToolCallState, title: str = "") -> KernelCall | None:
     """The kernel tool that *call* calls and its arguments; None where it shows none, or more than one.
 
     A call is one of ``run_code`` by its arguments alone, whatever the agent calls it; one of another tool by its
@@ -42,7 +49,7 @@ def kernel_call(call: ToolCallState, title: str = "") -> tuple[str, dict[str, An
         >>> from agentnb.state import ToolCallDetails, ToolCallStreamingState
         >>> details = ToolCallDetails(content=(ToolTextContent(text='{"code": "x = 1"}'),))
         >>> kernel_call(ToolCallStreamingState(tool_call_id="1", tool_name="t", display_name="", details=details))
-        ('run_code', {'code': 'x = 1'})
+        KernelCall(name='run_code', arguments={'code': 'x = 1'})
     """
     details = call.details
     raw = details.raw_input if details is not None else None
@@ -56,7 +63,7 @@ def kernel_call(call: ToolCallState, title: str = "") -> tuple[str, dict[str, An
     return _one([each for text in (*texts, title, call.display_name) for each in _arguments(text)], names)
 
 
-def _one(shown: Any, names: set[str]) -> tuple[str, dict[str, Any]] | None:
+def _one(shown: Any, names: set[str]) -> KernelCall | None:
     """The only call that *shown* can be."""
     found = {}
     for arguments in shown:
@@ -67,7 +74,7 @@ def _one(shown: Any, names: set[str]) -> tuple[str, dict[str, Any]] | None:
                 given = checked(name, arguments)
             except UsageError:
                 continue
-            found[call_words(name, given)] = (name, given)
+            found[call_words(name, given)] = KernelCall(name, given)
     return next(iter(found.values())) if len(found) == 1 else None
 
 

@@ -9,10 +9,11 @@ from urllib.parse import unquote, urlsplit
 
 from msgspec.structs import replace
 
-from agentnb.host.permissions.kernel_calls import kernel_call
+from agentnb.host.permissions.kernel_calls import KernelCall, kernel_call
 from agentnb.kernel.tools import call_words
 from agentnb.policy.commands import rate_command
 from agentnb.policy.request import PolicyRequest, diffs
+from agentnb.policy.workspace import real_path
 from agentnb.state import ToolCallDetails
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def asked_request(call: ToolCallState, title: str, cwd: str, *, kernel: bool = F
         kernel: Whether it can be a call of one of our kernel tools.
     """
     if kernel and (called := kernel_call(call, title)) is not None:
-        return _kernel_request(*called, title)
+        return _kernel_request(called, title)
     details = call.details or ToolCallDetails()
     raw: dict[Any, Any] = details.raw_input if isinstance(details.raw_input, dict) else {}
     command = _command(raw)
@@ -63,24 +64,21 @@ def asked_request(call: ToolCallState, title: str, cwd: str, *, kernel: bool = F
     )
 
 
-def _kernel_request(name: str, arguments: dict[str, Any], title: str) -> PolicyRequest:
-    """A call of the kernel tool *name*. The code of a cell that is run is not shown, so no approval covers it."""
+def _kernel_request(called: KernelCall, title: str) -> PolicyRequest:
+    """A call of a kernel tool. The code of a cell that is run is not shown, so no approval covers it."""
     return PolicyRequest(
         kind="permission",
         title=title,
-        asked="cell" if name in {"insert_cell", "replace_cell"} else "kernel",
-        command=arguments.get("code"),
-        call=call_words(name, arguments),
+        asked="cell" if called.name in {"insert_cell", "replace_cell"} else "kernel",
+        command=called.arguments.get("code"),
+        call=call_words(*called),
     )
 
 
 def _real(cwd: str, path: str) -> str:
     if path.startswith("file://"):
         path = unquote(urlsplit(path).path)
-    try:
-        return os.path.realpath(os.path.join(cwd, os.path.expanduser(path)))  # noqa: PTH111, PTH118 - as text
-    except (OSError, ValueError):
-        return f"{cwd}/{path}"
+    return real_path(cwd, os.path.expanduser(path))  # noqa: PTH111 - as text
 
 
 def _command(raw: dict[Any, Any]) -> str | None:

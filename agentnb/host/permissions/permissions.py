@@ -21,7 +21,7 @@ from agentnb.host.permissions.permission_callback import needs_user
 from agentnb.host.permissions.permission_request import asked_request
 from agentnb.host.permissions.unasked import ran_unasked
 from agentnb.policy.engine import judge, opens
-from agentnb.policy.offers import likeness
+from agentnb.policy.offers import similar_rule
 from agentnb.policy.situation import Verdict
 from agentnb.state import (
     ChatResponsePart,
@@ -155,10 +155,10 @@ class Permissions:
     def refused(self, request: PolicyRequest, error: AgentnbError) -> None:
         """Log that *request* was refused because it is outside the workspace."""
         verdict = Verdict(outcome="deny", reason=str(error), severity="high", floor="outside")
-        self._record(request, verdict, outcome="deny", by="wall")
+        self._record(request, verdict, outcome="deny", by="workspace")
 
     def opens(self, path: str, tool: str) -> bool:
-        """Whether a rule of the user's opens the wall for *path*."""
+        """Whether a rule of the user's allows *path*, which is outside the workspace."""
         return opens(path, tool, self._policy.situation(self.grants))
 
     def answer(self, call_id: str, option: ConfirmationOption, edited: str | None = None, by: str = "user") -> None:
@@ -244,7 +244,7 @@ class Permissions:
     def _put(self, ready: ChatToolCallReady, request: PolicyRequest, verdict: Verdict) -> Question:
         """Show the question, with the danger and our wider answers."""
         verdict = cards.warned(verdict, request, self._environment.unsaved)
-        found = likeness(request, verdict, self._channels.agent)
+        found = similar_rule(request, verdict, self._channels.agent)
         options = ready.options or ()
         shown, offered = cards.with_wider(options, self._policy.offers(found))
         self._channels.dispatch(replace(ready, options=shown, risk=cards.risk_of(verdict, found)))

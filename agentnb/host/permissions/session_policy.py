@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from agentnb.host.channels import SessionChannels
     from agentnb.host.session_options import Configuration
-    from agentnb.policy.offers import Likeness, Offer
+    from agentnb.policy.offers import Offer, SimilarRule
     from agentnb.policy.request import PolicyRequest
     from agentnb.policy.rules import InForce, Outcome, Scope
     from agentnb.policy.situation import Mode, Verdict
@@ -80,7 +80,7 @@ class SessionPolicy:
             mode=self._channels.mode,
             attached=attached,
             root=cwd,
-            lent=tuple(folder.resolve() for folder in self._configuration.directories),
+            directories=tuple(folder.resolve() for folder in self._configuration.directories),
             user=self.files.user,
             project=self.files.project(cwd),
             grants=grants,
@@ -88,7 +88,7 @@ class SessionPolicy:
             trusted=self.files.trusts(cwd),
         )
 
-    def offers(self, found: Likeness | None) -> tuple[Offer, ...]:
+    def offers(self, found: SimilarRule | None) -> tuple[Offer, ...]:
         """The wider answers that the user can give to a question that is like *found*."""
         cwd = self._configuration.cwd
         return offers(found, None if self.files.trusts(cwd) else cwd)
@@ -105,7 +105,7 @@ class SessionPolicy:
     def record_mode(self, mode: Mode, by: str) -> None:
         """Write into the log that the user is changing what answers permission requests to *mode*."""
         what = f"{self._channels.mode} → {mode}"
-        self._add({}, door="session", tool="permissions", what=what, outcome=mode, by=by)
+        self._add({}, kind="session", tool="permissions", what=what, outcome=mode, by=by)
 
     def record(
         self,
@@ -131,7 +131,7 @@ class SessionPolicy:
         )
         self._add(
             dict(request.env),
-            door=request.kind,
+            kind=request.kind,
             tool=request.tool,
             what=what,
             outcome=outcome,
@@ -157,7 +157,7 @@ class SessionPolicy:
         )
         self._add(
             dict(request.env),
-            door=request.kind,
+            kind=request.kind,
             tool=request.tool,
             what=what,
             outcome="allow",

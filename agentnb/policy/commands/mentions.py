@@ -5,6 +5,7 @@ from __future__ import annotations
 import fnmatch
 import re
 
+from agentnb.policy.glob import LONGEST_PATTERN
 from agentnb.policy.sensitive import holds_secrets
 
 _WRITERS = frozenset(
@@ -79,7 +80,7 @@ def secret(path: str) -> bool:
     name = path.rstrip("/").rpartition("/")[2]
     if not re.search(r"[*?\[]", name) or not re.search(r"[.\w]", name.partition("*")[0]):
         return False
-    return any(fnmatch.fnmatchcase(example, name) for example in _EXAMPLES)
+    return len(name) > LONGEST_PATTERN or any(fnmatch.fnmatchcase(example, name) for example in _EXAMPLES)
 
 
 def quoted(code: str) -> list[str]:

@@ -13,7 +13,7 @@ from agentnb.policy.commands.system import ADMIN
 from agentnb.policy.commands.walk import Walk
 from agentnb.policy.sensitive import SENSITIVE
 from agentnb.policy.severity import Finding, Severity, rank, worst
-from agentnb.policy.shell import Unreadable
+from agentnb.policy.shell import MOST_WORDS, TooManyWords, Unreadable
 
 if TYPE_CHECKING:
     from agentnb.policy.sensitive import Patterns
@@ -24,6 +24,7 @@ UNREADABLE = "The command could not be read, so what it does is not known."
 LONGEST_COMMAND = 16_000
 """The longest command that is read, in characters. A longer one asks, and counts as a whole for the rules."""
 TOO_LONG = f"The command is too long to be read: more than {LONGEST_COMMAND:,} characters."
+TOO_MANY_WORDS = f"The command is too long to be read: more than {MOST_WORDS:,} words."
 
 
 class Rating(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,7 +71,10 @@ def rate_command(command: str, patterns: Patterns = SENSITIVE, env: tuple[tuple[
 
 @functools.lru_cache(256)
 def _rated(command: str, patterns: tuple[tuple[str, bool], ...], env: tuple[tuple[str, str], ...]) -> Rating:
-    walked = [_walked(command, Walk(dialect, dict(patterns), env)) for dialect in _DIALECTS]
+    try:
+        walked = [_walked(command, Walk(dialect, dict(patterns), env)) for dialect in _DIALECTS]
+    except TooManyWords:
+        return Rating(severity="high", reason=TOO_MANY_WORDS, units=(command,), readable=False, asks=True)
     walks = [walk for walk in walked if walk is not None]
     if not walks:
         return Rating(severity="high", reason=UNREADABLE, units=(command,), readable=False, asks=True)
@@ -99,6 +103,8 @@ def _asks(findings: list[Finding]) -> bool:
 def _walked(command: str, walk: Walk) -> Walk | None:
     try:
         walk.text(command)
+    except TooManyWords:
+        raise
     except (Unreadable, RecursionError):
         return None
     return walk

@@ -31,6 +31,7 @@ from agentnb.policy.commands.system import SUPERUSER
 from agentnb.policy.commands.table import known_programs, module_kind, rate_by_table
 from agentnb.policy.commands.variables import decides, runs_programs
 from agentnb.policy.commands.wrappers import SHELLS, inner_commands, reads_script
+from agentnb.policy.glob import LONGEST_PATTERN
 from agentnb.policy.sensitive import SENSITIVE, sensitive_pattern
 from agentnb.policy.severity import Finding
 from agentnb.policy.shell import Compound, Field, Function, Pipeline, Script, Simple, Unreadable, fields, parse
@@ -325,6 +326,8 @@ class Walk:
         """A program's name is a pattern: each program that it could be is looked at."""
         self._find("high", f"What it runs depends on which files there are: {name.text}.")
         pattern = program_name(name.text)
+        if len(pattern) > LONGEST_PATTERN:
+            raise Unreadable("A pattern in a program's place is too long to be tried.")
         for program in fnmatch.filter(_names(), pattern)[:_MOST_NAMES]:
             words = [Field(program), *arguments]
             self._unit(words)

@@ -3,8 +3,10 @@
 from agentnb.policy.shell.expand import Field, fields
 from agentnb.policy.shell.parser import Dialect, Unreadable, parse
 from agentnb.policy.shell.tree import Compound, Function, Pipeline, Redirect, Script, Simple, Word
+from agentnb.policy.shell.words import MOST_WORDS, TooManyWords
 
 __all__ = [
+    "MOST_WORDS",
     "Compound",
     "Dialect",
     "Field",
@@ -13,6 +15,7 @@ __all__ = [
     "Redirect",
     "Script",
     "Simple",
+    "TooManyWords",
     "Unreadable",
     "Word",
     "fields",

@@ -10,6 +10,8 @@ from agentnb.policy.shell.tree import Computed, Part, Script, Text, Variable, Wo
 
 Dialect: TypeAlias = Literal["bash", "posix"]
 
+MOST_WORDS = 1_000
+"""The words of a script that is read; a longer one asks, because looking at each word takes about 0.1 ms."""
 BLANK = " \t"
 META = " \t\n;&|<>()"
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -21,6 +23,10 @@ _CODE = re.compile(r"x\{?([0-9A-Fa-f]{1,8})\}?|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]
 
 class Unreadable(AgentnbError):
     """A script that no shell would take, or that is nested too deep to follow."""
+
+
+class TooManyWords(Unreadable):
+    """A script of so many words that looking at each would stop everything else for long."""
 
 
 class WordReader:
@@ -46,6 +52,7 @@ class WordReader:
         self.dialect = dialect
         self.depth = depth
         self.at = 0
+        self._word_count = 0
 
     def script(self, text: str) -> Script:
         """Read another script inside this one."""
@@ -84,7 +91,12 @@ class WordReader:
                 self.at += 1
         if open_text:
             parts.append(Text(value=open_text))
-        return Word(parts=tuple(parts), source=self.text[begin : self.at]) if self.at > begin else None
+        if self.at == begin:
+            return None
+        self._word_count += 1
+        if self._word_count > MOST_WORDS:
+            raise TooManyWords(f"It has more than {MOST_WORDS:,} words.")
+        return Word(parts=tuple(parts), source=self.text[begin : self.at])
 
     def quoted_parts(self, end: str) -> list[Part]:
         """What stands between double quotes (*end* ``"``) or in a here-document (*end* empty)."""

@@ -176,7 +176,7 @@ export class Session {
     if (stale()) return view.luminoWidget.dispose();
     view.luminoWidget.addClass("agentnb-chat-view");
     this.#put("shown", view.luminoWidget);
-    unframe(view.luminoWidget.node);
+    removeBorder(view.luminoWidget.node);
   }
 
   #say(state: string, notice: Notice): void {
@@ -256,8 +256,8 @@ async function usual(kernel: Kernel): Promise<Boot | Language> {
   return name === "python" ? boot(kernel) : { state: "language", name };
 }
 
-/** The sidebar is frame enough: the chat's own goes as soon as it is drawn. */
-function unframe(node: HTMLElement): void {
+/** The sidebar has a border already: remove the chat's own as soon as the chat is drawn. */
+function removeBorder(node: HTMLElement): void {
   const sheet = new CSSStyleSheet();
   sheet.replaceSync(".root.chat { border: 0; border-radius: 0; }");
   const watch = new MutationObserver(() => {

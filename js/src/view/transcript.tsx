@@ -48,7 +48,7 @@ export function Transcript({ chat, jump, started }: Props) {
     if (here < MORE) store.fetchOlder(place.chat, MORE).catch(() => undefined); // the button is still there
   };
   return (
-    <div class="transcript-frame">
+    <div class="transcript-container">
       <div
         class="transcript"
         ref={box}

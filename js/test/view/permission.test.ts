@@ -45,7 +45,7 @@ async function armed(page: Page): Promise<void> {
 const WIDER: ConfirmationOption[] = [
   { id: "allow", label: "Allow", kind: "approve", optionKind: "allow_once" },
   { id: "reject", label: "Reject", kind: "deny", optionKind: "reject_once" },
-  { id: "agentnb:turn", label: "Allow edits for this turn", kind: "approve", group: 1, optionKind: "allow_turn" },
+  { id: "agentnb:turn", label: "Allow edits this turn", kind: "approve", group: 1, optionKind: "allow_turn" },
   { id: "agentnb:always", label: "Allow edits always", kind: "approve", group: 1, optionKind: "allow_always" },
 ];
 
@@ -166,12 +166,10 @@ describe("the policy on a permission card", () => {
     const { store, page } = await askedAll(["a"]);
     expect(page.all(".permission-options > .button").map((one) => one.textContent)).toEqual(["Allow", "Reject"]);
     await armed(page);
-    expect(await moreOptions(page)).toEqual(["Allow edits for this turn", "Allow edits always"]);
-    page.button("Allow edits for this turn").click();
+    expect(await moreOptions(page)).toEqual(["Allow edits this turn", "Allow edits always"]);
+    page.button("Allow edits this turn").click();
     expect(store.dispatched[0]?.action).toMatchObject({ approved: true, selectedOptionId: "agentnb:turn" });
-    await page.until(() =>
-      expect(page.find(".decision.allowed").textContent).toEqual("Allowed Allow edits for this turn"),
-    );
+    await page.until(() => expect(page.find(".decision.allowed").textContent).toEqual("Allowed Allow edits this turn"));
   });
 
   test("a command can be changed before it is allowed, where the host runs it", async () => {
@@ -440,7 +438,7 @@ describe("a permission card", () => {
   test("has a menu that the keyboard opens, walks through and leaves", async () => {
     const { page } = await askedAll(["a"]);
     await moreOptions(page);
-    expect(page.root.activeElement?.textContent).toEqual("Allow edits for this turn");
+    expect(page.root.activeElement?.textContent).toEqual("Allow edits this turn");
     press(page.root.activeElement as Element, "ArrowDown");
     expect(page.root.activeElement?.textContent).toEqual("Allow edits always");
     press(page.root.activeElement as Element, "Escape");

@@ -22,7 +22,7 @@ from agentnb.errors import (
     AuthenticationRequired,
 )
 from agentnb.state import XCommandsChanged, XModeChanged
-from tests.unit.acp.ear import Ear, saying, scripted, talking
+from tests.unit.acp.recording_listener import RecordingListener, saying, scripted, talking
 from tests.unit.api.conftest import PATIENCE
 
 
@@ -30,7 +30,7 @@ async def test_a_turn(tmp_path: Path) -> None:
     """What is said arrives before the answer does; the agent says who it is."""
     async with talking("echo", tmp_path) as talk:
         answer = await talk.prompt("Hello \N{SMILING FACE WITH SMILING EYES}")
-        assert (answer, talk.ear.text) == (PromptResult("end_turn"), "Hello \N{SMILING FACE WITH SMILING EYES}")
+        assert (answer, talk.listener.text) == (PromptResult("end_turn"), "Hello \N{SMILING FACE WITH SMILING EYES}")
         assert (talk.agent.name, talk.agent.version) == ("Scripted", "1.0")
         assert talk.agent.capabilities["promptCapabilities"] == {"image": True}
 
@@ -75,9 +75,9 @@ async def test_dying_in_a_turn_fails_the_turn_and_tells_the_listener(tmp_path: P
     async with talking("dies_mid_turn", tmp_path) as talk:
         with pytest.raises(AgentDied, match=r"ended with status 7 unexpectedly.*\nout of memory"):
             await talk.prompt()
-        await asyncio.wait_for(talk.ear.gone.wait(), PATIENCE)
-        assert talk.ear.text == "I was about to"
-        assert isinstance(talk.ear.error, AgentDied)
+        await asyncio.wait_for(talk.listener.gone.wait(), PATIENCE)
+        assert talk.listener.text == "I was about to"
+        assert isinstance(talk.listener.error, AgentDied)
         with pytest.raises(AgentDied):
             await talk.prompt()
 
@@ -86,7 +86,7 @@ async def test_rubbish_is_survived_and_nothing_readable_is_lost(tmp_path: Path) 
     """Three chunks among stray lines, each repaired, and an answer with a text id and NaN in it."""
     async with talking("rubbish", tmp_path) as talk:
         answer = await talk.prompt()
-        assert (answer.stop_reason, talk.ear.text) == (
+        assert (answer.stop_reason, talk.listener.text) == (
             "end_turn",
             "caf\N{LATIN SMALL LETTER E WITH ACUTE}\ufffd\ufffd",
         )
@@ -97,7 +97,7 @@ async def test_updates_before_the_session_is_known_are_delivered_after_it(tmp_pa
     """None is lost, the order stays, and the host has the answer first."""
     async with talking("update_before_session", tmp_path) as talk:
         await talk.prompt()
-        assert [type(action) for action in talk.ear.heard] == [XCommandsChanged, XModeChanged]
+        assert [type(action) for action in talk.listener.heard] == [XCommandsChanged, XModeChanged]
 
 
 async def test_updates_after_the_answer_are_delivered(tmp_path: Path) -> None:
@@ -108,13 +108,13 @@ async def test_updates_after_the_answer_are_delivered(tmp_path: Path) -> None:
         answer.add_done_callback(lambda _: None)
 
         def done(*_: object) -> None:
-            said_before.append(talk.ear.text)
+            said_before.append(talk.listener.text)
 
         talk.agent.prompt(talk.session_id, saying(""), done)
         await answer
-        while talk.ear.text.count("after") < 2:
-            talk.ear.spoken.clear()
-            await asyncio.wait_for(talk.ear.spoken.wait(), PATIENCE)
+        while talk.listener.text.count("after") < 2:
+            talk.listener.spoken.clear()
+            await asyncio.wait_for(talk.listener.spoken.wait(), PATIENCE)
         assert said_before == ["before after" + "before "]
 
 
@@ -122,30 +122,30 @@ async def test_a_permission_request_is_answered_with_the_option_chosen(tmp_path:
     """Its id is text, its tool call was never announced."""
     async with talking("asks_unknown_call", tmp_path, option="no") as talk:
         assert await talk.prompt() == PromptResult("end_turn")
-        assert (talk.ear.text, talk.ear.asked[0].call_id) == ("no", "call-9")
+        assert (talk.listener.text, talk.listener.asked[0].call_id) == ("no", "call-9")
 
 
 async def test_cancel_reaches_the_agent_before_the_answers_to_what_it_asked(tmp_path: Path) -> None:
     """`session/cancel` first, then `cancelled` for the open question."""
     async with talking("asks_unknown_call", tmp_path, option="later") as talk:
         answer = talk.begin("")
-        await asyncio.wait_for(talk.ear.question.wait(), PATIENCE)
+        await asyncio.wait_for(talk.listener.question.wait(), PATIENCE)
         talk.agent.cancel(talk.session_id)
-        talk.ear.answer.set_result(None)
-        assert (await answer, talk.ear.text) == (PromptResult("cancelled"), "cancelled")
+        talk.listener.answer.set_result(None)
+        assert (await answer, talk.listener.text) == (PromptResult("cancelled"), "cancelled")
 
 
 async def test_a_question_taken_back_is_given_up(tmp_path: Path) -> None:
     """The agent hears -32800, the turn goes on."""
     async with talking("gives_up", tmp_path, option="later") as talk:
-        assert (await talk.prompt(), talk.ear.text) == (PromptResult("end_turn"), "-32800")
+        assert (await talk.prompt(), talk.listener.text) == (PromptResult("end_turn"), "-32800")
 
 
 async def test_cancelling_a_slow_turn(tmp_path: Path) -> None:
     """The agent answers with `cancelled`."""
     async with talking("slow", tmp_path) as talk:
         answer = talk.begin("")
-        await asyncio.wait_for(talk.ear.spoken.wait(), PATIENCE)
+        await asyncio.wait_for(talk.listener.spoken.wait(), PATIENCE)
         talk.agent.cancel(talk.session_id)
         assert await answer == PromptResult("cancelled")
 
@@ -154,11 +154,11 @@ async def test_stopping_an_agent_fails_what_waits_and_tells_the_listener(tmp_pat
     """Even one that does not listen."""
     async with talking("deaf", tmp_path) as talk:
         answer = talk.begin("")
-        await asyncio.wait_for(talk.ear.spoken.wait(), PATIENCE)
+        await asyncio.wait_for(talk.listener.spoken.wait(), PATIENCE)
         await talk.agent.stop(patience=0.1)
         with pytest.raises(AgentDied, match="deaf was stopped"):
             await answer
-        assert (talk.agent.closed, str(talk.ear.error)) == (
+        assert (talk.agent.closed, str(talk.listener.error)) == (
             True,
             str(AgentDied("deaf was stopped. The next prompt starts it again.")),
         )
@@ -169,7 +169,7 @@ async def test_a_login_is_asked_for_with_the_ways_to_do_it(tmp_path: Path) -> No
     agent = await Agent.launch(scripted("needs_login", login="scripted login"), cwd=tmp_path)
     try:
         with pytest.raises(AuthenticationRequired) as failure:
-            await agent.open_session(OpenRequest(cwd=str(tmp_path)), Ear())
+            await agent.open_session(OpenRequest(cwd=str(tmp_path)), RecordingListener())
     finally:
         await agent.stop(patience=0.5)
     assert str(failure.value) == (
@@ -199,7 +199,7 @@ async def test_a_method_we_do_not_have_is_refused(tmp_path: Path) -> None:
     capabilities = Capabilities(read_text_file=False)
     async with talking("works", tmp_path, capabilities=capabilities) as talk:
         await talk.prompt(json.dumps(requests))
-        codes = [json.loads(line).get("code") for line in talk.ear.text.splitlines()]
+        codes = [json.loads(line).get("code") for line in talk.listener.text.splitlines()]
         assert codes == [-32601, -32601, None]
 
 
@@ -225,15 +225,15 @@ async def test_a_line_of_64_mib(tmp_path: Path) -> None:
     """Long lines are lines."""
     async with talking("long_line", tmp_path) as talk:
         await talk.prompt("64")
-        assert len(talk.ear.text) == 64 * 1024 * 1024
+        assert len(talk.listener.text) == 64 * 1024 * 1024
 
 
 async def test_a_flood_arrives_whole_in_few_pieces(tmp_path: Path) -> None:
     """Chunks of one read are merged."""
     async with talking("flood", tmp_path) as talk:
         await talk.prompt("20000")
-        assert talk.ear.text == "word " * 20000
-        assert talk.ear.calls < 1000
+        assert talk.listener.text == "word " * 20000
+        assert talk.listener.calls < 1000
 
 
 async def test_a_session_that_never_opens_is_given_up_in_time(tmp_path: Path) -> None:
@@ -241,7 +241,7 @@ async def test_a_session_that_never_opens_is_given_up_in_time(tmp_path: Path) ->
     agent = await Agent.launch(scripted("deaf"), cwd=tmp_path)
     try:
         with pytest.raises(AgentError, match="did not answer session/new within 0 s"):
-            await agent.open_session(OpenRequest(cwd=str(tmp_path)), Ear(), timeout=0)
+            await agent.open_session(OpenRequest(cwd=str(tmp_path)), RecordingListener(), timeout=0)
         agent.cancel("nothing")
     finally:
         await agent.stop(patience=0.5)
@@ -252,14 +252,14 @@ async def test_closing_a_session_ends_its_terminals_and_its_deliveries(tmp_path:
     async with talking("echo", tmp_path) as talk:
         await talk.agent.close_session(talk.session_id)
         await talk.prompt("Hello")
-        assert talk.ear.heard == []
+        assert talk.listener.heard == []
 
 
 async def test_an_old_id_that_is_another_sessions_now_is_refused(tmp_path: Path) -> None:
     """An agent that was started anew may count its sessions from the beginning: nobody hears another's words."""
     agent = await Agent.launch(find("eliza"), cwd=tmp_path)
     try:
-        one, former, two = Ear(), Ear(), Ear()
+        one, former, two = RecordingListener(), RecordingListener(), RecordingListener()
         new = OpenRequest(cwd=str(tmp_path))
         first = await agent.open_session(new, one)
         with pytest.raises(AgentRefused, match="another tab's"):
@@ -272,11 +272,11 @@ async def test_an_old_id_that_is_another_sessions_now_is_refused(tmp_path: Path)
         assert isinstance(old, AgentRefused)
         assert isinstance(second, SessionOpened)
         assert second.session_id == "sess-2"
-        for session, ear in ((first, one), (second, two)):
+        for session, listener in ((first, one), (second, two)):
             said = asyncio.Event()
             agent.prompt(session.session_id, saying(f"/say {session.session_id}"), lambda *_, said=said: said.set())
             await said.wait()
-            assert ear.text == session.session_id
+            assert listener.text == session.session_id
         assert former.heard == []
     finally:
         await agent.stop()
@@ -284,13 +284,13 @@ async def test_an_old_id_that_is_another_sessions_now_is_refused(tmp_path: Path)
 
 async def test_an_extension_method_is_answered_by_whoever_knows_it(tmp_path: Path) -> None:
     """By its session's listener, or without a session by any; what nobody knows is refused as unknown."""
-    requests = [["_ear/twice", {"value": 4}], ["_ear/thrice", {"value": 4}]]
+    requests = [["_x/twice", {"value": 4}], ["_x/thrice", {"value": 4}]]
     async with talking("works", tmp_path) as talk:
         await talk.prompt(json.dumps(requests))
-        answers = [json.loads(line) for line in talk.ear.text.splitlines()]
+        answers = [json.loads(line) for line in talk.listener.text.splitlines()]
         assert (answers[0], answers[1]["code"]) == ({"twice": 8}, -32601)
-        method, params = talk.ear.extensions[0]
-        assert (method, params["value"]) == ("_ear/twice", 4)
+        method, params = talk.listener.extensions[0]
+        assert (method, params["value"]) == ("_x/twice", 4)
 
 
 async def test_a_session_that_opens_too_late_is_given_up_and_closed(tmp_path: Path) -> None:
@@ -299,14 +299,14 @@ async def test_a_session_that_opens_too_late_is_given_up_and_closed(tmp_path: Pa
     spec = type(spec)(name="keeps", title="keeps", command=(*spec.command, "late", "close"))
     agent = await Agent.launch(spec, cwd=tmp_path)
     try:
-        ear = Ear()
+        listener = RecordingListener()
         with pytest.raises(AgentError, match=r"did not answer session/new within 0\.1 s"):
-            await agent.open_session(OpenRequest(cwd=str(tmp_path)), ear, timeout=0.1)
-        new = await agent.open_session(OpenRequest(cwd=str(tmp_path)), ear)
+            await agent.open_session(OpenRequest(cwd=str(tmp_path)), listener, timeout=0.1)
+        new = await agent.open_session(OpenRequest(cwd=str(tmp_path)), listener)
         said = asyncio.Event()
         agent.prompt(new.session_id, saying("tell"), lambda *_: said.set())
         await asyncio.wait_for(said.wait(), PATIENCE)
-        told = [json.loads(line) for line in ear.text.splitlines()]
+        told = [json.loads(line) for line in listener.text.splitlines()]
         methods = [each["method"] for each in told]
         opening = ["initialize", "session/new", "$/cancel_request", "session/new"]
         assert methods == [*opening, "session/close", "session/prompt"]
@@ -318,7 +318,7 @@ async def test_a_session_that_opens_too_late_is_given_up_and_closed(tmp_path: Pa
 @pytest.mark.parametrize("turns", [0, 1, 2, 3, 5, 8, 13, 30])
 async def test_a_launch_that_is_given_up_leaves_no_process_and_no_task(tmp_path: Path, turns: int) -> None:
     """At whatever moment: while the process comes up, or while it is asked who it is."""
-    before, guarded = asyncio.all_tasks(), set(GUARD._groups)
+    before, guarded = asyncio.all_tasks(), GUARD.groups
     launch = asyncio.ensure_future(Agent.launch(scripted("silent"), cwd=tmp_path))
     for _ in range(turns):
         await asyncio.sleep(0)
@@ -326,4 +326,4 @@ async def test_a_launch_that_is_given_up_leaves_no_process_and_no_task(tmp_path:
     with pytest.raises(asyncio.CancelledError):
         await launch
     assert asyncio.all_tasks() == before
-    assert guarded == GUARD._groups
+    assert guarded == GUARD.groups

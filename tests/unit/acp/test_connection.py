@@ -40,7 +40,7 @@ class End:
         match method:
             case "wait":
                 await asyncio.Event().wait()
-            case "wall":
+            case "outside":
                 raise OutsideWorkspace("'/etc' is outside the workspace '/w'.")
             case "bug":
                 raise KeyError("inside")
@@ -146,7 +146,7 @@ async def test_a_request_is_answered_with_its_own_id_whatever_that_is() -> None:
 
 @pytest.mark.parametrize(
     ("method", "code", "says"),
-    [("wall", -32602, "outside the workspace"), ("bug", -32603, "KeyError"), ("odd", -32603, "no JSON")],
+    [("outside", -32602, "outside the workspace"), ("bug", -32603, "KeyError"), ("odd", -32603, "no JSON")],
 )
 async def test_what_goes_wrong_in_a_request_is_told_as_an_error(method: str, code: int, says: str) -> None:
     """The agent hears why; the reader goes on."""

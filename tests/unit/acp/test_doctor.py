@@ -14,7 +14,7 @@ from agentnb.acp.doctor import examine, examine_all
 from agentnb.agent import AgentSpec, find, known
 from agentnb.agent.catalog import root_hint
 from agentnb.api.agent_lines import checkups
-from tests.unit.acp.ear import AGENTS, scripted
+from tests.unit.acp.recording_listener import AGENTS, scripted
 
 
 async def test_the_built_in_agent_is_ready() -> None:

@@ -16,9 +16,9 @@ from agentnb.comm.notebook import Notebook, NotebookCell
 from agentnb.comm.open_notebooks import UnsavedNotebook
 from agentnb.errors import OutsideWorkspace, PermissionDenied
 from agentnb.policy import PolicyRequest, Workspace
-from agentnb.policy.beneath import folder_of
+from agentnb.policy.open_without_links import open_parent
 from agentnb.state import ToolDiffContent, ToolTextContent
-from tests.unit.acp.ear import Ear, talking
+from tests.unit.acp.recording_listener import RecordingListener, talking
 
 
 def names(folder: Path) -> list[str]:
@@ -29,7 +29,7 @@ def names(folder: Path) -> list[str]:
 @pytest.fixture
 async def files(tmp_path: Path) -> Files:
     """The service, with a listener that lets everything through."""
-    return Files(Workspace(tmp_path), Ear())
+    return Files(Workspace(tmp_path), RecordingListener())
 
 
 async def test_an_agent_that_asks_for_a_file_outside_the_workspace_is_told_so(tmp_path: Path) -> None:
@@ -40,8 +40,8 @@ async def test_an_agent_that_asks_for_a_file_outside_the_workspace_is_told_so(tm
     async with talking("reads_outside", inside) as talk:
         for path in (str(outside), "../outside.txt"):
             await talk.prompt(path)
-        assert talk.ear.text.count(f"is outside the workspace '{inside.resolve()}'") == 4
-        assert (outside.read_text(), talk.ear.requests) == ("secret", [])
+        assert talk.listener.text.count(f"is outside the workspace '{inside.resolve()}'") == 4
+        assert (outside.read_text(), talk.listener.requests) == ("secret", [])
 
 
 async def test_an_agent_reads_and_writes(tmp_path: Path) -> None:
@@ -54,8 +54,8 @@ async def test_an_agent_reads_and_writes(tmp_path: Path) -> None:
     ]
     async with talking("works", tmp_path) as talk:
         await talk.prompt(json.dumps(requests))
-        answers = [json.loads(line) for line in talk.ear.text.splitlines()]
-        requests = talk.ear.requests
+        answers = [json.loads(line) for line in talk.listener.text.splitlines()]
+        requests = talk.listener.requests
     assert answers[:2] == [{}, {"content": "one\ntwo\n"}]
     assert (answers[2]["code"], answers[2]["data"]) == (-32002, {"uri": str(tmp_path / "b.txt")})
     assert [(request.kind, request.path) for request in requests[:2]] == [("write", str(path)), ("read", str(path))]
@@ -84,18 +84,18 @@ async def test_lines_are_counted_from_one(tmp_path: Path, files: Files, line: An
 async def test_what_an_editor_has_not_saved_is_read_as_it_stands_there(tmp_path: Path) -> None:
     """By lines, too; a reader who is refused hears nothing of it, and where there is no file there is none."""
     cell = {"cell_type": "raw", "id": "a", "metadata": {}, "source": ["saved"]}
-    path, ear = tmp_path / "a.ipynb", Ear()
+    path, listener = tmp_path / "a.ipynb", RecordingListener()
     path.write_text(json.dumps({"nbformat": 4, "cells": [cell]}), encoding="utf-8")
     page = NotebookCell(id="a", kind="raw", count=None, source="one\ntwo")
-    ear.kept = UnsavedNotebook(Notebook(path="a.ipynb", unsaved=True, cells=(page,)))
-    files = Files(Workspace(tmp_path), ear)
+    listener.kept = UnsavedNotebook(Notebook(path="a.ipynb", unsaved=True, cells=(page,)))
+    files = Files(Workspace(tmp_path), listener)
     whole = (await files.read({"path": str(path)}))["content"]
     assert json.loads(whole)["cells"][0]["source"] == ["one\n", "two"]
     third = await files.read({"path": str(path), "line": 3, "limit": 2})
     assert third == {"content": "".join(whole.splitlines(keepends=True)[2:4])}
     with pytest.raises(RpcError, match="no file"):
         await files.read({"path": str(tmp_path / "b.ipynb")})
-    ear._deny = "no"
+    listener.deny = "no"
     with pytest.raises(PermissionDenied):
         await files.read({"path": str(path)})
 
@@ -106,29 +106,29 @@ async def test_links_out_of_the_workspace_are_followed_and_refused(tmp_path: Pat
     inside.mkdir()
     (inside / "link").symlink_to(tmp_path)
     with pytest.raises(OutsideWorkspace, match="it leads to"):
-        await Files(Workspace(inside), Ear()).write({"path": str(inside / "link" / "x"), "content": ""})
+        await Files(Workspace(inside), RecordingListener()).write({"path": str(inside / "link" / "x"), "content": ""})
     assert not (tmp_path / "x").exists()
 
 
-async def test_a_folder_that_was_lent_is_read_and_written_and_is_a_wall_itself(tmp_path: Path) -> None:
-    """Beneath it no link is followed that was put there after the look."""
-    work, lent, outside = (tmp_path / name for name in ("work", "lent", "outside"))
-    for folder in (work, lent, outside):
+async def test_an_additional_directory_is_read_and_written_and_is_a_boundary_itself(tmp_path: Path) -> None:
+    """Below it no link is followed that was put there after the look."""
+    work, shared, outside = (tmp_path / name for name in ("work", "shared", "outside"))
+    for folder in (work, shared, outside):
         folder.mkdir()
-    (lent / "data.txt").write_text("lent")
-    (lent / "sub").mkdir()
-    files = Files(Workspace(work, [lent]), Ear())
-    assert await files.read({"path": "../lent/data.txt"}) == {"content": "lent"}
-    await files.write({"path": str(lent / "sub/new.txt"), "content": "x"})
-    assert (lent / "sub/new.txt").read_text() == "x"
-    (lent / "away").symlink_to(outside)
-    for named in (str(lent / "away/x"), str(outside / "x")):
+    (shared / "data.txt").write_text("shared")
+    (shared / "sub").mkdir()
+    files = Files(Workspace(work, [shared]), RecordingListener())
+    assert await files.read({"path": "../shared/data.txt"}) == {"content": "shared"}
+    await files.write({"path": str(shared / "sub/new.txt"), "content": "x"})
+    assert (shared / "sub/new.txt").read_text() == "x"
+    (shared / "away").symlink_to(outside)
+    for named in (str(shared / "away/x"), str(outside / "x")):
         with pytest.raises(OutsideWorkspace):
             await files.write({"path": named, "content": "x"})
-    path = Workspace(work, [lent]).resolve(str(lent / "sub/new.txt"))
-    (lent / "sub").rename(lent / "was")
-    (lent / "sub").symlink_to(outside)
-    with pytest.raises(OutsideWorkspace, match="no longer leads"), folder_of(lent, path):
+    path = Workspace(work, [shared]).resolve(str(shared / "sub/new.txt"))
+    (shared / "sub").rename(shared / "was")
+    (shared / "sub").symlink_to(outside)
+    with pytest.raises(OutsideWorkspace, match="no longer leads"), open_parent(shared, path):
         pass
     assert names(outside) == []
 
@@ -137,7 +137,9 @@ async def test_a_denied_write_changes_nothing(tmp_path: Path) -> None:
     """The reason is the listener's."""
     (tmp_path / "f").write_text("old")
     with pytest.raises(PermissionDenied, match="not today"):
-        await Files(Workspace(tmp_path), Ear(deny="not today")).write({"path": str(tmp_path / "f"), "content": "new"})
+        await Files(Workspace(tmp_path), RecordingListener(deny="not today")).write(
+            {"path": str(tmp_path / "f"), "content": "new"}
+        )
     assert ((tmp_path / "f").read_text(), names(tmp_path)) == ("old", ["f"])
 
 
@@ -154,14 +156,16 @@ async def test_writing_keeps_the_mode_the_newlines_and_links_inside(tmp_path: Pa
 
 async def test_a_change_is_shown_with_the_newlines_that_are_written(tmp_path: Path) -> None:
     """A file of Windows keeps its newlines in every line, and the card shows no line that stays as it is as changed."""
-    ear, path = Ear(), tmp_path / "win.txt"
+    listener, path = RecordingListener(), tmp_path / "win.txt"
     path.write_bytes(b"a\r\nb\r\n")
-    await Files(Workspace(tmp_path), ear).write({"path": str(path), "content": "a\nB\r\n"})
+    await Files(Workspace(tmp_path), listener).write({"path": str(path), "content": "a\nB\r\n"})
     assert path.read_bytes() == b"a\r\nB\r\n"
-    assert ear.requests[0].preview == (ToolDiffContent(path=str(path), old_text="a\r\nb\r\n", new_text="a\r\nB\r\n"),)
+    assert listener.requests[0].preview == (
+        ToolDiffContent(path=str(path), old_text="a\r\nb\r\n", new_text="a\r\nB\r\n"),
+    )
 
 
-class Slow(Ear):
+class Slow(RecordingListener):
     """Somebody saves *words* into *path* while the card is open, the first *times* times."""
 
     def __init__(self, path: Path, words: str, times: int) -> None:
@@ -181,29 +185,29 @@ async def test_what_was_saved_while_the_card_was_open_is_shown_before_it_is_repl
         path.unlink(missing_ok=True)
         if old is not None:
             path.write_text(old)
-        ear = Slow(path, "my words", times=2)
-        await Files(Workspace(tmp_path), ear).write({"path": str(path), "content": "two"})
-        shown = [request.preview[0].old_text for request in ear.requests if request.preview]  # type: ignore[union-attr]
+        listener = Slow(path, "my words", times=2)
+        await Files(Workspace(tmp_path), listener).write({"path": str(path), "content": "two"})
+        shown = [request.preview[0].old_text for request in listener.requests if request.preview]  # type: ignore[union-attr]
         assert shown == [old, "my words 0", "my words 1"]
-        assert [request.again for request in ear.requests] == [False, True, True]
-        assert "has changed meanwhile" in ear.requests[1].title
+        assert [request.again for request in listener.requests] == [False, True, True]
+        assert "has changed meanwhile" in listener.requests[1].title
         assert path.read_text() == "two"
 
 
 async def test_a_file_that_never_stands_still_is_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("one")
-    ear = Slow(path, "my words", times=1000)
+    listener = Slow(path, "my words", times=1000)
     with pytest.raises(RpcError, match="changed by somebody else"):
-        await Files(Workspace(tmp_path), ear).write({"path": str(path), "content": "two"})
-    assert (len(ear.requests), path.read_text(), names(tmp_path)) == (TIMES, f"my words {TIMES - 1}", ["a.txt"])
+        await Files(Workspace(tmp_path), listener).write({"path": str(path), "content": "two"})
+    assert (len(listener.requests), path.read_text(), names(tmp_path)) == (TIMES, f"my words {TIMES - 1}", ["a.txt"])
 
 
 async def preview(path: Path, content: str) -> tuple[list[str], ToolDiffContent]:
     """What the card says, and the change that it shows."""
-    ear = Ear()
-    await Files(Workspace(path.parent), ear).write({"path": str(path), "content": content})
-    *said, diff = ear.requests[0].preview or ()
+    listener = RecordingListener()
+    await Files(Workspace(path.parent), listener).write({"path": str(path), "content": content})
+    *said, diff = listener.requests[0].preview or ()
     assert isinstance(diff, ToolDiffContent)
     return [each.text for each in said if isinstance(each, ToolTextContent)], diff
 

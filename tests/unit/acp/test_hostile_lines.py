@@ -15,6 +15,7 @@ from agentnb.acp import wire
 from agentnb.acp.connection import Connection
 from agentnb.safe_json import NESTING_LIMIT
 from tests.unit.hostile_lines import hostile_lines
+from tests.unit.running import run
 
 
 class Heard:
@@ -40,7 +41,7 @@ class Heard:
 def test_a_line_that_cannot_be_read_when_between_good_ones_costs_itself_alone(lines: list[bytes], cut: int) -> None:
     """Every notification and every answer around it arrives, in order, however the stream is cut into reads."""
 
-    async def run() -> Heard:
+    async def conversation() -> Heard:
         heard = Heard()
         stream = b""
         for number, line in enumerate(lines):
@@ -54,7 +55,7 @@ def test_a_line_that_cannot_be_read_when_between_good_ones_costs_itself_alone(li
         await asyncio.sleep(0)
         return heard
 
-    heard = asyncio.run(run())
+    heard = run(conversation())
     assert heard.notes == [*range(len(lines))]
     assert heard.answers == [(number, None) for number in range(len(lines))]
 

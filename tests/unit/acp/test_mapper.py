@@ -48,7 +48,7 @@ from agentnb.state import (
     encode,
     reduce_chat,
 )
-from tests.unit.acp.ear import applied, empty_chat, text_of
+from tests.unit.acp.recording_listener import applied, empty_chat, text_of
 
 IMAGE = {"type": "image", "data": "aGk=", "mimeType": "image/png"}
 

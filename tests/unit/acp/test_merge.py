@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentnb.acp.mapper import merge
-from tests.unit.acp.ear import applied, empty_chat, text_of
+from tests.unit.acp.recording_listener import applied, empty_chat, text_of
 
 
 def chunk(text: str, kind: str = "agent_message_chunk", **more: Any) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from agentnb.agent.watchdog import group_alive
 from agentnb.errors import OutsideWorkspace, PermissionDenied
 from agentnb.policy import Workspace
 from agentnb.state import XTerminalData, XTerminalExited, XTerminalOpened
-from tests.unit.acp.ear import Ear, talking
+from tests.unit.acp.recording_listener import RecordingListener, talking
 from tests.unit.api.conftest import PATIENCE
 
 SCRIPT = "echo $WORD; pwd; exit 3"
@@ -27,9 +27,9 @@ PAUSE = "import signal, os; print(os.getpid(), flush=True); signal.pause()"
 MEGABYTE = 1024 * 1024
 
 
-def shown(ear: Ear) -> str:
+def shown(listener: RecordingListener) -> str:
     """What the listener saw printed."""
-    return "".join(action.data for action in ear.terminals if isinstance(action, XTerminalData))
+    return "".join(action.data for action in listener.terminals if isinstance(action, XTerminalData))
 
 
 async def test_an_agent_runs_a_command(tmp_path: Path) -> None:
@@ -43,94 +43,107 @@ async def test_an_agent_runs_a_command(tmp_path: Path) -> None:
     ]
     async with talking("works", tmp_path) as talk:
         await talk.prompt(json.dumps(requests))
-        answers = [json.loads(line) for line in talk.ear.text.splitlines()]
-        ear = talk.ear
+        answers = [json.loads(line) for line in talk.listener.text.splitlines()]
+        listener = talk.listener
     output = f"hi\n{Workspace(tmp_path).root}\n"
     ended = {"exitCode": 3, "signal": None}
     assert answers[1:4] == [ended, {"output": output, "truncated": False, "exitStatus": ended}, {}]
     assert answers[4]["code"] == -32002
-    assert (ear.requests[0].kind, ear.requests[0].command) == ("terminal", SCRIPT)
-    assert (type(ear.terminals[0]), shown(ear), type(ear.terminals[-1])) == (XTerminalOpened, output, XTerminalExited)
-    assert ear.terminals[-1].exit_code == 3
+    assert (listener.requests[0].kind, listener.requests[0].command) == ("terminal", SCRIPT)
+    assert (type(listener.terminals[0]), shown(listener), type(listener.terminals[-1])) == (
+        XTerminalOpened,
+        output,
+        XTerminalExited,
+    )
+    assert listener.terminals[-1].exit_code == 3
 
 
 @pytest.fixture
-async def ear() -> Ear:
+async def listener() -> RecordingListener:
     """A listener that lets everything through."""
-    return Ear()
+    return RecordingListener()
 
 
 @pytest.fixture
-async def terminals(tmp_path: Path, ear: Ear) -> AsyncIterator[Terminals]:
+async def terminals(tmp_path: Path, listener: RecordingListener) -> AsyncIterator[Terminals]:
     """The service; what still runs is ended."""
-    terminals = Terminals(Workspace(tmp_path), ear)
+    terminals = Terminals(Workspace(tmp_path), listener)
     yield terminals
     await terminals.close()
 
 
-async def test_a_whole_line_in_command_goes_to_the_shell(terminals: Terminals, ear: Ear) -> None:
+async def test_a_whole_line_in_command_goes_to_the_shell(terminals: Terminals, listener: RecordingListener) -> None:
     """Some agents do not split it."""
     created = await terminals.create({"command": "echo one && echo two"})
     assert await terminals.wait_for_exit(created) == {"exitCode": 0, "signal": None}
-    assert (shown(ear), ear.requests[0].command) == ("one\ntwo\n", "echo one && echo two")
+    assert (shown(listener), listener.requests[0].command) == ("one\ntwo\n", "echo one && echo two")
 
 
-async def test_the_oldest_output_goes_at_the_limit_at_a_character(terminals: Terminals, ear: Ear) -> None:
+async def test_the_oldest_output_goes_at_the_limit_at_a_character(
+    terminals: Terminals, listener: RecordingListener
+) -> None:
     """The agent gets the last bytes; the listener got all of it."""
     created = await terminals.create({"command": "printf '%s' 'a€€'", "outputByteLimit": 4})
     await terminals.wait_for_exit(created)
     answer = await terminals.output(created)
-    assert (answer["output"], answer["truncated"], shown(ear)) == ("€", True, "a€€")
+    assert (answer["output"], answer["truncated"], shown(listener)) == ("€", True, "a€€")
 
 
-async def test_killing_ends_the_command_and_its_children_and_keeps_the_output(terminals: Terminals, ear: Ear) -> None:
+async def test_killing_ends_the_command_and_its_children_and_keeps_the_output(
+    terminals: Terminals, listener: RecordingListener
+) -> None:
     """The process group is gone, the terminal is not."""
     line = f"{shlex.quote(sys.executable)} -c {shlex.quote(PAUSE)} & wait"
     created = await terminals.create({"command": line})
-    await asyncio.wait_for(ear.printed.wait(), PATIENCE)
-    group = terminals._terminals[created["terminalId"]]._child.pid  # type: ignore[union-attr]
+    await asyncio.wait_for(listener.printed.wait(), PATIENCE)
+    group = os.getpgid(int(shown(listener)))
     await terminals.kill(created)
     assert await terminals.wait_for_exit(created) == {"exitCode": None, "signal": "SIGKILL"}
-    assert (group_alive(group), (await terminals.output(created))["output"]) == (False, shown(ear))
+    assert (group_alive(group), (await terminals.output(created))["output"]) == (False, shown(listener))
 
 
-async def test_releasing_ends_the_command_that_runs_and_forgets_it(terminals: Terminals, ear: Ear) -> None:
+async def test_releasing_ends_the_command_that_runs_and_forgets_it(
+    terminals: Terminals, listener: RecordingListener
+) -> None:
     """In a group of its own, which ends whole; ours goes on."""
     created = await terminals.create({"command": sys.executable, "args": ["-c", PAUSE]})
-    await asyncio.wait_for(ear.printed.wait(), PATIENCE)
-    group = terminals._terminals[created["terminalId"]]._child.pid  # type: ignore[union-attr]
+    await asyncio.wait_for(listener.printed.wait(), PATIENCE)
+    group = int(shown(listener))
     assert os.getpgid(group) == group != os.getpgrp()
     await terminals.release(created)
-    assert (group_alive(group), type(ear.terminals[-1])) == (False, XTerminalExited)
+    assert (group_alive(group), type(listener.terminals[-1])) == (False, XTerminalExited)
     for asked in (terminals.output, terminals.wait_for_exit, terminals.kill, terminals.release):
         with pytest.raises(RpcError, match="There is no terminal"):
             await asked(created)
 
 
-async def test_output_is_told_while_the_command_runs(terminals: Terminals, ear: Ear) -> None:
+async def test_output_is_told_while_the_command_runs(terminals: Terminals, listener: RecordingListener) -> None:
     """To the listener and to an agent that asks; without an end that has not come."""
     created = await terminals.create({"command": sys.executable, "args": ["-c", PAUSE]})
-    await asyncio.wait_for(ear.printed.wait(), PATIENCE)
-    assert await terminals.output(created) == {"output": shown(ear), "truncated": False}
-    assert shown(ear).strip().isdigit()
+    await asyncio.wait_for(listener.printed.wait(), PATIENCE)
+    assert await terminals.output(created) == {"output": shown(listener), "truncated": False}
+    assert shown(listener).strip().isdigit()
 
 
-async def test_closing_ends_every_command(terminals: Terminals, ear: Ear) -> None:
+async def test_closing_ends_every_command(terminals: Terminals, listener: RecordingListener) -> None:
     """Nothing outlives its session."""
     for _ in range(3):
+        listener.printed.clear()
         await terminals.create({"command": sys.executable, "args": ["-c", PAUSE]})
-    groups = [terminal._child.pid for terminal in terminals._terminals.values()]  # type: ignore[union-attr]
+        await asyncio.wait_for(listener.printed.wait(), PATIENCE)
+    groups = [int(pid) for pid in shown(listener).split()]
+    assert [os.getpgid(group) for group in groups] == groups
     await terminals.close()
     assert [group_alive(group) for group in groups] == [False] * 3
 
 
-async def test_endless_output_does_not_starve_the_loop(terminals: Terminals, ear: Ear) -> None:
+async def test_endless_output_does_not_starve_the_loop(terminals: Terminals, listener: RecordingListener) -> None:
     """It is read no faster than it is shown: a piece is less than a burst and the one read that completes it."""
     created = await terminals.create({"command": "yes", "outputByteLimit": 1000})
     most, before = 0, 0
     while before < MEGABYTE:
         await asyncio.sleep(0)
-        most, before = max(most, len(shown(ear)) - before), len(shown(ear))
+        most, before = max(most, len(shown(listener)) - before), len(shown(listener))
     await terminals.release(created)
     assert most < MEGABYTE // 2, most
 
@@ -155,7 +168,7 @@ async def test_what_cannot_be_run_is_refused_by_name(
 
 async def test_a_denied_command_is_not_run(tmp_path: Path) -> None:
     """The reason is the listener's."""
-    terminals = Terminals(Workspace(tmp_path), Ear(deny="not today"))
+    terminals = Terminals(Workspace(tmp_path), RecordingListener(deny="not today"))
     with pytest.raises(PermissionDenied, match="not today"):
         await terminals.create({"command": "touch", "args": ["made"]})
     assert os.listdir(tmp_path) == []  # noqa: PTH208 - no other way that does not block

@@ -28,7 +28,7 @@ from agentnb.state import (
     reduce_chat,
     reduce_session,
 )
-from tests.unit.acp.ear import applied, empty_chat, text_of, turns_of
+from tests.unit.acp.recording_listener import applied, empty_chat, text_of, turns_of
 
 SILENT = {"session_info_update"}
 """Kinds that need not change anything: only `_meta` in them."""

@@ -20,7 +20,7 @@ from agentnb.acp.sessions import Sessions
 from agentnb.acp.wire import decode, encode
 from agentnb.agent import Capabilities
 from tests.conftest import ROOT
-from tests.unit.acp.ear import Ear, empty_chat
+from tests.unit.acp.recording_listener import RecordingListener, empty_chat
 
 OWN = ROOT / "tests/cases/acp"
 Case = dict[str, Any]
@@ -186,7 +186,7 @@ async def test_our_own_valid_messages(case: Case) -> None:
     assert understood(message)
 
 
-def one_session(listener: Ear) -> Sessions:
+def one_session(listener: RecordingListener) -> Sessions:
     """One open session, `s`."""
     sessions = Sessions()
     sessions.open("s", listener, ROOT).release()
@@ -200,8 +200,8 @@ def _invalid(kind: str) -> list[Case]:
 @pytest.mark.parametrize("case", _invalid("request"), ids=lambda case: case["name"])
 async def test_an_invalid_request_is_answered_with_what_is_wrong(case: Case) -> None:
     """The agent gets an error that names the field."""
-    message, sessions = case["message"], one_session(Ear())
-    sessions.asking[1] = Ear()
+    message, sessions = case["message"], one_session(RecordingListener())
+    sessions.asking[1] = RecordingListener()
     with pytest.raises(RpcError) as failure:
         await serve(message["method"], message["params"], sessions, Capabilities())
     assert case["error"] in failure.value.message
@@ -210,10 +210,10 @@ async def test_an_invalid_request_is_answered_with_what_is_wrong(case: Case) -> 
 @pytest.mark.parametrize("case", _invalid("notification"), ids=lambda case: case["name"])
 async def test_an_invalid_notification_is_kept_raw(case: Case) -> None:
     """In the session that it names, else beside all sessions."""
-    ear, message = Ear(), case["message"]
-    sessions = one_session(ear)
+    listener, message = RecordingListener(), case["message"]
+    sessions = one_session(listener)
     sessions.deliver([(message["method"], message.get("params"))])
-    parts = [action.part for action in ear.heard]
-    assert ([part.name for part in parts], [name for name, _ in ear.extensions]) == (case["kept"], case["beside"])
+    parts = [action.part for action in listener.heard]
+    assert ([part.name for part in parts], [name for name, _ in listener.extensions]) == (case["kept"], case["beside"])
     whole = [{"sessionUpdate": message["method"], "params": message["params"]} for _ in case["kept"]]
     assert [part.payload for part in parts] == whole

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from agentnb.acp import Agent, OpenRequest
 from agentnb.agent.guard import GUARD
-from tests.unit.acp.ear import Ear, Talk, scripted
+from tests.unit.acp.recording_listener import RecordingListener, Talk, scripted
 
 
 def say(line: str) -> None:
@@ -24,13 +24,11 @@ async def main() -> None:
         agent = await Agent.launch(scripted(name), cwd=Path.cwd())
         pids.append(agent.pid)
         if name.startswith("leaves"):
-            ear = Ear()
-            new = await agent.open_session(OpenRequest(cwd=str(Path.cwd())), ear)
-            await Talk(agent, new.session_id, ear).prompt()
-            pids += map(int, ear.text.split())
-    watchdog = GUARD._process
-    assert watchdog is not None
-    say(json.dumps({"agents": pids, "watchdog": watchdog.pid}))
+            listener = RecordingListener()
+            new = await agent.open_session(OpenRequest(cwd=str(Path.cwd())), listener)
+            await Talk(agent, new.session_id, listener).prompt()
+            pids += map(int, listener.text.split())
+    say(json.dumps({"agents": pids, "watchdog": GUARD.watchdog}))
     if sys.argv[1] == "fork" and os.fork() == 0:
         say("forked")
     if sys.argv[1] != "exit":

@@ -19,7 +19,7 @@ from agentnb.agent.guard import GUARD, Guard
 from agentnb.agent.process import Ring
 from agentnb.agent.watchdog import group_alive
 from agentnb.errors import AgentNotFound, AgentStartFailed
-from tests.unit.acp.ear import scripted, talking
+from tests.unit.acp.recording_listener import scripted, talking
 from tests.unit.api.conftest import PATIENCE
 
 KERNEL = Path(__file__).with_name("kernel.py")
@@ -66,7 +66,7 @@ async def test_children_go_with_the_agent_even_from_a_session_of_their_own(tmp_p
     """Nothing that it started outlives it."""
     async with talking("leaves_children", tmp_path) as talk:
         await talk.prompt()
-        children = [int(pid) for pid in talk.ear.text.split()]
+        children = [int(pid) for pid in talk.listener.text.split()]
         assert list(map(alive, children)) == [True, True]
         await talk.agent.stop(patience=1)
         assert list(map(alive, children)) == [False, False]
@@ -76,11 +76,11 @@ async def test_children_go_when_the_agent_dies_by_itself(tmp_path: Path) -> None
     """A crash is no way out."""
     async with talking("leaves_children", tmp_path) as talk:
         await talk.prompt()
-        children = [int(pid) for pid in talk.ear.text.split()]
+        children = [int(pid) for pid in talk.listener.text.split()]
         os.kill(talk.agent.pid, signal.SIGKILL)
         await asyncio.wait_for(talk.agent.wait_closed(), PATIENCE)
         assert list(map(alive, children)) == [False, False]
-        assert "was killed by signal 9 unexpectedly" in str(talk.ear.error)
+        assert "was killed by signal 9 unexpectedly" in str(talk.listener.error)
 
 
 @pytest.mark.parametrize("kind", ["one", "many"])
@@ -91,7 +91,7 @@ async def test_daemons_without_a_trace_end_when_the_agent_ends(tmp_path: Path, w
     stranger = await asyncio.create_subprocess_exec(sys.executable, "-c", code, start_new_session=True)
     async with talking("leaves_daemons", tmp_path, env={"DAEMONS": kind}) as talk:
         await talk.prompt()
-        daemon = int(talk.ear.text)
+        daemon = int(talk.listener.text)
         assert (alive(daemon), environment(daemon)) == (True, b"")
         if way == "killed":
             os.kill(talk.agent.pid, signal.SIGKILL)
@@ -249,23 +249,21 @@ async def test_a_watchdog_that_was_killed_is_replaced(tmp_path: Path) -> None:
     """With the next group, and told of all."""
     guard = Guard()
     guard.add(2**22 + 1)
-    first = guard._process
+    first = guard.watchdog
     assert first is not None
-    first.kill()
-    first.wait()
-    assert first.stdin is not None
+    os.kill(first, signal.SIGKILL)
+    await until_dead(first)
     guard.add(2**22 + 2)
-    second = guard._process
+    second = guard.watchdog
     assert second is not None
-    assert (second.pid != first.pid, second.poll()) == (True, None)
-    first.stdin.close()
+    assert (second != first, alive(second)) == (True, True)
     guard.close()
-    assert second.returncode == 0
+    assert (guard.watchdog, alive(second)) == (None, False)
 
 
 async def test_a_stopped_agent_is_guarded_no_more(tmp_path: Path) -> None:
     """Its group's number may be given to others."""
     process = await AgentProcess.spawn(scripted("silent"), tmp_path)
-    assert process.pid in GUARD._groups
+    assert process.pid in GUARD.groups
     await process.stop()
-    assert process.pid not in GUARD._groups
+    assert process.pid not in GUARD.groups

@@ -17,6 +17,7 @@ from agentnb.api.agent_sessions import AgentSessions
 from agentnb.errors import AgentError, AgentRefused, NotOffered, SessionError, UnknownSession, UsageError
 from agentnb.host import current_host
 from tests.unit.api.conftest import AGENTS, PATIENCE
+from tests.unit.host.conftest import hosted
 
 Start = Callable[..., Session]
 
@@ -78,11 +79,13 @@ def test_an_agent_that_hangs_at_one_of_these_is_given_up_in_the_time_given(tmp_p
         command = failing("hangs", step)
         session = agentnb.start(command=command, cwd=tmp_path)
         host = current_host()
-        agent = host.loop.submit(session._conversation.ready()).result(PATIENCE)
+        session.open(PATIENCE)
+        conversation = hosted(host, session)
         with pytest.raises(AgentError, match=r"did not answer within 0\.2 s\. Restart the agent, or give it longer"):
             ask(command, session)
-        assert [each for each in host.conversations.values() if each.cwd == tmp_path] == [session._conversation]
-        host.loop.submit(agent.stop(patience=0)).result(PATIENCE)  # it would hang at its end as well
+        assert [each for each in host.conversations.values() if each.cwd == tmp_path] == [conversation]
+        assert conversation.agent is not None
+        host.loop.submit(conversation.agent.stop(patience=0)).result(PATIENCE)  # it would hang at its end as well
         session.close()
 
 

@@ -17,7 +17,7 @@ import agentnb
 logging.getLogger("asyncio").setLevel(logging.ERROR)  # a busy machine makes callbacks "slow": a warning of dev mode
 session = agentnb.start("eliza")
 print(session.prompt("/say hello").wait(120).text, flush=True)
-print(session._conversation.agent.pid)
+print(session.health().pid)
 """
 
 

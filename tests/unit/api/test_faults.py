@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,7 +12,9 @@ import pytest
 import agentnb
 from agentnb import Session
 from agentnb.errors import AgentNotFound, UnknownAgent, UsageError
+from agentnb.host import current_host
 from tests.unit.api.conftest import PATIENCE
+from tests.unit.host.conftest import until
 
 Start = Callable[..., Session]
 
@@ -127,18 +128,16 @@ def test_a_late_word_is_kept_in_its_turn(start: Start) -> None:
     """What comes behind the prompt's answer belongs to that turn."""
     session = start("update_after_answer")
     turn = session.prompt("hello")
-    heard = threading.Event()
-    session._conversation.watch(lambda: heard.set() if turn.text == "before after" else None)
-    assert (turn.wait(PATIENCE).state, heard.wait(PATIENCE)) == ("complete", True)
+    assert turn.wait(PATIENCE).state == "complete"
+    until(current_host(), session, lambda: turn.text == "before after")
 
 
 def test_closing_the_last_session_ends_the_process(start: Start) -> None:
     """No process is left behind."""
     session = start()
     session.prompt("/say x").wait(PATIENCE, check=False)
-    agent = session._conversation.agent
-    assert agent is not None
-    group = agent.pid
+    group = session.health().pid
+    assert group is not None
     session.close()
     with pytest.raises(ProcessLookupError):
         os.killpg(group, 0)

@@ -15,7 +15,7 @@ from agentnb.api.files import ChangeTable, FileTable, SessionFiles
 from agentnb.errors import FileUnavailable, OutsideWorkspace, UsageError
 from agentnb.host.files.changes import FileChange
 from agentnb.host.files.workspace_files import ENTRIES, LARGEST, for_page
-from agentnb.policy.beneath import opened
+from agentnb.policy.open_without_links import open_path
 from agentnb.policy.sensitive import SENSITIVE
 from agentnb.policy.workspace import Workspace
 from tests.unit.api.conftest import PATIENCE
@@ -167,7 +167,7 @@ def test_what_was_looked_at_is_what_is_opened(work: Path, path: str) -> None:
         (work / path).unlink()
         (work / path).symlink_to("../secret.txt")
     with pytest.raises(OutsideWorkspace, match="no longer leads where it led"):
-        opened(work, looked_at, os.O_RDONLY)
+        open_path(work, looked_at, os.O_RDONLY)
 
 
 def test_a_link_inside_the_workspace_is_followed(files: SessionFiles, work: Path) -> None:

@@ -62,9 +62,10 @@ def test_a_log_that_was_damaged_is_said_as_long_as_the_kernel_lives_and_nothing_
     here.log.write_bytes(b"not a database at all, " * 100)
     script = """
 import agentnb
+from agentnb.host import current_host
 session = agentnb.start("eliza")
 session.prompt("/say one").wait(60)
-host = session._conversation.host
+host = current_host()
 while host.recorder.trouble is None or not agentnb.sessions():
     pass
 session.prompt("/say two").wait(60)

@@ -6,6 +6,7 @@ import gc
 import os
 import subprocess
 import sys
+import tracemalloc
 import weakref
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -14,9 +15,11 @@ from pathlib import Path
 import pytest
 
 from agentnb import Session
+from agentnb.host import current_host
 from tests.unit.api.conftest import PATIENCE
 
 Start = Callable[..., Session]
+LOOKS = 4_000
 
 FORKED = """
 import asyncio, os, sys
@@ -79,8 +82,14 @@ def test_looking_at_a_running_turn_again_and_again_costs_nothing(start: Start) -
     """It is one turn, however often it is asked for."""
     session = start()
     turn = session.prompt("/hang")
+    next(iter(turn))
     assert {id(seen) for _ in range(50) for seen in session.turns} == {id(turn)}
-    assert len(session._conversation.channels._watchers) == 1
+    tracemalloc.start()
+    for _ in range(LOOKS):
+        session.turns  # noqa: B018 - looking is what is tested
+    kept, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert kept < LOOKS * 32, f"{LOOKS} looks keep {kept} bytes"
     turn.cancel()
 
 
@@ -88,6 +97,6 @@ def test_a_finished_turn_is_let_go(start: Start) -> None:
     """Nothing holds it but its reader; the transcript has what was said."""
     session = start()
     seen = weakref.ref(session.prompt("/say gone").wait(PATIENCE))
-    session._conversation.host.loop.call(lambda: None)  # its thread has left the turn's last callback
+    current_host().loop.call(lambda: None)  # its thread has left the turn's last callback
     gc.collect()
     assert (seen(), session.turns[0].text) == (None, "gone")

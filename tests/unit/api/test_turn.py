@@ -161,7 +161,7 @@ def test_a_session_is_named_after_its_first_prompt(start: Start) -> None:
 
 
 def test_a_file_is_written_where_permission_is_given(start: Start, tmp_path: Path) -> None:
-    """The agent's write goes through our door into the workspace."""
+    """The agent's write goes through the policy into the workspace."""
     turn = start(permissions="allow").prompt("/write notes.txt hello").wait(PATIENCE)
     assert ((tmp_path / "notes.txt").read_text("utf-8"), turn.tool_calls[0].status) == ("hello\n", "completed")
 

@@ -96,7 +96,7 @@ def test_one_page_of_two_is_enough() -> None:
     assert is_attached(kernel)
 
 
-def test_while_the_kernel_cannot_hear_nobody_goes() -> None:
+def test_while_the_kernel_receives_nothing_no_page_counts_as_gone() -> None:
     """A cell of an hour on a kernel that hears no page: what comes to pass is sent on, and a question is asked."""
     kernel = Kernel(known=True)
     begin = kernel.loop.time()
@@ -157,7 +157,7 @@ def test_a_loop_that_was_closed_says_nothing_and_the_next_one_is_asked() -> None
     assert (closed, run(speak_and_block())) == (0.0, 7.0)
 
 
-def test_without_a_loop_it_counts_as_hearing() -> None:
+def test_without_a_loop_the_kernel_counts_as_responsive() -> None:
     clock = Kept()
     blocked = BlockedTime(clock)
     blocked.record_message()

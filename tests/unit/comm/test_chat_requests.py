@@ -95,11 +95,13 @@ def test_a_tab_that_someone_will_write_in_has_its_agent_before_the_first_prompt(
     for view in ("page-1", "page-2"):
         page.say("openSession", {"channel": conversation.chat.uri}, id=view)
         assert page.hear("id")["result"] == {}
-    until(session, lambda: session.state.lifecycle == "ready")
+    until(page.host, session, lambda: session.state.lifecycle == "ready")
     opened, agent = conversation.session_id, conversation.agent
-    until(session, lambda: bool(session.state.commands))
+    until(page.host, session, lambda: bool(session.state.commands))
     page.dispatch(conversation.session.uri, {"type": "x-agentnb/modeChanged", "modeId": "plain"})
-    until(session, lambda: session.state.modes is not None and session.state.modes.current_mode_id == "plain")
+    until(
+        page.host, session, lambda: session.state.modes is not None and session.state.modes.current_mode_id == "plain"
+    )
     page.ask("openSession", {"channel": conversation.session.uri})
     session.open(PATIENCE)
     assert session.prompt("Just as I say.").wait(PATIENCE).text == "Just as I say."
@@ -111,7 +113,7 @@ def test_a_tab_whose_agent_cannot_be_started_early_says_what_to_type(page: Page,
     spec = replace(custom(["no-such-agent"], name="missing"), install="npm install missing")
     missing = page.host.loop.call(lambda: page.host.open(spec, cwd=tmp_path))
     assert page.ask("openSession", {"channel": missing.session.uri})["result"] == {}
-    until(Session(missing), lambda: missing.session.state.lifecycle == "creationFailed")
+    until(page.host, Session(missing), lambda: missing.session.state.lifecycle == "creationFailed")
     error = missing.session.state.creation_error
     assert error is not None
     assert "npm install missing" in error.message
@@ -150,7 +152,7 @@ def test_a_session_that_cannot_be_copied_says_why(page: Page, conversation: Conv
     assert len(page.host.conversations) == 2
 
 
-def test_a_tab_opened_in_the_chat_is_lent_the_servers_of_the_settings(tmp_path: Path) -> None:
+def test_a_tab_opened_in_the_chat_has_the_mcp_servers_of_the_settings(tmp_path: Path) -> None:
     """A new one and one of the log; a slip in the settings is said, and no tab is left."""
     given: dict[str, Any] = {"docs": {"url": "https://x.test/mcp"}}
     host = Host(log=tmp_path / "log.db")
@@ -180,7 +182,7 @@ def test_a_prompt_typed_in_the_chat_takes_what_it_mentions_along(page: Page, con
     page.dispatch(conversation.chat.uri, {"type": "chat/turnStarted", "turnId": "t1", "message": message})
     assert page.envelope()["action"]["type"] == "chat/pendingMessageSet"
     session = Session(conversation)
-    until(session, lambda: session.turns)
+    until(page.host, session, lambda: session.turns)
     snapshot = session.turns[0].snapshot
     assert snapshot is not None
     assert [one.label for one in snapshot.message.attachments or ()] == ["frame"]

@@ -74,7 +74,7 @@ def test_two_flushes_may_be_unacknowledged_and_no_more(conversation: Conversatio
 
 
 def test_a_client_that_cannot_be_heard_is_sent_on_seldom(conversation: Conversation) -> None:
-    """A cell may block the kernel's ears; the page still reads."""
+    """A cell may keep the kernel from receiving; the page still reads."""
     client = client_of(conversation)
     for moment, text in ((1.0, "a"), (1.1, "b")):
         stream(conversation, text)

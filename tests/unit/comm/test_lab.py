@@ -21,12 +21,12 @@ class Page:
     def __init__(self, lab: Lab, comm_id: str = "c1") -> None:
         self.comm_id = comm_id
         self.heard: list[dict[str, Any]] = []
-        self._lab = lab
+        self.lab = lab
         self._closed: Any = None
         lab.opened(self, {})
 
     def on_msg(self, listener: Any) -> None:
-        self._listener = listener
+        self.listener = listener
 
     def on_close(self, listener: Any) -> None:
         self._closed = listener
@@ -35,7 +35,7 @@ class Page:
         self.heard.append(message)
 
     def say(self, **params: Any) -> None:
-        self._listener({"content": {"data": {"jsonrpc": "2.0", "v": 1, "method": "notebook", "params": params}}})
+        self.listener({"content": {"data": {"jsonrpc": "2.0", "v": 1, "method": "notebook", "params": params}}})
 
     def close(self) -> None:
         self._closed({})
@@ -124,7 +124,7 @@ def test_nothing_is_followed_from_nothing() -> None:
 
 
 def answer(page: Page, **params: Any) -> None:
-    page._listener({"content": {"data": {"jsonrpc": "2.0", "v": 1, "method": "edited", "params": params}}})
+    page.listener({"content": {"data": {"jsonrpc": "2.0", "v": 1, "method": "edited", "params": params}}})
 
 
 def test_a_page_is_asked_to_edit_and_answers() -> None:

@@ -47,7 +47,7 @@ def page() -> Page:
 
 
 def notebooks(page: Page, session: Path | str, *, attached: bool = True) -> OpenNotebooks:
-    return OpenNotebooks(page._lab, attached=lambda: attached, environment={"JPY_SESSION_NAME": str(session)})
+    return OpenNotebooks(page.lab, attached=lambda: attached, environment={"JPY_SESSION_NAME": str(session)})
 
 
 def text_for(agents: OpenNotebooks, path: Path) -> str:

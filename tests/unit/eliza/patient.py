@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import sys
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -12,6 +13,7 @@ from typing import Any
 
 import acp
 from acp.client.connection import ClientSideConnection
+from acp.connection import StreamDirection, StreamEvent
 from acp.schema import (
     AcceptElicitationResponse,
     AgentMessageChunk,
@@ -62,6 +64,7 @@ class Patient:
         self.connection: ClientSideConnection
         self.process: asyncio.subprocess.Process
         self._news = asyncio.Condition()
+        self._asked: dict[str, asyncio.Future[Any]] = {}
 
     # -- what tests ask -----------------------------------------------------------------------------------------------
 
@@ -71,6 +74,30 @@ class Patient:
     async def prompt(self, session_id: str, *said: Any) -> PromptResponse:
         blocks = [acp.text_block(block) if isinstance(block, str) else block for block in said]
         return await self.connection.prompt(session_id=session_id, prompt=blocks)
+
+    async def request(self, method: str, params: dict[str, Any]) -> Any:
+        """Ask what the SDK's client has no method for, on the same pipe."""
+        number = f"patient-{len(self._asked)}"
+        answer = self._asked[number] = asyncio.get_running_loop().create_future()
+        await self.write({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+        return await asyncio.wait_for(answer, PATIENCE)
+
+    async def write(self, message: dict[str, Any]) -> None:
+        """Write a line on eliza's stdin."""
+        assert self.process.stdin is not None
+        self.process.stdin.write(json.dumps(message).encode() + b"\n")
+        await self.process.stdin.drain()
+
+    def observe(self, event: StreamEvent) -> None:
+        """Take the answers to what :meth:`request` asked; the SDK passes over what it did not ask."""
+        answer = self._asked.get(str(event.message.get("id")))
+        if answer is None or event.direction is not StreamDirection.INCOMING:
+            return
+        if "error" in event.message:
+            error = event.message["error"]
+            answer.set_exception(acp.RequestError(error["code"], error["message"], error.get("data")))
+        else:
+            answer.set_result(event.message["result"])
 
     async def hear(self, said: str, *blocks: Any) -> str:
         """The text of the answer to a prompt in a new session."""
@@ -183,6 +210,7 @@ async def visit(
         *command,
         env=environment(**(env or {})),
         use_unstable_protocol=True,
+        observers=[patient.observe],
         transport_kwargs={"limit": 2**24},
     )
     async with start as (connection, process):

@@ -22,7 +22,7 @@ def server(*args: str) -> McpServerStdio:
 
 
 async def told(patient: Patient, prompt: str, *servers: Any, cwd: Path = ROOT) -> str:
-    """The answer in a session that was lent *servers*."""
+    """The answer in a session that was given *servers*."""
     new = await patient.connection.new_session(cwd=str(cwd), mcp_servers=list(servers))
     await patient.prompt(new.session_id, prompt)
     return patient.text(new.session_id)

@@ -194,12 +194,12 @@ async def test_delete(patient: Patient) -> None:
     session = await patient.session()
     turn = asyncio.ensure_future(patient.prompt(session, "/hang"))
     await patient.until(lambda: bool(patient.chunks(session)))
-    await request(patient, "session/delete", {"sessionId": session})
+    await patient.request("session/delete", {"sessionId": session})
     assert (await turn).stop_reason == "cancelled"
     wanted = (-32002, f"There is no session `{session}`.")
-    assert await refused(request(patient, "session/delete", {"sessionId": session})) == wanted
+    assert await refused(patient.request("session/delete", {"sessionId": session})) == wanted
     assert await refused(patient.connection.load_session(cwd="/work", session_id=session, mcp_servers=[])) == wanted
-    assert (await refused(request(patient, "session/delete", {})))[0] == -32602
+    assert (await refused(patient.request("session/delete", {})))[0] == -32602
 
 
 async def test_delete_in_a_folder(tmp_path: Path) -> None:
@@ -207,7 +207,7 @@ async def test_delete_in_a_folder(tmp_path: Path) -> None:
     async with visit(env={"AGENTNB_ELIZA_STORE": str(tmp_path)}) as patient:
         session = await patient.session()
         await patient.prompt(session, "/say x")
-        await request(patient, "session/delete", {"sessionId": session})
+        await patient.request("session/delete", {"sessionId": session})
     assert not (tmp_path / "sess-1.json").exists()
 
 
@@ -220,15 +220,15 @@ async def test_logout() -> None:
         assert told.agent_capabilities.auth.logout is not None
         await patient.connection.authenticate(method_id="couch")
         await patient.session()
-        await request(patient, "logout", {})
+        await patient.request("logout", {})
         assert (await refused(patient.session()))[0] == -32000
     async with visit() as patient:
-        assert (await refused(request(patient, "logout", {})))[0] == -32601
+        assert (await refused(patient.request("logout", {})))[0] == -32601
 
 
 async def test_a_request_that_is_taken_back_disturbs_nothing(patient: Patient) -> None:
     """`$/cancel_request` is passed over without a word on stderr."""
-    await patient.connection._conn.send_notification("$/cancel_request", {"requestId": 1})
+    await patient.write({"jsonrpc": "2.0", "method": "$/cancel_request", "params": {"requestId": 1}})
     assert await patient.hear("/say and on") == "and on"
 
 
@@ -237,8 +237,3 @@ async def test_extension_methods(patient: Patient) -> None:
     await patient.connection.ext_notification("eliza/mood", {})
     assert await patient.connection.ext_method("eliza/echo", {"a": 1}) == {"echo": {"a": 1}}
     assert (await refused(patient.connection.ext_method("eliza/nothing", {})))[0] == -32601
-
-
-async def request(patient: Patient, method: str, params: dict[str, Any]) -> Any:
-    """Ask what the SDK's client has no method for."""
-    return await patient.connection._conn.send_request(method, params)

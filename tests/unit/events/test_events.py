@@ -64,7 +64,7 @@ def test_anyones_handler_gets_the_events_that_its_level_lets_through(own: Kept) 
     assert record.__dict__["data"] == {"tab": "tab", "turn": "t1"}
 
 
-def test_who_collects_makes_nobody_else_hear_more(own: Kept, heard: Events) -> None:
+def test_collecting_events_changes_no_log_level(own: Kept, heard: Events) -> None:
     """And the levels of the loggers are as they were."""
     TURN_STARTED.tell(tab="tab", turn="t1")
     assert (heard.names, own.records) == (["turn.started"], [])
@@ -133,7 +133,7 @@ def test_an_event_that_there_is_not_is_a_slip(heard: Events) -> None:
             slip()
 
 
-def test_a_session_tells_its_life(heard: Events, start: Start) -> None:
+def test_a_session_reports_each_step_of_its_life(heard: Events, start: Start) -> None:
     """The order in which it goes; how it stopped; what died; that it runs again."""
     session = start()
     tab = session.tab_id

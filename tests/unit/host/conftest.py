@@ -15,6 +15,7 @@ from agentnb import InputQuestion
 from agentnb.agent.catalog import custom
 from agentnb.api.session import Session
 from agentnb.host import Host
+from agentnb.host.conversation import Conversation
 from agentnb.state import ActionOrigin
 from tests.unit.api.conftest import AGENTS, PATIENCE
 
@@ -56,20 +57,30 @@ def open_session(host: Host, tmp_path: Path) -> Open:
     return begin
 
 
-def until(session: Session, condition: Callable[[], Any], patience: float = PATIENCE) -> None:
-    """Wait, change by change, until *condition* holds."""
-    conversation, done = session._conversation, Event()
+def hosted(host: Host, session: Session) -> Conversation:
+    """The host's side of *session*, which is open."""
+    return host.loop.call(host.find, session.chat.resource)
+
+
+def agent_idle(session: Session) -> bool:
+    """Whether the agent owes no answer, also to a prompt that was cancelled."""
+    return session.health().silent is None
+
+
+def until(host: Host, session: Session, condition: Callable[[], Any], patience: float = PATIENCE) -> None:
+    """Wait, change by change of *session*, until *condition* holds."""
+    conversation, done = hosted(host, session), Event()
 
     def look() -> None:
         if condition():
             done.set()
 
-    unwatch = conversation.host.loop.call(conversation.watch, look)
+    unwatch = host.loop.call(conversation.watch, look)
     try:
-        conversation.host.loop.call(look)
+        host.loop.call(look)
         assert done.wait(patience), "it never came to that"
     finally:
-        conversation.host.loop.call(unwatch)
+        host.loop.call(unwatch)
 
 
 def inputs(session: Session) -> list[InputQuestion]:

@@ -1,4 +1,4 @@
-"""What a session is lent: MCP servers, which a real agent really starts, and folders; each by capability."""
+"""What a session is given: MCP servers, which a real agent really starts, and folders; each by capability."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from agentnb.errors import UsageError
 from agentnb.host import Host
 from tests.unit.api.conftest import AGENTS, PATIENCE
 from tests.unit.host.conftest import Open
+from tests.unit.host.test_agent_lifecycle import notices
 from tests.unit.host.test_keeping import requests
-from tests.unit.host.test_life import notices
 
 SERVER = str(AGENTS / "mcp_server.py")
 
@@ -30,8 +30,8 @@ def scripted(*args: str, **more: Any) -> dict[str, Any]:
 
 
 @pytest.fixture
-def lent(host: Host, tmp_path: Path) -> Any:
-    """A session of eliza's that is lent MCP servers."""
+def with_servers(host: Host, tmp_path: Path) -> Any:
+    """A session of eliza's with MCP servers."""
 
     def begin(servers: dict[str, Any]) -> Session:
         given = mcp_servers(servers)
@@ -44,11 +44,11 @@ def said(session: Session, prompt: str) -> str:
     return session.prompt(prompt).wait(PATIENCE).text
 
 
-def test_an_agent_starts_the_server_it_is_lent_with_its_arguments_variables_and_folder(
-    lent: Any, tmp_path: Path
+def test_an_agent_starts_a_given_mcp_server_with_its_arguments_variables_and_folder(
+    with_servers: Any, tmp_path: Path
 ) -> None:
     """All the way: our call, ACP, the agent's process, the server's process, and back."""
-    session = lent(scripted("--root", "a b", env={"LEVEL": "7"}))
+    session = with_servers(scripted("--root", "a b", env={"LEVEL": "7"}))
     turn = session.prompt("/mcp files where").wait(PATIENCE)
     found = {"args": ["--root", "a b"], "cwd": str(tmp_path), "level": "7"}
     assert json.loads(turn.text.partition("said: ")[2]) == found
@@ -56,9 +56,9 @@ def test_an_agent_starts_the_server_it_is_lent_with_its_arguments_variables_and_
     assert (call.title, call.status, call.raw_output["structuredContent"]) == ("files: where", "completed", found)
 
 
-def test_its_tools_are_listed_over_every_page_and_called_with_arguments(lent: Any) -> None:
+def test_its_tools_are_listed_over_every_page_and_called_with_arguments(with_servers: Any) -> None:
     """And nothing of it is left behind the command."""
-    session = lent(scripted())
+    session = with_servers(scripted())
     assert said(session, "/mcp") == "These came with the session: `files`."
     assert [line[3:].partition("`")[0] for line in said(session, "/mcp files").splitlines()[2:]] == [
         "where",
@@ -68,9 +68,8 @@ def test_its_tools_are_listed_over_every_page_and_called_with_arguments(lent: An
     ]
     assert said(session, '/mcp files add {"a": 2, "b": 3}') == "`files: add` said: 5"
     assert said(session, "/mcp files fail") == "`files: fail` failed: it did not work"
-    agent = session._conversation.agent
-    assert agent is not None
-    assert [child for child in psutil.Process(agent.pid).children(recursive=True) if SERVER in child.cmdline()] == []
+    agent = psutil.Process(session.health().pid)
+    assert [child for child in agent.children(recursive=True) if SERVER in child.cmdline()] == []
 
 
 @pytest.mark.parametrize(
@@ -84,26 +83,26 @@ def test_its_tools_are_listed_over_every_page_and_called_with_arguments(lent: An
     ids=["ends", "refuses", "dies", "missing"],
 )
 def test_a_server_that_fails_is_named_with_what_happened(
-    lent: Any, server: dict[str, Any], prompt: str, expected: str
+    with_servers: Any, server: dict[str, Any], prompt: str, expected: str
 ) -> None:
     """The agent survives it."""
-    session = lent(server)
+    session = with_servers(server)
     text = said(session, prompt)
     assert text.startswith("The MCP server `files` failed: ")
     assert expected in text
     assert said(session, "/say and on") == "and on"
 
 
-def test_a_server_without_a_program_is_told_before_the_agent_finds_out(lent: Any) -> None:
+def test_a_server_without_a_program_is_told_before_the_agent_finds_out(with_servers: Any) -> None:
     """In the turn, by name and command."""
-    session = lent({"files": {"command": "no-such-server"}})
+    session = with_servers({"files": {"command": "no-such-server"}})
     said(session, "/say x")
     assert "The MCP server files has no program: there is no command 'no-such-server'." in notices(session)
 
 
-def test_a_copy_and_a_restarted_session_keep_their_servers(lent: Any) -> None:
+def test_a_copy_and_a_restarted_session_keep_their_servers(with_servers: Any) -> None:
     """They are told anew with every way to open a session."""
-    session = lent(scripted())
+    session = with_servers(scripted())
     said(session, "/say one")
     copy = session.fork()
     assert said(copy, "/mcp") == "These came with the session: `files`."
@@ -135,7 +134,7 @@ def test_http_and_sse_go_to_agents_that_say_they_can(open_session: Open, tmp_pat
 
 
 @pytest.mark.parametrize(("able", "left"), [(["http"], "feed"), (["sse"], "docs"), ([], "docs, feed")])
-def test_what_an_agent_cannot_reach_is_left_out_and_said(open_session: Open, able: list[str], left: str) -> None:
+def test_an_unreachable_mcp_server_is_left_out_with_a_notice(open_session: Open, able: list[str], left: str) -> None:
     """Each by its own capability."""
     servers = mcp_servers({"docs": {"url": "https://x.test"}, "feed": {"url": "https://x.test", "type": "sse"}})
     session = open_session("keeps", *able, mcp_servers=servers)

@@ -47,14 +47,12 @@ def test_tabs_of_equal_configuration_share_a_process_and_each_has_a_session(host
     tabs = [Session(host.loop.call(lambda: host.open_as(made(tmp_path)))) for _ in range(2)]
     for tab in tabs:
         tab.prompt("hi").wait(PATIENCE)
-    agents = [tab._conversation.agent for tab in tabs]
-    assert agents[0] is agents[1]
-    assert host.agents.tabs(tabs[0]._conversation.configuration) == 2
+    (agent,) = host.agents.running(made(tmp_path).spec)
+    assert [(tab.health().pid, tab.health().tabs) for tab in tabs] == [(agent.pid, 2)] * 2
     tabs[0].close()
-    assert agents[0] is not None
-    assert not agents[0].closed
+    assert not agent.closed
     tabs[1].close()
-    assert agents[0].closed
+    assert agent.closed
 
 
 @pytest.mark.parametrize("what", UNEQUAL)
@@ -66,13 +64,13 @@ def test_a_difference_in_any_part_is_another_key(tmp_path: Path, what: str) -> N
 
 def test_tabs_with_different_mcp_servers_do_not_share_a_process(host: Host, tmp_path: Path) -> None:
     """Nor does one warmed without them serve the tab that has some."""
-    lent = Session(host.loop.call(lambda: host.open_as(made(tmp_path))))
+    given = Session(host.loop.call(lambda: host.open_as(made(tmp_path))))
     bare = Session(host.loop.call(lambda: host.open_as(made(tmp_path, components=()))))
-    for tab in (lent, bare):
+    for tab in (given, bare):
         tab.prompt("hi").wait(PATIENCE)
-    assert lent._conversation.agent is not bare._conversation.agent
+    assert given.health().pid != bare.health().pid
     warm = host.loop.submit(host.agents.warm(made(tmp_path, components=()))).result(PATIENCE)
-    assert warm is bare._conversation.agent
+    assert warm.pid == bare.health().pid
 
 
 def test_what_is_asked_outside_of_sessions_starts_no_second_process(host: Host, tmp_path: Path) -> None:
@@ -80,12 +78,12 @@ def test_what_is_asked_outside_of_sessions_starts_no_second_process(host: Host, 
     tab = Session(host.loop.call(lambda: host.open_as(made(tmp_path))))
     tab.prompt("hi").wait(PATIENCE)
     borrowed = host.loop.submit(host.agents.borrow(made(tmp_path, components=()))).result(PATIENCE)
-    assert borrowed is tab._conversation.agent
+    assert borrowed.pid == tab.health().pid
     other = host.loop.submit(host.agents.borrow(made(tmp_path, env={}))).result(PATIENCE)
     assert other is not borrowed
 
 
-def test_an_agents_own_mcp_servers_are_lent_to_each_of_its_sessions(tmp_path: Path) -> None:
+def test_an_agents_own_mcp_servers_are_given_to_each_of_its_sessions(tmp_path: Path) -> None:
     """What is given for a session counts where the names are the same."""
     from agentnb.agent.catalog import read
 
@@ -101,7 +99,7 @@ def test_an_agents_own_mcp_servers_are_lent_to_each_of_its_sessions(tmp_path: Pa
     assert made.bare.components == ()
 
 
-def test_tabs_that_lend_the_kernel_share_no_process(tmp_path: Path) -> None:
+def test_tabs_with_kernel_access_share_no_process(tmp_path: Path) -> None:
     """Each has a key of its own; what is asked outside of any session takes whichever runs."""
     one, other = (made(tmp_path, kernel_tools=True) for _ in range(2))
     assert len({one.key, other.key, made(tmp_path).key}) == 3

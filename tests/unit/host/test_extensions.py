@@ -7,18 +7,19 @@ from pathlib import Path
 from threading import Event
 from typing import Any
 
+from agentnb.host import Host
 from agentnb.host.agents.extensions import THREADS
 from tests.unit.api.conftest import PATIENCE
-from tests.unit.host.conftest import Open
+from tests.unit.host.conftest import Open, hosted
 
 
 def test_a_function_when_it_takes_too_long_fails_for_the_agent_and_holds_up_nothing(
-    open_session: Open, tmp_path: Path
+    host: Host, open_session: Open, tmp_path: Path
 ) -> None:
     """More of them than there are threads hang; the agent gets an error for each, and its file reads go on."""
     (tmp_path / "data.txt").write_text("1 2 3", encoding="utf-8")
     session, go_on = open_session("works", mode="allow"), Event()
-    session._conversation.extensions.seconds = 0.1
+    hosted(host, session).extensions.seconds = 0.1
     session.on_extension("_zoo/hang", lambda _: go_on.wait(PATIENCE))
     requests: list[tuple[str, dict[str, Any]]] = [("_zoo/hang", {})] * (THREADS + 2)
     requests.append(("fs/read_text_file", {"path": str(tmp_path / "data.txt")}))

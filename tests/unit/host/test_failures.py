@@ -13,7 +13,7 @@ from agentnb import InputQuestion
 from agentnb.api.session import Session
 from agentnb.errors import AgentError
 from agentnb.host import Host
-from agentnb.host.intents import carry_out
+from agentnb.host.intents import carry_out, restart
 from agentnb.state import (
     ChatToolCallConfirmed,
     ToolCallPendingConfirmationState,
@@ -23,13 +23,13 @@ from agentnb.state import (
 )
 from agentnb.testing import Events
 from tests.unit.api.conftest import PATIENCE
-from tests.unit.host.conftest import CLIENT, Open, inputs, until
+from tests.unit.host.conftest import CLIENT, Open, agent_idle, hosted, inputs, until
 
 
 def ready(session: Session) -> str:
     """What comes of starting the agent: nothing, or what is said."""
     try:
-        session._conversation.host.loop.submit(session._conversation.ready()).result(PATIENCE)
+        session.open(PATIENCE)
     except AgentError as error:
         return str(error)
     return ""
@@ -91,7 +91,7 @@ def test_an_agent_that_hangs_in_a_turn_is_cancelled_and_replaced(
 ) -> None:
     """The user's cancel ends the turn at once; the agent is ended before the next prompt."""
     session = open_session("fails", "hangs", step)
-    session._conversation.turns.cancel_grace = 0.2
+    hosted(attended, session).turns.cancel_grace = 0.2
     turn = session.prompt("go")
     agentnb_events.wait_for("turn.prompted", turn=turn.id, timeout=PATIENCE)
     turn.cancel()
@@ -108,9 +108,9 @@ def test_an_agent_that_fails_when_it_hears_of_a_cancel_holds_up_nothing(
 ) -> None:
     """The turn is cancelled, the open question too."""
     session = open_session("fails", how, "cancel")
-    session._conversation.turns.cancel_grace = 0.2
+    hosted(attended, session).turns.cancel_grace = 0.2
     turn = session.prompt("go")
-    until(session, lambda: pending(session))
+    until(attended, session, lambda: pending(session))
     turn.cancel()
     assert turn.wait(PATIENCE, check=False).state == "cancelled"
     assert [call.status for call in turn.tool_calls] == ["cancelled"]
@@ -133,7 +133,7 @@ def test_a_choice_that_the_agent_never_takes_is_refused_to_the_page(
     assert ready(session) == ""
     refused: list[str] = []
     host.loop.call(host.listen, lambda _, envelope: refused.append(envelope.rejection_reason or ""))
-    host.loop.call(carry_out, host, session._conversation.session.uri, CHOICES[step], CLIENT)
+    host.loop.call(carry_out, host, session.state.summary.resource, CHOICES[step], CLIENT)
     host.loop.submit(_quiet(refused)).result(PATIENCE)
     assert said.format(step) in " ".join(refused)
     assert session.state.modes is not None
@@ -145,7 +145,7 @@ def test_an_agent_that_dies_at_its_login_fails_the_turn_with_its_last_words(atte
     """The question is closed; Python is told the same."""
     session = open_session("fails", "dies", "authenticate")
     turn = session.prompt("go")
-    until(session, lambda: session.questions)
+    until(attended, session, lambda: session.questions)
     session.answer(session.questions[0].id, {"way": "browser"})
     assert turn.wait(PATIENCE, check=False).error is not None
     assert re.search(r"ended with status 9 unexpectedly.*could not go on at authenticate", str(turn.error), re.DOTALL)
@@ -154,31 +154,32 @@ def test_an_agent_that_dies_at_its_login_fails_the_turn_with_its_last_words(atte
         session.login("browser", timeout=PATIENCE)
 
 
-def test_an_agent_that_hangs_at_its_login_can_be_left_and_started_again(attended: Host, open_session: Open) -> None:
+def test_an_agent_that_hangs_at_its_login_can_be_left_and_started_again(
+    attended: Host, open_session: Open, agentnb_events: Events
+) -> None:
     """A person with a browser takes their time, so nothing ends it but the user: by a cancel, and a restart."""
     session = open_session("fails", "hangs", "authenticate")
     turn = session.prompt("go")
-    until(session, lambda: session.questions)
-    agents = session._conversation.host.agents
-    (first,) = agents.running(session._conversation.spec)
+    until(attended, session, lambda: session.questions)
+    (spawned,) = agentnb_events.of("agent.spawned")
     session.answer(session.questions[0].id, {"way": "browser"})
     turn.cancel()
     assert turn.wait(PATIENCE, check=False).state == "cancelled"
     with pytest.raises(AgentError, match=r"did not answer within 0\.2 s\. Restart the agent, or give it longer"):
         session.login("browser", timeout=0.2)
-    restarted = session._conversation.host.loop.submit(session._conversation.restart())
-    until(session, lambda: session.questions)
-    assert not psutil.pid_exists(first.pid)
+    restarted = attended.loop.submit(restart(hosted(attended, session)))
+    until(attended, session, lambda: session.questions)
+    assert not psutil.pid_exists(int(spawned.data["pid"]))
     session.answer(session.questions[0].id, response="decline")
     with pytest.raises(AgentError, match="wants a login"):
         restarted.result(PATIENCE)
 
 
-def waiting_for_a_login(session: Session) -> InputQuestion:
+def waiting_for_a_login(host: Host, session: Session) -> InputQuestion:
     """The card that says that a login is waited for, after "Browser" was chosen."""
-    until(session, lambda: session.questions)
+    until(host, session, lambda: session.questions)
     session.answer(session.questions[0].id, {"way": "browser"})
-    until(session, lambda: session.questions)
+    until(host, session, lambda: session.questions)
     (card,) = inputs(session)
     assert (card.questions, "waits for your login (Browser)" in str(card.message)) == (None, True)
     return card
@@ -191,7 +192,7 @@ def test_a_login_that_takes_long_says_that_it_waits_and_can_be_called_off(
     """By its card, by the turn's Stop, by closing the tab; the agent is told, and nothing waits any more."""
     session = open_session("wants_login", "session", "unnoticed")
     turn = session.prompt("go")
-    card = waiting_for_a_login(session)
+    card = waiting_for_a_login(attended, session)
     if way == "cancel":
         session.answer(card.id, response="cancel")
         assert "wants a login" in str(turn.wait(PATIENCE, check=False).error)
@@ -207,7 +208,7 @@ def test_who_has_logged_in_goes_on_though_the_agent_has_not_noticed(attended: Ho
     """It is asked for a session once more."""
     session = open_session("wants_login", "session", "unnoticed")
     turn = session.prompt("go")
-    session.answer(waiting_for_a_login(session).id)
+    session.answer(waiting_for_a_login(attended, session).id)
     assert turn.wait(PATIENCE, check=False).text == "welcome"
 
 
@@ -220,9 +221,7 @@ def test_closing_an_agent_that_hangs_at_it_is_bounded(open_session: Open) -> Non
     """The session is closed, the process gone."""
     session = open_session("fails", "hangs", "session/close")
     assert ready(session) == ""
-    agent = session._conversation.agent
-    assert agent is not None
-    process = psutil.Process(agent.pid)
+    process = psutil.Process(session.health().pid)
     session.close(timeout=PATIENCE)
     assert not process.is_running()
 
@@ -234,26 +233,25 @@ def test_two_permissions_at_once_with_odd_ids_are_answered_each_with_its_own(
     session = open_session("odd_ids")
     turn = session.prompt("go")
 
-    until(session, lambda: len(pending(session)) == 3)
+    until(attended, session, lambda: len(pending(session)) == 3)
     for call_id in ("c3", "c1", "c2"):
         option = "no" if call_id == "c2" else "yes"
         answer = ChatToolCallConfirmed(
             turn_id=turn.id, tool_call_id=call_id, approved=option == "yes", selected_option_id=option
         )
-        attended.loop.call(carry_out, attended, session._conversation.chat.uri, answer, CLIENT)
+        attended.loop.call(carry_out, attended, session.chat.resource, answer, CLIENT)
     assert turn.wait(PATIENCE, check=False).text == "2=no one=yes one=yes"
     assert turn.stop_reason == "end_turn"
-    assert session._conversation.agent is not None
-    assert session._conversation.agent.stray >= 3
+    assert session.health().stray >= 3
 
 
-def test_an_agent_that_answers_a_cancel_late_keeps_its_last_words_in_their_turn(open_session: Open) -> None:
+def test_an_agent_that_answers_a_cancel_late_keeps_its_last_words_in_their_turn(host: Host, open_session: Open) -> None:
     """The turn stays cancelled, the words are in it, the next prompt is as usual."""
     session = open_session("answers_late")
     turn = session.prompt("go")
     next(iter(turn))
     turn.cancel()
-    until(session, lambda: session._conversation.turns.settled)
+    until(host, session, lambda: agent_idle(session))
     assert (turn.state, turn.text, [call.id for call in turn.tool_calls]) == (
         "cancelled",
         "before after more",
@@ -277,9 +275,9 @@ def test_updates_before_the_session_is_known_are_in_its_state(open_session: Open
     assert session.state.lifecycle == "ready"
 
 
-def test_updates_after_the_prompts_answer_are_in_its_turn(open_session: Open) -> None:
+def test_updates_after_the_prompts_answer_are_in_its_turn(host: Host, open_session: Open) -> None:
     """The turn is over, and has the late word all the same."""
     session = open_session("update_after_answer")
     turn = session.prompt("go")
     assert turn.wait(PATIENCE, check=False).stop_reason == "end_turn"
-    until(session, lambda: turn.text == "before after")
+    until(host, session, lambda: turn.text == "before after")

@@ -19,7 +19,7 @@ from agentnb.state import (
     RawResponsePart,
 )
 from tests.unit.api.conftest import PATIENCE
-from tests.unit.host.conftest import CLIENT, Open, inputs, until
+from tests.unit.host.conftest import CLIENT, Open, agent_idle, inputs, until
 
 FORM = {
     "mode": "form",
@@ -42,17 +42,17 @@ FORM = {
 URL = {"mode": "url", "elicitationId": "e1", "url": "https://example.org/in?x=1"}
 
 
-def asked(session: Session, *params: dict[str, Any]) -> Any:
+def asked(attended: Host, session: Session, *params: dict[str, Any]) -> Any:
     """The turn in which the agent asks, once the first question is open."""
     turn = session.prompt(json.dumps(params))
-    until(session, lambda: session.questions)
+    until(attended, session, lambda: session.questions)
     return turn
 
 
 def test_a_form_is_filled_in_from_python(attended: Host, open_session: Open) -> None:
     """Every kind of question; the agent gets the values under their names."""
     session = open_session("asks_user")
-    turn = asked(session, FORM)
+    turn = asked(attended, session, FORM)
     request = inputs(session)[0]
     assert [type(question).__struct_config__.tag for question in request.questions or ()] == [
         "single-select",
@@ -71,8 +71,8 @@ def test_a_form_is_filled_in_from_python(attended: Host, open_session: Open) -> 
 def test_a_page_drafts_and_then_answers(attended: Host, open_session: Open) -> None:
     """Drafts are kept in the state; the answer that names none takes them."""
     session = open_session("asks_user")
-    turn = asked(session, FORM)
-    request, chat = session.questions[0], session._conversation.chat.uri
+    turn = asked(attended, session, FORM)
+    request, chat = session.questions[0], session.chat.resource
     draft = ChatInputDraft(value=ChatInputSelectedAnswerValue(value="safe"))
     changed = ChatInputAnswerChanged(request_id=request.id, question_id="way", answer=draft)
     attended.loop.call(carry_out, attended, chat, changed, CLIENT)
@@ -101,7 +101,7 @@ def test_an_answer_that_does_not_fit_is_refused_and_the_question_stays(
 ) -> None:
     """With what is wrong."""
     session = open_session("asks_user")
-    turn = asked(session, FORM)
+    turn = asked(attended, session, FORM)
     with pytest.raises(UsageError, match=said):
         session.answer(session.questions[0].id, values)
     session.answer(session.questions[0].id, response="decline")
@@ -111,7 +111,7 @@ def test_an_answer_that_does_not_fit_is_refused_and_the_question_stays(
 def test_a_page_to_visit_is_accepted_or_done_elsewhere(attended: Host, open_session: Open) -> None:
     """`elicitation/complete` closes the question that is still open."""
     session = open_session("asks_user")
-    turn = asked(session, URL)
+    turn = asked(attended, session, URL)
     assert inputs(session)[0].url == URL["url"]
     session.answer(session.questions[0].id)
     assert json.loads(turn.wait(PATIENCE, check=False).text) == {"action": "accept"}
@@ -130,9 +130,9 @@ def test_a_question_taken_back_closes(attended: Host, open_session: Open) -> Non
 def test_cancelling_the_turn_cancels_its_questions(attended: Host, open_session: Open) -> None:
     """The agent hears `cancel` behind `session/cancel`."""
     session = open_session("asks_user")
-    turn = asked(session, FORM)
+    turn = asked(attended, session, FORM)
     turn.cancel()
-    until(session, lambda: session._conversation.turns.settled)
+    until(attended, session, lambda: agent_idle(session))
     assert (json.loads(turn.text), session.questions) == ({"action": "cancel"}, ())
 
 
@@ -155,8 +155,8 @@ def test_a_question_of_a_kind_that_we_do_not_know_is_refused_and_kept_raw(attend
     assert (raw.name, raw.payload["melody"]) == ("elicitation/create", "la")
 
 
-def login(session: Session, way: str) -> None:
-    until(session, lambda: session.questions)
+def login(attended: Host, session: Session, way: str) -> None:
+    until(attended, session, lambda: session.questions)
     session.answer(session.questions[0].id, {"way": way})
 
 
@@ -165,13 +165,13 @@ def test_after_a_login_the_agent_is_asked_once_more(attended: Host, open_session
     """The user chooses among the agent's ways; a terminal login shows what to type."""
     session = open_session("wants_login", when)
     turn = session.prompt("hi")
-    until(session, lambda: session.questions)
+    until(attended, session, lambda: session.questions)
     (question,) = inputs(session)[0].questions or ()
     options = {option.id: option.description for option in getattr(question, "options", ())}
     assert list(options) == ["browser", "shell", "key"]
     assert "--login` in a terminal" in str(options["shell"])
     assert "Set SCRIPTED_KEY" in str(options["key"])
-    login(session, "browser")
+    login(attended, session, "browser")
     assert turn.wait(PATIENCE, check=False).text == "welcome"
 
 
@@ -182,7 +182,7 @@ def test_a_login_that_did_not_help_fails_the_turn_instead_of_asking_for_ever(
     """Once."""
     session = open_session("wants_login", when, "never")
     turn = session.prompt("hi")
-    login(session, "browser")
+    login(attended, session, "browser")
     assert turn.wait(PATIENCE, check=False).error is not None
     assert session.questions == ()
 
@@ -191,7 +191,7 @@ def test_a_login_by_environment_says_what_to_set(attended: Host, open_session: O
     """We never ask for a key: it would be in the state."""
     session = open_session("wants_login", "session")
     turn = session.prompt("hi")
-    login(session, "key")
+    login(attended, session, "key")
     assert turn.wait(PATIENCE, check=False).error is not None
     assert "wants SCRIPTED_KEY in its environment" in str(turn.error)
 

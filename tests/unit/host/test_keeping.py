@@ -19,7 +19,7 @@ from agentnb.host.kept_sessions import deleted, forked, listed, logged_out, open
 from agentnb.host.session_options import Configuration, configuration
 from agentnb.log.store import Store
 from tests.unit.api.conftest import AGENTS, PATIENCE
-from tests.unit.host.conftest import Open
+from tests.unit.host.conftest import Open, hosted
 
 Kept = Callable[..., Configuration]
 
@@ -112,8 +112,8 @@ def test_a_copy_has_the_transcript_and_the_memory_and_goes_its_own_way(host: Hos
         == "Earlier you spoke of your cat. Does this have to do with it?"
     )
     assert (len(first.turns), len(second.turns)) == (1, 2)
-    assert second._conversation.agent is first._conversation.agent
-    assert second._conversation.session_id != first._conversation.session_id
+    assert second.health().pid == first.health().pid
+    assert hosted(host, second).session_id != conversation.session_id
 
 
 def test_a_copy_outlives_the_kernel_as_any_session_does(tmp_path: Path) -> None:
@@ -126,18 +126,18 @@ def test_a_copy_outlives_the_kernel_as_any_session_does(tmp_path: Path) -> None:
     host.close()
     store = Store(tmp_path / "log.db", "another")
     assert {(record.title, record.turns) for record in store.sessions()} == {("/say one", 1), ("The other", 2)}
-    stored = store.load(second._conversation.session.uri)
+    stored = store.load(second.state.summary.resource)
     assert [turn.message.text for turn in stored.chat.turns] == ["/say one", "/say two"]
     store.close()
 
 
-def test_an_agent_that_says_a_copied_conversation_again_is_not_shown_twice(open_session: Open) -> None:
+def test_an_agent_that_says_a_copied_conversation_again_is_not_shown_twice(host: Host, open_session: Open) -> None:
     """The copy has the transcript already; the title that comes with it counts."""
     session = open_session("keeps", "fork")
     session.prompt("tell").wait(PATIENCE, check=False)
     copy = session.fork("Copy")
     assert [asked for asked, _ in texts(copy)] == ["tell"]
-    assert copy._conversation.session_id == "forked"
+    assert hosted(host, copy).session_id == "forked"
     assert copy.title == "As the agent calls it"
 
 
@@ -156,9 +156,9 @@ def test_a_copy_that_cannot_be_made_leaves_everything_as_it_was(
     session = open_session("keeps", *able)
     with pytest.raises(error, match=said):
         session.fork()
-    assert list(host.conversations) == [session._conversation.session.uri]
+    assert list(host.conversations) == [session.state.summary.resource]
     assert session.prompt("tell").wait(PATIENCE, check=False).stop_reason == "end_turn"
-    assert host.agents.tabs(session._conversation.configuration) == 1
+    assert session.health().tabs == 1
 
 
 def test_a_session_is_not_copied_while_a_turn_runs(open_session: Open) -> None:
@@ -206,17 +206,18 @@ def test_an_agent_that_dies_at_one_of_these_is_told_with_its_last_words(
 ) -> None:
     """No tab is left of it, and the session that is open survives."""
     session = open_session("fails", "dies", step)
-    run(host, session._conversation.ready())
-    same = session._conversation.configuration
+    session.open(PATIENCE)
+    conversation = hosted(host, session)
+    same = conversation.configuration
     work = {
         "session/list": lambda: listed(host, same, None, None),
-        "session/fork": lambda: forked(session._conversation),
+        "session/fork": lambda: forked(conversation),
         "session/delete": lambda: deleted(host, same, "old"),
         "logout": lambda: logged_out(host, same),
     }[step]
     with pytest.raises(AgentError, match=f"ended with status 9 unexpectedly(.|\n)*could not go on at {step}"):
         run(host, work())
-    assert list(host.conversations) == [session._conversation.session.uri]
+    assert list(host.conversations) == [session.state.summary.resource]
 
 
 def test_after_a_logout_the_next_session_wants_a_login(attended: Host, tmp_path: Path) -> None:

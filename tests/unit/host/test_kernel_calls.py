@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +14,8 @@ from agentnb.api.turn import Turn
 from agentnb.host import Host
 from tests.unit.api.conftest import PATIENCE
 from tests.unit.host.test_permissions import Talk, environment, host, ids, work
-from tests.unit.kernel.bench import Tools
 from tests.unit.kernel.conftest import tools
+from tests.unit.kernel.shell_tools import Tools
 
 __all__ = ["environment", "host", "tools", "work"]  # the fixtures
 
@@ -50,7 +52,7 @@ OPENCODE = [
 @pytest.fixture
 def talk(host: Host, work: Path, tools: Tools) -> Talk:
     """A session whose agent calls the kernel's tools."""
-    host.environment.connect(code_runner=tools.bench)
+    host.environment.connect(code_runner=tools.runner)
     return Talk(host, work, script="calls_kernel", kernel_tools=True)
 
 
@@ -63,6 +65,17 @@ def ended(turn: Turn) -> tuple[list[Any], int]:
     """What the agent was answered, and how many tool calls the turn shows."""
     said = [json.loads(line) for line in turn.wait(PATIENCE).text.splitlines()]
     return said, len(turn.tool_calls)
+
+
+def ended_with(talk: Talk, turn: Turn, find: Callable[[Any], bool], option: str) -> tuple[list[Any], int]:
+    """As `ended`; meanwhile another thread answers the question that *find* knows: this one runs the tools' code."""
+    with ThreadPoolExecutor(1) as user:
+        answered = user.submit(
+            lambda: talk.answer(talk.until(lambda: next(filter(find, talk.open), None)), option, client="user")
+        )
+        said = ended(turn)
+        answered.result(PATIENCE)
+    return said
 
 
 @pytest.mark.parametrize("shown", [GEMINI, GEMINI_TITLE, CLAUDE, CODEX, TEXT], ids=lambda each: each["title"])
@@ -93,9 +106,7 @@ def test_the_same_code_is_asked_about_again_when_it_is_run_twice(talk: Talk) -> 
     """An approval counts once."""
     turn = talk.prompt(*steps({"ask": GEMINI}, RUN, {"end": 1}, RUN, {"end": 1}))
     talk.answer(talk.questions()[0], "yes")
-    (card,) = talk.until(lambda: [each for each in talk.open if "reject" in ids(each)] or None)
-    talk.answer(card, "reject")
-    assert ended(turn)[0][::2] == ["yes", False]
+    assert ended_with(talk, turn, lambda card: "reject" in ids(card), "reject")[0] == ["yes", True, False]
     assert [record.by for record in talk.log] == ["user", "covered", "user"]
 
 
@@ -121,7 +132,5 @@ def test_code_that_was_allowed_at_the_kernel_is_not_asked_about_for_the_same_too
     other = {"ask": {"toolCallId": "c1", "rawInput": {"code": "other"}}}
     turn = talk.prompt(*steps(*updates, RUN, {"end": 1}, asked, other))
     talk.answer(talk.questions()[0], "allow")
-    (card,) = talk.until(lambda: [each for each in talk.open if each.tool_input == "other"] or None)
-    talk.answer(card, "no")
-    said, entries = ended(turn)
-    assert (said[1:], entries) == (["yes", "no"], 1)
+    said, entries = ended_with(talk, turn, lambda card: card.tool_input == "other", "no")
+    assert (said, entries) == ([True, "yes", "no"], 1)

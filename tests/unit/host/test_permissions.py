@@ -184,7 +184,7 @@ def test_a_card_shows_the_change_the_danger_and_the_wider_answers(host: Host, wo
 
 
 def test_a_card_says_that_the_notebook_has_unsaved_changes(host: Host, work: Path) -> None:
-    """At our door and at the agent's own; a reader gets them, and nothing is said of other files."""
+    """For requests and for the agent's own questions; a reader gets them, and nothing is said of other files."""
     path = work / "fit.ipynb"
     path.write_text('{"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": []}', encoding="utf-8")
     page = Page(lab := Lab())
@@ -271,7 +271,7 @@ def test_the_user_changes_what_answers_while_the_session_is_open(host: Host, wor
     talk.session.permissions = "deny"
     talk.done(talk.prompt(write(work / "c")))
     assert [(work / name).exists() for name in "abc"] == [True, True, False]
-    changes = [(each.what, each.by, each.outcome) for each in talk.log if each.door == "session"]
+    changes = [(each.what, each.by, each.outcome) for each in talk.log if each.kind == "session"]
     assert changes == [("ask → allow", "user", "allow"), ("allow → deny", "python", "deny")]
     assert "ask → allow" in (tmp_path / "data/audit.jsonl").read_text(encoding="utf-8")
 
@@ -620,7 +620,7 @@ def test_a_folder_that_becomes_a_link_while_the_user_is_asked_runs_nothing(host:
     assert not (work.parent / "ran").exists()
 
 
-def test_what_the_wall_refuses_is_in_the_log(host: Host, work: Path) -> None:
+def test_a_path_outside_the_workspace_is_denied_and_logged(host: Host, work: Path) -> None:
     """Files and a command's folder; nobody was asked, no rule spoke."""
     talk = Talk(host, work, "allow", script="works")
     loop = work / "loop"
@@ -632,11 +632,11 @@ def test_what_the_wall_refuses_is_in_the_log(host: Host, work: Path) -> None:
         write(loop),
     ]
     assert all("code" in answer for answer in talk.done(talk.prompt(*requests)))
-    assert [(record.door, record.outcome, record.by) for record in talk.log] == [
-        ("read", "deny", "wall"),
-        ("write", "deny", "wall"),
-        ("terminal", "deny", "wall"),
-        ("write", "deny", "wall"),
+    assert [(record.kind, record.outcome, record.by) for record in talk.log] == [
+        ("read", "deny", "workspace"),
+        ("write", "deny", "workspace"),
+        ("terminal", "deny", "workspace"),
+        ("write", "deny", "workspace"),
     ]
     assert [record.what for record in talk.log] == ["/etc/hostname", str(work.parent / "x"), "ls", str(loop)]
 
@@ -699,7 +699,7 @@ def test_a_bad_policy_file_is_said_in_the_turn_and_everything_asks(host: Host, w
     assert "line 2 in rule 1: 'action' is 'alow'. Did you mean 'allow'?" in str(said)
 
 
-def test_a_rule_opens_the_wall_for_files_outside(host: Host, work: Path, tmp_path: Path) -> None:
+def test_a_rule_allows_files_outside_the_workspace(host: Host, work: Path, tmp_path: Path) -> None:
     """What it names, by an absolute path."""
     (tmp_path / "data").mkdir()
     (tmp_path / "data/a.csv").write_text("1,2\n")
@@ -732,34 +732,32 @@ def test_every_decision_is_in_the_log(host: Host, work: Path, tmp_path: Path) ->
     talk.answer(talk.questions()[0], "agentnb:session")
     talk.done(second)
     lines = [json.loads(line) for line in (tmp_path / "data/audit.jsonl").read_text().splitlines()]
-    found = {(line["door"], line["outcome"], line["by"], line.get("source"), line.get("scope")) for line in lines}
+    found = {(line["kind"], line["outcome"], line["by"], line.get("source"), line.get("scope")) for line in lines}
     assert found == {
         ("read", "allow", "mode", None, None),
         ("write", "deny", "rule", "user", None),
         ("write", "allow", "user", None, "session"),
     }
     assert {(line["agent"], line["session"]) for line in lines} == {("asker", talk.conversation.session.uri)}
-    assert {(line["turn"], line["outcome"]) for line in lines if line["door"] == "write"} == {
+    assert {(line["turn"], line["outcome"]) for line in lines if line["kind"] == "write"} == {
         (first.id, "deny"),
         (second.id, "allow"),
     }
     assert all(line["time"].endswith("+00:00") and line["what"] for line in lines)
 
 
-def test_a_folder_that_was_lent_is_open_to_the_agent_by_the_rules_of_the_workspace(
-    host: Host, work: Path, tmp_path: Path
-) -> None:
+def test_an_additional_directory_follows_the_rules_of_the_workspace(host: Host, work: Path, tmp_path: Path) -> None:
     """Read without a question, written with one whose card does not call it outside."""
-    (tmp_path / "lent").mkdir()
-    (tmp_path / "lent/data.txt").write_text("lent")
-    talk = Talk(host, work, script="works", directories=(tmp_path / "lent",))
-    there = str(tmp_path / "lent/data.txt")
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "shared/data.txt").write_text("shared")
+    talk = Talk(host, work, script="works", directories=(tmp_path / "shared",))
+    there = str(tmp_path / "shared/data.txt")
     turn = talk.prompt(["fs/read_text_file", {"path": there}], ["fs/write_text_file", {"path": there, "content": "x"}])
     (card,) = talk.questions()
     assert card.risk is not None
     assert (card.risk.severity, "Outside" in card.risk.reason) == ("medium", False)
     talk.answer(card, "allow")
-    assert talk.done(turn) == [{"content": "lent"}, {}]
+    assert talk.done(turn) == [{"content": "shared"}, {}]
     assert Path(there).read_text() == "x"
 
 

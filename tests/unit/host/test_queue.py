@@ -22,7 +22,8 @@ from agentnb.state import (
     XModeChanged,
 )
 from tests.unit.api.conftest import PATIENCE
-from tests.unit.host.conftest import CLIENT, Open, until
+from tests.unit.host.conftest import CLIENT, Open, agent_idle, hosted, until
+from tests.unit.running import run
 
 USER = MessageOrigin(kind="user")
 
@@ -76,14 +77,14 @@ def test_words_go_into_the_running_turn_where_the_agent_takes_them(host: Host, o
     session.steer("more")
     queued = session.prompt("waits")
     done = ChatPendingMessageSet(kind=PendingMessageKind.STEERING, id="s1", message=Message(text="done", origin=USER))
-    host.loop.call(carry_out, host, session._conversation.chat.uri, done, CLIENT)
+    host.loop.call(carry_out, host, session.chat.resource, done, CLIENT)
     turn = session.turns[0].wait(PATIENCE)
     assert (turn.text, turn.stop_reason) == ("[first][more][done]", "end_turn")
     assert turn.snapshot is not None
     said = [part.content for part in turn.snapshot.response_parts if isinstance(part, UserMessageResponsePart)]
     assert said == ["more", "done"]
     assert session.chat.steering_message is None
-    until(session, lambda: queued.text == "[waits]")
+    until(host, session, lambda: queued.text == "[waits]")
 
 
 def test_sending_now_slips_a_waiting_prompt_in_where_the_agent_takes_it(open_session: Open) -> None:
@@ -99,7 +100,7 @@ def test_a_page_slips_a_waiting_message_in_as_the_host_has_it(host: Host, open_s
     session = busy(open_session, "steers")
     queued = session.prompt("more")
     cut = ChatPendingMessageSet(kind=PendingMessageKind.STEERING, id=queued.id, message=Message(text="mo", origin=USER))
-    host.loop.call(carry_out, host, session._conversation.chat.uri, cut, CLIENT)
+    host.loop.call(carry_out, host, session.chat.resource, cut, CLIENT)
     assert session.queue == ()
     session.steer("done")
     assert session.turns[0].wait(PATIENCE).text == "[first][more][done]"
@@ -110,7 +111,7 @@ def test_cancelling_a_steered_turn_ends_it_and_the_queue_goes_on(host: Host, ope
     session = busy(open_session, "steers")
     session.steer("more")
     session.turns[0].cancel()
-    until(session, lambda: session._conversation.turns.settled)
+    until(host, session, lambda: agent_idle(session))
     assert session.prompt("done").wait(PATIENCE).text == "[done]"
 
 
@@ -119,21 +120,21 @@ def test_a_waiting_prompt_is_taken_back_by_a_page(host: Host, open_session: Open
     session = busy(open_session)
     turn = session.prompt("a")
     removed = ChatPendingMessageRemoved(kind=PendingMessageKind.QUEUED, id=turn.id)
-    host.loop.call(carry_out, host, session._conversation.chat.uri, removed, CLIENT)
+    host.loop.call(carry_out, host, session.chat.resource, removed, CLIENT)
     assert (session.queue, turn.state) == ((), "cancelled")
 
 
-def test_silence_is_said_and_ends_with_the_next_word_or_turn(open_session: Open) -> None:
+def test_silence_is_said_and_ends_with_the_next_word_or_turn(host: Host, open_session: Open) -> None:
     """As the session's activity; again after every doubling."""
     session = open_session("slow")
-    session._conversation.inactivity.seconds = 0.05
+    hosted(host, session).inactivity.seconds = 0.05
     said: list[str | None] = []
-    session._conversation.host.loop.call(session._conversation.watch, lambda: said.append(activity(session)))
+    host.loop.call(hosted(host, session).watch, lambda: said.append(activity(session)))
     turn = session.prompt("go")
-    until(session, lambda: "no word for 0.1 s" in said)
+    until(host, session, lambda: "no word for 0.1 s" in said)
     assert "no word for 0.05 s" in said[: said.index("no word for 0.1 s")]
     turn.cancel()
-    until(session, lambda: activity(session) is None)
+    until(host, session, lambda: activity(session) is None)
 
 
 def activity(session: Session) -> str | None:
@@ -146,13 +147,13 @@ def test_silence_while_a_question_is_open_is_the_users(attended: Host, open_sess
     asks = open_session("asks_unknown_call")
     said: list[str | None] = []
     for each in (session, asks):
-        each._conversation.inactivity.seconds = 0.05
-    attended.loop.call(asks._conversation.watch, lambda: said.append(activity(asks)))
+        hosted(attended, each).inactivity.seconds = 0.05
+    attended.loop.call(hosted(attended, asks).watch, lambda: said.append(activity(asks)))
     asks.prompt("go")
-    until(asks, lambda: asks._conversation.channels.waits_for_user)
+    until(attended, asks, lambda: asks.questions)
     said.clear()
     session.prompt("go")
-    until(session, lambda: activity(session) == "no word for 0.1 s")
+    until(attended, session, lambda: activity(session) == "no word for 0.1 s")
     assert (activity(asks), [words for words in said if words]) == (None, [])
 
 
@@ -162,13 +163,13 @@ def test_modes_options_and_usage_are_state_and_can_be_chosen(host: Host, open_se
     session.prompt("go").wait(PATIENCE)
     session.set_mode("code")
     session.set_option("brave", value=True)
-    uri = session._conversation.session.uri
+    uri = session.state.summary.resource
     host.loop.call(carry_out, host, uri, XConfigOptionChosen(config_id="effort", value="high"), CLIENT)
 
     def chosen() -> list[object]:
         return [option["currentValue"] for option in session.state.config_options or ()]
 
-    until(session, lambda: chosen() == ["high", True])
+    until(host, session, lambda: chosen() == ["high", True])
     host.loop.call(carry_out, host, uri, XModeChanged(mode_id="broken"), CLIENT)
     with pytest.raises(AgentRefused, match="No such mode"):
         session.set_mode("broken")
@@ -182,12 +183,12 @@ def test_modes_options_and_usage_are_state_and_can_be_chosen(host: Host, open_se
     assert (state.meta or {})["extensions"] == [{"method": "_vendor/limits", "params": {"left": 3}}]
 
 
-def test_the_models_of_an_older_agent_are_an_option_like_any_other(open_session: Open) -> None:
+def test_the_models_of_an_older_agent_are_an_option_like_any_other(host: Host, open_session: Open) -> None:
     """`session/set_model` behind it."""
     session = open_session("settings", "old")
     session.prompt("go").wait(PATIENCE)
     session.set_option("model", "m2")
-    until(session, lambda: [option["currentValue"] for option in session.state.config_options or ()] == ["m2"])
+    until(host, session, lambda: [option["currentValue"] for option in session.state.config_options or ()] == ["m2"])
 
 
 def test_a_model_is_chosen_as_a_config_option_when_the_agent_offers_both_ways(open_session: Open) -> None:
@@ -263,7 +264,7 @@ def test_stop_while_code_waits_for_the_next_prompt_holds_nothing(host: Host, ope
         stop(host, session)
         return await asyncio.wait_for(first_piece, PATIENCE)
 
-    assert asyncio.run(cell()) == "thinking"
+    assert run(cell()) == "thinking"
     held_one = session.prompt("b")
     stop(host, session)
     assert held(session) == [("b", True)]

@@ -43,7 +43,7 @@ from agentnb.state import (
     decode,
     encode,
 )
-from tests.unit.acp.ear import text_of, turns_of
+from tests.unit.acp.recording_listener import text_of, turns_of
 from tests.unit.api.conftest import AGENTS, PATIENCE
 
 CLIENT = ActionOrigin(client_id="replay", client_seq=1)

@@ -102,11 +102,12 @@ def test_its_indexes_go_on_where_they_were(kernel: Callable[[], Host], tmp_path:
     first = kernel()
     session = begin(first, tmp_path)
     session.prompt("/say x").wait(PATIENCE)
-    index = session._conversation.chat.index
+    index = first.channel(session.chat.resource).index
     first.close()
-    again = take_up(kernel(), session.tab_id)
+    second = kernel()
+    again = take_up(second, session.tab_id)
     again.prompt("/say y").wait(PATIENCE)
-    chat = again._conversation.chat
+    chat = second.channel(again.chat.resource)
     assert chat.index > index
     assert not chat.log.reaches(index - 1)
     assert chat.log.after(index)[0].index == index + 1
@@ -187,7 +188,10 @@ def test_a_session_that_is_open_here_is_the_same_one(kernel: Callable[[], Host],
     host = kernel()
     session = begin(host, tmp_path)
     session.prompt("/say x").wait(PATIENCE)
-    assert take_up(host, session.tab_id)._conversation is session._conversation
+    again = take_up(host, session.tab_id)
+    assert (len(host.conversations), again.chat is session.chat) == (1, True)
+    again.prompt("/say y").wait(PATIENCE)
+    assert [turn.text for turn in session.turns] == ["x", "y"]
 
 
 def test_a_closed_session_can_be_opened_again(kernel: Callable[[], Host], tmp_path: Path) -> None:
@@ -239,7 +243,7 @@ def test_a_session_whose_workspace_is_gone_is_read_and_goes_on_once_it_is_back(
     session = begin(first, tmp_path / "work")
     session.prompt("/say x").wait(PATIENCE)
     first.close()
-    before = Store(log, "x").load(session._conversation.session.uri)
+    before = Store(log, "x").load(session.state.summary.resource)
     (tmp_path / "work").rename(tmp_path / "elsewhere")
     host = kernel()
     reading = take_up(host, session.tab_id)
@@ -252,7 +256,7 @@ def test_a_session_whose_workspace_is_gone_is_read_and_goes_on_once_it_is_back(
         with pytest.raises(SessionError, match="is gone"):
             go_on()
     recorder_of(host)
-    assert Store(log, "x").load(session._conversation.session.uri) == before
+    assert Store(log, "x").load(session.state.summary.resource) == before
     (tmp_path / "elsewhere").rename(tmp_path / "work")
     again = take_up(host, session.tab_id)
     assert (again.read_only, reading.closed) == (None, True)
@@ -328,7 +332,7 @@ def test_a_claim_that_cannot_be_opened_is_given_back(log: Path, kernel: Callable
         take_up(host, session.tab_id)
     store = Store(log, "another")
     assert not store.held(store.sessions())
-    assert store.claim(session._conversation.session.uri)
+    assert store.claim(session.state.summary.resource)
 
 
 def test_a_session_that_is_damaged_in_the_middle_says_what_is_missing(
@@ -340,12 +344,13 @@ def test_a_session_that_is_damaged_in_the_middle_says_what_is_missing(
     recorder_of(first)
     session.prompt("/say y").wait(PATIENCE)
     first.close()
-    whole = session._conversation.chat.index
+    whole = first.channel(session.chat.resource).index
     with sqlite3.connect(log) as connection:
         connection.execute("DELETE FROM entries WHERE channel LIKE '%/chat' AND at = ?", (whole - 1,))
-    again = take_up(kernel(), session.tab_id)
+    second = kernel()
+    again = take_up(second, session.tab_id)
     assert "Something is missing here." in str(again.chat.turns[-1].response_parts[-1])
-    page = Client("page", visible=True, seen_at=0.0).subscribe(again._conversation.chat)
+    page = Client("page", visible=True, seen_at=0.0).subscribe(second.channel(again.chat.resource))
     assert str(page["gap"]) in str(again.chat.turns[-1].response_parts[-1])
 
 

@@ -32,7 +32,7 @@ def open_session(host: Host, script: str, cwd: Path, mode: Mode = "ask") -> Sess
 def test_an_agent_that_never_stops_is_replaced_for_the_next_prompt(host: Host, tmp_path: Path) -> None:
     """After the grace its process is ended; the waiting turn goes on in a new one and says so."""
     session = open_session(host, "deaf", tmp_path)
-    session._conversation.turns.cancel_grace = 0.2
+    host.loop.call(host.find, session.chat.resource).turns.cancel_grace = 0.2
     first = session.prompt("hello")
     next(iter(first))
     first.cancel()
@@ -50,8 +50,8 @@ def test_two_sessions_of_equal_configuration_share_one_process(host: Host, tmp_p
     sessions = [open_session(host, "echo", folder) for folder in (tmp_path, tmp_path, tmp_path / "other")]
     for session in sessions:
         session.prompt("x").wait(PATIENCE)
-    agents = [session._conversation.agent for session in sessions]
-    assert (agents[0] is agents[1], agents[0] is agents[2]) == (True, False)
+    pids = [session.health().pid for session in sessions]
+    assert (pids[0] == pids[1], pids[0] == pids[2]) == (True, False)
 
 
 def test_the_shared_process_ends_with_its_last_session(host: Host, tmp_path: Path) -> None:

@@ -57,13 +57,15 @@ magic("agent", "/say here")
     assert "Traceback" not in said
 
 
-def test_a_session_is_lent_the_servers_of_the_settings_when_started_and_when_opened_again(tmp_path: Path) -> None:
-    """Unless it names its own, or none; without the extension nothing is lent."""
+def test_a_session_started_or_opened_again_has_the_mcp_servers_of_the_settings(tmp_path: Path) -> None:
+    """Unless it names its own, or none; without the extension it has none."""
     code = f"""
 import os, agentnb
+from agentnb.host import current_host
 os.environ["AGENTNB_LOG"] = {str(tmp_path / "log.db")!r}
 def names(session):
-    print([server.name for server in session._conversation.configuration.components])
+    conversation = current_host().find(session.chat.resource)
+    print([server.name for server in conversation.configuration.components])
     session.close()
 names(agentnb.start("eliza", mcp_servers=[]))
 session = agentnb.start("eliza")

@@ -11,9 +11,10 @@ from traitlets.config import Config
 shell = InteractiveShell(config=Config({"Agentnb": {"warm": ["eliza", "no-such-agent"]}}))
 shell.run_line_magic("load_ext", "agentnb")
 import agentnb
+from agentnb.agent.catalog import find
 from agentnb.host import current_host
 session = agentnb.start("eliza")
-print(session.prompt("/say warm").wait(60).text, len(current_host().agents._launches))
+print(session.prompt("/say warm").wait(60).text, len(current_host().agents.running(find("eliza"))))
 session.close()
 """
 

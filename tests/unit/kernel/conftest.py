@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.unit.kernel.bench import Tools
+from tests.unit.kernel.shell_tools import Tools
 
 
 @pytest.fixture

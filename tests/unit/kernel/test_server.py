@@ -1,4 +1,4 @@
-"""The server as MCP clients meet it: over ACP's wire, and through the gate by the bridge's program."""
+"""The MCP server as its clients see it: over ACP, and over the socket through the bridge program."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from agentnb.acp.failure import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 from agentnb.acp.mcp import Served
 from agentnb.errors import NotOffered
 from agentnb.kernel import bridge
-from agentnb.kernel.gate import Gate
 from agentnb.kernel.server import VERSIONS, McpServer
+from agentnb.kernel.socket_server import SocketServer
 from agentnb.kernel.tools import TOOLS
-from tests.unit.kernel.bench import Tools, waited_for
+from tests.unit.kernel.shell_tools import Tools, waited_for
 
 INITIALIZE = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
 
 
 @contextmanager
-def opened(tools: Tools, within: Path | None = None) -> Iterator[Gate]:
-    """A gate to the tools."""
-    gate = tools.loop.submit(Gate.opened(lambda: McpServer(tools.kit), within)).result(30)
+def opened(tools: Tools, within: Path | None = None) -> Iterator[SocketServer]:
+    """A socket server in front of the tools."""
+    socket_server = tools.loop.submit(SocketServer.started(lambda: McpServer(tools.tool_runner), within)).result(30)
     try:
-        yield gate
+        yield socket_server
     finally:
-        tools.loop.call(gate.close)
+        tools.loop.call(socket_server.close)
 
 
 class Client:
@@ -65,8 +65,8 @@ class Client:
 def test_a_client_is_greeted_told_the_tools_and_served(tools: Tools) -> None:
     """Over the bridge, as a real agent starts it; it ends when the agent closes stdin."""
     tools.shell.user_ns["xs"] = [1, 2]
-    with opened(tools) as gate:
-        client = Client(gate.environment)
+    with opened(tools) as socket_server:
+        client = Client(socket_server.environment)
         hello = client.ask("initialize", **INITIALIZE)["result"]
         client.write('{"jsonrpc": "2.0", "method": "notifications/initialized"}')
         assert hello["protocolVersion"] == "2025-06-18"
@@ -76,7 +76,7 @@ def test_a_client_is_greeted_told_the_tools_and_served(tools: Tools) -> None:
         assert [tool["name"] for tool in client.ask("tools/list")["result"]["tools"]] == list(TOOLS)
         with ThreadPoolExecutor(1) as thread:
             asked = thread.submit(client.ask, "tools/call", name="inspect", arguments={"path": "xs"})
-            result = waited_for(tools.desk, asked)["result"]
+            result = waited_for(tools.job_queue, asked)["result"]
         assert result == {"content": [{"type": "text", "text": "xs: list, length 2\n[1, 2]"}], "isError": False}
         assert client.leave() == (0, "")
 
@@ -84,14 +84,14 @@ def test_a_client_is_greeted_told_the_tools_and_served(tools: Tools) -> None:
 @pytest.mark.parametrize("wanted", [*VERSIONS, "1999-01-01", None, 7])
 def test_the_version_is_agreed_on(tools: Tools, wanted: Any) -> None:
     """The client's where it is known, else the newest."""
-    answer = tools.during(McpServer(tools.kit).request("initialize", {"protocolVersion": wanted}))
+    answer = tools.during(McpServer(tools.tool_runner).request("initialize", {"protocolVersion": wanted}))
     assert answer["protocolVersion"] == (wanted if wanted in VERSIONS else VERSIONS[0])
 
 
 def test_what_is_no_request_is_refused(tools: Tools) -> None:
     """And the connection goes on."""
-    with opened(tools) as gate:
-        client = Client(gate.environment)
+    with opened(tools) as socket_server:
+        client = Client(socket_server.environment)
         for line, code in [
             ("no json", -32700),
             ("[" * 100_000, -32700),
@@ -110,32 +110,32 @@ def test_what_is_no_request_is_refused(tools: Tools) -> None:
         client.leave()
 
 
-def test_who_does_not_say_the_word_is_sent_away(tools: Tools) -> None:
-    """With the word of another session's gate, too; and without a word the bridge says what it is."""
-    with opened(tools) as gate, opened(tools) as other:
-        for word in ("", "x", other.environment[bridge.TOKEN]):
-            client = Client({**gate.environment, bridge.TOKEN: word})
+def test_a_connection_without_the_right_token_is_closed(tools: Tools) -> None:
+    """Also one with the token of another session; without a token the bridge says what it is."""
+    with opened(tools) as socket_server, opened(tools) as other:
+        for token in ("", "x", other.environment[bridge.TOKEN]):
+            client = Client({**socket_server.environment, bridge.TOKEN: token})
             status, said = client.leave()
-            assert (status, "started by an agent" in said) == ((0, False) if word else (1, True))
+            assert (status, "the agent starts it" in said) == ((0, False) if token else (1, True))
             assert client.process.stdout is not None
-        with Client(gate.environment).process as still:
+        with Client(socket_server.environment).process as still:
             assert still.poll() is None
             still.communicate(timeout=30)
     assert tools.requests == []
 
 
-def test_a_closed_gate_leaves_nothing_behind(tools: Tools) -> None:
-    """No socket, no folder, no client inside; its folder was nobody else's."""
-    with opened(tools) as gate:
-        folder = Path(gate.environment[bridge.SOCKET]).parent
+def test_a_closed_socket_server_leaves_nothing_behind(tools: Tools) -> None:
+    """No socket, no folder, no connection; the folder was private."""
+    with opened(tools) as socket_server:
+        folder = Path(socket_server.environment[bridge.SOCKET]).parent
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-        client = Client(gate.environment)
+        client = Client(socket_server.environment)
         assert client.ask("ping")["result"] == {}
     assert client.read() is None
     assert not folder.exists()
-    status, said = Client(gate.environment).leave()
+    status, said = Client(socket_server.environment).leave()
     assert status == 1
-    assert said.startswith("The kernel is not there any more: ")
+    assert said.startswith("The kernel has ended or has closed this conversation: ")
     client.leave()
 
 
@@ -150,8 +150,8 @@ def test_where_no_socket_can_be_made_it_is_said(tools: Tools, tmp_path: Path) ->
 
 def test_a_client_can_take_a_call_back(tools: Tools) -> None:
     """Its code is interrupted, and no answer comes; the connection goes on."""
-    with opened(tools) as gate:
-        client = Client(gate.environment)
+    with opened(tools) as socket_server:
+        client = Client(socket_server.environment)
         tools.shell.user_ns["take_back"] = lambda: client.write(
             '{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 5}}'
         )
@@ -175,7 +175,7 @@ def test_servers_over_acp_are_found_by_their_ids(tools: Tools) -> None:
     def ask(method: str, /, **params: Any) -> Any:
         return tools.during(served.serve(method, params))
 
-    served.offer("one", lambda: McpServer(tools.kit))
+    served.offer("one", lambda: McpServer(tools.tool_runner))
     connection = ask("mcp/connect", serverId="one")
     assert ask("mcp/message", **connection, method="ping") == {}
     for method, params, said in [
@@ -201,8 +201,8 @@ def test_a_line_that_cannot_be_read_is_refused_and_the_next_one_answered(tools: 
         '{"a":' * 5_000 + "1" + "}" * 5_000,
         '{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": ' + "[" * 900 + "]" * 900 + "}",
     ]
-    with opened(tools) as gate:
-        client = Client(gate.environment)
+    with opened(tools) as socket_server:
+        client = Client(socket_server.environment)
         for line in hostile:
             client.write(line)
             assert client.read()["error"]["code"] == -32700

@@ -23,7 +23,7 @@ def record(**fields: Any) -> Record:
         "tab": "t",
         "turn": "1",
     }
-    return Record(**common, door="terminal", tool="execute", **said)
+    return Record(**common, kind="terminal", tool="execute", **said)
 
 
 def test_a_decision_is_one_line_on_disk_that_only_the_user_can_read(tmp_path: Path) -> None:
@@ -35,6 +35,16 @@ def test_a_decision_is_one_line_on_disk_that_only_the_user_can_read(tmp_path: Pa
     assert [line["what"] for line in lines] == ["ls", "pwd"]
     assert (lines[0]["rule"], lines[0]["scope"], lines[1]["reason"]) == ("allow ls", "session", "no front end")
     assert stat.S_IMODE(log.path.stat().st_mode) == 0o600
+
+
+def test_the_old_name_of_a_records_kind_still_works_with_a_warning(tmp_path: Path) -> None:
+    """``door``, in Python and in the file, is what 0.1 called it."""
+    log = AuditLog(tmp_path / "audit.jsonl")
+    kept = log.add(record(), {})
+    with pytest.warns(DeprecationWarning, match=r"use Record\.kind"):
+        assert kept.door == "terminal"
+    line = json.loads(log.path.read_text())
+    assert (line["kind"], line["door"]) == ("terminal", "terminal")
 
 
 def test_only_the_last_decisions_are_kept_in_memory(tmp_path: Path) -> None:

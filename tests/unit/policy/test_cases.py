@@ -53,8 +53,8 @@ def test_an_attack_is_rated_at_least_as_our_table_says(at: int) -> None:
     assert rank(rating.severity) >= rank(row["least"]), rating
     assert rating.sensitive is not None or not row.get("sensitive"), rating
     if row["least"] == "critical" or row.get("sensitive"):
-        door = PolicyRequest(kind="terminal", title="x", command=row["command"])
-        assert judge(door, Situation(agent="a", mode="allow")).outcome == "ask"
+        request = PolicyRequest(kind="terminal", title="x", command=row["command"])
+        assert judge(request, Situation(agent="a", mode="allow")).outcome == "ask"
 
 
 HARMLESS = [
@@ -83,22 +83,24 @@ def test_everyday_commands_stay_low(command: str) -> None:
     assert (rank(rating.severity) <= rank("low"), rating.sensitive) == (True, None), rating
 
 
-DOORS = rows(OWN / "doors.json")
+REQUESTS = rows(OWN / "requests.json")
 
 
-@pytest.mark.parametrize("at", range(len(DOORS)), ids=lambda at: f"{at}-{DOORS[at]['door']}-{DOORS[at]['outcome']}")
-def test_every_mode_rule_and_trust_at_every_door_as_our_table_says(at: int) -> None:
+@pytest.mark.parametrize(
+    "at", range(len(REQUESTS)), ids=lambda at: f"{at}-{REQUESTS[at]['kind']}-{REQUESTS[at]['outcome']}"
+)
+def test_every_kind_of_request_in_every_mode_is_decided_as_the_table_says(at: int) -> None:
     """Reading in the workspace is free, nobody to ask means no; and each row holds what it says, no more."""
-    row = DOORS[at]
+    row = REQUESTS[at]
     verdict = judged(row)
     assert (verdict.outcome, verdict.floor) == (row["outcome"], row.get("floor")), verdict
-    known = {"door", "path", "command", "asked", "mode", "attached", "trusted", "user", "project", "session"}
+    known = {"kind", "path", "command", "asked", "mode", "attached", "trusted", "user", "project", "session"}
     assert set(row) <= known | {"bypass", "headless", "file", "problem", "outcome", "floor"}
 
 
-def test_every_door_is_in_the_table_in_every_mode() -> None:
+def test_the_table_has_every_kind_of_request_in_every_mode() -> None:
     """What is added must be said there, too."""
-    said = {(row["door"], row.get("mode", "ask")) for row in DOORS}
+    said = {(row["kind"], row.get("mode", "ask")) for row in REQUESTS}
     assert {(kind, mode) for kind in get_args(RequestKind) for mode in get_args(Mode)} - said <= {("terminal", "deny")}
 
 
@@ -107,8 +109,8 @@ def test_the_page_of_cases_names_each_and_no_case_is_more_than_text() -> None:
     text = page()
     body = text.split("-->", 1)[1]
     cells = [line for line in body.splitlines() if line.startswith("|")]
-    count = sum(len(rows(OWN / f"{name}.json")) for name in ("doors", "commands", "attacks", "files"))
-    assert sum(not line.startswith(("|---", "| door", "| command", "| file")) for line in cells) == count
+    count = sum(len(rows(OWN / f"{name}.json")) for name in ("requests", "commands", "attacks", "files"))
+    assert sum(not line.startswith(("|---", "| kind", "| command", "| file")) for line in cells) == count
     inside = re.sub(r"</?code>|&#\d+;", "", "\n".join(cells))
     assert set(re.findall(r"[^\w\s|,./;=%()+'#?⟨⏎⟩-]", inside)) <= {"…"}
     assert re.search(r"://|www\.", inside) is None
@@ -174,7 +176,7 @@ COMMANDS: dict[Severity, str] = {
 }
 
 
-def test_every_row_of_terminal_approval_holds_at_our_door(reference: Path) -> None:
+def test_every_row_of_terminal_approval_holds_for_terminal_requests(reference: Path) -> None:
     """Approved for the session by the mode, or asked; what is asked about is at least ``medium`` and says why."""
     cases = rows(reference / "terminal-approval.json")
     for each in cases:

@@ -1,4 +1,4 @@
-"""The option that carries a decision to the agent, and the tool call that a door's question is shown on."""
+"""The option that carries a decision to the agent, and the tool call that a request's question is shown on."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def option(kind: str | None, side: str = "approve") -> ConfirmationOption:
         ([], True, None),
     ],
 )
-def test_the_option_with_the_least_reach_is_chosen(kinds: list[str], allow: bool, chosen: str | None) -> None:
+def test_the_narrowest_option_is_chosen(kinds: list[str], allow: bool, chosen: str | None) -> None:
     """One of the agent's own; none when none fits."""
     options = [option(kind, "approve" if kind.startswith("allow") else "deny") for kind in kinds]
     found = choose_option(options, allow=allow)
@@ -66,7 +66,7 @@ def call(tool_input: str | None = None, **details: object) -> ToolCallState:
     )
 
 
-def test_a_door_belongs_to_the_call_that_names_its_file() -> None:
+def test_a_request_belongs_to_the_call_that_names_its_file() -> None:
     """In its places or its diff; not a call without any."""
     here, there = (
         (ToolCallLocation(path="/w/a.txt"),),
@@ -80,19 +80,19 @@ def test_a_door_belongs_to_the_call_that_names_its_file() -> None:
 
 def test_a_terminal_belongs_to_the_call_that_shows_its_command() -> None:
     """In its input, as line or as words."""
-    door = PolicyRequest(kind="terminal", title="Run ls", command="ls -l", path="/w")
+    request = PolicyRequest(kind="terminal", title="Run ls", command="ls -l", path="/w")
     calls = [
         call("ls -l"),
         call(raw_input={"command": ["ls", "-l"]}),
         call("rm -r"),
         call(locations=(ToolCallLocation(path="/w"),)),
     ]
-    assert [belongs(door, each) for each in calls] == [True, True, False, False]
+    assert [belongs(request, each) for each in calls] == [True, True, False, False]
 
 
 def test_code_for_the_kernel_belongs_to_the_call_that_shows_it() -> None:
     """Whole and alone, as the tool takes it, also where the agent wraps the arguments; not any call with code in it."""
-    door = PolicyRequest(kind="kernel", title="Run code", command="x = 1")
+    request = PolicyRequest(kind="kernel", title="Run code", command="x = 1")
     calls = [
         call(raw_input={"code": "x = 1", "timeout": 3}),
         call(raw_input={"arguments": {"code": "x = 1"}}),
@@ -101,7 +101,7 @@ def test_code_for_the_kernel_belongs_to_the_call_that_shows_it() -> None:
         call("x = 1"),
         call(),
     ]
-    assert [belongs(door, each) for each in calls] == [True, True, False, False, False, False]
+    assert [belongs(request, each) for each in calls] == [True, True, False, False, False, False]
 
 
 async def test_what_an_agent_asked_for_itself_covers_code_once() -> None:
@@ -109,14 +109,14 @@ async def test_what_an_agent_asked_for_itself_covers_code_once() -> None:
     grants, held = Grants(), Situation(agent="a")
     asked = asked_request(call(raw_input={"code": "x += 1"}), "run_code", "/w", kernel=True)
     grants.approve(Question("t", "c", asked, judge(asked, held), (), {}), by_user=True)
-    door = PolicyRequest(kind="kernel", title="Run code", command="x += 1")
-    assert [grants.cover(door, judge(door, held)) for _ in range(2)] == [True, False]
+    request = PolicyRequest(kind="kernel", title="Run code", command="x += 1")
+    assert [grants.cover(request, judge(request, held)) for _ in range(2)] == [True, False]
 
 
 def test_an_agents_own_question_about_code_is_one_about_the_kernel() -> None:
-    """Rated as code and ruled as such, where the kernel is lent; else it is whatever the agent calls it."""
+    """Rated and ruled as code where the agent has access to the kernel; else it is whatever the agent calls it."""
     asked = call(raw_input={"code": "import shutil; shutil.rmtree('/')"})
-    lent = asked_request(asked, "mcp kernel run_code", "/w", kernel=True)
-    assert (lent.kind, lent.tool, lent.command) == ("permission", "kernel", "import shutil; shutil.rmtree('/')")
-    assert judge(lent, Situation(agent="a", mode="allow")).floor == "critical"
+    code = asked_request(asked, "mcp kernel run_code", "/w", kernel=True)
+    assert (code.kind, code.tool, code.command) == ("permission", "kernel", "import shutil; shutil.rmtree('/')")
+    assert judge(code, Situation(agent="a", mode="allow")).floor == "critical"
     assert asked_request(asked, "mcp kernel run_code", "/w").tool == "other"

@@ -1,4 +1,4 @@
-"""The engine: every mode at every door, rules and their order, the floors that nothing lowers, the wider answers."""
+"""The engine: every mode and kind of request, rules and their order, floors, wider answers."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from hypothesis import strategies as st
 
 from agentnb.policy import InForce, Mode, PolicyRequest, Rule, Settings, Situation, judge
 from agentnb.policy.engine import opens
-from agentnb.policy.offers import likeness, offers
+from agentnb.policy.offers import offers, similar_rule
 from agentnb.policy.request import RequestKind
 from agentnb.policy.rules import STRICTNESS, Outcome
 
 ROOT = PurePosixPath("/w")
 
 
-def door(kind: RequestKind, path: str | None = None, command: str | None = None, **more: Any) -> PolicyRequest:
+def request(kind: RequestKind, path: str | None = None, command: str | None = None, **more: Any) -> PolicyRequest:
     return PolicyRequest(kind=kind, title="x", path=path, command=command, **more)
 
 
 def run(command: str) -> PolicyRequest:
-    return door("terminal", "/w", command)
+    return request("terminal", "/w", command)
 
 
 def write(path: str = "/w/a.txt") -> PolicyRequest:
-    return door("write", path)
+    return request("write", path)
 
 
 def rule(action: Outcome, source: Any = "user", **fields: Any) -> InForce:
@@ -51,26 +51,26 @@ FLOORS = [
     (write("/w/package.json"), "sensitive"),
     (write("/w/.ipynb_checkpoints/a.ipynb"), "sensitive"),
     (write("/w/.bashrc"), "sensitive"),
-    (door("read", "/w/id_rsa"), "sensitive"),
-    (door("read", "/w/.env"), "sensitive"),
+    (request("read", "/w/id_rsa"), "sensitive"),
+    (request("read", "/w/.env"), "sensitive"),
     (write("/etc/motd"), "outside"),
-    (door("permission", asked="edit", paths=("/w/a.py", "/home/x/a.py")), "outside"),
-    (door("permission", asked="execute", command="rm -rf build"), "critical"),
-    (door("kernel", command="import shutil; shutil.rmtree('x')"), "critical"),
+    (request("permission", asked="edit", paths=("/w/a.py", "/home/x/a.py")), "outside"),
+    (request("permission", asked="execute", command="rm -rf build"), "critical"),
+    (request("kernel", command="import shutil; shutil.rmtree('x')"), "critical"),
 ]
 
 
-def test_a_folder_that_was_lent_is_in_the_workspace_and_rules_name_paths_from_it() -> None:
+def test_an_additional_directory_is_in_the_workspace_and_rules_name_paths_from_it() -> None:
     """No floor holds there that does not hold in the first; beside it they do."""
-    lent = (PurePosixPath("/data"), PurePosixPath("/data/in"))
-    loose = situation(mode="allow", lent=lent)
+    directories = (PurePosixPath("/data"), PurePosixPath("/data/in"))
+    loose = situation(mode="allow", directories=directories)
     assert judge(write("/data/a.csv"), loose).outcome == "allow"
     assert judge(write("/data/.env"), loose).floor == "sensitive"
     assert judge(write("/database/a.csv"), loose).floor == "outside"
-    deny = rule("deny", path=("raw/**",))
-    assert judge(write("/data/raw/a.csv"), situation(deny, mode="allow", lent=lent)).outcome == "deny"
-    assert judge(write("/data/in/raw/a.csv"), situation(deny, mode="allow", lent=lent)).outcome == "deny"
-    assert judge(write("/data/other/raw/a.csv"), situation(deny, mode="allow", lent=lent)).outcome == "allow"
+    denying = situation(rule("deny", path=("raw/**",)), mode="allow", directories=directories)
+    assert judge(write("/data/raw/a.csv"), denying).outcome == "deny"
+    assert judge(write("/data/in/raw/a.csv"), denying).outcome == "deny"
+    assert judge(write("/data/other/raw/a.csv"), denying).outcome == "allow"
 
 
 @pytest.mark.parametrize(("asked", "floor"), FLOORS)
@@ -170,7 +170,7 @@ def test_one_denied_command_denies_the_line(command: str) -> None:
     assert judge(run(command), situation(*rules, mode="allow")).outcome == "deny"
 
 
-def test_an_allow_reaches_as_far_as_its_severity() -> None:
+def test_an_allow_rule_holds_up_to_its_severity() -> None:
     """``git push *`` up to ``low`` is not ``git push -f``."""
     rules = rule("allow", command=("git push *",), severity="low")
     assert judge(run("git push origin main"), situation(rules)).outcome == "allow"
@@ -181,7 +181,7 @@ def test_an_allow_for_sensitive_files_says_so() -> None:
     """Then it holds, for the files that it names."""
     rules = rule("allow", path=("package.json", ".env"), sensitive=True)
     assert judge(write("/w/package.json"), situation(rules)).outcome == "allow"
-    assert judge(door("read", "/w/.env"), situation(rules)).outcome == "allow"
+    assert judge(request("read", "/w/.env"), situation(rules)).outcome == "allow"
     assert judge(write("/w/yarn.lock"), situation(rules)).outcome == "ask"
 
 
@@ -189,7 +189,7 @@ def test_an_allow_for_sensitive_files_says_so() -> None:
     ("action", "path", "opened"),
     [("allow", "/data/**", True), ("ask", "/data/**", True), ("deny", "/data/**", False), ("allow", "**", False)],
 )
-def test_only_a_rule_with_an_absolute_path_opens_the_wall(action: Outcome, path: str, opened: bool) -> None:
+def test_only_a_rule_with_an_absolute_path_allows_files_outside(action: Outcome, path: str, opened: bool) -> None:
     """``ask`` opens it for those whom the user lets through."""
     held = situation(rule(action, path=(path,)))
     assert opens("/data/a.csv", "read", held) == opened
@@ -252,7 +252,7 @@ def test_a_file_that_cannot_be_read_makes_everything_ask() -> None:
     """The rules that could not be read may have denied."""
     held = Situation(agent="claude", mode="allow", root=ROOT, user=Settings(problem="line 3"))
     assert (judge(write(), held).outcome, judge(write(), held).floor) == ("ask", "broken")
-    assert judge(door("read", "/w/a.py"), held).outcome == "allow"
+    assert judge(request("read", "/w/a.py"), held).outcome == "allow"
 
 
 @pytest.mark.parametrize(
@@ -265,23 +265,25 @@ def test_a_file_that_cannot_be_read_makes_everything_ask() -> None:
         (write(), "edits", "allow edit ** for claude"),
         (
             write("/w/package.json"),
-            "changes of package.json",
+            "changing package.json",
             "allow edit /w/package.json for claude even if sensitive",
         ),
-        (door("permission", asked="fetch"), "fetches", "allow fetch for claude"),
+        (request("permission", asked="fetch"), "fetches", "allow fetch for claude"),
     ],
 )
 def test_what_is_alike_is_said_in_the_widest_words_that_are_safe(asked: PolicyRequest, words: str, text: str) -> None:
     """The program and its verb, edits in the workspace; what is sensitive or severe only as it stands."""
-    found = likeness(asked, judge(asked, situation()), "claude")
+    found = similar_rule(asked, judge(asked, situation()), "claude")
     assert found is not None
     assert (found.words, found.rule.text) == (words, text)
 
 
-@pytest.mark.parametrize("asked", [run("rm -rf x"), run("cat .env"), run("ls 'x"), door("permission", asked="other")])
+@pytest.mark.parametrize(
+    "asked", [run("rm -rf x"), run("cat .env"), run("ls 'x"), request("permission", asked="other")]
+)
 def test_what_must_be_asked_each_time_has_no_wider_answer(asked: PolicyRequest) -> None:
     """Critical, secret, unreadable, or nobody knows what."""
-    assert offers(likeness(asked, judge(asked, situation()), "claude")) == ()
+    assert offers(similar_rule(asked, judge(asked, situation()), "claude")) == ()
 
 
 @pytest.mark.parametrize(
@@ -290,7 +292,7 @@ def test_what_must_be_asked_each_time_has_no_wider_answer(asked: PolicyRequest) 
 )
 def test_a_wider_answer_answers_its_own_question(asked: PolicyRequest) -> None:
     """Otherwise the user would be asked again at once."""
-    offered = offers(likeness(asked, judge(asked, situation()), "claude"))
+    offered = offers(similar_rule(asked, judge(asked, situation()), "claude"))
     held = situation(grants=(InForce(offered[0].rule, "turn"),))
     assert judge(asked, held).outcome == "allow"
     assert judge(asked, Situation(agent="codex", root=ROOT, grants=held.grants)).outcome == "ask"
@@ -298,12 +300,14 @@ def test_a_wider_answer_answers_its_own_question(asked: PolicyRequest) -> None:
 
 def test_always_is_not_offered_for_sensitive_files_nor_where_the_project_asks() -> None:
     """It would not hold."""
-    assert [each.scope for each in offers(likeness(write("/w/.env"), judge(write("/w/.env"), situation()), "a"))] == [
+    assert [
+        each.scope for each in offers(similar_rule(write("/w/.env"), judge(write("/w/.env"), situation()), "a"))
+    ] == [
         "turn",
         "session",
     ]
     raised = judge(write(), situation(rule("allow"), project=(rule("ask", "project"),)))
-    assert [each.scope for each in offers(likeness(write(), raised, "a"))] == ["turn", "session"]
+    assert [each.scope for each in offers(similar_rule(write(), raised, "a"))] == ["turn", "session"]
 
 
 RULES = st.builds(
@@ -320,7 +324,7 @@ RULES = st.builds(
     st.lists(RULES, max_size=4),
     st.lists(RULES, max_size=3),
     st.sampled_from(["ask", "allow", "deny"]),
-    st.sampled_from([each for each, _ in FLOORS] + [write(), run("ls"), run("git push -f"), door("read", "/w/a")]),
+    st.sampled_from([each for each, _ in FLOORS] + [write(), run("ls"), run("git push -f"), request("read", "/w/a")]),
 )
 def test_no_rules_of_a_project_ever_loosen(
     user: list[InForce], project: list[InForce], mode: Mode, asked: PolicyRequest

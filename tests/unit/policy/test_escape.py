@@ -1,4 +1,4 @@
-"""The wall: no path, however it is spelled and whoever moves folders meanwhile, leads out of the workspace."""
+"""The workspace boundary: no path leads out, however it is spelled and whoever moves folders meanwhile."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from agentnb.acp.failure import RpcError
 from agentnb.acp.files import Files
 from agentnb.errors import OutsideWorkspace
 from agentnb.policy import PolicyRequest, Situation, Workspace, judge, rate_command
-from agentnb.policy.beneath import folder_of, open_in
-from tests.unit.acp.ear import Ear
+from agentnb.policy.open_without_links import open_entry, open_parent
+from tests.unit.acp.recording_listener import RecordingListener
 from tests.unit.running import run
 
 SECRET = "the secret outside"
@@ -77,7 +77,7 @@ def tree(folder: Path) -> dict[str, bytes]:
 
 async def tried(root: Path, path: str) -> set[str]:
     """Read and write *path* through the service, and say what came of it; nothing outside is told."""
-    files, outcomes = Files(Workspace(root), Ear()), set[str]()
+    files, outcomes = Files(Workspace(root), RecordingListener()), set[str]()
     for name, request in (
         ("read", files.read({"path": path})),
         ("write", files.write({"path": path, "content": "written"})),
@@ -162,8 +162,8 @@ def test_no_tree_of_links_leads_out(tmp_path: Path) -> None:
 def test_what_the_engine_allows_unasked_is_inside(root: Path, path: str) -> None:
     """Whatever an agent says that it works on."""
     real = os.path.realpath(f"{root}/{path}".replace("\0", ""))
-    door = PolicyRequest(kind="permission", title="x", asked="edit", paths=(real,))
-    verdict = judge(door, Situation(agent="a", mode="allow", root=root))
+    request = PolicyRequest(kind="permission", title="x", asked="edit", paths=(real,))
+    verdict = judge(request, Situation(agent="a", mode="allow", root=root))
     assert verdict.outcome == "ask" or Path(real).is_relative_to(root)
 
 
@@ -191,7 +191,7 @@ async def test_a_folder_that_is_swapped_for_a_link_never_leads_out(root: Path) -
     thread.start()
     try:
         swapped.wait()
-        files, outcomes = Files(Workspace(root), Ear()), set[str]()
+        files, outcomes = Files(Workspace(root), RecordingListener()), set[str]()
         before = tree(outside)
         for number in range(50 * TRIES):
             if number > TRIES and {"read", "write"} < outcomes:
@@ -220,23 +220,23 @@ def test_a_link_put_on_the_way_after_the_look_is_noticed(root: Path) -> None:
     path = Workspace(root).resolve("in/file")
     (root / "in").rename(root / "was")
     (root / "in").symlink_to(root.parent / "outside")
-    with pytest.raises(OutsideWorkspace, match="no longer leads"), folder_of(root, path):
+    with pytest.raises(OutsideWorkspace, match="no longer leads"), open_parent(root, path):
         pass
-    with pytest.raises(OutsideWorkspace, match="no longer leads"), folder_of(root, root / "in/new/x", make=True):
+    with pytest.raises(OutsideWorkspace, match="no longer leads"), open_parent(root, root / "in/new/x", make=True):
         pass
 
 
 def test_a_file_swapped_for_a_link_is_not_opened(root: Path) -> None:
     """The last component, too."""
-    with folder_of(root, root / "secret") as folder, pytest.raises(OutsideWorkspace, match="no longer leads"):
-        open_in(folder, "secret", os.O_RDONLY, root / "secret")
+    with open_parent(root, root / "secret") as folder, pytest.raises(OutsideWorkspace, match="no longer leads"):
+        open_entry(folder, "secret", os.O_RDONLY, root / "secret")
 
 
-async def test_a_rule_of_the_users_opens_the_wall(root: Path) -> None:
+async def test_a_rule_of_the_user_allows_a_file_outside_the_workspace(root: Path) -> None:
     """For what it names, and nothing else."""
-    ear = Ear()
-    ear.opened = str(root.parent / "outside")
-    files = Files(Workspace(root), ear)
+    listener = RecordingListener()
+    listener.opened = str(root.parent / "outside")
+    files = Files(Workspace(root), listener)
     assert await files.read({"path": "out/secret"}) == {"content": SECRET}
     await files.write({"path": str(root.parent / "outside/made/x"), "content": "y"})
     assert (root.parent / "outside/made/x").read_text() == "y"

@@ -10,7 +10,7 @@ import pytest
 
 from agentnb.errors import PolicyError
 from agentnb.policy import InForce, PolicyFiles, PolicyRequest, Rule, Settings, Situation, judge
-from agentnb.policy.offers import likeness, offers
+from agentnb.policy.offers import offers, similar_rule
 from agentnb.policy.places import PROJECT
 from agentnb.policy.request import RequestKind
 from agentnb.policy.rules import Outcome
@@ -19,21 +19,21 @@ from agentnb.policy.settings import load, parse
 ROOT = PurePosixPath("/w")
 
 
-def door(kind: RequestKind, **fields: Any) -> PolicyRequest:
+def request(kind: RequestKind, **fields: Any) -> PolicyRequest:
     return PolicyRequest(kind=kind, title="x", **fields)
 
 
 ACTING = [
-    door("write", path="/w/a.txt"),
-    door("terminal", path="/w", command="pytest"),
-    door("kernel", command="1 + 1"),
-    door("cell", path="/w/a.ipynb"),
-    door("permission", asked="edit", paths=("/w/a.txt",)),
-    door("permission", asked="execute", command="pytest"),
-    door("permission", asked="fetch"),
-    door("permission", asked="other"),
+    request("write", path="/w/a.txt"),
+    request("terminal", path="/w", command="pytest"),
+    request("kernel", command="1 + 1"),
+    request("cell", path="/w/a.ipynb"),
+    request("permission", asked="edit", paths=("/w/a.txt",)),
+    request("permission", asked="execute", command="pytest"),
+    request("permission", asked="fetch"),
+    request("permission", asked="other"),
 ]
-LOOKING = [door("read", path="/w/a.txt"), door("permission", asked="read", paths=("/w/a.txt",))]
+LOOKING = [request("read", path="/w/a.txt"), request("permission", asked="read", paths=("/w/a.txt",))]
 STANDING: list[dict[str, Any]] = [
     {"rules": (InForce(Rule(action="allow"), "user"),)},
     {"bypass": frozenset({"claude"})},
@@ -51,7 +51,7 @@ def situation(standing: dict[str, Any], **fields: Any) -> Situation:
     [(STANDING[0], True), (STANDING[0], False), (STANDING[1], True), (STANDING[1], False), (STANDING[2], False)],
     ids=["rule", "rule-headless", "bypass", "bypass-headless", "headless"],
 )
-def test_what_stands_in_the_users_file_opens_no_acting_door_where_there_is_no_trust(
+def test_the_users_file_in_an_untrusted_workspace_allows_only_looking(
     asked: PolicyRequest, standing: dict[str, Any], attached: bool
 ) -> None:
     """It asks, and says why; where nobody is there it is a no, that says what to type."""
@@ -99,8 +99,8 @@ def test_without_a_policy_file_trust_changes_nothing(trusted: bool) -> None:
 def test_trust_lowers_no_floor_and_lifts_no_rule_that_denies() -> None:
     """It lets what is allowed be allowed, no more."""
     allow = STANDING[0]
-    assert judge(door("terminal", command="rm -rf x"), situation(allow, trusted=True)).floor == "critical"
-    assert judge(door("write", path="/w/.env"), situation(allow, trusted=True)).floor == "sensitive"
+    assert judge(request("terminal", command="rm -rf x"), situation(allow, trusted=True)).floor == "critical"
+    assert judge(request("write", path="/w/.env"), situation(allow, trusted=True)).floor == "sensitive"
     rules = (*allow["rules"], InForce(Rule(action="deny", path=("*.txt",)), "user"))
     denied = judge(ACTING[0], situation({"rules": rules}))
     assert (denied.outcome, denied.distrusted) == ("deny", False)
@@ -119,16 +119,18 @@ def test_where_only_a_later_allow_lifts_a_deny_the_reason_names_both() -> None:
 def test_a_sensitive_file_that_a_rule_names_is_free_where_there_is_trust(trusted: bool, outcome: Outcome) -> None:
     """The rule is the user's, the file is the folder's."""
     rules = (InForce(Rule(action="allow", path=("package.json",), sensitive=True), "user"),)
-    assert judge(door("write", path="/w/package.json"), situation({"rules": rules}, trusted=trusted)).outcome == outcome
+    assert (
+        judge(request("write", path="/w/package.json"), situation({"rules": rules}, trusted=trusted)).outcome == outcome
+    )
 
 
 def test_an_answer_for_always_says_that_it_trusts_the_folder_too() -> None:
     """Or it would not hold there; the shorter ones need not."""
-    found = likeness(ACTING[0], judge(ACTING[0], situation({})), "claude")
+    found = similar_rule(ACTING[0], judge(ACTING[0], situation({})), "claude")
     said = [each.label for each in offers(found, Path("/w/a\n`b"))]
     assert said == [
-        "Allow edits for this turn",
-        "Allow edits for this session",
+        "Allow edits this turn",
+        "Allow edits this session",
         "Allow edits always, and trust /w/a?'b",
     ]
     assert [each.trusted for each in offers(found, Path("/w"))] == [None, None, Path("/w")]

@@ -1,4 +1,4 @@
-"""The wall round the workspace."""
+"""The workspace boundary."""
 
 from __future__ import annotations
 
@@ -52,16 +52,16 @@ def test_the_message_names_the_path_where_it_leads_and_the_workspace(root: Path)
     )
 
 
-def test_folders_that_were_lent_are_as_good_as_the_first(root: Path) -> None:
+def test_additional_directories_count_like_the_first_folder(root: Path) -> None:
     """Links out of them are followed and refused, links into them are good; the innermost holds a path."""
-    lent = root.parent / "workshop"
-    (lent / "deep").mkdir()
-    (lent / "away").symlink_to("/etc")
-    workspace = Workspace(root, [lent, lent / "deep"])
-    for named in (str(lent / "x"), "out/x", "../workshop/x"):
-        assert workspace.root_of(workspace.resolve(named)) == lent
-    assert workspace.root_of(workspace.resolve(str(lent / "deep/x"))) == lent / "deep"
+    shared = root.parent / "workshop"
+    (shared / "deep").mkdir()
+    (shared / "away").symlink_to("/etc")
+    workspace = Workspace(root, [shared, shared / "deep"])
+    for named in (str(shared / "x"), "out/x", "../workshop/x"):
+        assert workspace.root_of(workspace.resolve(named)) == shared
+    assert workspace.root_of(workspace.resolve(str(shared / "deep/x"))) == shared / "deep"
     assert workspace.root_of(workspace.resolve("in/x")) == root
-    for named in (str(lent / "away/passwd"), str(root.parent / "neighbour"), f"{lent}s/x"):
+    for named in (str(shared / "away/passwd"), str(root.parent / "neighbour"), f"{shared}s/x"):
         with pytest.raises(OutsideWorkspace, match=r"is outside the workspace '.*' and '.*workshop'"):
             workspace.resolve(named)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -93,6 +94,7 @@ def values(info: inspect.Type) -> st.SearchStrategy[Any]:
     return STRATEGIES[type(info)](info)
 
 
+@functools.cache
 def actions(kinds: tuple[type[msgspec.Struct], ...]) -> st.SearchStrategy[Any]:
     """Actions of these kinds, now and then one of a kind that nobody knows."""
     unknown = OBJECTS.map(lambda raw: UnknownAction({**raw, "type": "chat/notYetKnown"}))

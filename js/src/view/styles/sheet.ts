@@ -2,10 +2,10 @@
 import base from "./base.css";
 import chat from "./chat.css";
 import code from "./code.css";
+import container from "./container.css";
 import diff from "./diff.css";
 import foot from "./foot.css";
 import forms from "./forms.css";
-import frame from "./frame.css";
 import markdown from "./markdown.css";
 import meter from "./meter.css";
 import parts from "./parts.css";
@@ -26,7 +26,7 @@ const CSS = [
   diff,
   permission,
   plan,
-  frame,
+  container,
   tabs,
   transcript,
   foot,

@@ -28,7 +28,7 @@ from agentnb.state import (
     Turn,
 )
 from tests.unit.api.conftest import PATIENCE
-from tests.unit.host.conftest import CLIENT, Open, until
+from tests.unit.host.conftest import CLIENT, Open, hosted, until
 
 
 class Held:
@@ -57,23 +57,22 @@ def held(host: Host) -> Iterator[Held]:
     source.go.set()
 
 
-def send(session: Session, turn_id: str, text: str, *attached: MessageAttachment) -> None:
+def send(host: Host, session: Session, turn_id: str, text: str, *attached: MessageAttachment) -> None:
     message = Message(text=text, origin=MessageOrigin(kind="user"), attachments=attached or None)
-    do(session, ChatTurnStarted(turn_id=turn_id, message=message))
+    do(host, session, ChatTurnStarted(turn_id=turn_id, message=message))
 
 
-def change(session: Session, message_id: str, text: str) -> None:
+def change(host: Host, session: Session, message_id: str, text: str) -> None:
     message = Message(text=text, origin=MessageOrigin(kind="user"))
-    do(session, ChatPendingMessageSet(kind=PendingMessageKind.QUEUED, id=message_id, message=message))
+    do(host, session, ChatPendingMessageSet(kind=PendingMessageKind.QUEUED, id=message_id, message=message))
 
 
-def do(session: Session, action: object) -> None:
-    conversation = session._conversation
-    conversation.host.loop.call(carry_out, conversation.host, conversation.chat.uri, action, CLIENT)
+def do(host: Host, session: Session, action: object) -> None:
+    host.loop.call(carry_out, host, session.chat.resource, action, CLIENT)
 
 
-def finished(session: Session, number: int) -> tuple[Turn, ...]:
-    until(session, lambda: len(session.chat.turns) == number)
+def finished(host: Host, session: Session, number: int) -> tuple[Turn, ...]:
+    until(host, session, lambda: len(session.chat.turns) == number)
     return session.chat.turns
 
 
@@ -85,68 +84,70 @@ def notes(turn: Turn) -> list[object]:
     return [part.content for part in turn.response_parts if isinstance(part, SystemNotificationResponsePart)]
 
 
-def test_what_was_sent_first_runs_first(held: Held, open_session: Open) -> None:
+def test_what_was_sent_first_runs_first(host: Host, held: Held, open_session: Open) -> None:
     """Whatever comes behind it, from the page or from Python, waits with it."""
     session = open_session("echo")
-    send(session, "1", "first @df")
-    send(session, "2", "second")
+    send(host, session, "1", "first @df")
+    send(host, session, "2", "second")
     session.prompt("third")
     assert session.queue == ("first @df", "second", "third")
     held.go.set()
-    turns = finished(session, 3)
+    turns = finished(host, session, 3)
     assert [turn.message.text for turn in turns] == ["first @df", "second", "third"]
     assert [labels(turn) for turn in turns] == [["df"], [], []]
 
 
-def test_it_can_be_stopped_meanwhile_and_stays_in_the_transcript(held: Held, open_session: Open) -> None:
+def test_it_can_be_stopped_meanwhile_and_stays_in_the_transcript(host: Host, held: Held, open_session: Open) -> None:
     """It does not run after all; what waits behind it does."""
     session = open_session("echo")
-    send(session, "1", "first @df")
-    send(session, "2", "second")
-    do(session, ChatTurnCancelled(turn_id="1"))
-    first, second = finished(session, 2)
+    send(host, session, "1", "first @df")
+    send(host, session, "2", "second")
+    do(host, session, ChatTurnCancelled(turn_id="1"))
+    first, second = finished(host, session, 2)
     assert (first.message.text, first.state, first.response_parts) == ("first @df", "cancelled", ())
     assert (second.message.text, second.state) == ("second", "complete")
 
 
-def test_it_can_be_taken_back_meanwhile(held: Held, open_session: Open) -> None:
+def test_it_can_be_taken_back_meanwhile(host: Host, held: Held, open_session: Open) -> None:
     """As any message that waits."""
     session = open_session("echo")
-    send(session, "1", "first @df")
-    do(session, ChatPendingMessageRemoved(kind=PendingMessageKind.QUEUED, id="1"))
+    send(host, session, "1", "first @df")
+    do(host, session, ChatPendingMessageRemoved(kind=PendingMessageKind.QUEUED, id="1"))
     held.go.set()
-    send(session, "2", "second")
-    assert [turn.message.text for turn in finished(session, 1)] == ["second"]
+    send(host, session, "2", "second")
+    assert [turn.message.text for turn in finished(host, session, 1)] == ["second"]
 
 
 @pytest.mark.parametrize(
     ("text", "why"), [("look @df", "took more than 0.01 s"), ("look @bad", "looking at it raised SystemExit")]
 )
-def test_what_could_not_be_attached_is_said_in_the_turn(held: Held, open_session: Open, text: str, why: str) -> None:
+def test_what_could_not_be_attached_is_said_in_the_turn(
+    host: Host, held: Held, open_session: Open, text: str, why: str
+) -> None:
     """Which runs without it."""
     session = open_session("echo")
     if "@bad" in text:
         held.go.set()
     else:
-        session._conversation.turns.mentions.seconds = 0.01
-    send(session, "1", text)
-    (turn,) = finished(session, 1)
+        hosted(host, session).turns.mentions.seconds = 0.01
+    send(host, session, "1", text)
+    (turn,) = finished(host, session, 1)
     assert [why in str(note) for note in notes(turn)] == [True]
     assert (turn.state, labels(turn)) == ("complete", [])
 
 
-def test_a_message_that_is_changed_is_looked_up_anew(held: Held, open_session: Open) -> None:
+def test_a_message_that_is_changed_is_looked_up_anew(host: Host, held: Held, open_session: Open) -> None:
     """It takes along what it mentions now, keeps what was attached by hand, and loses what it mentioned before."""
     held.go.set()
     session = open_session("slow")
-    send(session, "0", "go")
-    until(session, lambda: session.chat.active_turn is not None)
-    send(session, "1", "see @df", SimpleMessageAttachment(label="picture"))
+    send(host, session, "0", "go")
+    until(host, session, lambda: session.chat.active_turn is not None)
+    send(host, session, "1", "see @df", SimpleMessageAttachment(label="picture"))
     attached = lambda: [each.label for each in waiting(session).attachments or ()]  # noqa: E731
-    until(session, lambda: attached() == ["picture", "df"])
-    change(session, "1", "see @model")
-    until(session, lambda: attached() == ["picture", "model"])
-    change(session, "1", "see nothing")
+    until(host, session, lambda: attached() == ["picture", "df"])
+    change(host, session, "1", "see @model")
+    until(host, session, lambda: attached() == ["picture", "model"])
+    change(host, session, "1", "see nothing")
     assert (waiting(session).text, attached()) == ("see nothing", ["picture"])
 
 
@@ -155,11 +156,11 @@ def waiting(session: Session) -> Message:
     return queue[0].message
 
 
-def test_closing_ends_what_waits_for_a_look(held: Held, open_session: Open) -> None:
+def test_closing_ends_what_waits_for_a_look(host: Host, held: Held, open_session: Open) -> None:
     """Nothing behind it is begun."""
     session = open_session("echo")
-    send(session, "1", "first @df")
-    send(session, "2", "second")
+    send(host, session, "1", "first @df")
+    send(host, session, "2", "second")
     session.close()
     assert (session.chat.turns, session.queue) == ((), ())
 

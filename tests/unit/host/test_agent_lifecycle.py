@@ -18,7 +18,7 @@ from agentnb.host.session_options import configuration
 from agentnb.state import SystemNotificationResponsePart
 from agentnb.testing import Events
 from tests.unit.api.conftest import AGENTS, PATIENCE
-from tests.unit.host.conftest import Open, until
+from tests.unit.host.conftest import Open, hosted, until
 
 SPAWNED = ("agent.spawned", "agent.initialized")
 FORGOTTEN = "does not remember what was said before"
@@ -62,14 +62,16 @@ def test_an_agent_that_cannot_take_up_a_session_is_said_to_have_forgotten(open_s
     assert FORGOTTEN in notices(session)
 
 
-def test_it_is_started_again_after_a_crash_without_being_asked(open_session: Open, agentnb_events: Events) -> None:
+def test_it_is_started_again_after_a_crash_without_being_asked(
+    host: Host, open_session: Open, agentnb_events: Events
+) -> None:
     """The user sees it running before the next prompt."""
     session = open_session("remembers", "resume")
     session.prompt("tulips").wait(PATIENCE, check=False)
     session.prompt("crash").wait(PATIENCE, check=False)
     assert agentnb_events.wait_for("agent.restarted", timeout=PATIENCE).data["deaths"] == 1
     agentnb_events.wait_for("session.ready", session="s1", how="resumed", timeout=PATIENCE)
-    until(session, lambda: process_state(session) == "running")
+    until(host, session, lambda: process_state(session) == "running")
 
 
 def test_an_agent_that_keeps_dying_is_left_alone_after_a_few_times(
@@ -78,7 +80,7 @@ def test_an_agent_that_keeps_dying_is_left_alone_after_a_few_times(
     """Not a tight loop: it waits ever longer, then for a prompt."""
     host.agents.backoff = lambda: Backoff(first=0.01, cap=0.05, tries=3)
     session = open_session("fails", "dies", "session/new")
-    history = host.loop.call(host.agents.history, session._conversation.configuration)
+    history = host.loop.call(host.agents.history, hosted(host, session).configuration)
     for _ in range(2):
         assert session.prompt("go").wait(PATIENCE, check=False).error is not None
     deaths = history.deaths
@@ -106,22 +108,23 @@ def test_a_restart_stops_the_turn_that_runs_and_the_queue_goes_on(open_session: 
     turn = session.prompt("first")
     next(iter(turn))
     waiting = session.prompt("second")
-    agent = session._conversation.agent
+    stopped = session.health().pid
     session.restart()
     assert (turn.state, turn.text) == ("cancelled", "hm")
     assert next(iter(waiting)) == "hm"
-    assert (waiting.state, session._conversation.agent is agent) == ("running", False)
+    assert (waiting.state, session.health().pid != stopped) == ("running", True)
 
 
 @pytest.mark.parametrize(("ways", "outcome"), [(["load", "resume"], "loaded"), (["resume"], "resumed"), ([], "new")])
-def test_an_old_session_is_reopened_in_an_empty_conversation(open_session: Open, ways: list[str], outcome: str) -> None:
+def test_an_old_session_is_reopened_in_an_empty_conversation(
+    host: Host, open_session: Open, ways: list[str], outcome: str
+) -> None:
     """Loaded with its replay where it can be: then the transcript is there."""
     first = open_session("remembers", *ways)
     first.prompt("tulips").wait(PATIENCE, check=False)
     first.close()
     second = open_session("remembers", *ways)
-    conversation = second._conversation
-    assert conversation.host.loop.submit(conversation.reopen("s1")).result(PATIENCE) == outcome
+    assert host.loop.submit(hosted(host, second).reopen("s1")).result(PATIENCE) == outcome
     shown = [(turn.message.text, second.turns[at].text) for at, turn in enumerate(second.chat.turns)]
     assert shown == ([("tulips", "noted tulips")] if outcome == "loaded" else [])
     second.prompt("recall").wait(PATIENCE, check=False)
@@ -130,11 +133,10 @@ def test_an_old_session_is_reopened_in_an_empty_conversation(open_session: Open,
     assert (FORGOTTEN in notices(second)) == (outcome == "new")
 
 
-def test_a_session_that_the_agent_no_longer_knows_is_opened_anew_and_said(open_session: Open) -> None:
+def test_a_session_that_the_agent_no_longer_knows_is_opened_anew_and_said(host: Host, open_session: Open) -> None:
     """It refused both ways."""
     session = open_session("remembers", "load", "resume")
-    conversation = session._conversation
-    assert conversation.host.loop.submit(conversation.reopen("s77")).result(PATIENCE) == "new"
+    assert host.loop.submit(hosted(host, session).reopen("s77")).result(PATIENCE) == "new"
     session.prompt("recall").wait(PATIENCE, check=False)
     assert FORGOTTEN in notices(session)
 
@@ -153,7 +155,7 @@ def test_a_warm_agent_is_the_one_that_the_next_session_uses(host: Host, open_ses
     warm = host.loop.submit(host.agents.warm(configuration(spec, tmp_path))).result(PATIENCE)
     session = open_session("echo")
     session.prompt("hi").wait(PATIENCE, check=False)
-    assert session._conversation.agent is warm
+    assert session.health().pid == warm.pid
     process = psutil.Process(warm.pid)
     session.close()
     assert not process.is_running()
@@ -182,30 +184,29 @@ def test_mcp_servers_and_folders_go_to_agents_that_can_have_them(open_session: O
 
 @pytest.mark.parametrize("how", ["dies", "hangs"])
 def test_an_agent_that_fails_over_an_old_session_gets_a_new_one_in_the_end(
-    impatient: dict[str, Any], open_session: Open, how: str
+    host: Host, impatient: dict[str, Any], open_session: Open, agentnb_events: Events, how: str
 ) -> None:
     """Twice it is tried; then an agent that has forgotten is better than none."""
     session = open_session("fails", how, "session/load", spec=impatient)
-    conversation = session._conversation
-    conversation.host.agents.backoff = lambda: Backoff(first=0.01, cap=0.01, tries=1)
-    conversation.host.loop.submit(conversation.ready()).result(PATIENCE)
+    host.agents.backoff = lambda: Backoff(first=0.01, cap=0.01, tries=1)
+    session.open(PATIENCE)
     for _ in range(2):
         with pytest.raises(AgentError):
             session.restart(PATIENCE)
     session.restart(PATIENCE)
-    assert (conversation.lifecycle.outcome, process_state(session)) == ("new", "running")
+    assert [event.data["how"] for event in agentnb_events.of("session.ready")] == ["new", "new"]
+    assert process_state(session) == "running"
     process = session.state.agent_process
     assert process is not None
     assert FORGOTTEN in str(process.message)
 
 
 def test_a_restart_ends_an_agent_that_hangs_while_it_opens_a_session(
-    impatient: dict[str, Any], open_session: Open
+    host: Host, impatient: dict[str, Any], open_session: Open
 ) -> None:
     """Even though no session ever came of it."""
     session = open_session("fails", "hangs", "session/new", spec=impatient)
-    pool = session._conversation.host.agents
     for _ in range(2):
         with pytest.raises(AgentError, match="did not answer session/new"):
             session.restart(PATIENCE)
-    assert len(pool._alive) == 1
+    assert len(host.agents.running(hosted(host, session).spec)) == 1

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from agentnb.errors import UsageError
-from agentnb.kernel.path import LONGEST, follow, last_name
+from agentnb.kernel.variable_path import LONGEST, follow, last_name
 
 CALLED: list[str] = []
 NAMES: dict[str, Any] = {
@@ -58,7 +58,7 @@ def test_names_attributes_items_and_slices_are_followed(path: str, value: Any) -
 )
 def test_whatever_does_more_than_read_is_refused(path: str) -> None:
     """And is not done."""
-    with pytest.raises(UsageError, match=r"no path to a variable|does more than read|has at most"):
+    with pytest.raises(UsageError, match=r"not a path to a variable|does more than read|has at most"):
         follow(path, NAMES)
     assert CALLED == []
 

@@ -1,4 +1,4 @@
-"""Stages: how a cell shows a turn while it runs, and what stays of it."""
+"""How a cell shows a turn while it runs, and what stays in the notebook once it has ended."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ATTACH_S = 3.0
 """How long a page may take to show the live view before text stands in for it (0.2 s is the slowest seen)."""
 
 
-class Stage(Protocol):
+class TurnDisplay(Protocol):
     """Where a turn is shown. `open` before waiting, `tick` while waiting, `close` once, at the end."""
 
     def open(self) -> None:
@@ -34,8 +34,8 @@ class Stage(Protocol):
         """Leave what stays in the notebook."""
 
 
-def stage_for(turn: Turn, audience: Audience, view: str, *, blocking: bool, replaces: bool = True) -> Stage:
-    """The stage for a turn.
+def display_for(turn: Turn, audience: Audience, view: str, *, blocking: bool, replaces: bool = True) -> TurnDisplay:
+    """What shows a turn.
 
     Args:
         turn: The turn.
@@ -45,18 +45,18 @@ def stage_for(turn: Turn, audience: Audience, view: str, *, blocking: bool, repl
         replaces: Whether the front end is known to replace outputs in place, as notebooks do.
     """
     if audience is Audience.TERMINAL:
-        return TerminalStage(turn)
+        return TerminalDisplay(turn)
     if view == "live" or (view == "auto" and audience is Audience.PAGE):
-        return LiveStage(turn, blocking=blocking, replaces=replaces)
-    return FinalStage(turn) if audience is Audience.NOBODY else TextStage(turn)
+        return LiveDisplay(turn, blocking=blocking, replaces=replaces)
+    return FinalDisplay(turn) if audience is Audience.NOBODY else GrowingMarkdownDisplay(turn)
 
 
-def silence_of(turn: Turn) -> str | None:
+def inactivity_of(turn: Turn) -> str | None:
     """For how long the agent has said nothing in *turn*, in words, where it is long."""
     return turn.session.state.summary.activity if turn.state == "running" else None
 
 
-class TerminalStage:
+class TerminalDisplay:
     """Plain text on stdout, as it comes."""
 
     def __init__(self, turn: Turn) -> None:
@@ -70,7 +70,7 @@ class TerminalStage:
     def tick(self) -> None:
         """Print what is new."""
         sys.stdout.write(self._text.read(self._turn.snapshot))
-        silence = silence_of(self._turn)
+        silence = inactivity_of(self._turn)
         if silence != self._silence and silence is not None:
             sys.stdout.write(f"\n({silence}; Ctrl+C stops the turn)\n")
         self._silence = silence
@@ -85,7 +85,7 @@ class TerminalStage:
         sys.stdout.flush()
 
 
-class FinalStage:
+class FinalDisplay:
     """Nobody watches: one output at the end, the same every time, and progress on a terminal if there is one."""
 
     def __init__(self, turn: Turn) -> None:
@@ -104,7 +104,7 @@ class FinalStage:
         display(record(self._turn), raw=True)
 
 
-class TextStage:
+class GrowingMarkdownDisplay:
     """Markdown that grows in place, without a widget."""
 
     def __init__(self, turn: Turn) -> None:
@@ -118,7 +118,7 @@ class TextStage:
 
     def tick(self) -> None:
         """Show the record so far, where there is more of it than before."""
-        snapshot, silence = self._turn.snapshot, silence_of(self._turn)
+        snapshot, silence = self._turn.snapshot, inactivity_of(self._turn)
         if snapshot is None or (snapshot, silence) == self._shown or not (snapshot.response_parts or silence):
             return
         self._shown = (snapshot, silence)
@@ -132,7 +132,7 @@ class TextStage:
         self._handle.update(record(self._turn), raw=True)
 
 
-class LiveStage:
+class LiveDisplay:
     """The live view, replaced in place by the record when the turn has ended.
 
     Args:
@@ -148,9 +148,9 @@ class LiveStage:
         self._frontend = frontend
         self._view: Any = frontend.turn_view(turn.session.chat.resource, turn.id)
         self._handle = DisplayHandle()
-        self._text = TextStage(turn)
+        self._text = GrowingMarkdownDisplay(turn)
         self._text._handle = self._handle  # noqa: SLF001 - both write to one place
-        self._stand_in: Stage = self._text if replaces else TerminalStage(turn)
+        self._stand_in: TurnDisplay = self._text if replaces else TerminalDisplay(turn)
         self._blocking = blocking
         self._live = True
 

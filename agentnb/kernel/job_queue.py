@@ -1,9 +1,9 @@
-"""The desk: work for the main thread, taken there when the user's own code leaves it free.
+"""A queue of jobs for the main thread, which runs them when the user's own code leaves it free.
 
-Code of an agent's has to run where the user's does. The main thread is free while the kernel idles, and while a cell
-only waits for a turn; where that wait blocks, the waiting one does the work (:meth:`Desk.waiting`), else the main
-thread's own loop. Work comes from the host's thread and one piece runs at a time; a piece that itself waits for a turn
-leaves the thread free for that turn's work.
+An agent's code has to run on the thread where the user's code runs. That thread is free while the kernel is idle, and
+while a cell only waits for a turn. If the wait blocks the thread, the waiting code runs the jobs
+(:meth:`JobQueue.waiting`); otherwise the thread's event loop runs them. Jobs come from the host's thread and one runs
+at a time. A job that itself waits for a turn leaves the thread free for the jobs of that turn.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ _owners: contextvars.ContextVar[tuple[str, ...]] = contextvars.ContextVar("agent
 
 
 class Work(Protocol[T_co]):
-    """A piece of work; its type says what comes of it."""
+    """Something to run on the main thread; its type parameter is the type of its result."""
 
     def begin(self, done: Callable[[T_co], None], *, loop_is_free: bool) -> None:
         """Begin on the main thread; *done* is called there when it has ended, before this returns or later.
 
         Args:
-            done: Takes what came of it.
-            loop_is_free: Whether the thread's running loop, if there is one, goes on meanwhile.
+            done: Receives the result.
+            loop_is_free: Whether the thread's event loop, if one is running, keeps running meanwhile.
         """
         ...
 
     def stop(self, why: Stop) -> None:
-        """Interrupt it, from another thread; nothing happens where it has ended."""
+        """Interrupt it, from another thread; does nothing once it has ended."""
         ...
 
 
@@ -65,42 +65,42 @@ class _Waiter:
         self.context = contextvars.copy_context()
 
 
-class Desk:
-    """The main thread's. Made once per process (:data:`DESK`).
+class JobQueue:
+    """The jobs of one process's main thread. There is one queue per process (:data:`JOB_QUEUE`).
 
     Attributes:
-        post: Has a function called soon on the main thread, by its loop; None where no loop runs there for good.
-        occupied: Whether the main thread runs code of the user's.
-        grace: Seconds that code which was interrupted may take to end before it is left to itself.
+        schedule: Calls a function soon on the main thread, by its event loop; None where no loop runs there for good.
+        is_main_thread_busy: Says whether the main thread runs the user's code.
+        grace: Seconds that interrupted code may take to end; after that :meth:`run` stops waiting for it.
     """
 
     def __init__(self) -> None:
-        self.post: Callable[[Call], None] | None = None
-        self.occupied: Callable[[], bool] = lambda: True
+        self.schedule: Callable[[Call], None] | None = None
+        self.is_main_thread_busy: Callable[[], bool] = lambda: True
         self.grace = GRACE_SECONDS
         self._lock = threading.Lock()
         self._queue: list[_Job[Any]] = []
-        self._stack: list[_Job[Any] | _Waiter] = []  # who is at the thread: the last one has it
+        self._stack: list[_Job[Any] | _Waiter] = []  # what occupies the thread; the last entry has it now
 
     # --- from the host's thread ---
 
-    async def do(self, work: Work[T], owner: str, *, patience: float, timeout: float | None = None) -> T:
-        """Have *work* done, and wait for what comes of it. Cancelled, it is stopped.
+    async def run(self, work: Work[T], owner: str, *, patience: float, timeout: float | None = None) -> T:
+        """Run *work* on the main thread and return its result. Cancelling this call stops the work.
 
         Args:
-            work: What to do.
-            owner: The tab whose agent wants it.
-            patience: Seconds that it may wait for the main thread.
-            timeout: Seconds that it may take; None: as long as it takes.
+            work: What to run.
+            owner: The id of the tab whose agent asked for it.
+            patience: Seconds to wait for the main thread to become free.
+            timeout: Seconds that the work may take; None means no limit.
 
         Raises:
-            KernelBusy: If the main thread was not free in time, or the work does not end though it was interrupted.
+            KernelBusy: If the main thread was not free in time, or the work does not end although it was interrupted.
         """
         job = _Job(work, owner)
         with self._lock:
             self._queue.append(job)
         try:
-            self.call()
+            self.wake()
             if not await _in_time(job.started, patience) and self._withdraw(job):
                 raise self._busy()
             if await _in_time(job.ended, timeout):
@@ -112,25 +112,28 @@ class Desk:
             if not self._withdraw(job):
                 _stop(job, "cancelled")
             raise
-        message = f"The code was interrupted after {timeout:g} s and does not stop; the kernel is still at it."
-        raise KernelBusy(message, hint="Only its end, or a restart of the kernel, frees it.")
+        message = f"The code was interrupted after {timeout:g} s but has not stopped; the kernel is still running it."
+        raise KernelBusy(message, hint="Wait until it ends, or restart the kernel.")
 
-    def call(self) -> None:
-        """Let the main thread look at its work, whoever is there now; where nobody is, whoever comes to wait looks."""
+    def wake(self) -> None:
+        """Make the main thread run its jobs: the innermost waiting code does, else the thread's loop.
+
+        Where neither exists the jobs stay queued; the next code that comes to wait runs them.
+        """
         with self._lock:
             waiters = [each for each in self._stack if isinstance(each, _Waiter)]
-            post = self.post
+            schedule = self.schedule
         wake = waiters[-1].wake if waiters else None
         if wake is not None:
             wake()
-        elif post is not None:
-            post(self.serve)
+        elif schedule is not None:
+            schedule(self.run_pending)
 
     def _busy(self) -> KernelBusy:
-        if self.post is None and not self.waited_at:
-            hint = "A terminal runs it while a %agent command waits for its turn."
-            return KernelBusy("Nothing runs code here now.", hint=hint)
-        return KernelBusy("The kernel is busy with a cell.", hint="Try again when that has ended.")
+        if self.schedule is None and not self.has_waiter:
+            hint = "In a terminal, agents' code runs only while a %agent command waits for its turn."
+            return KernelBusy("Nothing can run code in this terminal now.", hint=hint)
+        return KernelBusy("The kernel is busy with a cell.", hint="Try again when the cell has ended.")
 
     def _withdraw(self, job: _Job[Any]) -> bool:
         """Take *job* out of the queue; False where it was begun."""
@@ -144,16 +147,17 @@ class Desk:
 
     @contextlib.contextmanager
     def waiting(self, owner: str, wake: Call | None = None) -> Iterator[None]:
-        """Leave the thread to agents' work while the body waits for a turn of the tab *owner*.
+        """Let jobs run on this thread while the body waits for a turn of the tab *owner*.
 
         Args:
-            owner: The tab.
-            wake: Makes the body call :meth:`serve`, from any thread; None where the thread's loop goes on, which calls.
+            owner: The tab's id.
+            wake: Makes the body call :meth:`run_pending`; may be called from any thread. None where the thread's event
+                loop keeps running, which then calls it.
 
         Raises:
-            UsageError: If the body belongs to code that this very tab's turn runs: it would wait for itself.
+            UsageError: If the body belongs to code that a turn of this very tab runs: it would wait for itself.
         """
-        self.see_that_it_can_wait(owner)
+        self.check_can_wait(owner)
         if threading.current_thread() is not threading.main_thread():
             yield
             return
@@ -162,7 +166,7 @@ class Desk:
             self._stack.append(waiter)
             waits = bool(self._queue)
         if waits:
-            self.call()
+            self.wake()
         try:
             yield
         finally:
@@ -170,26 +174,26 @@ class Desk:
                 self._stack.remove(waiter)
 
     @property
-    def waited_at(self) -> bool:
-        """Whether somebody waits for a turn at the main thread."""
+    def has_waiter(self) -> bool:
+        """Whether code on the main thread waits for a turn."""
         with self._lock:
             return any(isinstance(each, _Waiter) for each in self._stack)
 
     @property
-    def at_work(self) -> bool:
-        """Whether the caller is an agent's work."""
+    def is_running_job(self) -> bool:
+        """Whether the caller itself runs as one of these jobs."""
         return bool(_owners.get())
 
-    def see_that_it_can_wait(self, owner: str) -> None:
-        """Raise where who asks would wait for itself; see :meth:`waiting`."""
+    def check_can_wait(self, owner: str) -> None:
+        """Raise :class:`UsageError` where the caller would wait for itself; see :meth:`waiting`."""
         if owner in _owners.get():
             raise UsageError(
                 "Code that an agent runs in the kernel cannot wait for that agent's own turn.",
                 hint="Ask in another tab, or with --background.",
             )
 
-    def serve(self, *, loop_is_free: bool = True) -> None:
-        """Do what waits, as far as the thread is free for it. On the main thread only."""
+    def run_pending(self, *, loop_is_free: bool = True) -> None:
+        """Run the queued jobs until the queue is empty or the thread is taken. Call it on the main thread only."""
         while (taken := self._take()) is not None:
             job, context = taken
             context.run(self._begin, job, loop_is_free)
@@ -197,7 +201,7 @@ class Desk:
     def _take(self) -> tuple[_Job[Any], contextvars.Context] | None:
         with self._lock:
             last = self._stack[-1] if self._stack else None
-            if not self._queue or isinstance(last, _Job) or (last is None and self.occupied()):
+            if not self._queue or isinstance(last, _Job) or (last is None and self.is_main_thread_busy()):
                 return None
             job = self._queue.pop(0)
             self._stack.append(job)
@@ -208,7 +212,7 @@ class Desk:
         job.started.set_result(None)
         try:
             job.work.begin(lambda outcome: self._end(job, outcome), loop_is_free=loop_is_free)
-        except Exception as error:  # noqa: BLE001 - whatever it is, somebody waits
+        except Exception as error:  # noqa: BLE001 - whatever it is, `run` waits for it
             self._end(job, None, error)
         except BaseException as error:  # noqa: BLE001 - raised on the host's thread it would end that thread
             self._end(job, None, KernelBusy(f"The code ended with {type(error).__name__}."))
@@ -222,30 +226,30 @@ class Desk:
         else:
             job.ended.set_result(outcome)
         if waits:
-            self.call()
+            self.wake()
 
 
-def poster(loop: asyncio.AbstractEventLoop) -> Callable[[Call], None]:
-    """What has a function called soon by *loop*, from any thread; one that is closed calls nothing any more."""
+def scheduler_of(loop: asyncio.AbstractEventLoop) -> Callable[[Call], None]:
+    """A function that has *loop* call another soon, from any thread; once the loop is closed it does nothing."""
 
-    def post(function: Call) -> None:
+    def schedule(function: Call) -> None:
         with contextlib.suppress(RuntimeError):
             loop.call_soon_threadsafe(function)
 
-    return post
+    return schedule
 
 
 def _stop(job: _Job[Any], why: Stop, tries: int = TRIES) -> None:
-    """Interrupt *job*, and again while it does not end: an interrupt that comes in a finalizer goes no further."""
+    """Interrupt *job*, repeatedly until it ends: Python drops an interrupt that arrives inside a finalizer."""
     if tries and not job.ended.done():
         job.work.stop(why)
         asyncio.get_running_loop().call_later(AGAIN_SECONDS, _stop, job, why, tries - 1)
 
 
 async def _in_time(future: Future[Any], seconds: float | None) -> bool:
-    """Whether *future* is done within *seconds*; it is left as it is.
+    """Whether *future* is done within *seconds*; the future itself is not cancelled.
 
-    Not ``asyncio.wait_for``: before Python 3.12 that loses a cancellation which comes together with the end.
+    Not ``asyncio.wait_for``: before Python 3.12 that loses a cancellation which arrives together with the result.
     """
     loop = asyncio.get_running_loop()
     over: asyncio.Future[None] = loop.create_future()
@@ -255,7 +259,7 @@ async def _in_time(future: Future[Any], seconds: float | None) -> bool:
             over.set_result(None)
 
     def tell(_: object) -> None:
-        with contextlib.suppress(RuntimeError):  # the host has ended meanwhile
+        with contextlib.suppress(RuntimeError):  # the host's loop was closed meanwhile
             loop.call_soon_threadsafe(end)
 
     future.add_done_callback(tell)
@@ -268,5 +272,5 @@ async def _in_time(future: Future[Any], seconds: float | None) -> bool:
     return future.done()
 
 
-DESK = Desk()
-"""This process's."""
+JOB_QUEUE = JobQueue()
+"""The queue of this process's main thread."""

@@ -1,36 +1,38 @@
-"""An agent that says nothing for long: every stage without a live view says so."""
+"""An agent that says nothing for long: every display without a live view says so."""
 
 from __future__ import annotations
 
 import pytest
 
 from agentnb.api.turn import Turn
-from agentnb.ipython import stage
+from agentnb.host import Host
+from agentnb.ipython import turn_display
 from agentnb.state import SessionActivityChanged
-from tests.unit.host.conftest import Open
+from tests.unit.host.conftest import Open, hosted
 
 
 @pytest.fixture
-def silent(open_session: Open) -> Turn:
+def silent(host: Host, open_session: Open) -> Turn:
     """A turn whose agent has said its first word long ago."""
     session = open_session("slow")
     turn = session.prompt("go")
     next(iter(turn))
-    say(turn, "no word for 40 s")
+    say(host, turn, "no word for 40 s")
     return turn
 
 
-def say(turn: Turn, words: str | None) -> None:
-    conversation = turn.session._conversation
-    conversation.host.loop.call(conversation.dispatch, SessionActivityChanged(activity=words))
+def say(host: Host, turn: Turn, words: str | None) -> None:
+    host.loop.call(hosted(host, turn.session).dispatch, SessionActivityChanged(activity=words))
 
 
-def test_a_terminal_says_it_once_each_time_and_how_to_stop(silent: Turn, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_terminal_says_it_once_each_time_and_how_to_stop(
+    host: Host, silent: Turn, capsys: pytest.CaptureFixture[str]
+) -> None:
     """On a line of its own, between what the agent said before and after."""
-    shown = stage.TerminalStage(silent)
+    shown = turn_display.TerminalDisplay(silent)
     shown.tick()
     shown.tick()
-    say(silent, "no word for 80 s")
+    say(host, silent, "no word for 80 s")
     shown.tick()
     assert capsys.readouterr().out == (
         "thinking\n(no word for 40 s; Ctrl+C stops the turn)\n\n(no word for 80 s; Ctrl+C stops the turn)\n"
@@ -38,13 +40,13 @@ def test_a_terminal_says_it_once_each_time_and_how_to_stop(silent: Turn, capsys:
 
 
 def test_text_in_a_cell_says_it_as_long_as_it_lasts_and_does_not_keep_it(
-    silent: Turn, capsys: pytest.CaptureFixture[str]
+    host: Host, silent: Turn, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Its record is without it."""
-    shown = stage.TextStage(silent)
+    shown = turn_display.GrowingMarkdownDisplay(silent)
     shown.open()
     shown.tick()
     assert r"thinking\n\n(no word for 40 s)" in capsys.readouterr().out
-    say(silent, None)
+    say(host, silent, None)
     shown.tick()
     assert "no word" not in capsys.readouterr().out

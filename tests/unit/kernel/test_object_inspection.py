@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.kernel.bench import OWNER, Tools
+from tests.unit.kernel.shell_tools import OWNER, Tools
 
 LOOKS: dict[str, tuple[str, dict[str, Any]]] = {
     "variables": ("variables", {}),
@@ -87,9 +87,9 @@ def test_a_look_waits_for_a_busy_kernel_and_says_so(tools: Tools) -> None:
     """It does not look behind the running cell's back."""
     looked: list[str] = []
     tools.shell.user_ns["thing"] = Thing(lambda: looked.append("looked"))
-    tools.desk.post = lambda _: None
-    tools.kit.patience = 0.0
-    result = tools.loop.submit(tools.kit.call("inspect", {"path": "thing"})).result(30)
+    tools.job_queue.schedule = lambda _: None
+    tools.tool_runner.patience = 0.0
+    result = tools.loop.submit(tools.tool_runner.call("inspect", {"path": "thing"})).result(30)
     assert result["content"][0]["text"].startswith("The kernel is busy with a cell.")
     assert looked == []
 
@@ -102,7 +102,7 @@ def test_a_look_that_takes_too_long_is_interrupted(tools: Tools) -> None:
             pass
 
     tools.shell.user_ns["thing"] = Thing(never)
-    tools.kit.look_seconds = 0.1
+    tools.tool_runner.look_seconds = 0.1
     said = tools.text("inspect", path="thing")
     assert said.startswith("Looking at the objects took too long and was interrupted.")
     assert tools.text("run_code", code="1 + 1") == "2"
@@ -145,5 +145,5 @@ def test_work_that_ends_with_an_exit_does_not_end_the_hosts_thread(tools: Tools)
             pass
 
     with pytest.raises(KernelBusy, match="The code ended with SystemExit"):
-        tools.during(tools.desk.do(Exits(), OWNER, patience=30))
+        tools.during(tools.job_queue.run(Exits(), OWNER, patience=30))
     assert tools.text("run_code", code="1 + 1") == "2"

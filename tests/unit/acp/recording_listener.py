@@ -72,7 +72,7 @@ def applied(chat: ChatState, update: dict[str, Any], turn_id: str | None = "t1")
     return chat
 
 
-class Ear:
+class RecordingListener:
     """A listener that remembers what it heard, and lets everything through unless told otherwise."""
 
     speaking = "t1"
@@ -93,7 +93,7 @@ class Ear:
         self.question = asyncio.Event()
         self.printed = asyncio.Event()
         self.answer: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
-        self._deny = deny
+        self.deny = deny
         self.edit: str | None = None
         self.opened: str | None = None
         self.kept: Unsaved | None = None
@@ -131,7 +131,7 @@ class Ear:
         self.spoken.set()
 
     def answers(self, method: str) -> bool:
-        return method == "_ear/twice"
+        return method == "_x/twice"
 
     async def extended(self, method: str, params: dict[str, Any]) -> Any:
         self.extensions.append((method, params))
@@ -139,8 +139,8 @@ class Ear:
 
     async def authorize(self, request: PolicyRequest) -> PolicyRequest:
         self.requests.append(request)
-        if self._deny:
-            raise PermissionDenied(self._deny)
+        if self.deny:
+            raise PermissionDenied(self.deny)
         return request if self.edit is None else replace(request, command=self.edit)
 
     def refused(self, request: PolicyRequest, error: AgentnbError) -> None:
@@ -169,10 +169,10 @@ def saying(text: str) -> Message:
 class Talk:
     """A session of a launched agent."""
 
-    def __init__(self, agent: Agent, session_id: str, ear: Ear) -> None:
+    def __init__(self, agent: Agent, session_id: str, listener: RecordingListener) -> None:
         self.agent = agent
         self.session_id = session_id
-        self.ear = ear
+        self.listener = listener
 
     def begin(self, text: str) -> asyncio.Future[PromptResult]:
         """Prompt; the future is set inline, in the order of the wire."""
@@ -206,8 +206,8 @@ async def talking(
     """A session with the scripted agent *name*; the agent is stopped at the end."""
     agent = await Agent.launch(scripted(name, **fields), cwd=cwd, env=env)
     try:
-        ear = Ear(option, deny)
-        opened = await agent.open_session(OpenRequest(cwd=str(cwd)), ear)
-        yield Talk(agent, opened.session_id, ear)
+        listener = RecordingListener(option, deny)
+        opened = await agent.open_session(OpenRequest(cwd=str(cwd)), listener)
+        yield Talk(agent, opened.session_id, listener)
     finally:
         await agent.stop(patience=0.5)

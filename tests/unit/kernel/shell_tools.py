@@ -13,9 +13,9 @@ from traitlets.config import Config
 
 from agentnb.errors import PermissionDenied
 from agentnb.host.loop import HostLoop
-from agentnb.ipython.bench import ShellBench
-from agentnb.kernel.desk import Desk, poster
-from agentnb.kernel.kit import Kit
+from agentnb.ipython.shell_code_runner import ShellCodeRunner
+from agentnb.kernel.job_queue import JobQueue, scheduler_of
+from agentnb.kernel.tool_runner import ToolRunner
 from agentnb.policy.request import PolicyRequest
 
 T = TypeVar("T")
@@ -34,17 +34,17 @@ class Tools:
     def __init__(self) -> None:
         self.shell: Any = InteractiveShell(config=Config({"HistoryManager": {"enabled": False}}))
         self.loop = HostLoop()
-        self.desk = Desk()
-        self.desk.occupied = lambda: False
+        self.job_queue = JobQueue()
+        self.job_queue.is_main_thread_busy = lambda: False
         self.requests: list[PolicyRequest] = []
         self.denies = False
         self.interrupts = 0
-        self.bench = ShellBench(self.shell)
-        self.use(self.bench)
+        self.runner = ShellCodeRunner(self.shell)
+        self.use(self.runner)
 
-    def use(self, bench: ShellBench) -> None:
-        """Let the tools work on *bench*."""
-        self.kit = Kit(OWNER, bench, self._authorize, self._interrupted, self.desk)
+    def use(self, runner: ShellCodeRunner) -> None:
+        """Let the tools work on *runner*."""
+        self.tool_runner = ToolRunner(OWNER, runner, self._authorize, self._interrupted, self.job_queue)
 
     async def _authorize(self, request: PolicyRequest) -> PolicyRequest:
         self.requests.append(request)
@@ -57,39 +57,39 @@ class Tools:
 
     def call(self, name: str, **arguments: Any) -> dict[str, Any]:
         """What the tool gives, while the main thread waits for the turn."""
-        return self.during(self.kit.call(name, arguments))
+        return self.during(self.tool_runner.call(name, arguments))
 
     def text(self, name: str, **arguments: Any) -> str:
         return "\n".join(block.get("text", "") for block in self.call(name, **arguments)["content"])
 
     def during(self, work: Coroutine[Any, Any, T]) -> T:
         """What comes of *work* on the host's thread, while this one waits and serves."""
-        return waited_for(self.desk, self.loop.submit(work))
+        return waited_for(self.job_queue, self.loop.submit(work))
 
 
-def waited_for(desk: Desk, future: Future[T], owner: str = OWNER) -> T:
+def waited_for(job_queue: JobQueue, future: Future[T], owner: str = OWNER) -> T:
     """Wait for *future* as a cell that blocks waits for a turn."""
     news: SimpleQueue[str] = SimpleQueue()
     future.add_done_callback(lambda _: news.put("done"))
-    with desk.waiting(owner, lambda: news.put("work")):
+    with job_queue.waiting(owner, lambda: news.put("work")):
         while news.get() != "done":
-            desk.serve(loop_is_free=False)
+            job_queue.run_pending(loop_is_free=False)
     return future.result()
 
 
-def awaited(desk: Desk, work: Callable[[], Awaitable[T]], loop: HostLoop) -> T:
+def awaited(job_queue: JobQueue, work: Callable[[], Awaitable[T]], loop: HostLoop) -> T:
     """Wait for *work* on the host's thread as a cell that awaits does: this thread's loop goes on."""
     own = asyncio.new_event_loop()
 
     async def cell() -> T:
-        desk.post = poster(own)
-        with desk.waiting(OWNER):
+        job_queue.schedule = scheduler_of(own)
+        with job_queue.waiting(OWNER):
             return await asyncio.wrap_future(loop.submit(_coroutine(work)))
 
     try:
         return own.run_until_complete(cell())
     finally:
-        desk.post = None
+        job_queue.schedule = None
         own.close()
 
 

@@ -1,4 +1,4 @@
-"""The bench of one shell: its variables, its main thread, and the notebook that a page has open."""
+"""The runner of one shell: its variables, its main thread, and the notebook that a page has open."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from agentnb.ipython.execution import Execution, Look
 from agentnb.ipython.ipython_versions import is_running_cell
 from agentnb.ipython.mentions import visible
 from agentnb.ipython.saved_notebook import output_text, read_cells
-from agentnb.kernel.bench import CellView, Edited, NotebookView, Variable
-from agentnb.kernel.desk import DESK, poster
-from agentnb.kernel.path import follow
+from agentnb.kernel.code_runner import CellView, Edited, NotebookView, Variable
+from agentnb.kernel.job_queue import JOB_QUEUE, scheduler_of
+from agentnb.kernel.variable_path import follow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from agentnb.comm.notebook import Notebook
     from agentnb.host import Host
-    from agentnb.kernel.bench import Edit, Ran
-    from agentnb.kernel.desk import Work
+    from agentnb.kernel.code_runner import Edit, Ran
+    from agentnb.kernel.job_queue import Work
 
 T = TypeVar("T")
 
@@ -39,8 +39,8 @@ RUN_SECONDS = 3_600.0
 _NO_PAGE = "Let the user open agentnb's sidebar beside the notebook (JupyterLab 4 or Notebook 7)"
 
 
-class ShellBench:
-    """What the tools work on in one IPython shell (:class:`agentnb.kernel.bench.Bench`).
+class ShellCodeRunner:
+    """What the tools work on in one IPython shell (:class:`agentnb.kernel.code_runner.CodeRunner`).
 
     Args:
         shell: The shell.
@@ -95,7 +95,7 @@ class ShellBench:
         if current_notebook() is None:
             raise UsageError(f"No page is there that could {edit.action} a cell.", hint=f"{_NO_PAGE}, or use run_code.")
         # A cell that waits for this turn is the kernel's first: what is run now is run behind it.
-        wait = edit.action == "run" and not DESK.waited_at
+        wait = edit.action == "run" and not JOB_QUEUE.has_waiter
         asked = EditParams(
             id="", action=edit.action, cell_id=edit.cell_id, source=edit.source, kind=edit.kind, wait=wait
         )
@@ -162,12 +162,12 @@ def _size(value: Any) -> int | None:
 
 
 def install(host: Host, shell: Any) -> None:
-    """Let *host*'s agents be lent *shell*, if its user wants that."""
-    host.environment.connect(code_runner=ShellBench(shell))
-    DESK.occupied = lambda: is_running_cell(shell)
+    """Give *host*'s agents access to *shell*, in sessions whose user wants that."""
+    host.environment.connect(code_runner=ShellCodeRunner(shell))
+    JOB_QUEUE.is_main_thread_busy = lambda: is_running_cell(shell)
     loop = getattr(getattr(getattr(shell, "kernel", None), "io_loop", None), "asyncio_loop", None)
     if loop is None:
         return
-    if DESK.post is None:
-        shell.events.register("post_run_cell", lambda *_: DESK.call())
-    DESK.post = poster(loop)
+    if JOB_QUEUE.schedule is None:
+        shell.events.register("post_run_cell", lambda *_: JOB_QUEUE.wake())
+    JOB_QUEUE.schedule = scheduler_of(loop)

@@ -1,4 +1,4 @@
-"""Events written down: a line of JSON each, in the file that ``AGENTNB_EVENTS`` names."""
+"""Writes events to the file that ``AGENTNB_EVENTS`` names, one line of JSON each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lending the kernel: where there is none, and beside a server that has its name."""
+"""Access to the kernel: where there is none, and beside a server that has its name."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from agentnb.api.session import Session
 from agentnb.errors import UsageError
 from agentnb.host import Host
 from tests.unit.api.conftest import PATIENCE
-from tests.unit.host.test_life import notices
-from tests.unit.kernel.bench import Tools
+from tests.unit.host.test_agent_lifecycle import notices
+from tests.unit.kernel.shell_tools import Tools
 
 
-def test_outside_of_ipython_there_is_no_kernel_to_lend() -> None:
+def test_outside_of_ipython_there_is_no_kernel_access() -> None:
     """It is said before anything is started."""
     with pytest.raises(UsageError, match="Agents cannot be given access to a kernel"):
         agentnb.start(kernel_tools=True)
@@ -30,7 +30,7 @@ def test_a_session_whose_kernel_is_gone_goes_on_without(tmp_path: Path) -> None:
         session = Session(host.loop.call(lambda: host.open(find("eliza"), cwd=tmp_path, kernel_tools=True)))
         turn = session.prompt("/mcp").wait(PATIENCE)
         assert turn.text == "None came with the session."
-        assert "is not lent the kernel. There is no IPython whose variables could be lent." in notices(session)
+        assert "has no access to the kernel. There is no IPython kernel here." in notices(session)
     finally:
         host.close()
 
@@ -38,7 +38,7 @@ def test_a_session_whose_kernel_is_gone_goes_on_without(tmp_path: Path) -> None:
 def test_a_server_of_the_users_keeps_its_name(tools: Tools, tmp_path: Path) -> None:
     """The kernel's is called otherwise then; a copy of the tab has the tools, and each closes for itself."""
     host = Host()
-    host.environment.connect(code_runner=tools.bench)
+    host.environment.connect(code_runner=tools.runner)
     try:
         servers = mcp_servers({"kernel": {"command": "cat"}})
         opened = host.loop.call(lambda: host.open(find("eliza"), cwd=tmp_path, mcp_servers=servers, kernel_tools=True))

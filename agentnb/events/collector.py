@@ -1,4 +1,4 @@
-"""Events heard: kept as they come, looked through, waited for."""
+"""Collects events in memory, so that tests and the user can search them and wait for them."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ TEXT = "word "
 CHUNK = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": TEXT}}
 
 
-class Desk:
+class Workload:
     """The real host, service, delivery, log, mapper and reducers, and a page that hears and acknowledges.
 
     Args:

@@ -8,22 +8,22 @@ import threading
 import pytest
 
 from agentnb.errors import KernelBusy, UsageError
-from agentnb.kernel.bench import Ran
-from tests.unit.kernel.bench import OWNER, Tools, waited_for
+from agentnb.kernel.code_runner import Ran
+from tests.unit.kernel.shell_tools import OWNER, Tools, waited_for
 
 
 def test_work_waits_until_the_users_code_has_ended(tools: Tools) -> None:
     """A cell that runs, and only awaits something of its own, is left alone."""
-    tools.desk.post = lambda _: None
+    tools.job_queue.schedule = lambda _: None
     busy = [True]
-    tools.desk.occupied = lambda: busy[0]
-    work = tools.desk.do(tools.bench.work("done = 1"), OWNER, patience=30)
+    tools.job_queue.is_main_thread_busy = lambda: busy[0]
+    work = tools.job_queue.run(tools.runner.work("done = 1"), OWNER, patience=30)
     future = tools.loop.submit(work)
-    tools.desk.serve()
+    tools.job_queue.run_pending()
     assert "done" not in tools.shell.user_ns
     busy[0] = False
     while not future.done():
-        tools.desk.serve()
+        tools.job_queue.run_pending()
     assert future.result() == Ran()
 
 
@@ -31,8 +31,8 @@ def test_work_that_asks_another_tab_makes_way_for_that_tabs_work(tools: Tools) -
     """On the same thread, in the middle of it."""
 
     def ask_other() -> str:
-        work = tools.desk.do(tools.bench.work("inner = 2\nprint('inner')"), "tab-2", patience=30)
-        return waited_for(tools.desk, tools.loop.submit(work), "tab-2").printed
+        work = tools.job_queue.run(tools.runner.work("inner = 2\nprint('inner')"), "tab-2", patience=30)
+        return waited_for(tools.job_queue, tools.loop.submit(work), "tab-2").printed
 
     tools.shell.user_ns["ask_other"] = ask_other
     assert tools.text("run_code", code="print('outer')\nsaid = ask_other()\nsaid") == "outer\n'inner\\n'"
@@ -43,7 +43,7 @@ def test_work_cannot_wait_for_its_own_turn(tools: Tools) -> None:
     """Not directly, and not round another tab: it would wait for ever."""
 
     def wait_for(tab: str) -> None:
-        with tools.desk.waiting(tab):
+        with tools.job_queue.waiting(tab):
             raise AssertionError
 
     tools.shell.user_ns["wait_for"] = wait_for
@@ -67,19 +67,19 @@ def test_an_interrupt_that_gets_lost_is_sent_again(tools: Tools) -> None:
             pass
 
     async def cancel() -> None:
-        task = asyncio.ensure_future(tools.desk.do(tools.bench.work("lose()"), OWNER, patience=30))
+        task = asyncio.ensure_future(tools.job_queue.run(tools.runner.work("lose()"), OWNER, patience=30))
         await asyncio.to_thread(began.wait)
         task.cancel()
         await asyncio.wait([task])
 
     tools.shell.user_ns["lose"] = lose
-    waited_for(tools.desk, tools.loop.submit(cancel()))
+    waited_for(tools.job_queue, tools.loop.submit(cancel()))
     assert len(lost) == 1
 
 
 def test_code_that_does_not_stop_is_given_up(tools: Tools) -> None:
     """The agent hears that it goes on."""
-    tools.desk.grace = 0.0
+    tools.job_queue.grace = 0.0
     ended: list[BaseException | None] = []
 
     def stubborn() -> None:
@@ -91,11 +91,11 @@ def test_code_that_does_not_stop_is_given_up(tools: Tools) -> None:
                 continue
 
     tools.shell.user_ns["stubborn"] = stubborn
-    work = tools.desk.do(tools.bench.work("stubborn()"), OWNER, patience=30, timeout=0.05)
+    work = tools.job_queue.run(tools.runner.work("stubborn()"), OWNER, patience=30, timeout=0.05)
     future = tools.loop.submit(work)
     future.add_done_callback(lambda done: ended.append(done.exception()))
-    with pytest.raises(KernelBusy, match=r"interrupted after 0.05 s and does not stop"):
-        waited_for(tools.desk, future)
+    with pytest.raises(KernelBusy, match=r"interrupted after 0.05 s but has not stopped"):
+        waited_for(tools.job_queue, future)
 
 
 def test_an_awaiting_command_cannot_be_blocked(tools: Tools) -> None:

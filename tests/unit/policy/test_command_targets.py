@@ -1,13 +1,16 @@
-"""Commands and the files that they name: the wall, the command's folder, rules about paths, sensitive files."""
+"""Commands and the files that they name: the boundary, the command's folder, rules about paths, sensitive files."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from agentnb.policy import InForce, Mode, PolicyRequest, Rule, Settings, Situation, Verdict, judge
+from agentnb.policy.glob import any_path_matches, path_matches
 
 OUTSIDE = [
     "cat /etc/passwd",
@@ -122,8 +125,8 @@ def work(tmp_path: Path) -> Path:
 def judged(
     root: Path, command: str, *rules: Rule, mode: Mode = "allow", cwd: str = ".", kind: Any = "terminal", **more: Any
 ) -> Verdict:
-    door = PolicyRequest(kind=kind, title="x", command=command, path=str((root / cwd).resolve()), **more)
-    return judge(door, situation(root, *rules, mode=mode))
+    request = PolicyRequest(kind=kind, title="x", command=command, path=str((root / cwd).resolve()), **more)
+    return judge(request, situation(root, *rules, mode=mode))
 
 
 def situation(root: Path, *rules: Rule, project: tuple[Rule, ...] = (), mode: Mode = "allow", **user: Any) -> Situation:
@@ -166,7 +169,7 @@ def test_headless_lets_nothing_out(work: Path, attached: bool) -> None:
     ("command", "opened"),
     [("cat ../data/x", True), ("cp ../data/x .", True), ("touch ../data/x", False), ("cat ../other", False)],
 )
-def test_a_rule_opens_the_wall_for_what_it_names(work: Path, command: str, opened: bool) -> None:
+def test_a_rule_allows_the_files_outside_the_workspace_that_it_names(work: Path, command: str, opened: bool) -> None:
     """For reading here; and it lets no command run by itself."""
     rule = Rule(action="allow", tool=("read",), path=(f"{work.parent}/data/**",))
     assert (judged(work, command, rule).outcome == "allow") == opened
@@ -183,8 +186,8 @@ def test_a_rule_that_denies_a_path_stops_commands_that_name_it(work: Path, comma
     """The manual's own example; a rule that allows a path lets none by."""
     rule = Rule(action="deny", path=("data/raw/**",))
     held = situation(work, rule) if whose == "user" else situation(work, project=(rule,))
-    door = PolicyRequest(kind="terminal", title="x", command=command, path=str(work))
-    assert judge(door, held).outcome == "deny"
+    request = PolicyRequest(kind="terminal", title="x", command=command, path=str(work))
+    assert judge(request, held).outcome == "deny"
     assert judged(work, "cat data/other", rule).outcome == "allow"
     assert judged(work, "cat a.py", Rule(action="allow", path=("**",)), mode="ask").outcome == "ask"
 
@@ -209,9 +212,9 @@ def test_words_are_read_from_where_the_command_runs(work: Path, cwd: str, comman
 @pytest.mark.parametrize("command", ["cat a.csv", "cat *.csv", "python -c \"open('a.csv')\"", "python a.py sub/b.csv"])
 def test_patterns_of_ones_own_hold_for_commands_that_read(work: Path, command: str) -> None:
     held = situation(work, sensitive=(("**/*.csv", True),))
-    door = PolicyRequest(kind="terminal", title="x", command=command, path=str(work))
-    assert (judge(door, held).outcome, judge(door, held).floor) == ("ask", "sensitive")
-    assert judge(door, situation(work)).outcome == "allow"
+    request = PolicyRequest(kind="terminal", title="x", command=command, path=str(work))
+    assert (judge(request, held).outcome, judge(request, held).floor) == ("ask", "sensitive")
+    assert judge(request, situation(work)).outcome == "allow"
 
 
 @pytest.mark.parametrize(
@@ -251,10 +254,10 @@ def test_variables_that_decide_what_runs_are_part_of_every_command(work: Path, v
 
 
 def test_the_variables_of_a_command_are_shown_without_their_secrets() -> None:
-    door = PolicyRequest(
+    request = PolicyRequest(
         kind="terminal", title="x", command="ls", env=(("PAGER", "less -R"), ("API_TOKEN", "0123456789abcdef"))
     )
-    assert door.line == "PAGER='less -R' API_TOKEN=*** ls"
+    assert request.line == "PAGER='less -R' API_TOKEN=*** ls"
 
 
 @pytest.mark.parametrize("kind", ["read", "fetch", "think", "search", "edit", "execute", "other"])
@@ -281,3 +284,20 @@ def test_a_request_is_about_its_command_and_its_files_the_strictest_counts(work:
     denied = Rule(action="deny", path=("a.py",))
     assert judged(work, "create", denied, kind="permission", asked=kind, paths=(f"{work}/a.py",)).outcome == "deny"
     assert judged(work, "ls", kind="permission", asked=kind, cwd="..").floor == "outside"
+
+
+PATTERNS = ("**/.env*", "*.{pem,key}", "!src/**", "a/**", "**/x/**", "src/?[ab]", "**", "!**/b")
+PATHS = st.lists(st.sampled_from(["a", "b", "x", ".env", ".env.local", "src", "k.pem", "K.KEY", "\n"])).map("/".join)
+
+
+@given(patterns=st.lists(st.sampled_from(PATTERNS)).map(tuple), path=PATHS)
+def test_many_path_patterns_match_as_each_of_them_does(patterns: tuple[str, ...], path: str) -> None:
+    """One search for all of them, also of those that are turned round."""
+    assert any_path_matches(patterns, path) == any(path_matches(each, path) for each in patterns)
+
+
+@pytest.mark.parametrize("command", ["cat {}", "{} x", "ls {}"])
+def test_a_pattern_that_is_too_long_to_be_tried_asks(command: str) -> None:
+    """Brackets that are not closed took seconds."""
+    request = PolicyRequest(kind="terminal", title="Run", command=command.format("a*[b" * 1_000), path="/w")
+    assert judge(request, Situation(agent="a", mode="allow", root=PurePosixPath("/w"))).outcome == "ask"

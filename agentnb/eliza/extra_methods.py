@@ -1,7 +1,8 @@
-"""The porter: answers at the door what the SDK has words for and does not route to an agent yet.
+"""Methods of ACP that the official SDK (0.12) does not route to an agent yet.
 
-The SDK (0.12) knows the forms of `session/delete` and `logout` and hands neither on; `$/cancel_request` it takes for an
-error; MCP over ACP it has no way to ask for. Everything else goes past the porter untouched and in order.
+The SDK has types for `session/delete` and `logout` but calls no method of the agent's for them; it answers
+`$/cancel_request` with an error; and it cannot send the requests of MCP over ACP. :class:`MessageRouter` handles these
+and passes everything else on to the SDK, untouched and in order.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 OWN = "eliza-"  # how the ids of requests begin that are not the SDK's
 CANCEL = "$/cancel_request"
-"""Nothing of eliza's takes long but a turn, and that has `session/cancel`: this may be passed over."""
+"""Ignored: the only request of eliza's that takes long is a turn, and that has `session/cancel`."""
 
 
 class Wire:
@@ -60,8 +61,8 @@ class Wire:
         """Tell the client something."""
         self._send({"method": method, "params": params})
 
-    def heard(self, message: dict[str, Any]) -> bool:
-        """Take *message* if it answers a request made here."""
+    def receive(self, message: dict[str, Any]) -> bool:
+        """Take *message* if it answers a request made here; says whether it did."""
         name = message.get("id")
         if "method" in message or not isinstance(name, str) or not name.startswith(OWN):
             return False
@@ -74,18 +75,18 @@ class Wire:
         self._write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
 
 
-class Porter:
-    """Reads what a client writes, and lets through what is the SDK's.
+class MessageRouter:
+    """Reads the client's messages, answers those that the SDK does not route, and passes the others on.
 
     Args:
-        reader: What the client writes.
-        write: Puts raw bytes on the wire, between two messages.
-        methods: What is answered here.
-        wire: Where requests of eliza's own wait for their answers.
-        limit: How many bytes one message may have.
+        reader: The stream from the client.
+        write: Writes raw bytes to the client, between two messages.
+        methods: The methods that are answered here.
+        wire: Where eliza's own requests wait for their answers.
+        limit: The largest size of one message, in bytes.
 
     Attributes:
-        passed: What is left for the SDK.
+        passed: The messages for the SDK.
     """
 
     def __init__(
@@ -105,7 +106,7 @@ class Porter:
         self._words = [*(json.dumps(name).encode() for name in (CANCEL, *methods)), f'"{OWN}'.encode()]
 
     async def run(self) -> None:
-        """Stand there until the client closes its end."""
+        """Route messages until the client closes its end."""
         try:
             while line := await self._reader.readline():
                 if not await self._answered(line):
@@ -123,7 +124,7 @@ class Porter:
         if not isinstance(message, dict):
             return False
         method = message.get("method")
-        if method == CANCEL or self._wire.heard(message):
+        if method == CANCEL or self._wire.receive(message):
             return True
         if not isinstance(method, str) or method not in self._methods or "id" not in message:
             return False

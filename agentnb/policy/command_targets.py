@@ -11,6 +11,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from agentnb.policy.glob import LONGEST_PATTERN
+from agentnb.policy.workspace import real_path
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -37,7 +40,7 @@ _FOUND = 64
 _BASES = 16
 
 
-class Reached(NamedTuple):
+class CommandTarget(NamedTuple):
     """A file that a command reaches.
 
     Attributes:
@@ -53,18 +56,18 @@ class Reached(NamedTuple):
     lists: bool = False
 
 
-def reached(places: Iterable[Place], cwd: str) -> list[Reached]:
+def command_targets(places: Iterable[Place], cwd: str) -> list[CommandTarget]:
     """What a command in *cwd* reaches, as far as its words say; devices that keep nothing are left out.
 
     Example:
         >>> from agentnb.policy.commands.paths import Place
         >>> places = [Place("../b", through=("a",)), Place("/dev/null", writes=True)]
-        >>> [each.path for each in reached(places, "/nowhere/w")]
+        >>> [each.path for each in command_targets(places, "/nowhere/w")]
         ['/nowhere/w/b', '/nowhere/b']
     """
     given = list(dict.fromkeys(places))
     found = dict.fromkeys(each for place in given[:_MOST] for each in _of(place, cwd))
-    rest = [Reached(f"{len(given) - _MOST} more files", writes=True, known=False)] if len(given) > _MOST else []
+    rest = [CommandTarget(f"{len(given) - _MOST} more files", writes=True, known=False)] if len(given) > _MOST else []
     return [*found, *rest]
 
 
@@ -95,21 +98,23 @@ def _program_folders() -> tuple[str, ...]:
     return (*_PROGRAMS, *(each for each in own if each != str(Path.home()) and each.count("/") > 1))
 
 
-def _of(place: Place, cwd: str) -> Iterator[Reached]:
+def _of(place: Place, cwd: str) -> Iterator[CommandTarget]:
     if (_DISCARDS if place.writes else _DEVICES).fullmatch(place.path):
         return
     for base in _bases(place, cwd):
         if base is None:
             if ".." in place.path.split("/"):
-                yield Reached(place.path, place.writes, known=False)
+                yield CommandTarget(place.path, place.writes, known=False)
             continue
         path, known = _expanded(place.path, base, dynamic=place.dynamic)
         if path is None:
             continue
-        if not known:
-            yield Reached(path, place.writes, known=False)
+        if not known or (len(path) > LONGEST_PATTERN and glob.has_magic(path)):
+            yield CommandTarget(path, place.writes, known=False)
             continue
-        yield from (Reached(_real(base, each), place.writes, lists=place.lists) for each in _matches(base, path))
+        yield from (
+            CommandTarget(real_path(base, each), place.writes, lists=place.lists) for each in _matches(base, path)
+        )
 
 
 def _expanded(path: str, base: str, *, dynamic: bool) -> tuple[str | None, bool]:
@@ -141,7 +146,7 @@ def _bases(place: Place, cwd: str) -> list[str | None]:
                 entered.append(None)
                 continue
             joined = os.path.join(base, path)  # noqa: PTH118 - as text
-            entered += [_real(base, path), os.path.realpath(os.path.normpath(joined))]
+            entered += [real_path(base, path), real_path(base, os.path.normpath(joined))]
         gone = place.sure and all(each is not None and Path(each).is_dir() for each in entered)
         bases = list(dict.fromkeys([*entered, *([] if gone else bases)]))[:_BASES]
     return bases
@@ -156,10 +161,3 @@ def _matches(base: str, path: str) -> list[str]:
     except (OSError, ValueError, re.error):
         found = []
     return [path, *found]
-
-
-def _real(base: str, path: str) -> str:
-    try:
-        return os.path.realpath(os.path.join(base, path))  # noqa: PTH118 - as text
-    except (OSError, ValueError):
-        return os.path.normpath(os.path.join(base, path))  # noqa: PTH118

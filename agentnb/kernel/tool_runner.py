@@ -1,4 +1,4 @@
-"""The kit: each tool, done. Running code or changing a cell asks the policy first."""
+"""Carries out the calls of the kernel tools. Every tool asks the policy before it does anything."""
 
 from __future__ import annotations
 
@@ -9,56 +9,57 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from agentnb.credentials import is_secret_name
 from agentnb.errors import AgentnbError, UsageError
 from agentnb.kernel import content
-from agentnb.kernel.bench import Edit
 from agentnb.kernel.cell_names import cell_title, number_in
-from agentnb.kernel.desk import DESK
-from agentnb.kernel.path import last_name
+from agentnb.kernel.code_runner import Edit
+from agentnb.kernel.job_queue import JOB_QUEUE
 from agentnb.kernel.tools import PATIENCE_SECONDS, call_words, checked
+from agentnb.kernel.variable_path import last_name
+from agentnb.policy.glob import LONGEST_PATTERN
 from agentnb.policy.request import PolicyRequest
 from agentnb.state import ToolDiffContent
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from agentnb.kernel.bench import Bench, CellView, NotebookView
-    from agentnb.kernel.desk import Desk
+    from agentnb.kernel.code_runner import CellView, CodeRunner, NotebookView
+    from agentnb.kernel.job_queue import JobQueue
 
     Result = dict[str, Any]
 
 T = TypeVar("T")
 
 LOOK_SECONDS = 20.0
-"""How long looking at the user's objects, or at a notebook's file, may take."""
+"""How long reading the user's objects, or a notebook's file, may take."""
 
 
-class Kit:
-    """The tools of one tab.
+class ToolRunner:
+    """Runs the tools of one tab.
 
     Args:
         owner: The tab's id.
-        bench: What they work on.
+        runner: The kernel and the notebook that the tools work on.
         authorize: Allows a request, or raises (:meth:`agentnb.acp.listener.Listener.authorize`).
-        interrupted: Called when the user interrupts code: the turn is to end.
-        desk: The main thread's.
+        interrupted: Called when the user interrupts the code; it ends the turn.
+        job_queue: The jobs of the main thread.
 
     Attributes:
-        patience: Seconds that a look at objects waits for the main thread.
-        look_seconds: Seconds that one may take.
+        patience: Seconds that reading objects waits for the main thread.
+        look_seconds: Seconds that reading objects may take.
     """
 
     def __init__(
         self,
         owner: str,
-        bench: Bench,
+        runner: CodeRunner,
         authorize: Callable[[PolicyRequest], Awaitable[PolicyRequest]],
         interrupted: Callable[[], object],
-        desk: Desk = DESK,
+        job_queue: JobQueue = JOB_QUEUE,
     ) -> None:
         self._owner = owner
-        self._bench = bench
+        self._runner = runner
         self._authorize = authorize
         self._interrupted = interrupted
-        self._desk = desk
+        self._job_queue = job_queue
         self.patience = PATIENCE_SECONDS
         self.look_seconds = LOOK_SECONDS
         self._doing: set[asyncio.Task[Result]] = set()
@@ -73,7 +74,7 @@ class Kit:
         }
 
     async def call(self, name: str, arguments: Any) -> Result:
-        """Do the tool *name*; what goes wrong is a result that says so, as MCP wants it."""
+        """Run the tool *name*. A failure is a result with ``isError`` (MCP ``CallToolResult``), not an exception."""
         task = asyncio.ensure_future(self._done(name, arguments))
         self._doing.add(task)
         try:
@@ -86,7 +87,7 @@ class Kit:
         return content.said("The turn is over.", failed=True) if task.cancelled() else task.result()
 
     def cancel(self) -> None:
-        """Stop what is being done: the turn is over."""
+        """Stop the calls that are still running: the turn is over."""
         for task in self._doing:
             task.cancel()
 
@@ -98,8 +99,10 @@ class Kit:
 
     async def _variables(self, given: dict[str, Any]) -> Result:
         await self._authorize(PolicyRequest(kind="read", title="List the kernel's variables"))
-        found = await self._looked(self._bench.variables)
+        found = await self._looked(self._runner.variables)
         wanted = given.get("filter", "")
+        if len(wanted) > LONGEST_PATTERN:
+            raise UsageError(f"'filter' has {len(wanted):,} characters; at most {LONGEST_PATTERN:,} are read.")
         pattern = wanted if any(sign in wanted for sign in "*?[") else f"*{wanted}*"
         fitting = [each for each in found if fnmatch.fnmatchcase(each.name.lower(), pattern.lower())]
         return content.of_variables(fitting, len(found))
@@ -109,21 +112,21 @@ class Kit:
         name = last_name(path)
         await self._authorize(PolicyRequest(kind="read", title=f"Look at the variable {path.strip()}"))
         if is_secret_name(name):
-            return content.said(f"{path.strip()}: its value is not shown, the name says that it is a secret.")
-        return content.said(await self._looked(lambda: self._bench.inspect(path)))
+            return content.said(f"{path.strip()}: the value is not shown because the name looks like a secret's.")
+        return content.said(await self._looked(lambda: self._runner.inspect(path)))
 
     async def _run_code(self, given: dict[str, Any]) -> Result:
         code = given["code"]
         if not code.strip():
-            raise UsageError("There is no code.")
+            raise UsageError("The argument 'code' is empty.")
         request = await self._authorize(
             PolicyRequest(
                 kind="kernel", title="Run code in the kernel", command=code, call=call_words("run_code", given)
             )
         )
-        work = self._bench.work(request.command or code)
+        work = self._runner.work(request.command or code)
         patience = given.get("wait", PATIENCE_SECONDS)
-        ran = await self._desk.do(work, self._owner, patience=patience, timeout=given.get("timeout"))
+        ran = await self._job_queue.run(work, self._owner, patience=patience, timeout=given.get("timeout"))
         if ran.stopped == "user":
             self._interrupted()
         return content.of_run(ran)
@@ -166,31 +169,31 @@ class Kit:
             why = "is not a code cell" if cell.kind != "code" else "is too long to be shown whole"
             raise UsageError(f"The cell {given['cell']!r} {why}.", hint="run_code runs code of your own.")
         if not notebook.live:
-            await self._bench.edit(Edit(action="run", cell_id=cell.cell_id, source=cell.source))  # says what to do
+            await self._runner.edit(Edit(action="run", cell_id=cell.cell_id, source=cell.source))  # says what to do
         call = call_words("run_cell", given)
         await self._authorize(PolicyRequest(kind="kernel", title=f"Run {_title(cell)}", command=cell.source, call=call))
         return await self._edited(Edit(action="run", cell_id=cell.cell_id, source=cell.source))
 
     async def _change(self, notebook: NotebookView, title: str, before: str, after: str, call: tuple[str, str]) -> None:
-        # A cell is no file: it has no last line break that could be missing, and a new one makes no new file.
+        # A cell's text has no line break at its end; without one the diff would show "no newline at end of file".
         diff = ToolDiffContent(path=notebook.path or notebook.name, old_text=_lines(before), new_text=_lines(after))
         await self._authorize(PolicyRequest(kind="cell", title=title, path=notebook.path, preview=(diff,), call=call))
 
     async def _edited(self, edit: Edit) -> Result:
-        done = await self._bench.edit(edit)
+        done = await self._runner.edit(edit)
         return content.said(done.text, failed=done.raised)
 
     async def _notebook(self, *, outputs: bool = False) -> NotebookView:
-        read = asyncio.to_thread(self._bench.notebook, outputs=outputs)
+        read = asyncio.to_thread(self._runner.notebook, outputs=outputs)
         try:
             return await asyncio.wait_for(read, LOOK_SECONDS)
         except asyncio.TimeoutError:
             raise UsageError(f"Reading the notebook took more than {LOOK_SECONDS:g} s.") from None
 
     async def _looked(self, look: Callable[[], T]) -> T:
-        """What *look* finds; on the main thread, since the user's objects are not made for two threads."""
-        work = self._bench.look(look)
-        return await self._desk.do(work, self._owner, patience=self.patience, timeout=self.look_seconds)
+        """The result of *look*, called on the main thread because the user's objects need not be thread-safe."""
+        work = self._runner.look(look)
+        return await self._job_queue.run(work, self._owner, patience=self.patience, timeout=self.look_seconds)
 
 
 def _cell(named: str, notebook: NotebookView) -> CellView:

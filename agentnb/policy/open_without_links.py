@@ -24,7 +24,7 @@ _FILE = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
 @contextlib.contextmanager
-def folder_of(root: Path, path: Path, *, make: bool = False) -> Iterator[int]:
+def open_parent(root: Path, path: Path, *, make: bool = False) -> Iterator[int]:
     """The folder that *path* is in, open, as a descriptor for ``dir_fd``.
 
     Args:
@@ -47,7 +47,7 @@ def folder_of(root: Path, path: Path, *, make: bool = False) -> Iterator[int]:
         os.close(here)
 
 
-def open_in(folder: int, name: str, flags: int, path: Path, mode: int = 0o666) -> int:
+def open_entry(folder: int, name: str, flags: int, path: Path, mode: int = 0o666) -> int:
     """Open the file *name* in *folder*, itself no link either.
 
     Raises:
@@ -60,15 +60,15 @@ def open_in(folder: int, name: str, flags: int, path: Path, mode: int = 0o666) -
         raise _moved(path, error) from error
 
 
-def opened(root: Path, path: Path, flags: int) -> int:
+def open_path(root: Path, path: Path, flags: int) -> int:
     """Open *path*, a file or folder below *root*, or *root* itself.
 
     Raises:
         OutsideWorkspace: If a link stands on the way, that was not there when *path* was resolved.
         OSError: If it cannot be opened.
     """
-    with folder_of(root, path) as folder:
-        return open_in(folder, "." if path == root else path.name, flags, path)
+    with open_parent(root, path) as folder:
+        return open_entry(folder, "." if path == root else path.name, flags, path)
 
 
 def _step(here: int, name: str, path: Path, *, make: bool) -> int:

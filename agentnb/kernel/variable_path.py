@@ -1,4 +1,4 @@
-"""Paths into the user's variables: names, attributes and items that are read; nothing is called."""
+"""Reads paths into the user's variables, like ``runs[0]["loss"]``: names, attributes and items; nothing is called."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def follow(path: str, variables: Mapping[str, Any]) -> Any:
         variables: The names.
 
     Raises:
-        UsageError: If it is no such path, or leads nowhere.
+        UsageError: If *path* is not such a path, or names something that does not exist.
 
     Example:
         >>> follow('runs[-1]["loss"]', {"runs": [{"loss": 0.5}]})
@@ -58,15 +58,15 @@ def _parsed(path: str) -> ast.expr:
     try:
         return ast.parse(path.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise UsageError(f"{path!r} is no path to a variable.", hint=_HINT) from None
+        raise UsageError(f"{path!r} is not a path to a variable.", hint=_HINT) from None
 
 
 def _followed(node: ast.expr, path: str, variables: Mapping[str, Any]) -> tuple[Any, str]:
-    """The object at *node*, and what that is called."""
+    """The object at *node*, and the path that led to it."""
     match node:
         case ast.Name(id=name):
             if name not in variables:
-                raise UsageError(f"There is no variable {name!r}.", hint="`variables` lists those that there are.")
+                raise UsageError(f"There is no variable {name!r}.", hint="`variables` lists the kernel's variables.")
             return variables[name], name
         case ast.Attribute(value=inner, attr=name):
             if name.startswith("_"):

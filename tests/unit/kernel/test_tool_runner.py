@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from agentnb.ipython.bench import ShellBench
-from agentnb.kernel.bench import CellView, Edit, Edited, NotebookView
+from agentnb.ipython.shell_code_runner import ShellCodeRunner
+from agentnb.kernel.code_runner import CellView, Edit, Edited, NotebookView
 from agentnb.kernel.tools import TOOLS
 from agentnb.policy.request import diffs
-from tests.unit.kernel.bench import Tools, awaited
+from tests.unit.kernel.shell_tools import Tools, awaited
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 PICTURE = f"""
@@ -46,6 +46,7 @@ def test_variables_are_listed_with_type_and_size(tools: Tools) -> None:
     assert tools.text("variables", filter="FRA").startswith("frame: ")
     assert tools.text("variables", filter="x?").startswith("xs: ")
     assert tools.text("variables", filter="zzz") == "None of the 3 variables fits."
+    assert tools.text("variables", filter="[" * 1_001) == "'filter' has 1,001 characters; at most 1,000 are read."
     assert {request.kind for request in tools.requests} == {"read"}
 
 
@@ -159,16 +160,16 @@ def test_code_is_interrupted_when_its_time_is_up(tools: Tools) -> None:
 def test_code_awaits_where_the_loop_goes_on(tools: Tools) -> None:
     """And is interrupted while it waits."""
     code = "import asyncio\nawait asyncio.sleep(0)\n'awaited'"
-    result = awaited(tools.desk, lambda: tools.kit.call("run_code", {"code": code}), tools.loop)
+    result = awaited(tools.job_queue, lambda: tools.tool_runner.call("run_code", {"code": code}), tools.loop)
     assert result["content"][0]["text"] == "'awaited'"
     forever = {"code": "import asyncio\nawait asyncio.Event().wait()", "timeout": 0.1}
-    result = awaited(tools.desk, lambda: tools.kit.call("run_code", forever), tools.loop)
+    result = awaited(tools.job_queue, lambda: tools.tool_runner.call("run_code", forever), tools.loop)
     assert "its time was up" in result["content"][0]["text"]
 
 
 def test_a_turn_that_is_over_stops_its_code(tools: Tools) -> None:
     """And the agent is told."""
-    tools.shell.user_ns["begun"] = lambda: tools.loop.post(tools.kit.cancel)
+    tools.shell.user_ns["begun"] = lambda: tools.loop.post(tools.tool_runner.cancel)
     result = tools.call("run_code", code="import time\nbegun()\ntime.sleep(1000)")
     assert (result["isError"], result["content"][0]["text"]) == (True, "The turn is over.")
     assert tools.text("run_code", code="1 + 1") == "2"
@@ -176,18 +177,18 @@ def test_a_turn_that_is_over_stops_its_code(tools: Tools) -> None:
 
 def test_a_busy_kernel_is_said_to_be(tools: Tools) -> None:
     """The code is not run later."""
-    tools.desk.post = lambda _: None
-    work = tools.kit.call("run_code", {"code": "late = 1", "wait": 0})
+    tools.job_queue.schedule = lambda _: None
+    work = tools.tool_runner.call("run_code", {"code": "late = 1", "wait": 0})
     result = tools.loop.submit(work).result(30)
     assert result["content"][0]["text"].startswith("The kernel is busy with a cell.")
-    tools.desk.serve()
+    tools.job_queue.run_pending()
     assert "late" not in tools.shell.user_ns
 
 
 def test_where_nothing_runs_code_it_is_said(tools: Tools) -> None:
     """A terminal at its prompt."""
-    result = tools.loop.submit(tools.kit.call("run_code", {"code": "1", "wait": 0})).result(30)
-    assert result["content"][0]["text"].startswith("Nothing runs code here now.")
+    result = tools.loop.submit(tools.tool_runner.call("run_code", {"code": "1", "wait": 0})).result(30)
+    assert result["content"][0]["text"].startswith("Nothing can run code in this terminal now.")
 
 
 @pytest.mark.parametrize(
@@ -198,7 +199,7 @@ def test_where_nothing_runs_code_it_is_said(tools: Tools) -> None:
         ("run_code", {"code": "xs.append(1)"}),
     ],
 )
-def test_a_door_that_stays_shut_is_told(tools: Tools, tool: str, arguments: dict[str, Any]) -> None:
+def test_a_denied_tool_call_says_so_to_the_agent(tools: Tools, tool: str, arguments: dict[str, Any]) -> None:
     """And nothing is done."""
     tools.shell.user_ns["xs"] = []
     tools.denies = True
@@ -215,7 +216,7 @@ def test_a_door_that_stays_shut_is_told(tools: Tools, tool: str, arguments: dict
         ("run_code", {"code": "1", "colour": "red"}, "run_code has no argument 'colour'."),
         ("run_code", {"code": "1", "timeout": True}, "'timeout' of run_code is a number, not True."),
         ("run_code", {"code": "1", "wait": 1e9}, "'wait' of run_code is at least 0, at most 600, not"),
-        ("run_code", {"code": " \n"}, "There is no code."),
+        ("run_code", {"code": " \n"}, "The argument 'code' is empty."),
         ("cells", {"first": 0}, "'first' of cells is a string, not 0."),
         ("insert_cell", {"source": "x", "kind": "raw"}, "'kind' of insert_cell is one of code, markdown, not 'raw'."),
     ],
@@ -297,8 +298,8 @@ CELLS = (
 )
 
 
-class OpenNotebook(ShellBench):
-    """A bench whose notebook a page has open; a cell that holds ``raise`` raises when it runs."""
+class OpenNotebook(ShellCodeRunner):
+    """A runner whose notebook a page has open; a cell that holds ``raise`` raises when it runs."""
 
     cells = CELLS
 

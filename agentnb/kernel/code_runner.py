@@ -1,0 +1,169 @@
+"""What the kernel tools need of a kernel and a notebook. :mod:`agentnb.ipython.shell_code_runner` implements it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
+
+import msgspec
+
+from agentnb.kernel.job_queue import Stop
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from agentnb.kernel.job_queue import Work
+
+T = TypeVar("T")
+
+
+class Variable(msgspec.Struct, frozen=True, kw_only=True):
+    """One of the user's variables.
+
+    Args:
+        name: Its name.
+        detail: Its type, and shape or length.
+        size: Its size in bytes, where known; of data frames and arrays the size of their data.
+    """
+
+    name: str
+    detail: str
+    size: int | None = None
+
+
+class Failure(msgspec.Struct, frozen=True, kw_only=True):
+    """An exception that code raised.
+
+    Args:
+        name: The exception's class.
+        message: Its message.
+        traceback: The traceback as IPython shows it, without colours.
+    """
+
+    name: str
+    message: str
+    traceback: str
+
+
+class Ran(msgspec.Struct, frozen=True, kw_only=True):
+    """The result of running code.
+
+    Args:
+        printed: The text written to stdout and stderr, in order.
+        result: The last expression's value, as text.
+        shown: The displayed mime bundles; the last expression's value comes last if it is more than text.
+        failure: The exception that was raised.
+        stopped: Who stopped the code.
+    """
+
+    printed: str = ""
+    result: str | None = None
+    shown: tuple[dict[str, Any], ...] = ()
+    failure: Failure | None = None
+    stopped: Stop | None = None
+
+
+class CellView(msgspec.Struct, frozen=True, kw_only=True):
+    """A cell as agents see it.
+
+    Args:
+        cell_id: Its id in the notebook; empty if the notebook has no ids.
+        kind: ``"code"``, ``"markdown"`` or ``"raw"``.
+        source: Its text.
+        count: Its execution count, once it has run.
+        output: Its output, as text.
+        cut: Whether *source* is cut short.
+    """
+
+    cell_id: str
+    kind: str
+    source: str
+    count: int | None = None
+    output: str = ""
+    cut: bool = False
+
+
+class NotebookView(msgspec.Struct, frozen=True, kw_only=True):
+    """A notebook as agents see it.
+
+    Args:
+        name: Its path, as far as known.
+        path: The absolute path of its file; None if not known.
+        live: Whether this is the notebook as a browser page has it open, rather than as its file was last saved.
+        cells: Its cells.
+    """
+
+    name: str
+    path: str | None
+    live: bool
+    cells: tuple[CellView, ...]
+
+
+class Edit(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A change of the notebook, which a browser page carries out.
+
+    Args:
+        action: What to do.
+        cell_id: The cell to replace or run, or below which to insert; None inserts at the end.
+        source: The new text. For ``run``: the text that was allowed; the page refuses to run any other.
+        kind: The new cell's kind.
+    """
+
+    action: Literal["insert", "replace", "run"]
+    cell_id: str | None = None
+    source: str = ""
+    kind: Literal["code", "markdown"] = "code"
+
+
+class Edited(msgspec.Struct, frozen=True, kw_only=True):
+    """The result of an :class:`Edit`.
+
+    Args:
+        text: The answer for the agent.
+        raised: Whether the cell that was run raised an exception.
+    """
+
+    text: str
+    raised: bool = False
+
+
+class CodeRunner(Protocol):
+    """Runs code in a kernel, and reads its variables and its notebook.
+
+    ``variables`` and ``inspect`` are called on the main thread (:meth:`look`), ``notebook`` on a thread of its own.
+    """
+
+    def variables(self) -> Sequence[Variable]:
+        """The user's variables, sorted by name."""
+        ...
+
+    def inspect(self, path: str) -> str:
+        """A description of the object at *path*, such as ``df.columns`` or ``runs[0]["loss"]``.
+
+        Raises:
+            UsageError: If *path* is not a path, or names something that does not exist.
+        """
+        ...
+
+    def notebook(self, *, outputs: bool) -> NotebookView:
+        """The notebook as a browser page has it open, else as its file was saved.
+
+        Raises:
+            UsageError: If neither is known.
+        """
+        ...
+
+    def work(self, code: str) -> Work[Ran]:
+        """*code* as a job for the main thread, which runs it as a cell is run."""
+        ...
+
+    def look(self, look: Callable[[], T]) -> Work[T]:
+        """*look* as a job for the main thread: looking at the user's objects runs their own code (``__repr__``)."""
+        ...
+
+    async def edit(self, edit: Edit) -> Edited:
+        """Change or run a cell, in the browser page that shows the notebook.
+
+        Raises:
+            UsageError: If no page shows the notebook.
+        """
+        ...

@@ -1,0 +1,121 @@
+"""The Unix socket on which one tab's MCP server listens; an agent's bridge (:mod:`agentnb.kernel.bridge`) connects.
+
+Two things keep other programs out: the socket lies in a folder of its own with mode 0700, and a connection first has to
+send a random token. The folder is removed when the server is closed, or by the watchdog (:mod:`agentnb.agent.guard`)
+where the kernel is killed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hmac
+import secrets
+import shutil
+import socket
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agentnb.agent.guard import GUARD
+from agentnb.errors import NotOffered
+from agentnb.kernel.bridge import SOCKET, TOKEN
+from agentnb.kernel.rpc import JsonRpcConnection
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agentnb.kernel.server import McpServer
+
+LONGEST_LINE = 16 * 1024 * 1024
+GREETING_SECONDS = 10.0
+"""How long a new connection may take to send the token."""
+
+
+class SocketServer:
+    """Listens for bridges, once it is started (:meth:`started`). Runs on the host's loop.
+
+    Args:
+        server: Makes the MCP server of one connection.
+    """
+
+    def __init__(self, server: Callable[[], McpServer]) -> None:
+        self._make = server
+        self._token = secrets.token_urlsafe(32)
+        self._folder: Path | None = None
+        self._listening: asyncio.AbstractServer | None = None
+        self._connections: set[asyncio.Task[None]] = set()
+
+    @classmethod
+    async def started(cls, server: Callable[[], McpServer], within: Path | None = None) -> SocketServer:
+        """A server that listens.
+
+        Args:
+            server: Makes the MCP server of one connection.
+            within: Where the socket's folder is made; by default the system's folder for temporary files.
+
+        Raises:
+            NotOffered: Where the system has no Unix sockets, or the socket cannot be made.
+        """
+        listening = cls(server)
+        if not hasattr(socket, "AF_UNIX") or not hasattr(asyncio, "start_unix_server"):
+            raise NotOffered(
+                "This system has no Unix sockets.", hint="Kernel tools need an agent that does MCP over ACP."
+            )
+        try:
+            listening._folder = Path(tempfile.mkdtemp(prefix="agentnb-", dir=within))  # 0700
+            GUARD.sweep(listening._folder)
+            listening._listening = await asyncio.start_unix_server(
+                listening._accept, str(listening._path), limit=LONGEST_LINE
+            )
+        except OSError as error:
+            listening.close()
+            raise NotOffered(
+                f"No socket could be made: {error}.",
+                hint="Set TMPDIR to a writable folder with a short path (under 90 characters).",
+            ) from None
+        return listening
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The environment variables that a bridge needs to connect."""
+        return {SOCKET: str(self._path), TOKEN: self._token}
+
+    def close(self) -> None:
+        """Stop listening, end all connections and remove the socket's folder."""
+        if self._listening is not None:
+            self._listening.close()
+        for task in [*self._connections]:
+            task.cancel()
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            GUARD.sweep_no_more(self._folder)
+
+    @property
+    def _path(self) -> Path:
+        if self._folder is None:
+            raise RuntimeError("the server is not started")
+        return self._folder / "kernel"
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        if task is not None:
+            self._connections.add(task)
+            task.add_done_callback(self._connections.discard)
+        with contextlib.suppress(OSError, ValueError, asyncio.TimeoutError, asyncio.CancelledError):
+            try:
+                token = await asyncio.wait_for(reader.readline(), GREETING_SECONDS)
+                # In constant time, so that the time of the answer says nothing about the token.
+                if hmac.compare_digest(token.strip(), self._token.encode()):
+                    await self._serve(reader, writer)
+            finally:
+                writer.close()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connection = JsonRpcConnection(self._make(), writer.write)
+        try:
+            while line := await reader.readline():
+                connection.receive(line)
+                await writer.drain()
+        finally:
+            connection.close()
