@@ -153,6 +153,16 @@ class FetchContentResult(Wire, frozen=True, kw_only=True):
     size: Count
 
 
+class FetchModuleResult(Wire, frozen=True, kw_only=True):
+    """The module; its text is the one buffer beside the message.
+
+    Attributes:
+        size: How long it is, in bytes.
+    """
+
+    size: Count
+
+
 class FileEntry(Wire, frozen=True, kw_only=True):
     """One name in a folder.
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from agentnb.host.channels import Channel
 
 MAX_UNACKNOWLEDGED = 2
-MAX_TEXTS = 64  # flushes in all that may be unacknowledged; those that only continue a text are acknowledged together
+MAX_TEXTS = 48  # flushes in all that may be unacknowledged; those that only continue a text are acknowledged together
 UNHEARD_SECONDS = 0.3  # between flushes to a client whose words cannot come through (a cell blocks the kernel)
 UNSEEN = -1  # below every index: only a snapshot helps
 SNAPSHOT_FROM = 64  # merged envelopes from which on a snapshot may be the smaller thing to send

@@ -187,6 +187,16 @@ class FetchContentParams(msgspec.Struct, frozen=True, rename="camel", kw_only=Tr
     length: Annotated[int, msgspec.Meta(ge=1)] = 262_144
 
 
+class FetchModuleParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """``fetchModule``: a part of the front end that is not loaded at once, as the answer's one binary buffer.
+
+    Attributes:
+        name: Its name: `grammars`, what colours code of less frequent languages.
+    """
+
+    name: str
+
+
 class ListFilesParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """``listFiles``: what is in a folder of a session's workspace.
 

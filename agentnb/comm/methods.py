@@ -106,6 +106,13 @@ METHODS: dict[str, Method] = {
             errors=(m.REFUSED,),
         ),
         Method(
+            name="fetchModule",
+            sender="page",
+            params=m.FetchModuleParams,
+            result=a.FetchModuleResult,
+            errors=(m.REFUSED,),
+        ),
+        Method(
             name="listFiles",
             sender="page",
             params=m.ListFilesParams,

@@ -146,6 +146,12 @@ class PageClient implements Client {
     return new Blob(await pieces((offset) => this.#range("readFile", { channel, path, offset }, isFilePart)));
   }
 
+  readonly module = async (name: string): Promise<{ default: unknown }> => {
+    const { bytes } = await this.#range("fetchModule", { name }, isContent);
+    const url = URL.createObjectURL(new Blob([bytes], { type: "text/javascript" }));
+    return import(url).finally(() => URL.revokeObjectURL(url));
+  };
+
   async #range(method: string, params: object, isAnswer: (result: unknown) => result is Omit<Range, "bytes">) {
     const { result, buffers } = await this.#exchange.ask(method, params);
     const view = buffers[0] as DataView<ArrayBuffer> | undefined;

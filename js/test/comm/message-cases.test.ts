@@ -133,6 +133,7 @@ const GUARDS: Record<string, (value: unknown) => boolean> = {
   initialize: isInitialized,
   subscribe: (value) => isObject(value) && isObject(value.channels) && Object.values(value.channels).every(isUpdate),
   fetchContent: isContent,
+  fetchModule: isContent,
   readFile: isFilePart,
   fetchTurns: isTurns,
   actions: isFlush,
