@@ -11,6 +11,7 @@ Example:
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -34,12 +35,12 @@ if TYPE_CHECKING:
     from agentnb.api.questions import PermissionRequest as PermissionRequest
     from agentnb.api.session import Permissions as Permissions
     from agentnb.api.session import Session as Session
+    from agentnb.api.session import Turn as Turn
     from agentnb.api.start import chat as chat
     from agentnb.api.start import start as start
     from agentnb.api.start import warm as warm
     from agentnb.api.tool_call import ToolCall as ToolCall
     from agentnb.api.tool_call import ToolCallStatus as ToolCallStatus
-    from agentnb.api.turn import Turn as Turn
     from agentnb.api.turn import TurnState as TurnState
     from agentnb.errors import AgentDied as AgentDied
     from agentnb.errors import AgentError as AgentError
@@ -88,7 +89,7 @@ _HOMES = {  # every other public name is an error
     "Session": "agentnb.api.session",
     "ToolCall": "agentnb.api.tool_call",
     "ToolCallStatus": "agentnb.api.tool_call",
-    "Turn": "agentnb.api.turn",
+    "Turn": "agentnb.api.session",
     "TurnState": "agentnb.api.turn",
     "agent_sessions": "agentnb.api.agent_sessions",
     "agents": "agentnb.api.agents",
@@ -174,6 +175,8 @@ def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return import_module(f"agentnb.{name}")
     if name in __all__:
+        if name in _HOMES:
+            _connect_shell()
         return getattr(import_module(_HOMES.get(name, "agentnb.errors")), name)
     message = f"module {__name__!r} has no attribute {name!r}"
     raise AttributeError(message)
@@ -183,11 +186,19 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
+def _connect_shell() -> None:
+    """Where an IPython shell runs, let the host use it: this module alone may know both, so no layer looks upwards."""
+    get = getattr(sys.modules.get("IPython"), "get_ipython", None)
+    shell = get() if get is not None else None
+    if shell is not None:
+        import_module("agentnb.ipython.connected_shell").connect_shell(shell)
+
+
 def load_ipython_extension(ip: Any) -> None:
     """Load the ``%agent`` magics (``%load_ext agentnb``)."""
-    import_module("agentnb.ipython").load(ip)
+    import_module("agentnb.ipython.extension").load(ip)
 
 
 def unload_ipython_extension(ip: Any) -> None:
     """Take the ``%agent`` magics away (``%unload_ext agentnb``)."""
-    import_module("agentnb.ipython").unload(ip)
+    import_module("agentnb.ipython.extension").unload(ip)

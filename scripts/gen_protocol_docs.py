@@ -331,29 +331,9 @@ def _action_rows(names: list[str]) -> list[str]:
     from agentnb.state.versions import INTRODUCED
 
     rows = [
-        f"| `{name}` | {_channel(ACTIONS[name])} | {INTRODUCED[name]} | {_first(ACTIONS[name])} |" for name in names
+        f"| `{name}` | {ACTIONS[name].channel_kind} | {INTRODUCED[name]} | {_first(ACTIONS[name])} |" for name in names
     ]
     return ["| action | channel | since | meaning |", "|---|---|---|---|", *rows]
-
-
-def _channel(kind: type[Any]) -> str:
-    from agentnb.state import (
-        ChangesetAction,
-        ChatAction,
-        RootAction,
-        SessionAction,
-        SessionMemberAction,
-        TerminalAction,
-    )
-
-    unions = {
-        "root": RootAction,
-        "session": SessionAction | SessionMemberAction,
-        "chat": ChatAction,
-        "terminal": TerminalAction,
-        "changeset": ChangesetAction,
-    }
-    return next(name for name, union in unions.items() if kind in union.__args__)
 
 
 def _codes() -> str:

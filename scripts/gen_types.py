@@ -20,6 +20,8 @@ ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "js" / "src" / "state"
 WIDTH = 120
 NOTE = "Written by scripts/gen_types.py from agentnb/state: change that, then run `make types`."
+SERVED = (RootAction, SessionAction, ChatAction)
+"""The actions of the channels that a page follows."""
 PRIMITIVES = {
     "string": "string",
     "integer": "number",
@@ -89,9 +91,10 @@ def _type(schema: dict[str, Any]) -> str:
 def tables(definitions: dict[str, Any]) -> str:
     """The text of `tables.gen.ts`: constants, and what the guard asks of each action."""
     statuses = "".join(f"  {flag.name}: {flag.value},\n" for flag in SessionStatus.__members__.values())
-    served = (*RootAction.__args__, *SessionAction.__args__, *ChatAction.__args__)  # the channels that a page follows
     actions = "".join(
-        _required(name, definitions[kind.__name__], definitions) for name, kind in ACTIONS.items() if kind in served
+        _required(name, definitions[kind.__name__], definitions)
+        for name, kind in ACTIONS.items()
+        if issubclass(kind, SERVED)
     )
     return (
         f"/** {NOTE} */\n\n"

@@ -10,7 +10,6 @@ from agentnb.agent import mcp
 from agentnb.agent.catalog import custom, find
 from agentnb.agent.process import find_program
 from agentnb.api.arguments import check_environment, check_text, folders
-from agentnb.cassette.switch import SWITCH
 from agentnb.errors import UnknownAgent, UsageError
 from agentnb.host.environment import current_environment
 from agentnb.host.session_options import SessionOptions
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from agentnb.agent.catalog import AgentSpec
+    from agentnb.host import Host
     from agentnb.host.session_options import Configuration
     from agentnb.policy.situation import Mode
 
@@ -49,10 +49,11 @@ def configured(
         check_text("agent", agent, example='"claude"')
     spec = _spec(agent or DEFAULT_AGENT) if command is None else custom(command, name=agent)
     folder = folder_of(cwd, "cwd")
-    defaults = current_environment().default_mcp_servers
-    servers = defaults() if mcp_servers is None else mcp.mcp_servers(mcp_servers)
+    environment = current_environment()
+    servers = environment.default_mcp_servers() if mcp_servers is None else mcp.mcp_servers(mcp_servers)
     more = folders_of(directories)
-    find_program(SWITCH.standing_in(spec), folder, {**os.environ, **spec.env, **given}.get("PATH"))
+    path = {**os.environ, **spec.env, **given}.get("PATH")
+    find_program(environment.cassette.standing_in(spec), folder, path)
     return SessionOptions(
         spec=spec,
         cwd=folder,
@@ -72,7 +73,7 @@ def configuration_of(options: SessionOptions) -> Configuration:
 
 def _spec(name: str) -> AgentSpec:
     """The agent called *name*: as the cassette that is replayed describes it, else from the catalogue."""
-    recorded = SWITCH.agents()
+    recorded = current_environment().cassette.agents()
     try:
         return recorded.get(name) or find(name)
     except UnknownAgent:
@@ -81,11 +82,26 @@ def _spec(name: str) -> AgentSpec:
         return custom([name], name=name)
 
 
+def check_kernel(host: Host) -> None:
+    """Make sure that agents of *host* can be given access to a kernel.
+
+    Args:
+        host: The host.
+
+    Raises:
+        UsageError: If no IPython shell runs here.
+    """
+    if host.environment.shell is None:
+        raise UsageError(
+            "Agents cannot be given access to a kernel: no IPython runs here.", hint="Leave kernel_tools out."
+        )
+
+
 def folders_of(directories: Sequence[str | os.PathLike[str]]) -> list[Path]:
     """More folders to work in, absolute.
 
     Raises:
-        UsageError: If one is no folder.
+        UsageError: If one is not a folder.
     """
     return [folder_of(directory, "directories") for directory in folders(directories)]
 
@@ -99,10 +115,10 @@ def folder_of(given: str | os.PathLike[str] | None, name: str) -> Path:
     try:
         folder = Path(given if given is not None else os.getcwd()).expanduser().resolve()  # noqa: PTH109 - kept as the kernel has it
     except FileNotFoundError:
-        raise UsageError("The current folder is gone.", hint="Go to another one, or give cwd=.") from None
+        raise UsageError("The current folder is gone.", hint="Change to another folder, or give cwd=.") from None
     except (TypeError, RuntimeError) as error:
         raise UsageError(f"{name}={given!r} names no folder: {error}.", hint="Give a path.") from None
     if not folder.is_dir():
         message = f"{name}={str(given)!r} is not a folder."
-        raise UsageError(message, hint="Give the folder that the agent shall work in.")
+        raise UsageError(message, hint="Give the folder in which the agent should work.")
     return folder

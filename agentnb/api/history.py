@@ -11,8 +11,7 @@ from agentnb.agent.catalog import custom
 from agentnb.agent.mcp import mcp_servers as servers_of
 from agentnb.api.arguments import check_count, check_environment, check_permissions, check_text
 from agentnb.api.columns import html, lines
-from agentnb.api.configured import folders_of
-from agentnb.api.kernel_runner import install_kernel_runner
+from agentnb.api.configured import check_kernel, folders_of
 from agentnb.api.rows import Rows
 from agentnb.api.session import CALLBACK_SECONDS, session_of
 from agentnb.errors import SessionError, UsageError
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from agentnb.log.record import SessionRecord
 
 ID_CHARACTERS = 8  # of an id, in tables; as many as tell sessions apart are enough for `resume`
-NONE = "The session log has no session yet: one is kept from its first finished turn on."
+NONE = "The session log is empty: a session is kept once its first turn has finished."
 NOT_FOUND = "The session log has no such session."
 
 _HEAD = ("id", "title", "agent", "turns", "when", "open", "folder")
@@ -175,7 +174,7 @@ def resume(
     more = folders_of(directories)
     kernel_access = host.environment.default_kernel_access() if kernel_tools is None else kernel_tools
     if kernel_access:
-        install_kernel_runner(host)
+        check_kernel(host)
     stored = read_back(recorder_of(host), wanted)
     spec = spec_of(stored.record) if command is None else custom(command, name=stored.record.agent)
     options = SessionOptions(

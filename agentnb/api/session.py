@@ -1,4 +1,4 @@
-"""A session: one conversation with one agent, seen from Python."""
+"""A session, one conversation with one agent, and its turns, as users of Python see them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from agentnb.api.arguments import check_permissions, check_text, each_of
 from agentnb.api.describe import describe
 from agentnb.api.files import SessionFiles
 from agentnb.api.questions import CallbackPermissions, InputQuestion, QuestionTable, open_questions
-from agentnb.api.turn import Turn
+from agentnb.api.turn import FollowedTurn
 from agentnb.api.unattended import follow
 from agentnb.api.waiting import within
 from agentnb.errors import SessionClosed, SessionError, UsageError
@@ -49,6 +49,30 @@ CALLBACK_SECONDS = 60.0
 
 Permissions: TypeAlias = "Literal['ask', 'allow', 'deny'] | PermissionCallback"
 """What answers an agent's permission requests."""
+
+
+class Turn(FollowedTurn):
+    """One prompt and all that it caused. Made by :meth:`agentnb.Session.prompt`; every read is a frozen snapshot.
+
+    Iterating, with ``for`` or ``async for``, gives the text piece by piece and ends as :meth:`wait` does: with
+    :class:`agentnb.TurnFailed` where the agent failed.
+
+    Example:
+        >>> turn = session.prompt("Summarise df")  # doctest: +SKIP
+        >>> for piece in turn:  # doctest: +SKIP
+        ...     print(piece, end="")
+        >>> turn.stop_reason  # doctest: +SKIP
+        'end_turn'
+    """
+
+    def __init__(self, session: Session, conversation: Conversation, turn_id: str) -> None:
+        super().__init__(conversation, turn_id)
+        self._session = session
+
+    @property
+    def session(self) -> Session:
+        """The session that it belongs to."""
+        return self._session
 
 
 class Session:
@@ -149,7 +173,7 @@ class Session:
         turn = Turn(self, self._conversation, new_id())
         self._known[turn.id] = turn
         self._conversation.host.loop.call(self._begin, turn, message_)
-        follow(turn)
+        follow(turn, self.agent)
         return turn
 
     @property
@@ -380,7 +404,7 @@ class Session:
         self._conversation.host.loop.call(self._conversation.extensions.register, method, handler)
 
     def health(self) -> Health:
-        """How the agent's process is: its state, its age, its deaths, its silence and its last words on stderr."""
+        """How the agent's process is: its state, its age, its deaths, its silence and its last output on stderr."""
         return self._conversation.host.loop.call(self._conversation.health)
 
     def restart(self, timeout: float = 60.0) -> None:
@@ -504,7 +528,7 @@ class Session:
     def _edited(self, turn: Turn, text: str) -> Message:
         waiting = next((each for each in self.chat.queued_messages or () if each.id == turn.id), None)
         if waiting is None:
-            raise UsageError("That prompt no longer waits.", hint="session.waiting has those that do.")
+            raise UsageError("That prompt is no longer waiting.", hint="session.waiting has those that do.")
         return replace(waiting.message, text=text)
 
     def _turn(self, turn_id: str) -> Turn:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from agentnb.api.arguments import check_permissions, check_text
-from agentnb.api.configured import DEFAULT_AGENT, configuration_of, configured
-from agentnb.api.kernel_runner import install_kernel_runner
+from agentnb.api.configured import DEFAULT_AGENT, check_kernel, configuration_of, configured
 from agentnb.api.session import CALLBACK_SECONDS, Session, session_of
 from agentnb.errors import UsageError
 from agentnb.host import current_host
@@ -86,7 +85,7 @@ def start(
     named = agent if agent is not None or session is None or isinstance(session, str) else session.agent
     host = current_host()
     if kernel_tools:
-        install_kernel_runner(host)
+        check_kernel(host)
     kept: str | None = None
     said: str | None = None
     if session is not None:

@@ -1,4 +1,8 @@
-"""A turn: one prompt and all that it caused, seen from Python."""
+"""A turn of a conversation: one prompt and all that it caused, followed until it ends.
+
+It knows its conversation and not :class:`agentnb.Session`, so that whoever follows turns needs no session. Users get a
+:class:`agentnb.Turn`, which adds the session.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +22,6 @@ from agentnb.api.user_code import start_user_code
 from agentnb.errors import CassetteBroken, CassetteMismatch, TurnCancelled, TurnFailed, TurnRefused, TurnTimeout
 from agentnb.host.files.changes import changes
 from agentnb.host.intents import FROM_PYTHON, Rejected, cancel
-from agentnb.kernel.job_queue import JOB_QUEUE
 from agentnb.state import (
     ActiveTurn,
     MarkdownResponsePart,
@@ -31,13 +34,14 @@ from agentnb.state import Turn as FinishedTurn
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Generator, Iterator
 
-    from agentnb.api.session import Session
+    from typing_extensions import Self
+
     from agentnb.host.conversation import Conversation
     from agentnb.state import ChatState, ErrorInfo, PlanEntry, UsageInfo
 
     Snapshot = FinishedTurn | ActiveTurn
 
-SETTLE_SECONDS = 0.25  # how long wait() lets a cancelled agent say its last words
+SETTLE_SECONDS = 0.25  # how long wait() lets a cancelled agent write its last output
 TurnState: TypeAlias = Literal["queued", "running", "complete", "cancelled", "error"]
 """How far a turn is."""
 
@@ -46,26 +50,20 @@ _OF_CASSETTES = {kind.__name__: kind for kind in (CassetteBroken, CassetteMismat
 POLL_SECONDS = 0.2  # a blocked main thread looks up this often, so that Ctrl-C comes through on every platform
 
 
-class Turn:
-    """One prompt and all that it caused. Made by :meth:`agentnb.Session.prompt`; every read is a frozen snapshot.
+class FollowedTurn:
+    """One prompt and all that it caused; every read is a frozen snapshot.
 
-    Iterating, with ``for`` or ``async for``, gives the text piece by piece and ends as :meth:`wait` does: with
-    :class:`agentnb.TurnFailed` where the agent failed.
-
-    Example:
-        >>> turn = session.prompt("Summarise df")  # doctest: +SKIP
-        >>> for piece in turn:  # doctest: +SKIP
-        ...     print(piece, end="")
-        >>> turn.stop_reason  # doctest: +SKIP
-        'end_turn'
+    Args:
+        conversation: The conversation that it belongs to.
+        turn_id: Its id.
     """
 
-    def __init__(self, session: Session, conversation: Conversation, turn_id: str) -> None:
-        self._session = session
+    def __init__(self, conversation: Conversation, turn_id: str) -> None:
         self._conversation = conversation
         self._id = turn_id
+        self._job_queue = conversation.host.environment.job_queue
         self._changed = threading.Condition()
-        self._callbacks: list[Callable[[Turn], None]] = []
+        self._callbacks: list[Callable[[Self], None]] = []
         self._listeners: list[Callable[[], None]] = []
         self._finished = False
         self._settling = False
@@ -84,11 +82,6 @@ class Turn:
     def id(self) -> str:
         """The turn's id, a UUID."""
         return self._id
-
-    @property
-    def session(self) -> Session:
-        """The session that it belongs to."""
-        return self._session
 
     @property
     def snapshot(self) -> Snapshot | None:
@@ -169,7 +162,7 @@ class Turn:
         with contextlib.suppress(Rejected):  # it has ended
             self._conversation.host.loop.call(partial(cancel, self._conversation, self._id, FROM_PYTHON, hold=True))
 
-    def raise_for_error(self) -> Turn:
+    def raise_for_error(self) -> Self:
         """Raise if it failed, was refused or was cancelled.
 
         Returns:
@@ -185,13 +178,13 @@ class Turn:
         snapshot, state = self._read()
         self._raise_if_failed(snapshot)
         if isinstance(snapshot, FinishedTurn) and snapshot.stop_reason == "refusal":
-            message = "The agent refused to go on."
-            raise TurnRefused(message, hint="Say it in other words, or ask another agent.", turn=self)
+            message = "The agent refused to continue."
+            raise TurnRefused(message, hint="Rephrase the prompt, or ask another agent.", turn=self)
         if state == "cancelled":
             raise TurnCancelled("The turn was cancelled.", hint="Prompt again to go on.", turn=self)
         return self
 
-    def add_done_callback(self, callback: Callable[[Turn], None]) -> None:
+    def add_done_callback(self, callback: Callable[[Self], None]) -> None:
         """Call *callback* with this turn once it has ended; at once if it has.
 
         It runs on a thread of its own: it may block, and what it raises is logged (``agentnb.api``) and ends nothing
@@ -199,7 +192,7 @@ class Turn:
         """
         self._conversation.host.loop.call(self._add_callback, callback)
 
-    def wait(self, timeout: float | None = None, *, check: bool = True) -> Turn:
+    def wait(self, timeout: float | None = None, *, check: bool = True) -> Self:
         """Block until it has ended.
 
         Where an asyncio loop already runs on this thread, that loop goes on (by nest-asyncio), so that your own tasks
@@ -234,7 +227,7 @@ class Turn:
         self._raise_if_failed(self.snapshot, check=check)
         return self
 
-    async def wait_async(self, timeout: float | None = None, *, check: bool = True) -> Turn:
+    async def wait_async(self, timeout: float | None = None, *, check: bool = True) -> Self:
         """As :meth:`wait`, in async code. ``await turn`` is the same with the defaults.
 
         A task that is cancelled while it waits cancels the turn, as it would cancel a task that it awaits. So
@@ -270,7 +263,7 @@ class Turn:
         else:
             self._wait_blocking(timeout)
 
-    def __await__(self) -> Generator[Any, None, Turn]:
+    def __await__(self) -> Generator[Any, None, Self]:
         return self.wait_async().__await__()
 
     def __iter__(self) -> Iterator[str]:
@@ -285,7 +278,7 @@ class Turn:
                     self._raise_if_failed(self.snapshot)
                     return
                 else:
-                    with JOB_QUEUE.waiting(self._session.tab_id, self._wake):
+                    with self._job_queue.waiting(self._conversation.tab_id, self._wake):
                         self._wait_for_change(seen, POLL_SECONDS)
 
     async def __aiter__(self) -> AsyncIterator[str]:
@@ -301,7 +294,7 @@ class Turn:
                     return
                 else:
                     try:
-                        with JOB_QUEUE.waiting(self._session.tab_id):
+                        with self._job_queue.waiting(self._conversation.tab_id):
                             await changed.wait()
                     except asyncio.CancelledError:
                         self.cancel()
@@ -309,7 +302,7 @@ class Turn:
                     changed.clear()
 
     def __repr__(self) -> str:
-        return f"<Turn {self.state}: {self._session.agent}>"
+        return f"<Turn {self.state}: {self._conversation.spec.name}>"
 
     # --- inside ---
 
@@ -332,7 +325,7 @@ class Turn:
         if not self._finished:
             self._conversation.host.loop.see_that_it_runs_here()
 
-    def _add_callback(self, callback: Callable[[Turn], None]) -> None:
+    def _add_callback(self, callback: Callable[[Self], None]) -> None:
         if self._finished:
             start_user_code(callback, self)
         else:
@@ -370,7 +363,7 @@ class Turn:
 
     def _wait_blocking(self, timeout: float | None) -> None:
         deadline = None if timeout is None else time.monotonic() + timeout
-        with CountedInterrupts() as interrupts, JOB_QUEUE.waiting(self._session.tab_id, self._wake):
+        with CountedInterrupts() as interrupts, self._job_queue.waiting(self._conversation.tab_id, self._wake):
             while not self._finished:
                 if interrupts.count:
                     raise KeyboardInterrupt
@@ -386,15 +379,15 @@ class Turn:
                 self._changed.wait(seconds)
             work, self._work = self._work, False
         if work:
-            JOB_QUEUE.run_pending(loop_is_free=False)
+            self._job_queue.run_pending(loop_is_free=False)
 
     def _wake(self) -> None:
         with self._changed:
             self._work = True
             self._changed.notify_all()
 
-    async def _wait_async(self, timeout: float | None) -> Turn:
-        with self._listening() as changed, JOB_QUEUE.waiting(self._session.tab_id):
+    async def _wait_async(self, timeout: float | None) -> Self:
+        with self._listening() as changed, self._job_queue.waiting(self._conversation.tab_id):
             try:
                 await asyncio.wait_for(self._until_finished(changed), timeout)
             except asyncio.TimeoutError:
@@ -423,7 +416,7 @@ class Turn:
             self._listeners.remove(listener)
 
     def _timeout(self, timeout: float | None) -> TurnTimeout:
-        message = f"The turn did not end in {timeout:g} s; it goes on."
+        message = f"The turn did not end in {timeout:g} s; it is still running."
         hint = "Wait again with turn.wait(), or stop it with turn.cancel()."
         return TurnTimeout(message, hint=hint, turn=self)
 
@@ -439,7 +432,7 @@ def _found(chat: ChatState, turn_id: str) -> tuple[Snapshot | None, TurnState]:
 
 
 @contextlib.contextmanager
-def awaited(turn: Turn) -> Iterator[None]:
+def awaited(turn: FollowedTurn) -> Iterator[None]:
     """While the block runs, code waits for *turn*: a stop of the turn before it does not hold it in the queue."""
     conversation = turn._conversation  # noqa: SLF001 - the two are one
     conversation.turns.awaited.append(turn.id)

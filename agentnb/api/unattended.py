@@ -18,7 +18,6 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from agentnb.api.running_notebook import has_cells_after
-from agentnb.cassette.switch import SWITCH
 from agentnb.errors import (
     AgentnbError,
     CassetteBroken,
@@ -28,10 +27,10 @@ from agentnb.errors import (
     TurnError,
     TurnTimeout,
 )
-from agentnb.kernel.job_queue import JOB_QUEUE
+from agentnb.host.environment import current_environment
 
 if TYPE_CHECKING:
-    from agentnb.api.turn import Turn
+    from agentnb.api.turn import FollowedTurn
 
 NOBODY_VARIABLE = "AGENTNB_AUDIENCE"
 """Environment: ``nobody`` says that nobody is there, whatever the client of the kernel says."""
@@ -56,15 +55,15 @@ def is_watched(shell: Any) -> bool:
     return bool(content.get("allow_stdin", True))
 
 
-def follow(turn: Turn) -> None:
-    """See to it that *turn*, which has just been prompted, is not lost; nothing happens where somebody watches."""
+def follow(turn: FollowedTurn, agent: str) -> None:
+    """See to it that *turn*, which *agent* was just prompted with, is not lost; where somebody watches, do nothing."""
     get = getattr(sys.modules.get("IPython"), "get_ipython", None)
     shell = get() if get is not None else None
     if getattr(shell, "kernel", None) is None or is_watched(shell):
         return
     if not hasattr(shell, _ATTRIBUTE):
         setattr(shell, _ATTRIBUTE, UnattendedTurns(shell))
-    getattr(shell, _ATTRIBUTE).add(turn)
+    getattr(shell, _ATTRIBUTE).add(turn, agent)
 
 
 class UnattendedTurns:
@@ -76,21 +75,23 @@ class UnattendedTurns:
 
     def __init__(self, shell: Any) -> None:
         self._shell = shell
-        self._turns: list[Turn] = []
-        self._new: list[Turn] = []
+        self._turns: list[FollowedTurn] = []
+        self._new: list[FollowedTurn] = []
         self._places: dict[str, str] = {}  # where a turn was prompted, by its id
+        self._agents: dict[str, str] = {}  # the agent that was prompted, by the turn's id
         self._matched = 0  # turns that are no longer followed and whose prompt was the recorded one
         shell.events.register("post_run_cell", self._on_cell_end)
         atexit.register(self._on_exit, os.getpid())
 
-    def add(self, turn: Turn) -> None:
-        """Follow *turn*."""
+    def add(self, turn: FollowedTurn, agent: str) -> None:
+        """Follow *turn* with *agent*."""
+        self._agents[turn.id] = agent
         self._turns.append(turn)
         self._new.append(turn)
 
     def _on_cell_end(self, result: Any) -> None:
         """IPython's ``post_run_cell``. Code that an agent runs within a cell is no cell."""
-        if JOB_QUEUE.is_running_job or not self._turns or result is None:
+        if current_environment().job_queue.is_running_job or not self._turns or result is None:
             return
         source = getattr(getattr(result, "info", None), "raw_cell", None) or ""
         self._name_place(source)
@@ -98,7 +99,7 @@ class UnattendedTurns:
         failures: list[BaseException] = []
         if not isinstance(error, KeyboardInterrupt):
             try:
-                failures = self._settle(is_last=not has_cells_after(source, SWITCH.path()))
+                failures = self._settle(is_last=not has_cells_after(source, current_environment().cassette.path()))
             except KeyboardInterrupt as interrupted:
                 failures = [interrupted]
         self._forget_ended(error)
@@ -139,7 +140,7 @@ class UnattendedTurns:
         """Wait until the replay has compared each prompt that was sent, so that the right cell fails."""
         deadline = time.monotonic() + _COMPARED_SECONDS
         while any(turn.state == "running" for turn in self._turns) and time.monotonic() < deadline:
-            matched = SWITCH.matched_prompts()
+            matched = current_environment().cassette.matched_prompts()
             sent = sum(turn.state == "running" or _matched(turn) for turn in self._turns)
             if matched is None or matched >= self._matched + sent:
                 return
@@ -172,6 +173,7 @@ class UnattendedTurns:
                 continue
             self._turns.remove(turn)
             self._places.pop(turn.id, None)
+            self._agents.pop(turn.id, None)
             self._matched += _matched(turn)
 
     def _name_place(self, source: str) -> None:
@@ -180,7 +182,7 @@ class UnattendedTurns:
         self._new.clear()
         self._current = source
 
-    def _prompted(self, turn: Turn) -> str:
+    def _prompted(self, turn: FollowedTurn) -> str:
         """Which cell prompted *turn*, where that is not the cell that fails."""
         place = self._places.get(turn.id, "")
         if not place or place in (line.strip() for line in self._current.splitlines()):
@@ -196,13 +198,13 @@ class UnattendedTurns:
         """The kernel ends while turns run: nobody but a reader of the log can be told."""
         for turn in self._turns if os.getpid() == process else ():
             if not turn.done:
-                place = self._places.get(turn.id, "")
+                agent, place = self._agents[turn.id], self._places.get(turn.id, "")
                 print(
-                    f"agentnb: the kernel ended before a turn with {turn.session.agent} did: {place[:_LONGEST_PLACE]}",
+                    f"agentnb: the kernel ended before a turn with {agent} did: {place[:_LONGEST_PLACE]}",
                     file=sys.__stderr__,
                 )
 
 
-def _matched(turn: Turn) -> bool:
+def _matched(turn: FollowedTurn) -> bool:
     """Whether *turn* has ended, and its prompt was the recorded one."""
     return turn.done and turn.error is None

@@ -9,9 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import contextvars
-import sys
 import threading
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from agentnb.comm.blocked_time import BlockedTime
@@ -56,9 +54,6 @@ class Frontend:
         self.model.on_msg(self._on_message)
         self.model.comm.on_close(lambda _message: host.loop.post(self._service.delivery.clients.clear))
         listen(self.model, self.speak_from_here)
-        if (shell := _shell()) is not None and host.environment.mentions is None:
-            # The layer above knows the shell; it is named here, not imported, so that the chat needs no `%load_ext`.
-            import_module("agentnb.ipython.shell_mentions").install(host, shell)
 
     def attached(self) -> bool:
         """Whether a page is there: one has said that it is ready, and is not gone. From any thread."""
@@ -121,11 +116,6 @@ class Frontend:
                 self._arrivals = []
         for arrive in arrivals:
             arrive()
-
-
-def _shell() -> Any:
-    """The running IPython shell; None outside of one."""
-    return getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
 
 
 _lock = threading.Lock()

@@ -25,7 +25,7 @@ REFUSED = -32012
 ERRORS: dict[int, str] = {
     METHOD_NOT_FOUND: "There is no request of that name.",
     INVALID_PARAMS: "The parameters are not what the method takes; the message says which field, and why.",
-    UNSUPPORTED_VERSION: "Page and kernel have no version in common; the message says which side to renew.",
+    UNSUPPORTED_VERSION: "Page and kernel have no version in common; the message says which one to update.",
     UNKNOWN_CLIENT: "The client has not introduced itself: send `initialize` first.",
     REFUSED: "It was understood but cannot be done; the message says why and what to do next.",
 }

@@ -168,11 +168,11 @@ class Requests:
 
     async def _complete(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
         params = msgspec.json.decode(raw, type=m.CompleteParams)
-        cwd, source = self._host.find(params.channel).cwd, self._host.environment.mentions
-        if source is None:
+        cwd, shell = self._host.find(params.channel).cwd, self._host.environment.shell
+        if shell is None:
             return {"items": []}
         try:
-            look = asyncio.to_thread(source.suggest, params.start, cwd)
+            look = asyncio.to_thread(lambda: shell.mentions.suggest(params.start, cwd))
             found = await asyncio.wait_for(look, LOOK_SECONDS)
         except asyncio.TimeoutError:
             return {"items": []}

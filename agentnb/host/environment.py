@@ -6,21 +6,23 @@ missing: an agent can be used from a plain Python process.
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Protocol, TypedDict
 
 import msgspec
 
 from agentnb.agent.mcp import mcp_servers
-from agentnb.cassette.switch import SWITCH
+from agentnb.cassette.switch import Switch
 from agentnb.host.session_options import SessionOptions
+from agentnb.kernel.job_queue import JobQueue
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
     from pathlib import Path
 
     from typing_extensions import Unpack
 
-    from agentnb.acp.listener import Tap, Unsaved
+    from agentnb.acp.listener import Unsaved
     from agentnb.agent.catalog import AgentSpec
     from agentnb.agent.mcp import Given, McpServer
     from agentnb.kernel.code_runner import CodeRunner
@@ -79,15 +81,17 @@ class Settings(Protocol):
         ...
 
 
-class Cassette(Protocol):
-    """Records what agents say, or replays it (:mod:`agentnb.cassette`)."""
+class Shell(Protocol):
+    """The IPython shell that runs here. Its parts are made at their first use."""
 
-    def apart(self) -> dict[str, str]:
-        """Variables that keep the agents of sessions opened now apart from those that run since before."""
+    @property
+    def code_runner(self) -> CodeRunner:
+        """Runs code in the kernel and knows its variables and its notebook."""
         ...
 
-    def launching(self, spec: AgentSpec, env: Mapping[str, str]) -> tuple[AgentSpec, Tap | None]:
-        """What to launch in the place of *spec*, and who records its wire."""
+    @property
+    def mentions(self) -> MentionSource:
+        """Finds what a prompt mentions with ``@``."""
         ...
 
 
@@ -97,10 +101,8 @@ class Parts(TypedDict, total=False):
     attached: Callable[[], bool]
     arrival: Callable[[], Awaitable[bool]]
     editors: Editors | None
-    mentions: MentionSource | None
-    code_runner: CodeRunner | None
+    shell: Shell | None
     settings: Settings | None
-    cassette: Cassette
 
 
 class Environment:
@@ -110,10 +112,10 @@ class Environment:
         attached: Whether a front end is attached; callable from any thread.
         arrival: Waits for a front end that is about to attach; says whether one is attached then.
         editors: Knows unsaved changes of files.
-        mentions: Finds what a prompt mentions with ``@``.
-        code_runner: Runs code in the kernel and knows its variables and its notebook.
+        shell: Runs code, and finds what a prompt mentions.
         settings: The defaults of new sessions.
-        cassette: Records or replays the agents.
+        cassette: Records what agents say, or replays it (:mod:`agentnb.cassette`).
+        job_queue: Does agents' work on the main thread when the user's own code leaves it free.
 
     Example:
         >>> environment = Environment()
@@ -126,10 +128,10 @@ class Environment:
         self.attached: Callable[[], bool] = lambda: False
         self.arrival: Callable[[], Awaitable[bool]] = _nobody
         self.editors: Editors | None = None
-        self.mentions: MentionSource | None = None
-        self.code_runner: CodeRunner | None = None
+        self.shell: Shell | None = None
         self.settings: Settings | None = None
-        self.cassette: Cassette = SWITCH
+        self.cassette = Switch(os.environ)
+        self.job_queue = JobQueue()
 
     def connect(self, **parts: Unpack[Parts]) -> None:
         """Fill in *parts*; those not named stay as they are."""

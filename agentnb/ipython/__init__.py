@@ -1,10 +1,4 @@
 """agentnb in IPython: the magics, mentions, display, and the waiting.
 
-``%load_ext agentnb`` ends up here; nothing of it is loaded before that.
+``%load_ext agentnb`` ends up in `agentnb.ipython.extension`; nothing of it is loaded before that.
 """
-
-from __future__ import annotations
-
-from agentnb.ipython.extension import load, unload
-
-__all__ = ["load", "unload"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from IPython.core.completer import SimpleCompletion, context_matcher
 
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
     from IPython.core.completer import CompletionContext
 
-    from agentnb.ipython.extension import Extension
+    from agentnb.ipython.config import Agentnb
+    from agentnb.ipython.tabs import Tabs
 
 _LINE = re.compile(r"(?:.*=\s*|\s*)%{1,2}agent\s(?P<words>.*)$")
 _MANAGE = re.compile(r"\s*%agents\s+(?P<words>.*)$")
@@ -28,7 +29,15 @@ _OF_AGENTS = frozenset({"new", "doctor", "kept", "logout"})
 _MENTION = re.compile(r"(?:^|[\s(\[{\"'])@(?P<start>[\w./~:-]*)$")
 
 
-def completers(extension: Extension) -> list[Any]:
+class Completed(Protocol):
+    """What is completed for: a shell in which the magics are."""
+
+    shell: Any
+    settings: Agentnb
+    tabs: Tabs
+
+
+def completers(extension: Completed) -> list[Any]:
     """The matchers for one shell."""
 
     @context_matcher(identifier="agentnb.agent", priority=100)
@@ -38,7 +47,7 @@ def completers(extension: Extension) -> list[Any]:
     return [agent_matcher]
 
 
-def _matches(context: CompletionContext, extension: Extension) -> tuple[Iterable[str], str]:
+def _matches(context: CompletionContext, extension: Completed) -> tuple[Iterable[str], str]:
     line = context.line_with_cursor
     if match := _MANAGE.match(line):
         return _managed(match["words"], extension)
@@ -53,7 +62,7 @@ def _matches(context: CompletionContext, extension: Extension) -> tuple[Iterable
     return (), ""
 
 
-def _managed(words: str, extension: Extension) -> tuple[Iterable[str], str]:
+def _managed(words: str, extension: Completed) -> tuple[Iterable[str], str]:
     command, space, start = words.partition(" ")
     if not space:
         return COMMANDS, command
@@ -61,7 +70,7 @@ def _managed(words: str, extension: Extension) -> tuple[Iterable[str], str]:
     return names, start
 
 
-def _option(words: str, extension: Extension) -> tuple[Iterable[str], str] | None:
+def _option(words: str, extension: Completed) -> tuple[Iterable[str], str] | None:
     before, _, start = words.rpartition(" ")
     values = _VALUES.get(before.rpartition(" ")[2])
     if values is not None:
@@ -69,7 +78,7 @@ def _option(words: str, extension: Extension) -> tuple[Iterable[str], str] | Non
     return (OPTIONS, start) if start.startswith("-") else None
 
 
-_VALUES: dict[str, Callable[[Extension], Iterable[str]]] = {
+_VALUES: dict[str, Callable[[Completed], Iterable[str]]] = {
     **dict.fromkeys(("-a", "--agent"), lambda _: [spec.name for spec in known()]),
     **dict.fromkeys(("-t", "--tab"), lambda extension: list(extension.tabs.all())),
     **dict.fromkeys(("-c", "--context"), lambda extension: visible(extension.shell.user_ns)),
@@ -77,7 +86,7 @@ _VALUES: dict[str, Callable[[Extension], Iterable[str]]] = {
 }
 
 
-def _mentionable(start: str, extension: Extension) -> tuple[Iterable[str], str]:
+def _mentionable(start: str, extension: Completed) -> tuple[Iterable[str], str]:
     folder, slash, _ = start.rpartition("/")
     root = Path(extension.settings.cwd or ".")
     files = [f"{folder}{slash}{entry}" for entry in file_names(root / folder)]

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from agentnb.cassette.switch import SWITCH
 from agentnb.errors import AgentnbError
-from agentnb.host import current_host
 from agentnb.host.environment import current_environment
 from agentnb.ipython.audience import can_await
 from agentnb.ipython.completion import completers
 from agentnb.ipython.config import settings_of
+from agentnb.ipython.connected_shell import connect_shell
 from agentnb.ipython.magics import AgentMagics
 from agentnb.ipython.notes import say
 from agentnb.ipython.rewrite import AWAITED_MAGIC, awaited
-from agentnb.ipython.shell_code_runner import install
 from agentnb.ipython.tabs import Tabs
 from agentnb.ipython.tokens import AgentCommand
 
@@ -49,8 +47,6 @@ class Extension:
 
     def default_kernel_access(self) -> bool:
         """Whether agents have access to the kernel where a session does not say, as the settings are now."""
-        if self.settings.kernel_tools:
-            install(current_host(), self.shell)
         return bool(self.settings.kernel_tools)
 
     def load(self) -> None:
@@ -61,11 +57,13 @@ class Extension:
         shell.input_transformer_manager.token_transformers.insert(0, AgentCommand)
         shell.input_transformers_post.append(self.transform)
         shell.events.register("pre_run_cell", self.magics.forget_shown)
+        connect_shell(shell)
         current_environment().connect(settings=self)
-        shell.display_formatter.ipython_display_formatter.for_type_by_name("agentnb.api.turn", "Turn", self.magics.show)
+        formatter = shell.display_formatter.ipython_display_formatter
+        formatter.for_type_by_name("agentnb.api.session", "Turn", self.magics.show)
         if (completer := getattr(shell, "Completer", None)) is not None:
             completer.custom_matchers.extend(self.completers)
-        SWITCH.expected()
+        current_environment().cassette.expected()
         self.warm()
 
     def warm(self) -> None:
@@ -115,7 +113,7 @@ def unload(shell: Any) -> None:
 
 
 def _forget_display(shell: Any) -> None:
-    from agentnb.api.turn import Turn
+    from agentnb.api.session import Turn
 
     shell.display_formatter.ipython_display_formatter.pop(Turn, None)
-    shell.display_formatter.ipython_display_formatter.pop("agentnb.api.turn.Turn", None)
+    shell.display_formatter.ipython_display_formatter.pop("agentnb.api.session.Turn", None)

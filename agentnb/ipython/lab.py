@@ -9,6 +9,7 @@ from IPython.core.getipython import get_ipython
 from agentnb import __version__
 from agentnb.comm.frontend import current_frontend
 from agentnb.comm.lab import lab
+from agentnb.ipython.connected_shell import connect_shell
 
 
 class Loaded:
@@ -30,6 +31,7 @@ class Loaded:
 
 def boot() -> Loaded:
     """Make this kernel's one chat model and listen to the extension; as often as you like, from any thread."""
+    connect_shell(get_ipython())
     lab().register()
     frontend = current_frontend()
     if _on_subshell():

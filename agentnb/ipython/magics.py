@@ -10,6 +10,7 @@ from IPython.core.magic import Magics, line_cell_magic, line_magic, magics_class
 from IPython.display import display
 
 from agentnb.errors import UsageError
+from agentnb.host.environment import current_environment
 from agentnb.ipython.arguments import parse
 from agentnb.ipython.audience import Audience, audience_of, in_notebook, is_unattended
 from agentnb.ipython.manage import COMMANDS
@@ -18,11 +19,9 @@ from agentnb.ipython.record import record, workspace
 from agentnb.ipython.rewrite import AWAITED_MAGIC
 from agentnb.ipython.turn_display import LiveDisplay, display_for
 from agentnb.ipython.waiting import await_turn, block_on
-from agentnb.kernel.job_queue import JOB_QUEUE
 
 if TYPE_CHECKING:
-    from agentnb.api.session import Session
-    from agentnb.api.turn import Turn
+    from agentnb.api.session import Session, Turn
     from agentnb.ipython.arguments import Arguments
     from agentnb.ipython.config import Agentnb
     from agentnb.ipython.tabs import Tabs
@@ -134,7 +133,7 @@ class AgentMagics(Magics):
             %agents open ID [AGENT]   open one of those in a tab
             %agents erase ID [AGENT]  make the agent forget one of those, for good
             %agents logout AGENT      make an agent forget its login
-            %agents health [NAME]     how a tab's agent is: process, age, deaths, silence, last words on stderr
+            %agents health [NAME]     how a tab's agent is: process, age, deaths, silence, last output on stderr
             %agents record PATH       write what agents that start from now on say into a cassette
             %agents record stop       end that
             %agents permissions [MODE [NAME]]
@@ -166,7 +165,7 @@ class AgentMagics(Magics):
 
     def forget_shown(self, *_: Any) -> None:
         """A new cell begins: nothing has been shown in it. What an agent runs within one is no cell."""
-        if not JOB_QUEUE.is_running_job:
+        if not current_environment().job_queue.is_running_job:
             self._shown.clear()
 
     def _blocking(self, line: str, cell: str | None) -> Turn:
@@ -197,7 +196,7 @@ class AgentMagics(Magics):
         arguments = parse(line, cell)
         session = self.tabs.choose(arguments)
         if not arguments.background:
-            JOB_QUEUE.check_can_wait(session.tab_id)
+            current_environment().job_queue.check_can_wait(session.tab_id)
         attached = attachments(arguments.prompt, arguments.context, self.scope(session))
         turn = session.prompt(arguments.prompt, attachments=attached)
         if arguments.output:

@@ -10,8 +10,8 @@ from agentnb.api.agents import agents as known_agents
 from agentnb.api.agents import doctor
 from agentnb.api.history import forget, resume, sessions
 from agentnb.api.policy import policy, trust, untrust
-from agentnb.cassette.switch import SWITCH
 from agentnb.errors import UsageError
+from agentnb.host.environment import current_environment
 from agentnb.ipython.policy_table import PolicyTable
 from agentnb.ipython.sidebar import sidebar
 from agentnb.ipython.tab_table import Note, tab_table
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 def _use(tabs: Tabs, name: str) -> Note:
     if not name:
-        raise UsageError("%agents use wants a tab's name.", hint=f"Open tabs: {', '.join(tabs.all()) or 'none'}.")
+        raise UsageError("%agents use needs a tab's name.", hint=f"Open tabs: {', '.join(tabs.all()) or 'none'}.")
     return Note(f"%agent talks to {tabs.use(name).agent} in the tab {name!r} now.")
 
 
@@ -55,23 +55,23 @@ def _restart(tabs: Tabs, name: str) -> Note:
 
 def _resume(tabs: Tabs, tab_id: str) -> Note:
     if not tab_id:
-        raise UsageError("%agents resume wants a session's id.", hint="`%agents history` lists them.")
+        raise UsageError("%agents resume needs a session's id.", hint="`%agents history` lists them.")
     session = tabs.adopt(resume(tab_id))
     return Note(f"Opened {session.title!r} again in the tab {tabs.name_of(session)!r}; %agent talks to it now.")
 
 
 def _record(tabs: Tabs, name: str) -> Note:
     if name == "stop":
-        recorder = SWITCH.stop()
+        recorder = current_environment().cassette.stop()
         if not recorder.written:
             return Note(f"No agent was started: {recorder.path} was not written.")
         turns = recorder.cassette().turns
         word = f" {recorder.word}" if recorder.word else ""
         return Note(f"Recorded {turns} turn{'s' if turns != 1 else ''} in {recorder.path}.{word}")
     if not name:
-        raise UsageError("%agents record wants a path.", hint="`%agents record fit.cassette.jsonl`, and `stop` to end.")
+        raise UsageError("%agents record needs a path.", hint="`%agents record fit.cassette.jsonl`, and `stop` to end.")
     path = Path(name).expanduser().absolute()
-    SWITCH.record(path)
+    current_environment().cassette.record(path)
     open_before = f" Tabs that are open ({', '.join(tabs.all())}) are not in it." if tabs.all() else ""
     return Note(f"Agents that start from now on are recorded in {path}.{open_before} `%agents record stop` ends it.")
 

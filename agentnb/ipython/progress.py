@@ -12,7 +12,7 @@ from agentnb.ipython.markdown import printable
 from agentnb.state import ToolCallResponsePart
 
 if TYPE_CHECKING:
-    from agentnb.api.turn import Turn
+    from agentnb.api.session import Turn
 
 FIRST_S, AGAIN_S = 5.0, 10.0
 """Seconds until the first line, and between lines."""

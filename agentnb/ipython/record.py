@@ -13,8 +13,7 @@ from agentnb.ipython.plain import plain_text
 from agentnb.ipython.transcript import transcript
 
 if TYPE_CHECKING:
-    from agentnb.api.session import Session
-    from agentnb.api.turn import Turn
+    from agentnb.api.session import Session, Turn
 
 _PARTS = 3  # a folder right below the root is too short a word to be looked for
 

@@ -17,7 +17,7 @@ from agentnb.ipython.ipython_versions import is_running_cell
 from agentnb.ipython.mentions import visible
 from agentnb.ipython.saved_notebook import output_text, read_cells
 from agentnb.kernel.code_runner import CellView, Edited, NotebookView, Variable
-from agentnb.kernel.job_queue import JOB_QUEUE, scheduler_of
+from agentnb.kernel.job_queue import scheduler_of
 from agentnb.kernel.variable_path import follow
 
 if TYPE_CHECKING:
@@ -25,9 +25,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agentnb.comm.notebook import Notebook
-    from agentnb.host import Host
     from agentnb.kernel.code_runner import Edit, Ran
-    from agentnb.kernel.job_queue import Work
+    from agentnb.kernel.job_queue import JobQueue, Work
 
 T = TypeVar("T")
 
@@ -44,10 +43,12 @@ class ShellCodeRunner:
 
     Args:
         shell: The shell.
+        job_queue: Runs the code.
     """
 
-    def __init__(self, shell: Any) -> None:
+    def __init__(self, shell: Any, job_queue: JobQueue) -> None:
         self._shell = shell
+        self._job_queue = job_queue
 
     def variables(self) -> Sequence[Variable]:
         """The user's own variables; modules, and what IPython put there, are none."""
@@ -95,7 +96,7 @@ class ShellCodeRunner:
         if current_notebook() is None:
             raise UsageError(f"No page is there that could {edit.action} a cell.", hint=f"{_NO_PAGE}, or use run_code.")
         # A cell that waits for this turn is the kernel's first: what is run now is run behind it.
-        wait = edit.action == "run" and not JOB_QUEUE.has_waiter
+        wait = edit.action == "run" and not self._job_queue.has_waiter
         asked = EditParams(
             id="", action=edit.action, cell_id=edit.cell_id, source=edit.source, kind=edit.kind, wait=wait
         )
@@ -161,13 +162,12 @@ def _size(value: Any) -> int | None:
     return held if isinstance(held, int) else sys.getsizeof(value)
 
 
-def install(host: Host, shell: Any) -> None:
-    """Give *host*'s agents access to *shell*, in sessions whose user wants that."""
-    host.environment.connect(code_runner=ShellCodeRunner(shell))
-    JOB_QUEUE.is_main_thread_busy = lambda: is_running_cell(shell)
+def connect_job_queue(shell: Any, job_queue: JobQueue) -> None:
+    """Let *job_queue* run agents' code where *shell* runs no cell."""
+    job_queue.is_main_thread_busy = lambda: is_running_cell(shell)
     loop = getattr(getattr(getattr(shell, "kernel", None), "io_loop", None), "asyncio_loop", None)
     if loop is None:
         return
-    if JOB_QUEUE.schedule is None:
-        shell.events.register("post_run_cell", lambda *_: JOB_QUEUE.wake())
-    JOB_QUEUE.schedule = scheduler_of(loop)
+    if job_queue.schedule is None:
+        shell.events.register("post_run_cell", lambda *_: job_queue.wake())
+    job_queue.schedule = scheduler_of(loop)

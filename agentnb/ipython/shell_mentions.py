@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from agentnb.host import Host
     from agentnb.state import MessageAttachment
 
 MOST = 40
@@ -159,8 +158,3 @@ def names_by_recency(shell: Any) -> tuple[list[str], list[str]]:
 
 def _first(source: str) -> str:
     return next((line for line in source.splitlines() if line.strip()), "")[:_DETAIL_CHARACTERS]
-
-
-def install(host: Host, shell: Any) -> None:
-    """Let prompts typed in *host*'s chat mention what *shell* has."""
-    host.environment.connect(mentions=ShellMentions(shell))

@@ -15,7 +15,7 @@ from agentnb.ipython.record import record
 from agentnb.state import ToolCallPendingConfirmationState
 
 if TYPE_CHECKING:
-    from agentnb.api.turn import Turn
+    from agentnb.api.session import Turn
 
 ATTACH_S = 3.0
 """How long a page may take to show the live view before text stands in for it (0.2 s is the slowest seen)."""

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 from agentnb.api.interrupts import CountedInterrupts
 from agentnb.api.turn import awaited
 from agentnb.errors import TurnTimeout
+from agentnb.host.environment import current_environment
 from agentnb.ipython.interrupt import AgentInterrupted, Interrupts
 from agentnb.ipython.pump import pumping
-from agentnb.kernel.job_queue import JOB_QUEUE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agentnb.api.turn import Turn
+    from agentnb.api.session import Turn
 
 TICK_S = 0.2
 """How often a waiting cell looks up: to show what came, and, while it blocks, to let Ctrl-C through."""
@@ -56,7 +56,7 @@ async def await_turn(turn: Turn, tick: Callable[[], None], *, timeout: float | N
     with Interrupts(on_interrupt) as interrupts:
         turn.add_done_callback(lambda _: _set_from_thread(loop, ended))
         try:
-            with awaited(turn), JOB_QUEUE.waiting(turn.session.tab_id):
+            with awaited(turn), current_environment().job_queue.waiting(turn.session.tab_id):
                 async with pumping(kernel):
                     timely = await _ticking(ended, tick, timeout)
                     if not timely and not interrupts.count:
@@ -71,11 +71,12 @@ async def await_turn(turn: Turn, tick: Callable[[], None], *, timeout: float | N
 def block_on(turn: Turn, tick: Callable[[], None], *, timeout: float | None = None) -> None:
     """Wait until *turn* has ended, blocking this thread; as `await_turn` otherwise."""
     news: SimpleQueue[str] = SimpleQueue()  # its put() may come from a signal handler, an Event's set() may not
+    job_queue = current_environment().job_queue
     timely = True
     with CountedInterrupts(partial(news.put, "interrupted")) as interrupts:
         turn.add_done_callback(lambda _: news.put("ended"))
         try:
-            with awaited(turn), JOB_QUEUE.waiting(turn.session.tab_id, partial(news.put, _WORK)):
+            with awaited(turn), job_queue.waiting(turn.session.tab_id, partial(news.put, _WORK)):
                 what = _blocked(news, tick, timeout)
                 timely = what is not None
                 if what != "ended":
@@ -120,7 +121,7 @@ def _blocked(news: SimpleQueue[str], tick: Callable[[], None], timeout: float | 
         with contextlib.suppress(Empty):
             what = news.get(timeout=left)
         if what == _WORK:
-            JOB_QUEUE.run_pending(loop_is_free=False)
+            current_environment().job_queue.run_pending(loop_is_free=False)
             what = None
         tick()
     return what

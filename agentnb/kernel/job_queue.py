@@ -66,7 +66,7 @@ class _Waiter:
 
 
 class JobQueue:
-    """The jobs of one process's main thread. There is one queue per process (:data:`JOB_QUEUE`).
+    """The jobs of one process's main thread; one queue per process (``Environment.job_queue``).
 
     Attributes:
         schedule: Calls a function soon on the main thread, by its event loop; None where no loop runs there for good.
@@ -270,7 +270,3 @@ async def _in_time(future: Future[Any], seconds: float | None) -> bool:
         if late is not None:
             late.cancel()
     return future.done()
-
-
-JOB_QUEUE = JobQueue()
-"""The queue of this process's main thread."""

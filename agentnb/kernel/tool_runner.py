@@ -11,7 +11,6 @@ from agentnb.errors import AgentnbError, UsageError
 from agentnb.kernel import content
 from agentnb.kernel.cell_names import cell_title, number_in
 from agentnb.kernel.code_runner import Edit
-from agentnb.kernel.job_queue import JOB_QUEUE
 from agentnb.kernel.tools import PATIENCE_SECONDS, call_words, checked
 from agentnb.kernel.variable_path import last_name
 from agentnb.policy.glob import LONGEST_PATTERN
@@ -53,7 +52,7 @@ class ToolRunner:
         runner: CodeRunner,
         authorize: Callable[[PolicyRequest], Awaitable[PolicyRequest]],
         interrupted: Callable[[], object],
-        job_queue: JobQueue = JOB_QUEUE,
+        job_queue: JobQueue,
     ) -> None:
         self._owner = owner
         self._runner = runner

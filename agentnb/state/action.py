@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Literal, TypeAlias
 
 import msgspec
 
 from agentnb.state.wire import JsonObject, Time, Wire
+
+ChannelKind: TypeAlias = Literal["root", "session", "chat", "terminal", "changeset"]
 
 
 class Action:
@@ -59,12 +61,71 @@ class KnownAction(Wire, Action, frozen=True, kw_only=True, tag_field="type"):
 
     Attributes:
         since: The version of the protocol that brought the action; not on the wire.
+        channel_kind: The channel whose state the action changes; not on the wire. The base class says it.
     """
 
     since: ClassVar[int] = 1
+    channel_kind: ClassVar[ChannelKind]
 
     time: Time | None = None
     meta: JsonObject | None = msgspec.field(default=None, name="_meta")
+
+
+class RootAction(KnownAction, frozen=True, kw_only=True):
+    """Base of the actions of the root channel."""
+
+    channel_kind: ClassVar[ChannelKind] = "root"
+
+
+class SessionAction(KnownAction, frozen=True, kw_only=True):
+    """Base of the actions of a session channel that pages reduce."""
+
+    channel_kind: ClassVar[ChannelKind] = "session"
+
+
+class SessionMemberAction(KnownAction, frozen=True, kw_only=True):
+    """Base of the actions of a session channel that pages do not reduce: no view shows what they change."""
+
+    channel_kind: ClassVar[ChannelKind] = "session"
+
+
+class ChatAction(KnownAction, frozen=True, kw_only=True):
+    """Base of the actions of a chat channel."""
+
+    channel_kind: ClassVar[ChannelKind] = "chat"
+
+
+class TurnContentAction(ChatAction, frozen=True, kw_only=True):
+    """Base of the actions that change the content of one turn. These can also come late, see `XLate`."""
+
+
+class TerminalAction(KnownAction, frozen=True, kw_only=True):
+    """Base of the actions of a terminal channel."""
+
+    channel_kind: ClassVar[ChannelKind] = "terminal"
+
+
+class ChangesetAction(KnownAction, frozen=True, kw_only=True):
+    """Base of the actions of a changeset channel."""
+
+    channel_kind: ClassVar[ChannelKind] = "changeset"
+
+
+def kinds_of(base: type[KnownAction]) -> tuple[type[KnownAction], ...]:
+    """The actions that are declared with *base*, in the order of their declaration."""
+    below = base.__subclasses__()
+    return tuple(kind for each in below for kind in kinds_of(each)) if below else (base,)
+
+
+def channel_of(action: Action) -> Literal["chat", "session"]:
+    """The channel of a session that *action* belongs to.
+
+    Example:
+        >>> from agentnb.state import SessionTitleChanged
+        >>> channel_of(SessionTitleChanged(title="Residuals"))
+        'session'
+    """
+    return "session" if getattr(action, "channel_kind", None) == "session" else "chat"
 
 
 def action_type(action: Action) -> str:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeAlias
-
 import msgspec
 
-from agentnb.state.action import Action, KnownAction
+from agentnb.state.action import Action, ChangesetAction
 from agentnb.state.change import changed, put, upsert, without
+from agentnb.state.reducers import reduced, reduces
 from agentnb.state.wire import ErrorInfo, JsonObject, StringOrMarkdown, Wire
 
 
@@ -56,26 +54,26 @@ class ChangesetState(Wire, frozen=True, kw_only=True):
     operations: tuple[ChangesetOperation, ...] | None = None
 
 
-class ChangesetStatusChanged(KnownAction, frozen=True, kw_only=True, tag="changeset/statusChanged"):
+class ChangesetStatusChanged(ChangesetAction, frozen=True, kw_only=True, tag="changeset/statusChanged"):
     """How far the set has come, with the error where it failed (AHP ``changeset/statusChanged``)."""
 
     status: str
     error: ErrorInfo | None = None
 
 
-class ChangesetFileSet(KnownAction, frozen=True, kw_only=True, tag="changeset/fileSet"):
+class ChangesetFileSet(ChangesetAction, frozen=True, kw_only=True, tag="changeset/fileSet"):
     """A file, in the place of the one with its id (AHP ``changeset/fileSet``)."""
 
     file: ChangesetFile
 
 
-class ChangesetFileRemoved(KnownAction, frozen=True, kw_only=True, tag="changeset/fileRemoved"):
+class ChangesetFileRemoved(ChangesetAction, frozen=True, kw_only=True, tag="changeset/fileRemoved"):
     """A file is no longer in it (AHP ``changeset/fileRemoved``)."""
 
     file_id: str
 
 
-class ChangesetContentChanged(KnownAction, frozen=True, kw_only=True, tag="changeset/contentChanged"):
+class ChangesetContentChanged(ChangesetAction, frozen=True, kw_only=True, tag="changeset/contentChanged"):
     """All files; all operations too, where there are some (AHP ``changeset/contentChanged``)."""
 
     files: tuple[ChangesetFile, ...]
@@ -83,13 +81,15 @@ class ChangesetContentChanged(KnownAction, frozen=True, kw_only=True, tag="chang
     error: ErrorInfo | None = None
 
 
-class ChangesetOperationsChanged(KnownAction, frozen=True, kw_only=True, tag="changeset/operationsChanged"):
+class ChangesetOperationsChanged(ChangesetAction, frozen=True, kw_only=True, tag="changeset/operationsChanged"):
     """All operations; ``None`` for none (AHP ``changeset/operationsChanged``)."""
 
     operations: tuple[ChangesetOperation, ...] | None = None
 
 
-class ChangesetOperationStatusChanged(KnownAction, frozen=True, kw_only=True, tag="changeset/operationStatusChanged"):
+class ChangesetOperationStatusChanged(
+    ChangesetAction, frozen=True, kw_only=True, tag="changeset/operationStatusChanged"
+):
     """How far an operation has come (AHP ``changeset/operationStatusChanged``)."""
 
     operation_id: str
@@ -97,43 +97,37 @@ class ChangesetOperationStatusChanged(KnownAction, frozen=True, kw_only=True, ta
     error: ErrorInfo | None = None
 
 
-class ChangesetCleared(KnownAction, frozen=True, kw_only=True, tag="changeset/cleared"):
+class ChangesetCleared(ChangesetAction, frozen=True, kw_only=True, tag="changeset/cleared"):
     """No file is in it any more (AHP ``changeset/cleared``)."""
 
 
-ChangesetAction: TypeAlias = (
-    ChangesetStatusChanged
-    | ChangesetFileSet
-    | ChangesetFileRemoved
-    | ChangesetContentChanged
-    | ChangesetOperationsChanged
-    | ChangesetOperationStatusChanged
-    | ChangesetCleared
-)
-"""The actions of a changeset channel."""
-
-
+@reduces(ChangesetStatusChanged)
 def _status_changed(state: ChangesetState, action: ChangesetStatusChanged) -> ChangesetState:
     return changed(state, status=action.status, error=action.error)
 
 
+@reduces(ChangesetFileSet)
 def _file_set(state: ChangesetState, action: ChangesetFileSet) -> ChangesetState:
     return changed(state, files=upsert(state.files, action.file, "id"))
 
 
+@reduces(ChangesetFileRemoved)
 def _file_removed(state: ChangesetState, action: ChangesetFileRemoved) -> ChangesetState:
     return changed(state, files=without(state.files, "id", action.file_id))
 
 
+@reduces(ChangesetContentChanged)
 def _content_changed(state: ChangesetState, action: ChangesetContentChanged) -> ChangesetState:
     operations = state.operations if action.operations is None else action.operations
     return changed(state, files=action.files, operations=operations, error=action.error)
 
 
+@reduces(ChangesetOperationsChanged)
 def _operations_changed(state: ChangesetState, action: ChangesetOperationsChanged) -> ChangesetState:
     return changed(state, operations=action.operations)
 
 
+@reduces(ChangesetOperationStatusChanged)
 def _operation_status_changed(state: ChangesetState, action: ChangesetOperationStatusChanged) -> ChangesetState:
     operations = state.operations or ()
     at = next((i for i, operation in enumerate(operations) if operation.id == action.operation_id), None)
@@ -143,19 +137,9 @@ def _operation_status_changed(state: ChangesetState, action: ChangesetOperationS
     return state if operation is operations[at] else changed(state, operations=put(operations, at, operation))
 
 
+@reduces(ChangesetCleared)
 def _cleared(state: ChangesetState, _action: ChangesetCleared) -> ChangesetState:
     return changed(state, files=())
-
-
-REDUCERS: dict[type[Action], Callable[[ChangesetState, Any], ChangesetState]] = {
-    ChangesetStatusChanged: _status_changed,
-    ChangesetFileSet: _file_set,
-    ChangesetFileRemoved: _file_removed,
-    ChangesetContentChanged: _content_changed,
-    ChangesetOperationsChanged: _operations_changed,
-    ChangesetOperationStatusChanged: _operation_status_changed,
-    ChangesetCleared: _cleared,
-}
 
 
 def reduce_changeset(state: ChangesetState, action: Action) -> ChangesetState:
@@ -168,5 +152,4 @@ def reduce_changeset(state: ChangesetState, action: Action) -> ChangesetState:
     Returns:
         The set after; the very same object when nothing has changed.
     """
-    reducer = REDUCERS.get(type(action))
-    return state if reducer is None else reducer(state, action)
+    return reduced("changeset", state, action)

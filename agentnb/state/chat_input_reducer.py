@@ -9,9 +9,11 @@ from agentnb.state.chat_actions import ChatInputAnswerChanged, ChatInputComplete
 from agentnb.state.chat_input_state import ChatInputRequest
 from agentnb.state.chat_state import ChatState
 from agentnb.state.chat_status import derived_status, modified_at
+from agentnb.state.reducers import reduces
 from agentnb.state.status import SessionStatus, with_flag
 
 
+@reduces(ChatInputRequested)
 def requested(state: ChatState, action: ChatInputRequested) -> ChatState:
     """A request waits. Asked again without answers, it keeps those it had."""
     requests = state.input_requests or ()
@@ -26,6 +28,7 @@ def requested(state: ChatState, action: ChatInputRequested) -> ChatState:
     return changed(state, status=status, modified_at=modified_at(state, action))
 
 
+@reduces(ChatInputAnswerChanged)
 def answer_changed(state: ChatState, action: ChatInputAnswerChanged) -> ChatState:
     """One answer, set or withdrawn."""
     requests = state.input_requests or ()
@@ -43,6 +46,7 @@ def answer_changed(state: ChatState, action: ChatInputAnswerChanged) -> ChatStat
     return replace(state, input_requests=put(requests, at, request), modified_at=modified_at(state, action))
 
 
+@reduces(ChatInputCompleted)
 def completed(state: ChatState, action: ChatInputCompleted) -> ChatState:
     """A request is settled and goes away."""
     requests = state.input_requests or ()

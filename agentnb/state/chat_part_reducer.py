@@ -22,6 +22,7 @@ from agentnb.state.chat_turn_actions import (
     XUserMessageDelta,
 )
 from agentnb.state.parts import Parts
+from agentnb.state.reducers import reduces
 
 
 def running_turn(state: ChatState, turn_id: str) -> ActiveTurn | None:
@@ -35,6 +36,7 @@ def with_parts(state: ChatState, turn: ActiveTurn, parts: Parts) -> ChatState:
     return replace(state, active_turn=replace(turn, response_parts=parts))
 
 
+@reduces(ChatResponsePart)
 def response_part(state: ChatState, action: ChatResponsePart) -> ChatState:
     """A new part at the end."""
     turn = running_turn(state, action.turn_id)
@@ -44,16 +46,19 @@ def response_part(state: ChatState, action: ChatResponsePart) -> ChatState:
     return with_derived_status(state) if isinstance(action.part, ToolCallResponsePart) else state
 
 
+@reduces(ChatDelta)
 def delta(state: ChatState, action: ChatDelta) -> ChatState:
     """More text in a Markdown part."""
     return _grown(state, action, MarkdownResponsePart)
 
 
+@reduces(ChatReasoning)
 def reasoning(state: ChatState, action: ChatReasoning) -> ChatState:
     """More text in a reasoning part."""
     return _grown(state, action, ReasoningResponsePart)
 
 
+@reduces(XUserMessageDelta)
 def user_message_delta(state: ChatState, action: XUserMessageDelta) -> ChatState:
     """More text in a user-message part."""
     return _grown(state, action, UserMessageResponsePart)
@@ -75,6 +80,7 @@ def _grown(
     return with_parts(state, turn, parts.put(at, replace(part, content=part.content + action.content)))
 
 
+@reduces(XPlanSet)
 def plan_set(state: ChatState, action: XPlanSet) -> ChatState:
     """A plan, in the place of the one with the same part id or at the end."""
     turn = running_turn(state, action.turn_id)
@@ -91,6 +97,7 @@ def plan_set(state: ChatState, action: XPlanSet) -> ChatState:
     return with_parts(state, turn, parts.put(at, plan))
 
 
+@reduces(XPartRemoved)
 def part_removed(state: ChatState, action: XPartRemoved) -> ChatState:
     """A part is taken back; with it goes a question that it put."""
     turn = running_turn(state, action.turn_id)

@@ -6,8 +6,10 @@ from agentnb.state.change import changed, upsert, without
 from agentnb.state.chat_actions import ChatPendingMessageRemoved, ChatPendingMessageSet, ChatQueuedMessagesReordered
 from agentnb.state.chat_message_state import PendingMessage
 from agentnb.state.chat_state import ChatState
+from agentnb.state.reducers import reduces
 
 
+@reduces(ChatPendingMessageSet)
 def message_set(state: ChatState, action: ChatPendingMessageSet) -> ChatState:
     """A message waits, in the place of the one with the same id; it stays held if that one was."""
     message = PendingMessage(id=action.id, message=action.message)
@@ -18,6 +20,7 @@ def message_set(state: ChatState, action: ChatPendingMessageSet) -> ChatState:
     return changed(state, queued_messages=upsert(state.queued_messages, message, "id"))
 
 
+@reduces(ChatPendingMessageRemoved)
 def message_removed(state: ChatState, action: ChatPendingMessageRemoved) -> ChatState:
     """A message is taken back. A queue with nothing left is absent."""
     if action.kind == "steering":
@@ -30,6 +33,7 @@ def message_removed(state: ChatState, action: ChatPendingMessageRemoved) -> Chat
     return state if rest is state.queued_messages else changed(state, queued_messages=rest or None)
 
 
+@reduces(ChatQueuedMessagesReordered)
 def messages_reordered(state: ChatState, action: ChatQueuedMessagesReordered) -> ChatState:
     """The queue in another order; messages not named follow as they were."""
     waiting = {message.id: message for message in state.queued_messages or ()}

@@ -9,16 +9,19 @@ from msgspec.structs import replace
 from agentnb.state.change import changed, put, upsert
 from agentnb.state.chat_actions import XTerminalData, XTerminalExited, XTerminalOpened
 from agentnb.state.chat_state import ChatState, TerminalView
+from agentnb.state.reducers import reduces
 
 OUTPUT_LIMIT = 65_536
 """How many characters (Unicode code points) of a terminal's output the state keeps: the last ones."""
 
 
+@reduces(XTerminalOpened)
 def opened(state: ChatState, action: XTerminalOpened) -> ChatState:
     """A terminal, in the place of the one with the same id."""
     return changed(state, terminals=upsert(state.terminals, action.terminal, "id"))
 
 
+@reduces(XTerminalData)
 def data(state: ChatState, action: XTerminalData) -> ChatState:
     """A terminal printed something."""
     if not action.data:
@@ -33,6 +36,7 @@ def _printed(terminal: TerminalView, text: str) -> TerminalView:
     return replace(terminal, output=output[-OUTPUT_LIMIT:], truncated=True)
 
 
+@reduces(XTerminalExited)
 def exited(state: ChatState, action: XTerminalExited) -> ChatState:
     """A terminal's program ended."""
     return _updated(

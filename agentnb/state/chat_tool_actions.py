@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentnb.state.action import KnownAction
+from agentnb.state.action import TurnContentAction
 from agentnb.state.chat_message_state import Message
 from agentnb.state.chat_tool_content import ToolResultContent
 from agentnb.state.chat_tool_state import (
@@ -16,7 +16,7 @@ from agentnb.state.chat_tool_state import (
 from agentnb.state.wire import JsonObject, StringOrMarkdown
 
 
-class ToolCallAction(KnownAction, frozen=True, kw_only=True, tag_field="type"):
+class ToolCallAction(TurnContentAction, frozen=True, kw_only=True, tag_field="type"):
     """What all of these name (AHP ``ToolCallActionBase``). Their ``_meta`` replaces the tool call's."""
 
     turn_id: str

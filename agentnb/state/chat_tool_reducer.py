@@ -25,6 +25,7 @@ from agentnb.state.chat_tool_state import (
     ToolCallStreamingState,
 )
 from agentnb.state.parts import Parts
+from agentnb.state.reducers import reduces
 from agentnb.state.wire import JsonObject
 
 
@@ -72,6 +73,7 @@ def cancelled(
     )
 
 
+@reduces(actions.ChatToolCallStart)
 def start(state: ChatState, action: actions.ChatToolCallStart) -> ChatState:
     """A tool call begins. One that has begun before is left alone."""
     turn = running_turn(state, action.turn_id)
@@ -89,6 +91,7 @@ def start(state: ChatState, action: actions.ChatToolCallStart) -> ChatState:
     return with_parts(state, turn, parts.appended(ToolCallResponsePart(tool_call=call)))
 
 
+@reduces(actions.ChatToolCallDelta)
 def delta(state: ChatState, action: actions.ChatToolCallDelta) -> ChatState:
     """More of the input."""
 
@@ -105,6 +108,7 @@ def delta(state: ChatState, action: actions.ChatToolCallDelta) -> ChatState:
     return _updated(state, action, update)
 
 
+@reduces(actions.ChatToolCallReady)
 def ready(state: ChatState, action: actions.ChatToolCallReady) -> ChatState:
     """The input is whole: the tool runs, or waits to be allowed."""
 
@@ -137,6 +141,7 @@ def _running(call: ToolCallState, action: actions.ChatToolCallReady, confirmed: 
     return call if same(call, running) else running
 
 
+@reduces(actions.ChatToolCallConfirmed)
 def confirmed(state: ChatState, action: actions.ChatToolCallConfirmed) -> ChatState:
     """Someone has said whether it may run."""
 
@@ -170,6 +175,7 @@ def _option(call: ToolCallPendingConfirmationState, option_id: str | None) -> Co
     return next((option for option in call.options or () if option.id == option_id), None)
 
 
+@reduces(actions.ChatToolCallComplete)
 def complete(state: ChatState, action: actions.ChatToolCallComplete) -> ChatState:
     """The tool has ended; its result counts at once, or waits to be allowed."""
 
@@ -190,6 +196,7 @@ def complete(state: ChatState, action: actions.ChatToolCallComplete) -> ChatStat
     return _updated(state, action, update)
 
 
+@reduces(actions.ChatToolCallResultConfirmed)
 def result_confirmed(state: ChatState, action: actions.ChatToolCallResultConfirmed) -> ChatState:
     """Someone has said whether the result may be used."""
 
@@ -204,6 +211,7 @@ def result_confirmed(state: ChatState, action: actions.ChatToolCallResultConfirm
     return _updated(state, action, update)
 
 
+@reduces(actions.ChatToolCallContentChanged)
 def content_changed(state: ChatState, action: actions.ChatToolCallContentChanged) -> ChatState:
     """What a running tool shows so far."""
 
@@ -216,6 +224,7 @@ def content_changed(state: ChatState, action: actions.ChatToolCallContentChanged
     return _updated(state, action, update)
 
 
+@reduces(actions.XToolCallDetailsChanged)
 def details_changed(state: ChatState, action: actions.XToolCallDetailsChanged) -> ChatState:
     """More about a tool call, in whatever state it is."""
 

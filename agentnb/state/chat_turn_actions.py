@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from agentnb.state.action import KnownAction
+from agentnb.state.action import ChatAction, TurnContentAction
 from agentnb.state.chat_message_state import Message
 from agentnb.state.chat_part_state import PlanEntry, ResponsePart
 from agentnb.state.chat_state import UsageInfo
 from agentnb.state.wire import ErrorInfo, Time
 
 
-class ChatTurnStarted(KnownAction, frozen=True, kw_only=True, tag="chat/turnStarted"):
+class ChatTurnStarted(ChatAction, frozen=True, kw_only=True, tag="chat/turnStarted"):
     """A turn begins (AHP ``chat/turnStarted``). Starting the same turn again changes nothing.
 
     Args:
@@ -25,7 +25,7 @@ class ChatTurnStarted(KnownAction, frozen=True, kw_only=True, tag="chat/turnStar
     started_at: Time | None = None
 
 
-class ChatDelta(KnownAction, frozen=True, kw_only=True, tag="chat/delta"):
+class ChatDelta(TurnContentAction, frozen=True, kw_only=True, tag="chat/delta"):
     """More text for a Markdown part (AHP ``chat/delta``)."""
 
     turn_id: str
@@ -33,7 +33,7 @@ class ChatDelta(KnownAction, frozen=True, kw_only=True, tag="chat/delta"):
     content: str
 
 
-class ChatReasoning(KnownAction, frozen=True, kw_only=True, tag="chat/reasoning"):
+class ChatReasoning(TurnContentAction, frozen=True, kw_only=True, tag="chat/reasoning"):
     """More text for a reasoning part (AHP ``chat/reasoning``)."""
 
     turn_id: str
@@ -41,14 +41,14 @@ class ChatReasoning(KnownAction, frozen=True, kw_only=True, tag="chat/reasoning"
     content: str
 
 
-class ChatResponsePart(KnownAction, frozen=True, kw_only=True, tag="chat/responsePart"):
+class ChatResponsePart(TurnContentAction, frozen=True, kw_only=True, tag="chat/responsePart"):
     """A new part of the answer (AHP ``chat/responsePart``)."""
 
     turn_id: str
     part: ResponsePart
 
 
-class ChatTurnComplete(KnownAction, frozen=True, kw_only=True, tag="chat/turnComplete"):
+class ChatTurnComplete(ChatAction, frozen=True, kw_only=True, tag="chat/turnComplete"):
     """The turn is over (AHP ``chat/turnComplete``).
 
     Args:
@@ -62,7 +62,7 @@ class ChatTurnComplete(KnownAction, frozen=True, kw_only=True, tag="chat/turnCom
     ended_at: Time | None = None
 
 
-class ChatTurnCancelled(KnownAction, frozen=True, kw_only=True, tag="chat/turnCancelled"):
+class ChatTurnCancelled(ChatAction, frozen=True, kw_only=True, tag="chat/turnCancelled"):
     """The turn was broken off (AHP ``chat/turnCancelled``).
 
     Args:
@@ -78,7 +78,7 @@ class ChatTurnCancelled(KnownAction, frozen=True, kw_only=True, tag="chat/turnCa
     hold_queue: bool | None = None
 
 
-class ChatError(KnownAction, frozen=True, kw_only=True, tag="chat/error"):
+class ChatError(ChatAction, frozen=True, kw_only=True, tag="chat/error"):
     """The turn failed (AHP ``chat/error``).
 
     Args:
@@ -94,14 +94,14 @@ class ChatError(KnownAction, frozen=True, kw_only=True, tag="chat/error"):
     ended_at: Time | None = None
 
 
-class ChatUsage(KnownAction, frozen=True, kw_only=True, tag="chat/usage"):
+class ChatUsage(TurnContentAction, frozen=True, kw_only=True, tag="chat/usage"):
     """Tokens that the turn has used so far (AHP ``chat/usage``)."""
 
     turn_id: str
     usage: UsageInfo
 
 
-class ChatTruncated(KnownAction, frozen=True, kw_only=True, tag="chat/truncated"):
+class ChatTruncated(ChatAction, frozen=True, kw_only=True, tag="chat/truncated"):
     """The history is cut short; the running turn goes with it (AHP ``chat/truncated``).
 
     Args:
@@ -111,7 +111,7 @@ class ChatTruncated(KnownAction, frozen=True, kw_only=True, tag="chat/truncated"
     turn_id: str | None = None
 
 
-class XPlanSet(KnownAction, frozen=True, kw_only=True, tag="x-agentnb/planSet"):
+class XPlanSet(TurnContentAction, frozen=True, kw_only=True, tag="x-agentnb/planSet"):
     """Ours: the agent's plan, new or replaced whole (ACP ``plan``).
 
     Args:
@@ -127,14 +127,14 @@ class XPlanSet(KnownAction, frozen=True, kw_only=True, tag="x-agentnb/planSet"):
     entries: tuple[PlanEntry, ...]
 
 
-class XPartRemoved(KnownAction, frozen=True, kw_only=True, tag="x-agentnb/partRemoved"):
+class XPartRemoved(TurnContentAction, frozen=True, kw_only=True, tag="x-agentnb/partRemoved"):
     """Ours: a part is taken back (ACP ``plan_removed``)."""
 
     turn_id: str
     part_id: str
 
 
-class XUserMessageDelta(KnownAction, frozen=True, kw_only=True, tag="x-agentnb/userMessageDelta"):
+class XUserMessageDelta(TurnContentAction, frozen=True, kw_only=True, tag="x-agentnb/userMessageDelta"):
     """Ours: more text for a user-message part (ACP ``user_message_chunk``)."""
 
     turn_id: str

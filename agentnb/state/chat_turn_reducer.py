@@ -20,9 +20,11 @@ from agentnb.state.chat_turn_actions import (
     ChatUsage,
 )
 from agentnb.state.parts import Parts
+from agentnb.state.reducers import reduces
 from agentnb.state.status import SessionStatus, with_activity, with_flag
 
 
+@reduces(ChatTurnStarted)
 def turn_started(state: ChatState, action: ChatTurnStarted) -> ChatState:
     """A turn begins. One that has begun before is left alone."""
     if _knows_turn(state, action.turn_id):
@@ -49,11 +51,13 @@ def _without_pending(state: ChatState, message_id: str | None) -> ChatState:
     return changed(state, steering_message=steering, queued_messages=queued)
 
 
+@reduces(ChatTurnComplete)
 def turn_complete(state: ChatState, action: ChatTurnComplete) -> ChatState:
     """The turn is over."""
     return _end(state, action, "complete")
 
 
+@reduces(ChatTurnCancelled)
 def turn_cancelled(state: ChatState, action: ChatTurnCancelled) -> ChatState:
     """The turn was broken off; the queue is held where the action says so."""
     ended = _end(state, action, "cancelled")
@@ -62,6 +66,7 @@ def turn_cancelled(state: ChatState, action: ChatTurnCancelled) -> ChatState:
     return changed(ended, queued_messages=held(ended.queued_messages))
 
 
+@reduces(ChatError)
 def turn_failed(state: ChatState, action: ChatError) -> ChatState:
     """The turn failed."""
     return _end(state, action, "error")
@@ -107,6 +112,7 @@ def _settled_part(part: ResponsePart) -> ResponsePart:
     return ToolCallResponsePart(tool_call=cancelled(part.tool_call, reason="skipped"))
 
 
+@reduces(ChatUsage)
 def usage(state: ChatState, action: ChatUsage) -> ChatState:
     """Tokens that the running turn has used."""
     active = state.active_turn
@@ -115,6 +121,7 @@ def usage(state: ChatState, action: ChatUsage) -> ChatState:
     return changed(state, active_turn=changed(active, usage=action.usage))
 
 
+@reduces(ChatTruncated)
 def truncated(state: ChatState, action: ChatTruncated) -> ChatState:
     """The history ends with the turn that is named; with none, it is empty."""
     keep = 0

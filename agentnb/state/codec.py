@@ -6,46 +6,46 @@ or `UnknownResponsePart` that holds what was sent, and encodes to just that agai
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
 from agentnb.errors import ProtocolError
-from agentnb.state.action import Action, UnknownAction
-from agentnb.state.changeset import ChangesetAction
-from agentnb.state.chat_actions import ChatAction
+from agentnb.state import (  # noqa: F401 - each declares actions
+    changeset,
+    chat_actions,
+    chat_tool_actions,
+    chat_turn_actions,
+    root,
+    session_actions,
+    session_member_actions,
+    terminal,
+)
+from agentnb.state.action import (
+    Action,
+    ChangesetAction,
+    ChatAction,
+    RootAction,
+    SessionAction,
+    SessionMemberAction,
+    TerminalAction,
+    UnknownAction,
+    kinds_of,
+)
 from agentnb.state.chat_part_state import KnownResponsePart, ResponsePart, UnknownResponsePart
 from agentnb.state.parts import Parts
-from agentnb.state.root import RootAction
-from agentnb.state.session_actions import SessionAction
-from agentnb.state.session_member_actions import SessionMemberAction
-from agentnb.state.terminal import TerminalAction
 
 T = TypeVar("T")
 
 ACTIONS: dict[str, type[Any]] = {
     str(kind.__struct_config__.tag): kind
     for union in (RootAction, SessionAction, SessionMemberAction, ChatAction, TerminalAction, ChangesetAction)
-    for kind in union.__args__
+    for kind in kinds_of(union)
 }
 """Every action that this version knows, by its ``type``."""
 
 PARTS: dict[str, type[Any]] = {str(kind.__struct_config__.tag): kind for kind in KnownResponsePart.__args__}
 """Every response part that this version knows, by its ``kind``."""
-
-
-_OF_SESSION = frozenset((*SessionAction.__args__, *SessionMemberAction.__args__))
-
-
-def channel_of(action: Action) -> Literal["chat", "session"]:
-    """The channel that *action* belongs to.
-
-    Example:
-        >>> from agentnb.state import SessionTitleChanged
-        >>> channel_of(SessionTitleChanged(title="Residuals"))
-        'session'
-    """
-    return "session" if type(action) in _OF_SESSION else "chat"
 
 
 def _decode_hook(kind: type, value: Any) -> Any:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any
 
 import msgspec
 
-from agentnb.state.action import Action, KnownAction
+from agentnb.state.action import Action, RootAction
 from agentnb.state.change import changed, upsert, without
+from agentnb.state.reducers import reduced, reduces
 from agentnb.state.session_state import SessionSummary
 from agentnb.state.wire import JsonObject, Wire
 
@@ -90,25 +90,25 @@ class RootState(Wire, frozen=True, kw_only=True):
     sessions: tuple[SessionSummary, ...] | None = None
 
 
-class RootAgentsChanged(KnownAction, frozen=True, kw_only=True, tag="root/agentsChanged"):
+class RootAgentsChanged(RootAction, frozen=True, kw_only=True, tag="root/agentsChanged"):
     """The agents that can be used (AHP ``root/agentsChanged``)."""
 
     agents: tuple[AgentInfo, ...]
 
 
-class RootActiveSessionsChanged(KnownAction, frozen=True, kw_only=True, tag="root/activeSessionsChanged"):
+class RootActiveSessionsChanged(RootAction, frozen=True, kw_only=True, tag="root/activeSessionsChanged"):
     """How many sessions are open (AHP ``root/activeSessionsChanged``)."""
 
     active_sessions: int
 
 
-class RootTerminalsChanged(KnownAction, frozen=True, kw_only=True, tag="root/terminalsChanged"):
+class RootTerminalsChanged(RootAction, frozen=True, kw_only=True, tag="root/terminalsChanged"):
     """The terminals that there are (AHP ``root/terminalsChanged``)."""
 
     terminals: tuple[TerminalInfo, ...]
 
 
-class RootConfigChanged(KnownAction, frozen=True, kw_only=True, tag="root/configChanged"):
+class RootConfigChanged(RootAction, frozen=True, kw_only=True, tag="root/configChanged"):
     """Settings of the host changed (AHP ``root/configChanged``).
 
     Args:
@@ -120,13 +120,13 @@ class RootConfigChanged(KnownAction, frozen=True, kw_only=True, tag="root/config
     replace: bool | None = None
 
 
-class XSessionSet(KnownAction, frozen=True, kw_only=True, tag="x-agentnb/sessionSet"):
+class XSessionSet(RootAction, frozen=True, kw_only=True, tag="x-agentnb/sessionSet"):
     """Ours: a session was opened, or its summary changed."""
 
     summary: SessionSummary
 
 
-class XSessionRemoved(KnownAction, frozen=True, kw_only=True, tag="x-agentnb/sessionRemoved"):
+class XSessionRemoved(RootAction, frozen=True, kw_only=True, tag="x-agentnb/sessionRemoved"):
     """Ours: a session was closed.
 
     Args:
@@ -136,29 +136,22 @@ class XSessionRemoved(KnownAction, frozen=True, kw_only=True, tag="x-agentnb/ses
     resource: str
 
 
-RootAction: TypeAlias = (
-    RootAgentsChanged
-    | RootActiveSessionsChanged
-    | RootTerminalsChanged
-    | RootConfigChanged
-    | XSessionSet
-    | XSessionRemoved
-)
-"""The actions of the root channel."""
-
-
+@reduces(RootAgentsChanged)
 def _agents_changed(state: RootState, action: RootAgentsChanged) -> RootState:
     return changed(state, agents=action.agents)
 
 
+@reduces(RootActiveSessionsChanged)
 def _active_sessions_changed(state: RootState, action: RootActiveSessionsChanged) -> RootState:
     return changed(state, active_sessions=action.active_sessions)
 
 
+@reduces(RootTerminalsChanged)
 def _terminals_changed(state: RootState, action: RootTerminalsChanged) -> RootState:
     return changed(state, terminals=action.terminals)
 
 
+@reduces(RootConfigChanged)
 def _config_changed(state: RootState, action: RootConfigChanged) -> RootState:
     if state.config is None:
         return state
@@ -166,24 +159,16 @@ def _config_changed(state: RootState, action: RootConfigChanged) -> RootState:
     return changed(state, config=changed(state.config, values=values))
 
 
+@reduces(XSessionSet)
 def _session_set(state: RootState, action: XSessionSet) -> RootState:
     return changed(state, sessions=upsert(state.sessions, action.summary, "resource"))
 
 
+@reduces(XSessionRemoved)
 def _session_removed(state: RootState, action: XSessionRemoved) -> RootState:
     if state.sessions is None:
         return state
     return changed(state, sessions=without(state.sessions, "resource", action.resource))
-
-
-REDUCERS: dict[type[Action], Callable[[RootState, Any], RootState]] = {
-    RootAgentsChanged: _agents_changed,
-    RootActiveSessionsChanged: _active_sessions_changed,
-    RootTerminalsChanged: _terminals_changed,
-    RootConfigChanged: _config_changed,
-    XSessionSet: _session_set,
-    XSessionRemoved: _session_removed,
-}
 
 
 def reduce_root(state: RootState, action: Action) -> RootState:
@@ -200,5 +185,4 @@ def reduce_root(state: RootState, action: Action) -> RootState:
         >>> reduce_root(RootState(agents=()), RootActiveSessionsChanged(active_sessions=2)).active_sessions
         2
     """
-    reducer = REDUCERS.get(type(action))
-    return state if reducer is None else reducer(state, action)
+    return reduced("root", state, action)

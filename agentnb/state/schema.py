@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, Union
 
 import msgspec
 
 from agentnb.state import chat_input_state, chat_message_state, chat_tool_content, chat_tool_state, wire
-from agentnb.state.action import Action
-from agentnb.state.changeset import ChangesetAction, ChangesetState
-from agentnb.state.chat_actions import ChatAction
+from agentnb.state.action import (
+    Action,
+    ChangesetAction,
+    ChatAction,
+    RootAction,
+    SessionAction,
+    SessionMemberAction,
+    TerminalAction,
+    TurnContentAction,
+    kinds_of,
+)
+from agentnb.state.changeset import ChangesetState
 from agentnb.state.chat_part_state import KnownResponsePart, ResponsePart
 from agentnb.state.chat_state import ChatState
 from agentnb.state.codec import ACTIONS, PARTS
 from agentnb.state.envelope import Envelope
 from agentnb.state.parts import Parts
-from agentnb.state.root import RootAction, RootState
-from agentnb.state.session_actions import SessionAction
-from agentnb.state.session_member_actions import SessionMemberAction
+from agentnb.state.root import RootState
 from agentnb.state.session_state import SessionState
-from agentnb.state.terminal import TerminalAction, TerminalContentPart, TerminalState
+from agentnb.state.terminal import TerminalContentPart, TerminalState
 
 UNIONS: dict[str, Any] = {
     "ChatInputAnswer": chat_input_state.ChatInputAnswer,
@@ -32,17 +39,16 @@ UNIONS: dict[str, Any] = {
     "ToolCallState": chat_tool_state.ToolCallState,
     "ToolContent": chat_tool_content.ToolContent,
     "ToolResultContent": chat_tool_content.ToolResultContent,
-    "RootAction": RootAction,
-    "SessionAction": SessionAction,
-    "SessionMemberAction": SessionMemberAction,
-    "ChatAction": ChatAction,
-    "TerminalAction": TerminalAction,
     "TerminalContentPart": TerminalContentPart,
-    "ChangesetAction": ChangesetAction,
+    **{
+        base.__name__: Union[kinds_of(base)]  # noqa: UP007 - the members are known at run time only
+        for base in (RootAction, SessionAction, SessionMemberAction, ChatAction, TerminalAction, ChangesetAction)
+    },
+    "TurnContentAction": Union[kinds_of(TurnContentAction)],  # noqa: UP007 - likewise
 }
-"""Unions that have a name of their own in the schema."""
+"""Unions that have a name of their own in the schema; those of the actions are derived from their declarations."""
 
-ACTION_UNIONS = [name for name in UNIONS if name.endswith("Action")]
+ACTION_UNIONS = [name for name in UNIONS if name.endswith("Action") and name != "TurnContentAction"]
 """The actions of each channel."""
 
 

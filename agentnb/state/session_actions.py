@@ -2,61 +2,61 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any
 
-from agentnb.state.action import KnownAction
+from agentnb.state.action import SessionAction
 from agentnb.state.chat_state import ChatOrigin, ChatSummary
 from agentnb.state.session_state import AgentCommand, AgentProcess, Changeset, Cost, SessionModes
 from agentnb.state.wire import AgentSelection, ErrorInfo, JsonObject, ModelSelection, Wire
 
 
-class SessionReady(KnownAction, frozen=True, kw_only=True, tag="session/ready"):
+class SessionReady(SessionAction, frozen=True, kw_only=True, tag="session/ready"):
     """The session has come up (AHP ``session/ready``)."""
 
 
-class SessionCreationFailed(KnownAction, frozen=True, kw_only=True, tag="session/creationFailed"):
+class SessionCreationFailed(SessionAction, frozen=True, kw_only=True, tag="session/creationFailed"):
     """The session did not come up (AHP ``session/creationFailed``)."""
 
     error: ErrorInfo
 
 
-class SessionTitleChanged(KnownAction, frozen=True, kw_only=True, tag="session/titleChanged"):
+class SessionTitleChanged(SessionAction, frozen=True, kw_only=True, tag="session/titleChanged"):
     """The title, set by the agent or the user (AHP ``session/titleChanged``)."""
 
     title: str
 
 
-class SessionModelChanged(KnownAction, frozen=True, kw_only=True, tag="session/modelChanged"):
+class SessionModelChanged(SessionAction, frozen=True, kw_only=True, tag="session/modelChanged"):
     """The model to use (AHP ``session/modelChanged``)."""
 
     model: ModelSelection
 
 
-class SessionAgentChanged(KnownAction, frozen=True, kw_only=True, tag="session/agentChanged"):
+class SessionAgentChanged(SessionAction, frozen=True, kw_only=True, tag="session/agentChanged"):
     """The custom agent to use; ``None`` for the provider's own (AHP ``session/agentChanged``)."""
 
     agent: AgentSelection | None = None
 
 
-class SessionIsReadChanged(KnownAction, frozen=True, kw_only=True, tag="session/isReadChanged"):
+class SessionIsReadChanged(SessionAction, frozen=True, kw_only=True, tag="session/isReadChanged"):
     """Whether the user has seen what is new (AHP ``session/isReadChanged``)."""
 
     is_read: bool
 
 
-class SessionIsArchivedChanged(KnownAction, frozen=True, kw_only=True, tag="session/isArchivedChanged"):
+class SessionIsArchivedChanged(SessionAction, frozen=True, kw_only=True, tag="session/isArchivedChanged"):
     """Whether the session is put away (AHP ``session/isArchivedChanged``)."""
 
     is_archived: bool
 
 
-class SessionActivityChanged(KnownAction, frozen=True, kw_only=True, tag="session/activityChanged"):
+class SessionActivityChanged(SessionAction, frozen=True, kw_only=True, tag="session/activityChanged"):
     """What the session is doing, for people; ``None`` for nothing (AHP ``session/activityChanged``)."""
 
     activity: str | None = None
 
 
-class SessionConfigChanged(KnownAction, frozen=True, kw_only=True, tag="session/configChanged"):
+class SessionConfigChanged(SessionAction, frozen=True, kw_only=True, tag="session/configChanged"):
     """Settings changed (AHP ``session/configChanged``).
 
     Args:
@@ -68,17 +68,17 @@ class SessionConfigChanged(KnownAction, frozen=True, kw_only=True, tag="session/
     replace: bool | None = None
 
 
-class SessionMetaChanged(KnownAction, frozen=True, kw_only=True, tag="session/metaChanged"):
+class SessionMetaChanged(SessionAction, frozen=True, kw_only=True, tag="session/metaChanged"):
     """The session's ``_meta``, replaced by the action's own (AHP ``session/metaChanged``)."""
 
 
-class SessionChatAdded(KnownAction, frozen=True, kw_only=True, tag="session/chatAdded"):
+class SessionChatAdded(SessionAction, frozen=True, kw_only=True, tag="session/chatAdded"):
     """A chat was added, or its whole entry replaced (AHP ``session/chatAdded``)."""
 
     summary: ChatSummary
 
 
-class SessionChatRemoved(KnownAction, frozen=True, kw_only=True, tag="session/chatRemoved"):
+class SessionChatRemoved(SessionAction, frozen=True, kw_only=True, tag="session/chatRemoved"):
     """A chat is gone (AHP ``session/chatRemoved``).
 
     Args:
@@ -102,7 +102,7 @@ class ChatSummaryChanges(Wire, frozen=True, kw_only=True):
     working_directory: str | None = None
 
 
-class SessionChatUpdated(KnownAction, frozen=True, kw_only=True, tag="session/chatUpdated"):
+class SessionChatUpdated(SessionAction, frozen=True, kw_only=True, tag="session/chatUpdated"):
     """Some fields of a chat's entry changed (AHP ``session/chatUpdated``).
 
     Args:
@@ -114,43 +114,43 @@ class SessionChatUpdated(KnownAction, frozen=True, kw_only=True, tag="session/ch
     changes: ChatSummaryChanges
 
 
-class SessionDefaultChatChanged(KnownAction, frozen=True, kw_only=True, tag="session/defaultChatChanged"):
+class SessionDefaultChatChanged(SessionAction, frozen=True, kw_only=True, tag="session/defaultChatChanged"):
     """The chat that input goes to; ``None`` for none (AHP ``session/defaultChatChanged``)."""
 
     default_chat: str | None = None
 
 
-class SessionChangesetsChanged(KnownAction, frozen=True, kw_only=True, tag="session/changesetsChanged"):
+class SessionChangesetsChanged(SessionAction, frozen=True, kw_only=True, tag="session/changesetsChanged"):
     """The sets of changes on offer (AHP ``session/changesetsChanged``)."""
 
     changesets: tuple[Changeset, ...] | None = None
 
 
-class XCommandsChanged(KnownAction, frozen=True, kw_only=True, tag="x-agentnb/commandsChanged"):
+class XCommandsChanged(SessionAction, frozen=True, kw_only=True, tag="x-agentnb/commandsChanged"):
     """Ours: the slash commands on offer (ACP ``available_commands_update``)."""
 
     commands: tuple[AgentCommand, ...]
 
 
-class XModesChanged(KnownAction, frozen=True, kw_only=True, tag="x-agentnb/modesChanged"):
+class XModesChanged(SessionAction, frozen=True, kw_only=True, tag="x-agentnb/modesChanged"):
     """Ours: the modes on offer and the one in force (ACP ``SessionModeState``)."""
 
     modes: SessionModes
 
 
-class XModeChanged(KnownAction, frozen=True, kw_only=True, tag="x-agentnb/modeChanged"):
+class XModeChanged(SessionAction, frozen=True, kw_only=True, tag="x-agentnb/modeChanged"):
     """Ours: the mode in force, chosen by the agent or the user (ACP ``current_mode_update``)."""
 
     mode_id: str
 
 
-class XConfigOptionsChanged(KnownAction, frozen=True, kw_only=True, tag="x-agentnb/configOptionsChanged"):
+class XConfigOptionsChanged(SessionAction, frozen=True, kw_only=True, tag="x-agentnb/configOptionsChanged"):
     """Ours: all config options with their values, as sent (ACP ``config_option_update``)."""
 
     config_options: tuple[JsonObject, ...]
 
 
-class XConfigOptionChosen(KnownAction, frozen=True, kw_only=True, tag="x-agentnb/configOptionChosen"):
+class XConfigOptionChosen(SessionAction, frozen=True, kw_only=True, tag="x-agentnb/configOptionChosen"):
     """Ours: one config option got another value (ACP ``session/set_config_option``).
 
     Args:
@@ -162,7 +162,7 @@ class XConfigOptionChosen(KnownAction, frozen=True, kw_only=True, tag="x-agentnb
     value: Any
 
 
-class XContextUsageChanged(KnownAction, frozen=True, kw_only=True, tag="x-agentnb/contextUsageChanged"):
+class XContextUsageChanged(SessionAction, frozen=True, kw_only=True, tag="x-agentnb/contextUsageChanged"):
     """Ours: how full the model's context is (ACP ``usage_update``).
 
     Args:
@@ -176,34 +176,7 @@ class XContextUsageChanged(KnownAction, frozen=True, kw_only=True, tag="x-agentn
     cost: Cost | None = None
 
 
-class XAgentChanged(KnownAction, frozen=True, kw_only=True, tag="x-agentnb/agentChanged"):
+class XAgentChanged(SessionAction, frozen=True, kw_only=True, tag="x-agentnb/agentChanged"):
     """Ours: the process that serves the session started, stopped or failed."""
 
     agent_process: AgentProcess
-
-
-SessionAction: TypeAlias = (
-    SessionReady
-    | SessionCreationFailed
-    | SessionTitleChanged
-    | SessionModelChanged
-    | SessionAgentChanged
-    | SessionIsReadChanged
-    | SessionIsArchivedChanged
-    | SessionActivityChanged
-    | SessionConfigChanged
-    | SessionMetaChanged
-    | SessionChatAdded
-    | SessionChatRemoved
-    | SessionChatUpdated
-    | SessionDefaultChatChanged
-    | SessionChangesetsChanged
-    | XCommandsChanged
-    | XModesChanged
-    | XModeChanged
-    | XConfigOptionsChanged
-    | XConfigOptionChosen
-    | XContextUsageChanged
-    | XAgentChanged
-)
-"""The actions of a session channel."""

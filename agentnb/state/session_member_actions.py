@@ -6,56 +6,54 @@ shows them, and the page has no reducer for them: should one ever be accepted, t
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
-from agentnb.state.action import KnownAction
+from agentnb.state.action import SessionMemberAction
 from agentnb.state.wire import JsonObject
 
 
-class SessionServerToolsChanged(KnownAction, frozen=True, kw_only=True, tag="session/serverToolsChanged"):
+class SessionServerToolsChanged(SessionMemberAction, frozen=True, kw_only=True, tag="session/serverToolsChanged"):
     """The tools that the host offers, all of them (AHP ``session/serverToolsChanged``)."""
 
     tools: tuple[JsonObject, ...]
 
 
-class SessionActiveClientSet(KnownAction, frozen=True, kw_only=True, tag="session/activeClientSet"):
+class SessionActiveClientSet(SessionMemberAction, frozen=True, kw_only=True, tag="session/activeClientSet"):
     """A client takes part, or its whole entry is replaced (AHP ``session/activeClientSet``)."""
 
     active_client: JsonObject
 
 
-class SessionActiveClientRemoved(KnownAction, frozen=True, kw_only=True, tag="session/activeClientRemoved"):
+class SessionActiveClientRemoved(SessionMemberAction, frozen=True, kw_only=True, tag="session/activeClientRemoved"):
     """A client takes part no more (AHP ``session/activeClientRemoved``)."""
 
     client_id: str
 
 
-class SessionCustomizationsChanged(KnownAction, frozen=True, kw_only=True, tag="session/customizationsChanged"):
+class SessionCustomizationsChanged(SessionMemberAction, frozen=True, kw_only=True, tag="session/customizationsChanged"):
     """The customizations, all of them (AHP ``session/customizationsChanged``)."""
 
     customizations: tuple[JsonObject, ...]
 
 
-class SessionCustomizationToggled(KnownAction, frozen=True, kw_only=True, tag="session/customizationToggled"):
+class SessionCustomizationToggled(SessionMemberAction, frozen=True, kw_only=True, tag="session/customizationToggled"):
     """A customization is on or off; not those within another (AHP ``session/customizationToggled``)."""
 
     id: str
     enabled: bool
 
 
-class SessionCustomizationUpdated(KnownAction, frozen=True, kw_only=True, tag="session/customizationUpdated"):
+class SessionCustomizationUpdated(SessionMemberAction, frozen=True, kw_only=True, tag="session/customizationUpdated"):
     """A customization, whole, in the place of the one with its id (AHP ``session/customizationUpdated``)."""
 
     customization: JsonObject
 
 
-class SessionCustomizationRemoved(KnownAction, frozen=True, kw_only=True, tag="session/customizationRemoved"):
+class SessionCustomizationRemoved(SessionMemberAction, frozen=True, kw_only=True, tag="session/customizationRemoved"):
     """A customization is gone, with what is in it, or one within another (AHP ``session/customizationRemoved``)."""
 
     id: str
 
 
-class SessionMcpServerStateChanged(KnownAction, frozen=True, kw_only=True, tag="session/mcpServerStateChanged"):
+class SessionMcpServerStateChanged(SessionMemberAction, frozen=True, kw_only=True, tag="session/mcpServerStateChanged"):
     """An MCP server starts, serves, wants a login, fails or stops (AHP ``session/mcpServerStateChanged``).
 
     Args:
@@ -67,16 +65,3 @@ class SessionMcpServerStateChanged(KnownAction, frozen=True, kw_only=True, tag="
     id: str
     state: JsonObject
     channel: str | None = None
-
-
-SessionMemberAction: TypeAlias = (
-    SessionServerToolsChanged
-    | SessionActiveClientSet
-    | SessionActiveClientRemoved
-    | SessionCustomizationsChanged
-    | SessionCustomizationToggled
-    | SessionCustomizationUpdated
-    | SessionCustomizationRemoved
-    | SessionMcpServerStateChanged
-)
-"""The actions of a session channel on what takes part in it."""

@@ -6,30 +6,35 @@ from collections.abc import Callable
 from typing import Any
 
 from agentnb.state import session_member_actions as actions
-from agentnb.state.action import Action
 from agentnb.state.change import changed, put
+from agentnb.state.reducers import reduces
 from agentnb.state.session_state import SessionState
 from agentnb.state.wire import JsonObject
 
 
+@reduces(actions.SessionServerToolsChanged)
 def _server_tools_changed(state: SessionState, action: actions.SessionServerToolsChanged) -> SessionState:
     return changed(state, server_tools=action.tools)
 
 
+@reduces(actions.SessionActiveClientSet)
 def _client_set(state: SessionState, action: actions.SessionActiveClientSet) -> SessionState:
     return changed(state, active_clients=_upsert(state.active_clients or (), action.active_client, "clientId"))
 
 
+@reduces(actions.SessionActiveClientRemoved)
 def _client_removed(state: SessionState, action: actions.SessionActiveClientRemoved) -> SessionState:
     if state.active_clients is None:
         return state
     return changed(state, active_clients=_without(state.active_clients, "clientId", action.client_id))
 
 
+@reduces(actions.SessionCustomizationsChanged)
 def _customizations_changed(state: SessionState, action: actions.SessionCustomizationsChanged) -> SessionState:
     return changed(state, customizations=action.customizations)
 
 
+@reduces(actions.SessionCustomizationToggled)
 def _customization_toggled(state: SessionState, action: actions.SessionCustomizationToggled) -> SessionState:
     items = state.customizations or ()
     at = _find(items, "id", action.id)
@@ -38,10 +43,12 @@ def _customization_toggled(state: SessionState, action: actions.SessionCustomiza
     return changed(state, customizations=put(items, at, {**items[at], "enabled": action.enabled}))
 
 
+@reduces(actions.SessionCustomizationUpdated)
 def _customization_updated(state: SessionState, action: actions.SessionCustomizationUpdated) -> SessionState:
     return changed(state, customizations=_upsert(state.customizations or (), action.customization, "id"))
 
 
+@reduces(actions.SessionCustomizationRemoved)
 def _customization_removed(state: SessionState, action: actions.SessionCustomizationRemoved) -> SessionState:
     if state.customizations is None:
         return state
@@ -51,6 +58,7 @@ def _customization_removed(state: SessionState, action: actions.SessionCustomiza
     return changed(state, customizations=items)
 
 
+@reduces(actions.SessionMcpServerStateChanged)
 def _mcp_server_changed(state: SessionState, action: actions.SessionMcpServerStateChanged) -> SessionState:
     if state.customizations is None:
         return state
@@ -95,15 +103,3 @@ def _upsert(items: tuple[JsonObject, ...], item: JsonObject, key: str) -> tuple[
 def _without(items: tuple[Any, ...], key: str, value: str) -> tuple[Any, ...]:
     rest = tuple(item for item in items if _field(item, key) != value)
     return items if len(rest) == len(items) else rest
-
-
-REDUCERS: dict[type[Action], Callable[[SessionState, Any], SessionState]] = {
-    actions.SessionServerToolsChanged: _server_tools_changed,
-    actions.SessionActiveClientSet: _client_set,
-    actions.SessionActiveClientRemoved: _client_removed,
-    actions.SessionCustomizationsChanged: _customizations_changed,
-    actions.SessionCustomizationToggled: _customization_toggled,
-    actions.SessionCustomizationUpdated: _customization_updated,
-    actions.SessionCustomizationRemoved: _customization_removed,
-    actions.SessionMcpServerStateChanged: _mcp_server_changed,
-}

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from agentnb.state import session_actions as actions
+from agentnb.state import session_member_reducer  # noqa: F401 - registers its reducers
 from agentnb.state.action import Action
 from agentnb.state.change import changed, put, upsert, without
-from agentnb.state.session_member_reducer import REDUCERS as MEMBERS
+from agentnb.state.reducers import reduced, reduces
 from agentnb.state.session_state import ContextUsage, SessionModes, SessionState
 from agentnb.state.status import SessionStatus, with_flag
 
@@ -24,38 +24,47 @@ def _flag(state: SessionState, flag: SessionStatus, *, on: bool) -> SessionState
     return _summary(state, status=with_flag(state.summary.status, flag, on=on))
 
 
+@reduces(actions.SessionReady)
 def _ready(state: SessionState, _action: actions.SessionReady) -> SessionState:
     return changed(state, lifecycle="ready")
 
 
+@reduces(actions.SessionCreationFailed)
 def _creation_failed(state: SessionState, action: actions.SessionCreationFailed) -> SessionState:
     return changed(state, lifecycle="creationFailed", creation_error=action.error)
 
 
+@reduces(actions.SessionTitleChanged)
 def _title_changed(state: SessionState, action: actions.SessionTitleChanged) -> SessionState:
     return _summary(state, action, title=action.title)
 
 
+@reduces(actions.SessionModelChanged)
 def _model_changed(state: SessionState, action: actions.SessionModelChanged) -> SessionState:
     return _summary(state, action, model=action.model)
 
 
+@reduces(actions.SessionAgentChanged)
 def _agent_changed(state: SessionState, action: actions.SessionAgentChanged) -> SessionState:
     return _summary(state, action, agent=action.agent)
 
 
+@reduces(actions.SessionIsReadChanged)
 def _is_read_changed(state: SessionState, action: actions.SessionIsReadChanged) -> SessionState:
     return _flag(state, SessionStatus.IS_READ, on=action.is_read)
 
 
+@reduces(actions.SessionIsArchivedChanged)
 def _is_archived_changed(state: SessionState, action: actions.SessionIsArchivedChanged) -> SessionState:
     return _flag(state, SessionStatus.IS_ARCHIVED, on=action.is_archived)
 
 
+@reduces(actions.SessionActivityChanged)
 def _activity_changed(state: SessionState, action: actions.SessionActivityChanged) -> SessionState:
     return _summary(state, activity=action.activity)
 
 
+@reduces(actions.SessionConfigChanged)
 def _config_changed(state: SessionState, action: actions.SessionConfigChanged) -> SessionState:
     if state.config is None:
         return state
@@ -63,14 +72,17 @@ def _config_changed(state: SessionState, action: actions.SessionConfigChanged) -
     return _summary(changed(state, config=changed(state.config, values=values)), action)
 
 
+@reduces(actions.SessionMetaChanged)
 def _meta_changed(state: SessionState, action: actions.SessionMetaChanged) -> SessionState:
     return changed(state, meta=action.meta)
 
 
+@reduces(actions.SessionChatAdded)
 def _chat_added(state: SessionState, action: actions.SessionChatAdded) -> SessionState:
     return changed(state, chats=upsert(state.chats, action.summary, "resource"))
 
 
+@reduces(actions.SessionChatRemoved)
 def _chat_removed(state: SessionState, action: actions.SessionChatRemoved) -> SessionState:
     chats = without(state.chats, "resource", action.chat)
     if chats is state.chats:
@@ -79,6 +91,7 @@ def _chat_removed(state: SessionState, action: actions.SessionChatRemoved) -> Se
     return changed(state, chats=chats, default_chat=default)
 
 
+@reduces(actions.SessionChatUpdated)
 def _chat_updated(state: SessionState, action: actions.SessionChatUpdated) -> SessionState:
     at = next((i for i, chat in enumerate(state.chats) if chat.resource == action.chat), None)
     if at is None:
@@ -89,31 +102,38 @@ def _chat_updated(state: SessionState, action: actions.SessionChatUpdated) -> Se
     return state if chat is state.chats[at] else changed(state, chats=put(state.chats, at, chat))
 
 
+@reduces(actions.SessionDefaultChatChanged)
 def _default_chat_changed(state: SessionState, action: actions.SessionDefaultChatChanged) -> SessionState:
     return changed(state, default_chat=action.default_chat)
 
 
+@reduces(actions.SessionChangesetsChanged)
 def _changesets_changed(state: SessionState, action: actions.SessionChangesetsChanged) -> SessionState:
     return changed(state, changesets=action.changesets)
 
 
+@reduces(actions.XCommandsChanged)
 def _commands_changed(state: SessionState, action: actions.XCommandsChanged) -> SessionState:
     return changed(state, commands=action.commands)
 
 
+@reduces(actions.XModesChanged)
 def _modes_changed(state: SessionState, action: actions.XModesChanged) -> SessionState:
     return changed(state, modes=action.modes)
 
 
+@reduces(actions.XModeChanged)
 def _mode_changed(state: SessionState, action: actions.XModeChanged) -> SessionState:
     modes = state.modes or SessionModes(current_mode_id=action.mode_id, available_modes=())
     return changed(state, modes=changed(modes, current_mode_id=action.mode_id))
 
 
+@reduces(actions.XConfigOptionsChanged)
 def _config_options_changed(state: SessionState, action: actions.XConfigOptionsChanged) -> SessionState:
     return changed(state, config_options=action.config_options)
 
 
+@reduces(actions.XConfigOptionChosen)
 def _config_option_chosen(state: SessionState, action: actions.XConfigOptionChosen) -> SessionState:
     options = state.config_options or ()
     at = next((i for i, option in enumerate(options) if option.get("id") == action.config_id), None)
@@ -122,39 +142,14 @@ def _config_option_chosen(state: SessionState, action: actions.XConfigOptionChos
     return changed(state, config_options=put(options, at, {**options[at], "currentValue": action.value}))
 
 
+@reduces(actions.XContextUsageChanged)
 def _context_usage_changed(state: SessionState, action: actions.XContextUsageChanged) -> SessionState:
     return changed(state, context_usage=ContextUsage(used=action.used, size=action.size, cost=action.cost))
 
 
+@reduces(actions.XAgentChanged)
 def _agent_process_changed(state: SessionState, action: actions.XAgentChanged) -> SessionState:
     return changed(state, agent_process=action.agent_process)
-
-
-REDUCERS: dict[type[Action], Callable[[SessionState, Any], SessionState]] = {
-    actions.SessionReady: _ready,
-    actions.SessionCreationFailed: _creation_failed,
-    actions.SessionTitleChanged: _title_changed,
-    actions.SessionModelChanged: _model_changed,
-    actions.SessionAgentChanged: _agent_changed,
-    actions.SessionIsReadChanged: _is_read_changed,
-    actions.SessionIsArchivedChanged: _is_archived_changed,
-    actions.SessionActivityChanged: _activity_changed,
-    actions.SessionConfigChanged: _config_changed,
-    actions.SessionMetaChanged: _meta_changed,
-    actions.SessionChatAdded: _chat_added,
-    actions.SessionChatRemoved: _chat_removed,
-    actions.SessionChatUpdated: _chat_updated,
-    actions.SessionDefaultChatChanged: _default_chat_changed,
-    actions.SessionChangesetsChanged: _changesets_changed,
-    actions.XCommandsChanged: _commands_changed,
-    actions.XModesChanged: _modes_changed,
-    actions.XModeChanged: _mode_changed,
-    actions.XConfigOptionsChanged: _config_options_changed,
-    actions.XConfigOptionChosen: _config_option_chosen,
-    actions.XContextUsageChanged: _context_usage_changed,
-    actions.XAgentChanged: _agent_process_changed,
-    **MEMBERS,
-}
 
 
 def reduce_session(state: SessionState, action: Action) -> SessionState:
@@ -167,5 +162,4 @@ def reduce_session(state: SessionState, action: Action) -> SessionState:
     Returns:
         The session after; the very same object when nothing has changed.
     """
-    reducer = REDUCERS.get(type(action))
-    return state if reducer is None else reducer(state, action)
+    return reduced("session", state, action)

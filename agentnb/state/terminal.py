@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from msgspec.structs import replace
 
-from agentnb.state.action import Action, KnownAction
+from agentnb.state.action import Action, TerminalAction
 from agentnb.state.change import changed, put
+from agentnb.state.reducers import reduced, reduces
 from agentnb.state.wire import JsonObject, Number, Wire
 
 
@@ -68,60 +68,60 @@ class TerminalState(Wire, frozen=True, kw_only=True):
     supports_command_detection: bool | None = None
 
 
-class TerminalData(KnownAction, frozen=True, kw_only=True, tag="terminal/data"):
+class TerminalData(TerminalAction, frozen=True, kw_only=True, tag="terminal/data"):
     """The terminal printed something (AHP ``terminal/data``)."""
 
     data: str
 
 
-class TerminalInput(KnownAction, frozen=True, kw_only=True, tag="terminal/input"):
+class TerminalInput(TerminalAction, frozen=True, kw_only=True, tag="terminal/input"):
     """Something was typed; what comes of it is printed (AHP ``terminal/input``)."""
 
     data: str
 
 
-class TerminalResized(KnownAction, frozen=True, kw_only=True, tag="terminal/resized"):
+class TerminalResized(TerminalAction, frozen=True, kw_only=True, tag="terminal/resized"):
     """Another size, in characters and lines (AHP ``terminal/resized``)."""
 
     cols: int
     rows: int
 
 
-class TerminalClaimed(KnownAction, frozen=True, kw_only=True, tag="terminal/claimed"):
+class TerminalClaimed(TerminalAction, frozen=True, kw_only=True, tag="terminal/claimed"):
     """Somebody else holds the terminal (AHP ``terminal/claimed``)."""
 
     claim: JsonObject
 
 
-class TerminalTitleChanged(KnownAction, frozen=True, kw_only=True, tag="terminal/titleChanged"):
+class TerminalTitleChanged(TerminalAction, frozen=True, kw_only=True, tag="terminal/titleChanged"):
     """Another title (AHP ``terminal/titleChanged``)."""
 
     title: str
 
 
-class TerminalCwdChanged(KnownAction, frozen=True, kw_only=True, tag="terminal/cwdChanged"):
+class TerminalCwdChanged(TerminalAction, frozen=True, kw_only=True, tag="terminal/cwdChanged"):
     """Another working directory, as URI (AHP ``terminal/cwdChanged``)."""
 
     cwd: str
 
 
-class TerminalExited(KnownAction, frozen=True, kw_only=True, tag="terminal/exited"):
+class TerminalExited(TerminalAction, frozen=True, kw_only=True, tag="terminal/exited"):
     """The process has ended (AHP ``terminal/exited``)."""
 
     exit_code: int | None = None
 
 
-class TerminalCleared(KnownAction, frozen=True, kw_only=True, tag="terminal/cleared"):
+class TerminalCleared(TerminalAction, frozen=True, kw_only=True, tag="terminal/cleared"):
     """What was shown is gone (AHP ``terminal/cleared``)."""
 
 
 class TerminalCommandDetectionAvailable(
-    KnownAction, frozen=True, kw_only=True, tag="terminal/commandDetectionAvailable"
+    TerminalAction, frozen=True, kw_only=True, tag="terminal/commandDetectionAvailable"
 ):
     """From now on commands are told apart (AHP ``terminal/commandDetectionAvailable``)."""
 
 
-class TerminalCommandExecuted(KnownAction, frozen=True, kw_only=True, tag="terminal/commandExecuted"):
+class TerminalCommandExecuted(TerminalAction, frozen=True, kw_only=True, tag="terminal/commandExecuted"):
     """A command begins; what is printed now is its output (AHP ``terminal/commandExecuted``).
 
     Args:
@@ -135,7 +135,7 @@ class TerminalCommandExecuted(KnownAction, frozen=True, kw_only=True, tag="termi
     timestamp: Number
 
 
-class TerminalCommandFinished(KnownAction, frozen=True, kw_only=True, tag="terminal/commandFinished"):
+class TerminalCommandFinished(TerminalAction, frozen=True, kw_only=True, tag="terminal/commandFinished"):
     """A command has ended (AHP ``terminal/commandFinished``).
 
     Args:
@@ -149,22 +149,7 @@ class TerminalCommandFinished(KnownAction, frozen=True, kw_only=True, tag="termi
     duration_ms: Number | None = None
 
 
-TerminalAction: TypeAlias = (
-    TerminalData
-    | TerminalInput
-    | TerminalResized
-    | TerminalClaimed
-    | TerminalTitleChanged
-    | TerminalCwdChanged
-    | TerminalExited
-    | TerminalCleared
-    | TerminalCommandDetectionAvailable
-    | TerminalCommandExecuted
-    | TerminalCommandFinished
-)
-"""The actions of a terminal channel."""
-
-
+@reduces(TerminalData)
 def _data(state: TerminalState, action: TerminalData) -> TerminalState:
     """To the running command or to what is between commands, whichever comes last."""
     if not action.data:
@@ -179,38 +164,47 @@ def _data(state: TerminalState, action: TerminalData) -> TerminalState:
             return changed(state, content=(*state.content, TerminalUnclassifiedPart(value=action.data)))
 
 
+@reduces(TerminalInput)
 def _input(state: TerminalState, _action: TerminalInput) -> TerminalState:
     return state
 
 
+@reduces(TerminalResized)
 def _resized(state: TerminalState, action: TerminalResized) -> TerminalState:
     return changed(state, cols=action.cols, rows=action.rows)
 
 
+@reduces(TerminalClaimed)
 def _claimed(state: TerminalState, action: TerminalClaimed) -> TerminalState:
     return changed(state, claim=action.claim)
 
 
+@reduces(TerminalTitleChanged)
 def _title_changed(state: TerminalState, action: TerminalTitleChanged) -> TerminalState:
     return changed(state, title=action.title)
 
 
+@reduces(TerminalCwdChanged)
 def _cwd_changed(state: TerminalState, action: TerminalCwdChanged) -> TerminalState:
     return changed(state, cwd=action.cwd)
 
 
+@reduces(TerminalExited)
 def _exited(state: TerminalState, action: TerminalExited) -> TerminalState:
     return changed(state, exit_code=action.exit_code)
 
 
+@reduces(TerminalCleared)
 def _cleared(state: TerminalState, _action: TerminalCleared) -> TerminalState:
     return changed(state, content=())
 
 
+@reduces(TerminalCommandDetectionAvailable)
 def _detection_available(state: TerminalState, _action: TerminalCommandDetectionAvailable) -> TerminalState:
     return changed(state, supports_command_detection=True)
 
 
+@reduces(TerminalCommandExecuted)
 def _command_executed(state: TerminalState, action: TerminalCommandExecuted) -> TerminalState:
     command = TerminalCommandPart(
         command_id=action.command_id,
@@ -222,27 +216,13 @@ def _command_executed(state: TerminalState, action: TerminalCommandExecuted) -> 
     return changed(state, content=(*state.content, command), supports_command_detection=True)
 
 
+@reduces(TerminalCommandFinished)
 def _command_finished(state: TerminalState, action: TerminalCommandFinished) -> TerminalState:
     for at, part in enumerate(state.content):
         if isinstance(part, TerminalCommandPart) and part.command_id == action.command_id and not part.is_complete:
             done = replace(part, is_complete=True, exit_code=action.exit_code, duration_ms=action.duration_ms)
             return changed(state, content=put(state.content, at, done))
     return state
-
-
-REDUCERS: dict[type[Action], Callable[[TerminalState, Any], TerminalState]] = {
-    TerminalData: _data,
-    TerminalInput: _input,
-    TerminalResized: _resized,
-    TerminalClaimed: _claimed,
-    TerminalTitleChanged: _title_changed,
-    TerminalCwdChanged: _cwd_changed,
-    TerminalExited: _exited,
-    TerminalCleared: _cleared,
-    TerminalCommandDetectionAvailable: _detection_available,
-    TerminalCommandExecuted: _command_executed,
-    TerminalCommandFinished: _command_finished,
-}
 
 
 def reduce_terminal(state: TerminalState, action: Action) -> TerminalState:
@@ -255,5 +235,4 @@ def reduce_terminal(state: TerminalState, action: Action) -> TerminalState:
     Returns:
         The terminal after; the very same object when nothing has changed.
     """
-    reducer = REDUCERS.get(type(action))
-    return state if reducer is None else reducer(state, action)
+    return reduced("terminal", state, action)

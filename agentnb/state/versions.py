@@ -11,9 +11,8 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from agentnb.errors import UnsupportedVersion
-from agentnb.state.action import Action, action_type
+from agentnb.state.action import Action, SessionMemberAction, action_type
 from agentnb.state.codec import ACTIONS
-from agentnb.state.session_member_actions import SessionMemberAction
 
 
 class Window(NamedTuple):
@@ -89,4 +88,4 @@ def is_reduced_by_page(action: Action, version: int) -> bool:
 
     The page's bundle has no reducers for what no view shows (`SessionMemberAction`).
     """
-    return not isinstance(action, SessionMemberAction.__args__) and is_known_in(action, version)
+    return not isinstance(action, SessionMemberAction) and is_known_in(action, version)

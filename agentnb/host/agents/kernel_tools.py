@@ -61,10 +61,12 @@ class KernelTools:
         Raises:
             NotOffered: Outside of IPython, or where no socket can be made for the program.
         """
-        runner = self._environment.code_runner
-        if runner is None:
+        shell = self._environment.shell
+        if shell is None:
             raise NotOffered("There is no IPython kernel here.", hint="Kernel tools work in IPython and in notebooks.")
-        self._tool_runner = self._tool_runner or ToolRunner(self._tab_id, runner, self._authorize, self._interrupted)
+        self._tool_runner = self._tool_runner or ToolRunner(
+            self._tab_id, shell.code_runner, self._authorize, self._interrupted, self._environment.job_queue
+        )
         name = NAME if NAME not in taken else f"agentnb-{NAME}"
         if agent.takes_served_mcp:
             self._agent = agent

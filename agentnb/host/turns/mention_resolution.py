@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agentnb.host.channels import SessionChannels
-    from agentnb.host.environment import Environment, MentionSource
+    from agentnb.host.environment import Environment, Shell
     from agentnb.host.loop import HostLoop
     from agentnb.state import Message, MessageAttachment
 
@@ -61,7 +61,7 @@ class MentionResolution:
 
     def wanted(self, message: Message) -> bool:
         """Whether *message* may mention something."""
-        return "@" in message.text and self._environment.mentions is not None
+        return "@" in message.text and self._environment.shell is not None
 
     def going(self, message_id: str) -> bool:
         """Whether what *message_id* mentions is still being looked at."""
@@ -90,11 +90,11 @@ class MentionResolution:
         return tuple(each for each in attached if each not in found and getattr(each, "range", None) is None)
 
     async def _look(self, message_id: str) -> None:
-        source, message = self._environment.mentions, self._channels.queued(message_id)
-        if source is None or message is None:
+        shell, message = self._environment.shell, self._channels.queued(message_id)
+        if shell is None or message is None:
             return
         try:
-            look = asyncio.to_thread(_attached, source, message.text, self._cwd)
+            look = asyncio.to_thread(_attached, shell, message.text, self._cwd)
             found, trouble = await asyncio.wait_for(look, self.seconds)
         except asyncio.TimeoutError:
             found, trouble = (), f"looking at it took more than {self.seconds:g} s"
@@ -112,9 +112,9 @@ class MentionResolution:
         self._resolved()
 
 
-def _attached(source: MentionSource, text: str, cwd: Path) -> tuple[Found, str | None]:
+def _attached(shell: Shell, text: str, cwd: Path) -> tuple[Found, str | None]:
     """What *text* mentions, or why that cannot be said: the user's objects may do anything when looked at."""
     try:
-        return tuple(source.attach(text, cwd)), None
+        return tuple(shell.mentions.attach(text, cwd)), None
     except BaseException as error:  # noqa: BLE001 - a look must not end the kernel either
         return (), f"looking at it raised {type(error).__name__}"

@@ -7,26 +7,10 @@ import * as terminals from "./chat-terminals.ts";
 import * as tools from "./chat-tools.ts";
 import * as turns from "./chat-turns.ts";
 import { byType, type Reducers } from "./reducers.ts";
-import type { Action, ActiveTurn, ChatAction, ChatState, Turn, XLate } from "./types.gen.ts";
-
-type TurnAction = Extract<
-  ChatAction,
-  {
-    type:
-      | "chat/delta"
-      | "chat/reasoning"
-      | "chat/responsePart"
-      | "chat/usage"
-      | `chat/toolCall${string}`
-      | "x-agentnb/toolCallDetailsChanged"
-      | "x-agentnb/planSet"
-      | "x-agentnb/partRemoved"
-      | "x-agentnb/userMessageDelta";
-  }
->;
+import type { Action, ActiveTurn, ChatAction, ChatState, Turn, TurnContentAction, XLate } from "./types.gen.ts";
 
 /** What changes the content of one turn. These also come late, see `XLate`. */
-const TURN: Reducers<ChatState, TurnAction> = {
+const TURN: Reducers<ChatState, TurnContentAction> = {
   "chat/delta": parts.grows("markdown"),
   "chat/reasoning": parts.grows("reasoning"),
   "chat/responsePart": parts.responsePart,
@@ -44,7 +28,7 @@ const TURN: Reducers<ChatState, TurnAction> = {
   "x-agentnb/userMessageDelta": parts.grows("x-agentnb/userMessage"),
 };
 
-const reduceTurn = byType<ChatState, TurnAction>(TURN);
+const reduceTurn = byType<ChatState, TurnContentAction>(TURN);
 
 /** The inner action on a finished turn, as if that turn still ran; nothing else is touched. */
 function late(state: ChatState, { turnId, action }: XLate): ChatState {

@@ -174,15 +174,13 @@ export interface ChangesetStatusChanged {
 }
 
 export type ChatAction =
-  | ChatTurnStarted
   | ChatDelta
   | ChatReasoning
   | ChatResponsePart
-  | ChatTurnComplete
-  | ChatTurnCancelled
-  | ChatError
   | ChatUsage
-  | ChatTruncated
+  | XPlanSet
+  | XPartRemoved
+  | XUserMessageDelta
   | ChatToolCallStart
   | ChatToolCallDelta
   | ChatToolCallReady
@@ -190,20 +188,22 @@ export type ChatAction =
   | ChatToolCallComplete
   | ChatToolCallResultConfirmed
   | ChatToolCallContentChanged
+  | XToolCallDetailsChanged
   | ChatPendingMessageSet
   | ChatPendingMessageRemoved
   | ChatQueuedMessagesReordered
   | ChatInputRequested
   | ChatInputAnswerChanged
   | ChatInputCompleted
-  | XPlanSet
-  | XPartRemoved
-  | XUserMessageDelta
-  | XToolCallDetailsChanged
   | XLate
   | XTerminalOpened
   | XTerminalData
-  | XTerminalExited;
+  | XTerminalExited
+  | ChatTurnStarted
+  | ChatTurnComplete
+  | ChatTurnCancelled
+  | ChatError
+  | ChatTruncated;
 
 /** More text for a Markdown part (AHP `chat/delta`). */
 export interface ChatDelta {
@@ -1644,6 +1644,23 @@ export interface Turn {
   readonly startedAt?: number;
   readonly endedAt?: number;
 }
+
+export type TurnContentAction =
+  | ChatDelta
+  | ChatReasoning
+  | ChatResponsePart
+  | ChatUsage
+  | XPlanSet
+  | XPartRemoved
+  | XUserMessageDelta
+  | ChatToolCallStart
+  | ChatToolCallDelta
+  | ChatToolCallReady
+  | ChatToolCallConfirmed
+  | ChatToolCallComplete
+  | ChatToolCallResultConfirmed
+  | ChatToolCallContentChanged
+  | XToolCallDetailsChanged;
 
 /** Tokens that a turn has used (AHP `UsageInfo`). */
 export interface UsageInfo {

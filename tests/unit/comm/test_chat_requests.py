@@ -41,10 +41,13 @@ class Defaults:
 
 
 class Variables:
-    """A source of mentions with two variables; says on which thread it was asked."""
+    """A shell with two variables to mention; says on which thread it was asked."""
+
+    code_runner: Any
 
     def __init__(self) -> None:
         self.threads: list[threading.Thread] = []
+        self.mentions = self
 
     def suggest(self, start: str, cwd: Path) -> Sequence[Suggestion]:
         self.threads.append(threading.current_thread())
@@ -66,7 +69,7 @@ def page(host: Host) -> Page:
 def test_completion_offers_what_the_kernel_knows(page: Page, conversation: Conversation) -> None:
     """Name, kind and detail; asked on a thread of its own, for the user's objects may be slow."""
     source = Variables()
-    page.host.environment.connect(mentions=source)
+    page.host.environment.connect(shell=source)
     answer = page.ask("complete", {"channel": conversation.chat.uri, "start": "fr"})
     assert answer["result"]["items"] == [{"text": "frame", "kind": "variable", "detail": "DataFrame, shape (3, 2)"}]
     assert source.threads != [threading.current_thread()]
@@ -176,7 +179,7 @@ def test_a_tab_opened_in_the_chat_has_the_mcp_servers_of_the_settings(tmp_path: 
 
 def test_a_prompt_typed_in_the_chat_takes_what_it_mentions_along(page: Page, conversation: Conversation) -> None:
     """The kernel attaches; the page need not know how."""
-    page.host.environment.connect(mentions=Variables())
+    page.host.environment.connect(shell=Variables())
     page.ask("subscribe", {"channels": [conversation.chat.uri]})
     message = {"text": "Look at @frame", "origin": USER}
     page.dispatch(conversation.chat.uri, {"type": "chat/turnStarted", "turnId": "t1", "message": message})

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from agentnb.api.turn import Turn
+from agentnb.api.session import Turn
 from agentnb.host import Host
 from tests.unit.api.conftest import PATIENCE
 from tests.unit.host.test_permissions import Talk, environment, host, ids, work
@@ -52,7 +52,7 @@ OPENCODE = [
 @pytest.fixture
 def talk(host: Host, work: Path, tools: Tools) -> Talk:
     """A session whose agent calls the kernel's tools."""
-    host.environment.connect(code_runner=tools.runner)
+    host.environment.connect(shell=tools)
     return Talk(host, work, script="calls_kernel", kernel_tools=True)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from threading import Event
+from typing import Any
 
 import pytest
 
@@ -32,10 +33,13 @@ from tests.unit.host.conftest import CLIENT, Open, hosted, until
 
 
 class Held:
-    """Variables that are looked at only when the test says so; one whose name is ``bad`` raises then."""
+    """A shell whose variables are looked at only when the test says so; one whose name is ``bad`` raises then."""
+
+    code_runner: Any
 
     def __init__(self) -> None:
         self.go = Event()
+        self.mentions = self
 
     def suggest(self, start: str, cwd: Path) -> Sequence[Suggestion]:
         return ()
@@ -52,7 +56,7 @@ class Held:
 def held(host: Host) -> Iterator[Held]:
     """What the host looks mentions up in."""
     source = Held()
-    host.environment.connect(mentions=source)
+    host.environment.connect(shell=source)
     yield source
     source.go.set()
 

@@ -13,8 +13,7 @@ import pytest
 
 from agentnb.acp.sessions import deliver
 from agentnb.agent.catalog import custom
-from agentnb.api.session import Session
-from agentnb.api.turn import Turn
+from agentnb.api.session import Session, Turn
 from agentnb.comm.lab import Lab
 from agentnb.comm.open_notebooks import OpenNotebooks
 from agentnb.errors import UsageError

@@ -14,6 +14,7 @@ from traitlets.config import Config
 from agentnb.errors import PermissionDenied
 from agentnb.host.loop import HostLoop
 from agentnb.ipython.shell_code_runner import ShellCodeRunner
+from agentnb.ipython.shell_mentions import ShellMentions
 from agentnb.kernel.job_queue import JobQueue, scheduler_of
 from agentnb.kernel.tool_runner import ToolRunner
 from agentnb.policy.request import PolicyRequest
@@ -39,8 +40,18 @@ class Tools:
         self.requests: list[PolicyRequest] = []
         self.denies = False
         self.interrupts = 0
-        self.runner = ShellCodeRunner(self.shell)
+        self.runner = ShellCodeRunner(self.shell, self.job_queue)
         self.use(self.runner)
+
+    @property
+    def code_runner(self) -> ShellCodeRunner:
+        """What runs code: this stands for a whole shell in a host's environment."""
+        return self.runner
+
+    @property
+    def mentions(self) -> ShellMentions:
+        """What prompts can mention."""
+        return ShellMentions(self.shell)
 
     def use(self, runner: ShellCodeRunner) -> None:
         """Let the tools work on *runner*."""

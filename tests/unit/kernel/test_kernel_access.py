@@ -38,7 +38,7 @@ def test_a_session_whose_kernel_is_gone_goes_on_without(tmp_path: Path) -> None:
 def test_a_server_of_the_users_keeps_its_name(tools: Tools, tmp_path: Path) -> None:
     """The kernel's is called otherwise then; a copy of the tab has the tools, and each closes for itself."""
     host = Host()
-    host.environment.connect(code_runner=tools.runner)
+    host.environment.connect(shell=tools)
     try:
         servers = mcp_servers({"kernel": {"command": "cat"}})
         opened = host.loop.call(lambda: host.open(find("eliza"), cwd=tmp_path, mcp_servers=servers, kernel_tools=True))

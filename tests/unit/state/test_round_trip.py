@@ -8,16 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import agentnb.state
-from agentnb.state import KnownAction, UnknownResponsePart, codec, decode, decode_action, encode, to_json
+from agentnb.state import UnknownResponsePart, codec, decode, decode_action, encode, to_json
 from agentnb.state.change import same
 from tests.unit.state.strategies import structs
 
 STRUCTS = [
     value
-    for name in agentnb.state.__all__
-    if isinstance(value := getattr(agentnb.state, name), type)
-    and issubclass(value, msgspec.Struct)
-    and value is not KnownAction
+    for value in vars(agentnb.state).values()
+    if isinstance(value, type) and issubclass(value, msgspec.Struct) and not value.__subclasses__()
 ]
 
 

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agentnb.api.session import Session
-    from agentnb.cassette.pytest_cassettes import PytestCassettes
     from agentnb.events.collector import Events
+    from agentnb.pytest_plugin.cassettes import PytestCassettes
 
 _STASH = pytest.StashKey["PytestCassettes"]()
 _SHIPPED = "agentnb_replays"
@@ -55,7 +55,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     """A cell or notebook fails where a prompt was not the recorded one, whether or not a cell looked at the turn."""
     report = yield
     if call.when == "call" and _is_played(item):
-        from agentnb.cassette.pytest_cassettes import cassette_of
+        from agentnb.pytest_plugin.cassettes import cassette_of
 
         news = _replays(item.config).news(cassette_of(item.path))  # also of a cell that failed: it is that cell's
         if news and report.passed and not _may_fail(item):
@@ -99,7 +99,7 @@ def agentnb_replay(request: pytest.FixtureRequest) -> Callable[[str | os.PathLik
     Example:
         ``with agentnb_replay("fit.ipynb"): papermill.execute_notebook("fit.ipynb", None)``
     """
-    from agentnb.cassette.pytest_cassettes import cassette_of
+    from agentnb.pytest_plugin.cassettes import cassette_of
 
     replays = _replays(request.config)
 
@@ -139,9 +139,9 @@ def agentnb_session(
     recording, turns that still run at the test's end are waited for, at most 30 s.
     """
     from agentnb.api.start import DEFAULT_AGENT, start
-    from agentnb.cassette.pytest_cassettes import RERECORD, cassette_of_test
-    from agentnb.cassette.switch import SWITCH
     from agentnb.errors import UsageError
+    from agentnb.host.environment import current_environment
+    from agentnb.pytest_plugin.cassettes import RERECORD, cassette_of_test
 
     replays = _replays(request.config)
     path = cassette_of_test(request.node)
@@ -160,7 +160,7 @@ def agentnb_session(
     monkeypatch.setenv("AGENTNB_LOG", "off")
     if mode != "off":
         monkeypatch.setenv("AGENTNB_CASSETTE_REPORT", str(replays.folder(path)))
-    with SWITCH.scope(path, mode):
+    with current_environment().cassette.scope(path, mode):
         yield open_session
         if mode == "replay":
             replays.settle(path, opened)
@@ -205,7 +205,7 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
 
 def _replays(config: pytest.Config) -> PytestCassettes:
     """Those of this run; agentnb is imported when the first is needed."""
-    from agentnb.cassette.pytest_cassettes import PytestCassettes
+    from agentnb.pytest_plugin.cassettes import PytestCassettes
 
     return config.stash.setdefault(_STASH, PytestCassettes(record=bool(config.getoption("--agentnb-record"))))
 

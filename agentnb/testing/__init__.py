@@ -30,14 +30,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from agentnb.cassette.assertions import (
-    assert_files_written,
-    assert_permissions,
-    assert_text,
-    assert_tool_calls,
-    files_written,
-    permissions_asked,
-)
 from agentnb.errors import UsageError
 from agentnb.events.collector import Event, Events, events
 from agentnb.safe_json import read_json
@@ -55,6 +47,14 @@ from agentnb.state import (
     reduce_session,
     reduce_terminal,
     to_json,
+)
+from agentnb.testing.assertions import (
+    assert_files_written,
+    assert_permissions,
+    assert_text,
+    assert_tool_calls,
+    files_written,
+    permissions_asked,
 )
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from agentnb.state import ToolCallCancelledState, ToolCallCompletedState, ToolCa
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from agentnb.api.session import Turn
     from agentnb.api.tool_call import ToolCall
-    from agentnb.api.turn import Turn
 
 
 def assert_text(
