@@ -203,7 +203,8 @@ def _default(request: PolicyRequest, situation: Situation) -> _Said:
 def _floor(request: PolicyRequest, found: Seen, said: list[_Said], situation: Situation) -> str | None:
     if not found.readable:
         return "unreadable"
-    if request.command is not None and found.risk.severity == "critical":
+    runs = request.tool == "kernel" or any(subject.asks for subject in found.subjects)
+    if request.command is not None and found.risk.severity == "critical" and runs:
         return "critical"
     for subject, each in zip(found.subjects, said, strict=True):
         allowed = each.rule is not None and each.rule.rule.action == "allow"

@@ -23,7 +23,7 @@ INLINE: dict[str, tuple[str, ...]] = {
 
 _SIGNS: tuple[tuple[str, Finding], ...] = (
     (
-        r"rmtree|rm_rf|rimraf|removedirs|rm_r\b|rmSync|recursive\s*[:=]\s*(?:true|TRUE|T\b)|FileUtils\.rm|remove_tree|unlink\s*\(?\s*glob",
+        r"rmtree|removeDirectoryRecursive|removePathForcibly|delete_recursive|deltree|Directory\.Delete|remove_dir_all|RemoveAll|rm_rf|rimraf|removedirs|rm_r\b|rmSync|recursive\s*[:=]\s*(?:true|TRUE|T\b)|FileUtils\.rm|remove_tree|unlink\s*\(?\s*glob",
         Finding("critical", "The code deletes folders and everything in them."),
     ),
     (
@@ -47,6 +47,22 @@ _SIGNS: tuple[tuple[str, Finding], ...] = (
     (
         r"\b(?:socket|urllib|requests|httpx|http|fetch|urlopen|net|LWP|open-uri|TCPSocket|IO::Socket|file_get_contents)\b",
         Finding("high", "The code uses the network."),
+    ),
+    (
+        (
+            r"\bos\.(?:remove|unlink|rmdir|truncate)\b|\.(?:unlink|rmdir|truncate)\s*\(|\b(?:unlink|rmdir|truncate)\s*[(\"'$@]"
+            r"|\bFile\.(?:delete|unlink|truncate)|(?:unlink|rmdir|truncate)Sync|\bfs\.(?:promises\.)?(?:rm|unlink|rmdir)\b"
+            r"|\bfile\.remove\b|\bsend2trash\b|\bdelete-file\b|\bDeno\.remove|\brm\s*\(|\bFile\.rm\b|\bDir\.(?:delete|rmdir)"
+        ),
+        Finding("high", "The code deletes or empties files."),
+    ),
+    (
+        (
+            r"(?<!in )\bos\.environb?\b(?!\s*(?:\[|\.(?:get|setdefault|pop|update)\b))|\bprocess\.env\b(?![.\[\w])"
+            r"|%ENV\b|\bENV\.(?:to_h|each|inspect|map)|\b(?:p|puts|print|pp) ENV\b(?!\[)|\$_ENV\b(?!\[)|\bphpinfo"
+            r"|\bgetenv\s*\(\s*\)|\bSys\.getenv\s*\(\s*\)|\bDeno\.env\.toObject|\bSystem\.getenv\s*\(\s*\)"
+        ),
+        Finding("high", "The code shows the environment, in which keys may stand."),
     ),
     (
         (
@@ -81,6 +97,8 @@ def rate_awk(options: Options) -> Finding | None:
     if options.has("f", "E", "i", "l", "--file", "--exec", "--load", "--include"):
         return Finding("medium", "Runs an awk program of a file.")
     for word in options.operands:
+        if re.search(r"\bENVIRON\b(?!\s*\[\s*\")", word):
+            return Finding("high", "The awk program shows the environment, in which keys may stand.")
         if re.search(r"system\s*\(|\|\s*(?:getline|&)|print(?:(?!print)[^;}])*\|", word):
             return Finding("high", "The awk program starts other programs.")
         if re.search(r"print(?:(?!print)[^;}])*>", word):

@@ -24,7 +24,7 @@ _SHOWS = re.compile(
     r"|security (?:find|dump|export)|gpg2? (?:\S+ )*--export-secret|git credential|op (?:read|item|document)"
     r"|vault (?:kv|read)"
     r"|(?:npm|pnpm|yarn) token|heroku auth:token|docker (?:\S+ )*secret|jupyter (?:server|notebook|lab) list"
-    r"|jq .*\benv\b"
+    r"|jq .*\benv\b|git (?:\S+ )*config (?:\S+ )*(?:--get\S* |get )?\S*(?:extraheader|password|token|secret)\S*$"
     r"|ssh-keygen (?:\S+ )*-[yD]|keyring get|secret-tool|kwallet|lpass show|bw (?:get|list|export)",
     re.IGNORECASE,
 )

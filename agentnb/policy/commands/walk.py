@@ -52,6 +52,23 @@ _PRINT_NOTHING = (["cat", "/dev/null"], ["echo", "-n"], ["echo", "-n", ""], ["pr
 _DATABASES = frozenset(
     {"psql", "mysql", "mariadb", "sqlite3", "sqlite", "duckdb", "redis-cli", "mongosh", "mongo", "cqlsh"}
 )
+_SEARCHES = frozenset({"grep", "egrep", "fgrep", "zgrep", "rg", "ag", "ack"})
+_READERS = _SEARCHES | {
+    "cat",
+    "head",
+    "tail",
+    "wc",
+    "sort",
+    "uniq",
+    "cut",
+    "tr",
+    "less",
+    "more",
+    "nl",
+    "column",
+    "fold",
+}
+_TEXT_VERBS = frozenset({"log", "grep", "commit", "show", "shortlog", "blame", "tag", "stash"})
 _MOST_NAMES = 24
 _DEEPEST = 12
 _MOST = 64
@@ -76,6 +93,7 @@ class Walk:
 
     Attributes:
         findings: What was found.
+        unused: What was found in texts that are only shown or searched for, so that it is no reason to ask.
         units: Every command as a line, in order: what rules match.
         sensitive: The first sensitive file that is named, if any.
         places: The files that are named.
@@ -83,6 +101,7 @@ class Walk:
 
     def __init__(self, dialect: Dialect, patterns: Patterns = SENSITIVE, env: Sequence[tuple[str, str]] = ()) -> None:
         self.findings: list[Finding] = []
+        self.unused: list[Finding] = []
         self.places: list[Place] = []
         self.units: list[str] = []
         self.sensitive: str | None = None
@@ -98,6 +117,8 @@ class Walk:
         self._repeating = 0
         self._entered: set[Place] = set()
         self._sure = True
+        self._grouped = 0
+        self._only_shown = False
         self._given = tuple(f"{name}={shlex.quote(value)}" for name, value in env if decides(name))
         for name, value in env:
             if removal(value):
@@ -147,7 +168,9 @@ class Walk:
                 self._functions[command.name] = command.body
                 if calls_itself(command):
                     self._find("critical", "A fork bomb: it starts itself over and over.")
+                self._grouped += 1
                 self.script(command.body)
+                self._grouped -= 1
 
     def _compound(self, command: Compound) -> None:
         """A loop, condition, group or subshell: each body is walked through, as if the shell ran all of them."""
@@ -162,8 +185,10 @@ class Walk:
         before = self._through
         repeats = command.kind in {"for", "while", "until", "select"}
         self._repeating += repeats
+        self._grouped += 1
         for body in command.bodies:
             self.script(body)
+        self._grouped -= 1
         self._repeating -= repeats
         if command.kind == "subshell":
             self._through = before
@@ -179,7 +204,7 @@ class Walk:
                 self._command(command)
                 carried = None
                 continue
-            words = self._simple(command)
+            words = self._simple(command, followed=pipeline.commands[place + 1 :])
             program, arguments = innermost(words)
             if place and interprets(program) and reads_script(program, arguments):
                 self._fed(program, carried, programs)
@@ -221,7 +246,7 @@ class Walk:
 
     # --- one command ---
 
-    def _simple(self, command: Simple) -> list[Field]:
+    def _simple(self, command: Simple, followed: Sequence[Command] = ()) -> list[Field]:
         """One command as the parser gives it: variables and substitutions are put in. Returns its words."""
         for name, value in command.assignments:
             self._assign(name, value)
@@ -233,6 +258,9 @@ class Walk:
         self._empties(command, words)
         if not words:
             return words
+        self._only_shown = not (
+            self._grouped or self._computing or self._depth > 1 or any(map(writes, command.redirects))
+        ) and all(map(_only_reads_text, followed))
         powers = [f"{name}={value.source.partition('=')[2]}" for name, value in command.assignments if decides(name)]
         written = [f"{each.operator} {each.target.source}" for each in command.redirects if writes(each)]
         self._unit(words, written, powers)
@@ -259,6 +287,9 @@ class Walk:
         self._named(name, words[1:])
         program, arguments = program_name(name.text), words[1:]
         self._programs.add(program)
+        if [word.text for word in arguments] in (["--help"], ["--version"]) and not (name.dynamic or name.pattern):
+            self._place(Place(name.text) if "/" in name.text else None)
+            return
         if name.text in self._functions:
             return
         if self._powers(name.text, arguments):
@@ -370,6 +401,8 @@ class Walk:
             if redirect.operator in {">", ">|"} and posixpath.normpath(redirect.target.source) in read - {"/dev/null"}:
                 self._find("critical", f"Empties {redirect.target.source} before it is read.")
         silent = silent or ("/dev/null" in read and program_name(words[0].text) in {"cat", "head", "tail"})
+        if words and "/dev/null" in read and program_name(words[0].text) in {"tee", "dd"}:
+            self._find("critical", f"Empties {words[-1].text}.")
         for redirect in command.redirects if silent else ():
             emptied = redirect.target.source
             if redirect.operator in {">", ">|", "&>"} and not emptied.startswith("/dev/"):
@@ -405,6 +438,14 @@ class Walk:
 
     def _disguised(self, program: str, arguments: Sequence[Field], *, known: bool) -> None:
         """Arguments that would be dangerous if something ran them: what becomes of them cannot be seen."""
+        if self._is_text(program, arguments):
+            before, self.findings = self.findings, []
+            self._imagined(program, arguments, known=known)
+            self.unused, self.findings = [*self.unused, *self.findings], before
+        else:
+            self._imagined(program, arguments, known=known)
+
+    def _imagined(self, program: str, arguments: Sequence[Field], *, known: bool) -> None:
         programs = [program_name(word.text) for word in arguments]
         for at, word in enumerate(arguments[:_MOST]):
             if programs[at] in SUPERUSER - {"su", "install"} and not word.text.startswith("-"):
@@ -416,6 +457,18 @@ class Walk:
                     self._imagine(program, lambda inside, text=text: inside.text(text))  # type: ignore[misc]
         for at in tails(programs, SHELLS) if not known and self._depth < _DEEPEST else ():
             self._imagine(program, lambda inside, at=at: inside.argv(arguments[at:]))  # type: ignore[misc]
+            if program not in known_programs():
+                self._unit(arguments[at:])
+
+    def _is_text(self, program: str, arguments: Sequence[Field]) -> bool:
+        """Whether the arguments are only searched for, kept or shown, so that nothing runs them."""
+        texts = [word.text for word in arguments]
+        if program in {"echo", "printf"}:
+            return self._only_shown and "-v" not in texts[:1]  # `printf -v 'a[$(rm x)]'` runs what it is given
+        if program in _SEARCHES:
+            return not any(text.startswith(("--pre", "--pager", "--hostname-bin")) for text in texts)
+        opens = any(text.startswith(("-O", "--open-files", "--exec", "--ext-diff", "--textconv")) for text in texts)
+        return program == "git" and bool(texts) and texts[0] in _TEXT_VERBS and not opens
 
     def _imagine(self, program: str, run: Callable[[Walk], None]) -> None:
         """What *run* would find if *program* ran one of its arguments. Only critical findings count, as it may not."""
@@ -544,3 +597,13 @@ def _is_waited_for(script: Script) -> bool:
 def _is_script(word: Field) -> bool:
     """Whether *word* is a Python file by its name, not something that is fed."""
     return word.text.endswith((".py", ".ipy", ".pyz")) and not word.dynamic and not word.text.startswith(("-", "/dev/"))
+
+
+def _only_reads_text(command: Command) -> bool:
+    """Whether a command of a pipeline shows what it is fed, and neither runs nor writes it."""
+    return (
+        isinstance(command, Simple)
+        and bool(command.words)
+        and command.words[0].source in _READERS
+        and not any(map(writes, command.redirects))
+    )
