@@ -31,7 +31,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help env static lab test check check-python check-js fix types test-unit test-kernel test-notebooks test-js \
+.PHONY: help env environments static lab test check check-python check-js fix types test-unit test-kernel test-notebooks test-js \
 	test-browser test-fast docs test-floors test-floors-short test-floors-magics test-peers replays soak notebooks chromium build bench pictures pins clean distclean
 
 help: ## list the targets
@@ -82,6 +82,8 @@ js/node_modules/.installed: js/package.json js/package-lock.json
 	cd js && $(NPM) ci --no-fund --no-audit --no-update-notifier --loglevel=error
 	@touch $@
 
+environments: env $(VENV6)/.installed chromium
+
 static: $(STATIC) ## build the front end
 
 $(STATIC): js/node_modules/.installed $(JS_SOURCES)
@@ -102,7 +104,13 @@ lab: $(LABEXTENSION) ## open JupyterLab on the quickstart (LAB_ARGS: more option
 
 # ---------------------------------------------------------------- checks and tests
 
-test: check test-unit test-kernel test-notebooks test-floors-short test-js test-browser ## everything that must pass
+# Installing and checking side by side; the tests one after another, since each kind uses all cores or one server.
+SIDE_BY_SIDE = $(MAKE) --no-print-directory --jobs 3 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
+
+test: ## everything that must pass
+	+@$(SIDE_BY_SIDE) environments
+	+@$(SIDE_BY_SIDE) check
+	@$(MAKE) --no-print-directory test-unit test-kernel test-notebooks test-floors-short test-js test-browser
 
 test-fast: check test-unit test-js ## static checks, unit tests, TypeScript
 
@@ -139,7 +147,7 @@ types: $(VENV)/.installed ## what is generated: TypeScript types, reference page
 	$(BIN)/python scripts/gen_events_docs.py
 
 test-unit: $(VENV)/.installed ## Python
-	$(PYTEST) tests/unit --numprocesses $(WORKERS) --dist loadfile $(PYTEST_ARGS)
+	$(PYTEST) tests/unit --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
 test-kernel: $(VENV)/.installed $(VENV6)/.installed ## real kernels (ipykernel 7 and 6), no front end
 	$(PYTEST) tests/kernel --numprocesses $(WORKERS) $(PYTEST_ARGS)

@@ -42,7 +42,7 @@ _CLOSE_TIMEOUT = 5.0
 _ABILITIES = {
     "load": ("open an old session", "Start a new one."),
     "fork": ("copy a session", "Start a new one, and tell it what it needs to know."),
-    "list": ("list its sessions", "`agentnb.sessions()` lists those that were had here."),
+    "list": ("list its sessions", "`agentnb.sessions()` lists the sessions that agentnb has kept."),
     "delete": ("delete a session", "Delete it with the agent's own program."),
     "logout": ("log out", "Log out with the agent's own program."),
 }
@@ -208,7 +208,7 @@ class Agent:
             AgentDied: If the agent is gone.
         """
         if self._peer.closed:
-            raise AgentDied(f"{self.spec.title} is gone.", hint="The next prompt starts it again.")
+            raise AgentDied(f"{self.spec.title} is gone.", hint="The agent restarts with your next message.")
         self._peer.notify(extension(method), {"sessionId": session_id, **params})
 
     async def stop(self, patience: float = 2.5) -> None:
@@ -384,7 +384,7 @@ class Agent:
         version = answer.get("protocolVersion", PROTOCOL)
         if version != PROTOCOL:
             message = f"{self.spec.title} speaks version {version!r} of the Agent Client Protocol, not {PROTOCOL}."
-            raise AgentStartFailed(message, hint="Install a version of it that does.")
+            raise AgentStartFailed(message, hint="Install a version of the agent that does.")
         self.info = mapping(answer.get("agentInfo"))
         self.capabilities = mapping(answer.get("agentCapabilities"))
         self._peer.auth_methods = tuple(objects(answer.get("authMethods")))
@@ -408,5 +408,5 @@ def extension(method: str) -> str:
         UsageError: If it does not begin with an underscore: all other names are the protocol's.
     """
     if not method.startswith("_"):
-        raise UsageError(f"{method!r} is no extension method.", hint="Their names begin with an underscore.")
+        raise UsageError(f"{method!r} is not an extension method.", hint="Their names begin with an underscore.")
     return method

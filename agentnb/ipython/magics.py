@@ -133,7 +133,7 @@ class AgentMagics(Magics):
             %agents open ID [AGENT]   open one of those in a tab
             %agents erase ID [AGENT]  make the agent forget one of those, for good
             %agents logout AGENT      make an agent forget its login
-            %agents health [NAME]     how a tab's agent is: process, age, deaths, silence, last words on stderr
+            %agents health [NAME]     how a tab's agent is: process, age, deaths, silence, last output on stderr
             %agents record PATH       write what agents that start from now on say into a cassette
             %agents record stop       end that
             %agents permissions [MODE [NAME]]

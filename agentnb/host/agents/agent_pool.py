@@ -185,7 +185,7 @@ class AgentPool:
 
     def _launched(self, configuration: Configuration) -> asyncio.Task[Agent]:
         if self._closed:
-            raise AgentError("The host is closed; no agent is started any more.", hint="Restart the kernel.")
+            raise AgentError("The host is closed and starts no agents.", hint="Restart the kernel.")
         key = configuration.key
         launch = self._launches.get(key)
         if launch is None or _is_over(launch):

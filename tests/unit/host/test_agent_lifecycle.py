@@ -21,7 +21,7 @@ from tests.unit.api.conftest import AGENTS, PATIENCE
 from tests.unit.host.conftest import Open, hosted, until
 
 SPAWNED = ("agent.spawned", "agent.initialized")
-FORGOTTEN = "does not remember what was said before"
+FORGOTTEN = "does not remember the conversation so far"
 
 
 def process_state(session: Session) -> str:
@@ -178,7 +178,7 @@ def test_mcp_servers_and_folders_go_to_agents_that_can_have_them(open_session: O
     session = open_session("echo", mcp_servers=servers, directories=(tmp_path,))
     session.prompt("hi").wait(PATIENCE, check=False)
     assert "cannot reach these MCP servers: docs." in notices(session)
-    assert "takes no further folders" in notices(session)
+    assert "does not support additional folders" in notices(session)
     assert "secret" not in notices(session)
 
 

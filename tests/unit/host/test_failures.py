@@ -46,12 +46,12 @@ def pending(session: Session) -> list[str]:
 @pytest.mark.parametrize(
     ("step", "said"),
     [
-        ("start", r"fails ended with status 9 while it was being started.*could not go on at start"),
-        ("initialize", r"fails ended with status 9 while it was being started.*could not go on at initialize"),
-        ("session/new", r"fails ended with status 9 unexpectedly.*could not go on at session/new"),
-        ("session/prompt", r"fails ended with status 9 unexpectedly.*could not go on at session/prompt"),
-        ("turn", r"fails ended with status 9 unexpectedly.*could not go on at turn"),
-        ("question", r"fails ended with status 9 unexpectedly.*could not go on at question"),
+        ("start", r"fails stopped while starting \(exit code 9\).*could not go on at start"),
+        ("initialize", r"fails stopped while starting \(exit code 9\).*could not go on at initialize"),
+        ("session/new", r"fails stopped unexpectedly \(exit code 9\).*could not go on at session/new"),
+        ("session/prompt", r"fails stopped unexpectedly \(exit code 9\).*could not go on at session/prompt"),
+        ("turn", r"fails stopped unexpectedly \(exit code 9\).*could not go on at turn"),
+        ("question", r"fails stopped unexpectedly \(exit code 9\).*could not go on at question"),
     ],
 )
 def test_an_agent_that_dies_at_a_step_fails_the_turn_with_its_last_words(
@@ -69,8 +69,8 @@ def test_an_agent_that_dies_at_a_step_fails_the_turn_with_its_last_words(
 @pytest.mark.parametrize(
     ("step", "said"),
     [
-        ("start", r"did not answer within 0.5 s of being started"),
-        ("initialize", r"did not answer within 0.5 s of being started"),
+        ("start", r"did not answer within 0.5 s of its start"),
+        ("initialize", r"did not answer within 0.5 s of its start"),
         ("session/new", r"did not answer session/new within 0.5 s"),
     ],
 )
@@ -149,7 +149,9 @@ def test_an_agent_that_dies_at_its_login_fails_the_turn_with_its_last_words(atte
     until(attended, session, lambda: session.questions)
     session.answer(session.questions[0].id, {"way": "browser"})
     assert turn.wait(PATIENCE, check=False).error is not None
-    assert re.search(r"ended with status 9 unexpectedly.*could not go on at authenticate", str(turn.error), re.DOTALL)
+    assert re.search(
+        r"stopped unexpectedly \(exit code 9\).*could not go on at authenticate", str(turn.error), re.DOTALL
+    )
     assert session.questions == ()
     with pytest.raises(AgentError, match="could not go on at authenticate"):
         session.login("browser", timeout=PATIENCE)
@@ -172,7 +174,7 @@ def test_an_agent_that_hangs_at_its_login_can_be_left_and_started_again(
     until(attended, session, lambda: session.questions)
     assert not psutil.pid_exists(int(spawned.data["pid"]))
     session.answer(session.questions[0].id, response="decline")
-    with pytest.raises(AgentError, match="wants a login"):
+    with pytest.raises(AgentError, match="Sign in to"):
         restarted.result(PATIENCE)
 
 
@@ -182,7 +184,7 @@ def waiting_for_a_login(host: Host, session: Session) -> InputQuestion:
     session.answer(session.questions[0].id, {"way": "browser"})
     until(host, session, lambda: session.questions)
     (card,) = inputs(session)
-    assert (card.questions, "waits for your login (Browser)" in str(card.message)) == (None, True)
+    assert (card.questions, "is waiting for you to sign in (Browser)" in str(card.message)) == (None, True)
     return card
 
 
@@ -196,7 +198,7 @@ def test_a_login_that_takes_long_says_that_it_waits_and_can_be_called_off(
     card = waiting_for_a_login(attended, session)
     if way == "cancel":
         session.answer(card.id, response="cancel")
-        assert "wants a login" in str(turn.wait(PATIENCE, check=False).error)
+        assert "Sign in to" in str(turn.wait(PATIENCE, check=False).error)
     elif way == "stop":
         turn.cancel()
         assert turn.wait(PATIENCE, check=False).state == "cancelled"
