@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 PROTOCOL = 1
 """The version of the Agent Client Protocol that is spoken here."""
 
+PATIENCE = 2.5
+"""Seconds that an agent which is stopped may take to leave by itself."""
 _CLOSE_TIMEOUT = 5.0
 _ABILITIES = {
     "load": ("open an old session", "Start a new one."),
@@ -59,6 +61,7 @@ class Agent:
         stopped: Whether we ended it, or are about to.
         since: When it came up, on its loop's clock, in seconds.
         served: The MCP servers that we serve it on its own wire.
+        patience: How long, in seconds, it may take to leave by itself when it is stopped.
 
     Example:
         >>> agent = await Agent.launch(find("eliza"), cwd=Path.cwd())  # doctest: +SKIP
@@ -74,6 +77,7 @@ class Agent:
         self.stopped = False
         self.since = 0.0
         self.served = Served()
+        self.patience = PATIENCE
         self._peer = Peer(
             spec, on_notifications=self._sessions.deliver, on_request=self._serve, on_lost=self._lost, tap=tap
         )
@@ -211,14 +215,14 @@ class Agent:
             raise AgentDied(f"{self.spec.title} is gone.", hint="The agent restarts with your next message.")
         self._peer.notify(extension(method), {"sessionId": session_id, **params})
 
-    async def stop(self, patience: float = 2.5) -> None:
+    async def stop(self, patience: float | None = None) -> None:
         """End the agent and everything it started; listeners of open sessions are told.
 
         Args:
-            patience: How long, in seconds, it may take to leave by itself.
+            patience: How long, in seconds, it may take to leave by itself; by default :attr:`patience`.
         """
         self.stopped = True
-        await self._peer.stop(patience)
+        await self._peer.stop(self.patience if patience is None else patience)
 
     def offers(self, ability: str) -> bool:
         """Whether the agent can do something with sessions that not every agent can.

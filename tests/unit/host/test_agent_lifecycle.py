@@ -18,7 +18,7 @@ from agentnb.host.session_options import configuration
 from agentnb.state import SystemNotificationResponsePart
 from agentnb.testing import Events
 from tests.unit.api.conftest import AGENTS, PATIENCE
-from tests.unit.host.conftest import Open, hosted, until
+from tests.unit.host.conftest import SOON, Open, hosted, until
 
 SPAWNED = ("agent.spawned", "agent.initialized")
 FORGOTTEN = "does not remember the conversation so far"
@@ -102,8 +102,9 @@ def test_a_restart_by_the_user_forgives_and_keeps_transcript_and_queue(
     assert [turn.text for turn in session.turns] == ["noted tulips", "s1 knows tulips"]
 
 
-def test_a_restart_stops_the_turn_that_runs_and_the_queue_goes_on(open_session: Open) -> None:
+def test_a_restart_stops_the_turn_that_runs_and_the_queue_goes_on(host: Host, open_session: Open) -> None:
     """An agent that misbehaves is got rid of; the user did that, so nothing has failed."""
+    host.agents.stop_patience = SOON
     session = open_session("deaf")
     turn = session.prompt("first")
     next(iter(turn))

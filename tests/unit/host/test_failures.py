@@ -23,7 +23,13 @@ from agentnb.state import (
 )
 from agentnb.testing import Events
 from tests.unit.api.conftest import PATIENCE
-from tests.unit.host.conftest import CLIENT, Open, agent_idle, hosted, inputs, until
+from tests.unit.host.conftest import CLIENT, SOON, Open, agent_idle, hosted, inputs, until
+
+
+@pytest.fixture(autouse=True)
+def soon_stopped(host: Host) -> None:
+    """Agents that hang get little time to leave by themselves."""
+    host.agents.stop_patience = SOON
 
 
 def ready(session: Session) -> str:
