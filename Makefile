@@ -24,7 +24,7 @@ AT_FLOORS = $(AT_HOME) AGENTNB_IPYKERNEL6=none $(FLOORS)/bin/python
 
 STATIC := agentnb/static/widget.js
 LABEXTENSION := $(VENV)/share/jupyter/labextensions/agentnb/package.json
-JS_SOURCES := $(shell find js/src -name '*.ts' -o -name '*.tsx' -o -name '*.css' 2>/dev/null) $(wildcard js/*.mjs js/schema/*.json js/package.json js/tsconfig.json)
+JS_SOURCES := $(shell find js/src -name '*.ts' -o -name '*.tsx' -o -name '*.css' 2>/dev/null) $(wildcard js/*.mjs js/schema/*.json js/package.json js/tsconfig.json) agentnb/__init__.py # which has the version
 NOTEBOOKS := $(sort $(wildcard notebooks/*.ipynb tests/notebooks/*.ipynb))
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -32,7 +32,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help env environments static lab test check check-python check-js fix types test-unit test-kernel test-notebooks test-js \
-	test-browser test-fast docs test-floors test-floors-short test-floors-magics test-peers replays soak notebooks chromium build bench pictures pins clean distclean
+	test-browser test-fast docs test-floors test-floors-short test-floors-magics test-peers replays soak test-long-texts notebooks chromium build bench pictures pins clean distclean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | expand -t 18
@@ -182,6 +182,9 @@ notebooks: $(VENV)/.installed ## execute the notebooks and store their outputs
 
 replays: $(VENV)/.installed ## each recorded notebook 20 times, byte-equal, without agents and network (opt-in, some minutes)
 	AGENTNB_REPLAYS=20 $(PYTEST) tests/notebooks/test_cassettes.py --numprocesses $(WORKERS) $(PYTEST_ARGS)
+
+test-long-texts: $(LABEXTENSION) $(VENV6)/.installed chromium ## every long or hostile text in a real browser (opt-in, a quarter of an hour)
+	AGENTNB_LONG_TEXTS=all $(PYTEST) tests/browser/test_long_text.py $(PYTEST_ARGS)
 
 soak: $(VENV)/.installed ## the delivery schedules, 50,000 of them (opt-in, some minutes)
 	AGENTNB_SCHEDULES=50000 $(PYTEST) tests/unit/comm/test_schedules.py --numprocesses $(WORKERS) $(PYTEST_ARGS)

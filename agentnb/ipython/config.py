@@ -8,7 +8,6 @@ from traitlets import Bool, Dict, Enum, Float, List, TraitError, Unicode, Union
 from traitlets.config import Config, Configurable
 
 from agentnb.ipython.arguments import PERMISSIONS
-from agentnb.ipython.notes import say
 
 
 class Agentnb(Configurable):
@@ -73,6 +72,8 @@ def settings_of(shell: Any) -> Agentnb:
         try:
             Agentnb(config=Config({Agentnb.__name__: {name: value}}))
         except TraitError as error:
+            from agentnb.ipython.notes import say
+
             del section[name]
             say(f"The setting Agentnb.{name} is left out. {error}")
     return Agentnb(parent=shell)
