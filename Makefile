@@ -24,15 +24,15 @@ AT_FLOORS = $(AT_HOME) AGENTNB_IPYKERNEL6=none $(FLOORS)/bin/python
 
 STATIC := agentnb/static/widget.js
 LABEXTENSION := $(VENV)/share/jupyter/labextensions/agentnb/package.json
-JS_SOURCES := $(shell find js/src -name '*.ts' -o -name '*.tsx' -o -name '*.css' 2>/dev/null) $(wildcard js/*.mjs js/schema/*.json js/package.json js/tsconfig.json)
+JS_SOURCES := $(shell find js/src -name '*.ts' -o -name '*.tsx' -o -name '*.css' 2>/dev/null) $(wildcard js/*.mjs js/schema/*.json js/package.json js/tsconfig.json) agentnb/__init__.py # which has the version
 NOTEBOOKS := $(sort $(wildcard notebooks/*.ipynb tests/notebooks/*.ipynb))
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help env static lab test check check-python check-js fix types test-unit test-kernel test-notebooks test-js \
-	test-browser test-fast docs test-floors test-floors-short test-floors-magics test-peers replays soak notebooks chromium build bench pictures pins clean distclean
+.PHONY: help env environments static lab test check check-python check-js fix types test-unit test-kernel test-notebooks test-js \
+	test-browser test-fast docs test-floors test-floors-short test-floors-magics test-peers replays soak test-long-texts notebooks chromium build bench pictures pins clean distclean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | expand -t 18
@@ -82,6 +82,8 @@ js/node_modules/.installed: js/package.json js/package-lock.json
 	cd js && $(NPM) ci --no-fund --no-audit --no-update-notifier --loglevel=error
 	@touch $@
 
+environments: env $(VENV6)/.installed chromium
+
 static: $(STATIC) ## build the front end
 
 $(STATIC): js/node_modules/.installed $(JS_SOURCES)
@@ -102,7 +104,13 @@ lab: $(LABEXTENSION) ## open JupyterLab on the quickstart (LAB_ARGS: more option
 
 # ---------------------------------------------------------------- checks and tests
 
-test: check test-unit test-kernel test-notebooks test-floors-short test-js test-browser ## everything that must pass
+# Installing and checking side by side; the tests one after another, since each kind uses all cores or one server.
+SIDE_BY_SIDE = $(MAKE) --no-print-directory --jobs 3 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
+
+test: ## everything that must pass
+	+@$(SIDE_BY_SIDE) environments
+	+@$(SIDE_BY_SIDE) check
+	@$(MAKE) --no-print-directory test-unit test-kernel test-notebooks test-floors-short test-js test-browser
 
 test-fast: check test-unit test-js ## static checks, unit tests, TypeScript
 
@@ -139,7 +147,7 @@ types: $(VENV)/.installed ## what is generated: TypeScript types, reference page
 	$(BIN)/python scripts/gen_events_docs.py
 
 test-unit: $(VENV)/.installed ## Python
-	$(PYTEST) tests/unit --numprocesses $(WORKERS) --dist loadfile $(PYTEST_ARGS)
+	$(PYTEST) tests/unit --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
 test-kernel: $(VENV)/.installed $(VENV6)/.installed ## real kernels (ipykernel 7 and 6), no front end
 	$(PYTEST) tests/kernel --numprocesses $(WORKERS) $(PYTEST_ARGS)
@@ -174,6 +182,9 @@ notebooks: $(VENV)/.installed ## execute the notebooks and store their outputs
 
 replays: $(VENV)/.installed ## each recorded notebook 20 times, byte-equal, without agents and network (opt-in, some minutes)
 	AGENTNB_REPLAYS=20 $(PYTEST) tests/notebooks/test_cassettes.py --numprocesses $(WORKERS) $(PYTEST_ARGS)
+
+test-long-texts: $(LABEXTENSION) $(VENV6)/.installed chromium ## every long or hostile text in a real browser (opt-in, a quarter of an hour)
+	AGENTNB_LONG_TEXTS=all $(PYTEST) tests/browser/test_long_text.py $(PYTEST_ARGS)
 
 soak: $(VENV)/.installed ## the delivery schedules, 50,000 of them (opt-in, some minutes)
 	AGENTNB_SCHEDULES=50000 $(PYTEST) tests/unit/comm/test_schedules.py --numprocesses $(WORKERS) $(PYTEST_ARGS)

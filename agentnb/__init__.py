@@ -76,7 +76,7 @@ if TYPE_CHECKING:
     from agentnb.errors import UsageError as UsageError
     from agentnb.ipython.sidebar import sidebar as sidebar
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _MODULES = ("errors", "testing")
 _HOMES = {  # every other public name is an error

@@ -75,7 +75,7 @@ def _eliza(_: argparse.Namespace) -> int:
     try:
         serve(__version__)
     except (OSError, ValueError) as error:
-        return _complain(f"eliza can not start: {error}. An ACP client starts it with pipes for stdin and stdout.")
+        return _complain(f"eliza cannot start: {error}. An ACP client starts it with pipes for stdin and stdout.")
     return OK
 
 
@@ -245,7 +245,7 @@ COMMANDS = {
         ),
         Command(
             "replay",
-            "Is an agent that says what a cassette holds.",
+            "Acts as the agent of a cassette.",
             "Start it from any ACP client in the agent's place: it needs no agent, no network and no key. It asks the"
             " client again for files, terminals, permissions and answers. A prompt that is not as recorded is refused"
             " with a diff. It ends when its stdin is closed, and names the turns that were not asked for.",
@@ -255,7 +255,7 @@ COMMANDS = {
                 Option("--agent", "play the sessions of this agent only", "NAME"),
                 Option("--launch", "play the sessions of its process number N only", "N", kind=int),
                 Option(
-                    "--pace", "as fast as it goes (the default), or as long as it took", choices=("instant", "recorded")
+                    "--pace", "without pauses (the default), or with the recorded ones", choices=("instant", "recorded")
                 ),
             ),
         ),
@@ -269,10 +269,10 @@ COMMANDS = {
         ),
         Command(
             "trust",
-            "Trusts a folder with all that is in it: there counts what your policy file allows.",
+            "Trusts a folder and everything in it: your allow rules apply there.",
             "In other folders its allow rules, bypass and headless ask nevertheless. See docs/reference/policy.md.",
             _trust,
-            (Option("--remove", "trust it no more"),),
+            (Option("--remove", "remove the trust"),),
             ("FOLDER", "a folder; the current one by default"),
         ),
     )

@@ -156,7 +156,7 @@ class TurnTimeout(TurnError):
 
 
 class PermissionDenied(AgentnbError):
-    """The policy or the user said no."""
+    """The policy or the user denied it."""
 
 
 class OutsideWorkspace(AgentnbError):

@@ -1,4 +1,4 @@
-// Builds what the wheel carries: widget.js (the whole front end), panel.js (a few lines) and the JupyterLab extension.
+// Builds what the wheel carries: widget.js (the front end), panel.js (a few lines), grammars.js and the JupyterLab extension.
 import { readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
@@ -8,10 +8,11 @@ import { buildLabExtension } from "./labextension.mjs";
 import { bundledPackages, FILE, licences } from "./licences.mjs";
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
-/** In bytes, minified and gzipped: what the page loads at once. */
+/** In bytes, minified and gzipped. */
 const LIMITS = {
   "widget.js": { minified: 320 * 1024, gzipped: 105 * 1024 },
   "panel.js": { minified: 2 * 1024, gzipped: 1024 },
+  "grammars.js": { minified: 48 * 1024, gzipped: 16 * 1024 }, // fetched when it is needed
 };
 
 /** Style sheets are imported as minified text: they go into shadow roots. */
@@ -54,10 +55,10 @@ async function minified(path) {
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const outdir = here("../agentnb/static");
   const widget = await build({ ...options, entryPoints: [here("src/widget.ts")], outdir, logLevel: "warning" });
-  const panel = await build({
+  const others = await build({
     ...options,
     inject: [],
-    entryPoints: [here("src/panel.ts")],
+    entryPoints: [here("src/panel.ts"), here("src/grammars.ts")],
     outdir,
     logLevel: "warning",
   });
@@ -70,7 +71,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     }
   }
   const { size, metafile } = await buildLabExtension(options, here("../labextension"));
-  const texts = await licences(bundledPackages(widget.metafile, panel.metafile, metafile));
+  const texts = await licences(bundledPackages(widget.metafile, others.metafile, metafile));
   for (const folder of [outdir, here("../labextension")]) await writeFile(`${folder}/${FILE}`, texts);
   console.log(`labextension ${(size / 1024).toFixed(1)} KB`);
 }

@@ -22,9 +22,9 @@ VARIABLES = """\
 | `AGENTNB_CASSETTE_PACE` | the same | `instant`, or `recorded`: take as long as the agent did |
 | `AGENTNB_CASSETTE_REPORT` | `agentnb replay` | a folder in which to say what was played |
 | `AGENTNB_NOTEBOOK` | kernels | the notebook that is run; the pytest plugin sets it |
-| `AGENTNB_AUDIENCE` | kernels | `nobody`: nobody is there, whatever the client says |
+| `AGENTNB_AUDIENCE` | kernels | `nobody`: no user is attached, whatever the client says |
 | `AGENTNB_IDS` | kernels, `agentnb.start` | `counted`: ids that are the same in every run |
-| `AGENTNB_PROGRESS_SECONDS` | kernels | after how long a turn that nobody watches is told to the terminal; 5 |
+| `AGENTNB_PROGRESS_SECONDS` | kernels | seconds until a turn without a front end shows its progress; 5 |
 | `AGENTNB_CASES` | tests | one more folder of reducer cases |
 | `AGENTNB_CONFIG_DIR` | kernels | where `policy.toml` and `agents` are; else `agentnb` in Jupyter's settings folder |
 | `AGENTNB_DATA_DIR` | kernels | where `audit.jsonl` and `sessions.db` are; else `agentnb` in Jupyter's data folder |
@@ -33,10 +33,11 @@ VARIABLES = """\
 | `AGENTNB_IPYKERNEL6` | tests | a Python that has ipykernel 6.30 |
 | `AGENTNB_EVENTS` | kernels, `agentnb record`, `replay` | a file for [events](events.md), a line of JSON each |
 | `AGENTNB_EVENTS_TEXT` | the same | `1`: events hold what was said as well |
+| `AGENTNB_LONG_TEXTS` | `make test-browser` | `all`: every long text, as `make test-long-texts`; else a few |
 | `AGENTNB_LOG` | kernels | the file of the session log, or `off`; else `agentnb/sessions.db` in Jupyter's data folder |
 | `AGENTNB_PEERS` | `make test-peers` | where the agent from npm is installed; else `.cache/peers` |
 | `AGENTNB_REPLAYS` | `make test-notebooks` | how often each recorded notebook is replayed; 2 |
-| `AGENTNB_ELIZA_LOGIN` | `agentnb eliza` | makes it want a login: [how](eliza.md) |
+| `AGENTNB_ELIZA_LOGIN` | `agentnb eliza` | makes it ask for a login: [how](eliza.md) |
 | `AGENTNB_ELIZA_STORE` | `agentnb eliza` | where it keeps its sessions: [how](eliza.md) |
 | `AGENTNB_SCHEDULES` | tests | how many delivery schedules are tried; `make soak` |
 | `AGENTNB_SHARED` | tests | where the reference data is; else `../shared` |

@@ -18,6 +18,8 @@ PAGE = ROOT / "docs" / "reference" / "policy-cases.md"
 CASES = ROOT / "tests" / "cases" / "policy"
 WORKSPACE = "/w"
 AGENT = "claude"
+ALLOWS = {"mode": "allow"}
+RULES = {"user": [{"action": "allow"}, {"action": "deny", "command": ["rm *"]}], "trusted": True}
 
 HEAD = """\
 # Policy cases
@@ -44,6 +46,22 @@ ATTACKS = """\
 
 Commands that hide what they do, in the same session.
 """
+DANGEROUS = """\
+## Dangerous commands
+
+In the same session: each of them asks.
+"""
+EVERYDAY = """\
+## Everyday commands
+
+In the same session: none of them asks.
+"""
+DISGUISED = """\
+## Disguises
+
+Where a rule allows everything and another one denies `rm *`: none of them is allowed, because each is
+`rm`, or could be.
+"""
 FILES = """\
 ## Files
 
@@ -54,7 +72,8 @@ Read and written in a session that allows; paths as an agent may write them, tak
 def page() -> str:
     """The whole page."""
     requests, commands, attacks, files = (rows(name) for name in ("requests", "commands", "attacks", "files"))
-    count = sum(map(len, (requests, commands, attacks, files)))
+    dangerous, everyday, disguised = (lines(name) for name in ("dangerous", "everyday", "disguised"))
+    count = sum(map(len, (requests, commands, attacks, files, dangerous, everyday, disguised)))
     told = [(row, judged(row)) for row in requests]
     sections = [
         HEAD.format(count=count),
@@ -69,6 +88,12 @@ def page() -> str:
         *_commands(commands),
         ATTACKS,
         *_commands(attacks),
+        DANGEROUS,
+        *_commands(dangerous),
+        EVERYDAY,
+        *_commands(everyday),
+        DISGUISED,
+        *_commands(disguised, RULES),
         FILES,
         *_files(files),
     ]
@@ -79,6 +104,12 @@ def rows(name: str) -> list[dict[str, Any]]:
     """The cases of one file."""
     found: list[dict[str, Any]] = json.loads((CASES / f"{name}.json").read_text(encoding="utf-8"))
     return found
+
+
+def lines(name: str) -> list[dict[str, Any]]:
+    """The commands of one file that holds nothing else, as rows."""
+    found: list[str] = json.loads((CASES / f"{name}.json").read_text(encoding="utf-8"))
+    return [{"command": command} for command in found]
 
 
 def asked(row: dict[str, Any]) -> tuple[PolicyRequest, Situation]:
@@ -129,8 +160,8 @@ def judged(row: dict[str, Any]) -> Verdict:
 # --- tables ---
 
 
-def _commands(cases: list[dict[str, Any]]) -> Iterator[str]:
-    told = [(row, judged({"kind": "terminal", "command": row["command"], "mode": "allow"})) for row in cases]
+def _commands(cases: list[dict[str, Any]], rules: dict[str, Any] = ALLOWS) -> Iterator[str]:
+    told = [(row, judged({"kind": "terminal", "command": row["command"], **rules})) for row in cases]
     yield from _grouped(
         told,
         ("command", "why", "floor"),

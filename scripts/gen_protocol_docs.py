@@ -11,6 +11,7 @@ import json
 import re
 import sys
 from importlib import import_module
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -81,9 +82,13 @@ says `edit`, with `EditParams`, and the page answers with `edited`, with `Edited
 
 LIMITS: tuple[tuple[str, str, str, str], ...] = (
     ("agentnb.comm.delivery", "FLUSH_SECONDS", "s", "between two flushes to a client, at least"),
-    ("agentnb.comm.delivery", "TEXT_CHARACTERS", "characters", "of text that are worth a flush of their own"),
-    ("agentnb.comm.delivery", "TEXT_SECONDS", "s", "that fewer characters wait for more, at most"),
-    ("agentnb.comm.client", "MAX_UNACKNOWLEDGED", "flushes", "that may wait for their acknowledgement"),
+    ("agentnb.comm.delivery", "SHORT.characters", "characters", "of text that are worth a `text` flush of their own"),
+    ("agentnb.comm.delivery", "SHORT.seconds", "s", "that fewer characters wait for more, at most"),
+    ("agentnb.comm.delivery", "WHOLE.characters", "characters", "the same where a page does not read `text`"),
+    ("agentnb.comm.delivery", "WHOLE.seconds", "s", "the same where a page does not read `text`"),
+    ("agentnb.comm.continued_text", "LONGEST", "characters", "in a `text` flush, at most"),
+    ("agentnb.comm.client", "MAX_UNACKNOWLEDGED", "flushes", "of `actions` that may wait for their acknowledgement"),
+    ("agentnb.comm.client", "MAX_TEXTS", "flushes", "that may wait for it in all"),
     ("agentnb.comm.client", "UNHEARD_SECONDS", "s", "between flushes while the kernel can hear no page at all"),
     (
         "agentnb.comm.delivery",
@@ -340,7 +345,7 @@ def _codes() -> str:
 
 def _limits() -> str:
     rows = [
-        f"| `{name}` | {getattr(import_module(module), name):,} {unit} | {meaning} |"
+        f"| `{name}` | {attrgetter(name)(import_module(module)):,} {unit} | {meaning} |"
         for module, name, unit, meaning in LIMITS
     ]
     source = CLIENT_TS.read_text(encoding="utf-8")

@@ -38,11 +38,13 @@ if TYPE_CHECKING:
 PROTOCOL = 1
 """The version of the Agent Client Protocol that is spoken here."""
 
+PATIENCE = 2.5
+"""Seconds that an agent which is stopped may take to leave by itself."""
 _CLOSE_TIMEOUT = 5.0
 _ABILITIES = {
     "load": ("open an old session", "Start a new one."),
     "fork": ("copy a session", "Start a new one, and tell it what it needs to know."),
-    "list": ("list its sessions", "`agentnb.sessions()` lists those that were had here."),
+    "list": ("list its sessions", "`agentnb.sessions()` lists the sessions that agentnb has kept."),
     "delete": ("delete a session", "Delete it with the agent's own program."),
     "logout": ("log out", "Log out with the agent's own program."),
 }
@@ -59,6 +61,7 @@ class Agent:
         stopped: Whether we ended it, or are about to.
         since: When it came up, on its loop's clock, in seconds.
         served: The MCP servers that we serve it on its own wire.
+        patience: How long, in seconds, it may take to leave by itself when it is stopped.
 
     Example:
         >>> agent = await Agent.launch(find("eliza"), cwd=Path.cwd())  # doctest: +SKIP
@@ -74,6 +77,7 @@ class Agent:
         self.stopped = False
         self.since = 0.0
         self.served = Served()
+        self.patience = PATIENCE
         self._peer = Peer(
             spec, on_notifications=self._sessions.deliver, on_request=self._serve, on_lost=self._lost, tap=tap
         )
@@ -208,17 +212,17 @@ class Agent:
             AgentDied: If the agent is gone.
         """
         if self._peer.closed:
-            raise AgentDied(f"{self.spec.title} is gone.", hint="The next prompt starts it again.")
+            raise AgentDied(f"{self.spec.title} is gone.", hint="The agent restarts with your next message.")
         self._peer.notify(extension(method), {"sessionId": session_id, **params})
 
-    async def stop(self, patience: float = 2.5) -> None:
+    async def stop(self, patience: float | None = None) -> None:
         """End the agent and everything it started; listeners of open sessions are told.
 
         Args:
-            patience: How long, in seconds, it may take to leave by itself.
+            patience: How long, in seconds, it may take to leave by itself; by default :attr:`patience`.
         """
         self.stopped = True
-        await self._peer.stop(patience)
+        await self._peer.stop(self.patience if patience is None else patience)
 
     def offers(self, ability: str) -> bool:
         """Whether the agent can do something with sessions that not every agent can.
@@ -384,7 +388,7 @@ class Agent:
         version = answer.get("protocolVersion", PROTOCOL)
         if version != PROTOCOL:
             message = f"{self.spec.title} speaks version {version!r} of the Agent Client Protocol, not {PROTOCOL}."
-            raise AgentStartFailed(message, hint="Install a version of it that does.")
+            raise AgentStartFailed(message, hint="Install a version of the agent that does.")
         self.info = mapping(answer.get("agentInfo"))
         self.capabilities = mapping(answer.get("agentCapabilities"))
         self._peer.auth_methods = tuple(objects(answer.get("authMethods")))
@@ -408,5 +412,5 @@ def extension(method: str) -> str:
         UsageError: If it does not begin with an underscore: all other names are the protocol's.
     """
     if not method.startswith("_"):
-        raise UsageError(f"{method!r} is no extension method.", hint="Their names begin with an underscore.")
+        raise UsageError(f"{method!r} is not an extension method.", hint="Their names begin with an underscore.")
     return method

@@ -1,4 +1,4 @@
-"""Failures on the wire: JSON-RPC errors, and how they become ours and ours become theirs."""
+"""Converts JSON-RPC errors of the agent into agentnb's exceptions, and exceptions into errors for the agent."""
 
 from __future__ import annotations
 
@@ -28,16 +28,17 @@ AUTHENTICATION_REQUIRED = -32000
 DENIED = -32001
 NOT_FOUND = -32002
 CANCELLED = -32800
-CASSETTE = -32090  # our own player's
+CASSETTE = -32090  # of agentnb's own replay
+PROMPT = "session/prompt"
 
 
 class RpcError(Exception):
-    """A JSON-RPC error, theirs or ours.
+    """A JSON-RPC error, received or to be sent.
 
     Args:
         code: The JSON-RPC or ACP error code.
-        message: What it says.
-        data: More, as sent.
+        message: The error's text.
+        data: The error's ``data``, as sent.
     """
 
     def __init__(self, code: int, message: str, data: Any = None) -> None:
@@ -66,7 +67,7 @@ class RpcError(Exception):
 
 
 def answered(error: BaseException) -> RpcError:
-    """What the agent is told when its request failed with *error*."""
+    """The error to send to the agent when its request failed with *error*."""
     if isinstance(error, RpcError):
         return error
     if isinstance(error, PermissionDenied):
@@ -87,14 +88,18 @@ def refused(
     login: str | None,
     program: Sequence[str] = (),
 ) -> AgentError:
-    """What the user is told when the agent called *title* answered *method* with *error*."""
+    """The exception for the user when the agent called *title* answered *method* with *error*."""
     if error.code == AUTHENTICATION_REQUIRED:
-        return AuthenticationRequired(f"{title} wants a login first.", hint=_how(methods, error.data, login, program))
+        return AuthenticationRequired(
+            f"Sign in to {title} to continue.", hint=_how(methods, error.data, login, program)
+        )
     if error.code == CASSETTE:
         broken = isinstance(error.data, dict) and error.data.get("kind") == CassetteBroken.__name__
         return (CassetteBroken if broken else CassetteMismatch)(error.message)
     reason = error.message.rstrip(".") + _details(error.data)
-    return AgentRefused(f"{title} refused {method}: {reason}.", code=error.code, data=error.data)
+    # A prompt is what users send; any other method is named, as its error may need the agent's developers.
+    where = "" if method == PROMPT else f" for {method}"
+    return AgentRefused(f"{title} returned an error{where}: {reason}.", code=error.code, data=error.data)
 
 
 def _details(data: Any) -> str:
@@ -106,6 +111,6 @@ def _how(methods: Sequence[dict[str, Any]], data: Any, login: str | None, progra
     sent = data.get("authMethods") if isinstance(data, dict) else None
     offered = login_ways(sent if isinstance(sent, list) and sent else methods, program)
     names = [f"{way.name} ({way.what_to_do})" if way.what_to_do else way.name for way in offered]
-    ways = f"It offers: {'; '.join(names)}." if names else ""
+    ways = f"Ways to sign in: {'; '.join(names)}." if names else ""
     typed = f"Type `{login}` in a terminal, then try again." if login else ""
-    return " ".join(filter(None, (ways, typed))) or "Log in with the agent's own program, then try again."
+    return " ".join(filter(None, (ways, typed))) or "Sign in with the agent's own program, then try again."

@@ -165,7 +165,7 @@ class Opening:
 
     def _taken(self) -> AgentRefused:
         """The agent was started anew and counts from the beginning: the id is another session's now."""
-        return AgentRefused(f"The session {self._known!r} of {self._peer.spec.title} is another tab's.")
+        return AgentRefused(f"The session {self._known!r} of {self._peer.spec.title} belongs to another tab.")
 
     def _too_late(self, limit: float) -> None:
         if not self._opened.done():

@@ -1,4 +1,4 @@
-"""The peer: an agent's process and the connection to it, one lifetime, and every failure of theirs as one of ours."""
+"""An agent's process together with its ACP connection. Every failure of either becomes one of agentnb's exceptions."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ if TYPE_CHECKING:
     Done = Callable[[Any, AgentnbError | None], None]
     Lost = Callable[[AgentnbError], Coroutine[Any, Any, None]]
 
-_LAST_WORDS = 0.3
-_RESTARTS = "The next prompt starts it again."
+_EXIT_SECONDS = 0.3
+_RESTARTS = "The agent restarts with your next message."
 
 
 class Peer:
-    """A running agent that JSON-RPC is spoken with.
+    """A running agent, connected over JSON-RPC.
 
     Args:
-        spec: What runs.
+        spec: The agent's description.
         on_notifications: See :class:`agentnb.acp.connection.Connection`.
         on_request: See there.
-        on_lost: Called once when it is gone, with the reason; what it returns is awaited before the process is buried.
-        tap: Who hears both directions of its wire.
+        on_lost: Called once when the agent is gone, with the reason; its result is awaited before the process is ended.
+        tap: Receives a copy of all bytes in both directions.
 
     Attributes:
-        started: Whether it has come up; until then its end is a failed start.
-        auth_methods: The logins it offers, for messages.
+        started: Whether the agent has answered ``initialize``; before that, its end is a failed start.
+        auth_methods: The login methods that it offers, for messages.
     """
 
     def __init__(
@@ -80,16 +80,16 @@ class Peer:
             self._process = await AgentProcess.spawn(self.spec, cwd, env, on_output=feed, on_end=self._ended)
             AGENT_SPAWNED.tell(agent=self.spec.name, pid=self.pid)
         finally:
-            self._spawned.set()  # who buries one that never came up must not wait for ever
+            self._spawned.set()  # `_finish` waits for this, also where the start failed
 
     @property
     def closed(self) -> bool:
-        """Whether it is gone: stopped, dead, or deaf."""
+        """Whether it is gone: stopped, dead, or no longer reading."""
         return self._connection.closed
 
     @property
     def stray(self) -> int:
-        """How many lines it wrote to stdout that were no message."""
+        """How many lines it wrote to stdout that were not messages."""
         return self._connection.stray
 
     @property
@@ -103,7 +103,7 @@ class Peer:
         return self._process.stderr_tail if self._process is not None else ""
 
     async def wait_closed(self) -> None:
-        """Wait until it is gone and nothing that it started is left, no work of ours for it either."""
+        """Wait until it, all that it started, and all work here for it have ended."""
         await self._gone.wait()
         own = asyncio.current_task()
         await asyncio.gather(*(task for task in self._tasks if task is not own), return_exceptions=True)
@@ -117,7 +117,7 @@ class Peer:
             timeout: The longest wait, in seconds; by default the spec's ``initialize_timeout``.
 
         Raises:
-            AuthenticationRequired: If it wants a login first; its methods are named.
+            AuthenticationRequired: If it needs a login first; the message names its methods.
             AgentRefused: If it answers with an error.
             AgentError: If it does not answer in time, or is gone.
         """
@@ -130,7 +130,7 @@ class Peer:
             raise self.no_answer(method, limit) from error
 
     def call(self, method: str, params: dict[str, Any], done: Done) -> int:
-        """Ask it something; *done* gets ``(result, error)`` inline, in the order of the wire.
+        """Send a request; *done* gets ``(result, error)``, called in the order in which messages arrive.
 
         Returns:
             The request's id.
@@ -138,14 +138,14 @@ class Peer:
         return self._connection.call(method, params, partial(self._answered, method, done))
 
     def notify(self, method: str, params: dict[str, Any]) -> None:
-        """Tell it something."""
+        """Send a notification."""
         self._connection.notify(method, params)
 
     async def stop(self, patience: float = 2.5) -> None:
         """End it and everything it started.
 
         Args:
-            patience: How long, in seconds, it may take to leave by itself.
+            patience: How long, in seconds, it may take to end by itself before it is killed.
         """
         self._patience = patience
         self._stopped = self._stopped or not self._connection.closed
@@ -155,9 +155,9 @@ class Peer:
         await self.wait_closed()
 
     def no_answer(self, method: str, limit: float) -> AgentError:
-        """What is said when *method* was not answered within *limit* seconds."""
+        """The exception for a *method* that was not answered within *limit* seconds."""
         if not self.started:
-            message = f"{self.spec.title} did not answer within {limit:g} s of being started."
+            message = f"{self.spec.title} did not answer within {limit:g} s of its start."
             return AgentStartFailed(message, hint=self._try())
         return AgentError(f"{self.spec.title} did not answer {method} within {limit:g} s.", hint="Restart the agent.")
 
@@ -190,15 +190,15 @@ class Peer:
     def _ended(self) -> None:
         if self._tap is not None and not self._connection.closed:
             self._tap.ended()
-        self._keep(self._bury())
+        self._keep(self._finish())
 
-    async def _bury(self) -> None:
-        """It closed its stdout or ended: wait a moment for its last words and its exit status, then give it up."""
+    async def _finish(self) -> None:
+        """It closed its stdout or ended: wait a moment for its last output and its exit code, then close."""
         await self._spawned.wait()
         if self._process is not None:
             with contextlib.suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(self._process.exited.wait(), _LAST_WORDS)
-            if self._process.over:  # on a busy machine the news of it takes longer
+                await asyncio.wait_for(self._process.exited.wait(), _EXIT_SECONDS)
+            if self._process.over:  # on a busy machine its exit code arrives later
                 await self._process.exited.wait()
         self._connection.close(self._death())
 
@@ -223,18 +223,18 @@ class Peer:
     def _death(self) -> AgentError:
         how = _how(self._process.returncode if self._process is not None else None)
         if not self.started:
-            return AgentStartFailed(f"{self.spec.title} {how} while it was being started.", hint=self._try())
+            return AgentStartFailed(f"{self.spec.title} stopped while starting ({how}).", hint=self._try())
         return AgentDied(
-            f"{self.spec.title} {how} unexpectedly.",
-            hint=" ".join(filter(None, [_RESTARTS, root_hint(self.spec)])) + self._last_words(),
+            f"{self.spec.title} stopped unexpectedly ({how}).",
+            hint=" ".join(filter(None, [_RESTARTS, root_hint(self.spec)])) + self._last_output(),
         )
 
     def _try(self) -> str:
-        hint = f"Try `{' '.join(self.spec.command)}` in a terminal."
-        return " ".join(filter(None, [hint, root_hint(self.spec)])) + self._last_words()
+        hint = f"Run `{' '.join(self.spec.command)}` in a terminal to see why."
+        return " ".join(filter(None, [hint, root_hint(self.spec)])) + self._last_output()
 
-    def _last_words(self) -> str:
-        return f" Its last words:\n{tail}" if (tail := self.stderr_tail) else ""
+    def _last_output(self) -> str:
+        return f" Last output:\n{tail}" if (tail := self.stderr_tail) else ""
 
     def _keep(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.ensure_future(work)
@@ -244,5 +244,5 @@ class Peer:
 
 def _how(code: int | None) -> str:
     if code is None:
-        return "closed its output"
-    return f"ended with status {code}" if code >= 0 else f"was killed by signal {-code}"
+        return "it closed its output"
+    return f"exit code {code}" if code >= 0 else f"killed by signal {-code}"

@@ -173,8 +173,16 @@ def _failure(details: ToolCallDetails) -> str:
     said = next((item.text for item in details.content or () if isinstance(item, ToolTextContent)), None)
     if said is None and details.raw_output is not None:
         said = details.raw_output if isinstance(details.raw_output, str) else _json(details.raw_output)
-    said = (said or "").strip() or "It failed; the agent gives no reason."
+    said = _exception_line((said or "").strip()) or "The tool call failed; the agent gave no reason."
     return said if len(said) <= _ERROR_CHARACTERS else f"{said[: _ERROR_CHARACTERS - 1]}…"
+
+
+def _exception_line(text: str) -> str:
+    """*text*; if it ends with a code block, such as a traceback, the block's last line, which names the exception."""
+    *lines, last = text.splitlines() or [""]
+    if not last.startswith("```") or not any(line.startswith("```") for line in lines):
+        return text
+    return next((line.strip() for line in reversed(lines) if line.strip() and not line.startswith("```")), text)
 
 
 def _locations(value: Any) -> tuple[ToolCallLocation, ...] | None:

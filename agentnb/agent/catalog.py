@@ -199,7 +199,7 @@ def additions(project: Path | None = None) -> tuple[dict[str, AgentSpec], list[s
     for name, spec in project_added.items():
         if name in taken:
             project_wrong.append(
-                f"The project describes {name!r} anew; that is for you alone to do, and it was ignored."
+                f"The project's description of {name!r} was ignored: a project cannot replace an agent of yours."
             )
         else:
             added[name] = spec
@@ -260,7 +260,7 @@ def read(text: str) -> AgentSpec:
     except (tomllib.TOMLDecodeError, msgspec.ValidationError, RecursionError) as error:
         raise UsageError(f"This is not an agent's description: {error}.") from error
     if not spec.name or not spec.command or not all(spec.command):
-        raise UsageError("This is not an agent's description: it wants a name and a command.")
+        raise UsageError("This is not an agent's description: it needs a name and a command.")
     mcp_servers(spec.mcp_servers)  # a slip is told now, not when a session is opened
     command = tuple(sys.executable if word == "{python}" else word for word in spec.command)
     return msgspec.structs.replace(spec, command=command)

@@ -106,7 +106,7 @@ def _from_file(path: Path) -> Any:
     except OSError as error:
         raise UsageError(f"The MCP servers in {str(path)!r} cannot be read: {error.strerror}.", hint=_HINT) from error
     except ValueError as error:
-        raise UsageError(f"{str(path)!r} is no JSON: {error}.", hint=_HINT) from error
+        raise UsageError(f"{str(path)!r} is not JSON: {error}.", hint=_HINT) from error
     if not isinstance(found, (dict, list)):
         raise UsageError(f"{str(path)!r} holds no MCP servers.", hint=_HINT)
     return found

@@ -101,7 +101,7 @@ def folders_of(directories: Sequence[str | os.PathLike[str]]) -> list[Path]:
     """More folders to work in, absolute.
 
     Raises:
-        UsageError: If one is no folder.
+        UsageError: If one is not a folder.
     """
     return [folder_of(directory, "directories") for directory in folders(directories)]
 
@@ -115,10 +115,10 @@ def folder_of(given: str | os.PathLike[str] | None, name: str) -> Path:
     try:
         folder = Path(given if given is not None else os.getcwd()).expanduser().resolve()  # noqa: PTH109 - kept as the kernel has it
     except FileNotFoundError:
-        raise UsageError("The current folder is gone.", hint="Go to another one, or give cwd=.") from None
+        raise UsageError("The current folder is gone.", hint="Change to another folder, or give cwd=.") from None
     except (TypeError, RuntimeError) as error:
         raise UsageError(f"{name}={given!r} names no folder: {error}.", hint="Give a path.") from None
     if not folder.is_dir():
         message = f"{name}={str(given)!r} is not a folder."
-        raise UsageError(message, hint="Give the folder that the agent shall work in.")
+        raise UsageError(message, hint="Give the folder in which the agent should work.")
     return folder

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from agentnb.log.record import SessionRecord
 
 ID_CHARACTERS = 8  # of an id, in tables; as many as tell sessions apart are enough for `resume`
-NONE = "The session log has no session yet: one is kept from its first finished turn on."
+NONE = "The session log is empty: a session is kept once its first turn has finished."
 NOT_FOUND = "The session log has no such session."
 
 _HEAD = ("id", "title", "agent", "turns", "when", "open", "folder")

@@ -64,7 +64,7 @@ def policy(session: Session | None = None, last: int = 10) -> Policy:
 
 
 def trust(folder: str | os.PathLike[str] = ".") -> Path:
-    """Trust a folder, with all that is in it: there counts what your policy file allows.
+    """Trust a folder and everything in it: your policy file's ``allow`` rules apply there.
 
     That are its ``allow`` rules, ``bypass`` and ``headless = "allow"``; in other folders agents ask nevertheless. It is
     written to your policy file and holds in every kernel until :func:`agentnb.untrust`.
@@ -76,7 +76,7 @@ def trust(folder: str | os.PathLike[str] = ".") -> Path:
         The folder, absolute.
 
     Raises:
-        UsageError: If it is no folder.
+        UsageError: If it is not a folder.
         PolicyError: If your policy file cannot be changed.
 
     Example:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import msgspec
@@ -31,14 +32,15 @@ from agentnb.state import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator, Mapping
+    from collections.abc import Awaitable, Iterator, Mapping
 
     from agentnb.host.channels import SessionChannels
     from agentnb.host.conversation import Conversation
-    from agentnb.state import Action, ChatInputAnswerValue, ChatState
+    from agentnb.state import ChatInputAnswerValue, ChatState
     from agentnb.state import ChatInputRequest as InputState
 
-    Do = Callable[[Callable[[], Action]], None]
+Do: TypeAlias = Callable[[Callable[[], Any]], None]
+"""Dispatches the action that a function makes. Defined at run time: the fields below are read then."""
 
 PermissionAnswer: TypeAlias = "str | ConfirmationOption"
 """``"allow"``, ``"deny"``, ``"ask"`` (the user decides), or one of the request's options: it, its id or its label."""

@@ -404,7 +404,7 @@ class Session:
         self._conversation.host.loop.call(self._conversation.extensions.register, method, handler)
 
     def health(self) -> Health:
-        """How the agent's process is: its state, its age, its deaths, its silence and its last words on stderr."""
+        """How the agent's process is: its state, its age, its deaths, its silence and its last output on stderr."""
         return self._conversation.host.loop.call(self._conversation.health)
 
     def restart(self, timeout: float = 60.0) -> None:
@@ -528,7 +528,7 @@ class Session:
     def _edited(self, turn: Turn, text: str) -> Message:
         waiting = next((each for each in self.chat.queued_messages or () if each.id == turn.id), None)
         if waiting is None:
-            raise UsageError("That prompt no longer waits.", hint="session.waiting has those that do.")
+            raise UsageError("That prompt is no longer waiting.", hint="session.waiting has those that do.")
         return replace(waiting.message, text=text)
 
     def _turn(self, turn_id: str) -> Turn:

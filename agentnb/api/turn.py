@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     Snapshot = FinishedTurn | ActiveTurn
 
-SETTLE_SECONDS = 0.25  # how long wait() lets a cancelled agent say its last words
+SETTLE_SECONDS = 0.25  # how long wait() lets a cancelled agent write its last output
 TurnState: TypeAlias = Literal["queued", "running", "complete", "cancelled", "error"]
 """How far a turn is."""
 
@@ -178,8 +178,8 @@ class FollowedTurn:
         snapshot, state = self._read()
         self._raise_if_failed(snapshot)
         if isinstance(snapshot, FinishedTurn) and snapshot.stop_reason == "refusal":
-            message = "The agent refused to go on."
-            raise TurnRefused(message, hint="Say it in other words, or ask another agent.", turn=self)
+            message = "The agent refused to continue."
+            raise TurnRefused(message, hint="Rephrase the prompt, or ask another agent.", turn=self)
         if state == "cancelled":
             raise TurnCancelled("The turn was cancelled.", hint="Prompt again to go on.", turn=self)
         return self
@@ -416,7 +416,7 @@ class FollowedTurn:
             self._listeners.remove(listener)
 
     def _timeout(self, timeout: float | None) -> TurnTimeout:
-        message = f"The turn did not end in {timeout:g} s; it goes on."
+        message = f"The turn did not end in {timeout:g} s; it is still running."
         hint = "Wait again with turn.wait(), or stop it with turn.cancel()."
         return TurnTimeout(message, hint=hint, turn=self)
 

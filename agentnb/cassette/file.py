@@ -34,7 +34,7 @@ def write(path: Path, cassette: Cassette, *, checked: Iterable[Exchange] = ()) -
         checked: Exchanges of it in which no credential was found before; they are not looked through again.
 
     Raises:
-        CassetteBroken: If a credential is in it, or a rule is no regular expression; then nothing is written.
+        CassetteBroken: If a credential is in it, or a rule is not a regular expression; then nothing is written.
     """
     check(path, cassette, checked)
     large = LargeContent(folder_of(path))
@@ -116,7 +116,7 @@ def _rules(path: Path, header: Header) -> None:
         try:
             re.compile(rule.pattern)
         except re.error as error:
-            message = f"{path}:1: the pattern of the rule {rule.name!r} is no regular expression: {error}."
+            message = f"{path}:1: the pattern of the rule {rule.name!r} is not a regular expression: {error}."
             raise CassetteBroken(message, hint="Correct it.") from error
 
 
@@ -175,7 +175,7 @@ class Reader:
             self._number = number
             row = self._decoded(line, last=number == len(lines))
             if ended:
-                raise self._broken("something stands behind the end of the cassette.", _WHOLE)
+                raise self._broken("there is text after the end of the cassette.", _WHOLE)
             if "end" in row:
                 ended = True
                 self._ends_right(row["end"], number)
@@ -194,9 +194,9 @@ class Reader:
                 ) from None
             if last:
                 raise self._broken("the line is cut in the middle.", _WHOLE) from error
-            raise self._broken("this is no line of a cassette: no JSON.", _WHOLE) from error
+            raise self._broken("this is not a line of a cassette: it is not JSON.", _WHOLE) from error
         if not isinstance(row, dict):
-            raise self._broken("this is no line of a cassette: no JSON object.", _WHOLE)
+            raise self._broken("this is not a line of a cassette: it is not a JSON object.", _WHOLE)
         if found := shapes(line.decode("utf-8", "replace")):
             raise leak(f"{self._path}:{self._number}", found[0][2])
         return row
@@ -210,7 +210,7 @@ class Reader:
             raise self._broken("the cassette is empty.", AGAIN)
         version = row.get("cassette")
         if version is None:
-            raise self._broken("this is no cassette: it does not begin with its version.", "Check the path.")
+            raise self._broken("this is not a cassette: it does not begin with its version.", "Check the path.")
         if version != VERSION:
             newer = isinstance(version, int) and version > VERSION
             hint = "Update agentnb: `pip install --upgrade jupyter-agentnb`." if newer else AGAIN
@@ -225,7 +225,7 @@ class Reader:
             self._sections.append(self._section(row))
             return
         if not self._sections:
-            raise self._broken("a message stands before any agent or session.", _WHOLE)
+            raise self._broken("a message comes before any agent or session.", _WHOLE)
         section = self._sections[-1]
         if "pace" in row:
             self._pace(section, row["pace"])
@@ -241,16 +241,16 @@ class Reader:
             raise self._broken("this does not say which agent or session begins here.", _WHOLE)
         description = row.get("description")
         if description is not None and not isinstance(description, dict):
-            raise self._broken("the agent's description is no object.", _WHOLE)
+            raise self._broken("the agent's description is not an object.", _WHOLE)
         return Section(agent=agent, launch=launch, session=session, description=description, line=self._number)
 
     def _event(self, section: Section, row: dict[str, Any]) -> None:
         if not section.exchanges:
-            raise self._broken("a message stands before the client's first request.", _WHOLE)
+            raise self._broken("a message comes before the client's first request.", _WHOLE)
         exchange = section.exchanges[-1]
         sender, number = row.get("from"), row.get("id", 0)
         if sender not in ("agent", "client") or not isinstance(number, int):
-            raise self._broken("this is no message of the agent or of the client.", _WHOLE)
+            raise self._broken("this is not a message of the agent or of the client.", _WHOLE)
         method = row.get("method")
         answers = method is None and ("result" in row or "error" in row)
         if answers and sender == "agent":

@@ -25,7 +25,7 @@ def record(path: Path, command: Sequence[str], *, name: str) -> int:
     """Run *command*, pass its wire on, and keep it in the cassette at *path*.
 
     Args:
-        path: The cassette; one that is there is replaced.
+        path: The cassette; an existing one is replaced.
         command: The agent.
         name: What to call it.
 

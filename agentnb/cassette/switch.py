@@ -177,7 +177,7 @@ class Switch:
                 doing = "recorded" if state == "record" else "replayed"
                 raise UsageError(f"{known} is being {doing} already.", hint="`%agents record stop` ends a recording.")
             if not path.parent.is_dir():
-                raise UsageError(f"{path.parent} is no folder.", hint="Make it, or name another.")
+                raise UsageError(f"{path.parent} is not a folder.", hint="Create it, or name another.")
             check_place(path)
             self._record(path)
             self.turned += 1

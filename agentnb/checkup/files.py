@@ -71,7 +71,7 @@ def policy(files: PolicyFiles) -> Checkup:
     if settings.problem is not None:
         return checkup("policy", "broken", None, settings.problem, todo=f'${{EDITOR:-vi}} "{path}"', title=title)
     if not path.exists():
-        return checkup("policy", "ready", None, f"There is none ({path}): the built-in one holds.", title=title)
+        return checkup("policy", "ready", None, f"There is none ({path}): the built-in policy applies.", title=title)
     return checkup("policy", "ready", None, f"{path}: {len(settings.rules)} rules.", title=title)
 
 
@@ -81,7 +81,7 @@ def cassette(switch: Switch) -> Checkup:
     try:
         state, path = switch.state()
         if path is None or state == "off":
-            return checkup("cassette", "absent", None, "None is in force: agents are themselves.", title=title)
+            return checkup("cassette", "absent", None, "No cassette is in use: agents run as usual.", title=title)
         if state == "record":
             return checkup("cassette", "ready", None, f"{path} is being recorded ({PATH}).", title=title)
         turns = file.read(path).turns

@@ -98,10 +98,10 @@ async def _examined(name: str, folder: Path, seconds: float) -> Checkup:
         command, env = [str(word) for word in spec["argv"]], dict(spec.get("env") or {})
         title = str(spec.get("display_name") or name)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        reason = f"{path} is no kernel's description: {type(error).__name__}: {error}."
+        reason = f"{path} is not a kernel's description: {type(error).__name__}: {error}."
         return checkup(row, "broken", None, reason, todo=remove)
     if str(spec.get("language") or "python").lower() != "python":
-        return checkup(row, "absent", None, f"{title} is no Python: agentnb is not for it.", title=title)
+        return checkup(row, "absent", None, f"{title} is not a Python kernel: agentnb does not run in it.", title=title)
     python = interpreter(command, folder)
     if python is None:
         message = f"{title} is not started as `python -m ipykernel_launcher`: it was not tried."
@@ -171,7 +171,9 @@ def _judged(tried: Tried, python: list[str], seconds: float) -> tuple[str, str |
             return "broken", found[1], " ".join(wrong), f"{typed} -m agentnb doctor jupyter"
         if found[1] == __version__:
             return "ready", found[1], f"it imports agentnb, with ipykernel {found[2]}.", None
-        message = f"it has agentnb {found[1]}, this environment {__version__}; kernel and page should be alike."
+        message = (
+            f"it has agentnb {found[1]}, this environment {__version__}; kernel and page should have the same version."
+        )
         return "old", found[1], message, install
     if tried.status is None:
         return "broken", None, f"its Python did not answer within {seconds:g} s.", try_it

@@ -13,7 +13,7 @@ import msgspec
 from agentnb.host.environment import Suggestion
 from agentnb.log.record import SessionRecord
 from agentnb.state import Envelope, Turn
-from agentnb.state.wire import Time, Wire
+from agentnb.state.wire import Index, Time, Wire
 
 Count = Annotated[int, msgspec.Meta(ge=0)]
 
@@ -153,6 +153,16 @@ class FetchContentResult(Wire, frozen=True, kw_only=True):
     size: Count
 
 
+class FetchModuleResult(Wire, frozen=True, kw_only=True):
+    """The module; its text is the one buffer beside the message.
+
+    Attributes:
+        size: How long it is, in bytes.
+    """
+
+    size: Count
+
+
 class FileEntry(Wire, frozen=True, kw_only=True):
     """One name in a folder.
 
@@ -257,6 +267,30 @@ class ActionsParams(Wire, frozen=True, kw_only=True):
     flush: Count
     envelopes: tuple[Envelope, ...]
     snapshots: dict[str, ChannelUpdate] | None = None
+
+
+class TextParams(Wire, frozen=True, kw_only=True):
+    """``text``: a flush that only continues a text, to a page that said `accepts: ["text"]`.
+
+    It stands for one envelope with a `chat/delta` or `chat/reasoning`. Channel, type, turn and part are those of the
+    last envelope of the flush `like`, the last `actions` that ended with one of these two. A page that does not have
+    that flush says `resync`. Such flushes are acknowledged together, a second after the first.
+
+    Attributes:
+        flush: Its number, among those of `actions`.
+        like: The number of the flush with the names.
+        first: As in an envelope.
+        index: As in an envelope.
+        time: The action's, in milliseconds since 1970.
+        content: The text.
+    """
+
+    flush: Count
+    like: Count
+    first: Index | None = None
+    index: Index
+    time: Time | None = None
+    content: str
 
 
 class PongParams(Wire, frozen=True, kw_only=True):

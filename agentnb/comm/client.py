@@ -9,10 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec.structs import replace
 
 from agentnb.comm import window
 from agentnb.comm.content_refs import with_references
-from agentnb.comm.messages import VERSION
+from agentnb.comm.continued_text import ContinuedText
+from agentnb.comm.messages import VERSION, notification
 from agentnb.log import merge_envelopes
 from agentnb.state import ChatTruncated, Envelope, encode
 from agentnb.state.versions import is_reduced_by_page
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from agentnb.host.channels import Channel
 
 MAX_UNACKNOWLEDGED = 2
+MAX_TEXTS = 48  # flushes in all that may be unacknowledged; those that only continue a text are acknowledged together
 UNHEARD_SECONDS = 0.3  # between flushes to a client whose words cannot come through (a cell blocks the kernel)
 UNSEEN = -1  # below every index: only a snapshot helps
 SNAPSHOT_FROM = 64  # merged envelopes from which on a snapshot may be the smaller thing to send
@@ -50,10 +53,12 @@ class Flight(msgspec.Struct, frozen=True):
     Attributes:
         at: When it was sent, in seconds.
         reaches: The index that a client has once it has applied it and all before it, by channel.
+        is_text: Whether it only continues a text: the client takes its time to acknowledge it.
     """
 
     at: float
     reaches: dict[str, int]
+    is_text: bool = False
 
 
 class Rejection(msgspec.Struct):
@@ -78,6 +83,7 @@ class Client:
         flush: The number of the last flush that it was sent before it introduced itself (again).
         turns: How many of a chat's turns it is given at first; the others it fetches.
         version: The version of the protocol that it speaks.
+        accepts_text: Whether it reads flushes in the short form (`ContinuedText`).
     """
 
     def __init__(
@@ -89,6 +95,7 @@ class Client:
         flush: int = 0,
         turns: int = window.TURNS,
         version: int = VERSION,
+        accepts_text: bool = False,
     ) -> None:
         self.client_id = client_id
         self.version = version
@@ -98,15 +105,27 @@ class Client:
         self.leaves = False
         self.flush = flush
         self.turns = turns
+        self.accepts_text = accepts_text
         self.cursors: dict[str, Cursor] = {}
         self._rejections: list[Rejection] = []
         self._accepted: dict[str, dict[int, int]] = {}
         self._flights: dict[int, Flight] = {}
+        self._text = ContinuedText()
 
     @property
     def unacknowledged(self) -> int:
         """How many flushes it has still to acknowledge."""
         return len(self._flights)
+
+    @property
+    def unacknowledged_whole(self) -> int:
+        """How many of them do more than continue a text."""
+        return sum(not flight.is_text for flight in self._flights.values())
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it must acknowledge something before it is sent more."""
+        return self.unacknowledged_whole >= MAX_UNACKNOWLEDGED or self.unacknowledged >= MAX_TEXTS
 
     def blocked(self, now: float, last_message_at: float) -> bool:
         """Whether it must first acknowledge what it was sent.
@@ -117,7 +136,7 @@ class Client:
                 that does not acknowledge is slow or gone, and the kernel waits for it. While it receives none, a cell
                 may block it although the page reads on: the client is sent more, but seldom.
         """
-        if len(self._flights) < MAX_UNACKNOWLEDGED:
+        if not self.is_full:
             return False
         moments = [flight.at for flight in self._flights.values()]
         return last_message_at > min(moments) or now - max(moments) < UNHEARD_SECONDS
@@ -160,6 +179,8 @@ class Client:
 
     def resync(self, seen: dict[str, int]) -> None:
         """Send again what follows *seen*, on these channels."""
+        if seen:
+            self._text.forget()
         for uri, index in seen.items():
             if (cursor := self.cursors.get(uri)) is not None:
                 cursor.sent = min(cursor.sent, index or UNSEEN)
@@ -170,13 +191,23 @@ class Client:
     def rewind(self) -> None:
         """Send again all that it has not acknowledged."""
         self._flights.clear()
+        self._text.forget()
         for cursor in self.cursors.values():
             cursor.sent = min(cursor.sent, cursor.acked)
         for rejection in self._rejections:
             rejection.flush = 0
 
+    def next_message(self, channels: Iterable[Channel[Any]], now: float) -> dict[str, Any] | None:
+        """The notification to send now, over all of *channels*; None where nothing is new."""
+        flush = self.next_flush(channels, now)
+        text = self._text.shorten(flush) if flush is not None and self.accepts_text else None
+        if text is not None:
+            self._flights[self.flush] = replace(self._flights[self.flush], is_text=True)
+            return notification("text", text)
+        return None if flush is None else notification("actions", flush)
+
     def next_flush(self, channels: Iterable[Channel[Any]], now: float) -> dict[str, Any] | None:
-        """What to send now, over all of *channels*: one message, or None where nothing is new."""
+        """What to send now, whole: the parameters of ``actions``, or None where nothing is new."""
         envelopes: list[Envelope] = []
         snapshots: dict[str, Any] = {}
         reaches: dict[str, int] = {}

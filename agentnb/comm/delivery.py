@@ -2,19 +2,20 @@
 
 One message per flush carries everything of all channels, at most every :data:`FLUSH_SECONDS`, at once when nothing was
 sent lately; a few characters of text wait a little longer for more, so that what goes over the wire stays in
-proportion. A client with two flushes to acknowledge waits, and what comes meanwhile is merged. A hidden client gets the
-root channel only. Runs on the host's thread.
+proportion. A client with two flushes to acknowledge (more where they only continue a text: those are acknowledged
+together) waits, and what comes meanwhile is merged. A hidden client gets the root channel only. Runs on the host's
+thread.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
 
-from agentnb.comm.client import MAX_UNACKNOWLEDGED, UNHEARD_SECONDS, Client
-from agentnb.comm.messages import VERSION, notification
+from agentnb.comm.client import UNHEARD_SECONDS, Client
+from agentnb.comm.messages import VERSION
 from agentnb.comm.window import TURNS
 from agentnb.events.kinds import PAGE_ATTACHED, PAGE_GONE, PAGE_HIDDEN, PAGE_LEFT, PAGE_RESYNC, PAGE_VISIBLE
 from agentnb.host.host import ROOT
@@ -27,9 +28,24 @@ if TYPE_CHECKING:
     from agentnb.host.host import Host
     from agentnb.state import Action, ActionOrigin
 
-FLUSH_SECONDS = 0.04
-TEXT_SECONDS = 0.25  # that a few characters of text wait at most, from the last flush on
-TEXT_CHARACTERS = 120  # that are worth a flush; about a quarter of what an envelope and its message weigh
+
+class Pace(NamedTuple):
+    """When text is sent.
+
+    Attributes:
+        characters: So many are worth a flush: about a quarter of what its message weighs.
+        seconds: So long fewer of them wait at most, from the last flush on.
+    """
+
+    characters: int
+    seconds: float
+
+
+FLUSH_SECONDS = 0.033  # two frames of a screen
+SHORT = Pace(characters=40, seconds=0.15)
+"""Where every client reads the short form of a flush (`agentnb.comm.continued_text`)."""
+WHOLE = Pace(characters=120, seconds=0.25)
+"""Where a client does not: its envelopes weigh more."""
 RESEND_SECONDS = 2.0
 GONE_SECONDS = 600.0  # a client not heard of for so long is sent nothing more; it initializes again if it comes back
 RETURN_SECONDS = 60.0  # the same for one that said that it leaves: it may only be loading anew
@@ -53,7 +69,7 @@ class Delivery:
         self._host = host
         self._turns = turns
         self._send = send
-        self._scheduled = False
+        self._due: float | None = None
         self._resending = False
         self._last_flush = 0.0
         self.last_message_at = 0.0
@@ -67,13 +83,19 @@ class Delivery:
         clients = tuple(self.clients.values())
         return any(not self._is_gone(client) for client in clients)
 
-    def attach(self, client_id: str, *, visible: bool, version: int = VERSION) -> Client:
+    def attach(self, client_id: str, *, visible: bool, version: int = VERSION, accepts_text: bool = False) -> Client:
         """A page is ready: from now on it is a client (again, from nothing, if it was one before)."""
         before = self.clients.get(client_id)
         self.last_message_at = self._host.loop.time()
         flush = before.flush if before is not None else 0
         client = Client(
-            client_id, visible=visible, seen_at=self.last_message_at, flush=flush, turns=self._turns, version=version
+            client_id,
+            visible=visible,
+            seen_at=self.last_message_at,
+            flush=flush,
+            turns=self._turns,
+            version=version,
+            accepts_text=accepts_text,
         )
         client.responsive_when_seen = self._responsive_seconds()
         self.clients[client_id] = client
@@ -120,7 +142,7 @@ class Delivery:
 
     def acknowledged(self, client: Client, flush: int, seen: dict[str, int]) -> None:
         """*client* has taken *flush*: it may have waited for that, or lack something."""
-        waited = client.unacknowledged >= MAX_UNACKNOWLEDGED
+        waited = client.is_full
         lost = client.acknowledge(flush, seen)
         self.kick(urgent=waited or lost)
 
@@ -131,12 +153,21 @@ class Delivery:
     def kick(self, *, urgent: bool = True) -> None:
         """Something may have become sendable: flush soon, and what is *urgent* without waiting for more text."""
         self._urgent = self._urgent or urgent
-        if not self._scheduled and self.clients:
-            self._schedule(self._last_flush + FLUSH_SECONDS - self._host.loop.time())
+        if self.clients:
+            self._schedule()
 
-    def _schedule(self, seconds: float) -> None:
-        self._scheduled = True
-        self._host.loop.later(max(0.0, seconds), self._flush)
+    @property
+    def _pace(self) -> Pace:
+        return SHORT if all(client.accepts_text for client in self.clients.values()) else WHOLE
+
+    def _schedule(self) -> None:
+        """See that what waits is sent when it is due; that moment may come nearer."""
+        pace = self._pace
+        is_worth_it = self._urgent or self._text >= pace.characters
+        due = self._last_flush + (FLUSH_SECONDS if is_worth_it else pace.seconds)
+        if self._due is None or due < self._due:
+            self._due = due
+            self._host.loop.later(max(0.0, due - self._host.loop.time()), self._flush, due)
 
     def _on_envelope(self, _channel: Channel[Any], envelope: Envelope) -> None:
         self._answered(envelope)
@@ -172,22 +203,19 @@ class Delivery:
             RETURN_SECONDS if client.leaves else GONE_SECONDS
         )
 
-    def _flush(self) -> None:
-        self._scheduled = False
-        now = self._host.loop.time()
-        if self._urgent or self._text >= TEXT_CHARACTERS or now - self._last_flush >= TEXT_SECONDS:
-            self._flush_all(now)
-        else:
-            self._schedule(FLUSH_SECONDS)
+    def _flush(self, due: float) -> None:
+        if due == self._due:  # else it was sent earlier
+            self._due = None
+            self._flush_all(self._host.loop.time())
 
     def _flush_all(self, now: float) -> None:
         self._last_flush, self._text, self._urgent = now, 0, False
         self._drop_gone()
         for client in tuple(self.clients.values()):
             if not client.blocked(now, self.last_message_at):
-                message = client.next_flush(self._channels(client), now)
+                message = client.next_message(self._channels(client), now)
                 if message is not None:
-                    self._send(client.client_id, notification("actions", message))
+                    self._send(client.client_id, message)
         self._watch_for_silence()
 
     def _channels(self, client: Client) -> list[Channel[Any]]:

@@ -114,7 +114,7 @@ class Lab:
             self._asked[asked.id] = answer
         try:
             if page is None:
-                raise UsageError("No page is there that shows the notebook.", hint="Open agentnb's sidebar beside it.")
+                raise UsageError("No browser page shows the notebook.", hint="Open agentnb's sidebar beside it.")
             page.context.copy().run(page.comm.send, notification("edit", msgspec.to_builtins(asked)))
             return await asyncio.wait_for(asyncio.wrap_future(answer), timeout)
         except asyncio.TimeoutError:

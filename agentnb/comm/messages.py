@@ -25,7 +25,7 @@ REFUSED = -32012
 ERRORS: dict[int, str] = {
     METHOD_NOT_FOUND: "There is no request of that name.",
     INVALID_PARAMS: "The parameters are not what the method takes; the message says which field, and why.",
-    UNSUPPORTED_VERSION: "Page and kernel have no version in common; the message says which side to renew.",
+    UNSUPPORTED_VERSION: "Page and kernel have no version in common; the message says which one to update.",
     UNKNOWN_CLIENT: "The client has not introduced itself: send `initialize` first.",
     REFUSED: "It was understood but cannot be done; the message says why and what to do next.",
 }
@@ -58,12 +58,14 @@ class InitializeParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True
         last_seen: The index that it has applied, by channel.
         host_id: The host that it spoke to before, if any.
         visible: Whether one of its views can be seen.
+        accepts: What it reads beyond what any page of the version does: `text`, flushes in their short form.
     """
 
     protocol_versions: tuple[int, ...]
     last_seen: dict[str, int] = msgspec.field(default_factory=dict)
     host_id: str | None = None
     visible: bool = False
+    accepts: tuple[str, ...] = ()
 
 
 class SubscribeParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
@@ -183,6 +185,16 @@ class FetchContentParams(msgspec.Struct, frozen=True, rename="camel", kw_only=Tr
     uri: str
     offset: Annotated[int, msgspec.Meta(ge=0)] = 0
     length: Annotated[int, msgspec.Meta(ge=1)] = 262_144
+
+
+class FetchModuleParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """``fetchModule``: a part of the front end that is not loaded at once, as the answer's one binary buffer.
+
+    Attributes:
+        name: Its name: `grammars`, what colours code of less frequent languages.
+    """
+
+    name: str
 
 
 class ListFilesParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):

@@ -106,6 +106,13 @@ METHODS: dict[str, Method] = {
             errors=(m.REFUSED,),
         ),
         Method(
+            name="fetchModule",
+            sender="page",
+            params=m.FetchModuleParams,
+            result=a.FetchModuleResult,
+            errors=(m.REFUSED,),
+        ),
+        Method(
             name="listFiles",
             sender="page",
             params=m.ListFilesParams,
@@ -155,6 +162,7 @@ NOTIFICATIONS: dict[str, Method] = {
     method.name: method
     for method in (
         Method(name="actions", sender="kernel", params=a.ActionsParams),
+        Method(name="text", sender="kernel", params=a.TextParams),
         Method(name="pong", sender="kernel", params=a.PongParams),
         Method(name="unknownClient", sender="kernel", params=a.UnknownClientParams),
         Method(name="draft", sender="kernel", params=a.KernelDraftParams),

@@ -53,4 +53,20 @@ def reference(model: HostModel) -> str:
 
 def send_to(model: HostModel, client_id: str, message: dict[str, Any], buffers: tuple[bytes, ...] = (), /) -> None:
     """Send *message* to one client; every page gets it, the others pass it over."""
-    model.send({**message, "to": client_id}, buffers=list(buffers) or None)
+    content = {**message, "to": client_id}
+    if message.get("method") != "text" or not _send_bare(model.comm, {"method": "custom", "content": content}):
+        model.send(content, buffers=list(buffers) or None)
+
+
+def _send_bare(comm: Any, data: dict[str, Any]) -> bool:
+    """Send *data* without the parent header, a third of a short message; False where that cannot be done here.
+
+    A comm of ipykernel writes the header of the request that runs into each message. A page routes comm messages by the
+    comm's id and never reads it. Which shell a page answers to stays as it was (`Frontend.speak_from_here`).
+    """
+    kernel = getattr(comm, "kernel", None)
+    session, socket = getattr(kernel, "session", None), getattr(kernel, "iopub_socket", None)
+    if session is None or socket is None:
+        return False
+    session.send(socket, "comm_msg", {"data": data, "comm_id": comm.comm_id}, parent={}, ident=comm.topic)
+    return True

@@ -19,7 +19,7 @@ from agentnb.clock import now_ms
 from agentnb.comm import files, window
 from agentnb.comm import messages as m
 from agentnb.comm.content_refs import Contents, with_references
-from agentnb.errors import AgentnbError
+from agentnb.errors import AgentnbError, UsageError
 from agentnb.host import intents
 from agentnb.host.environment import LOOK_SECONDS
 from agentnb.host.history.restore import LOG_OFF, read_back, recorder_of, restore, spec_of
@@ -38,6 +38,10 @@ if TYPE_CHECKING:
 
 DEFAULT_AGENT = "eliza"
 MAX_LISTED = 200
+
+
+MODULES = {"grammars": Path(__file__).parent.parent / "static" / "grammars.js"}
+"""The parts of the front end that a page fetches when it needs them."""
 
 
 class Bytes(NamedTuple):
@@ -85,6 +89,7 @@ class Requests:
             "fetchContent": self._fetch_content,
             "listFiles": self._list_files,
             "readFile": self._read_file,
+            "fetchModule": self._fetch_module,
             "fetchTurns": self._fetch_turns,
             "listSessions": self._list_sessions,
             "resumeSession": self._resume_session,
@@ -93,7 +98,9 @@ class Requests:
     def _initialize(self, client_id: str, raw: bytes) -> dict[str, Any]:
         params = msgspec.json.decode(raw, type=m.InitializeParams)
         version = negotiate(params.protocol_versions, self._versions)
-        client = self._delivery.attach(client_id, visible=params.visible, version=version)
+        client = self._delivery.attach(
+            client_id, visible=params.visible, version=version, accepts_text="text" in params.accepts
+        )
         same = params.host_id == self._host.host_id
         wanted = [ROOT, *(uri for uri in params.last_seen if uri != ROOT)] if same else [ROOT]
         channels = {
@@ -186,6 +193,14 @@ class Requests:
         conversation = self._host.find(params.channel)
         patterns = conversation.policy.situation().patterns
         return Bytes(*await asyncio.to_thread(files.piece, conversation.cwd, params, patterns))
+
+    async def _fetch_module(self, client_id: str, raw: bytes) -> Bytes:  # noqa: ARG002
+        name = msgspec.json.decode(raw, type=m.FetchModuleParams).name
+        if name not in MODULES:
+            message = f"The front end has no module {name!r}."
+            raise UsageError(message, hint=f"There is {', '.join(sorted(MODULES))}.")
+        text = await asyncio.to_thread(MODULES[name].read_bytes)
+        return Bytes({"size": len(text)}, (text,))
 
     def _fetch_turns(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
         params = msgspec.json.decode(raw, type=m.FetchTurnsParams)

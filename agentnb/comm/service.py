@@ -181,7 +181,9 @@ class Service:
             carry_out(self._host, params.channel, action, origin)
         except ProtocolError as error:
             self._complain(f"dispatchAction: {error}")
-            reason = "The page sent something that the kernel cannot read. Reload the page; if it stays, renew agentnb."
+            reason = (
+                "The kernel cannot read what the page sent. Reload the page; if that does not help, update agentnb."
+            )
             self.delivery.refuse(params.channel, action, origin, reason)
         except UnknownSession:
             self.delivery.refuse(params.channel, action, origin, "The conversation was closed.")

@@ -1,7 +1,22 @@
-"""The host: owns every session, its agent and its state, on one private thread."""
+"""The host: owns every session, its agent and its state, on one private thread.
+
+`Host` and `current_host` are loaded at their first use: what surrounds the host (`agentnb.host.environment`) can be
+connected before that.
+"""
 
 from __future__ import annotations
 
-from agentnb.host.host import Host, current_host
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from agentnb.host.host import Host, current_host
 
 __all__ = ["Host", "current_host"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in __all__:
+        return getattr(import_module("agentnb.host.host"), name)
+    message = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(message)

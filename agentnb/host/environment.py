@@ -7,13 +7,11 @@ missing: an agent can be used from a plain Python process.
 from __future__ import annotations
 
 import os
+import threading
 from typing import TYPE_CHECKING, Protocol, TypedDict
 
 import msgspec
 
-from agentnb.agent.mcp import mcp_servers
-from agentnb.cassette.switch import Switch
-from agentnb.host.session_options import SessionOptions
 from agentnb.kernel.job_queue import JobQueue
 
 if TYPE_CHECKING:
@@ -25,6 +23,8 @@ if TYPE_CHECKING:
     from agentnb.acp.listener import Unsaved
     from agentnb.agent.catalog import AgentSpec
     from agentnb.agent.mcp import Given, McpServer
+    from agentnb.cassette.switch import Switch
+    from agentnb.host.session_options import SessionOptions
     from agentnb.kernel.code_runner import CodeRunner
     from agentnb.state import MessageAttachment
 
@@ -114,7 +114,6 @@ class Environment:
         editors: Knows unsaved changes of files.
         shell: Runs code, and finds what a prompt mentions.
         settings: The defaults of new sessions.
-        cassette: Records what agents say, or replays it (:mod:`agentnb.cassette`).
         job_queue: Does agents' work on the main thread when the user's own code leaves it free.
 
     Example:
@@ -130,8 +129,19 @@ class Environment:
         self.editors: Editors | None = None
         self.shell: Shell | None = None
         self.settings: Settings | None = None
-        self.cassette = Switch(os.environ)
         self.job_queue = JobQueue()
+        self._lock = threading.Lock()
+        self._cassette: Switch | None = None
+
+    @property
+    def cassette(self) -> Switch:
+        """Records what agents say, or replays it (:mod:`agentnb.cassette`); loaded at its first use."""
+        from agentnb.cassette.switch import Switch
+
+        with self._lock:
+            if self._cassette is None:
+                self._cassette = Switch(os.environ)
+            return self._cassette
 
     def connect(self, **parts: Unpack[Parts]) -> None:
         """Fill in *parts*; those not named stay as they are."""
@@ -156,6 +166,8 @@ class Environment:
         Raises:
             UsageError: If the settings make no sense, or name a file that cannot be read.
         """
+        from agentnb.agent.mcp import mcp_servers
+
         return mcp_servers(self.settings.default_mcp_servers()) if self.settings is not None else ()
 
     def default_options(self, spec: AgentSpec, cwd: Path) -> SessionOptions:
@@ -164,6 +176,8 @@ class Environment:
         Raises:
             UsageError: If the settings make no sense.
         """
+        from agentnb.host.session_options import SessionOptions
+
         servers, kernel = self.default_mcp_servers(), self.default_kernel_access()
         return SessionOptions(spec=spec, cwd=cwd, mcp_servers=servers, kernel_tools=kernel)
 

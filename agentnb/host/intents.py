@@ -98,7 +98,7 @@ def send_now(conversation: Conversation, message_id: str, origin: ActionOrigin) 
         Rejected: If it no longer waits.
     """
     if not conversation.turns.send_now(message_id, origin):
-        _reject("That prompt no longer waits.")
+        _reject("That prompt is no longer waiting.")
 
 
 def cancel(

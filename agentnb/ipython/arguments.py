@@ -89,7 +89,7 @@ def parse(line: str, cell: str | None = None) -> Arguments:
     prompt = "\n".join(part.strip("\n") for part in (rest, cell or "") if part.strip()).strip()
     if not prompt:
         raise UsageError(
-            "%agent was given nothing to say.",
+            "%agent needs a prompt.",
             hint="Write the prompt after it, as in `%agent Why is df empty?`, or under %%agent. " + _MANUAL,
         )
     return replace(Arguments(prompt=prompt), **given)
@@ -135,20 +135,20 @@ def _no_value(name: str, rest: str) -> None:
 def _value(name: str, rest: str) -> tuple[str, str]:
     match = _VALUE.match(rest)
     if match is None:
-        raise UsageError(f"{name} wants a value after it.", hint=_MANUAL)
+        raise UsageError(f"{name} needs a value after it.", hint=_MANUAL)
     text = next(value for value in match.group("double", "single", "word") if value is not None)
     return text, rest[match.end() :].lstrip()
 
 
 def _name(option: str, text: str) -> str:
     if not text.strip():
-        raise UsageError(f"{option} wants a name, but got nothing.", hint=_MANUAL)
+        raise UsageError(f"{option} needs a name, but got nothing.", hint=_MANUAL)
     return text.strip()
 
 
 def _variable(option: str, text: str) -> str:
     if not text.isidentifier():
-        raise UsageError(f"{option} wants a variable's name, but got {text!r}.", hint="For example `-o turn`.")
+        raise UsageError(f"{option} needs a variable's name, but got {text!r}.", hint="For example `-o turn`.")
     return text
 
 
@@ -158,7 +158,7 @@ def _seconds(option: str, text: str) -> float:
     except ValueError:
         seconds = -1.0
     if not 0 < seconds < float("inf"):
-        raise UsageError(f"{option} wants a number of seconds above zero, but got {text!r}.", hint=_MANUAL)
+        raise UsageError(f"{option} needs a number of seconds above zero, but got {text!r}.", hint=_MANUAL)
     return seconds
 
 

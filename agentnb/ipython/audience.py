@@ -7,7 +7,6 @@ from enum import Enum
 from typing import Any
 
 from agentnb.api.unattended import is_watched
-from agentnb.ipython.ipython_versions import is_running_cell
 
 
 class Audience(Enum):
@@ -43,17 +42,3 @@ def in_notebook(shell: Any) -> bool:
     kernel = getattr(shell, "kernel", None)
     metadata = ((kernel.get_parent() or {}).get("metadata") or {}) if kernel is not None else {}
     return "cellId" in metadata or "google.colab" in sys.modules
-
-
-def can_await(shell: Any) -> bool:
-    """Whether a cell that *shell* is about to run may be rewritten to await.
-
-    Only in a kernel, where the cell's own code is what is transformed (not a cell inside a cell, as under ``%%time``),
-    and where IPython runs asynchronous cells on asyncio.
-    """
-    return (
-        getattr(shell, "kernel", None) is not None
-        and shell.autoawait
-        and str(shell.loop_runner) == "asyncio"
-        and not is_running_cell(shell)
-    )

@@ -60,9 +60,9 @@ LARGEST_PICTURE = 4 * 1024 * 1024
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 _LANGUAGES = {".py": "python", ".js": "javascript", ".ts": "typescript", ".md": "markdown", ".json": "json"}
 _ENDINGS = {
-    "max_tokens": "The answer stops here: the model's token limit was reached.",
-    "max_turn_requests": "The answer stops here: the agent made as many model requests as one turn may.",
-    "refusal": "The agent refused to go on.",
+    "max_tokens": "Answer cut off: the model's token limit was reached.",
+    "max_turn_requests": "Answer cut off: the agent made as many model requests as one turn may.",
+    "refusal": "The agent refused to continue.",
     "cancelled": "The turn was cancelled.",
 }
 

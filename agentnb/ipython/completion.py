@@ -2,39 +2,16 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from IPython.core.completer import SimpleCompletion, context_matcher
-
-from agentnb.agent.catalog import known
-from agentnb.comm.lab import current_notebook
-from agentnb.ipython.arguments import OPTIONS, PERMISSIONS
-from agentnb.ipython.manage import COMMANDS
-from agentnb.ipython.mentions import file_names, visible
-from agentnb.ipython.shell_mentions import names_by_recency
+from IPython.core.completer import context_matcher
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
     from IPython.core.completer import CompletionContext
 
-    from agentnb.ipython.config import Agentnb
-    from agentnb.ipython.tabs import Tabs
+    from agentnb.ipython.completion_candidates import Completed
 
-_LINE = re.compile(r"(?:.*=\s*|\s*)%{1,2}agent\s(?P<words>.*)$")
-_MANAGE = re.compile(r"\s*%agents\s+(?P<words>.*)$")
-_OF_AGENTS = frozenset({"new", "doctor", "kept", "logout"})
-_MENTION = re.compile(r"(?:^|[\s(\[{\"'])@(?P<start>[\w./~:-]*)$")
-
-
-class Completed(Protocol):
-    """What is completed for: a shell in which the magics are."""
-
-    shell: Any
-    settings: Agentnb
-    tabs: Tabs
+NOTHING = {"completions": [], "matched_fragment": "", "suppress": False, "ordered": True}
 
 
 def completers(extension: Completed) -> list[Any]:
@@ -42,61 +19,10 @@ def completers(extension: Completed) -> list[Any]:
 
     @context_matcher(identifier="agentnb.agent", priority=100)
     def agent_matcher(context: CompletionContext) -> Any:
-        return _result(*_matches(context, extension))
+        if "%agent" not in context.full_text:
+            return NOTHING
+        from agentnb.ipython.completion_candidates import matches
+
+        return matches(context, extension)
 
     return [agent_matcher]
-
-
-def _matches(context: CompletionContext, extension: Completed) -> tuple[Iterable[str], str]:
-    line = context.line_with_cursor
-    if match := _MANAGE.match(line):
-        return _managed(match["words"], extension)
-    inside = context.full_text.lstrip().startswith("%%agent")
-    command = _LINE.match(line)
-    if not command and not inside:
-        return (), ""
-    if mention := _MENTION.search(line):
-        return _mentionable(mention["start"], extension)
-    if command and (inside_options := _option(command["words"], extension)):
-        return inside_options
-    return (), ""
-
-
-def _managed(words: str, extension: Completed) -> tuple[Iterable[str], str]:
-    command, space, start = words.partition(" ")
-    if not space:
-        return COMMANDS, command
-    names = (spec.name for spec in known()) if command in _OF_AGENTS else extension.tabs.all()
-    return names, start
-
-
-def _option(words: str, extension: Completed) -> tuple[Iterable[str], str] | None:
-    before, _, start = words.rpartition(" ")
-    values = _VALUES.get(before.rpartition(" ")[2])
-    if values is not None:
-        return values(extension), start
-    return (OPTIONS, start) if start.startswith("-") else None
-
-
-_VALUES: dict[str, Callable[[Completed], Iterable[str]]] = {
-    **dict.fromkeys(("-a", "--agent"), lambda _: [spec.name for spec in known()]),
-    **dict.fromkeys(("-t", "--tab"), lambda extension: list(extension.tabs.all())),
-    **dict.fromkeys(("-c", "--context"), lambda extension: visible(extension.shell.user_ns)),
-    "--permissions": lambda _: PERMISSIONS,
-}
-
-
-def _mentionable(start: str, extension: Completed) -> tuple[Iterable[str], str]:
-    folder, slash, _ = start.rpartition("/")
-    root = Path(extension.settings.cwd or ".")
-    files = [f"{folder}{slash}{entry}" for entry in file_names(root / folder)]
-    if slash:
-        return files, start
-    cells = ["cell", "selection"] if current_notebook() is not None else []
-    own, others = names_by_recency(extension.shell)
-    return [*cells, "cells", "cell:", *own, *files, *others], start
-
-
-def _result(names: Iterable[str], start: str) -> dict[str, Any]:
-    found = [SimpleCompletion(text=name, type="agentnb") for name in names if name.startswith(start)]
-    return {"completions": found, "matched_fragment": start, "suppress": bool(found), "ordered": True}

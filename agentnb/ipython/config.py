@@ -8,7 +8,6 @@ from traitlets import Bool, Dict, Enum, Float, List, TraitError, Unicode, Union
 from traitlets.config import Config, Configurable
 
 from agentnb.ipython.arguments import PERMISSIONS
-from agentnb.ipython.notes import say
 
 
 class Agentnb(Configurable):
@@ -18,9 +17,9 @@ class Agentnb(Configurable):
         ``%config Agentnb.agent = "claude"`` in a cell, or ``c.Agentnb.agent = "claude"`` in ``ipython_config.py``.
     """
 
-    agent = Unicode(
-        "eliza", help="The agent that `%agent` talks to where no -a is given. `%agents known` lists them."
-    ).tag(config=True)
+    agent = Unicode("eliza", help="The agent that `%agent` talks to without -a. `%agents known` lists them.").tag(
+        config=True
+    )
     permissions = Enum(
         PERMISSIONS,
         default_value="ask",
@@ -30,14 +29,14 @@ class Agentnb(Configurable):
     cwd = Unicode(
         "", help="The workspace of tabs opened from now on: where the agent works. Empty: the kernel's current folder."
     ).tag(config=True)
-    timeout = Float(
-        0.0, min=0.0, help="Seconds after which a cell's turn is cancelled. 0: it may take as long as it takes."
-    ).tag(config=True)
+    timeout = Float(0.0, min=0.0, help="Seconds after which a cell's turn is cancelled. 0 means no limit.").tag(
+        config=True
+    )
     headless_timeout = Float(
         1800.0,
         min=0.0,
-        help="Seconds after which a cell's turn is cancelled where nobody is there to stop it (nbconvert, papermill, "
-        "a pipe) and neither --timeout nor Agentnb.timeout says anything. 0: it may take as long as it takes.",
+        help="Seconds after which a cell's turn is cancelled if nobody can stop it (nbconvert, papermill, "
+        "a pipe) and neither --timeout nor Agentnb.timeout is set. 0 means no limit.",
     ).tag(config=True)
     mcp_servers = Union(
         [Dict(), Unicode()],
@@ -73,6 +72,8 @@ def settings_of(shell: Any) -> Agentnb:
         try:
             Agentnb(config=Config({Agentnb.__name__: {name: value}}))
         except TraitError as error:
+            from agentnb.ipython.notes import say
+
             del section[name]
             say(f"The setting Agentnb.{name} is left out. {error}")
     return Agentnb(parent=shell)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from agentnb.errors import AgentnbError
 from agentnb.host.environment import current_environment
-from agentnb.ipython.audience import can_await
 from agentnb.ipython.completion import completers
 from agentnb.ipython.config import settings_of
 from agentnb.ipython.connected_shell import connect_shell
+from agentnb.ipython.ipython_versions import is_running_cell
 from agentnb.ipython.magics import AgentMagics
-from agentnb.ipython.notes import say
 from agentnb.ipython.rewrite import AWAITED_MAGIC, awaited
 from agentnb.ipython.tabs import Tabs
 from agentnb.ipython.tokens import AgentCommand
@@ -37,7 +37,7 @@ class Extension:
 
     def transform(self, lines: list[str]) -> list[str]:
         """The lines of a cell with its ``%agent`` commands awaited, where that is possible."""
-        if not can_await(self.shell):
+        if not _can_await(self.shell):
             return lines
         return awaited("".join(lines)).splitlines(keepends=True)
 
@@ -63,12 +63,15 @@ class Extension:
         formatter.for_type_by_name("agentnb.api.session", "Turn", self.magics.show)
         if (completer := getattr(shell, "Completer", None)) is not None:
             completer.custom_matchers.extend(self.completers)
-        current_environment().cassette.expected()
-        self.warm()
+        if os.environ.get("AGENTNB_CASSETTE"):
+            current_environment().cassette.expected()
+        if self.settings.warm:
+            self.warm()
 
     def warm(self) -> None:
         """Start the agents of ``c.Agentnb.warm``; one that cannot be is told when it is prompted."""
         from agentnb.api.start import warm
+        from agentnb.ipython.notes import say
 
         for name in self.settings.warm:
             try:
@@ -117,3 +120,17 @@ def _forget_display(shell: Any) -> None:
 
     shell.display_formatter.ipython_display_formatter.pop(Turn, None)
     shell.display_formatter.ipython_display_formatter.pop("agentnb.api.session.Turn", None)
+
+
+def _can_await(shell: Any) -> bool:
+    """Whether a cell that *shell* is about to run may be rewritten to await.
+
+    Only in a kernel, where the cell's own code is what is transformed (not a cell inside a cell, as under ``%%time``),
+    and where IPython runs asynchronous cells on asyncio.
+    """
+    return (
+        getattr(shell, "kernel", None) is not None
+        and shell.autoawait
+        and str(shell.loop_runner) == "asyncio"
+        and not is_running_cell(shell)
+    )

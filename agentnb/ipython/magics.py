@@ -1,31 +1,22 @@
-"""The magics: ``%agent``, ``%%agent`` and ``%agents``."""
+"""The magics: ``%agent``, ``%%agent`` and ``%agents``. What they do is loaded when one of them is used first."""
 
 from __future__ import annotations
 
 import difflib
-import sys
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.magic import Magics, line_cell_magic, line_magic, magics_class, no_var_expand
-from IPython.display import display
 
 from agentnb.errors import UsageError
 from agentnb.host.environment import current_environment
-from agentnb.ipython.arguments import parse
-from agentnb.ipython.audience import Audience, audience_of, in_notebook, is_unattended
-from agentnb.ipython.manage import COMMANDS
-from agentnb.ipython.mentions import Scope, attachments
-from agentnb.ipython.record import record, workspace
 from agentnb.ipython.rewrite import AWAITED_MAGIC
-from agentnb.ipython.turn_display import LiveDisplay, display_for
-from agentnb.ipython.waiting import await_turn, block_on
 
 if TYPE_CHECKING:
-    from agentnb.api.session import Session, Turn
-    from agentnb.ipython.arguments import Arguments
+    from agentnb.api.session import Turn
     from agentnb.ipython.config import Agentnb
+    from agentnb.ipython.prompt_command import PromptCommand
     from agentnb.ipython.tabs import Tabs
-    from agentnb.ipython.turn_display import TurnDisplay
 
 
 @magics_class
@@ -45,6 +36,13 @@ class AgentMagics(Magics):
         self.settings = settings
         self.tabs = tabs
         self._shown: set[str] = set()
+
+    @cached_property
+    def _prompts(self) -> PromptCommand:
+        """What runs a prompt: the host and all below it are loaded with it, not with the magics."""
+        from agentnb.ipython.prompt_command import PromptCommand
+
+        return PromptCommand(self.shell, self.settings, self.tabs, self._shown)
 
     @no_var_expand
     @line_cell_magic
@@ -97,18 +95,13 @@ class AgentMagics(Magics):
             %agent -a claude -t analysis -o turn Plot the residuals of @model.
             %agent -b Write tests for @src/fit.py
         """
-        return self._blocking(line, cell)
+        return self._prompts.run(line, cell)
 
     @no_var_expand
     @line_cell_magic(AWAITED_MAGIC)  # type: ignore[arg-type] # typed for the form without a name
     async def agent_awaited(self, line: str, cell: str | None = None) -> Turn:
         """What `%agent` becomes in a cell that can await; see `%agent?`."""
-        arguments, turn = self._begin(line, cell)
-        if arguments.background:
-            return self._leave_running(turn)
-        shown = self._display_for(turn, blocking=False)
-        await self._shown_while(turn, shown, arguments)
-        return turn.raise_for_error()
+        return await self._prompts.run_awaited(line, cell)
 
     @line_magic
     def agents(self, line: str) -> Any:
@@ -133,7 +126,7 @@ class AgentMagics(Magics):
             %agents open ID [AGENT]   open one of those in a tab
             %agents erase ID [AGENT]  make the agent forget one of those, for good
             %agents logout AGENT      make an agent forget its login
-            %agents health [NAME]     how a tab's agent is: process, age, deaths, silence, last words on stderr
+            %agents health [NAME]     how a tab's agent is: process, age, deaths, silence, last output on stderr
             %agents record PATH       write what agents that start from now on say into a cassette
             %agents record stop       end that
             %agents permissions [MODE [NAME]]
@@ -146,6 +139,8 @@ class AgentMagics(Magics):
 
         Without NAME it is the current tab.
         """
+        from agentnb.ipython.manage import COMMANDS
+
         command, _, rest = line.strip().partition(" ")
         if not command:
             command = "list"
@@ -158,78 +153,9 @@ class AgentMagics(Magics):
 
     def show(self, turn: Turn) -> None:
         """Display *turn* where it is the value of a cell, unless that cell has shown it already."""
-        if turn.id not in self._shown:
-            display(record(turn), raw=True)
-        elif audience_of(self.shell) is Audience.TERMINAL:
-            sys.stdout.write(f"{turn!r}\n")  # the terminal has printed its "Out[3]: " already
+        self._prompts.show(turn)
 
     def forget_shown(self, *_: Any) -> None:
         """A new cell begins: nothing has been shown in it. What an agent runs within one is no cell."""
         if not current_environment().job_queue.is_running_job:
             self._shown.clear()
-
-    def _blocking(self, line: str, cell: str | None) -> Turn:
-        arguments, turn = self._begin(line, cell)
-        if arguments.background:
-            return self._leave_running(turn)
-        shown = self._display_for(turn, blocking=True)
-        try:
-            shown.open()
-            block_on(turn, shown.tick, timeout=self._timeout(arguments))
-        except KeyboardInterrupt:
-            turn.cancel()  # one that came before or behind the waiting
-            raise
-        finally:
-            shown.close()
-        return turn.raise_for_error()
-
-    async def _shown_while(self, turn: Turn, shown: TurnDisplay, arguments: Arguments) -> None:
-        shown.open()
-        try:
-            await await_turn(
-                turn, shown.tick, timeout=self._timeout(arguments), kernel=getattr(self.shell, "kernel", None)
-            )
-        finally:
-            shown.close()
-
-    def _begin(self, line: str, cell: str | None) -> tuple[Arguments, Turn]:
-        arguments = parse(line, cell)
-        session = self.tabs.choose(arguments)
-        if not arguments.background:
-            current_environment().job_queue.check_can_wait(session.tab_id)
-        attached = attachments(arguments.prompt, arguments.context, self.scope(session))
-        turn = session.prompt(arguments.prompt, attachments=attached)
-        if arguments.output:
-            self.shell.user_ns[arguments.output] = turn
-        self._shown.add(turn.id)
-        return arguments, turn
-
-    def scope(self, session: Session) -> Scope:
-        """What the mentions of a prompt to *session* can name."""
-        history = self.shell.history_manager
-        return Scope(
-            variables=self.shell.user_ns,
-            cells=history.input_hist_raw[: self.shell.execution_count],
-            outputs=history.output_hist_reprs,
-            cwd=workspace(session),
-        )
-
-    def _display_for(self, turn: Turn, *, blocking: bool) -> TurnDisplay:
-        audience, replaces = audience_of(self.shell), in_notebook(self.shell)
-        return display_for(turn, audience, self.settings.view, blocking=blocking, replaces=replaces)
-
-    def _timeout(self, arguments: Arguments) -> float | None:
-        alone = self.settings.headless_timeout if is_unattended(self.shell) else None
-        return arguments.timeout or self.settings.timeout or alone or None
-
-    def _leave_running(self, turn: Turn) -> Turn:
-        """Show *turn* while it goes on behind the next cells: live where a page is there, else only a word."""
-        shown = self._display_for(turn, blocking=False)
-        if isinstance(shown, LiveDisplay) and audience_of(self.shell) is Audience.PAGE and in_notebook(self.shell):
-            shown.open()
-            turn.add_done_callback(lambda _: shown.close())
-        else:
-            name = self.tabs.name_of(turn.session)
-            words = f"Runs in the background, in the tab {name!r}. `%agents cancel` stops it, `await turn` waits."
-            display({"text/plain": words}, raw=True)
-        return turn

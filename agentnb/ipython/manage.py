@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 def _use(tabs: Tabs, name: str) -> Note:
     if not name:
-        raise UsageError("%agents use wants a tab's name.", hint=f"Open tabs: {', '.join(tabs.all()) or 'none'}.")
+        raise UsageError("%agents use needs a tab's name.", hint=f"Open tabs: {', '.join(tabs.all()) or 'none'}.")
     return Note(f"%agent talks to {tabs.use(name).agent} in the tab {name!r} now.")
 
 
@@ -55,7 +55,7 @@ def _restart(tabs: Tabs, name: str) -> Note:
 
 def _resume(tabs: Tabs, tab_id: str) -> Note:
     if not tab_id:
-        raise UsageError("%agents resume wants a session's id.", hint="`%agents history` lists them.")
+        raise UsageError("%agents resume needs a session's id.", hint="`%agents history` lists them.")
     session = tabs.adopt(resume(tab_id))
     return Note(f"Opened {session.title!r} again in the tab {tabs.name_of(session)!r}; %agent talks to it now.")
 
@@ -69,7 +69,7 @@ def _record(tabs: Tabs, name: str) -> Note:
         word = f" {recorder.word}" if recorder.word else ""
         return Note(f"Recorded {turns} turn{'s' if turns != 1 else ''} in {recorder.path}.{word}")
     if not name:
-        raise UsageError("%agents record wants a path.", hint="`%agents record fit.cassette.jsonl`, and `stop` to end.")
+        raise UsageError("%agents record needs a path.", hint="`%agents record fit.cassette.jsonl`, and `stop` to end.")
     path = Path(name).expanduser().absolute()
     current_environment().cassette.record(path)
     open_before = f" Tabs that are open ({', '.join(tabs.all())}) are not in it." if tabs.all() else ""

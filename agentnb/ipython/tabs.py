@@ -5,12 +5,10 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING, Any
 
-from agentnb.api.session import Session
-from agentnb.api.start import start
 from agentnb.errors import UnknownSession, UsageError
-from agentnb.host import current_host
 
 if TYPE_CHECKING:
+    from agentnb.api.session import Session
     from agentnb.ipython.arguments import Arguments
     from agentnb.ipython.config import Agentnb
 
@@ -32,6 +30,9 @@ class Tabs:
 
     def all(self) -> dict[str, Session]:
         """The open sessions by name, oldest first."""
+        from agentnb.api.session import Session
+        from agentnb.host import current_host
+
         host = current_host()
         sessions = [Session(conversation) for conversation in host.loop.call(lambda: [*host.conversations.values()])]
         open_ids = {session.tab_id for session in sessions}
@@ -92,7 +93,7 @@ class Tabs:
         if name in self.all():
             raise UsageError(f"A tab is called {name!r} already.", hint="Choose another name, or leave out -n.")
         mode: Any = permissions or self.settings.permissions
-        session = start(
+        session = _start(
             agent or self.settings.agent,
             cwd=self.cwd,
             permissions=mode,
@@ -107,7 +108,7 @@ class Tabs:
     def take_up(self, agent: str | None, session_id: str) -> Session:
         """Open one of an agent's own sessions in a tab, and make that the current one."""
         mode: Any = self.settings.permissions
-        session = start(
+        session = _start(
             agent or self.settings.agent,
             cwd=self.cwd,
             permissions=mode,
@@ -196,3 +197,10 @@ class Tabs:
         while f"{agent} {number}" in taken:
             number += 1
         return f"{agent} {number}"
+
+
+def _start(*arguments: Any, **options: Any) -> Session:
+    """`agentnb.start`, loaded when the first tab is opened."""
+    from agentnb.api.start import start
+
+    return start(*arguments, **options)

@@ -1,8 +1,9 @@
-"""Content: what came of a tool, as MCP's content blocks; bounded, and without credentials."""
+"""The results of the kernel tools as MCP content blocks: bounded, and without credentials."""
 
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING, Any
 
 from agentnb.credentials import Credentials
@@ -51,14 +52,35 @@ def clipped(text: str, most: int = MOST_CHARACTERS) -> str:
     return f"{text[:half]}\n… ({len(text) - 2 * half:,} characters left out) …\n{text[-half:]}"
 
 
+def fenced(text: str) -> str:
+    r"""*text* as a Markdown code block whose fence is longer than any run of backticks in it.
+
+    Example:
+        >>> fenced("--- x ---")
+        '```\n--- x ---\n```'
+    """
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}\n{text}\n{fence}"
+
+
 def of_run(ran: Ran) -> dict[str, Any]:
-    """What came of running code."""
+    """The result of running code.
+
+    Agents and transcripts read a tool's text as Markdown, so a traceback is a code block: without one its dashed
+    line would be a rule and its arrows quotes.
+    """
     pieces = [ran.printed.rstrip("\n"), *_shown_texts(ran.shown), ran.result or ""]
+    failure = ""
     if ran.failure is not None:
-        pieces.append(ran.failure.traceback or f"{ran.failure.name}: {ran.failure.message}")
+        failure = fenced(clipped(ran.failure.traceback.strip("\n"), MOST_CHARACTERS // 2))
+        if not ran.failure.traceback:
+            failure = f"{ran.failure.name}: {ran.failure.message}"
     if ran.stopped is not None:
         pieces.append(_STOPPED[ran.stopped])
-    text = "\n".join(piece for piece in pieces if piece)
+    # Each part is clipped by itself: a cut through the whole text could take one of the two fences away.
+    printed = clipped("\n".join(piece for piece in pieces if piece), MOST_CHARACTERS - len(failure) - 100)
+    text = "\n".join(piece for piece in (printed, failure) if piece)
     pictures, left_out = _pictures(ran.shown)
     if left_out:
         text += f"\n({left_out} more pictures, or too large ones, are left out.)"
@@ -69,15 +91,15 @@ def of_run(ran: Ran) -> dict[str, Any]:
 
 
 def of_variables(found: Iterable[Variable], total: int) -> dict[str, Any]:
-    """The variables, one on a line."""
+    """The variables, one per line."""
     lines = [f"{each.name}: {each.detail}{'' if each.size is None else f', {_size(each.size)}'}" for each in found]
     if not lines:
-        return said("There are no variables." if not total else f"None of the {total} variables fits.")
+        return said("There are no variables." if not total else f"None of the {total} variables matches.")
     return said("\n".join(lines))
 
 
 def of_notebook(notebook: NotebookView, cells: Iterable[CellView]) -> dict[str, Any]:
-    """The *cells* of a notebook, and where they are from."""
+    """The *cells* of a notebook, and whether they come from the open page or from the file."""
     how = "as it is open in the page" if notebook.live else "as its file was last saved"
     pieces = [f"{notebook.name}, {how}, {len(notebook.cells)} cells."]
     for cell in cells:

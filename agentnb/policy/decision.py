@@ -17,10 +17,10 @@ _PREFERRED = {True: ("allow_once", "allow_always"), False: ("reject_once", "reje
 
 
 def choose_option(options: Sequence[ConfirmationOption], *, allow: bool) -> ConfirmationOption | None:
-    """The option that says yes or no with the least reach, or None when none of *options* does.
+    """The narrowest of *options* that allows (or denies), or None if there is none.
 
-    "No" is always one of the agent's own options: ``cancelled`` would say that the turn is over. None for "no" leaves
-    the caller nothing but to cancel; None for "yes" means no.
+    A denial is always one of the agent's own options: ``cancelled`` would tell the agent that the turn is over. Where
+    there is none to deny, the caller can only cancel; where there is none to allow, the answer is a denial.
 
     Example:
         >>> from agentnb.state import ConfirmationOption

@@ -203,7 +203,8 @@ def _default(request: PolicyRequest, situation: Situation) -> _Said:
 def _floor(request: PolicyRequest, found: Seen, said: list[_Said], situation: Situation) -> str | None:
     if not found.readable:
         return "unreadable"
-    if request.command is not None and found.risk.severity == "critical":
+    runs = request.tool == "kernel" or any(subject.asks for subject in found.subjects)
+    if request.command is not None and found.risk.severity == "critical" and runs:
         return "critical"
     for subject, each in zip(found.subjects, said, strict=True):
         allowed = each.rule is not None and each.rule.rule.action == "allow"
@@ -256,5 +257,5 @@ def _why(verdict: Verdict) -> str:
 def _hint(verdict: Verdict) -> str:
     """What to do about a denial where nobody is there."""
     if verdict.floor is not None or verdict.rule is not None:
-        return f"{NOBODY}; run it yourself, or where a notebook is open"
+        return f"{NOBODY}; run it yourself, or in an open notebook"
     return HEADLESS

@@ -145,4 +145,4 @@ def rate_file(path: str, patterns: Patterns = SENSITIVE) -> Finding:
     pattern = sensitive_pattern(path, patterns)
     if pattern is not None:
         return Finding("high" if severity == "medium" else severity, f"A sensitive file: it matches {pattern}.")
-    return Finding(severity, "Changes a file of the workspace.")
+    return Finding(severity, "Edits a file in your workspace.")

@@ -82,7 +82,7 @@ def parse(text: str, name: str, source: Source = "user") -> Settings:
     try:
         data = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise PolicyError(f"{name} is not TOML: {error}.", hint="Mend that line.") from error
+        raise PolicyError(f"{name} is not TOML: {error}.", hint="Correct that line.") from error
     reader = _Reader(text, name, source)
     reader.known(data, _TOP, "")
     return Settings(
@@ -105,7 +105,7 @@ def tightened(settings: Settings, name: str) -> Settings:
     dropped += [f"[trust] {folder!r}" for folder in settings.trusted]
     own = "Put it into your own policy file if you want it; `%agents policy` says where that is."
     warnings = tuple(
-        f"{name} loosens the policy, which a project may not: {each} is passed over. {own}" for each in dropped
+        f"{name} loosens the policy, which a project may not do: {each} is ignored. {own}" for each in dropped
     )
     return Settings(rules=rules, sensitive=sensitive, warnings=warnings)
 
@@ -128,7 +128,7 @@ class _Reader:
     def listed(self, data: dict[str, Any]) -> list[dict[str, Any]]:
         rules: Any = data.get("rule", [])
         if not isinstance(rules, list) or not all(isinstance(each, dict) for each in rules):
-            self._fail("rule", "", "'rule' is no list of tables", "Begin each rule with a line [[rule]].")
+            self._fail("rule", "", "'rule' is not a list of tables", "Begin each rule with a line [[rule]].")
         return list(rules)
 
     def rule(self, number: int, data: dict[str, Any]) -> InForce:
@@ -175,11 +175,11 @@ class _Reader:
         self.known(self._table(data, "trust"), ("folders",), "trust")
         folders = data.get("folders", [])
         if not isinstance(folders, list) or not all(isinstance(each, str) for each in folders):
-            self._fail("folders", "trust", "'folders' is no list of texts", 'Write folders = ["~/work"].')
+            self._fail("folders", "trust", "'folders' is not a list of texts", 'Write folders = ["~/work"].')
         found = [str(home()) if each == "~" else _home(each) for each in folders]
         for each, said in zip(found, folders, strict=True):
             if not Path(each).is_absolute() or "\0" in each:
-                self._fail("folders", "trust", f"{said!r} is no absolute path", "Begin it with / or ~/.")
+                self._fail("folders", "trust", f"{said!r} is not an absolute path", "Begin it with / or ~/.")
         return found
 
     def choice(self, value: Any, among: tuple[str, ...], key: str, table: str = "") -> Any:

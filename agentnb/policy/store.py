@@ -101,10 +101,13 @@ class PolicyFiles:
             left = trusting(_trusted(before), folder)
             if left is not None:
                 message = f"{folder} is in {left}, which is trusted."
-                raise PolicyError(message, hint="Trust that one no more, and those in it that you trust.")
+                raise PolicyError(
+                    message,
+                    hint="Remove the trust in that folder, then trust others in it.",
+                )
             return before
 
-        return self._change(taken, "Take it out of [trust] folders by hand.")
+        return self._change(taken, "Remove it from [trust] folders by hand.")
 
     def _change(self, change: Callable[[str], str], hint: str) -> Path:
         path = Path(os.path.realpath(self.user_path))

@@ -42,7 +42,7 @@ class Seen(msgspec.Struct, frozen=True):
 def seen(request: PolicyRequest, situation: Situation) -> Seen:
     """What *request* is about."""
     if request.tool == "kernel":
-        risk = rate_code(request.command or "")
+        risk = rate_code(request.command or "", "Runs this code in your kernel.")
         return Seen((_subject(request, situation, command=request.command, severity=risk.severity),), risk)
     if request.command is not None:
         return _command(request, request.command, situation)

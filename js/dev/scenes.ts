@@ -437,7 +437,7 @@ export const SCENES: Record<string, () => Scene> = {
             error: {
               errorType: "AgentDied",
               message:
-                "Claude Code ended unexpectedly (exit code 137).\nIts last words: Killed\nType  %agents restart  to start it again.",
+                "Claude Code stopped unexpectedly (exit code 137). The agent restarts with your next message.\nLast output: Killed",
             },
           }),
         ],

@@ -1,7 +1,11 @@
 #!/usr/bin/env python3
-"""An ACP agent whose every chunk says when it was sent: ``⟨ms since 1970⟩``. The prompt: ``COUNT PAUSE_MS``."""
+"""An ACP agent whose every chunk says when it was sent: ``⟨ms since 1970⟩``. The prompt: ``COUNT PAUSE_MS``.
+
+With ``COUNT PAUSE_MS FILE`` it counts instead, ``00001 00002 …``, at moments fixed beforehand, and FILE gets the times.
+"""
 
 import json
+import pathlib
 import sys
 import threading
 import time
@@ -25,6 +29,18 @@ def tick(session_id, count, pause):
         tell(session_id, f"⟨{time.time() * 1000:.3f}⟩ ")
 
 
+def count_on(session_id, count, pause, file):
+    clock, times = threading.Event(), []
+    start = time.monotonic()
+    for number in range(1, count + 1):
+        clock.wait(max(0.0, start + number * pause / 1000 - time.monotonic()))
+        times.append(time.time() * 1000)
+        tell(session_id, f"{number:05d} ")
+    whole = pathlib.Path(file + ".new")
+    whole.write_text(json.dumps(times))
+    whole.replace(file)
+
+
 for line in sys.stdin:
     asked = json.loads(line)
     method, params = asked.get("method"), asked.get("params") or {}
@@ -34,7 +50,8 @@ for line in sys.stdin:
         send(id=asked["id"], result={"sessionId": "clock"})
     elif method == "session/prompt":
         words = "".join(block.get("text", "") for block in params["prompt"]).split()
-        tick(params["sessionId"], int(words[0]), float(words[1]))
+        stream = count_on if len(words) == 3 else tick
+        stream(params["sessionId"], int(words[0]), float(words[1]), *words[2:])
         send(id=asked["id"], result={"stopReason": "end_turn"})
     elif "id" in asked and method:
         send(id=asked["id"], error={"code": -32601, "message": f"no {method}"})

@@ -158,14 +158,14 @@ def test_a_turn_that_takes_too_long_is_cancelled(kernel: RunningKernel) -> None:
 @pytest.mark.parametrize(
     ("cell", "parts"),
     [
-        ("%agent", ["UsageError", "nothing to say", "%agent?"]),
-        ("%%agent\n  \n", ["UsageError", "nothing to say"]),
+        ("%agent", ["UsageError", "needs a prompt", "%agent?"]),
+        ("%%agent\n  \n", ["UsageError", "needs a prompt"]),
         ("%agent --ouput x Hi", ["UsageError", "--ouput", "--output"]),
         ("%agent -a elisa Hi", ["UnknownAgent", "'elisa'", "'eliza'"]),
         ("numbers = 1\n%agent Look at @nubmers", ["UnknownMention", "@nubmers", "@numbers"]),
         ("%agents use nowhere", ["UnknownSession", "'nowhere'"]),
         ("%agents lst", ["UsageError", "'lst'", "list"]),
-        ("%agent /crash", ["TurnFailed", "ELIZA", "The next prompt starts it again"]),
+        ("%agent /crash", ["TurnFailed", "ELIZA", "The agent restarts with your next message"]),
         ("%agent /fail", ["TurnFailed", "ELIZA"]),
     ],
 )

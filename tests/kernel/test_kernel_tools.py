@@ -55,8 +55,10 @@ def test_code_runs_while_the_kernel_idles_and_waits_while_a_cell_runs(kernel: Ru
     (kernel.folder / "ran").read_bytes()
     assert kernel.run("turn.wait(); mine").values == ["1"]
     busy = """turn = session.prompt('/mcp kernel run_code {"code": "never = 1", "wait": 0.1}')
-while not turn.done:
-    await asyncio.sleep(0.01)
+over = asyncio.Event()
+loop = asyncio.get_running_loop()
+turn.add_done_callback(lambda _: loop.call_soon_threadsafe(over.set))
+await over.wait()
 print(turn.text, 'never' in globals())"""
     said = "failed: The kernel is busy with a cell. Try again when the cell has ended. False"
     assert said in kernel.run(busy).stdout

@@ -232,7 +232,11 @@ def test_built_in(agentnb_session):
 QUIET = (
     "import agentnb\nsession = agentnb.start()\nturn = session.prompt('/say old')",
     "%load_ext agentnb",
-    "import time\nback = %agent -b -t other /say back\nwhile not (back.done and turn.done): time.sleep(0.02)",
+    (
+        "import threading\nback = %agent -b -t other /say back\nover = [threading.Event() for _ in (back, turn)]\n"
+        "for each, event in zip((back, turn), over): each.add_done_callback(lambda _, event=event: event.set())\n"
+        "for event in over: event.wait()"
+    ),
 )
 """Turns that no cell waits for in a way that could fail."""
 

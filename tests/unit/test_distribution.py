@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 
+import agentnb
 from agentnb.distribution import NAME, requirements
 from tests.conftest import ROOT
 
@@ -27,6 +28,17 @@ def test_the_name_is_the_same_in_metadata_code_and_front_end() -> None:
     assert (PROJECT["name"], install["packageName"]) == (NAME, NAME)
     assert install["uninstallInstructions"] == f"pip uninstall {NAME}"
     assert len(requirements()) >= len(PROJECT["dependencies"])
+
+
+def test_the_version_is_the_same_wherever_it_is_written() -> None:
+    """Metadata, module, front end, manual and changelog; the lab extension has it from the module."""
+    version = PROJECT["version"]
+    front_end = json.loads((ROOT / "js/package.json").read_text(encoding="utf-8"))["version"]
+    lock = json.loads((ROOT / "js/package-lock.json").read_text(encoding="utf-8"))
+    lab = json.loads((ROOT / "labextension/package.json").read_text(encoding="utf-8"))["version"]
+    wheel = re.findall(r"jupyter_agentnb-(\S+)-py3", (ROOT / "docs/how-to/install.md").read_text(encoding="utf-8"))
+    written = {agentnb.__version__, front_end, lock["version"], lock["packages"][""]["version"], lab, *wheel}
+    assert written == {version}
 
 
 def test_no_text_tells_to_install_the_other_project() -> None:

@@ -20,7 +20,8 @@ ALLOWED = {
 """What looks private and may be used, with the reason; ten at most."""
 
 PRIVATE = re.compile(r"_[A-Za-z]\w*(?<!_)")  # `_repr_html_` and its like are names of IPython's display protocol
-IN_TEXT = re.compile(r"(\w+|[)\]])\.(_[A-Za-z]\w*)\b(?<!_)")
+IN_TEXT = re.compile(r"(\w+|[)\]]|^)\.(_[A-Za-z]\w*)\b(?<!_)")
+IMPORT_IN_TEXT = re.compile(r"^\s*from (agentnb[\w.]*) import .*?\b(_[A-Za-z]\w*)\b(?<!_)", re.MULTILINE)
 ANY = re.compile(r"(?<!\w)_[A-Za-z]")
 BY_NAME = {"getattr", "setattr", "hasattr", "delattr", "attrgetter", "methodcaller"}
 UNTYPED = re.compile(r"\bas any\b|<any>|@ts-(?:ignore|expect-error|nocheck)\b|[\w)\]]\[[\"'`][_#]")
@@ -40,13 +41,16 @@ def reached(tree: ast.AST) -> Iterator[str]:
             case ast.Call(func=function, args=args) if _last(function) in BY_NAME:
                 texts = [each.value for each in args if isinstance(each, ast.Constant) and isinstance(each.value, str)]
                 yield from (text for text in texts if PRIVATE.fullmatch(text))
+            case ast.Subscript(value=owner, slice=ast.Constant(value=str(name))) if PRIVATE.fullmatch(name):
+                if ast.unparse(owner).startswith("vars(") or ast.unparse(owner).endswith(".__dict__"):
+                    yield name
             case ast.Constant(value=str(text)):
                 yield from reached_in_text(text)
 
 
 def reached_in_text(code: str) -> Iterator[str]:
     """The same for code in a text, such as what a test has a kernel run."""
-    for owner, name in IN_TEXT.findall(code):
+    for owner, name in [*IN_TEXT.findall(code), *IMPORT_IN_TEXT.findall(code)]:
         if owner not in {"self", "cls"}:
             yield f"{owner}.{name}"
 
@@ -93,6 +97,11 @@ def test_no_test_uses_a_private_name() -> None:
         ("getattr(session, '_conversation')", "_conversation"),
         ("operator.attrgetter('host._closed')", "host._closed"),
         ('kernel.run("print(session._conversation.host)")', "session._conversation"),
+        ("vars(session)['_conversation']", "_conversation"),
+        ("session.__dict__['_conversation']", "_conversation"),
+        ("monkeypatch.setattr(session, '_conversation', None)", "_conversation"),
+        ('kernel.run(f"{name}._conversation")', "._conversation"),
+        ('kernel.run("from agentnb.host.host import ROOT, _lock")', "agentnb.host.host._lock"),
         ('kernel.run(f"{session}\\nhost.loop()._tasks")', ")._tasks"),
     ],
 )

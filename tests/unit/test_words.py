@@ -49,6 +49,7 @@ MEANT = [
 
 OWN_WORDS = {
     "agentnb/policy/audit.py",  # keeps `Record.door` until 0.3
+    "docs/how-to/upgrade.md",  # says what the old names were
     "tests/unit/policy/test_audit.py",
     "agentnb/policy/commands/programs.toml",  # programs that have such names
     "agentnb/eliza/script.toml",  # the therapist speaks of everyday life

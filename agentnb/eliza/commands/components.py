@@ -133,7 +133,10 @@ async def _call(reply: Reply, calling: Any, title: str, arguments: dict[str, Any
     shown: list[ToolContent] = [tool_content(text_block(text))] if text or not pictures else []
     shown += [tool_content(picture) for picture in pictures]
     await call.update("failed" if failed else "completed", content=shown, raw_output=None if pictures else result)
-    await reply.say(f"`{title}` {'failed' if failed else 'said'}: {text or counted(len(pictures), 'picture')}")
+    said = text or counted(len(pictures), "picture")
+    # A fence opens a code block only at the beginning of a line.
+    gap = "\n\n" if said.startswith("```") else " "
+    await reply.say(f"`{title}` {'failed' if failed else 'said'}:{gap}{said}")
 
 
 def _server(reply: Reply, name: str) -> Any:

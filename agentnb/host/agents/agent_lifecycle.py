@@ -225,7 +225,7 @@ class AgentLifecycle:
             self._channels.dispatch(action)
         self._tell_ready(new.session_id)
         if self.outcome == "new" and (self._was_ready or taken_up):
-            self.note(f"{self._configuration.spec.title} was started again and does not remember what was said before.")
+            self.note(f"{self._configuration.spec.title} restarted and does not remember the conversation so far.")
         self._was_ready = True
         self._tell("running", " ".join(self._notices) or None)
         return agent
@@ -280,7 +280,7 @@ class AgentLifecycle:
             self.note(f"The MCP server {name} has no program: there is no command {command!r}.")
         if opened.refused_directories:
             directories = ", ".join(opened.refused_directories)
-            self.note(f"{agent.name} takes no further folders: {directories} are not known to it.")
+            self.note(f"{agent.name} does not support additional folders: {directories} are left out.")
         return opened
 
     async def _open_old(self, agent: Agent, request: OpenRequest) -> SessionOpened | None:

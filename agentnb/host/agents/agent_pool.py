@@ -11,7 +11,7 @@ import contextlib
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary, WeakSet
 
-from agentnb.acp.agent import Agent
+from agentnb.acp.agent import PATIENCE, Agent
 from agentnb.errors import AgentError, AgentNotFound, AuthenticationRequired
 
 if TYPE_CHECKING:
@@ -85,11 +85,13 @@ class AgentPool:
     Attributes:
         backoff: Makes what says how long to wait after a death.
         start_timeout: The longest wait for the first answer of an agent, in seconds; None for its spec's.
+        stop_patience: How long, in seconds, an agent launched from now on may take to leave when it is stopped.
     """
 
     def __init__(self, loop: HostLoop, environment: Environment, *, warm_seconds: float = WARM_SECONDS) -> None:
         self.backoff: Callable[[], Backoff] = Backoff
         self.start_timeout: float | None = None
+        self.stop_patience = PATIENCE
         self._loop = loop
         self._environment = environment
         self._warm_seconds = warm_seconds
@@ -185,7 +187,7 @@ class AgentPool:
 
     def _launched(self, configuration: Configuration) -> asyncio.Task[Agent]:
         if self._closed:
-            raise AgentError("The host is closed; no agent is started any more.", hint="Restart the kernel.")
+            raise AgentError("The host is closed and starts no agents.", hint="Restart the kernel.")
         key = configuration.key
         launch = self._launches.get(key)
         if launch is None or _is_over(launch):
@@ -206,6 +208,7 @@ class AgentPool:
         except AgentError:
             backoff.died()
             raise
+        agent.patience = self.stop_patience
         self._alive.add(agent)
         self._configured[agent] = configuration
         self._loop.spawn(self._until_gone(agent))

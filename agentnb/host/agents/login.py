@@ -87,8 +87,8 @@ class Login:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     def _waiting(self, agent: Agent, way: LoginWay) -> ChatInputRequest:
-        what = f"{agent.spec.title} waits for your login ({way.name}), as long as you need."
-        message = f"{what} It goes on by itself where it notices that you are done."
+        what = f"{agent.spec.title} is waiting for you to sign in ({way.name}); there is no time limit."
+        message = f"{what} It continues by itself once it notices that you are done."
         return ChatInputRequest(id=self._inputs.next_id(), message=message)
 
     def _request(self, agent: Agent, ways: tuple[LoginWay, ...]) -> ChatInputRequest:
@@ -114,7 +114,7 @@ async def log_in_with(agent: Agent, method: str | None) -> None:
     """
     ways = agent.login_ways
     if not ways:
-        raise UsageError(f"{agent.spec.title} offers no login.", hint="Prompt it: it may want none.")
+        raise UsageError(f"{agent.spec.title} offers no login.", hint="Send a prompt: the agent may need no login.")
     names = ", ".join(repr(way.id) for way in ways) or "none"
     chosen = [way for way in ways if method in (way.id, way.name)] if method is not None else list(ways)
     if len(chosen) != 1:

@@ -137,10 +137,10 @@ def for_page(found: Snippet, patterns: Patterns = SENSITIVE) -> Snippet:
     """
     pattern, read = secret_pattern(found.path, patterns), f"Read it in Python: session.files.read({found.path!r})."
     if pattern is not None:
-        message = f"{found.path!r} may hold secrets: it matches {pattern}, and such files are given to no page."
+        message = f"{found.path!r} may hold secrets: it matches {pattern}, and such files are not sent to a page."
         raise FileUnavailable(message, hint=read)
     if found.size > LARGEST:
-        message = f"{found.path!r} has {found.size:,} bytes; files of up to {LARGEST:,} are given to a page."
+        message = f"{found.path!r} has {found.size:,} bytes; files of up to {LARGEST:,} are sent to a page."
         raise FileUnavailable(message, hint=read)
     return found
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from agentnb.state import SessionState
 
 KERNEL_ENDED = "The kernel ended while this turn ran."
-RUNS_ELSEWHERE = "This turn goes on in another kernel; this is how far it had come when it was read here."
+RUNS_ELSEWHERE = "This turn is still running in another kernel; this is its state when it was read here."
 _ELSEWHERE = "The session {!r} is open in another kernel."
 LOG_OFF = "The session log is off (AGENTNB_LOG=off): sessions are not kept."
 FLUSH_SECONDS = 5.0
@@ -89,7 +89,7 @@ def found(recorder: Recorder, tab_id: str) -> SessionRecord:
     """
     record = named(recorder, tab_id)
     if recorder.store.held([record]):
-        raise SessionError(_ELSEWHERE.format(record.title), hint="Go on there, or close it there (`%agents close`).")
+        raise SessionError(_ELSEWHERE.format(record.title), hint="Continue there, or close it there (`%agents close`).")
     return record
 
 
@@ -170,10 +170,10 @@ def _why_not(stored: StoredSession) -> SessionError | None:
     record = stored.record
     export = f"It can be read here, and `agentnb export {record.tab_id}` writes it down."
     if stored.elsewhere:
-        return SessionError(_ELSEWHERE.format(record.title), hint=f"Go on there, or close it there. {export}")
+        return SessionError(_ELSEWHERE.format(record.title), hint=f"Continue there, or close it there. {export}")
     if not Path(record.cwd).is_dir():
         message = f"The workspace of {record.title!r} is gone: {record.cwd}."
-        return SessionError(message, hint=f"Bring the folder back and resume it again. {export}")
+        return SessionError(message, hint=f"Restore the folder and resume the session again. {export}")
     return None
 
 

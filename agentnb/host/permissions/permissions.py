@@ -350,7 +350,7 @@ class Permissions:
     def _why_not(self, call_id: str) -> str:
         call = self._channels.tool_call(call_id)
         reason = getattr(call, "reason_message", None)
-        return reason if isinstance(reason, str) else "the user said no."
+        return reason if isinstance(reason, str) else "the user denied it."
 
     # --- our own cards ---
 

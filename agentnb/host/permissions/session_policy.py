@@ -99,7 +99,7 @@ class SessionPolicy:
         found = [user.problem, project.problem, *user.warnings, *project.warnings, self._host.audit.problem]
         said = self._host.environment.get(HEADLESS)
         if said is not None and self._host.headless is None:
-            found.append(f"{HEADLESS}={said!r} is neither 'allow' nor 'deny', so it is passed over.")
+            found.append(f"{HEADLESS}={said!r} is neither 'allow' nor 'deny', so it is ignored.")
         return tuple(each for each in found if each)
 
     def record_mode(self, mode: Mode, by: str) -> None:

@@ -68,7 +68,7 @@ class Inactivity:
             return
         rest = self.since + seconds - monotonic()
         if rest <= SLACK:
-            self._show(f"no word for {seconds:g} s")
+            self._show(f"no output for {seconds:g} s")
             seconds *= 2
             rest = self.since + seconds - monotonic()
         self._timer = self._loop.later(max(rest, 0.0), self._look, seconds)

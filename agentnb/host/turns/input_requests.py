@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from agentnb.host.channels import SessionChannels
     from agentnb.state import ActionOrigin, ChatInputAnswer, ChatInputQuestion
 
-NOBODY = "Nobody is there to answer: no front end is attached."
+NOBODY = "No one can answer: no front end is attached."
 
 EARLY = 20
 """How many elicitations that were done before they were asked are remembered."""

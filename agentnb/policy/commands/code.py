@@ -23,8 +23,8 @@ INLINE: dict[str, tuple[str, ...]] = {
 
 _SIGNS: tuple[tuple[str, Finding], ...] = (
     (
-        r"rmtree|rm_rf|rimraf|removedirs|rm_r\b|rmSync|recursive\s*[:=]\s*(?:true|TRUE|T\b)|FileUtils\.rm|remove_tree|unlink\s*\(?\s*glob",
-        Finding("critical", "The code deletes folders with all that is in them."),
+        r"rmtree|removeDirectoryRecursive|removePathForcibly|delete_recursive|deltree|Directory\.Delete|remove_dir_all|RemoveAll|rm_rf|rimraf|removedirs|rm_r\b|rmSync|recursive\s*[:=]\s*(?:true|TRUE|T\b)|FileUtils\.rm|remove_tree|unlink\s*\(?\s*glob",
+        Finding("critical", "The code deletes folders and everything in them."),
     ),
     (
         r"\bagentnb\b[\s\S]*\btrust\b|%agents\s+trust\b|\bPolicyFiles\b",
@@ -50,6 +50,22 @@ _SIGNS: tuple[tuple[str, Finding], ...] = (
     ),
     (
         (
+            r"\bos\.(?:remove|unlink|rmdir|truncate)\b|\.(?:unlink|rmdir|truncate)\s*\(|\b(?:unlink|rmdir|truncate)\s*[(\"'$@]"
+            r"|\bFile\.(?:delete|unlink|truncate)|(?:unlink|rmdir|truncate)Sync|\bfs\.(?:promises\.)?(?:rm|unlink|rmdir)\b"
+            r"|\bfile\.remove\b|\bsend2trash\b|\bdelete-file\b|\bDeno\.remove|\brm\s*\(|\bFile\.rm\b|\bDir\.(?:delete|rmdir)"
+        ),
+        Finding("high", "The code deletes or empties files."),
+    ),
+    (
+        (
+            r"(?<!in )\bos\.environb?\b(?!\s*(?:\[|\.(?:get|setdefault|pop|update)\b))|\bprocess\.env\b(?![.\[\w])"
+            r"|%ENV\b|\bENV\.(?:to_h|each|inspect|map)|\b(?:p|puts|print|pp) ENV\b(?!\[)|\$_ENV\b(?!\[)|\bphpinfo"
+            r"|\bgetenv\s*\(\s*\)|\bSys\.getenv\s*\(\s*\)|\bDeno\.env\.toObject|\bSystem\.getenv\s*\(\s*\)"
+        ),
+        Finding("high", "The code shows the environment, in which keys may stand."),
+    ),
+    (
+        (
             r"\b(?:remove|unlink|rmdir|rename|replace|truncate|write|writeFile\w*|write_text|write_bytes|chmod|chown|open"
             r"|symlink|link|kill|environ|env|ENV|process\.env|File|Path|fs)\b"
         ),
@@ -58,15 +74,22 @@ _SIGNS: tuple[tuple[str, Finding], ...] = (
 )
 
 
-def rate_code(code: str) -> Finding:
-    """How bad *code* in whatever language can be; a look at its words, so the floor is ``medium``.
+def rate_code(code: str, harmless: str = "Runs code given on the command line.") -> Finding:
+    """How bad *code* in whatever language can be.
+
+    Only its words are looked at, so the result is never better than ``medium``. Not checked: what the code does with
+    names that it computes.
+
+    Args:
+        code: The code.
+        harmless: What to say of code in which nothing dangerous is found.
 
     Example:
         >>> rate_code("import shutil; shutil.rmtree('/')").severity
         'critical'
     """
     found = [finding for pattern, finding in _SIGNS if re.search(pattern, code)]
-    return worst(found) or Finding("medium", "Runs code that stands on the command line.")
+    return worst(found) or Finding("medium", harmless)
 
 
 def rate_awk(options: Options) -> Finding | None:
@@ -74,6 +97,8 @@ def rate_awk(options: Options) -> Finding | None:
     if options.has("f", "E", "i", "l", "--file", "--exec", "--load", "--include"):
         return Finding("medium", "Runs an awk program of a file.")
     for word in options.operands:
+        if re.search(r"\bENVIRON\b(?!\s*\[\s*\")", word):
+            return Finding("high", "The awk program shows the environment, in which keys may stand.")
         if re.search(r"system\s*\(|\|\s*(?:getline|&)|print(?:(?!print)[^;}])*\|", word):
             return Finding("high", "The awk program starts other programs.")
         if re.search(r"print(?:(?!print)[^;}])*>", word):

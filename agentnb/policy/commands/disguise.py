@@ -32,7 +32,7 @@ def removal(text: str) -> bool:
 def unseen(text: str) -> Finding | None:
     """What characters that nobody sees make of *text*."""
     if _INVISIBLE.search(text):
-        return Finding("high", "Has characters that are not seen, or that turn the text round.")
+        return Finding("high", "Has invisible characters, or characters that reverse the text.")
     return None
 
 

@@ -32,10 +32,11 @@ def target(path: str) -> Finding | None:
 
 
 def _rm(options: Options) -> Finding:
+    """``rm``: what is deleted decides how bad it is, and whether anything asks before."""
     if _EVERYTHING.intersection(options.operands):
         return Finding("critical", "Deletes a whole home, disk or parent folder.")
     if options.has("r", "R", "--recursive"):
-        return Finding("critical", "Deletes folders with all that is in them.")
+        return Finding("critical", "Deletes folders and everything in them.")
     if options.has("f", "--force"):
         return Finding("critical", "Deletes without a question, whatever is in the way.")
     return Finding("medium", "Deletes files.")
@@ -43,13 +44,13 @@ def _rm(options: Options) -> Finding:
 
 def _rd(options: Options) -> Finding:
     if options.any("/s", "-s", "-recurse", "-r"):
-        return Finding("critical", "Deletes folders with all that is in them.")
+        return Finding("critical", "Deletes folders and everything in them.")
     return Finding("low", "Deletes an empty folder.")
 
 
 def _del(options: Options) -> Finding:
     if options.any("/s", "/q", "/f") or any("-recurse".startswith(word.lower()) for word in options.long):
-        return Finding("critical", "Deletes folders with all that is in them.")
+        return Finding("critical", "Deletes folders and everything in them.")
     return Finding("medium", "Deletes files.")
 
 
@@ -108,6 +109,7 @@ def _chown(options: Options) -> Finding:
 
 
 def _sed(options: Options) -> Finding | None:
+    """``sed``: its script can run commands (``e``) and write files (``w``)."""
     if any(re.search(r"(?:^|[;{}/\d])\s*e(?:\s|$)|/[gip\d]*e[gip\d]*$", word) for word in options.operands):
         return Finding("high", "Runs commands from a sed script.")
     if any(re.search(r"(?:^|[;{}/\d$])\s*[wW]\s+\S|/[gip\d]*w\s", word) for word in options.operands):
@@ -136,6 +138,7 @@ def _zip(options: Options) -> Finding:
 
 
 def _rsync(options: Options) -> Finding:
+    """``rsync``: runs a program by ``-e``, copies to other machines, deletes what the source lacks."""
     if "e" in options.short or any(word.startswith(("--rsh", "--rsync-path")) for word in options.words):
         return Finding("high", "Makes rsync run another program.")
     if any(re.match(r"(?:rsync://|[\w.@-]+:)", word) for word in options.operands):
@@ -146,6 +149,7 @@ def _rsync(options: Options) -> Finding:
 
 
 def _tar(options: Options) -> Finding | None:
+    """``tar``: options that run programs, and unpacking to wherever the archive says."""
     programs = ("--to-com", "--checkpoint-a", "--use-c", "--rsh", "--info-s", "--new-v", "--rmt-c")
     if any(word.startswith(programs) for word in options.words) or options.short & {"I", "F"}:
         return Finding("high", "Runs another program while it unpacks.")

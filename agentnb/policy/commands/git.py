@@ -62,6 +62,7 @@ def rate_git(options: Options) -> Finding | None:
 
 
 def _runs(verb: str, options: Options) -> bool:
+    """Whether the command *verb* runs another program, by an option or because that is its job."""
     short = _PROGRAM_OPTIONS_OF.get(verb)
     if short is not None and any(word.startswith(short) for word in options.words):
         return True

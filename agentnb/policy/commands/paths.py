@@ -106,7 +106,7 @@ def places(program: str, arguments: Sequence[Field], *, computing: bool = False)
         elif before in code or (before.startswith("-") and code and before.endswith("c")):
             yield from (Place(path, dynamic=word.dynamic) for path in quoted(word.text) if _is_path(path))
         else:
-            last = program not in _LAST or at == operands[-1] or "-t" in before
+            last = program not in _LAST or operands[-1:] == [at] or "-t" in before
             changed = (writes and last) or _OUTPUT.fullmatch(before) is not None
             lists = program in LISTING and not changed
             yield from (place._replace(lists=lists) for place in _of(word, writes=changed))
@@ -148,6 +148,7 @@ def _inside(program: str, word: Field) -> Iterator[Place]:
 
 
 def _of(word: Field, *, writes: bool) -> Iterator[Place]:
+    """The files that one argument may name, also glued to an option, a variable or an ``@``."""
     text = word.text
     if text.startswith("-"):
         name, _, value = text.partition("=")

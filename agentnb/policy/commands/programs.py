@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from agentnb.policy.commands import files, system, tools
@@ -133,6 +134,11 @@ _LOOKS = frozenset(
     }
     | {"gawk", "mawk", "sed", "strings", "locale", "tput", "clear", "man", "help", "popd", "pushd", "dirs", "watch"}
 )
+_DELETING = re.compile(
+    r"(?:--?)?(?:(?:\w+[-_:])?(?:delete|destroy|drop|purge|wipe|erase|uninstall|truncate|nuke|terminate|obliterate)"
+    r"(?:[-_:](?!only|marker|mode)\w+)?|force[-_]reset|factory[-_]reset|rm|rmi)"
+)
+"""Verbs and options by which a program that is not known here most likely deletes something."""
 _UNKNOWN = ", of which nothing is known here."
 _EDITORS = frozenset({"vi", "vim", "nvim", "ex", "view", "emacs", "ed", "nano"})
 
@@ -173,6 +179,7 @@ def rate_program(program: str, options: Options) -> Finding | None:
 
 
 def _rated_by_code(program: str, options: Options) -> Finding | None:
+    """What a function knows about *program*, where rows of a table could not say it."""
     line = " ".join((program, *options.words))
     if (found := tools.gives_trust(line) or tools.shows_key(line)) is not None:
         return found
@@ -182,6 +189,8 @@ def _rated_by_code(program: str, options: Options) -> Finding | None:
     found = files.prefixed(program)
     if found is not None or program in _LOOKS:
         return found
+    if any(map(_DELETING.fullmatch, (*options.operands[:2], *options.long))):
+        return Finding("high", f"{program} is told to delete something.")
     return Finding("low", f"Runs {program}{_UNKNOWN}")
 
 

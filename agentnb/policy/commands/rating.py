@@ -38,7 +38,7 @@ class Rating(msgspec.Struct, frozen=True, kw_only=True):
         readable: Whether it could be read.
         places: The files that it names.
         asks: Whether a session that allows everything still asks: it is critical, or high for another reason than that
-            a command which only looks runs with administrator rights.
+            a command which only looks runs with administrator rights, or a text that it shows or searches for.
     """
 
     severity: Severity
@@ -71,6 +71,7 @@ def rate_command(command: str, patterns: Patterns = SENSITIVE, env: tuple[tuple[
 
 @functools.lru_cache(256)
 def _rated(command: str, patterns: tuple[tuple[str, bool], ...], env: tuple[tuple[str, str], ...]) -> Rating:
+    """Rates the command as each shell dialect reads it and keeps the worst: which shell will run it is not known."""
     try:
         walked = [_walked(command, Walk(dialect, dict(patterns), env)) for dialect in _DIALECTS]
     except TooManyWords:
@@ -81,7 +82,8 @@ def _rated(command: str, patterns: tuple[tuple[str, bool], ...], env: tuple[tupl
     findings = [finding for walk in walks for finding in walk.findings]
     if (hidden := unseen(command)) is not None:
         findings.append(hidden)
-    found = worst(findings) or Finding("none", "")
+    unused = [finding for walk in walks for finding in walk.unused]
+    found = worst([*findings, *unused]) or Finding("none", "")
     units = dict.fromkeys(unit for walk in walks for unit in walk.units)
     sensitive = next((walk.sensitive for walk in walks if walk.sensitive), None)
     return Rating(

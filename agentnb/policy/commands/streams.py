@@ -77,6 +77,7 @@ def _escapes(text: str) -> str:
 
 
 def _printed(texts: list[str]) -> str | None:
+    """What ``printf`` prints, if that is known."""
     if not texts:
         return None
     form, values = _escapes(texts[0]), iter(texts[1:])

@@ -24,6 +24,7 @@ SUPERUSER = frozenset({"sudo", "doas", "su", "pkexec", "gsudo", "runas", "run0",
 
 
 def _kill(options: Options) -> Finding:
+    """Ending processes: one or all of them, with or without force."""
     words = [word.lower() for word in options.words]
     everything = "-1" in words[1:] or "0" in words
     force = any(word in {"-9", "-kill", "-sigkill", "--signal=kill", "/f", "-force", "-f"} for word in words) or (
@@ -56,6 +57,7 @@ def _firewall(options: Options) -> Finding:
 
 
 def _packages(options: Options) -> Finding:
+    """Package managers: what they publish, remove or install."""
     words = {word.lower() for word in options.operands[:2]}
     if words & _PUBLISH:
         return Finding("high", "Publishes, or uses your account at a package registry.")
@@ -92,6 +94,7 @@ def _netcat(options: Options) -> Finding:
 
 
 def _container(options: Options) -> Finding:
+    """Containers: some options give them the whole machine."""
     joined = " ".join(options.words)
     if re.search(r"--(?:pid|net|network|ipc|uts|userns|cgroupns)[= ]host|--cap-add|--device|--security-opt", joined):
         return Finding("high", "Gives a container the whole machine.")

@@ -40,7 +40,8 @@ class TableRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         words: A regular expression that a whole argument matches.
         line: A regular expression that is found in the program and its arguments, joined by spaces.
         operands: The most operands that there are.
-        unless: Options or first operands that make it harmless, such as ``"--dry-run"`` or ``"status"``.
+        unless: Options or first operands that make it harmless, such as ``"--dry-run"`` or ``"status"``; what
+            follows an ``@``, a version, is left out.
     """
 
     programs: frozenset[str]
@@ -124,7 +125,9 @@ def _operands(options: Options, taking: frozenset[str]) -> tuple[str, ...]:
 
 
 def _holds(rule: TableRule, program: str, options: Options, operands: tuple[str, ...]) -> bool:
+    """Whether a row of the table matches the program's options and operands."""
     words = {*(each for each in options.words if each.startswith(("-", "+"))), *operands[: 2 if rule.verbs else 1]}
+    words |= {name for name, _, version in (each.rpartition("@") for each in words) if name and version}
     if not rule.unless.isdisjoint(words):
         return False
     if rule.operands is not None and len(operands) > rule.operands:

@@ -1,4 +1,4 @@
-"""Tools with a back request: options that run another program, and words that show a key."""
+"""Tools that can do more than their job: options that run another program, and words that show a key."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SHOWS = re.compile(
     r"|security (?:find|dump|export)|gpg2? (?:\S+ )*--export-secret|git credential|op (?:read|item|document)"
     r"|vault (?:kv|read)"
     r"|(?:npm|pnpm|yarn) token|heroku auth:token|docker (?:\S+ )*secret|jupyter (?:server|notebook|lab) list"
-    r"|jq .*\benv\b"
+    r"|jq .*\benv\b|git (?:\S+ )*config (?:\S+ )*(?:--get\S* |get )?\S*(?:extraheader|password|token|secret)\S*$"
     r"|ssh-keygen (?:\S+ )*-[yD]|keyring get|secret-tool|kwallet|lpass show|bw (?:get|list|export)",
     re.IGNORECASE,
 )
@@ -74,6 +74,7 @@ def _pager(options: Options) -> Finding | None:
 
 
 def _database(options: Options) -> Finding:
+    """Database clients: options that run programs, and statements that delete."""
     line = " ".join(options.words)
     if re.search(
         r"\.(?:shell|system|load|import|output|once|excel)\b|\\!|(?:^|\s)(?:system|source)\s|\bcopy\b.*\bprogram\b",

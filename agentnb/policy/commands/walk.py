@@ -52,6 +52,23 @@ _PRINT_NOTHING = (["cat", "/dev/null"], ["echo", "-n"], ["echo", "-n", ""], ["pr
 _DATABASES = frozenset(
     {"psql", "mysql", "mariadb", "sqlite3", "sqlite", "duckdb", "redis-cli", "mongosh", "mongo", "cqlsh"}
 )
+_SEARCHES = frozenset({"grep", "egrep", "fgrep", "zgrep", "rg", "ag", "ack"})
+_READERS = _SEARCHES | {
+    "cat",
+    "head",
+    "tail",
+    "wc",
+    "sort",
+    "uniq",
+    "cut",
+    "tr",
+    "less",
+    "more",
+    "nl",
+    "column",
+    "fold",
+}
+_TEXT_VERBS = frozenset({"log", "grep", "commit", "show", "shortlog", "blame", "tag", "stash"})
 _MOST_NAMES = 24
 _DEEPEST = 12
 _MOST = 64
@@ -76,6 +93,7 @@ class Walk:
 
     Attributes:
         findings: What was found.
+        unused: What was found in texts that are only shown or searched for, so that it is no reason to ask.
         units: Every command as a line, in order: what rules match.
         sensitive: The first sensitive file that is named, if any.
         places: The files that are named.
@@ -83,6 +101,7 @@ class Walk:
 
     def __init__(self, dialect: Dialect, patterns: Patterns = SENSITIVE, env: Sequence[tuple[str, str]] = ()) -> None:
         self.findings: list[Finding] = []
+        self.unused: list[Finding] = []
         self.places: list[Place] = []
         self.units: list[str] = []
         self.sensitive: str | None = None
@@ -98,6 +117,8 @@ class Walk:
         self._repeating = 0
         self._entered: set[Place] = set()
         self._sure = True
+        self._grouped = 0
+        self._only_shown = False
         self._given = tuple(f"{name}={shlex.quote(value)}" for name, value in env if decides(name))
         for name, value in env:
             if removal(value):
@@ -135,6 +156,7 @@ class Walk:
     # --- the tree ---
 
     def _command(self, command: Command) -> None:
+        """One node of the parsed script, by its kind."""
         match command:
             case Simple():
                 self._simple(command)
@@ -146,9 +168,12 @@ class Walk:
                 self._functions[command.name] = command.body
                 if calls_itself(command):
                     self._find("critical", "A fork bomb: it starts itself over and over.")
+                self._grouped += 1
                 self.script(command.body)
+                self._grouped -= 1
 
     def _compound(self, command: Compound) -> None:
+        """A loop, condition, group or subshell: each body is walked through, as if the shell ran all of them."""
         for word in command.words:
             self._computes(word)
             for each in fields(word, self._variables) if command.kind in {"for", "select"} else ():
@@ -160,13 +185,16 @@ class Walk:
         before = self._through
         repeats = command.kind in {"for", "while", "until", "select"}
         self._repeating += repeats
+        self._grouped += 1
         for body in command.bodies:
             self.script(body)
+        self._grouped -= 1
         self._repeating -= repeats
         if command.kind == "subshell":
             self._through = before
 
     def _pipeline(self, pipeline: Pipeline) -> None:
+        """Commands joined by pipes; a text that one prints for certain is what the next one is fed."""
         carried: str | None = None
         programs: list[str] = []
         before = self._through
@@ -176,7 +204,7 @@ class Walk:
                 self._command(command)
                 carried = None
                 continue
-            words = self._simple(command)
+            words = self._simple(command, followed=pipeline.commands[place + 1 :])
             program, arguments = innermost(words)
             if place and interprets(program) and reads_script(program, arguments):
                 self._fed(program, carried, programs)
@@ -210,6 +238,7 @@ class Walk:
                 self.findings.append(found)
 
     def _run(self, program: str, text: str) -> None:
+        """*text* is code for *program*: walked through if that is a shell, else rated as code."""
         if program in SHELLS or program in {"source", ".", "eval"}:
             self._inner_text(text, dynamic=False)
         else:
@@ -217,7 +246,8 @@ class Walk:
 
     # --- one command ---
 
-    def _simple(self, command: Simple) -> list[Field]:
+    def _simple(self, command: Simple, followed: Sequence[Command] = ()) -> list[Field]:
+        """One command as the parser gives it: variables and substitutions are put in. Returns its words."""
         for name, value in command.assignments:
             self._assign(name, value)
         for word in command.words:
@@ -228,6 +258,9 @@ class Walk:
         self._empties(command, words)
         if not words:
             return words
+        self._only_shown = not (
+            self._grouped or self._computing or self._depth > 1 or any(map(writes, command.redirects))
+        ) and all(map(_only_reads_text, followed))
         powers = [f"{name}={value.source.partition('=')[2]}" for name, value in command.assignments if decides(name)]
         written = [f"{each.operator} {each.target.source}" for each in command.redirects if writes(each)]
         self._unit(words, written, powers)
@@ -254,6 +287,9 @@ class Walk:
         self._named(name, words[1:])
         program, arguments = program_name(name.text), words[1:]
         self._programs.add(program)
+        if [word.text for word in arguments] in (["--help"], ["--version"]) and not (name.dynamic or name.pattern):
+            self._place(Place(name.text) if "/" in name.text else None)
+            return
         if name.text in self._functions:
             return
         if self._powers(name.text, arguments):
@@ -365,12 +401,15 @@ class Walk:
             if redirect.operator in {">", ">|"} and posixpath.normpath(redirect.target.source) in read - {"/dev/null"}:
                 self._find("critical", f"Empties {redirect.target.source} before it is read.")
         silent = silent or ("/dev/null" in read and program_name(words[0].text) in {"cat", "head", "tail"})
+        if words and "/dev/null" in read and program_name(words[0].text) in {"tee", "dd"}:
+            self._find("critical", f"Empties {words[-1].text}.")
         for redirect in command.redirects if silent else ():
             emptied = redirect.target.source
             if redirect.operator in {">", ">|", "&>"} and not emptied.startswith("/dev/"):
                 self._find("critical", f"Empties {emptied}.")
 
     def _code(self, program: str, arguments: Sequence[Field]) -> None:
+        """Code given by an option (``python -c``): rated, and the sensitive files that it names in quotes are found."""
         options = INLINE.get(program) or INLINE.get(program.rstrip("0123456789.")) or ()
         for at, word in enumerate(arguments):
             name, equals, value = word.text.partition("=")
@@ -388,6 +427,7 @@ class Walk:
             return
 
     def _inner_text(self, text: str, *, dynamic: bool) -> None:
+        """A script inside a command; one that cannot be read is a finding, as it would otherwise hide what it does."""
         if dynamic:
             self._find("high", "The script it runs is only known when it runs.")
         try:
@@ -398,6 +438,14 @@ class Walk:
 
     def _disguised(self, program: str, arguments: Sequence[Field], *, known: bool) -> None:
         """Arguments that would be dangerous if something ran them: what becomes of them cannot be seen."""
+        if self._is_text(program, arguments):
+            before, self.findings = self.findings, []
+            self._imagined(program, arguments, known=known)
+            self.unused, self.findings = [*self.unused, *self.findings], before
+        else:
+            self._imagined(program, arguments, known=known)
+
+    def _imagined(self, program: str, arguments: Sequence[Field], *, known: bool) -> None:
         programs = [program_name(word.text) for word in arguments]
         for at, word in enumerate(arguments[:_MOST]):
             if programs[at] in SUPERUSER - {"su", "install"} and not word.text.startswith("-"):
@@ -409,8 +457,21 @@ class Walk:
                     self._imagine(program, lambda inside, text=text: inside.text(text))  # type: ignore[misc]
         for at in tails(programs, SHELLS) if not known and self._depth < _DEEPEST else ():
             self._imagine(program, lambda inside, at=at: inside.argv(arguments[at:]))  # type: ignore[misc]
+            if program not in known_programs():
+                self._unit(arguments[at:])
+
+    def _is_text(self, program: str, arguments: Sequence[Field]) -> bool:
+        """Whether the arguments are only searched for, kept or shown, so that nothing runs them."""
+        texts = [word.text for word in arguments]
+        if program in {"echo", "printf"}:
+            return self._only_shown and "-v" not in texts[:1]  # `printf -v 'a[$(rm x)]'` runs what it is given
+        if program in _SEARCHES:
+            return not any(text.startswith(("--pre", "--pager", "--hostname-bin")) for text in texts)
+        opens = any(text.startswith(("-O", "--open-files", "--exec", "--ext-diff", "--textconv")) for text in texts)
+        return program == "git" and bool(texts) and texts[0] in _TEXT_VERBS and not opens
 
     def _imagine(self, program: str, run: Callable[[Walk], None]) -> None:
+        """What *run* would find if *program* ran one of its arguments. Only critical findings count, as it may not."""
         inside = Walk(self._dialect, self._patterns)
         inside._depth = self._depth + 4
         with contextlib.suppress(Unreadable):
@@ -422,6 +483,7 @@ class Walk:
         ]
 
     def _downloads(self, program: str, words: Sequence[Field]) -> None:
+        """Remembers files that a download writes, and finds commands that run one of them."""
         texts = [word.text for word in words[1:]]
         if program in DOWNLOADS:
             self._loaded |= {posixpath.basename(text) for word in texts for text in named(word)}
@@ -430,6 +492,7 @@ class Walk:
             self._find("high", "Runs what it loads from the network, unseen.")
 
     def _files(self, program: str, arguments: Sequence[Field]) -> None:
+        """The sensitive files among the arguments. What ``echo`` prints is text, unless something else reads it."""
         if program in {"echo", "printf", "true", ":"} and not self._computing:
             return
         changes = writes_files(program) and not only_reads(program, arguments)
@@ -439,6 +502,7 @@ class Walk:
                     self._name(path)
 
     def _name(self, path: str) -> None:
+        """A sensitive file is named: a finding, and the first one is kept for the card."""
         pattern = sensitive_pattern(path, self._patterns)
         self.sensitive = self.sensitive or path
         matched = f" matches {pattern}" if pattern is not None else " may be one"
@@ -447,6 +511,7 @@ class Walk:
     # --- places ---
 
     def _place(self, place: Place | None) -> None:
+        """Keeps a file together with the folders that the script may have gone to before."""
         if place is not None:
             self.places.append(place._replace(through=self._through, sure=self._sure))
 
@@ -458,10 +523,12 @@ class Walk:
     # --- pieces ---
 
     def _unit(self, words: Sequence[Field], writes: Sequence[str] = (), powers: Sequence[str] = ()) -> None:
+        """Keeps a command as one line for the rules, with the variables and redirections that belong to it."""
         line = " ".join(word.text if word.dynamic else shlex.quote(word.text) for word in words)
         self.units.append(" ".join([*self._given, *powers, line, *writes]))
 
     def _redirect(self, redirect: Redirect) -> None:
+        """A redirection: the file that it reads or writes, also one that the shell computes."""
         self._computes(redirect.word)
         for place in fields(redirect.target, self._variables) if not redirect.document else ():
             if redirect.operator != "<<<" and not (redirect.operator.endswith("&") and place.text.strip("-").isdigit()):
@@ -478,12 +545,14 @@ class Walk:
                 self._name(place.text)
 
     def _document(self, command: Simple) -> str | None:
+        """The text of the last here-document or here-string, which the command reads from stdin; None without one."""
         for redirect in reversed(command.redirects):
             if redirect.document or redirect.operator == "<<<":
                 return " ".join(field.text for field in fields(redirect.word, self._variables))
         return None
 
     def _assign(self, name: str, value: Word) -> None:
+        """``NAME=value``: a known value is put in for ``$NAME`` later; otherwise ``$NAME`` stays unknown."""
         self._computes(value)
         if removal(value.source):
             self._find("critical", f"{name}, if something runs it, removes for good.")
@@ -494,6 +563,7 @@ class Walk:
         self._set(name, fixed)
 
     def _set(self, name: str, value: str | None) -> None:
+        """Sets a variable, or forgets it (None). One that decides what is run (``PATH``) is a finding."""
         if decides(name):
             self._find(
                 "high" if runs_programs(name, value) else "medium", f"Changes {name}, which decides what is run."
@@ -504,6 +574,7 @@ class Walk:
             self._variables[name] = value
 
     def _computes(self, word: Word) -> None:
+        """Walks through the command substitutions in *word*: they run, and their ``cd`` ends with them."""
         self._computing += 1
         before = self._through
         for script in word.scripts:
@@ -512,6 +583,7 @@ class Walk:
         self._computing -= 1
 
     def _find(self, severity: str, reason: str) -> None:
+        """Adds a finding."""
         self.findings.append(Finding(severity, reason))  # type: ignore[arg-type] # literals of this module
 
 
@@ -525,3 +597,13 @@ def _is_waited_for(script: Script) -> bool:
 def _is_script(word: Field) -> bool:
     """Whether *word* is a Python file by its name, not something that is fed."""
     return word.text.endswith((".py", ".ipy", ".pyz")) and not word.dynamic and not word.text.startswith(("-", "/dev/"))
+
+
+def _only_reads_text(command: Command) -> bool:
+    """Whether a command of a pipeline shows what it is fed, and neither runs nor writes it."""
+    return (
+        isinstance(command, Simple)
+        and bool(command.words)
+        and command.words[0].source in _READERS
+        and not any(map(writes, command.redirects))
+    )

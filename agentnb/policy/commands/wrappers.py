@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -90,6 +91,40 @@ _WRAPPERS: dict[str, _Shape] = {
     "xvfb-run": _shape("-n -s -e -f"),
     "dbus-run-session": _shape(),
     "start": _shape(),
+    **dict.fromkeys(
+        (
+            *("systemd-inhibit", "arch", "linux32", "linux64", "entr", "chronic", "ifne", "unbuffer", "fakeroot"),
+            *(
+                "proot",
+                "eatmydata",
+                "tsp",
+                "ts",
+                "torify",
+                "torsocks",
+                "proxychains",
+                "proxychains4",
+                "dtach",
+                "rlwrap",
+            ),
+            *(
+                "catchsegv",
+                "softlimit",
+                "setuidgid",
+                "errno",
+                "vglrun",
+                "optirun",
+                "primusrun",
+                "gamemoderun",
+                "mpirun",
+            ),
+            *("mpiexec", "srun", "torchrun", "accelerate", "dotenv", "direnv", "op", "teller", "infisical", "chamber"),
+        ),
+        _shape("-n -np -N -c -o --what --who --why --mode -f -p"),
+    ),
+    **dict.fromkeys(("setarch", "faketime", "cpulimit", "prlimit", "envdir", "chpst", "aws-vault"), _shape("", 1)),
+    "hyperfine": _shape("-w -r -m -M", scripts="-p --prepare --setup --cleanup --conclude", joined=True),
+    "pee": _shape(joined=True),
+    **dict.fromkeys(("nix-shell", "guix", "just", "sg", "newgrp"), _shape(scripts="--run --command -c")),
     **dict.fromkeys(("npx", "bunx", "pnpx"), _shape("-p --package -c --call")),
     "uvx": _shape("--from --with --python -p --index-url"),
     "wsl": _shape("-d -u"),
@@ -166,6 +201,7 @@ def _shell(words: Sequence[Field]) -> list[Inner]:
 
 
 def _text(program: str, words: Sequence[Field]) -> list[Inner]:
+    """The scripts in the arguments of ``eval``, ``trap`` and ``alias``."""
     if program == "eval":
         joined = " ".join(word.text for word in words)
         return [Inner(script=joined, dynamic=any(word.dynamic for word in words))] if words else []
@@ -201,24 +237,32 @@ def _filled(word: Field) -> Field:
     return Field(word.text, word.dynamic or "{}" in word.text)
 
 
+def _script_letter(word: str, shape: _Shape) -> str | None:
+    """The letter of the cluster *word* that takes a script: of ``-qc`` and ``-qc'rm x'`` the ``c``."""
+    if not re.match(r"-[A-Za-z]", word):
+        return None
+    return next((each[1] for each in shape.scripts if len(each) == len("-c") and each[1] in word), None)
+
+
 def _wrapped(shape: _Shape, words: Sequence[Field]) -> list[Inner]:
+    """The commands that a wrapper (``sudo``, ``env``, ``xargs``) runs: its arguments after its own options."""
     found: list[Inner] = []
     at, skip = 0, shape.skip
     while at < len(words):
         text = words[at].text
         name, equals, value = text.partition("=")
-        if name.lower() in shape.scripts:
+        if name in shape.scripts or name.lower() in shape.scripts:
             script = Field(value, words[at].dynamic) if equals else words[at + 1] if at + 1 < len(words) else Field("")
             found.append(Inner(script=script.text, dynamic=script.dynamic))
             at += 1 if equals else 2
         elif text == "--":
             at += 1
             break
-        elif (
-            glued := next((each for each in shape.scripts if len(each) == len("-S") and text[:2] == each), None)
-        ) is not None:
-            found.append(Inner(script=text.removeprefix(glued), dynamic=words[at].dynamic))
-            at += 1
+        elif (letter := _script_letter(text, shape)) is not None:
+            glued = text.partition(letter)[2]
+            script = Field(glued, words[at].dynamic) if glued else words[at + 1] if at + 1 < len(words) else Field("")
+            found.append(Inner(script=script.text, dynamic=script.dynamic))
+            at += 1 if glued else 2
         elif text.startswith("-") and text != "-":
             at += 2 if text in shape.taking else 1
         elif shape.assigns and equals and name.replace("_", "").isalnum():

@@ -51,6 +51,8 @@ def parse(text: str, dialect: Dialect = "bash", depth: int = 0) -> Script:
 
 
 class _Parser(CompoundReader):
+    _starts_coprocess = False
+
     def script(self, text: str) -> Script:
         return parse(text, self.dialect, self.depth + 1)
 
@@ -69,7 +71,11 @@ class _Parser(CompoundReader):
             self._lines()
             if not self.peek() or self.peek() in chars or self.peek(2) in {";;", ";&"} or self._reserved() in words:
                 return Script(commands=tuple(found), background=frozenset(background))
+            first = len(found)
             self._and_or(found)
+            if self._starts_coprocess:
+                background.add(first)
+                self._starts_coprocess = False
             self._blanks()
             if self.peek() == "&" and self.peek(2) != "&&":
                 background.add(len(found) - 1)
@@ -110,7 +116,8 @@ class _Parser(CompoundReader):
 
     def _command(self) -> Command:
         self._blanks()
-        while self._reserved() in {"!", "time", "coproc"}:
+        while (word := self._reserved()) in {"!", "time", "coproc"}:
+            self._starts_coprocess = self._starts_coprocess or word == "coproc"
             self._take_word()
             self._blanks()
             if self.take("-p "):

@@ -13,9 +13,10 @@ import { Channels, ROOT } from "./channels.ts";
 import { Contents, pieces, type Range } from "./contents.ts";
 import { Exchange, type Wire } from "./exchange.ts";
 import { Handshake } from "./handshake.ts";
-import { type Initialized, isContent, isFilePart, isFlush, isTurns } from "./messages.ts";
+import { type Initialized, isContent, isFilePart, isFlush, isText, isTurns } from "./messages.ts";
 import { Presence } from "./presence.ts";
 import { announceLive, onLive } from "./surroundings.ts";
+import { Acknowledgements, ContinuedText } from "./text.ts";
 import { Views } from "./views.ts";
 
 export { ROOT } from "./channels.ts";
@@ -43,6 +44,8 @@ class PageClient implements Client {
   #handshake: Handshake;
   #views: Views;
   #presence: Presence;
+  #text = new ContinuedText();
+  #acks = new Acknowledgements((flush) => this.#exchange.notify("ack", { flush, seen: this.#channels.seen }));
   #isClosed = false;
   #ends: (() => void)[] = [];
   #fetching = new Set<string>();
@@ -143,6 +146,12 @@ class PageClient implements Client {
     return new Blob(await pieces((offset) => this.#range("readFile", { channel, path, offset }, isFilePart)));
   }
 
+  readonly module = async (name: string): Promise<{ default: unknown }> => {
+    const { bytes } = await this.#range("fetchModule", { name }, isContent);
+    const url = URL.createObjectURL(new Blob([bytes], { type: "text/javascript" }));
+    return import(url).finally(() => URL.revokeObjectURL(url));
+  };
+
   async #range(method: string, params: object, isAnswer: (result: unknown) => result is Omit<Range, "bytes">) {
     const { result, buffers } = await this.#exchange.ask(method, params);
     const view = buffers[0] as DataView<ArrayBuffer> | undefined;
@@ -182,6 +191,7 @@ class PageClient implements Client {
     this.#isClosed = true;
     this.#exchange.notify("leave", {});
     for (const end of this.#ends) end();
+    this.#acks.forget();
     this.#exchange.dispose();
     this.#presence.end();
   }
@@ -208,6 +218,8 @@ class PageClient implements Client {
   // --- what the kernel says ---
 
   #introduced(result: Initialized): void {
+    this.#text.forget();
+    this.#acks.forget();
     this.#presence.answered();
     this.refusal.value = undefined;
     if (result.time !== undefined) this.ahead.value = result.time - Date.now();
@@ -219,6 +231,7 @@ class PageClient implements Client {
 
   #notified(method: string, params: unknown): void {
     if (method === "actions") this.#flush(params);
+    else if (method === "text") this.#continue(params);
     else if (method === "unknownClient") {
       this.#presence.answered();
       this.#handshake.initialize();
@@ -238,14 +251,29 @@ class PageClient implements Client {
         this.#channels.take(flush.snapshots ?? {});
         this.#channels.apply(flush.envelopes);
       });
-      this.#exchange.notify("ack", { flush: flush.flush, seen: this.#channels.seen });
+      this.#text.remember(flush);
+      this.#acks.taken(flush.flush);
       this.#handshake.notice();
       this.#presence.caughtUp();
-    } else {
-      this.#misunderstood("actions");
-      this.#channels.unreadable();
-      this.#presence.ping();
-    }
+    } else this.#unreadable("actions");
     this.#presence.stand();
+  }
+
+  #continue(text: unknown): void {
+    if (this.#handshake.waits) return;
+    if (!isText(text)) return this.#unreadable("text");
+    const envelope = this.#text.envelope(text);
+    if (envelope) {
+      this.#channels.apply([envelope]);
+      this.#acks.textTaken(text.flush);
+    } else this.#exchange.notify("resync", { seen: this.#channels.seen });
+    this.#presence.caughtUp();
+    this.#presence.stand();
+  }
+
+  #unreadable(method: string): void {
+    this.#misunderstood(method);
+    this.#channels.unreadable();
+    this.#presence.ping();
   }
 }

@@ -52,6 +52,7 @@ export class Handshake {
         protocolVersions: versions(),
         lastSeen: this.#channels.seen,
         visible: this.#then.visible(),
+        accepts: ["text"],
         ...(hostId === undefined ? {} : { hostId }),
       })
       .then((result) => this.#initialized(result))

@@ -57,6 +57,17 @@ export interface Flush {
   snapshots?: Record<string, Snapshot>;
 }
 
+/** A flush that only continues a text. */
+export interface Text {
+  flush: number;
+  /** The flush that named channel, turn and part. */
+  like: number;
+  first?: number;
+  index: number;
+  time?: number;
+  content: string;
+}
+
 export type Incoming =
   | { kind: "result"; id: number; result: unknown }
   | { kind: "error"; id: number; code: number; message: string }
@@ -126,6 +137,17 @@ export function isFlush(value: unknown): value is Flush {
     value.envelopes.every(isEnvelope) &&
     (value.snapshots === undefined || (isObject(value.snapshots) && Object.values(value.snapshots).every(isSnapshot)))
   );
+}
+
+export function isText(value: unknown): value is Text {
+  if (!isObject(value) || !isCount(value.flush) || !isCount(value.like)) return false;
+  const { first, index, time, content } = value;
+  return isEnvelope({
+    channel: "",
+    first,
+    index,
+    action: { type: "chat/delta", turnId: "", partId: "", content, time },
+  });
 }
 
 export const isInitialized = (value: unknown): value is Initialized =>

@@ -1,15 +1,20 @@
 /**
- * How often a view redraws: at once when it was quiet, else every `max(50 ms, 4 × the last redraw's cost)`.
+ * How often a view redraws: with each frame while a redraw costs little, else every `4 × the last redraw's cost`.
  *
- * State may change thousands of times a second. A view reads *paced* copies of the signals; whatever a redraw
- * costs (script, style, layout, paint), it gets at most a fifth of the main thread. A view nobody sees follows
- * once a second.
+ * State may change thousands of times a second. A view reads *paced* copies of the signals; whatever a costly redraw
+ * takes (script, style, layout, paint), it gets at most a fifth of the main thread. A view nobody sees follows once a
+ * second.
  */
 import { batch, effect, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 
-const SHORTEST = 50;
+/** A screen's frame, in milliseconds: to draw more often would not be seen. */
+const SHORTEST = 16;
 const UNSEEN = 1000;
 const SHARE = 4;
+/** In milliseconds: a redraw that takes no longer need not wait for the reader's sake. */
+const CHEAP = 8;
+/** So many redraws in a row must be costly: another tab, or the browser itself, may have held up one of them. */
+const RECENT = 3;
 
 interface Feed {
   source: ReadonlySignal<unknown>;
@@ -20,8 +25,9 @@ interface Feed {
 export class Cadence {
   #feeds = new Map<ReadonlySignal<unknown>, Feed>();
   #timer: ReturnType<typeof setTimeout> | undefined;
+  #waits = false;
   #last = Number.NEGATIVE_INFINITY;
-  #cost = 0;
+  #costs = [0];
   #visible = true;
   #disposed = false;
 
@@ -40,7 +46,7 @@ export class Cadence {
   setVisible(visible: boolean): void {
     if (visible === this.#visible) return;
     this.#visible = visible;
-    if (visible && this.#timer !== undefined) this.#tick();
+    if (visible) this.#tick();
   }
 
   dispose(): void {
@@ -51,15 +57,19 @@ export class Cadence {
   }
 
   #schedule(): void {
-    if (this.#timer !== undefined || this.#disposed) return;
-    const pause = Math.max(this.#visible ? SHORTEST : UNSEEN, SHARE * this.#cost);
-    const wait = Math.max(0, this.#last + pause - performance.now());
-    this.#timer = setTimeout(() => this.#tick(), wait);
+    if (this.#waits || this.#disposed) return;
+    this.#waits = true;
+    const cost = Math.min(...this.#costs);
+    const pause = Math.max(this.#visible ? SHORTEST : UNSEEN, cost > CHEAP ? SHARE * cost : 0);
+    const wait = this.#last + pause - performance.now();
+    if (wait > 0) this.#timer = setTimeout(() => this.#tick(), wait);
+    else queueMicrotask(() => this.#tick()); // in this task: a timer may come after the next frame
   }
 
   #tick(): void {
+    if (!this.#waits || this.#disposed) return;
     clearTimeout(this.#timer);
-    this.#timer = undefined;
+    this.#waits = false;
     const start = performance.now();
     batch(() => {
       for (const feed of this.#feeds.values()) feed.copy.value = feed.source.peek();
@@ -71,7 +81,7 @@ export class Cadence {
   #measure(start: number): void {
     const drawn = performance.now();
     this.#last = drawn;
-    this.#cost = drawn - start;
+    this.#costs = [...this.#costs.slice(1 - RECENT), drawn - start];
     if (typeof requestAnimationFrame !== "function" || !this.#visible) return;
     requestAnimationFrame((frame) => {
       const channel = new MessageChannel();
@@ -79,7 +89,7 @@ export class Cadence {
         channel.port1.close();
         const now = performance.now();
         this.#last = now;
-        this.#cost = drawn - start + Math.max(0, now - Math.max(frame, drawn));
+        this.#costs[this.#costs.length - 1] = drawn - start + Math.max(0, now - Math.max(frame, drawn));
       };
       channel.port2.postMessage(null);
     });

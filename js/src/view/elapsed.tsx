@@ -27,7 +27,7 @@ export function useElapsed(turn: ActiveTurn): number {
 export function Took({ turn: { startedAt, endedAt } }: { turn: Turn }) {
   if (startedAt === undefined || endedAt === undefined || endedAt - startedAt < SHORTEST) return null;
   return (
-    <span class="dim elapsed" title={`Began ${new Date(startedAt).toLocaleString()}`}>
+    <span class="dim elapsed" title={`Started ${new Date(startedAt).toLocaleString()}`}>
       {duration(endedAt - startedAt)}
     </span>
   );

@@ -47,6 +47,9 @@ export function usePinned(key: string) {
     return () => observer.disconnect();
   }, [key, memory]);
 
+  // Right after it was drawn: a scroll that waits for the observer makes the browser prepare a second frame.
+  useLayoutEffect(() => kept.current?.follow());
+
   // Heights are guesses until turns are drawn, so that a place is gone to twice, unless the reader has gone on.
   const goTo = (turnId: string) => {
     const spot = { turnId, offset: -MARGIN };

@@ -95,6 +95,8 @@ export interface Store {
   content(channel: string, ref: ContentRef): Promise<string>;
   /** A file of the workspace, whole, as bytes of no kind: no page opens it. */
   file(channel: string, path: string): Promise<Blob>;
+  /** A part of the front end that is fetched when it is needed; bound, and absent where there is none. */
+  readonly module?: (name: string) => Promise<{ default: unknown }>;
   /** Applied at once, then sent to the host. */
   dispatch(channel: string, action: Action): void;
   request<T>(method: string, params: unknown): Promise<T>;

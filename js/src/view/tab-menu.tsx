@@ -26,7 +26,7 @@ export function TabMenu({ session, onDo, onDuplicate, onRestart, onClose }: Prop
     ...(canFork ? [duplicate] : []),
     { name: "Copy as Markdown", onSelect: () => onDo("copy") },
     { name: "Save as Markdown", onSelect: () => onDo("save") },
-    { name: "Restart agent", detail: "Stops the running turn", onSelect: () => onRestart(session) },
+    { name: "Restart agent", onSelect: () => onRestart(session) },
     { name: "Close", detail: "Delete on the tab", onSelect: () => onClose(session) },
   ];
   return (

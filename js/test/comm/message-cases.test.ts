@@ -13,6 +13,7 @@ import {
   isInitialized,
   isReplay,
   isSnapshot,
+  isText,
   isTurns,
   read,
 } from "../../src/comm/messages.ts";
@@ -132,9 +133,11 @@ const GUARDS: Record<string, (value: unknown) => boolean> = {
   initialize: isInitialized,
   subscribe: (value) => isObject(value) && isObject(value.channels) && Object.values(value.channels).every(isUpdate),
   fetchContent: isContent,
+  fetchModule: isContent,
   readFile: isFilePart,
   fetchTurns: isTurns,
   actions: isFlush,
+  text: isText,
   pong: (value) => isObject(value) && typeof value.hostId === "string",
 };
 
@@ -200,7 +203,7 @@ describe("what the page hears", () => {
     await vi.advanceTimersByTimeAsync(3_000);
     if (kernel.said.at(-1)?.method === "initialize") await kernel.live();
     // A flush that cannot be read, or a state that is not whole, leaves a gap, and the view says so.
-    const isGap = (method === "actions" && !valid) || name === "actions-with-gap";
+    const isGap = ((method === "actions" || method === "text") && !valid) || name === "actions-with-gap";
     expect([kernel.client.connection.value, typeof kernel.client.chat(CHAT).value]).toEqual([
       isGap ? "gap" : "live",
       "object",

@@ -7,19 +7,24 @@ import type { Drafts } from "../../src/view/drafts";
 import { Markdown } from "../../src/view/markdown/markdown";
 import type { Store } from "../../src/view/store";
 
+const VIEW: Omit<View, "store"> = {
+  cadence: new Cadence(),
+  root: undefined as unknown as ShadowRoot,
+  memory: new Map(),
+  drafts: undefined as unknown as Drafts,
+  visible: signal(true),
+  near: undefined,
+  toBox: () => {},
+  announce: () => {},
+};
+
 export class MarkdownPage {
   readonly element = document.createElement("div");
-  #view: View = {
-    store: undefined as unknown as Store,
-    cadence: new Cadence(),
-    root: undefined as unknown as ShadowRoot,
-    memory: new Map(),
-    drafts: undefined as unknown as Drafts,
-    visible: signal(true),
-    near: undefined,
-    toBox: () => {},
-    announce: () => {},
-  };
+  readonly #view: View;
+
+  constructor(store?: Partial<Store>) {
+    this.#view = { ...VIEW, store: store as Store };
+  }
 
   draw(text: string, live: boolean): this {
     const drawn = (

@@ -1,9 +1,9 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { ansiRuns, ansiText } from "../../src/view/ansi";
 import { uuid } from "../../src/view/identity";
 import { audioSource, imageSource, safeHref } from "../../src/view/links";
 import { bytes, duration, inFolder, line, plain, splitPath } from "../../src/view/plain";
-import { drawn } from "./markdown-page";
+import { drawn, MarkdownPage } from "./markdown-page";
 
 describe("a path", () => {
   test.each([
@@ -144,13 +144,14 @@ describe("markdown", () => {
     "go",
     "julia",
     "dockerfile",
-  ])("%s keeps every letter of the code", (language) => {
+  ])("%s keeps every letter of the code", async (language) => {
     const code =
       // biome-ignore lint/suspicious/noTemplateCurlyInString: it is a piece of shell
       "class A:\n  x = \"a${b}'\" # c -- // /* d */ `e` 1.5e3\n<f g='h'>@i</f>\n+ - function j(k) { return 'l' }";
-    const page = drawn(`\`\`\`${language}\n${code}\n\`\`\``);
+    const module = () => import("../../src/grammars.ts");
+    const page = new MarkdownPage({ module }).draw(`\`\`\`${language}\n${code}\n\`\`\``, false);
+    await vi.waitFor(() => expect(page.element.querySelector("code span")).not.toEqual(null));
     expect(page.element.querySelector("code")?.textContent).toEqual(code);
-    expect(page.element.querySelector("code span")).not.toEqual(null);
   });
 
   test("links open elsewhere and tell nothing of where they were", () => {

@@ -65,9 +65,9 @@ describe("one turn below its cell", () => {
     const store = readyStore();
     startTurn(store, "t1", "Hi");
     const [cell, chat] = [open(store, WHAT), open(store, { kind: "chat" })];
-    store.apply(SESSION, { type: "session/activityChanged", activity: "no word for 40 s" });
-    await cell.until(() => expect(cell.find(".status-line").textContent).toContain("no word for 40 s"));
-    await chat.until(() => expect(chat.find(".working").textContent).toContain("no word for 40 s"));
+    store.apply(SESSION, { type: "session/activityChanged", activity: "no output for 40 s" });
+    await cell.until(() => expect(cell.find(".status-line").textContent).toContain("no output for 40 s"));
+    await chat.until(() => expect(chat.find(".working").textContent).toContain("no output for 40 s"));
     for (const page of [cell, chat]) page.button("Stop");
     store.apply(SESSION, { type: "session/activityChanged" });
     await cell.until(() => expect(cell.text()).not.toContain("no word"));

@@ -54,13 +54,13 @@ async def test_dying_at_start_is_told_with_the_last_words_but_no_secret(tmp_path
     with pytest.raises(AgentStartFailed) as failure:
         await Agent.launch(scripted("dies_at_start"), cwd=tmp_path, env={"SCRIPTED_API_KEY": "sk-12345678"})
     said = str(failure.value)
-    assert "dies_at_start ended with status 3 while it was being started." in said
-    assert said.endswith("Its last words:\nfatal: no configuration found, key ***")
+    assert "dies_at_start stopped while starting (exit code 3)." in said
+    assert said.endswith("Last output:\nfatal: no configuration found, key ***")
 
 
 async def test_never_answering_initialize_ends_the_process_in_time(tmp_path: Path) -> None:
-    """A bounded wait, then a message with the last words."""
-    with pytest.raises(AgentStartFailed, match=r"silent did not answer within 1 s of being started.*(\n.*)*licence"):
+    """A bounded wait, then a message with the last output."""
+    with pytest.raises(AgentStartFailed, match=r"silent did not answer within 1 s of its start.*(\n.*)*licence"):
         await Agent.launch(scripted("silent"), cwd=tmp_path, initialize_timeout=1)
 
 
@@ -73,7 +73,7 @@ async def test_another_protocol_version_is_refused(tmp_path: Path) -> None:
 async def test_dying_in_a_turn_fails_the_turn_and_tells_the_listener(tmp_path: Path) -> None:
     """What it said before stays."""
     async with talking("dies_mid_turn", tmp_path) as talk:
-        with pytest.raises(AgentDied, match=r"ended with status 7 unexpectedly.*\nout of memory"):
+        with pytest.raises(AgentDied, match=r"stopped unexpectedly \(exit code 7\).*\nout of memory"):
             await talk.prompt()
         await asyncio.wait_for(talk.listener.gone.wait(), PATIENCE)
         assert talk.listener.text == "I was about to"
@@ -160,7 +160,7 @@ async def test_stopping_an_agent_fails_what_waits_and_tells_the_listener(tmp_pat
             await answer
         assert (talk.agent.closed, str(talk.listener.error)) == (
             True,
-            str(AgentDied("deaf was stopped. The next prompt starts it again.")),
+            str(AgentDied("deaf was stopped. The agent restarts with your next message.")),
         )
 
 
@@ -173,7 +173,7 @@ async def test_a_login_is_asked_for_with_the_ways_to_do_it(tmp_path: Path) -> No
     finally:
         await agent.stop(patience=0.5)
     assert str(failure.value) == (
-        "needs_login wants a login first. It offers: Log in with a browser; API key (set SCRIPTED_KEY). "
+        "Sign in to needs_login to continue. Ways to sign in: Log in with a browser; API key (set SCRIPTED_KEY). "
         "Type `scripted login` in a terminal, then try again."
     )
 
@@ -183,7 +183,7 @@ async def test_a_refused_prompt_says_why_without_secrets(tmp_path: Path) -> None
     async with talking("refuses", tmp_path, env={"SCRIPTED_API_KEY": "sk-12345678"}) as talk:
         with pytest.raises(AgentRefused) as failure:
             await talk.prompt()
-        said = "refuses refused session/prompt: Internal error (the model does not like key ***)."
+        said = "refuses returned an error: Internal error (the model does not like key ***)."
         assert (str(failure.value), failure.value.code) == (said, -32603)
 
 
@@ -262,7 +262,7 @@ async def test_an_old_id_that_is_another_sessions_now_is_refused(tmp_path: Path)
         one, former, two = RecordingListener(), RecordingListener(), RecordingListener()
         new = OpenRequest(cwd=str(tmp_path))
         first = await agent.open_session(new, one)
-        with pytest.raises(AgentRefused, match="another tab's"):
+        with pytest.raises(AgentRefused, match="another tab"):
             await agent.open_session(replace(new, way="resume", former=first.session_id), former)
         old, second = await asyncio.gather(
             agent.open_session(replace(new, way="resume", former="sess-2"), former),

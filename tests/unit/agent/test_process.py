@@ -80,7 +80,7 @@ async def test_children_go_when_the_agent_dies_by_itself(tmp_path: Path) -> None
         os.kill(talk.agent.pid, signal.SIGKILL)
         await asyncio.wait_for(talk.agent.wait_closed(), PATIENCE)
         assert list(map(alive, children)) == [False, False]
-        assert "was killed by signal 9 unexpectedly" in str(talk.listener.error)
+        assert "stopped unexpectedly (killed by signal 9)" in str(talk.listener.error)
 
 
 @pytest.mark.parametrize("kind", ["one", "many"])

@@ -110,7 +110,7 @@ def test_extension_methods_go_both_ways(start: Start) -> None:
     with pytest.raises(AgentRefused, match="_eliza/nothing"):
         session.extension("_eliza/nothing")
     for wrong in (lambda: session.extension("eliza/echo"), lambda: session.on_extension("zoo", None)):
-        with pytest.raises(UsageError, match=r"no extension method\. Their names begin with an underscore"):
+        with pytest.raises(UsageError, match=r"not an extension method\. Their names begin with an underscore"):
             wrong()
     asked = '/extend _zoo/feed {"animal": "otter"}'
     assert session.prompt(asked).wait(PATIENCE).text.endswith("Method not found: _zoo/feed (-32601).")

@@ -52,10 +52,10 @@ def test_the_workspace_must_be_a_folder(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("script", "said"),
     [
-        ("dies_at_start", r"ended with status 3 while it was being started.*Its last words"),
+        ("dies_at_start", r"stopped while starting \(exit code 3\).*Last output"),
         ("needs_login", r"(?i)log in"),
-        ("refuses", r"(?i)refused"),
-        ("dies_mid_turn", r"(?i)unexpectedly\. The next prompt starts it again"),
+        ("refuses", r"(?i)returned an error"),
+        ("dies_mid_turn", r"(?i)unexpectedly .*\. The agent restarts with your next message"),
         ("old_protocol", r"version .* of the Agent Client Protocol"),
     ],
 )

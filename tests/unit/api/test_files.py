@@ -218,7 +218,7 @@ def test_no_page_is_given_secrets_and_python_is(files: SessionFiles, work: Path,
         (work / each).write_text("x")
     patterns = {**SENSITIVE, "**/*.csv": True}
     found = files.read(name)
-    with pytest.raises(FileUnavailable, match=r"given to no page. Read it in Python: session\.files\.read"):
+    with pytest.raises(FileUnavailable, match=r"not sent to a page. Read it in Python: session\.files\.read"):
         for_page(found, patterns)
     assert found.data
     assert for_page(files.read("fine.txt"), patterns).data == b"x"

@@ -109,7 +109,7 @@ def test_a_failed_turn_says_what_the_agent_said(start: Start) -> None:
 def test_a_wait_can_be_bounded(start: Start) -> None:
     """The turn goes on; the message says how to wait again or stop it."""
     turn = start().prompt("/hang")
-    with pytest.raises(TurnTimeout, match=r"did not end in 0\.1 s; it goes on.*turn\.cancel\(\)"):
+    with pytest.raises(TurnTimeout, match=r"did not end in 0\.1 s; it is still running.*turn\.cancel\(\)"):
         turn.wait(0.1)
     assert not turn.done
 

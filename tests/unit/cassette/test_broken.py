@@ -81,13 +81,13 @@ def test_an_unknown_version(path: Path, version: object) -> None:
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ("{no json", "no JSON"),
-        ("[1, 2]", "no JSON object"),
-        ("null", "no JSON object"),
+        ("{no json", "not JSON"),
+        ("[1, 2]", "not a JSON object"),
+        ("null", "not a JSON object"),
         ("<<<<<<< HEAD", "merge conflict"),
-        ('{"from": "nobody", "method": "x"}', "no message of the agent"),
+        ('{"from": "nobody", "method": "x"}', "not a message of the agent"),
         ('{"from": "agent", "method": 7}', "neither a method nor a result"),
-        ('{"from": "agent", "id": "x", "result": 1}', "no message of the agent"),
+        ('{"from": "agent", "id": "x", "result": 1}', "not a message of the agent"),
         ('{"agent": 7}', "which agent or session"),
         ('{"pace": "fast"}', "pace"),
     ],
@@ -103,7 +103,7 @@ def test_a_bad_line(path: Path, line: str, says: str) -> None:
 def test_a_bad_rule(path: Path) -> None:
     """A pattern that is none, a field that is none."""
     rewrite(path, 1, json.dumps({"cassette": 1, "rules": [{"name": "x", "pattern": "("}]}))
-    assert broken(path).startswith(f"{path}:1: the pattern of the rule 'x' is no regular expression")
+    assert broken(path).startswith(f"{path}:1: the pattern of the rule 'x' is not a regular expression")
     rewrite(path, 1, json.dumps({"cassette": 1, "rule": []}))
     assert broken(path).startswith(f"{path}:1: the header cannot be read")
 
@@ -118,7 +118,7 @@ def test_something_else(tmp_path: Path) -> None:
     """A file of another kind, an empty one, one that is no text."""
     path = tmp_path / "a.jsonl"
     path.write_text('{"cells": []}\n', encoding="utf-8")
-    assert "this is no cassette" in broken(path)
+    assert "this is not a cassette" in broken(path)
     path.write_bytes(b"")
     assert "empty" in broken(path)
     path.write_bytes(b"\xff\xfe\x00\n{}\n")

@@ -195,7 +195,7 @@ def test_a_place_where_nothing_can_be_written_is_refused_at_once(tmp_path: Path)
         switch = Switch({"AGENTNB_CASSETTE": str(path), "AGENTNB_CASSETTE_MODE": "record"})
         with pytest.raises(UsageError, match="no cassette can be written there"):
             switch.standing_in(find("eliza"))
-    with pytest.raises(UsageError, match=r"is no folder\. Make it"):
+    with pytest.raises(UsageError, match=r"is not a folder\. Create it"):
         Switch({}).record(tmp_path / "none" / "a.jsonl")
 
 

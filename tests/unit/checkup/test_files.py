@@ -57,7 +57,7 @@ def test_a_log_that_cannot_be_used_is_told(kept: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "state", "said"),
     [
-        (None, "ready", "the built-in one holds"),
+        (None, "ready", "the built-in policy applies"),
         ('[[rule]]\naction = "deny"\npath = "**"\n', "ready", "1 rules."),
         ("[[rule", "broken", "is not TOML"),
         ('[[rule]]\naction = "maybe"\n', "broken", "everything asks"),

@@ -98,12 +98,16 @@ async def test_a_description_that_is_none_is_told(tmp_path: Path, text: str) -> 
     found = await examine({"a b": str(tmp_path), "gone": str(tmp_path / "none")})
     assert [(each.name, each.state) for each in found] == [("kernel a b", "broken"), ("kernel gone", "broken")]
     assert found[0].todo == "jupyter kernelspec remove 'a b'"
-    assert "is no kernel's description" in found[0].message
+    assert "is not a kernel's description" in found[0].message
 
 
 async def test_a_kernel_of_another_language_is_none_of_ours(kernel: Kernel) -> None:
     (found,) = await examine(kernel("R", language="R", display_name="R 4"))
-    assert (found.state, found.message, found.todo) == ("absent", "R 4 is no Python: agentnb is not for it.", None)
+    assert (found.state, found.message, found.todo) == (
+        "absent",
+        "R 4 is not a Python kernel: agentnb does not run in it.",
+        None,
+    )
 
 
 async def test_a_kernel_that_is_started_in_a_way_of_its_own_is_not_guessed_at(kernel: Kernel) -> None:

@@ -31,6 +31,7 @@ PING_SECONDS = 10
 RETRY_SECONDS = 3
 SILENT = 2
 SELDOM = 8
+TEXT_ACK_SECONDS = 1.0
 
 
 class Pulse:
@@ -95,6 +96,58 @@ class PageChannel:
         self.pending = [pending for pending in self.pending if pending[0] != seq]
 
 
+class ContinuedText:
+    """What `text` flushes continue (``ContinuedText``)."""
+
+    def __init__(self) -> None:
+        self.forget()
+
+    def forget(self) -> None:
+        self._flush = 0
+        self._names: Message = {}
+
+    def remember(self, flush: Message) -> None:
+        last = flush["envelopes"][-1] if flush["envelopes"] else None
+        if last and last["action"]["type"] in {"chat/delta", "chat/reasoning"} and flush["flush"] > self._flush:
+            self._flush, self._names = flush["flush"], last
+
+    def envelope(self, text: Message) -> Message | None:
+        if text["like"] != self._flush:
+            return None
+        names, action = self._names, self._names["action"]
+        said = {name: text[name] for name in ("first",) if name in text}
+        told = {name: text[name] for name in ("time",) if name in text}
+        named = {name: action[name] for name in ("type", "turnId", "partId")}
+        action = {**named, **told, "content": text["content"]}
+        return {"channel": names["channel"], **said, "index": text["index"], "action": action}
+
+
+class Acknowledgements:
+    """When the page says what it has (``Acknowledgements``)."""
+
+    def __init__(self, loop: ManualLoop, say: Callable[[int], None]) -> None:
+        self._loop, self._say = loop, say
+        self.forget()
+
+    def forget(self) -> None:
+        self._flush, self._due = 0, 0
+
+    def taken(self, flush: int) -> None:
+        flush = max(flush, self._flush)
+        self.forget()
+        self._say(flush)
+
+    def text_taken(self, flush: int) -> None:
+        self._flush = max(flush, self._flush)
+        if self._due == 0:
+            self._due = due = self._loop.now + round(TEXT_ACK_SECONDS * 1000)
+            self._loop.later(TEXT_ACK_SECONDS, lambda: self._ring(due))
+
+    def _ring(self, due: int) -> None:
+        if due == self._due:
+            self.taken(self._flush)
+
+
 class Page:
     """One page's client, its timers, and what is on the wire to it and from it."""
 
@@ -114,6 +167,8 @@ class Page:
         self._answers: dict[int, Callable[[Any], None]] = {}
         self._initializing: int | None = None
         self._pulse = Pulse()
+        self._text = ContinuedText()
+        self._acks = Acknowledgements(loop, self._acknowledge)
         self._closed = False
         self._ended: int | None = None
         self._id = self._seq = 0
@@ -146,6 +201,7 @@ class Page:
 
     def close(self) -> None:
         self._closed = True
+        self._acks.forget()
         self._ended = self._loop.now - self._born
 
     # --- what it hears ---
@@ -158,6 +214,8 @@ class Page:
                 answer(message["result"])
         elif message["method"] == "actions":
             self._flush(message["params"])
+        elif message["method"] == "text":
+            self._continue(message["params"])
         elif message["method"] == "unknownClient":
             self._pulse.answered()
             self._initialize()
@@ -169,7 +227,21 @@ class Page:
             return
         self._take(flush.get("snapshots", {}))
         self._apply(flush["envelopes"])
-        self._notify("ack", {"flush": flush["flush"], "seen": self._seen()})
+        self._text.remember(flush)
+        self._acks.taken(flush["flush"])
+
+    def _continue(self, text: dict[str, Any]) -> None:
+        if self._initializing is not None:
+            return
+        envelope = self._text.envelope(text)
+        if envelope is None:
+            self._notify("resync", {"seen": self._seen()})
+        else:
+            self._apply([envelope])
+            self._acks.text_taken(text["flush"])
+
+    def _acknowledge(self, flush: int) -> None:
+        self._notify("ack", {"flush": flush, "seen": self._seen()})
 
     def _take(self, channels: dict[str, Any]) -> None:
         for uri, update in channels.items():
@@ -193,7 +265,7 @@ class Page:
         if self._initializing is not None:
             return
         self._initializing = self._id + 1
-        params = {"protocolVersions": [1], "lastSeen": self._seen(), "visible": self.visible}
+        params = {"protocolVersions": [1], "lastSeen": self._seen(), "visible": self.visible, "accepts": ["text"]}
         if self.host_id is not None:
             params["hostId"] = self.host_id
         self._request("initialize", params, self._initialized)
@@ -201,6 +273,8 @@ class Page:
     def _initialized(self, result: Any) -> None:
         self._initializing = None
         self._pulse.answered()
+        self._text.forget()
+        self._acks.forget()
         before, self.host_id = self.host_id, result["hostId"]
         if before not in {None, self.host_id}:
             self.channels = {uri: PageChannel(uri) for uri in self.channels}

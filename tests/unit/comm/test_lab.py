@@ -152,7 +152,7 @@ def test_where_no_page_answers_it_is_said() -> None:
     """None is there, or an older one is, or it cannot."""
     lab = Lab()
     edit = EditParams(id="", action="run", cell_id="a")
-    with pytest.raises(UsageError, match="No page is there"):
+    with pytest.raises(UsageError, match="No browser page shows"):
         run(lab.edit(edit, 30))
     Page(lab).say(path="fit.ipynb", cells=[])
     with pytest.raises(UsageError, match="did not answer within 0 s"):

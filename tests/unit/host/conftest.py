@@ -20,6 +20,8 @@ from agentnb.state import ActionOrigin
 from tests.unit.api.conftest import AGENTS, PATIENCE
 
 CLIENT = ActionOrigin(client_id="page", client_seq=1)
+SOON = 0.5
+"""Seconds that an agent which hangs may take to leave when it is stopped; the usual 2.5 only cost time."""
 Open = Callable[..., Session]
 
 
@@ -35,6 +37,7 @@ def host() -> Iterator[Host]:
 def impatient(host: Host) -> dict[str, Any]:
     """For `spec`: no answer is waited for long, but for the first, which comes when the machine has the time."""
     host.agents.start_timeout = PATIENCE
+    host.agents.stop_patience = SOON
     return {"initialize_timeout": 0.5}
 
 

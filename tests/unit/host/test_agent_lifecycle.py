@@ -18,10 +18,10 @@ from agentnb.host.session_options import configuration
 from agentnb.state import SystemNotificationResponsePart
 from agentnb.testing import Events
 from tests.unit.api.conftest import AGENTS, PATIENCE
-from tests.unit.host.conftest import Open, hosted, until
+from tests.unit.host.conftest import SOON, Open, hosted, until
 
 SPAWNED = ("agent.spawned", "agent.initialized")
-FORGOTTEN = "does not remember what was said before"
+FORGOTTEN = "does not remember the conversation so far"
 
 
 def process_state(session: Session) -> str:
@@ -102,8 +102,9 @@ def test_a_restart_by_the_user_forgives_and_keeps_transcript_and_queue(
     assert [turn.text for turn in session.turns] == ["noted tulips", "s1 knows tulips"]
 
 
-def test_a_restart_stops_the_turn_that_runs_and_the_queue_goes_on(open_session: Open) -> None:
+def test_a_restart_stops_the_turn_that_runs_and_the_queue_goes_on(host: Host, open_session: Open) -> None:
     """An agent that misbehaves is got rid of; the user did that, so nothing has failed."""
+    host.agents.stop_patience = SOON
     session = open_session("deaf")
     turn = session.prompt("first")
     next(iter(turn))
@@ -178,7 +179,7 @@ def test_mcp_servers_and_folders_go_to_agents_that_can_have_them(open_session: O
     session = open_session("echo", mcp_servers=servers, directories=(tmp_path,))
     session.prompt("hi").wait(PATIENCE, check=False)
     assert "cannot reach these MCP servers: docs." in notices(session)
-    assert "takes no further folders" in notices(session)
+    assert "does not support additional folders" in notices(session)
     assert "secret" not in notices(session)
 
 

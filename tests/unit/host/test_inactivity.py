@@ -17,7 +17,7 @@ def silent(host: Host, open_session: Open) -> Turn:
     session = open_session("slow")
     turn = session.prompt("go")
     next(iter(turn))
-    say(host, turn, "no word for 40 s")
+    say(host, turn, "no output for 40 s")
     return turn
 
 
@@ -32,10 +32,10 @@ def test_a_terminal_says_it_once_each_time_and_how_to_stop(
     shown = turn_display.TerminalDisplay(silent)
     shown.tick()
     shown.tick()
-    say(host, silent, "no word for 80 s")
+    say(host, silent, "no output for 80 s")
     shown.tick()
     assert capsys.readouterr().out == (
-        "thinking\n(no word for 40 s; Ctrl+C stops the turn)\n\n(no word for 80 s; Ctrl+C stops the turn)\n"
+        "thinking\n(no output for 40 s; Ctrl+C stops the turn)\n\n(no output for 80 s; Ctrl+C stops the turn)\n"
     )
 
 
@@ -46,7 +46,7 @@ def test_text_in_a_cell_says_it_as_long_as_it_lasts_and_does_not_keep_it(
     shown = turn_display.GrowingMarkdownDisplay(silent)
     shown.open()
     shown.tick()
-    assert r"thinking\n\n(no word for 40 s)" in capsys.readouterr().out
+    assert r"thinking\n\n(no output for 40 s)" in capsys.readouterr().out
     say(host, silent, None)
     shown.tick()
     assert "no word" not in capsys.readouterr().out

@@ -142,7 +142,7 @@ def test_where_nobody_is_there_the_agent_is_told_no_and_the_transcript_why(open_
     turn = session.prompt(json.dumps([FORM])).wait(PATIENCE, check=False)
     assert json.loads(turn.text) == {"action": "decline"}
     assert turn.snapshot is not None
-    assert "Nobody is there to answer" in str(turn.snapshot.response_parts[0])
+    assert "No one can answer" in str(turn.snapshot.response_parts[0])
 
 
 def test_a_question_of_a_kind_that_we_do_not_know_is_refused_and_kept_raw(attended: Host, open_session: Open) -> None:
@@ -200,7 +200,7 @@ def test_without_anybody_a_login_fails_with_every_way_and_python_can_do_it(open_
     """``session.login()`` names the ways, takes one, and the next prompt goes through."""
     session = open_session("wants_login", "session")
     turn = session.prompt("hi").wait(PATIENCE, check=False)
-    assert "It offers: Browser; Shell (type `" in str(turn.error)
+    assert "Ways to sign in: Browser; Shell (type `" in str(turn.error)
     with pytest.raises(UsageError, match="'browser', 'shell', 'key'"):
         session.login(timeout=PATIENCE)
     with pytest.raises(UsageError, match="--login` in a terminal"):

@@ -83,7 +83,7 @@ def test_a_session_is_resumed_where_the_agent_cannot_load(host: Host, kept: Kept
     ("able", "error", "said"),
     [
         ((), NotOffered, "keeps does not offer to open an old session. Start a new one."),
-        (("load", "refuses"), AgentRefused, "keeps refused session/load: No such session."),
+        (("load", "refuses"), AgentRefused, "keeps returned an error for session/load: No such session."),
     ],
     ids=["not offered", "refused"],
 )
@@ -145,7 +145,7 @@ def test_an_agent_that_says_a_copied_conversation_again_is_not_shown_twice(host:
     ("able", "error", "said"),
     [
         ((), NotOffered, "does not offer to copy a session. Start a new one, and tell it what it needs to know."),
-        (("fork", "refuses"), AgentRefused, "refused session/fork: No such session."),
+        (("fork", "refuses"), AgentRefused, "returned an error for session/fork: No such session."),
     ],
     ids=["not offered", "refused"],
 )
@@ -185,7 +185,10 @@ def test_a_session_is_deleted_for_good(host: Host, kept: Kept) -> None:
 @pytest.mark.parametrize(
     ("work", "said"),
     [
-        (lambda host, agent: listed(host, agent, None, None), "list its sessions. `agentnb.sessions()` lists those"),
+        (
+            lambda host, agent: listed(host, agent, None, None),
+            "list its sessions. `agentnb.sessions()` lists the sessions",
+        ),
         (lambda host, agent: deleted(host, agent, "old-1"), "delete a session. Delete it with the agent's own program"),
         (logged_out, "log out. Log out with the agent's own program."),
     ],
@@ -215,7 +218,7 @@ def test_an_agent_that_dies_at_one_of_these_is_told_with_its_last_words(
         "session/delete": lambda: deleted(host, same, "old"),
         "logout": lambda: logged_out(host, same),
     }[step]
-    with pytest.raises(AgentError, match=f"ended with status 9 unexpectedly(.|\n)*could not go on at {step}"):
+    with pytest.raises(AgentError, match=f"stopped unexpectedly \\(exit code 9\\)(.|\n)*could not go on at {step}"):
         run(host, work())
     assert list(host.conversations) == [session.state.summary.resource]
 
@@ -238,7 +241,7 @@ def test_after_a_logout_the_next_session_wants_a_login(attended: Host, tmp_path:
     another = Session(attended.loop.call(lambda: attended.open_as(agent)))
     turn = another.prompt("/say out").wait(PATIENCE, check=False)
     assert turn.error is not None
-    assert "wants a login first" in turn.error.message
+    assert "Sign in to" in turn.error.message
 
 
 def test_an_agent_with_a_line_to_type_says_that_line_for_a_logout(host: Host, tmp_path: Path) -> None:

@@ -45,9 +45,9 @@ def test_waiting_prompts_are_edited_reordered_and_taken_back(open_session: Open)
     assert session.queue == ("c", "A")
     assert session.turns[0].state == "running"
     turns[1].cancel()
-    with pytest.raises(UsageError, match="no longer waits"):
+    with pytest.raises(UsageError, match="no longer waiting"):
         session.edit(turns[1], "B")
-    with pytest.raises(UsageError, match="no longer waits"):
+    with pytest.raises(UsageError, match="no longer waiting"):
         session.send_now(turns[1])
 
 
@@ -131,8 +131,8 @@ def test_silence_is_said_and_ends_with_the_next_word_or_turn(host: Host, open_se
     said: list[str | None] = []
     host.loop.call(hosted(host, session).watch, lambda: said.append(activity(session)))
     turn = session.prompt("go")
-    until(host, session, lambda: "no word for 0.1 s" in said)
-    assert "no word for 0.05 s" in said[: said.index("no word for 0.1 s")]
+    until(host, session, lambda: "no output for 0.1 s" in said)
+    assert "no output for 0.05 s" in said[: said.index("no output for 0.1 s")]
     turn.cancel()
     until(host, session, lambda: activity(session) is None)
 
@@ -153,7 +153,7 @@ def test_silence_while_a_question_is_open_is_the_users(attended: Host, open_sess
     until(attended, asks, lambda: asks.questions)
     said.clear()
     session.prompt("go")
-    until(attended, session, lambda: activity(session) == "no word for 0.1 s")
+    until(attended, session, lambda: activity(session) == "no output for 0.1 s")
     assert (activity(asks), [words for words in said if words]) == (None, [])
 
 

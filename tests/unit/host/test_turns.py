@@ -14,6 +14,7 @@ from agentnb.clock import now_ms
 from agentnb.host import Host
 from agentnb.policy.decision import Mode
 from tests.unit.api.conftest import AGENTS, PATIENCE
+from tests.unit.host.conftest import SOON
 
 
 @pytest.fixture
@@ -31,6 +32,7 @@ def open_session(host: Host, script: str, cwd: Path, mode: Mode = "ask") -> Sess
 
 def test_an_agent_that_never_stops_is_replaced_for_the_next_prompt(host: Host, tmp_path: Path) -> None:
     """After the grace its process is ended; the waiting turn goes on in a new one and says so."""
+    host.agents.stop_patience = SOON
     session = open_session(host, "deaf", tmp_path)
     host.loop.call(host.find, session.chat.resource).turns.cancel_grace = 0.2
     first = session.prompt("hello")

@@ -120,5 +120,5 @@ except agentnb.AgentnbError as error:
         "there True ['there']",
         f"{there} is not trusted: what your policy file allows asks there.",
         "there False []",
-        "folder='nowhere' is not a folder. Give the folder that the agent shall work in.",
+        "folder='nowhere' is not a folder. Give the folder in which the agent should work.",
     ]

@@ -162,8 +162,8 @@ def test_a_picture_is_kept_and_a_drawing_that_can_hold_script_is_not() -> None:
     ("ending", "expected"),
     [
         ({"state": "cancelled", "stop_reason": "cancelled"}, "**The turn was cancelled.**"),
-        ({"stop_reason": "max_tokens"}, "**The answer stops here: the model's token limit was reached.**"),
-        ({"stop_reason": "refusal"}, "**The agent refused to go on.**"),
+        ({"stop_reason": "max_tokens"}, "**Answer cut off: the model's token limit was reached.**"),
+        ({"stop_reason": "refusal"}, "**The agent refused to continue.**"),
         ({"stop_reason": "new<b>"}, "**The turn ended: newb.**"),
         (
             {"state": "error", "error": ErrorInfo(error_type="x", message="It <b>died</b>.")},

@@ -75,7 +75,7 @@ def test_an_interrupt_cancels_the_turn_wherever_it_arrives(doing: Callable[[], N
 
 
 def test_a_second_interrupt_does_not_wait_for_the_agent(start: Start) -> None:
-    """It raises at once, and nothing waits for the turn's last words."""
+    """It raises at once, and nothing waits for the turn's last output."""
     turn = start().prompt("/slow 100000 1")
     with pytest.raises(AgentInterrupted):
         block_on(turn, Ticks(interrupt, interrupt), timeout=PATIENCE)

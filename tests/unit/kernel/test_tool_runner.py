@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from markdown_it import MarkdownIt
 
 from agentnb.ipython.shell_code_runner import ShellCodeRunner
 from agentnb.kernel.code_runner import CellView, Edit, Edited, NotebookView
@@ -45,7 +46,7 @@ def test_variables_are_listed_with_type_and_size(tools: Tools) -> None:
     assert "shape (5, 2)" in text
     assert tools.text("variables", filter="FRA").startswith("frame: ")
     assert tools.text("variables", filter="x?").startswith("xs: ")
-    assert tools.text("variables", filter="zzz") == "None of the 3 variables fits."
+    assert tools.text("variables", filter="zzz") == "None of the 3 variables matches."
     assert tools.text("variables", filter="[" * 1_001) == "'filter' has 1,001 characters; at most 1,000 are read."
     assert {request.kind for request in tools.requests} == {"read"}
 
@@ -131,6 +132,26 @@ def test_what_goes_wrong_is_told_with_its_traceback(tools: Tools, code: str, wor
     assert all(word in block["text"] for word in words), block["text"]
     assert "\x1b" not in block["text"]
     assert result["isError"] is (code != "%no_such_magic")
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "1 / 0",
+        "print('first')\n1 / 0",
+        "raise ValueError('```\\n---\\n```')",
+        "raise ValueError('`' * 30)",
+        "print('a' * 50_000)\n1 / 0",
+        "print('a' * 50_000)\nraise ValueError('b' * 50_000)",
+    ],
+)
+def test_a_traceback_is_a_code_block_at_the_end_of_the_answer(tools: Tools, code: str) -> None:
+    """Whatever it holds and however long all is: its dashed line is no rule where the answer is read as Markdown."""
+    (block,) = tools.call("run_code", code=code)["content"]
+    tree = MarkdownIt().parse(block["text"])
+    assert [token.type for token in tree].count("hr") == 0
+    assert tree[-1].type == "fence"
+    assert "Traceback" in tree[-1].content
 
 
 def test_magics_work(tools: Tools) -> None:

@@ -83,6 +83,7 @@ def test_everyday_commands_stay_low(command: str) -> None:
     assert (rank(rating.severity) <= rank("low"), rating.sensitive) == (True, None), rating
 
 
+LISTED = ("requests", "commands", "attacks", "files", "dangerous", "everyday", "disguised")
 REQUESTS = rows(OWN / "requests.json")
 
 
@@ -109,7 +110,7 @@ def test_the_page_of_cases_names_each_and_no_case_is_more_than_text() -> None:
     text = page()
     body = text.split("-->", 1)[1]
     cells = [line for line in body.splitlines() if line.startswith("|")]
-    count = sum(len(rows(OWN / f"{name}.json")) for name in ("requests", "commands", "attacks", "files"))
+    count = sum(len(rows(OWN / f"{name}.json")) for name in LISTED)
     assert sum(not line.startswith(("|---", "| kind", "| command", "| file")) for line in cells) == count
     inside = re.sub(r"</?code>|&#\d+;", "", "\n".join(cells))
     assert set(re.findall(r"[^\w\s|,./;=%()+'#?⟨⏎⟩-]", inside)) <= {"…"}

@@ -30,20 +30,7 @@ DENYING = Situation(
         )
     ),
 )
-REMOVING = (
-    "/bin/r? -rf src",
-    "/bin/r[m] a",
-    "printf '%b' 'r\\155 a' | sh",
-    "echo -e 'r\\0155 a' | bash",
-    "printf 'a:\\n\\trm a\\n' | make -f -",
-    "$X a",
-    "$(echo rm) a",
-    "cat x | sh",
-    "bash < x",
-    "python3 -m cProfile /dev/stdin < x",
-    'sh -c "$X"',
-    "awk 'BEGIN{system(\"x\")}'",
-)
+DISGUISED: list[str] = json.loads((CASES / "disguised.json").read_text("utf-8"))
 
 
 def outcome(command: str, situation: Situation = ALLOWING) -> str:
@@ -54,7 +41,7 @@ def outcome(command: str, situation: Situation = ALLOWING) -> str:
 
 def test_the_tables_are_as_long_as_they_should_be() -> None:
     """A table that shrinks shows less."""
-    assert (len(EVERYDAY) >= 150, len(DANGEROUS) >= 300) == (True, True)
+    assert (len(EVERYDAY) >= 600, len(DANGEROUS) >= 1_000, len(DISGUISED) >= 140) == (True, True, True)
     assert (len(set(EVERYDAY)), len(set(DANGEROUS))) == (len(EVERYDAY), len(DANGEROUS))
 
 
@@ -70,7 +57,7 @@ def test_a_dangerous_command_asks(command: str) -> None:
     assert outcome(command) == "ask"
 
 
-@pytest.mark.parametrize("command", REMOVING)
+@pytest.mark.parametrize("command", DISGUISED)
 def test_a_command_that_could_hide_a_denied_one_is_not_allowed(command: str) -> None:
     """A rule that allows everything does not cover it where another one denies ``rm *``."""
     assert outcome(command, DENYING) in {"ask", "deny"}

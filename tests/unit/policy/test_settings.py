@@ -69,7 +69,7 @@ def test_everything_that_a_file_can_say_is_read() -> None:
         ("[[rule]]\naction = 'ask'\npath = 3", ["line 3 in rule 1: 'path' is neither text nor a list"]),
         ("[[rule]]\naction = 'ask'\nseverity = 'bad'", ["line 3 in rule 1: 'severity' is 'bad'", "'critical'"]),
         ("[[rule]]\naction = 'ask'\nsensitive = 'yes'", ["line 3 in rule 1: 'sensitive' is 'yes'", "true or false"]),
-        ("[rule]\naction = 'ask'", ["line 1: 'rule' is no list of tables", "[[rule]]"]),
+        ("[rule]\naction = 'ask'", ["line 1: 'rule' is not a list of tables", "[[rule]]"]),
         ("[agents.claude]\nbypas = true", ["line 2 in agents.claude: 'bypas' is not known", "'bypass'"]),
         ("[agents.claude]\nbypass = 1", ["line 2 in agents.claude: 'bypass' is 1"]),
         ("agents = 1", ["line 1: 'agents' is no table", "[agents]"]),

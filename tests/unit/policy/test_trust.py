@@ -196,12 +196,12 @@ def test_the_users_own_folder_can_be_written_as_a_tilde(entry: str) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("[trust]\nfolders = 'work'", ["line 2 in trust: 'folders' is no list of texts"]),
-        ("[trust]\nfolders = [1]", ["line 2 in trust: 'folders' is no list of texts"]),
-        ("[trust]\nfolders = ['work']", ["line 2 in trust: 'work' is no absolute path", "Begin it with / or ~/"]),
-        ("[trust]\nfolders = ['../work']", ["'../work' is no absolute path"]),
-        ("[trust]\nfolders = ['']", ["'' is no absolute path"]),
-        ('[trust]\nfolders = ["/a\\u0000"]', ["is no absolute path"]),
+        ("[trust]\nfolders = 'work'", ["line 2 in trust: 'folders' is not a list of texts"]),
+        ("[trust]\nfolders = [1]", ["line 2 in trust: 'folders' is not a list of texts"]),
+        ("[trust]\nfolders = ['work']", ["line 2 in trust: 'work' is not an absolute path", "Begin it with / or ~/"]),
+        ("[trust]\nfolders = ['../work']", ["'../work' is not an absolute path"]),
+        ("[trust]\nfolders = ['']", ["'' is not an absolute path"]),
+        ('[trust]\nfolders = ["/a\\u0000"]', ["is not an absolute path"]),
         ("[trust]\nfolder = ['/work']", ["line 2 in trust: 'folder' is not known", "Did you mean 'folders'?"]),
         ("trust = ['/work']", ["line 1: 'trust' is no table"]),
     ],

@@ -1,11 +1,12 @@
 /** A code block: a bar with its language and what can be done with it, and the code, coloured once it is complete. */
-import { useLayoutEffect, useRef } from "preact/hooks";
+import { useContext, useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { CellButtons } from "../cell-buttons";
+import { ViewContext } from "../context";
 import { CopyButton } from "../copy";
 import { memo } from "../memo";
 import { LongText } from "../parts/long-text";
 import { line } from "../plain";
-import { highlight } from "./highlight";
+import { grammars, highlight, needGrammar } from "./highlight";
 
 /** Longer code is drawn in slices also while it grows, in characters. */
 const LONGEST_NODE = 24_000;
@@ -39,19 +40,24 @@ export const CodeBlock = memo(({ text, lang, live }: Props) => {
   );
 });
 
-export const Coloured = memo(({ text, language }: { text: string; language?: string | undefined }) => (
-  <code key="done">
-    {highlight(text, language)?.map(([scope, piece], at) =>
-      scope ? (
-        <span key={at} class={`hl-${scope}`}>
-          {piece}
-        </span>
-      ) : (
-        piece
-      ),
-    ) ?? <LongText text={text} />}
-  </code>
-));
+export const Coloured = memo(({ text, language }: { text: string; language?: string | undefined }) => {
+  const { store } = useContext(ViewContext);
+  useEffect(() => needGrammar(language, store?.module), [language, store]);
+  void grammars.value; // drawn again when there are more
+  return (
+    <code key="done">
+      {highlight(text, language)?.map(([scope, piece], at) =>
+        scope ? (
+          <span key={at} class={`hl-${scope}`}>
+            {piece}
+          </span>
+        ) : (
+          piece
+        ),
+      ) ?? <LongText text={text} />}
+    </code>
+  );
+});
 
 /** Code that still grows: appended to one text node, so that a selection in it survives. */
 function LiveCode({ text }: { text: string }) {

@@ -1,53 +1,50 @@
 /** Syntax colours: source text to pieces with a scope each (highlight.js), never to an HTML string. */
+import { signal } from "@preact/signals";
+import type { LanguageFn } from "highlight.js";
 import hljs from "highlight.js/lib/core";
 import bash from "highlight.js/lib/languages/bash";
-import cpp from "highlight.js/lib/languages/cpp";
 import diff from "highlight.js/lib/languages/diff";
-import dockerfile from "highlight.js/lib/languages/dockerfile";
-import go from "highlight.js/lib/languages/go";
-import ini from "highlight.js/lib/languages/ini";
-import java from "highlight.js/lib/languages/java";
 import json from "highlight.js/lib/languages/json";
-import julia from "highlight.js/lib/languages/julia";
-import latex from "highlight.js/lib/languages/latex";
-import makefile from "highlight.js/lib/languages/makefile";
 import markdown from "highlight.js/lib/languages/markdown";
 import python from "highlight.js/lib/languages/python";
-import r from "highlight.js/lib/languages/r";
-import rust from "highlight.js/lib/languages/rust";
 import shell from "highlight.js/lib/languages/shell";
 import sql from "highlight.js/lib/languages/sql";
-import typescript from "highlight.js/lib/languages/typescript";
-import xml from "highlight.js/lib/languages/xml";
 import yaml from "highlight.js/lib/languages/yaml";
+import type { Store } from "../store";
 
 const LANGUAGES = {
   bash,
-  cpp,
   diff,
-  dockerfile,
-  go,
-  ini,
-  java,
   json,
-  julia,
-  latex,
-  makefile,
   markdown,
   python,
-  r,
-  rust,
   shell,
   sql,
-  typescript,
-  xml,
   yaml,
 };
-for (const [name, language] of Object.entries(LANGUAGES)) hljs.registerLanguage(name, language);
-// TypeScript's grammar has JavaScript's inside, and C++'s reads C: one of each is enough.
-hljs.registerAliases(["javascript", "js", "jsx", "mjs"], { languageName: "typescript" });
-hljs.registerAliases(["c", "h"], { languageName: "cpp" });
+
+function register(languages: Record<string, LanguageFn>): void {
+  for (const [name, language] of Object.entries(languages)) hljs.registerLanguage(name, language);
+}
+
+register(LANGUAGES);
 hljs.registerAliases(["ipython", "ipython3", "python3"], { languageName: "python" });
+
+let fetched: Promise<unknown> | undefined;
+/** Counts up when there are more grammars than before. */
+export const grammars = signal(0);
+
+/** Fetches the other grammars (`js/src/grammars.ts`), once, where `language` is none of those that are here. */
+export function needGrammar(language: string | undefined, fetch: Store["module"]): void {
+  if (!language || fetched || !fetch || hljs.getLanguage(language)) return;
+  fetched = fetch("grammars").then(({ default: others }) => {
+    register(others as Record<string, LanguageFn>);
+    // TypeScript's grammar has JavaScript's inside, and C++'s reads C: one of each is enough.
+    hljs.registerAliases(["javascript", "js", "jsx", "mjs"], { languageName: "typescript" });
+    hljs.registerAliases(["c", "h"], { languageName: "cpp" });
+    grammars.value += 1;
+  }, console.debug);
+}
 
 /** Longer code stays plain: grammars take up to a millisecond per hundred characters. */
 const LONGEST = 30_000;

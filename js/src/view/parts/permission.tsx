@@ -78,7 +78,7 @@ export function Permission({ turnId, call }: Props) {
         type="button"
         class={`button ${style}`}
         aria-disabled={!armed}
-        title={isLasting(option) ? `${nameOf(option)} (asks no more)` : undefined}
+        title={isLasting(option) ? `${nameOf(option)} (doesn't ask again)` : undefined}
         onClick={() => answer(option)}
       >
         <span>{coded(nameOf(option))}</span>

@@ -1,0 +1,57 @@
+"""The short form of a flush that does nothing but continue a text: without the names that the page knows already.
+
+A whole envelope names channel, turn and part, about 330 bytes, and a text that streams is cut into hundreds of them.
+Kernel and page both remember the last whole flush (``actions``) that ended with a delta, by its number. A later delta
+of the same text gives only that number (``text``). A page that does not have that flush asks again (``resync``), and
+the next flush is a whole one; so this is safe whatever is lost, and nothing waits for an acknowledgement.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+LONGEST = 2_048  # characters of a text that go in one such flush; a longer one is whole, and waited for
+DELTAS = frozenset({"chat/delta", "chat/reasoning"})
+ENVELOPE = frozenset({"channel", "first", "index", "action"})
+ACTION = frozenset({"type", "turnId", "partId", "content", "time"})
+
+Key = tuple[str, str, str, str]
+
+
+class ContinuedText:
+    """Which text the flushes to one client continue, and since which flush the client knows its names."""
+
+    def __init__(self) -> None:
+        self._flush = 0
+        self._key: Key | None = None
+
+    def forget(self) -> None:
+        """The client may not know it: the next flush is a whole one."""
+        self._key = None
+
+    def shorten(self, flush: dict[str, Any]) -> dict[str, Any] | None:
+        """The parameters of ``text`` that say the same as *flush*; None where there are none, and it goes as it is.
+
+        Args:
+            flush: The parameters of ``actions``.
+        """
+        envelopes = flush["envelopes"]
+        key = _key_of(envelopes[-1]) if envelopes else None
+        if key is None:
+            return None
+        envelope = envelopes[0]
+        is_alone = len(envelopes) == 1 and "snapshots" not in flush
+        if key != self._key or not is_alone or len(envelope["action"]["content"]) > LONGEST:
+            self._flush, self._key = flush["flush"], key
+            return None
+        said = {name: envelope[name] for name in ("first", "index") if name in envelope}
+        said |= {name: envelope["action"][name] for name in ("time", "content") if name in envelope["action"]}
+        return {"flush": flush["flush"], "like": self._flush, **said}
+
+
+def _key_of(envelope: dict[str, Any]) -> Key | None:
+    """What a delta continues; None for any other envelope, and for one with fields that the short form has not."""
+    action = envelope["action"]
+    if action.get("type") not in DELTAS or not (envelope.keys() <= ENVELOPE and action.keys() <= ACTION):
+        return None
+    return envelope["channel"], action["type"], action["turnId"], action["partId"]

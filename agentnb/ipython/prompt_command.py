@@ -1,0 +1,123 @@
+"""What ``%agent`` does: prompts an agent, shows the turn, and waits for its end."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from IPython.display import display
+
+from agentnb.host.environment import current_environment
+from agentnb.ipython.arguments import parse
+from agentnb.ipython.audience import Audience, audience_of, in_notebook, is_unattended
+from agentnb.ipython.mentions import Scope, attachments
+from agentnb.ipython.record import record, workspace
+from agentnb.ipython.turn_display import LiveDisplay, display_for
+from agentnb.ipython.waiting import await_turn, block_on
+
+if TYPE_CHECKING:
+    from agentnb.api.session import Session, Turn
+    from agentnb.ipython.arguments import Arguments
+    from agentnb.ipython.config import Agentnb
+    from agentnb.ipython.tabs import Tabs
+    from agentnb.ipython.turn_display import TurnDisplay
+
+
+class PromptCommand:
+    """Prompts agents for the magics of one shell.
+
+    Args:
+        shell: The IPython shell.
+        settings: What ``%config Agentnb`` sets.
+        tabs: The sessions.
+        shown: The ids of the turns that the running cell has shown; they are added here.
+    """
+
+    def __init__(self, shell: Any, settings: Agentnb, tabs: Tabs, shown: set[str]) -> None:
+        self.shell = shell
+        self.settings = settings
+        self.tabs = tabs
+        self._shown = shown
+
+    def run(self, line: str, cell: str | None) -> Turn:
+        """Prompt, and hold the thread until the turn ends."""
+        arguments, turn = self._begin(line, cell)
+        if arguments.background:
+            return self._leave_running(turn)
+        shown = self._display_for(turn, blocking=True)
+        try:
+            shown.open()
+            block_on(turn, shown.tick, timeout=self._timeout(arguments))
+        except KeyboardInterrupt:
+            turn.cancel()  # one that came before or behind the waiting
+            raise
+        finally:
+            shown.close()
+        return turn.raise_for_error()
+
+    async def run_awaited(self, line: str, cell: str | None) -> Turn:
+        """Prompt, and await the turn: clicks in the page come through meanwhile."""
+        arguments, turn = self._begin(line, cell)
+        if arguments.background:
+            return self._leave_running(turn)
+        shown = self._display_for(turn, blocking=False)
+        await self._shown_while(turn, shown, arguments)
+        return turn.raise_for_error()
+
+    def show(self, turn: Turn) -> None:
+        """Display *turn* where it is the value of a cell, unless that cell has shown it already."""
+        if turn.id not in self._shown:
+            display(record(turn), raw=True)
+        elif audience_of(self.shell) is Audience.TERMINAL:
+            sys.stdout.write(f"{turn!r}\n")  # the terminal has printed its "Out[3]: " already
+
+    async def _shown_while(self, turn: Turn, shown: TurnDisplay, arguments: Arguments) -> None:
+        shown.open()
+        try:
+            await await_turn(
+                turn, shown.tick, timeout=self._timeout(arguments), kernel=getattr(self.shell, "kernel", None)
+            )
+        finally:
+            shown.close()
+
+    def _begin(self, line: str, cell: str | None) -> tuple[Arguments, Turn]:
+        arguments = parse(line, cell)
+        session = self.tabs.choose(arguments)
+        if not arguments.background:
+            current_environment().job_queue.check_can_wait(session.tab_id)
+        attached = attachments(arguments.prompt, arguments.context, self.scope(session))
+        turn = session.prompt(arguments.prompt, attachments=attached)
+        if arguments.output:
+            self.shell.user_ns[arguments.output] = turn
+        self._shown.add(turn.id)
+        return arguments, turn
+
+    def scope(self, session: Session) -> Scope:
+        """What the mentions of a prompt to *session* can name."""
+        history = self.shell.history_manager
+        return Scope(
+            variables=self.shell.user_ns,
+            cells=history.input_hist_raw[: self.shell.execution_count],
+            outputs=history.output_hist_reprs,
+            cwd=workspace(session),
+        )
+
+    def _display_for(self, turn: Turn, *, blocking: bool) -> TurnDisplay:
+        audience, replaces = audience_of(self.shell), in_notebook(self.shell)
+        return display_for(turn, audience, self.settings.view, blocking=blocking, replaces=replaces)
+
+    def _timeout(self, arguments: Arguments) -> float | None:
+        alone = self.settings.headless_timeout if is_unattended(self.shell) else None
+        return arguments.timeout or self.settings.timeout or alone or None
+
+    def _leave_running(self, turn: Turn) -> Turn:
+        """Show *turn* while it goes on behind the next cells: live where a page is there, else only a word."""
+        shown = self._display_for(turn, blocking=False)
+        if isinstance(shown, LiveDisplay) and audience_of(self.shell) is Audience.PAGE and in_notebook(self.shell):
+            shown.open()
+            turn.add_done_callback(lambda _: shown.close())
+        else:
+            name = self.tabs.name_of(turn.session)
+            words = f"Runs in the background, in the tab {name!r}. `%agents cancel` stops it, `await turn` waits."
+            display({"text/plain": words}, raw=True)
+        return turn
