@@ -1,7 +1,7 @@
 """The order of the unit tests, and which of them are slow.
 
 The longest files come first, so that no process is left alone with one at the end. Tests that start agents, kernels or
-other programs are marked ``slow``, with the longest files: ``make test-fast`` leaves them out, ``make test`` never does.
+other programs are marked ``slow``, with the longest files: ``make test-fast`` leaves them out, ``make test`` does not.
 """
 
 from __future__ import annotations
