@@ -1,4 +1,4 @@
-"""The interface of a kernel and a notebook for the kernel tools (:mod:`agentnb.ipython.shell_code_runner` implements it)."""
+"""The interface of a kernel and a notebook, for the kernel tools; the IPython layer implements it."""
 
 from __future__ import annotations
 
