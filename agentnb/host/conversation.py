@@ -61,7 +61,7 @@ NAMING = 20_000  # characters of a prompt that are looked at for a title: what i
 
 
 class SessionOwner(Protocol):
-    """What a conversation needs of the host."""
+    """The part of the host that a conversation needs."""
 
     @property
     def loop(self) -> HostLoop:

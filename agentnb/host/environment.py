@@ -1,4 +1,4 @@
-"""What surrounds the host: the front end, the editors, the shell, the settings, the cassette. One port for all of it.
+"""The surroundings of the host: front end, editors, shell, settings, cassette. One port for all of them.
 
 The layers above, and the shell, fill it in with :meth:`Environment.connect`; the host only reads it. Every part may be
 missing: an agent can be used from a plain Python process.

@@ -33,7 +33,7 @@ _TOP = ("rule", "agents", "sensitive", "headless", "trust")
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """What one policy file says.
+    """The contents of one policy file.
 
     Args:
         rules: In order; the last that matches wins.
