@@ -135,8 +135,8 @@ _LOOKS = frozenset(
     | {"gawk", "mawk", "sed", "strings", "locale", "tput", "clear", "man", "help", "popd", "pushd", "dirs", "watch"}
 )
 _DELETING = re.compile(
-    r"(?:--?)?(?:(?:\w+[-_:])?(?:delete|destroy|drop|purge|wipe|erase|uninstall|truncate|nuke|terminate|obliterate)"
-    r"(?:[-_:](?!only|marker|mode)\w+)?|force[-_]reset|factory[-_]reset|rm|rmi)"
+    r"(?:--?)?(?:(?:\w{1,40}[-_:])?(?:delete|destroy|drop|purge|wipe|erase|uninstall|truncate|nuke|terminate|obliterate)"
+    r"(?:[-_:](?!only|marker|mode)\w{1,40})?|force[-_]reset|factory[-_]reset|rm|rmi)"
 )
 """Verbs and options by which a program that is not known here most likely deletes something."""
 _UNKNOWN = ", of which nothing is known here."
@@ -189,7 +189,7 @@ def _rated_by_code(program: str, options: Options) -> Finding | None:
     found = files.prefixed(program)
     if found is not None or program in _LOOKS:
         return found
-    if any(map(_DELETING.fullmatch, (*options.operands[:2], *options.long))):
+    if any(_DELETING.fullmatch(word) for word in (*options.operands[:2], *options.long)):
         return Finding("high", f"{program} is told to delete something.")
     return Finding("low", f"Runs {program}{_UNKNOWN}")
 
