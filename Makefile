@@ -112,7 +112,10 @@ test: ## everything that must pass
 	+@$(SIDE_BY_SIDE) check
 	@$(MAKE) --no-print-directory test-unit test-kernel test-notebooks test-floors-short test-js test-browser
 
-test-fast: check test-unit test-js ## static checks, unit tests, TypeScript
+test-fast: env ## static checks, the unit tests that start no programs, TypeScript
+	+@$(SIDE_BY_SIDE) check
+	AGENTNB_EXAMPLES=few $(PYTEST) tests/unit -m 'not slow' --numprocesses $(WORKERS) --dist loadfile $(PYTEST_ARGS)
+	@$(MAKE) --no-print-directory test-js
 
 check: check-python check-js ## static checks, both languages
 

@@ -31,6 +31,7 @@ VARIABLES = """\
 | `AGENTNB_HEADLESS` | kernels | `allow` or `deny`: questions that nobody can answer; else as the policy file says |
 | `AGENTNB_CHROMIUM` | `make test-browser` | the browser to use |
 | `AGENTNB_IPYKERNEL6` | tests | a Python that has ipykernel 6.30 |
+| `AGENTNB_EXAMPLES` | unit tests | `few`: fewer generated examples, as `make test-fast` |
 | `AGENTNB_EVENTS` | kernels, `agentnb record`, `replay` | a file for [events](events.md), a line of JSON each |
 | `AGENTNB_EVENTS_TEXT` | the same | `1`: events hold what was said as well |
 | `AGENTNB_LONG_TEXTS` | `make test-browser` | `all`: every long text, as `make test-long-texts`; else a few |

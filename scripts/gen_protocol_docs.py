@@ -288,7 +288,14 @@ def _type(info: msgspec.inspect.Type) -> str:
             return NAMES[type(info).__name__]
 
 
-NAMES = {"IntType": "integer", "StrType": "text", "BoolType": "boolean", "RawType": "object", "AnyType": "anything"}
+NAMES = {
+    "IntType": "integer",
+    "StrType": "text",
+    "BoolType": "boolean",
+    "RawType": "object",
+    "AnyType": "anything",
+    "ListType": "array",
+}
 
 
 # --- actions, codes, sizes ---

@@ -16,7 +16,8 @@ IPYKERNEL6 = Path(os.environ.get("AGENTNB_IPYKERNEL6", ROOT / ".venv-ipykernel6/
 KERNELS = {"ipykernel7": Path(sys.executable), "ipykernel6": IPYKERNEL6}
 
 settings.register_profile("agentnb", deadline=None, derandomize=True)
-settings.load_profile("agentnb")
+settings.register_profile("few", settings.get_profile("agentnb"), max_examples=20)
+settings.load_profile(os.environ.get("AGENTNB_EXAMPLES", "agentnb"))
 
 
 @pytest.fixture(scope="session", autouse=True)

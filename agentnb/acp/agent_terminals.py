@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from agentnb.acp.fields import count, mapping, text
-from agentnb.state import TerminalView, XTerminalData, XTerminalExited, XTerminalOpened
+from agentnb.state import TerminalView, TerminalViews, XTerminalData, XTerminalExited, XTerminalOpened
 
 if TYPE_CHECKING:
     from agentnb.state import Action, ChatState
@@ -21,12 +21,11 @@ def terminal_actions(update: dict[str, Any], chat: ChatState, time: int) -> tupl
     info, output, end = (mapping(meta.get(f"terminal_{name}")) for name in ("info", "output", "exit"))
     if not (info or output or end):
         return ()
-    shown = {terminal.id for terminal in chat.terminals or ()}
     actions: list[Action] = []
     terminal_id = next((name for each in (info, output, end) if (name := text(each.get("terminal_id")))), None)
     if terminal_id is None:
         return ()
-    if terminal_id not in shown:
+    if TerminalViews.of(chat.terminals).find(terminal_id) < 0:
         view = TerminalView(id=terminal_id, command=text(update.get("title")) or "", cwd=text(info.get("cwd")))
         actions.append(XTerminalOpened(terminal=view, time=time))
     if data := text(output.get("data")):

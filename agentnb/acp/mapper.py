@@ -55,7 +55,7 @@ def map_update(update: dict[str, Any], chat: ChatState, turn_id: str | None, tim
         time: Milliseconds since 1970.
 
     Returns:
-        Actions for the chat and for the session (:func:`agentnb.state.channel_of` tells which), in their order.
+        Actions for the chat and for the session (``action.channel_kind`` tells which), in their order.
 
     Example:
         >>> chunk = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "Hello"}}

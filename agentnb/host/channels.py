@@ -17,7 +17,6 @@ from agentnb.state import (
     SessionStatus,
     SessionSummary,
     SystemNotificationResponsePart,
-    channel_of,
     reduce_chat,
     reduce_session,
 )
@@ -120,7 +119,7 @@ class SessionChannels:
 
     def dispatch(self, action: Action, origin: ActionOrigin | None = None) -> Envelope:
         """Accept *action* on the channel that it belongs to; the only way that this session's state changes."""
-        channel: Channel[Any] = self.chat if channel_of(action) == "chat" else self.session
+        channel: Channel[Any] = self.session if action.channel_kind == "session" else self.chat
         before = channel.state
         envelope = channel.accept(action, origin)
         if channel is self.session or before.status != channel.state.status:

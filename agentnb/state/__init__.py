@@ -53,6 +53,8 @@ from agentnb.state.session_reducer import reduce_session as reduce_session
 from agentnb.state.session_state import *
 from agentnb.state.status import SessionStatus as SessionStatus
 from agentnb.state.terminal import *
+from agentnb.state.terminal_views import TerminalView as TerminalView
+from agentnb.state.terminal_views import TerminalViews as TerminalViews
 from agentnb.state.wire import AgentSelection as AgentSelection
 from agentnb.state.wire import ErrorInfo as ErrorInfo
 from agentnb.state.wire import JsonObject as JsonObject

@@ -19,10 +19,12 @@ class Action:
     Attributes:
         time: Milliseconds since 1970, or ``None``: then ``modifiedAt`` stays as it is.
         meta: Anything more (``_meta``).
+        channel_kind: The channel whose state it changes; None where that is not known.
     """
 
     __slots__ = ()
 
+    channel_kind: ClassVar[ChannelKind | None] = None
     time: Time | None
     meta: JsonObject | None
 
@@ -61,11 +63,9 @@ class KnownAction(Wire, Action, frozen=True, kw_only=True, tag_field="type"):
 
     Attributes:
         since: The version of the protocol that brought the action; not on the wire.
-        channel_kind: The channel whose state the action changes; not on the wire. The base class says it.
     """
 
     since: ClassVar[int] = 1
-    channel_kind: ClassVar[ChannelKind]
 
     time: Time | None = None
     meta: JsonObject | None = msgspec.field(default=None, name="_meta")
@@ -115,17 +115,6 @@ def kinds_of(base: type[KnownAction]) -> tuple[type[KnownAction], ...]:
     """The actions that are declared with *base*, in the order of their declaration."""
     below = base.__subclasses__()
     return tuple(kind for each in below for kind in kinds_of(each)) if below else (base,)
-
-
-def channel_of(action: Action) -> Literal["chat", "session"]:
-    """The channel of a session that *action* belongs to.
-
-    Example:
-        >>> from agentnb.state import SessionTitleChanged
-        >>> channel_of(SessionTitleChanged(title="Residuals"))
-        'session'
-    """
-    return "session" if getattr(action, "channel_kind", None) == "session" else "chat"
 
 
 def action_type(action: Action) -> str:

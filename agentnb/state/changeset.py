@@ -6,7 +6,7 @@ import msgspec
 
 from agentnb.state.action import Action, ChangesetAction
 from agentnb.state.change import changed, put, upsert, without
-from agentnb.state.reducers import reduced, reduces
+from agentnb.state.reducers import REDUCERS, reduces
 from agentnb.state.wire import ErrorInfo, JsonObject, StringOrMarkdown, Wire
 
 
@@ -152,4 +152,6 @@ def reduce_changeset(state: ChangesetState, action: Action) -> ChangesetState:
     Returns:
         The set after; the very same object when nothing has changed.
     """
-    return reduced("changeset", state, action)
+    reducer = REDUCERS["changeset"].get(type(action))
+    after: ChangesetState = state if reducer is None else reducer(state, action)
+    return after

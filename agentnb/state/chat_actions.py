@@ -5,7 +5,7 @@ from __future__ import annotations
 from agentnb.state.action import Action, ChatAction
 from agentnb.state.chat_input_state import ChatInputAnswer, ChatInputRequest, ChatInputResponseKind
 from agentnb.state.chat_message_state import Message, PendingMessageKind
-from agentnb.state.chat_state import TerminalView
+from agentnb.state.terminal_views import TerminalView
 
 
 class ChatPendingMessageSet(ChatAction, frozen=True, kw_only=True, tag="chat/pendingMessageSet"):

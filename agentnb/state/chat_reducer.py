@@ -16,7 +16,7 @@ from agentnb.state.action import Action, TurnContentAction
 from agentnb.state.change import put
 from agentnb.state.chat_actions import XLate
 from agentnb.state.chat_state import ActiveTurn, ChatState, Turn
-from agentnb.state.reducers import reduced, reduces
+from agentnb.state.reducers import REDUCERS, reduces
 
 
 @reduces(XLate)
@@ -53,4 +53,6 @@ def reduce_chat(state: ChatState, action: Action) -> ChatState:
         >>> reduce_chat(chat, ChatTurnComplete(turn_id="none")) is chat
         True
     """
-    return reduced("chat", state, action)
+    reducer = REDUCERS["chat"].get(type(action))
+    after: ChatState = state if reducer is None else reducer(state, action)
+    return after

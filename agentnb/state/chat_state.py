@@ -9,6 +9,7 @@ import msgspec
 from agentnb.state.chat_input_state import ChatInputRequest
 from agentnb.state.chat_message_state import Message, PendingMessage
 from agentnb.state.parts import Parts, ResponseParts
+from agentnb.state.terminal_views import TerminalSequence
 from agentnb.state.wire import AgentSelection, ErrorInfo, JsonObject, ModelSelection, Time, Wire
 
 TurnState: TypeAlias = Literal["complete", "cancelled", "error"]
@@ -67,30 +68,6 @@ class Turn(Wire, frozen=True, kw_only=True):
     stop_reason: str | None = None
     started_at: Time | None = None
     ended_at: Time | None = None
-
-
-class TerminalView(Wire, frozen=True, kw_only=True):
-    """Ours: a terminal that the agent opened, as it is shown.
-
-    Args:
-        id: The terminal's id.
-        command: What runs, as one line.
-        cwd: Where.
-        output: The end of what it has printed, at most 65,536 characters.
-        exit_code: How it ended, when it ended by itself.
-        signal: The signal that ended it.
-        truncated: Whether ``output`` has lost its beginning.
-        exited: Whether it has ended.
-    """
-
-    id: str
-    command: str
-    cwd: str | None = None
-    output: str = ""
-    exit_code: int | None = None
-    signal: str | None = None
-    truncated: bool = False
-    exited: bool = False
 
 
 class ChatOrigin(Wire, frozen=True, kw_only=True):
@@ -181,7 +158,7 @@ class ChatState(Wire, frozen=True, kw_only=True):
     queued_messages: tuple[PendingMessage, ...] | None = None
     input_requests: tuple[ChatInputRequest, ...] | None = None
     meta: JsonObject | None = msgspec.field(default=None, name="_meta")
-    terminals: tuple[TerminalView, ...] | None = None
+    terminals: TerminalSequence | None = None
 
 
 def next_part_id(turn: ActiveTurn | Turn) -> str:

@@ -6,10 +6,11 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from agentnb.state.change import changed, put, upsert
+from agentnb.state.change import changed
 from agentnb.state.chat_actions import XTerminalData, XTerminalExited, XTerminalOpened
-from agentnb.state.chat_state import ChatState, TerminalView
+from agentnb.state.chat_state import ChatState
 from agentnb.state.reducers import reduces
+from agentnb.state.terminal_views import TerminalView, TerminalViews
 
 OUTPUT_LIMIT = 65_536
 """How many characters (Unicode code points) of a terminal's output the state keeps: the last ones."""
@@ -18,7 +19,8 @@ OUTPUT_LIMIT = 65_536
 @reduces(XTerminalOpened)
 def opened(state: ChatState, action: XTerminalOpened) -> ChatState:
     """A terminal, in the place of the one with the same id."""
-    return changed(state, terminals=upsert(state.terminals, action.terminal, "id"))
+    terminals = TerminalViews.of(state.terminals).with_terminal(action.terminal)
+    return state if terminals is state.terminals else replace(state, terminals=terminals)
 
 
 @reduces(XTerminalData)
@@ -47,9 +49,9 @@ def exited(state: ChatState, action: XTerminalExited) -> ChatState:
 
 
 def _updated(state: ChatState, terminal_id: str, update: Callable[[TerminalView], TerminalView]) -> ChatState:
-    terminals = state.terminals or ()
-    for at in range(len(terminals) - 1, -1, -1):
-        if terminals[at].id == terminal_id:
-            terminal = update(terminals[at])
-            return state if terminal is terminals[at] else replace(state, terminals=put(terminals, at, terminal))
-    return state
+    terminals = TerminalViews.of(state.terminals)
+    at = terminals.find(terminal_id)
+    if at < 0:
+        return state
+    terminal = update(terminals[at])
+    return state if terminal is terminals[at] else replace(state, terminals=terminals.with_terminal(terminal))

@@ -33,7 +33,9 @@ from agentnb.state.action import (
     kinds_of,
 )
 from agentnb.state.chat_part_state import KnownResponsePart, ResponsePart, UnknownResponsePart
+from agentnb.state.chunked_sequence import ChunkedSequence
 from agentnb.state.parts import Parts
+from agentnb.state.terminal_views import TerminalView, TerminalViews
 
 T = TypeVar("T")
 
@@ -53,6 +55,8 @@ def _decode_hook(kind: type, value: Any) -> Any:
         return _member(value, "kind", PARTS, UnknownResponsePart)
     if kind is Parts:
         return Parts(_member(part, "kind", PARTS, UnknownResponsePart) for part in _listed(value))
+    if kind is TerminalViews:
+        return TerminalViews(msgspec.convert(one, TerminalView) for one in _listed(value))
     if kind is Action:
         return _member(value, "type", ACTIONS, UnknownAction)
     raise NotImplementedError(kind)
@@ -60,7 +64,7 @@ def _decode_hook(kind: type, value: Any) -> Any:
 
 def _listed(value: Any) -> list[Any]:
     if not isinstance(value, list):
-        raise msgspec.ValidationError("Expected a list of parts")
+        raise msgspec.ValidationError("Expected a list")
     return value
 
 
@@ -75,7 +79,7 @@ def _member(value: Any, tag: str, kinds: dict[str, type[Any]], unknown: type[Any
 def _encode_hook(value: Any) -> Any:
     if isinstance(value, (UnknownAction, UnknownResponsePart)):
         return value.raw
-    if isinstance(value, Parts):
+    if isinstance(value, ChunkedSequence):
         return tuple(value)
     raise NotImplementedError(f"{type(value).__name__} has no form on the wire")
 

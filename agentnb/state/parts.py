@@ -1,13 +1,10 @@
-"""The parts of a turn: a sequence that never changes, made from another one in constant time however long it is.
-
-A turn can have ten thousand tool calls with three updates each. A tuple would be copied and searched for each of them.
-"""
+"""The parts of a turn: a sequence that counts which of its tool calls wait and run."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Any, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from agentnb.state.chat_part_state import PlanResponsePart, ResponsePart, ToolCallResponsePart, part_id
 from agentnb.state.chat_tool_state import (
@@ -17,17 +14,14 @@ from agentnb.state.chat_tool_state import (
     ToolCallState,
     ToolCallStreamingState,
 )
+from agentnb.state.chunked_sequence import ChunkedSequence
 
-_CHUNK = 64
 _BEGUN = (ToolCallStreamingState, ToolCallRunningState)
 _WAITS = (ToolCallPendingConfirmationState, ToolCallPendingResultConfirmationState)
 
 
-class Parts(Sequence[ResponsePart]):
+class Parts(ChunkedSequence[ResponsePart]):
     """The parts of a turn, in the order they came. Equal to a tuple of the same parts.
-
-    Parts are held in chunks of 64, which versions share. They also share one index of places by id, to which entries
-    are only added; it may know places that only another version has, so each is checked before it is used.
 
     Args:
         parts: The parts.
@@ -43,15 +37,18 @@ class Parts(Sequence[ResponsePart]):
         (1, 0, -1)
     """
 
-    __slots__ = ("_chunks", "_length", "_places", "begun", "waiting")
+    __slots__ = ("begun", "waiting")
 
     def __init__(self, parts: Iterable[ResponsePart] = ()) -> None:
         listed = tuple(parts)
-        self._chunks = tuple(listed[at : at + _CHUNK] for at in range(0, len(listed), _CHUNK))
-        self._length = len(listed)
-        self._places: dict[Any, int] = {key: at for at, part in enumerate(listed) for key in _keys(part)}
+        super().__init__(listed)
         self.waiting = sum(map(_waits, listed))
         self.begun = sum(map(_is_begun, listed))
+
+    @staticmethod
+    def keys_of(item: Any) -> tuple[Any, ...]:
+        """A part's id, and of a plan what the agent calls it."""
+        return _keys(item)
 
     @classmethod
     def of(cls, parts: Iterable[ResponsePart]) -> Parts:
@@ -60,23 +57,14 @@ class Parts(Sequence[ResponsePart]):
 
     def appended(self, part: ResponsePart) -> Parts:
         """These parts and *part* behind them."""
-        last = self._chunks[-1] if self._length % _CHUNK else ()
-        full = self._chunks[:-1] if last else self._chunks
-        chunks, at, places = (*full, (*last, part)), self._length, self._places
+        chunks, at, places = self._with_last(part), self._length, self._places
         if any(places.setdefault(key, at) != at for key in _keys(part)):  # an id that was there before
             return Parts(chain.from_iterable(chunks))
         return _made(chunks, at + 1, places, self.waiting + _waits(part), self.begun + _is_begun(part))
 
     def put(self, at: int, part: ResponsePart) -> Parts:
         """These parts with *part*, of the same id, in the place *at*."""
-        number, inside = divmod(at, _CHUNK)
-        chunk = self._chunks[number]
-        chunks = (
-            *self._chunks[:number],
-            (*chunk[:inside], part, *chunk[inside + 1 :]),
-            *self._chunks[number + 1 :],
-        )
-        old = chunk[inside]
+        chunks, old = self._with(at, part), self[at]
         if _keys(part) != _keys(old):  # a plan in the place of another part: it is found by other names
             return Parts(chain.from_iterable(chunks))
         waiting, begun = self.waiting - _waits(old) + _waits(part), self.begun - _is_begun(old) + _is_begun(part)
@@ -116,48 +104,6 @@ class Parts(Sequence[ResponsePart]):
         while self.find(f"p{number}") >= 0:  # a part before was taken back
             number += 1
         return f"p{number}"
-
-    def _find(self, key: Any, is_it: Any) -> int:
-        at = self._places.get(key, -1)
-        if at < 0 or (at < self._length and is_it(self[at])):
-            return at
-        return next((at for at in range(self._length - 1, -1, -1) if is_it(self[at])), -1)
-
-    def __len__(self) -> int:
-        return self._length
-
-    def __iter__(self) -> Iterator[ResponsePart]:
-        return chain.from_iterable(self._chunks)
-
-    @overload
-    def __getitem__(self, at: int) -> ResponsePart: ...
-    @overload
-    def __getitem__(self, at: slice) -> tuple[ResponsePart, ...]: ...
-    def __getitem__(self, at: int | slice) -> ResponsePart | tuple[ResponsePart, ...]:
-        if isinstance(at, slice):
-            return tuple(self)[at]
-        place = at + self._length if at < 0 else at
-        if not 0 <= place < self._length:
-            raise IndexError(at)
-        number, inside = divmod(place, _CHUNK)
-        return self._chunks[number][inside]
-
-    def __reversed__(self) -> Iterator[ResponsePart]:
-        return chain.from_iterable(map(reversed, reversed(self._chunks)))
-
-    def __eq__(self, other: object) -> bool:
-        if isinstance(other, Parts):
-            return self._chunks == other._chunks
-        return tuple(self) == other if isinstance(other, tuple) else NotImplemented
-
-    def __hash__(self) -> int:
-        return hash(tuple(self))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Parts, (tuple(self),)
-
-    def __repr__(self) -> str:
-        return repr(tuple(self))
 
 
 def _made(

@@ -3,31 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 from agentnb.state.action import Action, ChannelKind, KnownAction
 
 S = TypeVar("S")
 A = TypeVar("A", bound=KnownAction)
 
-REDUCERS: dict[type[Action], Callable[[Any, Any], Any]] = {}
-"""What each action does to the state of its channel."""
+REDUCERS: dict[ChannelKind | None, dict[type[Action], Callable[[Any, Any], Any]]] = {
+    kind: {} for kind in get_args(ChannelKind)
+}
+"""What each action does to the state of its channel, by channel."""
 
 
 def reduces(kind: type[A]) -> Callable[[Callable[[S, A], S]], Callable[[S, A], S]]:
-    """Make the function below the reducer of the action *kind*."""
+    """Make the function below the reducer of the action *kind*, in the channel that the action's base class says."""
 
     def registered(reducer: Callable[[S, A], S]) -> Callable[[S, A], S]:
-        REDUCERS[kind] = reducer
+        REDUCERS[kind.channel_kind][kind] = reducer
         return reducer
 
     return registered
-
-
-def reduced(channel: ChannelKind, state: S, action: Action) -> S:
-    """The *state* of a channel after *action*; the very same where it is unknown, or for another channel."""
-    reducer = REDUCERS.get(type(action))
-    if reducer is None or getattr(action, "channel_kind", None) != channel:
-        return state
-    after: S = reducer(state, action)
-    return after

@@ -8,7 +8,7 @@ import msgspec
 
 from agentnb.state.action import Action, RootAction
 from agentnb.state.change import changed, upsert, without
-from agentnb.state.reducers import reduced, reduces
+from agentnb.state.reducers import REDUCERS, reduces
 from agentnb.state.session_state import SessionSummary
 from agentnb.state.wire import JsonObject, Wire
 
@@ -185,4 +185,6 @@ def reduce_root(state: RootState, action: Action) -> RootState:
         >>> reduce_root(RootState(agents=()), RootActiveSessionsChanged(active_sessions=2)).active_sessions
         2
     """
-    return reduced("root", state, action)
+    reducer = REDUCERS["root"].get(type(action))
+    after: RootState = state if reducer is None else reducer(state, action)
+    return after

@@ -28,6 +28,7 @@ from agentnb.state.parts import Parts
 from agentnb.state.root import RootState
 from agentnb.state.session_state import SessionState
 from agentnb.state.terminal import TerminalContentPart, TerminalState
+from agentnb.state.terminal_views import TerminalViews
 
 UNIONS: dict[str, Any] = {
     "ChatInputAnswer": chat_input_state.ChatInputAnswer,
@@ -91,6 +92,8 @@ def _reference(kind: type) -> dict[str, Any]:
     """The schema of an open union, which msgspec does not know: its name."""
     if kind is Parts:
         return {"type": "array", "items": _reference(ResponsePart)}
+    if kind is TerminalViews:
+        return {"type": "array", "items": {"$ref": "#/$defs/TerminalView"}}
     if kind in {Action, ResponsePart}:
         return {"$ref": f"#/$defs/{kind.__name__}"}
     raise NotImplementedError(kind)

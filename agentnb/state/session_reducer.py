@@ -8,7 +8,7 @@ from agentnb.state import session_actions as actions
 from agentnb.state import session_member_reducer  # noqa: F401 - registers its reducers
 from agentnb.state.action import Action
 from agentnb.state.change import changed, put, upsert, without
-from agentnb.state.reducers import reduced, reduces
+from agentnb.state.reducers import REDUCERS, reduces
 from agentnb.state.session_state import ContextUsage, SessionModes, SessionState
 from agentnb.state.status import SessionStatus, with_flag
 
@@ -162,4 +162,6 @@ def reduce_session(state: SessionState, action: Action) -> SessionState:
     Returns:
         The session after; the very same object when nothing has changed.
     """
-    return reduced("session", state, action)
+    reducer = REDUCERS["session"].get(type(action))
+    after: SessionState = state if reducer is None else reducer(state, action)
+    return after

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from agentnb.state.action import Action, TerminalAction
 from agentnb.state.change import changed, put
-from agentnb.state.reducers import reduced, reduces
+from agentnb.state.reducers import REDUCERS, reduces
 from agentnb.state.wire import JsonObject, Number, Wire
 
 
@@ -235,4 +235,6 @@ def reduce_terminal(state: TerminalState, action: Action) -> TerminalState:
     Returns:
         The terminal after; the very same object when nothing has changed.
     """
-    return reduced("terminal", state, action)
+    reducer = REDUCERS["terminal"].get(type(action))
+    after: TerminalState = state if reducer is None else reducer(state, action)
+    return after

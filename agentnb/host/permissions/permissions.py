@@ -83,7 +83,7 @@ class Permissions:
         self._spawn = spawn
         self._has_kernel_tools = has_kernel_tools
         self._cwd = cwd
-        self._open: dict[str, Question] = {}
+        self._waiting: dict[str, Question] = {}  # who waits for the answer; the state says which questions are open
         self.callback: PermissionCallback | None = None
         self._grants = Grants()
         self._warned: set[str] = set()
@@ -163,7 +163,7 @@ class Permissions:
 
     def answer(self, call_id: str, option: ConfirmationOption, edited: str | None = None, by: str = "user") -> None:
         """Settle the open question of tool call *call_id* with *option*, one of ours or of the agent's."""
-        question = self._open.pop(call_id, None)
+        question = self._waiting.pop(call_id, None)
         if question is None or question.answer.done():
             return
         offer = question.offered.get(option.id)
@@ -177,7 +177,7 @@ class Permissions:
 
     def cancel_all(self) -> None:
         """Answer every open question with ``cancelled`` (the turn is over, or about to be)."""
-        waiting, self._open = self._open, {}
+        waiting, self._waiting = self._waiting, {}
         for question in waiting.values():
             if isinstance(self._channels.tool_call(question.call_id), ToolCallPendingConfirmationState):
                 self._channels.dispatch(cards.unanswered(question.turn_id, question.call_id))
@@ -220,14 +220,18 @@ class Permissions:
             return
         found = next((each for each, own in self._own.items() if cards.belongs(own.request, call)), None)
         card = None if found is None else self._channels.tool_call(found)
-        if found is None or card is None or (found in self._open and self.callback is not None):
+        if (
+            found is None
+            or card is None
+            or (isinstance(card, ToolCallPendingConfirmationState) and self.callback is not None)
+        ):
             return
         question = self._own.pop(found)
         if (shown := cards.preview(turn.id, call, question.request)) is not None:
             self._channels.dispatch(shown)
         question.call_id = call_id
-        if self._open.pop(found, None) is not None:
-            self._open[call_id] = question
+        if self._waiting.pop(found, None) is not None:
+            self._waiting[call_id] = question
         for action in cards.moved(turn.id, call_id, card, question.request):
             self._channels.dispatch(action)
 
@@ -259,7 +263,7 @@ class Permissions:
             self._record(question.request, verdict, outcome="deny", by="end")
             return None
         if verdict.outcome == "ask":
-            self._open[question.call_id] = question
+            self._waiting[question.call_id] = question
             POLICY_ASKED.tell(
                 tab=self._channels.tab_id,
                 turn=question.turn_id,
@@ -301,7 +305,7 @@ class Permissions:
         elif said.outcome == "allow" and needs is None:
             self._answer_for_callback(question, said.option or cards.choose(question.options, allow=True), "")
         elif not await self._environment.attended() and not question.answer.done():
-            self._open.pop(question.call_id, None)
+            self._waiting.pop(question.call_id, None)
             question.answer.set_result(self._decided(question, self._judge(question.request, attached=False)))
 
     def _answer_for_callback(self, question: Question, option: ConfirmationOption | None, reason: str) -> None:
@@ -310,12 +314,12 @@ class Permissions:
         if option is not None:
             self.answer(question.call_id, option, by="callback")
         else:
-            self._open.pop(question.call_id, None)
+            self._waiting.pop(question.call_id, None)
             self._record(question.request, question.verdict, outcome="deny", by="callback")
             question.answer.set_result(None)
 
     async def _until_free(self, call_id: str) -> None:
-        while (waiting := self._open.get(call_id)) is not None:
+        while (waiting := self._waiting.get(call_id)) is not None:
             await asyncio.wait([waiting.answer])
 
     # --- the answer ---
@@ -328,10 +332,10 @@ class Permissions:
                 self._policy.files.remember(offer.rule, trusted=offer.trusted)
             except PolicyError as error:
                 self._notify(f"{error} Until then the answer holds for this session.")
-        for call_id, question in [*self._open.items()]:
+        for call_id, question in [*self._waiting.items()]:
             verdict = self._judge(question.request)
             if verdict.outcome == "allow":
-                del self._open[call_id]
+                del self._waiting[call_id]
                 question.answer.set_result(self._decided(question, verdict))
 
     def _edited(self, request: PolicyRequest, command: str) -> PolicyRequest:

@@ -118,62 +118,40 @@ class SessionPolicy:
         edited: str | None = None,
     ) -> None:
         """Write one decision into the log."""
-        turn = self._channels.chat.state.active_turn
-        what = request.line or ", ".join(request.files) or request.title
+        turn, what = self._turn_id, _what(request)
         POLICY_DECIDED.tell(
-            tab=self._channels.tab_id,
-            turn=turn.id if turn is not None else None,
-            outcome=outcome,
-            by=by,
-            scope=scope,
-            rule=verdict.rule,
-            _what=what,
+            tab=self._channels.tab_id, turn=turn, outcome=outcome, by=by, scope=scope, rule=verdict.rule, _what=what
         )
-        self._add(
-            dict(request.env),
-            kind=request.kind,
-            tool=request.tool,
-            what=what,
-            outcome=outcome,
-            by=by,
-            rule=verdict.rule,
-            source=verdict.source,
-            scope=scope,
-            severity=verdict.severity,
-            reason=verdict.reason,
-            edited=edited,
-        )
+        told = {"rule": verdict.rule, "source": verdict.source, "reason": verdict.reason}
+        self._add_request(request, verdict, outcome=outcome, by=by, scope=scope, edited=edited, **told)
 
     def record_unasked(self, request: PolicyRequest, verdict: Verdict, call_id: str) -> None:
         """Write into the log that the agent ran *request* without asking, although the permissions are Deny."""
+        turn, what = self._turn_id, _what(request)
+        POLICY_UNASKED.tell(tab=self._channels.tab_id, turn=turn, call=call_id, tool=request.tool, _what=what)
+        self._add_request(request, verdict, outcome="allow", by="agent", reason="ran without asking")
+
+    @property
+    def _turn_id(self) -> str | None:
         turn = self._channels.chat.state.active_turn
-        what = request.line or ", ".join(request.files) or request.title
-        POLICY_UNASKED.tell(
-            tab=self._channels.tab_id,
-            turn=turn.id if turn is not None else None,
-            call=call_id,
-            tool=request.tool,
-            _what=what,
-        )
-        self._add(
-            dict(request.env),
-            kind=request.kind,
-            tool=request.tool,
-            what=what,
-            outcome="allow",
-            by="agent",
-            severity=verdict.severity,
-            reason="ran without asking",
-        )
+        return turn.id if turn is not None else None
+
+    def _add_request(self, request: PolicyRequest, verdict: Verdict, **decision: Any) -> None:
+        about = {"kind": request.kind, "tool": request.tool, "what": _what(request), "severity": verdict.severity}
+        self._add(dict(request.env), **about, **decision)
 
     def _add(self, env: dict[str, str], **decision: Any) -> None:
-        turn = self._channels.chat.state.active_turn
         record = Record(
             time=datetime.now(timezone.utc).isoformat(timespec="milliseconds"),
             agent=self._channels.agent,
             session=self._channels.session.uri,
             tab=self._channels.title,
-            turn=turn.id if turn is not None else "",
+            turn=self._turn_id or "",
             **decision,
         )
         self._host.audit.add(record, {**self._host.environment, **self._configuration.env, **env})
+
+
+def _what(request: PolicyRequest) -> str:
+    """What *request* is about, in one line."""
+    return request.line or ", ".join(request.files) or request.title

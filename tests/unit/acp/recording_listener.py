@@ -30,7 +30,6 @@ from agentnb.state import (
     XTerminalData,
     XTerminalExited,
     XTerminalOpened,
-    channel_of,
     reduce_chat,
 )
 from tests.unit.api.conftest import PATIENCE
@@ -67,7 +66,7 @@ def text_of(chat: ChatState) -> str:
 def applied(chat: ChatState, update: dict[str, Any], turn_id: str | None = "t1") -> ChatState:
     """*chat* after *update*."""
     for action in map_update(update, chat, turn_id, 1):
-        if channel_of(action) == "chat":
+        if action.channel_kind == "chat":
             chat = reduce_chat(chat, action)
     return chat
 
@@ -108,7 +107,7 @@ class RecordingListener:
                 self.terminals.append(action)
                 if isinstance(action, XTerminalData):
                     self.printed.set()
-            if channel_of(action) == "chat":
+            if action.channel_kind == "chat":
                 self.chat = reduce_chat(self.chat, action)
         self.spoken.set()
 

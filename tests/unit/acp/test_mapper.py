@@ -43,7 +43,6 @@ from agentnb.state import (
     XContextUsageChanged,
     XModeChanged,
     XModesChanged,
-    channel_of,
     decode,
     encode,
     reduce_chat,
@@ -322,7 +321,7 @@ def test_what_is_not_understood_is_kept_raw(update: dict[str, Any]) -> None:
 def test_what_concerns_the_session_is_for_its_channel(update: dict[str, Any], action: Any) -> None:
     """And needs no turn."""
     assert map_update(update, empty_chat(), None, 1) == (action,)
-    assert channel_of(action) == "session"
+    assert action.channel_kind == "session"
 
 
 def test_late_words_go_to_the_turn_they_belong_to() -> None:

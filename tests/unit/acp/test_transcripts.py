@@ -22,7 +22,6 @@ from agentnb.state import (
     SessionState,
     SessionSummary,
     ToolCallResponsePart,
-    channel_of,
     decode,
     encode,
     reduce_chat,
@@ -102,7 +101,7 @@ class Replay:
 
     def _dispatch(self, actions: tuple[Any, ...]) -> None:
         for action in actions:
-            if channel_of(action) == "chat":
+            if action.channel_kind == "chat":
                 after = reduce_chat(self.chat, action)
                 assert after is not self.chat, f"{action} changed nothing"
                 self.chat = after

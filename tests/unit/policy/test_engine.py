@@ -243,8 +243,8 @@ def test_a_denial_for_want_of_a_front_end_says_what_to_type() -> None:
         "(`%agent -n --permissions allow`)"
     )
     assert judge(run("rm -rf x"), situation(attached=False, mode="allow")).reason == (
-        "denied: critical commands always ask, and no front end is attached to ask; run it yourself, or where a "
-        "notebook is open"
+        "denied: critical commands always ask, and no front end is attached to ask; run it yourself, or in an open "
+        "notebook"
     )
 
 

@@ -10,7 +10,16 @@ import msgspec
 from hypothesis import strategies as st
 from msgspec import inspect
 
-from agentnb.state import Action, KnownResponsePart, Parts, ResponsePart, UnknownAction, UnknownResponsePart
+from agentnb.state import (
+    Action,
+    KnownResponsePart,
+    Parts,
+    ResponsePart,
+    TerminalView,
+    TerminalViews,
+    UnknownAction,
+    UnknownResponsePart,
+)
 from agentnb.state.codec import ACTIONS
 
 IDS = st.sampled_from(["1", "2", "3"])
@@ -108,5 +117,6 @@ ANY_PART = st.one_of(*(structs(kind) for kind in PARTS)) | OBJECTS.map(
 OPEN: dict[type, st.SearchStrategy[Any]] = {
     ResponsePart: ANY_PART,
     Parts: st.lists(ANY_PART, max_size=3).map(Parts),
+    TerminalViews: st.lists(st.deferred(lambda: structs(TerminalView)), max_size=3).map(TerminalViews),
     Action: st.one_of(*(structs(kind) for name, kind in ACTIONS.items() if name != "x-agentnb/late")),
 }
