@@ -6,7 +6,7 @@
     ├── AgentError                 something about an agent
     │   ├── UnknownAgent           no agent of that name in the catalogue
     │   ├── AgentNotFound          its command is not installed
-    │   ├── AgentStartFailed       it stopped or did not answer while it started
+    │   ├── AgentStartFailed       it did not start
     │   ├── AgentDied              its process stopped while it was in use
     │   ├── AuthenticationRequired it requires a sign-in first
     │   ├── NotOffered             it does not support what was asked for
@@ -21,18 +21,18 @@
     │   └── TurnTimeout            the turn did not end in time
     ├── PermissionDenied           the policy or the user said no
     ├── OutsideWorkspace           a file outside the workspace
-    ├── FileUnavailable            a file or folder of the workspace cannot be read
-    ├── KernelBusy                 the kernel cannot run an agent's code now
-    ├── LogError                   something about the durable log of sessions
-    │   ├── LogUnavailable         its file cannot be used; sessions continue without it
-    │   └── LogDamaged             its file, or a session in it, is damaged
-    ├── PolicyError                a policy file that cannot be read or written
-    ├── ProtocolError              a message that does not follow the protocol
+    ├── FileUnavailable            a file or folder cannot be read
+    ├── KernelBusy                 the kernel is busy with other code
+    ├── LogError                   the durable log of sessions
+    │   ├── LogUnavailable         the log's file cannot be used
+    │   └── LogDamaged             the file or a session in it is damaged
+    ├── PolicyError                a policy file cannot be read or written
+    ├── ProtocolError              a message that breaks the protocol
     │   └── UnsupportedVersion     page and kernel share no version of it
     ├── CassetteError
-    │   ├── CassetteBroken         the file cannot be used: cut, of another version, with a secret
+    │   ├── CassetteBroken         the cassette's file cannot be used
     │   └── CassetteMismatch       something differs from the recording
-    └── UsageError                 a call, magic or option with a wrong argument
+    └── UsageError                 a wrong argument of a call or magic
         └── UnknownMention         ``@name`` that names nothing
 
 Every message says what happened, to what, and what to do next.

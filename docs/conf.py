@@ -10,9 +10,11 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from docutils import nodes
 from pygments.lexer import inherit
 from pygments.lexers.python import PythonLexer
 from pygments.token import Comment, Text
+from sphinx.transforms import SphinxTransform
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -97,7 +99,32 @@ class NotebookLexer(PythonLexer):
     }
 
 
+class PicturesForBothThemes(SphinxTransform):
+    """Shows ``…-dark.png`` in the dark theme where it lies beside a picture ``…-light.png``."""
+
+    default_priority = 400  # before Sphinx collects the images
+
+    def apply(self, **_: Any) -> None:
+        """Add the dark picture behind the light one; the theme's classes show one of them."""
+        folder = Path(self.env.doc2path(self.env.docname)).parent
+        for light in list(self.document.findall(nodes.image)):
+            uri = light["uri"].replace("-light.png", "-dark.png")
+            if uri != light["uri"] and (folder / uri).is_file():
+                dark = nodes.image(**{**light.attributes, "uri": uri, "classes": ["only-dark"]})
+                light["classes"].append("only-light")
+                light.replace_self([light, dark])
+
+
+def made_elsewhere(
+    _app: object, _what: str, name: str, _object: object, _options: object, _signature: object, _returns: object
+) -> tuple[str, None] | None:
+    """No arguments for classes that users never call: functions make them."""
+    return ("", None) if name in {"agentnb.Session", "agentnb.Turn", "agentnb.ToolCall"} else None
+
+
 def setup(app: Any) -> None:
     """Called by Sphinx."""
+    app.add_transform(PicturesForBothThemes)
+    app.connect("autodoc-process-signature", made_elsewhere)
     app.add_lexer("python", NotebookLexer)
     app.add_lexer("ipython3", NotebookLexer)

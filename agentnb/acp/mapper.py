@@ -94,19 +94,9 @@ def keep_raw(name: str, payload: Any, chat: ChatState, time: int) -> tuple[Actio
 
 
 def _session_action(update: dict[str, Any], time: int) -> tuple[Action, ...] | None:
-    match update.get("sessionUpdate"):
-        case "available_commands_update":
-            return session_words.commands(update, time)
-        case "current_mode_update":
-            return session_words.mode(update, time)
-        case "config_option_update":
-            return session_words.config(update, time)
-        case "session_info_update":
-            return session_words.title(update, time)
-        case "usage_update":
-            return session_words.usage(update, time)
-        case _:
-            return None
+    name = update.get("sessionUpdate")
+    read = session_words.UPDATES.get(name) if isinstance(name, str) else None
+    return None if read is None else read(update, time)
 
 
 def map_permission(

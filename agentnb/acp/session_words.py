@@ -19,6 +19,8 @@ from agentnb.state import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from agentnb.state import Action
 
 
@@ -124,3 +126,13 @@ def _cost(value: Any) -> Cost | None:
     if isinstance(amount, bool) or not isinstance(amount, (int, float)) or currency is None:
         return None
     return Cost(amount=float(amount), currency=currency)
+
+
+UPDATES: dict[str, Callable[[dict[str, Any], int | None], tuple[Action, ...] | None]] = {
+    "available_commands_update": commands,
+    "current_mode_update": mode,
+    "config_option_update": config,
+    "session_info_update": title,
+    "usage_update": usage,
+}
+"""What reads each update that is about the session, by its name on the wire."""

@@ -36,9 +36,11 @@ class ConnectedShell:
     @cached_property
     def mentions(self) -> ShellMentions:
         """Finds the shell's variables and cells, and files."""
+        from agentnb.ipython.shell_code_runner import connect_job_queue
         from agentnb.ipython.shell_mentions import ShellMentions
 
-        return ShellMentions(self.ip)
+        connect_job_queue(self.ip, self._job_queue)
+        return ShellMentions(self.ip, self._job_queue)
 
 
 def connect_shell(ip: Any) -> None:

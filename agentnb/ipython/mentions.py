@@ -23,7 +23,7 @@ from agentnb.ipython import cells as real_cells
 from agentnb.state import MessageResourceAttachment, SimpleMessageAttachment, TextPosition, TextRange
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from agentnb.comm.notebook import Notebook
     from agentnb.state import MessageAttachment
@@ -42,6 +42,11 @@ _SHELL_NAMES = frozenset({"In", "Out", "exit", "get_ipython", "open", "quit"})
 _CELL = re.compile(r"cells?:(?P<number>\d+)")
 
 
+def represented(value: Any, name: str) -> str | None:
+    """How an agent is shown the variable *name*."""
+    return describe(value, name).model_representation
+
+
 @dataclass(frozen=True, kw_only=True)
 class Scope:
     """What mentions can name.
@@ -52,6 +57,7 @@ class Scope:
         outputs: What they gave, as text, by execution count.
         cwd: The workspace.
         notebook: The notebook itself; the one that a page tells of by default.
+        represent: How an agent is shown a variable.
     """
 
     variables: Mapping[str, Any]
@@ -59,6 +65,7 @@ class Scope:
     outputs: Mapping[int, str] = field(default_factory=dict)
     cwd: Path = field(default_factory=Path.cwd)
     notebook: Notebook | None = field(default_factory=current_notebook)
+    represent: Callable[[Any, str], str | None] = represented
 
 
 def attachments(prompt: str, names: Iterable[str], scope: Scope) -> tuple[MessageAttachment, ...]:
@@ -175,10 +182,8 @@ def _cells_text(numbers: Iterable[int], scope: Scope) -> str:
 
 
 def _variable(name: str, place: TextRange | None, scope: Scope) -> SimpleMessageAttachment:
-    described = describe(scope.variables[name], name)
-    return SimpleMessageAttachment(
-        label=name, range=place, display_kind="symbol", model_representation=described.model_representation
-    )
+    shown = scope.represent(scope.variables[name], name)
+    return SimpleMessageAttachment(label=name, range=place, display_kind="symbol", model_representation=shown)
 
 
 def _existing(name: str, scope: Scope) -> Path | None:

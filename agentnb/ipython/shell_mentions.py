@@ -1,27 +1,42 @@
-"""Mentions for prompts typed in the chat: the variables, files and cells of one shell, suggested and attached."""
+"""Mentions for prompts typed in the chat: the variables, files and cells of one shell, suggested and attached.
+
+Files and cells are looked up on the thread that asks. The user's objects are looked at on the main thread only, because
+they need not be thread-safe; while that runs a cell, a variable is described by its type alone.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import re
+import threading
 from inspect import ismodule
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from agentnb.api.describe import summarize
 from agentnb.comm.lab import current_notebook
-from agentnb.errors import AgentnbError
+from agentnb.errors import AgentnbError, KernelBusy
 from agentnb.host.environment import Suggestion
-from agentnb.ipython.mentions import Scope, attachments, file_names, mentioned, visible
+from agentnb.ipython.execution import Look
+from agentnb.ipython.mentions import Scope, attachments, file_names, mentioned, represented, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from agentnb.kernel.job_queue import JobQueue, Work
     from agentnb.state import MessageAttachment
+
+T = TypeVar("T")
 
 MOST = 40
 """How many suggestions are given at a time."""
 RECENT_CELLS = 5
 """How many cells with a number come before the variables."""
+PATIENCE_SECONDS = 0.5
+"""Seconds that a look at objects waits for a cell to end."""
+_LOOK_SECONDS = 1.5
+_OWNER = "mentions"
 _DETAIL_CHARACTERS = 80
 _CELLS_LOOKED_AT = 200
 _CHARACTERS_LOOKED_AT = 10_000
@@ -34,10 +49,14 @@ class ShellMentions:
 
     Args:
         shell: The IPython shell.
+        job_queue: Runs what looks at objects on the main thread. Without one, nothing but the main thread looks.
+        patience: Seconds to wait for the main thread to become free.
     """
 
-    def __init__(self, shell: Any) -> None:
+    def __init__(self, shell: Any, job_queue: JobQueue | None = None, patience: float = PATIENCE_SECONDS) -> None:
         self._shell = shell
+        self._job_queue = job_queue
+        self._patience = patience
 
     def suggest(self, start: str, cwd: Path) -> list[Suggestion]:
         """What a prompt can mention that holds *start*, most likely first.
@@ -56,12 +75,22 @@ class ShellMentions:
         found = [one for one in self._all(start, cwd) if start.lower() in one.text.lower()]
         injected = self._shell.user_ns_hidden
         found.sort(key=lambda one: (one.text in injected, not one.text.lower().startswith(start.lower())))
-        return [self._detailed(one) for one in found[:MOST]]
+        return self._detailed(found[:MOST])
 
     def attach(self, prompt: str, cwd: Path) -> tuple[MessageAttachment, ...]:
         """What *prompt* mentions, each once; an ``@`` that means nothing here is the user's own word."""
         found: dict[str, MessageAttachment] = {}
-        scope = self.scope(cwd)
+        is_busy = False
+
+        def shown(value: Any, name: str) -> str | None:
+            nonlocal is_busy
+            try:
+                return self._on_main_thread(lambda: represented(value, name), 0 if is_busy else self._patience)
+            except AgentnbError as error:
+                is_busy = isinstance(error, KernelBusy)  # waited for once, not for each variable
+                return f"{name}: {type(value).__name__}. Its value is not shown: {error.message}"
+
+        scope = self.scope(cwd, shown)
         for name in mentioned(prompt):
             try:
                 (attachment,) = attachments("", [name], scope)
@@ -70,14 +99,20 @@ class ShellMentions:
             found.setdefault(attachment.label, attachment)
         return tuple(found.values())
 
-    def scope(self, cwd: Path) -> Scope:
-        """Everything that can be named."""
+    def scope(self, cwd: Path, represent: Callable[[Any, str], str | None] = represented) -> Scope:
+        """Everything that can be named.
+
+        Args:
+            cwd: The workspace.
+            represent: How an agent is shown a variable.
+        """
         history = self._shell.history_manager
         return Scope(
             variables=self._shell.user_ns,
             cells=history.input_hist_raw[: self._shell.execution_count],
             outputs=history.output_hist_reprs,
             cwd=cwd,
+            represent=represent,
         )
 
     def _all(self, start: str, cwd: Path) -> Iterator[Suggestion]:
@@ -125,14 +160,46 @@ class ShellMentions:
         """The cells run so far, by execution count; the first is unused."""
         return list(self._shell.history_manager.input_hist_raw[: self._shell.execution_count])
 
-    def _detailed(self, one: Suggestion) -> Suggestion:
-        if one.kind != "variable":
-            return one
+    def _detailed(self, found: list[Suggestion]) -> list[Suggestion]:
+        """*found* with what is to be said of the variables among them."""
+        values = {one.text: self._shell.user_ns.get(one.text) for one in found if one.kind == "variable"}
         try:
-            detail = summarize(self._shell.user_ns.get(one.text))
-        except Exception:  # noqa: BLE001 - a user's object may raise anything when looked at
-            detail = ""
-        return Suggestion(text=one.text, kind=one.kind, detail=detail[:_DETAIL_CHARACTERS])
+            details = self._on_main_thread(lambda: _summaries(values), self._patience)
+        except AgentnbError:
+            details = {name: type(value).__name__ for name, value in values.items()}
+        return [
+            Suggestion(text=one.text, kind=one.kind, detail=details[one.text][:_DETAIL_CHARACTERS])
+            if one.kind == "variable"
+            else one
+            for one in found
+        ]
+
+    def _on_main_thread(self, look: Callable[[], T], patience: float) -> T:
+        """The result of *look*, called on the main thread.
+
+        Raises:
+            KernelBusy: If the main thread does not become free in time, or *look* does not end.
+            UsageError: If an object raised something when it was looked at.
+        """
+        if threading.current_thread() is threading.main_thread():
+            return look()
+        if self._job_queue is None:
+            raise KernelBusy("The kernel is busy with a cell.")
+        work: Work[T] = Look(self._shell, look)
+        loop = asyncio.new_event_loop()  # this thread's own: the queue is used from any loop
+        try:
+            queued = self._job_queue.run(work, _OWNER, patience=patience, timeout=_LOOK_SECONDS)
+            return loop.run_until_complete(queued)
+        finally:
+            loop.close()
+
+
+def _summaries(values: dict[str, Any]) -> dict[str, str]:
+    found = dict.fromkeys(values, "")
+    for name, value in values.items():
+        with contextlib.suppress(Exception):  # a user's object may raise anything when looked at
+            found[name] = summarize(value)
+    return found
 
 
 def names_by_recency(shell: Any) -> tuple[list[str], list[str]]:

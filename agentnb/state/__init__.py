@@ -46,6 +46,7 @@ from agentnb.state.codec import encode as encode
 from agentnb.state.codec import to_json as to_json
 from agentnb.state.envelope import *
 from agentnb.state.parts import Parts as Parts
+from agentnb.state.parts import part_id as part_id
 from agentnb.state.root import *
 from agentnb.state.session_actions import *
 from agentnb.state.session_member_actions import *

@@ -166,10 +166,3 @@ KnownResponsePart: TypeAlias = (
     | RawResponsePart
 )
 """The parts that this version knows."""
-
-
-def part_id(part: ResponsePart) -> str | None:
-    """The id by which actions name a part: a tool call's own id, else ``id``; some parts have none."""
-    if isinstance(part, ToolCallResponsePart):
-        return part.tool_call.tool_call_id
-    return getattr(part, "id", None)

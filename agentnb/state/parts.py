@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from agentnb.state.chat_part_state import PlanResponsePart, ResponsePart, ToolCallResponsePart, part_id
+from agentnb.state.chat_part_state import PlanResponsePart, ResponsePart, ToolCallResponsePart
 from agentnb.state.chat_tool_state import (
     ToolCallPendingConfirmationState,
     ToolCallPendingResultConfirmationState,
@@ -104,6 +104,13 @@ class Parts(ChunkedSequence[ResponsePart]):
         while self.find(f"p{number}") >= 0:  # a part before was taken back
             number += 1
         return f"p{number}"
+
+
+def part_id(part: ResponsePart) -> str | None:
+    """The id by which actions name a part: a tool call's own id, else ``id``; some parts have none."""
+    if isinstance(part, ToolCallResponsePart):
+        return part.tool_call.tool_call_id
+    return getattr(part, "id", None)
 
 
 def _made(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -10,6 +13,7 @@ from typing import Any
 import pytest
 
 from agentnb.ipython.shell_mentions import MOST, ShellMentions
+from tests.unit.kernel.shell_tools import Tools
 
 
 class Broken:
@@ -89,3 +93,40 @@ def test_what_is_mentioned_is_attached_and_the_rest_is_prose(mentions: ShellMent
     """Each once; unknown names, code and files outside of the workspace are passed over."""
     found = mentions.attach("@frame and @frame, @nobody, `@subframe`, @cell:1, @../secret, @fit.py", tmp_path)
     assert [attachment.label for attachment in found] == ["frame", "cell:1", "fit.py"]
+
+
+class Watched:
+    """An object that knows on which threads it was looked at."""
+
+    def __init__(self) -> None:
+        self.threads: set[threading.Thread] = set()
+
+    def __repr__(self) -> str:
+        self.threads.add(threading.current_thread())
+        return "a watched object"
+
+
+def test_objects_are_looked_at_on_the_main_thread_only(tmp_path: Path) -> None:
+    """Whichever thread asks: users' objects need not be thread-safe."""
+    tools, watched = Tools(), Watched()
+    tools.shell.user_ns["watched"] = watched
+    found = tools.during(asyncio.to_thread(tools.mentions.attach, "What is @watched?", tmp_path))
+    assert "a watched object" in str(found)
+    assert watched.threads == {threading.main_thread()}
+    offered = tools.during(asyncio.to_thread(tools.mentions.suggest, "watch", tmp_path))
+    assert [one.detail.rpartition(".")[2] for one in offered] == ["Watched"]
+    assert watched.threads == {threading.main_thread()}
+
+
+def test_objects_while_the_kernel_is_busy_are_described_by_their_type(tmp_path: Path) -> None:
+    """Nothing of them is called, and the agent is told why."""
+    tools, watched = Tools(), Watched()
+    tools.shell.user_ns.update(watched=watched, other=watched)
+    mentions = ShellMentions(tools.shell, tools.job_queue, patience=0.01)
+    with ThreadPoolExecutor(1) as thread:
+        found = thread.submit(mentions.attach, "What are @watched and @other?", tmp_path).result()
+        offered = thread.submit(mentions.suggest, "watch", tmp_path).result()
+    assert [one.label for one in found] == ["watched", "other"]
+    assert "watched: Watched. Its value is not shown: " in str(found[0])
+    assert [one.detail for one in offered] == ["Watched"]
+    assert watched.threads == set()

@@ -51,7 +51,7 @@ class Tools:
     @property
     def mentions(self) -> ShellMentions:
         """What prompts can mention."""
-        return ShellMentions(self.shell)
+        return ShellMentions(self.shell, self.job_queue)
 
     def use(self, runner: ShellCodeRunner) -> None:
         """Let the tools work on *runner*."""
