@@ -182,8 +182,11 @@ class Conversation:
             unsaved=environment.unsaved,
             lost=self._lost,
         )
+        finished = self.permissions.finished
         self.kernel = (
-            KernelTools(tab_id, environment, self._authorize_tool, self._interrupt) if configuration.kernel else None
+            KernelTools(tab_id, environment, self._authorize_tool, self._interrupt, finished)
+            if configuration.kernel
+            else None
         )
         login = Login(self.inputs, environment.attended)
         self.lifecycle = AgentLifecycle(
