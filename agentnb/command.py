@@ -1,4 +1,4 @@
-"""What a command of the command line is: its name, its words and its flags, from which parser, help and manual come."""
+"""Describes a command of the command line (name, words, flags); parser, help and manual are made from it."""
 
 from __future__ import annotations
 

@@ -231,7 +231,7 @@ _HARMLESS = frozenset({"", "none", "null", "fake", "***"})
 
 
 class Credentials:
-    """What must not be written down.
+    """The credentials that must not be written anywhere.
 
     Args:
         environment: Variables whose values are secret if their names say so.

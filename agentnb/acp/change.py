@@ -1,4 +1,4 @@
-"""What the card of a write shows: the change, cut to what changes where the file is large, and what no diff can say."""
+"""The change that a write's permission card shows: cut short for a large file, with notes on what a diff cannot say."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ VERSION_BYTES = 10_000
 
 
 class Checkup(msgspec.Struct, frozen=True, kw_only=True):
-    """What the doctor found.
+    """One result of the doctor.
 
     Args:
         name: The agent's name in the catalogue.

@@ -28,7 +28,7 @@ _SCHEMES = frozenset({"http", "https"})
 
 
 class ElicitationQuestion(msgspec.Struct, frozen=True, kw_only=True):
-    """What an agent asks the user: a form to fill in, or a page to visit.
+    """A question of the agent to the user: a form to fill in, or a page to visit.
 
     Args:
         message: What people read.

@@ -82,7 +82,7 @@ class Unsaved(Protocol):
 
 
 class Tap(Protocol):
-    """Who hears the wire of one agent, both directions, as it is."""
+    """Receives a copy of the bytes of one agent's connection, in both directions."""
 
     def sent(self, data: bytes) -> None:
         """We have written *data*."""

@@ -37,7 +37,7 @@ class ServedMcpServer(msgspec.Struct, frozen=True):
 
 
 class Described(NamedTuple):
-    """What an agent is told of the MCP servers meant for it.
+    """The description of the MCP servers for the agent.
 
     Attributes:
         servers: Those that it can reach, as in ACP ``session/new``.
@@ -86,7 +86,7 @@ def _pairs(values: Mapping[str, str]) -> list[dict[str, str]]:
 
 
 class Server(Protocol):
-    """What answers on one connection."""
+    """Answers the requests of one connection."""
 
     async def request(self, method: str, params: dict[str, Any]) -> Any:
         """Answer one MCP request, or raise :class:`RpcError`."""

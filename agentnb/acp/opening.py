@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class OpenRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """What session is to be opened.
+    """The session to open.
 
     Args:
         cwd: Absolute path of the workspace; file access is confined to it.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Place:
-    """Where an update goes.
+    """The place in the state that an update belongs to.
 
     Args:
         turn: The turn.

@@ -1,4 +1,4 @@
-"""What the agent is sent for one message, by what it can take, and what it answers (ACP ``session/prompt``)."""
+"""Builds the prompt for one message, by what the agent supports, and reads the answer (ACP ``session/prompt``)."""
 
 from __future__ import annotations
 

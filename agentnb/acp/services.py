@@ -1,4 +1,4 @@
-"""What we do for the agent: its requests, each brought to the service that answers it."""
+"""Routes the agent's requests to the service that answers each of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an agent says about a session rather than a turn: commands, modes, config options, title, use of the context."""
+"""Updates about a session rather than a turn: commands, modes, config options, title, use of the context."""
 
 from __future__ import annotations
 

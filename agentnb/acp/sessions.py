@@ -55,7 +55,7 @@ def deliver(updates: list[dict[str, Any]], listener: Listener) -> None:
 
 
 class Route:
-    """Where one session leads: its listener and the services it may use."""
+    """The listener of one session, and the services that it may use."""
 
     def __init__(self, listener: Listener, cwd: str | Path, directories: Iterable[str] = ()) -> None:
         workspace = Workspace(Path(cwd), directories)

@@ -33,7 +33,7 @@ GROUP = "agentnb.agents"
 
 
 class Capabilities(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What the agent is offered at ``initialize`` (ACP ``clientCapabilities``).
+    """The capabilities that agentnb offers at ``initialize`` (ACP ``clientCapabilities``).
 
     All are offered unless an agent is known to behave worse with them.
 

@@ -26,7 +26,7 @@ _FAREWELL = 3.0
 
 
 class Guard:
-    """What guards the process groups of one kernel; safe to use from any thread.
+    """Ends the process groups of one kernel when the kernel ends; safe to use from any thread.
 
     The watchdog is started with the first group, and again should it have been killed. A forked copy of the kernel
     (``multiprocessing``) guards nothing and keeps no pipe open.

@@ -1,1 +1,1 @@
-"""What Python code meets: sessions and turns as plain objects, usable from any thread."""
+"""The Python interface: sessions and turns as plain objects, usable from any thread."""

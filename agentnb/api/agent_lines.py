@@ -1,4 +1,4 @@
-"""What the command line says of agents: which there are, how they are, and what to type."""
+"""The lines that the command line prints about agents: their names, their state, and what to type."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ def agents() -> AgentTable:
 
 
 class CheckupTable(tuple[Checkup, ...]):
-    """What the doctor found; a table when displayed."""
+    """The doctor's results; a table when displayed."""
 
     __slots__ = ()
 

@@ -1,4 +1,4 @@
-"""What callers give, checked: a slip is told at once, in their words, and not by an agent or a thread later on."""
+"""Checks the arguments of callers, so that a mistake raises at once and not later in an agent or a thread."""
 
 from __future__ import annotations
 

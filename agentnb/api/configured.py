@@ -1,4 +1,4 @@
-"""What the arguments that many functions share (agent, command, env, cwd, MCP servers, folders) mean, checked."""
+"""Reads and checks the arguments that many functions share: agent, command, env, cwd, MCP servers, folders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the agent is shown of a Python object: its type, shape, columns and head, capped in size."""
+"""Describes a Python object for the agent: its type, shape, columns and head, capped in size."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ MOST = 1024 * 1024
 
 
 class ChangeTable(tuple[FileChange, ...]):
-    """What became of files; a table when displayed."""
+    """The changes of files; a table when displayed."""
 
     __slots__ = ()
 
@@ -37,7 +37,7 @@ class ChangeTable(tuple[FileChange, ...]):
 
 
 class FileTable:
-    """What is in a folder; a table when displayed.
+    """The contents of a folder; a table when displayed.
 
     Args:
         path: The folder, relative to the workspace.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Policy(NamedTuple):
-    """What holds, and what was decided.
+    """The rules in force, and the last decisions.
 
     Attributes:
         rules: In the order in which they count: the user's, the answers for the session and the turn, the project's.

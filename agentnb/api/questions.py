@@ -1,4 +1,4 @@
-"""What an agent asks and nobody has answered yet: permission requests and input requests (elicitations)."""
+"""The open questions of an agent: permission requests and input requests (elicitations)."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _ANSWERS = '"allow", "deny", "ask" or one of request.options'
 
 
 class PermissionRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """What an agent asks permission for.
+    """A permission request of an agent.
 
     Attributes:
         id: The id of the tool call.

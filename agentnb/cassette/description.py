@@ -1,4 +1,4 @@
-"""What a cassette keeps of an agent's description: all that a replay needs, nothing of the machine.
+"""The part of an agent's description that a cassette keeps: all that a replay needs, nothing of the machine.
 
 The command, the environment and MCP servers are those of the machine that recorded; a replay starts none of them.
 """

@@ -1,4 +1,4 @@
-"""What a cassette holds: agents, their sessions, and in each the exchanges in order."""
+"""The contents of a cassette: agents, their sessions, and the exchanges of each in order."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class Section(msgspec.Struct, kw_only=True):
 
 
 class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What may differ between a recorded prompt and today's.
+    """A difference that is allowed between a recorded prompt and today's.
 
     Args:
         name: What it is, a word.

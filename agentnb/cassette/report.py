@@ -1,4 +1,4 @@
-"""What of a cassette was replayed, and what deviated from it: told to whoever started the replayer.
+"""Reports to whoever started the replayer which turns were replayed, and which deviated.
 
 The pytest plugin reads the reports. Where nobody does (a kernel that nbconvert or papermill runs), the process says on
 stderr at its end what deviated, and which turns nobody asked for.
@@ -28,7 +28,7 @@ REPORTS = "AGENTNB_CASSETTE_REPORT"
 
 
 class Report:
-    """What one replayer has played so far; kept on disk, since a replayer may be ended at any moment.
+    """The turns that one replayer has played so far; kept on disk, since a replayer may be ended at any moment.
 
     Args:
         cassette: The cassette's path.

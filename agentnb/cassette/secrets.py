@@ -15,7 +15,7 @@ __all__ = ["Secrets", "apart", "replaced", "shapes"]
 
 
 class Secrets:
-    """What must not be recorded.
+    """The secrets that must not be recorded.
 
     Args:
         environment: Variables whose values are secret if their names say so.

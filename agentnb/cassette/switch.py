@@ -43,7 +43,7 @@ State = Literal["record", "replay", "off"]
 
 
 class Switch:
-    """What happens to the agents of one process; safe from any thread.
+    """Records or replays the agents of one process; safe from any thread.
 
     Args:
         environment: Where it is set.

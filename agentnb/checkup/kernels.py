@@ -48,7 +48,7 @@ _OWN = re.compile(r"python(\d+(\.\d+)?)?(\.exe)?$")
 
 
 class Tried(NamedTuple):
-    """What came of trying a Python.
+    """The result of trying a Python.
 
     Args:
         status: Its exit status; None where it did not end in time.

@@ -1,4 +1,4 @@
-"""What the kernel says to a page, as structs: the form of its answers and notifications.
+"""The kernel's answers and notifications to a page, as structs.
 
 The kernel builds them as they go out (`agentnb.comm.service`, `agentnb.comm.client`); these structs say what they must
 look like. ``docs/reference/protocol.md`` is written from them, and the contract tests hold both sides against them.
@@ -130,7 +130,7 @@ class ForkSessionResult(CreateSessionResult, frozen=True, kw_only=True):
 
 
 class CompleteResult(Wire, frozen=True, kw_only=True):
-    """What can be mentioned, the best first; nothing where it cannot be found in time.
+    """The things that can be mentioned, the best first; empty if they are not found in time.
 
     Attributes:
         items: The suggestions.
@@ -180,7 +180,7 @@ class FileEntry(Wire, frozen=True, kw_only=True):
 
 
 class ListFilesResult(Wire, frozen=True, kw_only=True):
-    """What is in the folder: folders first, by name.
+    """The contents of the folder: folders first, by name.
 
     Attributes:
         path: The folder, relative to the workspace.

@@ -41,7 +41,7 @@ class _Page(NamedTuple):
 
 
 class Lab:
-    """What the pages with the extension have said. Usable from any thread."""
+    """The messages of the pages with the extension. Usable from any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -164,7 +164,7 @@ class DraftParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
 
     Attributes:
         channel: The session's or the chat's channel.
-        text: The text; one of more than 100,000 characters is passed over.
+        text: The text; one of more than 100,000 characters is ignored.
     """
 
     channel: str

@@ -29,7 +29,7 @@ class HostModel(anywidget.AnyWidget):
 
 
 class PanelModel(anywidget.AnyWidget):
-    """What one display shows.
+    """The model of one display.
 
     Attributes:
         host: The host model, as a widget reference.

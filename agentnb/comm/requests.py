@@ -1,4 +1,4 @@
-"""What a page can ask for and is answered: the requests of the protocol.
+"""The requests of the protocol: what a page can ask for.
 
 Runs on the host's thread. What cannot be done is raised; the service makes the answer of it.
 """

@@ -1,4 +1,4 @@
-"""What a page says: every message decoded, carried out and answered (what it asks for: `agentnb.comm.requests`).
+"""Decodes, carries out and answers every message of a page (the requests are in `agentnb.comm.requests`).
 
 Runs on the host's thread. A message that makes no sense is answered or dropped and logged once; it never breaks the
 channel.

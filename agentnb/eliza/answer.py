@@ -1,4 +1,4 @@
-"""What a prompt is answered with: a command does its thing, anything else is a conversation."""
+"""Answers a prompt: a slash command is carried out, anything else is a conversation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a prompt carries besides its words: files, variables, images."""
+"""The attachments of a prompt: files, variables, images."""
 
 from __future__ import annotations
 

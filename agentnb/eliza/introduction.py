@@ -1,4 +1,4 @@
-"""What eliza tells of itself when a client says hello (ACP `initialize`)."""
+"""eliza's answer to ACP `initialize`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a session can be set to: its mode and its config options."""
+"""The settings of a session: its mode and its config options."""
 
 from __future__ import annotations
 

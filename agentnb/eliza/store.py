@@ -1,4 +1,4 @@
-"""Where sessions are kept: in the process, or as one JSON file each in a folder that processes can share.
+"""Keeps sessions in the process, or as one JSON file each in a folder that processes can share.
 
 Session ids are `sess-1`, `sess-2` … In the process they are counted, so that a run is like the one before. In a folder
 the next free number is taken by creating the file exclusively: ids stay unique however many processes share the folder.

@@ -1,4 +1,4 @@
-"""Where a conversation comes from: a notebook's file, a cassette, or a session that was kept."""
+"""Reads a conversation from a notebook's file, a cassette, or a session in the log."""
 
 from __future__ import annotations
 

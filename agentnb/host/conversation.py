@@ -61,7 +61,7 @@ NAMING = 20_000  # characters of a prompt that are looked at for a title: what i
 
 
 class SessionOwner(Protocol):
-    """What a conversation needs of the host."""
+    """The part of the host that a conversation needs."""
 
     @property
     def loop(self) -> HostLoop:
@@ -182,8 +182,11 @@ class Conversation:
             unsaved=environment.unsaved,
             lost=self._lost,
         )
+        finished = self.permissions.finished
         self.kernel = (
-            KernelTools(tab_id, environment, self._authorize_tool, self._interrupt) if configuration.kernel else None
+            KernelTools(tab_id, environment, self._authorize_tool, self._interrupt, finished)
+            if configuration.kernel
+            else None
         )
         login = Login(self.inputs, environment.attended)
         self.lifecycle = AgentLifecycle(

@@ -1,4 +1,4 @@
-"""What surrounds the host: the front end, the editors, the shell, the settings, the cassette. One port for all of it.
+"""The surroundings of the host: front end, editors, shell, settings, cassette. One port for all of them.
 
 The layers above, and the shell, fill it in with :meth:`Environment.connect`; the host only reads it. Every part may be
 missing: an agent can be used from a plain Python process.
@@ -54,7 +54,7 @@ class MentionSource(Protocol):
         ...
 
     def attach(self, prompt: str, cwd: Path) -> tuple[MessageAttachment, ...]:
-        """What *prompt* mentions; names that mean nothing are passed over."""
+        """What *prompt* mentions; names that mean nothing are ignored."""
         ...
 
 

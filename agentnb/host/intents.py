@@ -1,4 +1,4 @@
-"""What a client may do: the one entry for pages and for Python. Each intent is checked, then carried out.
+"""The one entry for what pages and Python code want to do. Each intent is checked, then carried out.
 
 A page dispatches actions (:func:`carry_out`); Python calls the same functions. Who it is stands in the origin. Anything
 else is rejected with a reason. The host's clock and the host's own facts win over what the client claims:

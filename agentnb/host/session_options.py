@@ -1,4 +1,4 @@
-"""What is said of a session when it is opened, and what its agent is started with.
+"""The options of a new session, and the configuration of its agent's process.
 
 Tabs of equal configuration share one process.
 """
@@ -95,7 +95,7 @@ def configuration(
 
 
 class SessionOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What is said of a session when it is opened, from Python, a magic, the settings and the page alike.
+    """The options of a new session, the same from Python, a magic, the settings and the page.
 
     Args:
         spec: The agent.

@@ -19,7 +19,7 @@ _MANUAL = "%agent? lists the options."
 
 @dataclass(frozen=True, kw_only=True)
 class Arguments:
-    """What a ``%agent`` line asks for.
+    """The parsed arguments of a ``%agent`` line.
 
     Args:
         prompt: The text to send, stripped.

@@ -1,4 +1,4 @@
-"""Who sees a cell's output: a terminal, a page that can be clicked, or nobody."""
+"""Finds out who sees a cell's output: a terminal, a page that can be clicked, or nobody."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from agentnb.api.unattended import is_watched
 
 
 class Audience(Enum):
-    """Who sees the output, and so what form it takes."""
+    """The audience of an output, which decides its form."""
 
     TERMINAL = "terminal"
     """Plain IPython: text, as it comes."""

@@ -76,7 +76,7 @@ class Prose:
 
 @dataclass(frozen=True)
 class Thinking:
-    """What the agent thinks, as Markdown."""
+    """The agent's thinking, as Markdown."""
 
     text: str
 

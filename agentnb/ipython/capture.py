@@ -34,7 +34,7 @@ def without_colours(text: str) -> str:
 
 
 class Sink:
-    """Where the output of one piece of code goes.
+    """Receives the output of one piece of code.
 
     Attributes:
         shown: What was displayed: mime bundles.

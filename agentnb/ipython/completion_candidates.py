@@ -1,4 +1,4 @@
-"""What can stand after ``%agent -a``, ``@`` and ``%agents use``; loaded when it is first asked for."""
+"""Completions after ``%agent -a``, ``@`` and ``%agents use``; loaded at their first use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What differs between the versions of IPython that agentnb works with: 8.18 to the newest."""
+"""Differences between the versions of IPython that agentnb works with: 8.18 to the newest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the sidebar runs in a kernel to load agentnb there: one expression, silent, without a trace in the notebook."""
+"""The expression that the sidebar runs in a kernel to load agentnb there: silent, without a trace in the notebook."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``%agents policy`` answers with: the rules in force, and the last decisions."""
+"""The table of ``%agents policy``: the rules in force, and the last decisions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class PolicyTable:
     """The policy; two tables when displayed.
 
     Args:
-        policy: What holds, and what was decided.
+        policy: The rules in force, and the last decisions.
     """
 
     def __init__(self, policy: Policy) -> None:

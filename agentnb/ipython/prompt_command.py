@@ -1,4 +1,4 @@
-"""What ``%agent`` does: prompts an agent, shows the turn, and waits for its end."""
+"""Carries out ``%agent``: prompts an agent, shows the turn, and waits for its end."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ _NO_PAGE = "Let the user open agentnb's sidebar beside the notebook (JupyterLab 
 
 
 class ShellCodeRunner:
-    """What the tools work on in one IPython shell (:class:`agentnb.kernel.code_runner.CodeRunner`).
+    """Runs agents' code in one IPython shell (implements :class:`agentnb.kernel.code_runner.CodeRunner`).
 
     Args:
         shell: The shell.

@@ -45,7 +45,7 @@ _nothing = object()
 
 
 class ShellMentions:
-    """What prompts can mention in one shell (a ``MentionSource``).
+    """The variables, files and cells that prompts can mention in one shell (a ``MentionSource``).
 
     Args:
         shell: The IPython shell.

@@ -1,4 +1,4 @@
-"""What ``%agents`` answers with: a table of tabs, or one line."""
+"""The answers of ``%agents``: a table of tabs, or one line."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ ATTACH_S = 3.0
 
 
 class TurnDisplay(Protocol):
-    """Where a turn is shown. `open` before waiting, `tick` while waiting, `close` once, at the end."""
+    """Shows a turn: `open` before waiting, `tick` while waiting, `close` once, at the end."""
 
     def open(self) -> None:
         """Begin to show the turn."""

@@ -1,4 +1,4 @@
-"""What the kernel tools need of a kernel and a notebook. :mod:`agentnb.ipython.shell_code_runner` implements it."""
+"""The interface of a kernel and a notebook, for the kernel tools; the IPython layer implements it."""
 
 from __future__ import annotations
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 MOST_CHARACTERS = 20_000
 """Characters of one answer's text."""
+MOST_OF_A_LINE = 300
 MOST_PICTURES = 8
 LARGEST_PICTURE = 4 * 1024 * 1024
 """Characters of one picture, in base64."""
@@ -37,6 +38,19 @@ def said(text: str, *, failed: bool = False) -> dict[str, Any]:
         {'content': [{'type': 'text', 'text': 'It works.'}], 'isError': False}
     """
     return {"content": [_text(text)], "isError": failed}
+
+
+def failure_of(result: dict[str, Any]) -> str | None:
+    """The last line of what a tool says of its failure; None where it did not fail.
+
+    Example:
+        >>> failure_of(said("division by zero", failed=True)), failure_of(said("It works."))
+        ('division by zero', None)
+    """
+    if not result["isError"]:
+        return None
+    lines = [line for block in result["content"] for line in block.get("text", "").splitlines() if line.strip("` ")]
+    return clipped(lines[-1], MOST_OF_A_LINE) if lines else "It failed."
 
 
 def clipped(text: str, most: int = MOST_CHARACTERS) -> str:

@@ -40,6 +40,7 @@ class ToolRunner:
         authorize: Allows a request, or raises (:meth:`agentnb.acp.listener.Listener.authorize`).
         interrupted: Called when the user interrupts the code; it ends the turn.
         job_queue: The jobs of the main thread.
+        finished: Called with each tool that has ended, as ``PolicyRequest.call`` has it, and why it failed, or None.
 
     Attributes:
         patience: Seconds that reading objects waits for the main thread.
@@ -53,12 +54,15 @@ class ToolRunner:
         authorize: Callable[[PolicyRequest], Awaitable[PolicyRequest]],
         interrupted: Callable[[], object],
         job_queue: JobQueue,
+        *,
+        finished: Callable[[tuple[str, str], str | None], object] = lambda _call, _failure: None,
     ) -> None:
         self._owner = owner
         self._runner = runner
         self._authorize = authorize
         self._interrupted = interrupted
         self._job_queue = job_queue
+        self._finished = finished
         self.patience = PATIENCE_SECONDS
         self.look_seconds = LOOK_SECONDS
         self._doing: set[asyncio.Task[Result]] = set()
@@ -91,10 +95,21 @@ class ToolRunner:
             task.cancel()
 
     async def _done(self, name: str, arguments: Any) -> Result:
+        failure: str | None = "The turn is over."
         try:
-            return await self._tools[name](checked(name, arguments))
+            given = checked(name, arguments)
         except AgentnbError as error:
             return content.said(str(error), failed=True)
+        try:
+            result = await self._tools[name](given)
+            failure = content.failure_of(result)
+        except AgentnbError as error:
+            failure = str(error)
+            return content.said(failure, failed=True)
+        else:
+            return result
+        finally:
+            self._finished(call_words(name, given), failure)
 
     async def _variables(self, given: dict[str, Any]) -> Result:
         await self._authorize(PolicyRequest(kind="read", title="List the kernel's variables"))

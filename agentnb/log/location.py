@@ -1,4 +1,4 @@
-"""Where the durable log lies: beside Jupyter's own data, where ``AGENTNB_LOG`` says, or nowhere."""
+"""The place of the durable log: beside Jupyter's own data, in ``AGENTNB_LOG``, or nowhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the durable log holds of a session, and what is handed to its writer."""
+"""The records of a session in the durable log, and the batches for its writer."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class StoredSession(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass
 class Batch:
-    """What one write takes.
+    """The data of one write.
 
     Args:
         sessions: Sessions that are new or changed, by URI.

@@ -1,4 +1,4 @@
-"""What an agent may do: its requests, the rules that decide about them, and the boundary of the workspace."""
+"""Decides what an agent may do: policy requests, rules, and the boundary of the workspace."""
 
 from agentnb.policy.audit import AuditLog, Record
 from agentnb.policy.commands import rate_command

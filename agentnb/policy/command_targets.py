@@ -1,4 +1,4 @@
-"""Where the paths of a command lead: from its folder, through ``cd``, links, ``~`` and patterns."""
+"""Finds the files that a command's paths lead to: from its folder, through ``cd``, links, ``~`` and patterns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a card can offer beyond "once": a rule that answers the same question for the turn, the session, or always."""
+"""The wider answers on a card: a rule that answers the same question for the turn, the session, or always."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the policy's files are: the user's settings beside Jupyter's, the log beside Jupyter's data."""
+"""The places of the policy's files: the user's settings beside Jupyter's, the log beside Jupyter's data."""
 
 from __future__ import annotations
 

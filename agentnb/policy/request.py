@@ -28,7 +28,7 @@ _MOST = 64
 
 
 class PolicyRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """What the agent wants.
+    """One thing that an agent wants to do.
 
     Args:
         kind: ``permission``: it asks by itself (ACP ``session/request_permission``); else it knocks at one of our

@@ -1,4 +1,4 @@
-"""What the engine is asked with and what it answers: the situation and the verdict."""
+"""The engine's input and output: the situation and the verdict."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ to be asked."""
 
 
 class Situation(msgspec.Struct, frozen=True, kw_only=True):
-    """Who asks, where, and what holds there.
+    """The circumstances of a request: the agent, the workspace, and the rules in force.
 
     Args:
         agent: The agent's name.
@@ -61,7 +61,7 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
-    """What the engine says.
+    """The engine's decision.
 
     Args:
         outcome: ``allow``, ``ask`` or ``deny``.

@@ -24,7 +24,7 @@ READING = frozenset({"read", "search", "think"})
 
 
 class Seen(msgspec.Struct, frozen=True):
-    """What stands at a request.
+    """The subjects of a request, and how bad it can be.
 
     Args:
         subjects: What leave is wanted for.

@@ -1,4 +1,4 @@
-"""What tests of agentnb, and of what is built on it, need: saying what a turn did, and running reducer cases.
+"""Helps to test notebooks and code that use agentnb: assertions on turns, events, and reducer cases.
 
 `events` collects what happens inside, by name: agents that start and die, turns, permissions, pages, cassettes.
 

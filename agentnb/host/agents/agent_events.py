@@ -1,4 +1,4 @@
-"""What an agent says and asks in one session, brought to the session's state and services."""
+"""Brings the events and requests of an agent in one session to the session's state and services."""
 
 from __future__ import annotations
 

@@ -33,6 +33,7 @@ class KernelTools:
         environment: Its code runner does the work.
         authorize: Asks the policy and the user.
         interrupted: Called when the user interrupts the code that the agent runs.
+        finished: Called with each tool that has ended, and why it failed, or None.
     """
 
     def __init__(
@@ -41,11 +42,13 @@ class KernelTools:
         environment: Environment,
         authorize: Callable[[PolicyRequest], Awaitable[PolicyRequest]],
         interrupted: Callable[[], None],
+        finished: Callable[[tuple[str, str], str | None], None],
     ) -> None:
         self._tab_id = tab_id
         self._environment = environment
         self._authorize = authorize
         self._interrupted = interrupted
+        self._finished = finished
         self._server_id = new_id()
         self._agent: Agent | None = None
         self._socket_server: SocketServer | None = None
@@ -65,7 +68,12 @@ class KernelTools:
         if shell is None:
             raise NotOffered("There is no IPython kernel here.", hint="Kernel tools work in IPython and in notebooks.")
         self._tool_runner = self._tool_runner or ToolRunner(
-            self._tab_id, shell.code_runner, self._authorize, self._interrupted, self._environment.job_queue
+            self._tab_id,
+            shell.code_runner,
+            self._authorize,
+            self._interrupted,
+            self._environment.job_queue,
+            finished=self._finished,
         )
         name = NAME if NAME not in taken else f"agentnb-{NAME}"
         if agent.takes_served_mcp:

@@ -1,4 +1,4 @@
-"""What tool calls changed in files: by path, as the calls themselves say, with the lines that came and went.
+"""The changes of files by tool calls, by path, as the calls themselves report them, with lines added and removed.
 
 The view draws the same from the same state (``js/src/view/parts/changes.ts``); ``tests/cases/changes.json`` holds both.
 """
@@ -34,7 +34,7 @@ _OPEN_END = "\\ No newline at end of file"
 
 
 class FileChange(NamedTuple):
-    """What became of one file.
+    """The change of one file.
 
     Attributes:
         path: The file: relative to the workspace where it is inside, else absolute.

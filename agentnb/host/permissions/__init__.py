@@ -1,1 +1,1 @@
-"""What an agent may do: its permission requests and ours, answered by the policy or by the user."""
+"""Permission requests, of the agent and of agentnb, answered by the policy or by the user."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Answer:
-    """What was answered.
+    """One answer to a permission request.
 
     Args:
         option: The option chosen, one of the agent's (or of our own card's).

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class CallbackAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """What a callback answered.
+    """The answer of a permission callback.
 
     Args:
         outcome: ``"allow"``, ``"deny"``, or ``"ask"``: the user decides.

@@ -1,4 +1,4 @@
-"""What an agent asks leave for in a permission request, as far as it says: the command, its folder, the files."""
+"""Reads from a permission request what the agent wants to do: the command, its folder, the files."""
 
 from __future__ import annotations
 

@@ -30,6 +30,7 @@ from agentnb.state import (
     Parts,
     SystemNotificationResponsePart,
     ToolCallDetails,
+    ToolCallError,
     ToolCallPendingConfirmationState,
     ToolCallResult,
     ToolCallRunningState,
@@ -89,6 +90,7 @@ class Permissions:
         self._warned: set[str] = set()
         self._asked = 0
         self._own: dict[str, Question] = {}
+        self._running: dict[tuple[str, str], list[tuple[str, str]]] = {}
 
     @property
     def grants(self) -> tuple[InForce, ...]:
@@ -149,8 +151,21 @@ class Permissions:
             raise PermissionDenied(f"{request.title}: {self._why_not(question.call_id)}")
         if request.call is not None and answer.edited is None:
             self._grants.approve_kernel_call(question.call_id, request)
-        self._close_card(turn.id, question.call_id)
+        if request.call is None:
+            self._close_card(turn.id, question.call_id)
+        elif question.call_id.startswith(cards.OWN):
+            self._running.setdefault(request.call, []).append((turn.id, question.call_id))
         return request if answer.edited is None else self._edited(request, answer.edited)
+
+    def finished(self, call: tuple[str, str], failure: str | None) -> None:
+        """Complete our own card of a kernel tool call that was allowed.
+
+        Args:
+            call: The tool and its arguments (``PolicyRequest.call``).
+            failure: Why it failed; None where it did not.
+        """
+        if cards_of_call := self._running.get(call):
+            self._close_card(*cards_of_call.pop(0), failure)
 
     def refused(self, request: PolicyRequest, error: AgentnbError) -> None:
         """Log that *request* was refused because it is outside the workspace."""
@@ -189,6 +204,7 @@ class Permissions:
         """A new turn begins: what was allowed once, or for a turn, is allowed no more."""
         self._grants.forget_turn()
         self._own.clear()
+        self._running.clear()
 
     def mark_unasked(self, call_id: str) -> None:
         """Mark the tool call *call_id* of the running turn, where the agent ran it without asking under Deny."""
@@ -368,10 +384,14 @@ class Permissions:
             self._channels.dispatch(shown)
         return cards.question(turn.id, call.tool_call_id, request)
 
-    def _close_card(self, turn_id: str, call_id: str) -> None:
-        """A card of our own has no more to say once it is answered; the agent's own tool call goes on."""
+    def _close_card(self, turn_id: str, call_id: str, failure: str | None = None) -> None:
+        """Complete a card of our own: once it is answered, or once the kernel tool has ended."""
         if call_id.startswith(cards.OWN):
-            result = ToolCallResult(success=True, past_tense_message="Allowed")
+            result = (
+                ToolCallResult(success=True, past_tense_message="Allowed")
+                if failure is None
+                else ToolCallResult(success=False, past_tense_message="Failed", error=ToolCallError(message=failure))
+            )
             self._channels.dispatch(
                 ChatToolCallComplete(turn_id=turn_id, tool_call_id=call_id, result=result, time=now_ms())
             )

@@ -1,4 +1,4 @@
-"""What prompts typed in the chat mention with ``@``, resolved beside the queue, so that their order stays.
+"""Resolves the mentions of prompts from the chat beside the queue, so that the prompts keep their order.
 
 A message with a mention waits in the queue, where it can be taken back as any other, until the user's objects have
 been looked at on another thread. What could not be attached is said in its turn.

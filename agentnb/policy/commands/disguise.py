@@ -1,4 +1,4 @@
-"""What hides in arguments: commands that something else may run, and names that are not what they look like."""
+"""Finds what arguments hide: commands that something else may run, and names that are not what they look like."""
 
 from __future__ import annotations
 

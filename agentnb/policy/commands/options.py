@@ -9,7 +9,7 @@ _SHORT = re.compile(r"-[A-Za-z0-9]+")
 
 
 class Options(NamedTuple):
-    """What follows a program's name.
+    """The arguments of a program.
 
     Attributes:
         words: Every argument, in order.

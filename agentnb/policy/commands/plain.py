@@ -1,4 +1,4 @@
-"""What a command comes to: without folder, variables and the options that stand before its verb."""
+"""Reduces a command to its program and verb: without folder, variables and the options before the verb."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ TOO_MANY_WORDS = f"The command is too long to be read: more than {MOST_WORDS:,} 
 
 
 class Rating(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of a command line before it runs.
+    """The rating of a command line before it runs.
 
     Args:
         severity: How bad it can be.

@@ -1,4 +1,4 @@
-"""What a pipeline carries, where that can be said without running it: texts that are echoed, decoded, then run."""
+"""Finds the text in a pipeline, if it is known without running it: texts that are echoed, decoded, then run."""
 
 from __future__ import annotations
 

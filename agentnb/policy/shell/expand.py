@@ -1,4 +1,4 @@
-"""What the shell makes of a word: brace expansion, known variables, splitting; what it cannot know stays marked."""
+"""Expands a word as the shell does: braces, known variables, splitting; unknown parts stay marked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a script consists of (POSIX shell grammar, and the parts of bash's that change what is run)."""
+"""The syntax tree of a script (POSIX shell grammar, and the parts of bash's that change what is run)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Variable(Node, frozen=True, kw_only=True):
 
 
 class Computed(Node, frozen=True, kw_only=True):
-    """What only the shell knows when it runs: substitutions, arithmetic, ``${name:-…}``; with the scripts inside.
+    """A part that only the running shell knows: substitutions, arithmetic, ``${name:-…}``; with the scripts inside.
 
     Args:
         scripts: What is run to compute it.

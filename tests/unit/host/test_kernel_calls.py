@@ -12,6 +12,7 @@ import pytest
 
 from agentnb.api.session import Turn
 from agentnb.host import Host
+from agentnb.state import Parts
 from tests.unit.api.conftest import PATIENCE
 from tests.unit.host.test_permissions import Talk, environment, host, ids, work
 from tests.unit.kernel.conftest import tools
@@ -134,3 +135,20 @@ def test_code_that_was_allowed_at_the_kernel_is_not_asked_about_for_the_same_too
     talk.answer(talk.questions()[0], "allow")
     said, entries = ended_with(talk, turn, lambda card: card.tool_input == "other", "no")
     assert (said, entries) == ([True, "yes", "no"], 1)
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "error"),
+    [(CODE, "completed", None), ("1 / 0", "failed", "ZeroDivisionError: division by zero")],
+)
+def test_the_kernels_own_card_says_how_the_code_ended(talk: Talk, code: str, status: str, error: str | None) -> None:
+    """Where the agent shows no tool call of its own, ours is shown: failed for code that raised."""
+    turn = talk.prompt(*steps(["run_code", {"code": code}], {"end": 1}))
+    talk.answer(talk.questions()[0], "allow")
+    assert ended(turn) == ([status == "completed"], 1)
+    (call,) = turn.tool_calls
+    snapshot = turn.snapshot
+    assert snapshot is not None
+    shown = Parts.of(snapshot.response_parts).tool_call(call.id)
+    assert call.status == status
+    assert getattr(getattr(shown, "error", None), "message", None) == error
