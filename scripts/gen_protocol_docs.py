@@ -63,7 +63,7 @@ that both speak. `initialize` itself is answered in any version. Where there is 
 {unsupported}, which the page reads in any version and shows: an older page is to be reloaded, an older kernel gets a
 newer agentnb.
 
-Within a version fields may be added: what is not known is passed over. An action that came with a later version than
+Within a version fields may be added: unknown fields are ignored. An action that came with a later version than
 the agreed one is not sent to a page, the channel's whole state is; from a page it is rejected. An action of an unknown
 type changes nothing and keeps its place in the log. ([Why](../decisions/0017-protocol-versions.md).)
 
@@ -288,7 +288,14 @@ def _type(info: msgspec.inspect.Type) -> str:
             return NAMES[type(info).__name__]
 
 
-NAMES = {"IntType": "integer", "StrType": "text", "BoolType": "boolean", "RawType": "object", "AnyType": "anything"}
+NAMES = {
+    "IntType": "integer",
+    "StrType": "text",
+    "BoolType": "boolean",
+    "RawType": "object",
+    "AnyType": "anything",
+    "ListType": "array",
+}
 
 
 # --- actions, codes, sizes ---

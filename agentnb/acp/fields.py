@@ -23,5 +23,5 @@ def mapping(value: Any) -> dict[str, Any]:
 
 
 def objects(value: Any) -> list[dict[str, Any]]:
-    """The objects in *value*, if it is a list; what else is in it is passed over."""
+    """The objects in *value*, if it is a list; what else is in it is ignored."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []

@@ -41,7 +41,7 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_page(answer: dict[str, Any]) -> Page:
-    """Read the answer to ``session/list``; a session without an id is passed over.
+    """Read the answer to ``session/list``; a session without an id is ignored.
 
     Example:
         >>> read_page({"sessions": [{"sessionId": "s1", "title": "Fit"}, {}], "nextCursor": "2"}).next_cursor

@@ -44,7 +44,7 @@ class LoginWay(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def login_ways(methods: Iterable[Any], program: Sequence[str] = ()) -> tuple[LoginWay, ...]:
-    """Read ``authMethods``; what cannot be read is passed over.
+    """Read ``authMethods``; what cannot be read is ignored.
 
     Args:
         methods: As sent.

@@ -25,7 +25,7 @@ class FromKernel(Wire, frozen=True, kw_only=True):
         v: The protocol's version, the one agreed on.
         to: The client it is for; every page hears it, the others pass it over.
         method: What it is about, in a notification.
-        params: The notification's parameters.
+        params: The notification's parameters; by position in `text`.
         id: Which request it answers.
         result: The answer.
         error: The answer where it is a no.
@@ -34,7 +34,7 @@ class FromKernel(Wire, frozen=True, kw_only=True):
     v: int
     to: str
     method: str | None = None
-    params: dict[str, Any] | None = None
+    params: dict[str, Any] | list[Any] | None = None
     id: int | str | None = None
     result: dict[str, Any] | None = None
     error: KernelError | None = None
@@ -269,8 +269,8 @@ class ActionsParams(Wire, frozen=True, kw_only=True):
     snapshots: dict[str, ChannelUpdate] | None = None
 
 
-class TextParams(Wire, frozen=True, kw_only=True):
-    """``text``: a flush that only continues a text, to a page that said `accepts: ["text"]`.
+class TextParams(msgspec.Struct, frozen=True, array_like=True):
+    """``text``: a flush that only continues a text, to a page that said `accepts: ["text"]`. An array, in this order.
 
     It stands for one envelope with a `chat/delta` or `chat/reasoning`. Channel, type, turn and part are those of the
     last envelope of the flush `like`, the last `actions` that ended with one of these two. A page that does not have
@@ -279,18 +279,18 @@ class TextParams(Wire, frozen=True, kw_only=True):
     Attributes:
         flush: Its number, among those of `actions`.
         like: The number of the flush with the names.
-        first: As in an envelope.
+        first: As in an envelope; the index where nothing was merged.
         index: As in an envelope.
-        time: The action's, in milliseconds since 1970.
         content: The text.
+        time: The action's, in milliseconds since 1970.
     """
 
     flush: Count
     like: Count
-    first: Index | None = None
+    first: Index
     index: Index
-    time: Time | None = None
     content: str
+    time: Time | None = None
 
 
 class PongParams(Wire, frozen=True, kw_only=True):

@@ -29,7 +29,7 @@ class ContinuedText:
         """The client may not know it: the next flush is a whole one."""
         self._key = None
 
-    def shorten(self, flush: dict[str, Any]) -> dict[str, Any] | None:
+    def shorten(self, flush: dict[str, Any]) -> list[Any] | None:
         """The parameters of ``text`` that say the same as *flush*; None where there are none, and it goes as it is.
 
         Args:
@@ -44,9 +44,9 @@ class ContinuedText:
         if key != self._key or not is_alone or len(envelope["action"]["content"]) > LONGEST:
             self._flush, self._key = flush["flush"], key
             return None
-        said = {name: envelope[name] for name in ("first", "index") if name in envelope}
-        said |= {name: envelope["action"][name] for name in ("time", "content") if name in envelope["action"]}
-        return {"flush": flush["flush"], "like": self._flush, **said}
+        action, index = envelope["action"], envelope["index"]
+        said = [flush["flush"], self._flush, envelope.get("first", index), index, action["content"]]
+        return [*said, action["time"]] if "time" in action else said
 
 
 def _key_of(envelope: dict[str, Any]) -> Key | None:

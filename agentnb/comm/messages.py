@@ -164,7 +164,7 @@ class DraftParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
 
     Attributes:
         channel: The session's or the chat's channel.
-        text: The text; one of more than 100,000 characters is passed over.
+        text: The text; one of more than 100,000 characters is ignored.
     """
 
     channel: str
@@ -335,6 +335,6 @@ def failure(request_id: int | str | None, code: int, message: str) -> dict[str, 
     return {"jsonrpc": "2.0", "v": VERSION, "id": request_id, "error": {"code": code, "message": message}}
 
 
-def notification(method: str, params: dict[str, Any]) -> dict[str, Any]:
+def notification(method: str, params: dict[str, Any] | list[Any]) -> dict[str, Any]:
     """A JSON-RPC notification."""
     return {"jsonrpc": "2.0", "v": VERSION, "method": method, "params": params}

@@ -119,7 +119,7 @@ class Eliza:
         return {"echo": params}
 
     async def ext_notification(self, method: str, params: dict[str, Any]) -> None:
-        """ACP extension notifications: what eliza does not know is passed over."""
+        """ACP extension notifications: what eliza does not know is ignored."""
 
     @property
     def unrouted(self) -> dict[str, Any]:

@@ -54,7 +54,7 @@ class MentionSource(Protocol):
         ...
 
     def attach(self, prompt: str, cwd: Path) -> tuple[MessageAttachment, ...]:
-        """What *prompt* mentions; names that mean nothing are passed over."""
+        """What *prompt* mentions; names that mean nothing are ignored."""
         ...
 
 

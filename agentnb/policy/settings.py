@@ -1,7 +1,7 @@
 """Policy files: the user's and the project's, in TOML, read strictly.
 
 What cannot be read is said with file, line and key, and until it is mended everything asks. A project can only tighten:
-its ``allow`` rules, bypasses and loosened patterns are passed over, with a warning.
+its ``allow`` rules, bypasses and loosened patterns are ignored, with a warning.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         sensitive: Patterns on top of the built-in ones: whether what they match is sensitive.
         headless: What happens to a question where nobody can answer it.
         trusted: The folders in which what the file allows holds, as it names them, absolute.
-        warnings: What the file says and is passed over.
+        warnings: What the file says and is ignored.
         problem: Why the file could not be read; then nothing of it holds, and everything asks.
     """
 

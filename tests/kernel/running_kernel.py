@@ -73,6 +73,7 @@ class RunningKernel:
 
     def __init__(self, manager: KernelManager, client: BlockingKernelClient, folder: Path) -> None:
         self.folder = folder
+        self.comm_messages: list[dict[str, Any]] = []
         self.manager = manager
         self.client = client
         self.results: dict[str, Result] = {}
@@ -192,6 +193,8 @@ class RunningKernel:
 
     def _take(self, message: dict[str, Any]) -> None:
         kind = message["header"]["msg_type"]
+        if kind == "comm_msg":
+            self.comm_messages.append(message)
         if kind == "update_display_data":
             self.updated.add(message["content"]["transient"]["display_id"])
         result = self.results.get(message["parent_header"].get("msg_id", ""))

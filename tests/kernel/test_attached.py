@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import nbformat
 import pytest
@@ -126,3 +126,26 @@ def test_what_a_page_says_is_no_execution(kernel: RunningKernel, model: str) -> 
     heard = kernel.run("told").values
     kernel.run("await until(frontend.attached)")
     assert heard == ["['a cell']"]
+
+
+def test_a_streaming_text_comes_in_short_messages(kernel: RunningKernel, model: str) -> None:
+    """To a page that accepts them: without channel and part, and without the header of a request."""
+    kernel.say(model, said("initialize", id=1, params={**HELLO, "accepts": ["text"]}))
+    tab = kernel.run("session = agentnb.start()\nsession.tab_id").values[0].strip("'")
+    kernel.say(model, said("subscribe", id=2, params={"channels": [f"eliza:/{tab}/chat"]}))
+    kernel.run("turn = session.prompt('/slow 200 10')")
+    acknowledged: set[int] = set()
+
+    def texts() -> list[dict[str, Any]]:
+        flushes = [(message, message["content"]["data"].get("content", {})) for message in kernel.comm_messages]
+        for _, flush in flushes:
+            if flush.get("method") == "actions" and flush["params"]["flush"] not in acknowledged:
+                acknowledged.add(flush["params"]["flush"])
+                kernel.say(model, said("ack", params={"flush": flush["params"]["flush"], "seen": {}}))
+        return [message for message, flush in flushes if flush.get("method") == "text"]
+
+    kernel.until(lambda: bool(texts()))
+    message = texts()[0]
+    _, like, *_ = message["content"]["data"]["content"]["params"]
+    kernel.run("turn.cancel()")
+    assert (message["parent_header"], like in acknowledged, tab in repr(message)) == ({}, True, False)

@@ -41,6 +41,20 @@ def test_the_version_is_the_same_wherever_it_is_written() -> None:
     assert written == {version}
 
 
+def test_the_changelog_when_it_is_read_has_each_version_and_each_section_once() -> None:
+    """The newest first, this version among them: a merge of two branches doubles nothing."""
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    releases = re.split(r"^## ", text, flags=re.MULTILINE)[1:]
+    names = [release.splitlines()[0] for release in releases]
+    versions = [match[1] for name in names if (match := re.fullmatch(r"\[(\d+\.\d+\.\d+)\] - \d{4}-\d\d-\d\d", name))]
+    assert names[0] == "[Unreleased]"
+    assert versions == sorted(set(versions), key=lambda each: [*map(int, each.split("."))], reverse=True)
+    assert (versions[0], len(versions)) == (PROJECT["version"], len(names) - 1)
+    for release in releases:
+        sections = re.findall(r"^### (.+)$", release, re.MULTILINE)
+        assert len(sections) == len(set(sections)), release.splitlines()[0]
+
+
 def test_no_text_tells_to_install_the_other_project() -> None:
     """`pip install agentnb` installs another project, whatever page or message says it."""
     texts = {path: path.read_text(encoding="utf-8") for pattern in PATTERNS for path in ROOT.glob(pattern)}

@@ -123,7 +123,7 @@ class Turns:
             self.pump()  # what a restored session has waiting runs first
 
     def edit(self, message_id: str, message: Message, origin: ActionOrigin | None = None) -> bool:
-        """Change a message that waits; what its new words mention is looked up anew.
+        """Change a message that waits; its mentions are resolved again.
 
         Args:
             message_id: The message.

@@ -265,7 +265,7 @@ class PageClient implements Client {
     const envelope = this.#text.envelope(text);
     if (envelope) {
       this.#channels.apply([envelope]);
-      this.#acks.textTaken(text.flush);
+      this.#acks.textTaken(text[0]);
     } else this.#exchange.notify("resync", { seen: this.#channels.seen });
     this.#presence.caughtUp();
     this.#presence.stand();

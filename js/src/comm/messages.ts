@@ -2,7 +2,7 @@
  * The messages between page and kernel: JSON-RPC 2.0 objects with the protocol's version (docs/reference/protocol.md).
  * Whatever comes in is checked here; what does not fit is dropped and logged once, and never breaks the channel.
  */
-import { isEnvelope, isObject } from "../state/guard.ts";
+import { isEnvelope, isIndex, isObject } from "../state/guard.ts";
 import { WINDOW } from "../state/tables.gen.ts";
 import type { Envelope, Turn } from "../state/types.gen.ts";
 
@@ -57,16 +57,8 @@ export interface Flush {
   snapshots?: Record<string, Snapshot>;
 }
 
-/** A flush that only continues a text. */
-export interface Text {
-  flush: number;
-  /** The flush that named channel, turn and part. */
-  like: number;
-  first?: number;
-  index: number;
-  time?: number;
-  content: string;
-}
+/** A flush that only continues a text; `like` is the flush that named channel, turn and part. */
+export type Text = [flush: number, like: number, first: number, index: number, content: string, time?: number];
 
 export type Incoming =
   | { kind: "result"; id: number; result: unknown }
@@ -140,14 +132,10 @@ export function isFlush(value: unknown): value is Flush {
 }
 
 export function isText(value: unknown): value is Text {
-  if (!isObject(value) || !isCount(value.flush) || !isCount(value.like)) return false;
-  const { first, index, time, content } = value;
-  return isEnvelope({
-    channel: "",
-    first,
-    index,
-    action: { type: "chat/delta", turnId: "", partId: "", content, time },
-  });
+  if (!Array.isArray(value) || !isCount(value[0]) || !isCount(value[1])) return false;
+  const [, , first, index, content, time] = value;
+  const action = { type: "chat/delta", turnId: "", partId: "", content, time };
+  return isIndex(first) && isEnvelope({ channel: "", first, index, action });
 }
 
 export const isInitialized = (value: unknown): value is Initialized =>

@@ -1,6 +1,5 @@
 /**
- * Whether the kernel answers. A question is asked now and then; time is counted in beats of the page's own timer, so
- * that a laptop that slept has not waited.
+ * Checks whether the kernel answers. Timeouts count ticks of the page's own timer, so sleep does not expire them.
  */
 const SILENT = 2;
 const SELDOM = 8;

@@ -22,11 +22,11 @@ export class ContinuedText {
   }
 
   /** What `text` stands for; undefined where the flush with the names has not come. */
-  envelope({ like, first, index, time, content }: Text): Envelope | undefined {
+  envelope([, like, first, index, content, time]: Text): Envelope | undefined {
     if (like !== this.#flush || !this.#last) return undefined;
     const { type, turnId, partId } = this.#last.action as Action & { type: "chat/delta" };
     const action = { type, turnId, partId, content, ...(time === undefined ? {} : { time }) };
-    return { channel: this.#last.channel, ...(first === undefined ? {} : { first }), index, action } as Envelope;
+    return { channel: this.#last.channel, first, index, action } as Envelope;
   }
 }
 

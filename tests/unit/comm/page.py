@@ -111,15 +111,13 @@ class ContinuedText:
         if last and last["action"]["type"] in {"chat/delta", "chat/reasoning"} and flush["flush"] > self._flush:
             self._flush, self._names = flush["flush"], last
 
-    def envelope(self, text: Message) -> Message | None:
-        if text["like"] != self._flush:
+    def envelope(self, text: list[Any]) -> Message | None:
+        _, like, first, index, content, *time = text
+        if like != self._flush:
             return None
-        names, action = self._names, self._names["action"]
-        said = {name: text[name] for name in ("first",) if name in text}
-        told = {name: text[name] for name in ("time",) if name in text}
-        named = {name: action[name] for name in ("type", "turnId", "partId")}
-        action = {**named, **told, "content": text["content"]}
-        return {"channel": names["channel"], **said, "index": text["index"], "action": action}
+        named = {name: self._names["action"][name] for name in ("type", "turnId", "partId")}
+        action = {**named, "content": content, **({"time": time[0]} if time else {})}
+        return {"channel": self._names["channel"], "first": first, "index": index, "action": action}
 
 
 class Acknowledgements:
@@ -230,7 +228,7 @@ class Page:
         self._text.remember(flush)
         self._acks.taken(flush["flush"])
 
-    def _continue(self, text: dict[str, Any]) -> None:
+    def _continue(self, text: list[Any]) -> None:
         if self._initializing is not None:
             return
         envelope = self._text.envelope(text)
@@ -238,7 +236,7 @@ class Page:
             self._notify("resync", {"seen": self._seen()})
         else:
             self._apply([envelope])
-            self._acks.text_taken(text["flush"])
+            self._acks.text_taken(text[0])
 
     def _acknowledge(self, flush: int) -> None:
         self._notify("ack", {"flush": flush, "seen": self._seen()})

@@ -395,7 +395,7 @@ def test_always_into_a_file_that_cannot_take_it_holds_for_the_session_and_says_s
 
 
 def test_the_agents_own_options_come_first_and_it_is_told_one_of_them(host: Host, work: Path) -> None:
-    """The one of least reach, whatever the scope of ours."""
+    """The narrowest one, whatever the scope of agentnb's own option."""
     talk = Talk(host, work)
     turn = talk.prompt(permission("c1", title="`git status`", kind="execute", rawInput={"command": "git status"}))
     (call,) = talk.questions()
