@@ -37,7 +37,7 @@ def test_it_says_what_it_wants(kernel: RunningKernel) -> None:
     """A path to begin, a recording to end."""
     assert kernel.run("%agents record").error.startswith("UsageError: %agents record needs a path.")
     assert kernel.run("%agents record stop").error.startswith("UsageError: Nothing is being recorded.")
-    assert "is no folder" in kernel.run("%agents record none/a.jsonl").error
+    assert "is not a folder" in kernel.run("%agents record none/a.jsonl").error
     kernel.run("%agents record a.jsonl")
     assert "is being recorded already" in kernel.run("%agents record b.jsonl").error
     ended = kernel.run("%agents record stop").values[0]
