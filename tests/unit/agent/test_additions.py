@@ -44,7 +44,7 @@ def test_a_project_adds_but_never_replaces(places: tuple[Path, Path]) -> None:
     for name in ("mine", "claude", "ours"):
         describe(project, name, "From the repository")
     assert (find("ours").origin, find("mine").title, find("claude").title) == ("project", "Mine", "Claude")
-    assert [line.split("'")[1] for line in additions()[1]] == ["claude", "mine"]
+    assert [line.split(" was ignored")[0].split("'")[-2] for line in additions()[1]] == ["claude", "mine"]
 
 
 def test_a_broken_file_is_told_and_the_others_count(places: tuple[Path, Path]) -> None:
@@ -55,7 +55,7 @@ def test_a_broken_file_is_told_and_the_others_count(places: tuple[Path, Path]) -
     describe(user, "mine")
     assert "mine" in [spec.name for spec in known()]
     wrong = additions()[1]
-    assert ["broken.toml: This is not an agent's description" in wrong[0], "wants a name" in wrong[1]] == [True, True]
+    assert ["broken.toml: This is not an agent's description" in wrong[0], "needs a name" in wrong[1]] == [True, True]
 
 
 def test_a_folder_that_cannot_be_read_is_told(places: tuple[Path, Path]) -> None:

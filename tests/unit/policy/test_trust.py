@@ -230,7 +230,7 @@ def test_a_project_that_trusts_itself_is_passed_over_with_a_warning(tmp_path: Pa
     settings = load(path, "project")
     assert settings.trusted == ()
     (warning,) = settings.warnings
-    assert all(words in warning for words in (str(path), f"[trust] {str(tmp_path)!r}", "passed over", "your own"))
+    assert all(words in warning for words in (str(path), f"[trust] {str(tmp_path)!r}", "is ignored", "your own"))
     assert files.project(tmp_path).trusted == ()
     assert not files.trusts(tmp_path)
 
@@ -296,7 +296,7 @@ def test_what_is_trusted_through_another_folder_stays_so_and_that_is_said(tmp_pa
     before = files.user_path.read_text()
     with pytest.raises(PolicyError, match=r"fit is in .*work, which is trusted") as failure:
         files.untrust(tmp_path / "work/fit")
-    assert ("Trust that one no more" in str(failure.value), files.user_path.read_text()) == (True, before)
+    assert ("Remove the trust in that folder" in str(failure.value), files.user_path.read_text()) == (True, before)
     files.untrust(tmp_path / "work")
     files.untrust(tmp_path / "work/fit")
     files.untrust(tmp_path / "never")
