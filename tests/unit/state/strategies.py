@@ -1,9 +1,15 @@
-"""Hypothesis strategies for every struct of `agentnb.state`, made from the structs themselves."""
+"""Hypothesis strategies for every struct of `agentnb.state`, made from the structs themselves.
+
+Each value is made by plain code from one number that Hypothesis draws: a choice of Hypothesis's for every field of
+every nested struct took most of the time of these tests. What fails is still made smaller by leaving values out.
+"""
 
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable
+from random import Random
 from typing import Any
 
 import msgspec
@@ -22,8 +28,11 @@ from agentnb.state import (
 )
 from agentnb.state.codec import ACTIONS
 
-IDS = st.sampled_from(["1", "2", "3"])
-NAMES = [
+Make = Callable[[Random], Any]
+"""Makes a value from random numbers."""
+
+IDS = ("1", "2", "3")
+NAMES = {
     "chat",
     "config_id",
     "id",
@@ -36,87 +45,156 @@ NAMES = [
     "terminal_id",
     "tool_call_id",
     "turn_id",
-]
-POOL = dict.fromkeys(NAMES, IDS)
+}
 """Fields that name something: few values, so that actions meet."""
 
-
-def _objects(values: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
-    return st.dictionaries(st.text(max_size=3), values, max_size=2)
-
-
-# JSON.stringify in TypeScript knows no -0.
-FLOATS = st.floats(allow_nan=False, allow_infinity=False).map(lambda number: number + 0.0)
-LEAVES = st.none() | st.booleans() | st.integers(-(2**53), 2**53) | FLOATS
-JSON = st.recursive(
-    LEAVES | st.text(max_size=5), lambda inner: st.lists(inner, max_size=2) | _objects(inner), max_leaves=4
-)
+EVERYDAY = "ab 01\n"
+AWKWARD = '\0\t"\\</\x7f\xa0\u2028\ufeff\uffff\N{SNOWMAN}\N{COMBINING ACUTE ACCENT}\U0001f600'
+LATEST = 253_402_300_799_999
+NUMBERS = (0, 1, -1, 2**31, -(2**31), 2**53, -(2**53))
+FLOATS = (0.0, 1.0, -1.0, 0.1, 1e-7, 1e21, 5e-324, sys.float_info.max, -sys.float_info.max)
+DEEPEST = 3  # lists and objects in each other, in JSON
 
 
-OBJECTS = _objects(JSON)
-TIMES = st.integers(0, 253_402_300_799_999)
+def _character(random: Random) -> str:
+    if (choice := random.random()) < 0.6:
+        return random.choice(EVERYDAY)
+    if choice < 0.8:
+        return random.choice(AWKWARD)
+    number = random.randrange(0x10FFFF - 0x800)
+    return chr(number if number < 0xD800 else number + 0x800)  # no surrogate
 
 
-_STRUCTS: dict[Any, st.SearchStrategy[Any]] = {}
+def _text(random: Random, longest: int = 4) -> str:
+    return "".join(_character(random) for _ in range(random.randint(0, longest)))
 
 
-def structs(kind: Any) -> st.SearchStrategy[Any]:
+def _integer(random: Random) -> int:
+    return random.choice(NUMBERS) if random.random() < 0.3 else random.randint(-(2**53), 2**53)
+
+
+def _float(random: Random) -> float:
+    # JSON.stringify in TypeScript knows no -0.
+    number = random.choice(FLOATS) if random.random() < 0.4 else random.uniform(-1, 1) * 10.0 ** random.randint(-20, 20)
+    return number + 0.0
+
+
+def _json(random: Random, depth: int = 0) -> Any:
+    choice = random.randint(0, 4 if depth == DEEPEST else 6)
+    if choice == 5:
+        return [_json(random, depth + 1) for _ in range(random.randint(0, 2))]
+    if choice == 6:
+        return _object(random, depth + 1)
+    simple: tuple[Make, ...] = (lambda _: None, _boolean, _integer, _float, _text)
+    return simple[choice](random)
+
+
+def _object(random: Random, depth: int = 0) -> dict[str, Any]:
+    return {_text(random, 3): _json(random, depth) for _ in range(random.randint(0, 2))}
+
+
+def _boolean(random: Random) -> bool:
+    return random.random() < 0.5
+
+
+_STRUCTS: dict[Any, Make] = {}
+
+
+def _struct(kind: Any) -> Make:
     """Instances of a struct class, all fields filled or not."""
     if kind not in _STRUCTS:
         info = inspect.type_info(kind)
         assert isinstance(info, inspect.StructType)
         fields = {field.name: _field(field) for field in info.fields}
-        _STRUCTS[kind] = st.fixed_dictionaries(fields).map(lambda values: kind(**values))
+        _STRUCTS[kind] = _filled(kind, fields)
     return _STRUCTS[kind]
 
 
-def _field(field: inspect.Field) -> st.SearchStrategy[Any]:
-    if field.name in POOL:
-        named = POOL[field.name]
-        return named if field.required else named | st.none()
-    return values(field.type)
+def _filled(kind: Any, fields: dict[str, Make]) -> Make:
+    return lambda random: kind(**{name: make(random) for name, make in fields.items()})
 
 
-def _integers(info: Any) -> st.SearchStrategy[Any]:
-    return st.integers(1, 2**40) if info.ge == 1 else TIMES
+def _field(field: inspect.Field) -> Make:
+    if field.name not in NAMES:
+        return _values(field.type)
+    named = IDS if field.required else (*IDS, None)
+    return lambda random: random.choice(named)
 
 
-STRATEGIES: dict[type[inspect.Type], Callable[[Any], st.SearchStrategy[Any]]] = {
-    inspect.AnyType: lambda _: JSON,
-    inspect.BoolType: lambda _: st.booleans(),
-    inspect.CustomType: lambda info: st.deferred(lambda: OPEN[info.cls]),
-    inspect.DictType: lambda info: st.dictionaries(IDS, values(info.value_type), max_size=3),
-    inspect.EnumType: lambda info: st.sampled_from(list(info.cls)),
-    inspect.FloatType: lambda _: FLOATS,
-    inspect.IntType: _integers,
-    inspect.LiteralType: lambda info: st.sampled_from(info.values),
-    inspect.NoneType: lambda _: st.none(),
-    inspect.StrType: lambda _: st.text(max_size=4),
-    inspect.StructType: lambda info: st.deferred(lambda: structs(info.cls)),
-    inspect.UnionType: lambda info: st.one_of(*(values(one) for one in info.types)),
-    inspect.VarTupleType: lambda info: st.lists(values(info.item_type), max_size=3).map(tuple),
+def _one_of(makes: tuple[Make, ...]) -> Make:
+    return lambda random: random.choice(makes)(random)
+
+
+def _open(kind: type) -> Make:
+    return lambda random: OPEN[kind](random)  # noqa: PLW0108 - filled below
+
+
+def _nested(kind: Any) -> Make:
+    return lambda random: _struct(kind)(random)  # noqa: PLW0108 - structs hold themselves
+
+
+def _several(make: Make, into: Callable[[list[Any]], Any]) -> Make:
+    return lambda random: into([make(random) for _ in range(random.randint(0, 3))])
+
+
+def _mapping(make: Make) -> Make:
+    return lambda random: {each: make(random) for each in IDS if random.random() < 0.5}
+
+
+def _whole(info: Any) -> Make:
+    first, last = (1, 2**40) if info.ge == 1 else (0, LATEST)
+    return lambda random: random.choice((first, last)) if random.random() < 0.2 else random.randint(first, last)
+
+
+MAKES: dict[type[inspect.Type], Callable[[Any], Make]] = {
+    inspect.AnyType: lambda _: _json,
+    inspect.BoolType: lambda _: _boolean,
+    inspect.CustomType: lambda info: _open(info.cls),
+    inspect.DictType: lambda info: _mapping(_values(info.value_type)),
+    inspect.EnumType: lambda info: lambda random: random.choice(list(info.cls)),
+    inspect.FloatType: lambda _: _float,
+    inspect.IntType: _whole,
+    inspect.LiteralType: lambda info: lambda random: random.choice(info.values),
+    inspect.NoneType: lambda _: lambda _: None,
+    inspect.StrType: lambda _: _text,
+    inspect.StructType: lambda info: _nested(info.cls),
+    inspect.UnionType: lambda info: _one_of(tuple(_values(one) for one in info.types)),
+    inspect.VarTupleType: lambda info: _several(_values(info.item_type), tuple),
 }
 
 
-def values(info: inspect.Type) -> st.SearchStrategy[Any]:
+def _values(info: inspect.Type) -> Make:
     """Values of a type, as `msgspec.inspect` tells it."""
-    return STRATEGIES[type(info)](info)
+    return MAKES[type(info)](info)
+
+
+def _unknown_part(random: Random) -> UnknownResponsePart:
+    return UnknownResponsePart({**_object(random), "kind": "notYetKnown"})
+
+
+def _unknown_action(random: Random) -> UnknownAction:
+    return UnknownAction({**_object(random), "type": "chat/notYetKnown"})
+
+
+_any_part = _one_of((*(_struct(kind) for kind in KnownResponsePart.__args__), _unknown_part))
+OPEN: dict[type, Make] = {
+    ResponsePart: _any_part,
+    Parts: _several(_any_part, Parts),
+    TerminalViews: _several(_struct(TerminalView), TerminalViews),
+    Action: _one_of(tuple(_struct(kind) for name, kind in ACTIONS.items() if name != "x-agentnb/late")),
+}
+
+
+def _drawn(make: Make) -> st.SearchStrategy[Any]:
+    return st.integers(0, 2**63).map(lambda number: make(Random(number)))
+
+
+def structs(kind: Any) -> st.SearchStrategy[Any]:
+    """Instances of a struct class, all fields filled or not."""
+    return _drawn(_struct(kind))
 
 
 @functools.cache
 def actions(kinds: tuple[type[msgspec.Struct], ...]) -> st.SearchStrategy[Any]:
     """Actions of these kinds, now and then one of a kind that nobody knows."""
-    unknown = OBJECTS.map(lambda raw: UnknownAction({**raw, "type": "chat/notYetKnown"}))
-    return st.one_of(*(structs(kind) for kind in kinds), unknown)
-
-
-PARTS = KnownResponsePart.__args__
-ANY_PART = st.one_of(*(structs(kind) for kind in PARTS)) | OBJECTS.map(
-    lambda raw: UnknownResponsePart({**raw, "kind": "notYetKnown"})
-)
-OPEN: dict[type, st.SearchStrategy[Any]] = {
-    ResponsePart: ANY_PART,
-    Parts: st.lists(ANY_PART, max_size=3).map(Parts),
-    TerminalViews: st.lists(st.deferred(lambda: structs(TerminalView)), max_size=3).map(TerminalViews),
-    Action: st.one_of(*(structs(kind) for name, kind in ACTIONS.items() if name != "x-agentnb/late")),
-}
+    return _drawn(_one_of((*(_struct(kind) for kind in kinds), _unknown_action)))
