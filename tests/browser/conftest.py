@@ -1,4 +1,4 @@
-"""One JupyterLab and one Chromium for all browser tests; kernels of its own for each.
+"""One JupyterLab and one Chromium for the browser tests of a process; kernels of its own for each.
 
 Loading JupyterLab takes longer than most tests. A page whose test has passed is emptied (``Lab.clear``) and serves the
 next one; one that failed, or was changed for good, is thrown away with its profile.

@@ -213,11 +213,6 @@ class Lab:
         indicator = self.panel.locator(".jp-Notebook-ExecutionIndicator")
         expect(indicator).to_have_attribute("data-status", "idle", timeout=PATIENCE_MS)
 
-    def expect_busy(self) -> None:
-        """See the kernel busy."""
-        indicator = self.panel.locator(".jp-Notebook-ExecutionIndicator")
-        expect(indicator).not_to_have_attribute("data-status", "idle", timeout=PATIENCE_MS)
-
     def cell(self, index: int) -> Cell:
         """The code cell at an index, from 0."""
         return Cell(self.panel.locator(".jp-CodeCell").nth(index))
