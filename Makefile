@@ -34,12 +34,12 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .PHONY: help env environments static lab test check check-python check-js fix types test-unit test-kernel test-notebooks test-js \
 	test-browser test-fast docs test-floors test-floors-short test-peers replays soak test-long-texts notebooks chromium build bench pictures pins clean distclean
 
-help: ## list the targets
+help: ## list the targets (times: two cores, nothing else running)
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | expand -t 18
 
 # ---------------------------------------------------------------- environment
 
-env: $(VENV)/.installed $(LABEXTENSION) ## the Python environment and the built front end
+env: $(VENV)/.installed $(LABEXTENSION) ## the Python environment and the built front end (2 min)
 
 $(VENV)/.created:
 	$(PYTHON) scripts/python_version.py
@@ -107,7 +107,7 @@ lab: $(LABEXTENSION) ## open JupyterLab on the quickstart (LAB_ARGS: more option
 # Installing and checking side by side; the tests one after another, since each kind uses all cores or one server.
 SIDE_BY_SIDE = $(MAKE) --no-print-directory --jobs 3 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
-test: ## everything that must pass
+test: ## everything that must pass (24 min, with a fresh environment)
 	+@$(SIDE_BY_SIDE) environments
 	+@$(SIDE_BY_SIDE) check test-js
 	@$(MAKE) --no-print-directory test-unit test-kernel test-notebooks test-browser
@@ -116,7 +116,7 @@ test-fast: env ## static checks, the unit tests that start no programs, TypeScri
 	+@$(SIDE_BY_SIDE) check test-js
 	AGENTNB_EXAMPLES=few $(PYTEST) tests/unit -m 'not slow' --numprocesses $(WORKERS) --dist loadfile $(PYTEST_ARGS)
 
-check: check-python check-js ## static checks, both languages
+check: check-python check-js ## static checks, both languages (1 min)
 
 check-python: $(VENV)/.installed
 	$(BIN)/ruff check .
@@ -148,13 +148,13 @@ types: $(VENV)/.installed ## what is generated: TypeScript types, reference page
 	$(BIN)/python scripts/gen_policy_cases.py
 	$(BIN)/python scripts/gen_events_docs.py
 
-test-unit: $(VENV)/.installed ## Python
+test-unit: $(VENV)/.installed ## Python (6 min)
 	$(PYTEST) tests/unit --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
-test-kernel: $(VENV)/.installed $(VENV6)/.installed ## real kernels (ipykernel 7 and 6), no front end
+test-kernel: $(VENV)/.installed $(VENV6)/.installed ## real kernels (ipykernel 7 and 6), no front end (4 min)
 	$(PYTEST) tests/kernel --numprocesses $(WORKERS) $(PYTEST_ARGS)
 
-test-notebooks: $(VENV)/.installed ## every notebook against its stored outputs
+test-notebooks: $(VENV)/.installed ## every notebook against its stored outputs (4 min)
 	$(AT_HOME) $(PYTEST) $(NBVAL) --numprocesses $(WORKERS) --dist loadfile $(NOTEBOOKS) tests/notebooks $(PYTEST_ARGS)
 
 test-floors: $(FLOORS)/.installed ## the oldest Python with the oldest allowed dependencies: kernels and notebooks
@@ -166,10 +166,10 @@ test-floors-short: $(FLOORS)/.installed ## some of it: the magics, and two noteb
 	$(AT_FLOORS) -m pytest tests/kernel/test_agent_magic.py $(FLOORS_APART) --numprocesses $(WORKERS) $(PYTEST_ARGS)
 	$(AT_FLOORS) -m pytest $(NBVAL) notebooks/quickstart.ipynb tests/notebooks/headless.ipynb $(PYTEST_ARGS)
 
-test-js: js/node_modules/.installed ## TypeScript
+test-js: js/node_modules/.installed ## TypeScript (1 min)
 	cd js && $(NPM) test --silent
 
-test-browser: $(LABEXTENSION) $(VENV6)/.installed chromium ## real JupyterLab in a real Chromium
+test-browser: $(LABEXTENSION) $(VENV6)/.installed chromium ## real JupyterLab in a real Chromium (9 min)
 	$(PYTEST) tests/browser --numprocesses $(WORKERS) --dist loadfile $(PYTEST_ARGS)
 
 test-peers: $(VENV)/.installed ## opencode, Gemini CLI and the Claude agent from npm against a scripted model (opt-in)

@@ -8,16 +8,30 @@ the start of eliza costs half as much processor time (0.6 s instead of 1.2 s on 
 from __future__ import annotations
 
 import contextlib
+import os
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+_PLUGINS = "PYDANTIC_DISABLE_PLUGINS"  # looking for them reads the metadata of every installed package
 _READER = "extract_docstrings_from_cls"
 
 
 def load_sdk() -> None:
     """Import the SDK; only in a process that does nothing else with pydantic."""
+    had = os.environ.get(_PLUGINS)
+    os.environ[_PLUGINS] = "__all__"
+    try:
+        _load()
+    finally:  # what eliza runs has the user's environment
+        if had is None:
+            del os.environ[_PLUGINS]
+        else:
+            os.environ[_PLUGINS] = had
+
+
+def _load() -> None:
     import pydantic
 
     pydantic.BaseModel.model_config = pydantic.ConfigDict(defer_build=True)

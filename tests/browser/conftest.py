@@ -189,9 +189,11 @@ def lab(kept: Kept, request: pytest.FixtureRequest) -> Iterator[Lab]:
     yield lab
     lab.page.remove_listener("console", heard)
     lab.page.remove_listener("pageerror", thrown)
-    picture(lab, f"end-{plain(request)}")
+    passed = request.session.testsfailed == failed
+    if not passed:
+        picture(lab, f"end-{plain(request)}")
     faults = [text for text in said if OURS.search(text) and CLOSED_EARLY not in text]
-    kept.give_back(passed=request.session.testsfailed == failed and not faults)
+    kept.give_back(passed=passed and not faults)
     assert faults == []
 
 
@@ -201,6 +203,6 @@ def plain(request: pytest.FixtureRequest) -> str:
 
 
 def picture(lab: Lab, name: str) -> None:
-    """Leave a screenshot of how a test ended."""
+    """Leave a screenshot of how a test failed."""
     if not lab.page.is_closed():
         lab.picture(name)
