@@ -107,7 +107,7 @@ lab: $(LABEXTENSION) ## open JupyterLab on the quickstart (LAB_ARGS: more option
 # Installing and checking side by side; the tests one after another, since each kind uses all cores or one server.
 SIDE_BY_SIDE = $(MAKE) --no-print-directory --jobs 3 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
-test: ## everything that must pass (24 min, with a fresh environment)
+test: ## everything that must pass (26 min, with a fresh environment)
 	+@$(SIDE_BY_SIDE) environments
 	+@$(SIDE_BY_SIDE) check test-js
 	@$(MAKE) --no-print-directory test-unit test-kernel test-notebooks test-browser
