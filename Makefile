@@ -104,7 +104,7 @@ lab: $(LABEXTENSION) ## open JupyterLab on the quickstart (LAB_ARGS: more option
 
 # ---------------------------------------------------------------- checks and tests
 
-# Installing and checking side by side; the tests one after another, since each kind uses all cores or one server.
+# Installing and checking side by side; the tests one after another, since each kind uses all cores.
 SIDE_BY_SIDE = $(MAKE) --no-print-directory --jobs 3 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
 test: ## everything that must pass (26 min, with a fresh environment)
@@ -169,7 +169,7 @@ test-floors-short: $(FLOORS)/.installed ## some of it: the magics, and two noteb
 test-js: js/node_modules/.installed ## TypeScript (1 min)
 	cd js && $(NPM) test --silent
 
-test-browser: $(LABEXTENSION) $(VENV6)/.installed chromium ## real JupyterLab in a real Chromium (9 min)
+test-browser: $(LABEXTENSION) $(VENV6)/.installed chromium ## real JupyterLab in a real Chromium (10 min)
 	$(PYTEST) tests/browser --numprocesses $(WORKERS) --dist loadfile $(PYTEST_ARGS)
 
 test-peers: $(VENV)/.installed ## opencode, Gemini CLI and the Claude agent from npm against a scripted model (opt-in)

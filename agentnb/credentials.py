@@ -86,8 +86,9 @@ SHAPES: dict[str, str] = {
 }
 """How credentials look, by what they are; where there is a group ``key``, that is the credential."""
 
+_KINDS = ("api", "access", "secret", "private", "auth", "signing", "encryption", "account", "session", "client")
 _NAME = (
-    r"(?:api|access|secret|private|auth|signing|encryption|account|session|client)[_-]?(?:key|secret|token)"
+    rf"(?:{'|'.join(_KINDS)})[_-]?(?:key|secret|token)"
     r"|secret|passw(?:or)?d|passphrase|credentials?|(?<![a-z])token(?!s|iz)"
 )
 ASSIGNMENT = re.compile(
@@ -118,24 +119,9 @@ def any_case(*words: str) -> str:
     return f"[{''.join(spellings.values())}](?:{'|'.join(branches)})"
 
 
-_KINDS = ("api", "access", "secret", "private", "auth", "signing", "encryption", "account", "session", "client")
 _FIELD = re.compile(
     any_case(
-        *(
-            f"{kind}[_-]?(?:key|secret|token)$"
-            for kind in [
-                "api",
-                "access",
-                "secret",
-                "private",
-                "auth",
-                "signing",
-                "encryption",
-                "account",
-                "session",
-                "client",
-            ]
-        ),
+        *(f"{kind}[_-]?(?:key|secret|token)$" for kind in _KINDS),
         *("secret$", "passw(?:or)?d$", "passphrase$", "credentials?$", "authorization$", "cookie$"),
         "t(?<![a-z]t)oken$",
     )

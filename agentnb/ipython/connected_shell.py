@@ -28,19 +28,24 @@ class ConnectedShell:
     @cached_property
     def code_runner(self) -> ShellCodeRunner:
         """Runs code as a cell is run, on the main thread."""
-        from agentnb.ipython.shell_code_runner import ShellCodeRunner, connect_job_queue
+        from agentnb.ipython.shell_code_runner import ShellCodeRunner
 
-        connect_job_queue(self.ip, self._job_queue)
-        return ShellCodeRunner(self.ip, self._job_queue)
+        return ShellCodeRunner(self.ip, self._connected_queue)
 
     @cached_property
     def mentions(self) -> ShellMentions:
         """Finds the shell's variables and cells, and files."""
-        from agentnb.ipython.shell_code_runner import connect_job_queue
         from agentnb.ipython.shell_mentions import ShellMentions
 
+        return ShellMentions(self.ip, self._connected_queue)
+
+    @cached_property
+    def _connected_queue(self) -> JobQueue:
+        """The queue, which from now on runs its jobs where the shell runs no cell."""
+        from agentnb.ipython.shell_code_runner import connect_job_queue
+
         connect_job_queue(self.ip, self._job_queue)
-        return ShellMentions(self.ip, self._job_queue)
+        return self._job_queue
 
 
 def connect_shell(ip: Any) -> None:

@@ -68,6 +68,28 @@ class Scope:
     represent: Callable[[Any, str], str | None] = represented
 
 
+def cells_run(shell: Any) -> list[str]:
+    """The cells that *shell* has run, by execution count; index 0 is unused."""
+    return list(shell.history_manager.input_hist_raw[: shell.execution_count])
+
+
+def scope_of(shell: Any, cwd: Path, represent: Callable[[Any, str], str | None] = represented) -> Scope:
+    """What mentions can name in an IPython shell.
+
+    Args:
+        shell: The IPython shell.
+        cwd: The workspace.
+        represent: How an agent is shown a variable.
+    """
+    return Scope(
+        variables=shell.user_ns,
+        cells=cells_run(shell),
+        outputs=shell.history_manager.output_hist_reprs,
+        cwd=cwd,
+        represent=represent,
+    )
+
+
 def attachments(prompt: str, names: Iterable[str], scope: Scope) -> tuple[MessageAttachment, ...]:
     """What *prompt* mentions and what *names* name, each once, in that order.
 

@@ -10,13 +10,13 @@ from IPython.display import display
 from agentnb.host.environment import current_environment
 from agentnb.ipython.arguments import parse
 from agentnb.ipython.audience import Audience, audience_of, in_notebook, is_unattended
-from agentnb.ipython.mentions import Scope, attachments
+from agentnb.ipython.mentions import attachments, scope_of
 from agentnb.ipython.record import record, workspace
 from agentnb.ipython.turn_display import LiveDisplay, display_for
 from agentnb.ipython.waiting import await_turn, block_on
 
 if TYPE_CHECKING:
-    from agentnb.api.session import Session, Turn
+    from agentnb.api.session import Turn
     from agentnb.ipython.arguments import Arguments
     from agentnb.ipython.config import Agentnb
     from agentnb.ipython.tabs import Tabs
@@ -85,22 +85,12 @@ class PromptCommand:
         session = self.tabs.choose(arguments)
         if not arguments.background:
             current_environment().job_queue.check_can_wait(session.tab_id)
-        attached = attachments(arguments.prompt, arguments.context, self.scope(session))
+        attached = attachments(arguments.prompt, arguments.context, scope_of(self.shell, workspace(session)))
         turn = session.prompt(arguments.prompt, attachments=attached)
         if arguments.output:
             self.shell.user_ns[arguments.output] = turn
         self._shown.add(turn.id)
         return arguments, turn
-
-    def scope(self, session: Session) -> Scope:
-        """What the mentions of a prompt to *session* can name."""
-        history = self.shell.history_manager
-        return Scope(
-            variables=self.shell.user_ns,
-            cells=history.input_hist_raw[: self.shell.execution_count],
-            outputs=history.output_hist_reprs,
-            cwd=workspace(session),
-        )
 
     def _display_for(self, turn: Turn, *, blocking: bool) -> TurnDisplay:
         audience, replaces = audience_of(self.shell), in_notebook(self.shell)

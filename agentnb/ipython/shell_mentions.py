@@ -18,7 +18,7 @@ from agentnb.comm.lab import current_notebook
 from agentnb.errors import AgentnbError, KernelBusy
 from agentnb.host.environment import Suggestion
 from agentnb.ipython.execution import Look
-from agentnb.ipython.mentions import Scope, attachments, file_names, mentioned, represented, visible
+from agentnb.ipython.mentions import attachments, cells_run, file_names, mentioned, represented, scope_of, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -90,7 +90,7 @@ class ShellMentions:
                 is_busy = isinstance(error, KernelBusy)  # waited for once, not for each variable
                 return f"{name}: {type(value).__name__}. Its value is not shown: {error.message}"
 
-        scope = self.scope(cwd, shown)
+        scope = scope_of(self._shell, cwd, shown)
         for name in mentioned(prompt):
             try:
                 (attachment,) = attachments("", [name], scope)
@@ -98,22 +98,6 @@ class ShellMentions:
                 continue
             found.setdefault(attachment.label, attachment)
         return tuple(found.values())
-
-    def scope(self, cwd: Path, represent: Callable[[Any, str], str | None] = represented) -> Scope:
-        """Everything that can be named.
-
-        Args:
-            cwd: The workspace.
-            represent: How an agent is shown a variable.
-        """
-        history = self._shell.history_manager
-        return Scope(
-            variables=self._shell.user_ns,
-            cells=history.input_hist_raw[: self._shell.execution_count],
-            outputs=history.output_hist_reprs,
-            cwd=cwd,
-            represent=represent,
-        )
 
     def _all(self, start: str, cwd: Path) -> Iterator[Suggestion]:
         folder, slash, _ = start.rpartition("/")
@@ -142,7 +126,7 @@ class ShellMentions:
             if notebook.selection:
                 yield Suggestion(text="selection", kind="cell", detail=notebook.selection[:_DETAIL_CHARACTERS])
             yield Suggestion(text="cells", kind="cell", detail=f"all {len(notebook.cells)} cells")
-        elif (run := len(self.scope_cells()) - 1) > 0:
+        elif (run := len(cells_run(self._shell)) - 1) > 0:
             yield Suggestion(text="cells", kind="cell", detail=f"all {run} that were run")
 
     def _numbered_cells(self) -> Iterator[Suggestion]:
@@ -151,14 +135,10 @@ class ShellMentions:
         if notebook is not None:
             numbered = {cell.count: cell.source for cell in notebook.cells if cell.count}
         else:
-            numbered = dict(enumerate(self.scope_cells()))
+            numbered = dict(enumerate(cells_run(self._shell)))
             numbered.pop(0, None)
         for number in sorted(numbered, reverse=True):
             yield Suggestion(text=f"cell:{number}", kind="cell", detail=_first(numbered[number]))
-
-    def scope_cells(self) -> list[str]:
-        """The cells run so far, by execution count; the first is unused."""
-        return list(self._shell.history_manager.input_hist_raw[: self._shell.execution_count])
 
     def _detailed(self, found: list[Suggestion]) -> list[Suggestion]:
         """*found* with what is to be said of the variables among them."""
@@ -214,7 +194,7 @@ def names_by_recency(shell: Any) -> tuple[list[str], list[str]]:
     modules = [name for name in names if ismodule(held[name]) and name not in injected]
     left = dict.fromkeys(reversed([name for name in names if name not in {*injected, *modules}]))
     own: list[str] = []
-    for cell in reversed(shell.history_manager.input_hist_raw[: shell.execution_count][-_CELLS_LOOKED_AT:]):
+    for cell in reversed(cells_run(shell)[-_CELLS_LOOKED_AT:]):
         words = _NAME.findall(cell[:_CHARACTERS_LOOKED_AT])
         used = [name for name in dict.fromkeys(reversed(words)) if name in left]
         own += used

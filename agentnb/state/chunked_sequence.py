@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
-from typing import Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 CHUNK = 64
 T = TypeVar("T")
@@ -45,6 +48,12 @@ class ChunkedSequence(Sequence[T]):
         number, inside = divmod(at, CHUNK)
         chunk = self._chunks[number]
         return (*self._chunks[:number], (*chunk[:inside], item, *chunk[inside + 1 :]), *self._chunks[number + 1 :])
+
+    def _version(self, chunks: tuple[tuple[T, ...], ...], length: int) -> Self:
+        """Another version, of these chunks; it shares the index of places."""
+        made = object.__new__(type(self))
+        made._chunks, made._length, made._places = chunks, length, self._places
+        return made
 
     def _find(self, key: Any, is_it: Callable[[T], bool]) -> int:
         at = self._places.get(key, -1)

@@ -48,7 +48,10 @@ class Parts(ChunkedSequence[ResponsePart]):
     @staticmethod
     def keys_of(item: Any) -> tuple[Any, ...]:
         """A part's id, and of a plan what the agent calls it."""
-        return _keys(item)
+        if isinstance(item, PlanResponsePart):
+            return item.id, _plan_key(item.plan_id)
+        name = part_id(item)
+        return () if name is None else (name,)
 
     @classmethod
     def of(cls, parts: Iterable[ResponsePart]) -> Parts:
@@ -58,17 +61,22 @@ class Parts(ChunkedSequence[ResponsePart]):
     def appended(self, part: ResponsePart) -> Parts:
         """These parts and *part* behind them."""
         chunks, at, places = self._with_last(part), self._length, self._places
-        if any(places.setdefault(key, at) != at for key in _keys(part)):  # an id that was there before
+        if any(places.setdefault(key, at) != at for key in self.keys_of(part)):  # an id that was there before
             return Parts(chain.from_iterable(chunks))
-        return _made(chunks, at + 1, places, self.waiting + _waits(part), self.begun + _is_begun(part))
+        return self._counted(chunks, at + 1, self.waiting + _waits(part), self.begun + _is_begun(part))
 
     def put(self, at: int, part: ResponsePart) -> Parts:
         """These parts with *part*, of the same id, in the place *at*."""
         chunks, old = self._with(at, part), self[at]
-        if _keys(part) != _keys(old):  # a plan in the place of another part: it is found by other names
+        if self.keys_of(part) != self.keys_of(old):  # a plan in the place of another part: it is found by other names
             return Parts(chain.from_iterable(chunks))
         waiting, begun = self.waiting - _waits(old) + _waits(part), self.begun - _is_begun(old) + _is_begun(part)
-        return _made(chunks, self._length, self._places, waiting, begun)
+        return self._counted(chunks, self._length, waiting, begun)
+
+    def _counted(self, chunks: tuple[tuple[ResponsePart, ...], ...], length: int, waiting: int, begun: int) -> Parts:
+        made = self._version(chunks, length)
+        made.waiting, made.begun = waiting, begun
+        return made
 
     def without(self, at: int) -> Parts:
         """These parts without the one in the place *at*. Takes time in proportion to their number."""
@@ -111,23 +119,6 @@ def part_id(part: ResponsePart) -> str | None:
     if isinstance(part, ToolCallResponsePart):
         return part.tool_call.tool_call_id
     return getattr(part, "id", None)
-
-
-def _made(
-    chunks: tuple[tuple[ResponsePart, ...], ...], length: int, places: dict[Any, int], waiting: int, begun: int
-) -> Parts:
-    made = object.__new__(Parts)
-    made._chunks, made._length, made._places = chunks, length, places
-    made.waiting, made.begun = waiting, begun
-    return made
-
-
-def _keys(part: ResponsePart) -> tuple[Any, ...]:
-    """What a part is found by."""
-    if isinstance(part, PlanResponsePart):
-        return part.id, _plan_key(part.plan_id)
-    name = part_id(part)
-    return () if name is None else (name,)
 
 
 def _plan_key(plan_id: str | None) -> tuple[str, str | None]:

@@ -63,15 +63,10 @@ class TerminalViews(ChunkedSequence[TerminalView]):
         """These terminals with *terminal* in the place of the one with its id, else at the end."""
         at = self.find(terminal.id)
         if at >= 0:
-            return self if same(self[at], terminal) else self._made(self._with(at, terminal), self._length)
+            return self if same(self[at], terminal) else self._version(self._with(at, terminal), self._length)
         if self._places.setdefault(terminal.id, self._length) != self._length:  # only another version had it
             return TerminalViews((*self, terminal))
-        return self._made(self._with_last(terminal), self._length + 1)
-
-    def _made(self, chunks: tuple[tuple[TerminalView, ...], ...], length: int) -> TerminalViews:
-        made = object.__new__(TerminalViews)
-        made._chunks, made._length, made._places = chunks, length, self._places
-        return made
+        return self._version(self._with_last(terminal), self._length + 1)
 
 
 if TYPE_CHECKING:
