@@ -32,7 +32,7 @@ class Kernel implements Wire {
   }
 
   tell(message: Record<string, unknown>, to = this.said[0]?.clientId, buffers: DataView[] = []): void {
-    for (const listener of this.#listeners) listener({ jsonrpc: "2.0", v: 1, to, ...message }, buffers);
+    for (const listener of this.#listeners) listener({ jsonrpc: "2.0", v: 2, to, ...message }, buffers);
   }
 
   last(method: string): Said {
@@ -88,7 +88,7 @@ async function live(): Promise<{ kernel: Kernel; client: Client }> {
   const client = createClient(kernel);
   open.push(client);
   const root = { snapshot: { agents: [] }, fromIndex: 1 };
-  await kernel.answer("initialize", { protocolVersion: 1, hostId: "h1", capabilities: {}, channels: { [ROOT]: root } });
+  await kernel.answer("initialize", { protocolVersion: 2, hostId: "h1", capabilities: {}, channels: { [ROOT]: root } });
   client.chat(CHAT);
   await kernel.answer("subscribe", { channels: { [CHAT]: { snapshot: chatState("Hello"), fromIndex: 3 } } });
   return { kernel, client };
@@ -99,7 +99,7 @@ describe("handshake", () => {
     const { kernel, client } = await live();
     expect([kernel.said[0]?.method, kernel.said[0]?.params.protocolVersions, client.connection.value]).toEqual([
       "initialize",
-      [1],
+      [2, 1],
       "live",
     ]);
   });
@@ -115,7 +115,7 @@ describe("handshake", () => {
     expect(client.ahead.value).toBe(0);
     kernel.tell({ method: "pong", params: { hostId: "h2" } });
     const time = Date.now() + skew;
-    await kernel.answer("initialize", { protocolVersion: 1, hostId: "h2", capabilities: {}, channels: {}, time });
+    await kernel.answer("initialize", { protocolVersion: 2, hostId: "h2", capabilities: {}, channels: {}, time });
     expect(client.ahead.value).toBe(skew);
   });
 
@@ -124,7 +124,7 @@ describe("handshake", () => {
     kernel.tell({ method: "pong", params: { hostId: "h2" } });
     const root = { snapshot: { agents: [] }, fromIndex: 0 };
     await kernel.answer("initialize", {
-      protocolVersion: 1,
+      protocolVersion: 2,
       hostId: "h2",
       capabilities: {},
       channels: { [ROOT]: root },
@@ -164,7 +164,7 @@ describe("versions", () => {
     const answer = { hostId: "h", capabilities: {}, channels: {} };
     await kernel.answer("initialize", { protocolVersion: 7, ...answer });
     await vi.advanceTimersByTimeAsync(3_000);
-    await kernel.answer("initialize", { protocolVersion: 1, ...answer });
+    await kernel.answer("initialize", { protocolVersion: 2, ...answer });
     expect([client.refusal.value, client.connection.value]).toEqual([undefined, "live"]);
   });
 });
@@ -271,7 +271,7 @@ describe("write-ahead", () => {
     const { kernel, client } = await live();
     client.dispatch(CHAT, cancel);
     kernel.tell({ method: "pong", params: { hostId: "h2" } });
-    await kernel.answer("initialize", { protocolVersion: 1, hostId: "h2", capabilities: {}, channels: {} });
+    await kernel.answer("initialize", { protocolVersion: 2, hostId: "h2", capabilities: {}, channels: {} });
     expect(client.refusals.value.map(({ action }) => action)).toEqual([cancel]);
   });
 
@@ -281,7 +281,7 @@ describe("write-ahead", () => {
     kernel.tell({ method: "unknownClient", params: {} });
     const chat = { replay: [] };
     await kernel.answer("initialize", {
-      protocolVersion: 1,
+      protocolVersion: 2,
       hostId: "h1",
       capabilities: {},
       channels: { [CHAT]: chat },
@@ -335,7 +335,7 @@ describe("a gap", () => {
   ])("%s, which the kernel no longer has, is one: %s", async (uri, said) => {
     const { kernel, client } = await live();
     kernel.tell({ method: "unknownClient", params: {} });
-    await kernel.answer("initialize", { protocolVersion: 1, hostId: "h1", capabilities: {}, channels: {} });
+    await kernel.answer("initialize", { protocolVersion: 2, hostId: "h1", capabilities: {}, channels: {} });
     await kernel.answer("subscribe", { channels: {}, missing: [uri] });
     expect([client.connection.value, client.gaps.value[uri]?.includes(said)]).toEqual(["gap", true]);
   });

@@ -16,6 +16,7 @@ from agentnb.errors import AgentStartFailed
 from agentnb.host import Host
 from agentnb.host.host import ROOT
 from agentnb.state import ChatTurnComplete, ChatTurnStarted, Message, MessageOrigin, SimpleMessageAttachment
+from agentnb.state.versions import WINDOW
 from tests.unit.api.conftest import PATIENCE
 from tests.unit.comm.manual_loop import ManualLoop
 from tests.unit.comm.world import TAB
@@ -33,6 +34,9 @@ CLIENT = "f2c7b8a4-1d3e-4f60-8a9b-7c6d5e4f3a2b"
 def of(direction: str) -> dict[str, dict[str, Any]]:
     """The cases of one direction, by name."""
     return {name: case for name, case in CASES.items() if case["direction"] == direction}
+
+
+VERSIONS = [*range(WINDOW.current, WINDOW.oldest - 1, -1)]
 
 
 class AnsweringLoop(ManualLoop):
@@ -80,7 +84,7 @@ class Kernel:
             conversation.dispatch(ChatTurnStarted(turn_id="t", message=message))
             conversation.dispatch(ChatTurnComplete(turn_id="t"))
         if known:
-            self._say("initialize", {"protocolVersions": [1], "lastSeen": {}, "visible": True})
+            self._say("initialize", {"protocolVersions": VERSIONS, "lastSeen": {}, "visible": True})
             self._say("subscribe", {"channels": [conversation.session.uri, conversation.chat.uri]})
             assert [ROOT, conversation.session.uri] == [next(iter(m["result"]["channels"])) for m in self.heard]
             self.heard.clear()
@@ -101,7 +105,14 @@ class Kernel:
         return json.loads(json.dumps(value).replace("<hostId>", self.host.host_id))
 
     def _say(self, method: str, params: object) -> None:
-        message = {"jsonrpc": "2.0", "v": 1, "clientId": CLIENT, "id": 0, "method": method, "params": params}
+        message = {
+            "jsonrpc": "2.0",
+            "v": WINDOW.current,
+            "clientId": CLIENT,
+            "id": 0,
+            "method": method,
+            "params": params,
+        }
         self.service.receive(message)
 
 
