@@ -52,8 +52,10 @@ if TYPE_CHECKING:
     from agentnb.errors import CassetteBroken as CassetteBroken
     from agentnb.errors import CassetteError as CassetteError
     from agentnb.errors import CassetteMismatch as CassetteMismatch
+    from agentnb.errors import ChangesError as ChangesError
     from agentnb.errors import FileUnavailable as FileUnavailable
     from agentnb.errors import KernelBusy as KernelBusy
+    from agentnb.errors import KernelChangesConflict as KernelChangesConflict
     from agentnb.errors import LogDamaged as LogDamaged
     from agentnb.errors import LogError as LogError
     from agentnb.errors import LogUnavailable as LogUnavailable
@@ -118,9 +120,11 @@ __all__ = [
     "CassetteBroken",
     "CassetteError",
     "CassetteMismatch",
+    "ChangesError",
     "FileUnavailable",
     "InputQuestion",
     "KernelBusy",
+    "KernelChangesConflict",
     "LogDamaged",
     "LogError",
     "LogUnavailable",

@@ -26,6 +26,8 @@
     ├── LogError                   the durable log of sessions
     │   ├── LogUnavailable         the log's file cannot be used
     │   └── LogDamaged             the file or a session in it is damaged
+    ├── ChangesError               what turns changed: its snapshots, undo
+    │   └── KernelChangesConflict  cells or variables changed since
     ├── PolicyError                a policy file cannot be read or written
     ├── ProtocolError              a message that breaks the protocol
     │   └── UnsupportedVersion     page and kernel share no version of it
@@ -181,6 +183,24 @@ class LogUnavailable(LogError):
 
 class LogDamaged(LogError):
     """The log's file, or a session in it, is damaged."""
+
+
+class ChangesError(AgentnbError):
+    """Something about what turns changed: snapshots, undo and redo of files."""
+
+
+class KernelChangesConflict(ChangesError):
+    """Cells or variables are other than the turn left them; nothing was changed.
+
+    Args:
+        message: Which ones.
+        hint: What to do next.
+        conflicts: A :class:`agentnb.kernel.changes.KernelConflict` for each.
+    """
+
+    def __init__(self, message: str, *, hint: str | None = None, conflicts: tuple[Any, ...] = ()) -> None:
+        super().__init__(message, hint=hint)
+        self.conflicts = conflicts
 
 
 class PolicyError(AgentnbError):
