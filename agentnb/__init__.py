@@ -53,6 +53,9 @@ if TYPE_CHECKING:
     from agentnb.errors import CassetteError as CassetteError
     from agentnb.errors import CassetteMismatch as CassetteMismatch
     from agentnb.errors import ChangesError as ChangesError
+    from agentnb.errors import ChangesUnavailable as ChangesUnavailable
+    from agentnb.errors import ContentNotStored as ContentNotStored
+    from agentnb.errors import FilesConflict as FilesConflict
     from agentnb.errors import FileUnavailable as FileUnavailable
     from agentnb.errors import KernelBusy as KernelBusy
     from agentnb.errors import KernelChangesConflict as KernelChangesConflict
@@ -121,7 +124,10 @@ __all__ = [
     "CassetteError",
     "CassetteMismatch",
     "ChangesError",
+    "ChangesUnavailable",
+    "ContentNotStored",
     "FileUnavailable",
+    "FilesConflict",
     "InputQuestion",
     "KernelBusy",
     "KernelChangesConflict",

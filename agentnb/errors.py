@@ -27,6 +27,9 @@
     │   ├── LogUnavailable         the log's file cannot be used
     │   └── LogDamaged             the file or a session in it is damaged
     ├── ChangesError               what turns changed: its snapshots, undo
+    │   ├── FilesConflict          files changed since and cannot be merged
+    │   ├── ContentNotStored       a file's content was never stored, or is no longer
+    │   ├── ChangesUnavailable     snapshots cannot be taken or stored here
     │   └── KernelChangesConflict  cells or variables changed since
     ├── PolicyError                a policy file cannot be read or written
     ├── ProtocolError              a message that breaks the protocol
@@ -187,6 +190,28 @@ class LogDamaged(LogError):
 
 class ChangesError(AgentnbError):
     """Something about what turns changed: snapshots, undo and redo of files."""
+
+
+class FilesConflict(ChangesError):
+    """Files are other than expected and cannot be merged; nothing was written.
+
+    Args:
+        message: Which files.
+        hint: What to do next.
+        conflicts: A :class:`agentnb.changes.Conflict` for each.
+    """
+
+    def __init__(self, message: str, *, hint: str | None = None, conflicts: tuple[Any, ...] = ()) -> None:
+        super().__init__(message, hint=hint)
+        self.conflicts = conflicts
+
+
+class ContentNotStored(ChangesError):
+    """A file's content was never stored (it is sensitive or large), or it is stored no longer."""
+
+
+class ChangesUnavailable(ChangesError):
+    """Snapshots cannot be taken or stored here; turns continue without them."""
 
 
 class KernelChangesConflict(ChangesError):
