@@ -6,6 +6,9 @@ have changed (a quarter of a second after the last change), and the kernel ``not
 wants to hear all of it. The kernel says ``edit`` where an agent may change or run a cell, and the page answers with
 ``edited``.
 
+The page says ``saved`` when a file was saved, made, renamed or deleted through it, in whatever editor: so that this
+change can be told apart from an agent's.
+
 ``agentnb.sidebar`` is a comm that the kernel opens to ask every page to show its sidebar. A page that can answers
 ``{"shown": true}``; one without the extension closes it, as Jupyter wants for unknown targets.
 
@@ -128,3 +131,29 @@ class NotebookMessage(msgspec.Struct, frozen=True, kw_only=True, tag_field="meth
 
     v: Literal[1]
     params: NotebookParams
+
+
+class SavedParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """``saved``, on the comm ``agentnb.lab``, from the page: what the user did to a file through Jupyter.
+
+    Attributes:
+        path: The file's path on the Jupyter server.
+        type: What happened (``IChangedArgs`` of JupyterLab's contents).
+        was: Its path before it was renamed.
+    """
+
+    path: Annotated[str, msgspec.Meta(max_length=4_096)]
+    type: Literal["save", "new", "rename", "delete"]
+    was: Annotated[str, msgspec.Meta(max_length=4_096)] | None = None
+
+
+class SavedMessage(msgspec.Struct, frozen=True, kw_only=True, tag_field="method", tag="saved"):
+    """The envelope of ``saved``.
+
+    Attributes:
+        v: The protocol's version.
+        params: What was done to which file.
+    """
+
+    v: Literal[1]
+    params: SavedParams

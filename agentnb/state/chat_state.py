@@ -39,6 +39,7 @@ class TurnChanges(Wire, frozen=True, kw_only=True):
         variables: How many variables are other than before.
         undone: How many of these changes are undone.
         kept: How many of them the user has accepted.
+        undoable: How many of them could be undone now; absent where that is not known.
         notes: What is not covered, or cannot be undone: whole sentences.
     """
 
@@ -51,6 +52,7 @@ class TurnChanges(Wire, frozen=True, kw_only=True):
     variables: int = 0
     undone: int = 0
     kept: int = 0
+    undoable: int | None = None
     notes: tuple[str, ...] | None = None
 
 

@@ -16,6 +16,7 @@ import { AgentEdits } from "./agent-edits";
 import { NotebookEdits } from "./edits";
 import icon from "./icon";
 import styles from "./lab.css";
+import { savedOf } from "./link";
 import { Session } from "./session";
 import { ID, Sidebar } from "./sidebar";
 
@@ -78,6 +79,14 @@ function activate(
   NotebookActions.executed.connect((_, { notebook }) => {
     tracker.forEach((panel) => {
       if (panel.content === notebook) sidebar.sessionOf(panel)?.cellDone();
+    });
+  });
+
+  app.serviceManager.contents.fileChanged.connect((_, change) => {
+    const saved = savedOf(change);
+    if (!saved) return;
+    sidebar.forEach((session) => {
+      session.saved(saved);
     });
   });
 

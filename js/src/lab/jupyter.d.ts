@@ -37,6 +37,17 @@ declare module "@jupyterlab/ui-components" {
 }
 
 declare module "@jupyterlab/services" {
+  import type { Signal } from "@lumino/widgets";
+
+  /** `Contents.IChangedArgs`. */
+  export interface FileChange {
+    readonly type: string;
+    readonly oldValue: { readonly path?: string } | null;
+    readonly newValue: { readonly path?: string } | null;
+  }
+  export interface ServiceManager {
+    readonly contents: { readonly fileChanged: Signal<FileChange> };
+  }
   export interface Message {
     content: Record<string, unknown>;
   }
@@ -154,6 +165,7 @@ declare module "@jupyterlab/notebook" {
 }
 
 declare module "@jupyterlab/application" {
+  import type { ServiceManager } from "@jupyterlab/services";
   import type { Widget } from "@lumino/widgets";
 
   export interface Command {
@@ -167,6 +179,7 @@ declare module "@jupyterlab/application" {
   export interface Application {
     readonly name: string;
     readonly restored: Promise<unknown>;
+    readonly serviceManager: ServiceManager;
     readonly commands: {
       addCommand(id: string, command: Command): unknown;
       notifyCommandChanged(id: string): void;

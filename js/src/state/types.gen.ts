@@ -1658,6 +1658,7 @@ export interface TurnChanges {
   readonly variables?: number;
   readonly undone?: number;
   readonly kept?: number;
+  readonly undoable?: number;
   readonly notes?: readonly string[];
 }
 
