@@ -239,9 +239,10 @@ def read_file(path: str, most: int, folder: int | None = None) -> bytes:
     """
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
     with open(os.open(path, flags, dir_fd=folder), "rb") as file:  # noqa: PTH123 - a descriptor
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        state = os.fstat(file.fileno())
+        if not stat.S_ISREG(state.st_mode):
             raise OSError(errno.EINVAL, "it is no regular file")
-        return file.read(most)
+        return file.read(min(most, state.st_size + 4096))
 
 
 def normal_names(workspace: Path, named: Iterable[str]) -> frozenset[str]:

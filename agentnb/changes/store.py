@@ -79,7 +79,7 @@ class ChangeStore:
         engine: EngineName = "auto",
         files: FileOperations | None = None,
     ) -> None:
-        self._folder = folder
+        self._folder = folder.resolve()
         self._workspace = workspace.resolve()
         self._limits = limits or Limits()
         self._is_sensitive = (lambda _: False) if keep_sensitive else is_sensitive
@@ -93,6 +93,7 @@ class ChangeStore:
             self._make_folder()
             with self._lock.held():
                 self._open()
+        self._too_wide = _too_wide(self._workspace)
         self._transaction = Transaction(self._workspace, folder, self._files)
 
     @property
@@ -289,9 +290,8 @@ class ChangeStore:
 
     def _tree(self, look: Look) -> tuple[str, str]:
         """The engine's tree of the workspace, and an empty reason; or no tree, and why only named files count."""
-        reason = self._too_wide()
-        if reason:
-            return "", reason
+        if self._too_wide:
+            return "", self._too_wide
         excludes = self._excludes()
         is_first = self._engine.files == 0
         scan = self._scan.walk(look, exclude=read_rules(excludes), weigh=is_first)
@@ -323,24 +323,11 @@ class ChangeStore:
             message = f"git cannot take a snapshot of {self._workspace}: {error}"
             raise ChangesUnavailable(message, hint="Turns continue; their changes are not recorded.") from error
 
-    def _too_wide(self) -> str:
-        """Why the workspace is not looked at as a whole; empty where it is."""
-        own = home().resolve()
-        if self._workspace == own:
-            return "The workspace is your home folder, so only files that were named are covered."
-        if own.is_relative_to(self._workspace) and self._workspace in own.parents:
-            return "The workspace has your home folder in it, so only files that were named are covered."
-        if self._workspace.parent == self._workspace:
-            return "The workspace is the root folder, so only files that were named are covered."
-        return ""
-
     def _excludes(self) -> str:
         """Ignore rules that hold in the whole workspace: those from outside, and the store itself."""
         outer = outer_excludes(self._workspace)
-        store = self._folder.resolve()
-        if not store.is_relative_to(self._workspace):
-            return outer
-        return f"{outer}\n/{literal(os.fspath(store.relative_to(self._workspace)))}/"
+        inside = os.path.relpath(self._folder, self._workspace)
+        return outer if inside.startswith("..") else f"{outer}\n/{literal(inside)}/"
 
     def _named_versions(self, look: Look) -> dict[str, Version]:
         """The versions of the files that were named, where nothing else is covered."""
@@ -394,6 +381,18 @@ class ChangeStore:
             raise
         except OSError as error:
             raise unavailable(error, self._folder, self._workspace) from error
+
+
+def _too_wide(workspace: Path) -> str:
+    """Why the workspace is not looked at as a whole; empty where it is."""
+    own = home().resolve()
+    if workspace.parent == workspace:
+        return "The workspace is the root folder, so only files that were named are covered."
+    if workspace == own:
+        return "The workspace is your home folder, so only files that were named are covered."
+    if workspace in own.parents:
+        return "The workspace has your home folder in it, so only files that were named are covered."
+    return ""
 
 
 def unavailable(error: OSError, folder: Path, workspace: Path) -> ChangesUnavailable:
