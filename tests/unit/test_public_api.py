@@ -155,9 +155,10 @@ TYPES = {
 }
 ERRORS = """
 AgentDied AgentError AgentNotFound AgentRefused AgentStartFailed AgentnbError AuthenticationRequired CassetteBroken
-CassetteError CassetteMismatch ChangesError ChangesUnavailable ContentNotStored FileUnavailable FilesConflict KernelBusy
-LogDamaged LogError LogUnavailable NotOffered OutsideWorkspace PermissionDenied PolicyError ProtocolError SessionClosed
-SessionError TurnCancelled TurnError TurnFailed TurnRefused TurnTimeout UnknownAgent UnknownMention UnknownSession
+CassetteError CassetteMismatch ChangesError ChangesUnavailable ContentNotStored FileUnavailable FilesConflict
+KernelBusy KernelChangesConflict LogDamaged LogError LogUnavailable NotOffered OutsideWorkspace PermissionDenied
+PolicyError ProtocolError SessionClosed SessionError TurnCancelled TurnError TurnFailed TurnRefused TurnTimeout
+UnknownAgent UnknownMention UnknownSession
 UnsupportedVersion UsageError
 """
 CLASSES = ("InputQuestion", "PermissionQuestion", "PermissionRequest", "Session", "ToolCall", "Turn")
