@@ -42,7 +42,7 @@ log = logger("agentnb.changes")
 BEGIN_SECONDS = 2.0
 """How long a prompt waits for its first snapshot."""
 END_SECONDS = 1.0
-"""How long code that waits for a turn also waits for its last snapshot: what it writes then is not the turn's."""
+"""How long code that waits for a turn also waits for its last snapshot: what the code writes then is not the turn's."""
 MOST_ITEMS = 2_000
 """Changed files of one turn that are listed one by one."""
 MOST_NAMED = 5
@@ -63,7 +63,6 @@ class _Running:
         self.error: AgentnbError | None = None
         self.notes: list[str] = []
         self.begun = asyncio.Event()
-        self.taken = asyncio.Event()
         self.compared = asyncio.Event()
 
 
@@ -115,9 +114,8 @@ class ChangeTracker:
         return self._record
 
     def is_settled(self, turn_id: str) -> bool:
-        """Whether the last snapshot of turn *turn_id* was taken: what changes from now on is not the turn's."""
-        running = self._running.get(turn_id)
-        return running is None or running.taken.is_set()
+        """Whether all is known of turn *turn_id*: what changes from now on is not the turn's."""
+        return turn_id not in self._running
 
     async def compared(self, turn_id: str | None = None) -> None:
         """Wait until the changes of turn *turn_id*, or of all turns that have ended, are known."""
@@ -177,10 +175,9 @@ class ChangeTracker:
         except Exception as error:  # noqa: BLE001 - as above
             running.error = _explained(error)
         finally:
-            self._running.pop(turn_id, None)
             store.running.pop(turn_id, None)
         self._tell(turn_id, record, running.error)
-        running.taken.set()
+        self._running.pop(turn_id, None)
         running.compared.set()
         self._channels.notify()
 
@@ -188,8 +185,6 @@ class ChangeTracker:
         turn_id = running.turn_id
         named, outside = self._named_by(turn_id)
         after = await store.take(named)
-        running.taken.set()
-        self._channels.notify()
         session, ended_at = self._channels.session.uri, now_ms()
         store.ended.append(EndedTurn(session, ended_at, named))
         notes = [*running.notes, *_not_covered(after, outside)]
