@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from agentnb.errors import FilesConflict as FilesConflict
     from agentnb.errors import FileUnavailable as FileUnavailable
     from agentnb.errors import KernelBusy as KernelBusy
+    from agentnb.errors import KernelChangesConflict as KernelChangesConflict
     from agentnb.errors import LogDamaged as LogDamaged
     from agentnb.errors import LogError as LogError
     from agentnb.errors import LogUnavailable as LogUnavailable
@@ -129,6 +130,7 @@ __all__ = [
     "FilesConflict",
     "InputQuestion",
     "KernelBusy",
+    "KernelChangesConflict",
     "LogDamaged",
     "LogError",
     "LogUnavailable",

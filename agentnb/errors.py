@@ -29,7 +29,8 @@
     ├── ChangesError               what turns changed: its snapshots, undo
     │   ├── FilesConflict          files changed since and cannot be merged
     │   ├── ContentNotStored       a file's content was never stored, or is no longer
-    │   └── ChangesUnavailable     snapshots cannot be taken or stored here
+    │   ├── ChangesUnavailable     snapshots cannot be taken or stored here
+    │   └── KernelChangesConflict  cells or variables changed since
     ├── PolicyError                a policy file cannot be read or written
     ├── ProtocolError              a message that breaks the protocol
     │   └── UnsupportedVersion     page and kernel share no version of it
@@ -211,6 +212,20 @@ class ContentNotStored(ChangesError):
 
 class ChangesUnavailable(ChangesError):
     """Snapshots cannot be taken or stored here; turns continue without them."""
+
+
+class KernelChangesConflict(ChangesError):
+    """Cells or variables are other than the turn left them; nothing was changed.
+
+    Args:
+        message: Which ones.
+        hint: What to do next.
+        conflicts: A :class:`agentnb.kernel.changes.KernelConflict` for each.
+    """
+
+    def __init__(self, message: str, *, hint: str | None = None, conflicts: tuple[Any, ...] = ()) -> None:
+        super().__init__(message, hint=hint)
+        self.conflicts = conflicts
 
 
 class PolicyError(AgentnbError):

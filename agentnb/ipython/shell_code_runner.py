@@ -14,8 +14,8 @@ from agentnb.comm.open_notebooks import notebook_file
 from agentnb.errors import UsageError
 from agentnb.ipython.execution import Execution, Look
 from agentnb.ipython.ipython_versions import is_running_cell
-from agentnb.ipython.mentions import visible
 from agentnb.ipython.saved_notebook import output_text, read_cells
+from agentnb.ipython.shell_namespace import ShellNamespace
 from agentnb.kernel.code_runner import CellView, Edited, NotebookView, Variable
 from agentnb.kernel.job_queue import scheduler_of
 from agentnb.kernel.variable_path import follow
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agentnb.comm.notebook import Notebook
-    from agentnb.kernel.code_runner import Edit, Ran
+    from agentnb.kernel.code_runner import CodeWatch, Edit, Ran
     from agentnb.kernel.job_queue import JobQueue, Work
 
 T = TypeVar("T")
@@ -44,18 +44,20 @@ class ShellCodeRunner:
     Args:
         shell: The shell.
         job_queue: Runs the code.
+
+    Attributes:
+        namespace: The shell's variables, to be watched and bound.
     """
 
     def __init__(self, shell: Any, job_queue: JobQueue) -> None:
         self._shell = shell
         self._job_queue = job_queue
+        self.namespace = ShellNamespace(shell, job_queue)
 
     def variables(self) -> Sequence[Variable]:
         """The user's own variables; modules, and what IPython put there, are none."""
-        held = dict(self._shell.user_ns)
-        hidden = self._shell.user_ns_hidden
-        names = [name for name in visible(held) if held[name] is not hidden.get(name, _nothing)]
-        return [_variable(name, held[name]) for name in sorted(names) if not python_inspect.ismodule(held[name])]
+        held = self.namespace.variables()
+        return [_variable(name, held[name]) for name in sorted(held) if not python_inspect.ismodule(held[name])]
 
     def inspect(self, path: str) -> str:
         """As the agent is shown a variable that is mentioned, and for what can be called its docstring."""
@@ -79,9 +81,9 @@ class ShellCodeRunner:
             name=session, path=os.path.realpath(session), live=False, cells=read_cells(session, outputs)
         )
 
-    def work(self, code: str) -> Work[Ran]:
+    def work(self, code: str, watch: CodeWatch | None = None) -> Work[Ran]:
         """*code*, to be run as a cell is."""
-        return Execution(self._shell, code)
+        return Execution(self._shell, code, watch)
 
     def look(self, look: Callable[[], T]) -> Work[T]:
         """*look*, to be done on the main thread."""
@@ -141,9 +143,6 @@ def _live(told: Notebook, file: Path | None, outputs: dict[str, str]) -> Noteboo
     )
     path = os.path.realpath(file) if file is not None else None
     return NotebookView(name=told.path, path=path, live=True, cells=cells)
-
-
-_nothing = object()
 
 
 def _variable(name: str, value: Any) -> Variable:

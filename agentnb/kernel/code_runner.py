@@ -10,8 +10,10 @@ from agentnb.kernel.job_queue import Stop
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from contextlib import AbstractContextManager
 
     from agentnb.kernel.job_queue import Work
+    from agentnb.kernel.variable_watch import NameChange
 
 T = TypeVar("T")
 
@@ -126,6 +128,42 @@ class Edited(msgspec.Struct, frozen=True, kw_only=True):
     raised: bool = False
 
 
+class CodeWatch(Protocol):
+    """Watches a piece of code while it runs; on the main thread only."""
+
+    def running(self) -> AbstractContextManager[None]:
+        """While the code runs; entered again for each step of code that awaits."""
+        ...
+
+    def finish(self) -> None:
+        """The code has ended."""
+        ...
+
+
+class Namespace(Protocol):
+    """The user's variables. Only :meth:`release` may be called on another thread than the main one."""
+
+    def variables(self) -> dict[str, Any]:
+        """The user's own variables and imported modules, by name; a new dict. Private names and IPython's are none."""
+        ...
+
+    def bind(self, name: str, value: Any) -> None:
+        """Bind *name* to *value*."""
+        ...
+
+    def unbind(self, name: str) -> None:
+        """Delete *name*, where it is there."""
+        ...
+
+    def watch(self, found: Callable[[Sequence[NameChange]], object]) -> CodeWatch:
+        """A watch for one piece of code; *found* is called at its end, on the main thread, with what the code did."""
+        ...
+
+    def release(self, objects: Sequence[object]) -> None:
+        """Free *objects* on the main thread, where their finalizers may run; from any thread."""
+        ...
+
+
 class CodeRunner(Protocol):
     """Runs code in a kernel, and reads its variables and its notebook.
 
@@ -152,8 +190,13 @@ class CodeRunner(Protocol):
         """
         ...
 
-    def work(self, code: str) -> Work[Ran]:
-        """*code* as a job for the main thread, which runs it as a cell is run."""
+    @property
+    def namespace(self) -> Namespace:
+        """The user's variables, to be watched and bound."""
+        ...
+
+    def work(self, code: str, watch: CodeWatch | None = None) -> Work[Ran]:
+        """*code* as a job for the main thread, which runs it as a cell is run; *watch* watches it."""
         ...
 
     def look(self, look: Callable[[], T]) -> Work[T]:

@@ -20,6 +20,7 @@ from agentnb.state import ToolDiffContent
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from agentnb.kernel.changes import KernelChanges
     from agentnb.kernel.code_runner import CellView, CodeRunner, NotebookView
     from agentnb.kernel.job_queue import JobQueue
 
@@ -41,6 +42,7 @@ class ToolRunner:
         interrupted: Called when the user interrupts the code; it ends the turn.
         job_queue: The jobs of the main thread.
         finished: Called with each tool that has ended, as ``PolicyRequest.call`` has it, and why it failed, or None.
+        changes: Keeps what the tools change, by turn.
 
     Attributes:
         patience: Seconds that reading objects waits for the main thread.
@@ -56,6 +58,7 @@ class ToolRunner:
         job_queue: JobQueue,
         *,
         finished: Callable[[tuple[str, str], str | None], object] = lambda _call, _failure: None,
+        changes: KernelChanges | None = None,
     ) -> None:
         self._owner = owner
         self._runner = runner
@@ -63,6 +66,7 @@ class ToolRunner:
         self._interrupted = interrupted
         self._job_queue = job_queue
         self._finished = finished
+        self._changes = changes
         self.patience = PATIENCE_SECONDS
         self.look_seconds = LOOK_SECONDS
         self._doing: set[asyncio.Task[Result]] = set()
@@ -138,7 +142,8 @@ class ToolRunner:
                 kind="kernel", title="Run code in the kernel", command=code, call=call_words("run_code", given)
             )
         )
-        work = self._runner.work(request.command or code)
+        watch = self._changes.watch() if self._changes is not None else None
+        work = self._runner.work(request.command or code, watch)
         patience = given.get("wait", PATIENCE_SECONDS)
         ran = await self._job_queue.run(work, self._owner, patience=patience, timeout=given.get("timeout"))
         if ran.stopped == "user":

@@ -43,6 +43,10 @@ class ChatReasoning(TurnContentAction, frozen=True, kw_only=True, tag="chat/reas
     content: str
 
 
+TEXT_DELTAS = (ChatDelta, ChatReasoning)
+"""The actions that add text: neighbours are merged, counted and continued."""
+
+
 class ChatResponsePart(TurnContentAction, frozen=True, kw_only=True, tag="chat/responsePart"):
     """A new part of the answer (AHP ``chat/responsePart``)."""
 
