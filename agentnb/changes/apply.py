@@ -15,7 +15,7 @@ from agentnb.changes.model import FOLDER, UNKNOWN, Conflict, FileChange, Mode, S
 from agentnb.changes.objects import blob_id
 from agentnb.changes.text_diff import merge
 from agentnb.errors import ChangesError, ContentNotStored, FilesConflict, OutsideWorkspace
-from agentnb.open_without_links import open_parent
+from agentnb.open_without_links import open_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -117,8 +117,8 @@ class Planner:
     def entry(self, path: str) -> Entry | None:
         """What is at *path* now; None where nothing is, or where a link or file stands for one of its folders."""
         try:
-            with open_parent(self._workspace, self._workspace / path) as folder:
-                name = os.path.basename(path)  # noqa: PTH119 - undecodable bytes
+            *above, name = path.split("/")
+            with open_folder(self._workspace, above) as folder:
                 state, content = read_entry(folder, name, self._most)
         except (FileNotFoundError, OutsideWorkspace):
             return None
@@ -249,6 +249,8 @@ class Planner:
             kept = [each for each in files if f"{inside}/{each}" not in going]
             if kept:
                 return f"{inside}/{kept[0]}"
+            if not files and not folders and inside not in going and inside != wish.path:
+                return inside
             links = [each for each in folders if os.path.islink(os.path.join(folder, each))]  # noqa: PTH114, PTH118
             if any(f"{inside}/{each}" not in going for each in links):
                 return f"{inside}/{links[0]}"
