@@ -19,8 +19,15 @@ const UNCHANGED = { margin: 3, minSize: 8 };
 /** So that two texts that differ in everything do not hold up the page, in milliseconds. */
 const DIFF = { scanLimit: 2_000, timeout: 500 };
 
+export interface How {
+  sideBySide: boolean;
+  /** Whether long stretches of the same lines are shown, too. */
+  allLines: boolean;
+}
+
 /** Draws them into `parent`; the result takes them away. */
-export function compare(parent: HTMLElement, texts: Texts, sideBySide: boolean): () => void {
+export function compare(parent: HTMLElement, texts: Texts, { sideBySide, allLines }: How): () => void {
+  const options = { diffConfig: DIFF, ...(allLines ? {} : { collapseUnchanged: UNCHANGED }) };
   const extensions = (label: string): Extension[] => [
     jupyterTheme,
     lineNumbers(),
@@ -40,17 +47,11 @@ export function compare(parent: HTMLElement, texts: Texts, sideBySide: boolean):
       parent,
       a: { doc: texts.before, extensions: extensions("Before") },
       b: { doc: texts.after, extensions: extensions("After") },
-      collapseUnchanged: UNCHANGED,
-      diffConfig: DIFF,
+      ...options,
     });
     return () => view.destroy();
   }
-  const merged = unifiedMergeView({
-    original: texts.before,
-    mergeControls: false,
-    collapseUnchanged: UNCHANGED,
-    diffConfig: DIFF,
-  });
+  const merged = unifiedMergeView({ original: texts.before, mergeControls: false, ...options });
   const view = new EditorView({ parent, doc: texts.after, extensions: [...extensions("Changes"), merged] });
   return () => view.destroy();
 }

@@ -3,7 +3,7 @@ import type { Extension } from "@codemirror/state";
 import type { Languages } from "@jupyterlab/codemirror";
 import { Widget } from "@lumino/widgets";
 import type { Comparison, Review } from "../view/store";
-import type { compare as Compare } from "./compare";
+import type { compare as Compare, How } from "./compare";
 import icon from "./icon";
 
 /** Narrower panels show one text with the other's lines in it, in pixels. */
@@ -24,13 +24,14 @@ export class ReviewPanel extends Widget {
   readonly #previous = button("Previous", () => this.#step(-1));
   readonly #next = button("Next", () => this.#step(1));
   readonly #open = button("Open file", () => this.#current?.open?.());
+  readonly #all = button("All lines", () => this.#showAll());
   readonly #body = document.createElement("div");
   readonly #resized = new ResizeObserver(() => this.#fit());
   #changes: readonly Comparison[] = [];
   #at = 0;
   /** Counts what is shown: what was loaded for an earlier one is passed over. */
   #shown = 0;
-  #draw: ((sideBySide: boolean) => () => void) | undefined;
+  #draw: ((how: How) => () => void) | undefined;
   #erase: (() => void) | undefined;
   #isWide: boolean | undefined;
 
@@ -48,7 +49,8 @@ export class ReviewPanel extends Widget {
     bar.setAttribute("aria-label", "Changes");
     this.#choice.setAttribute("aria-label", "Change");
     this.#choice.addEventListener("change", () => this.#go(this.#choice.selectedIndex));
-    bar.append(this.#choice, this.#previous, this.#next, this.#open);
+    this.#all.setAttribute("aria-pressed", "false");
+    bar.append(this.#choice, this.#previous, this.#next, this.#all, this.#open);
     this.#body.className = "agentnb-review-body";
     this.node.append(bar, this.#body);
     this.node.setAttribute("role", "region");
@@ -109,7 +111,7 @@ export class ReviewPanel extends Widget {
       if (shown !== this.#shown || this.isDisposed) return;
       this.#body.replaceChildren();
       const all = { ...texts, name: current.name, language };
-      this.#draw = (sideBySide) => compare(this.#body, all, sideBySide);
+      this.#draw = (how) => compare(this.#body, all, how);
       this.#fit();
     } catch (error) {
       if (shown === this.#shown) this.#say(error instanceof Error ? error.message : String(error));
@@ -130,7 +132,13 @@ export class ReviewPanel extends Widget {
     this.#isWide = isWide;
     this.#erase?.();
     this.#body.replaceChildren();
-    this.#erase = this.#draw(isWide);
+    this.#erase = this.#draw({ sideBySide: isWide, allLines: this.#all.ariaPressed === "true" });
+  }
+
+  #showAll(): void {
+    this.#all.setAttribute("aria-pressed", String(this.#all.ariaPressed !== "true"));
+    this.#isWide = undefined;
+    this.#fit();
   }
 
   #clear(): void {
