@@ -132,11 +132,11 @@ export class ReviewPanel extends Widget {
     this.#isWide = isWide;
     this.#erase?.();
     this.#body.replaceChildren();
-    this.#erase = this.#draw({ sideBySide: isWide, allLines: this.#all.ariaPressed === "true" });
+    this.#erase = this.#draw({ sideBySide: isWide, allLines: this.#all.getAttribute("aria-pressed") === "true" });
   }
 
   #showAll(): void {
-    this.#all.setAttribute("aria-pressed", String(this.#all.ariaPressed !== "true"));
+    this.#all.setAttribute("aria-pressed", String(this.#all.getAttribute("aria-pressed") !== "true"));
     this.#isWide = undefined;
     this.#fit();
   }
