@@ -19,6 +19,7 @@ agent = [sys.executable, {str(ROOT / "tests/agents/calls_kernel.py")!r}]
 session = agentnb.start(command=agent, title="Fit", cwd="changed", kernel_tools=True, permissions="allow")"""
 OLD = "import numpy\n\nslope = 1\n"
 NEW = "import numpy\n\nslope = 2\nprint(slope)\n"
+COUNTS = "2 files 3 lines added, 1 removed+3\u2009−1 · 2 cells · 1 variable"
 
 
 def call(tool: str, **arguments: str) -> list[dict[str, object]]:
@@ -56,10 +57,11 @@ def test_a_turn_is_reviewed_undone_and_redone(lab: Lab, side: Side) -> None:
     side.open()
     side.expect_chat()
     side.say(json.dumps(STEPS))
+    for asked in ("Replace In [2]", "Replace In [3]"):
+        expect(side.chat.locator(".permission-head")).to_contain_text(asked, timeout=PATIENCE_MS)
+        side.allow()
     counts = side.chat.locator(".change-counts")
-    expect(counts).to_have_text(
-        "2 files 3 lines added, 1 removed+3\u2009−1 · 2 cells · 1 variable", timeout=PATIENCE_MS
-    )
+    expect(counts).to_have_text(COUNTS, timeout=PATIENCE_MS)
     assert sources(lab)[1:] == ["a = 10", "b = 20"]
 
     button(side, "Review").click()
