@@ -138,7 +138,7 @@ class Connection:
         try:
             return await answer
         except asyncio.CancelledError:
-            if take_back:
+            if take_back and not self._gone:
                 self._send({"method": CANCEL, "params": {"requestId": number}})
             raise
         finally:
@@ -161,9 +161,13 @@ class Connection:
         Raises:
             ConnectionError: The client is gone.
         """
-        if self._closed or self._writer.is_closing():
+        if self._gone:
             raise ConnectionError("The client is gone.")
         self._writer.write(data)
+
+    @property
+    def _gone(self) -> bool:
+        return self._closed or self._writer.is_closing()
 
     async def _line(self) -> bytes:
         try:
@@ -181,16 +185,17 @@ class Connection:
         except RequestError as refused:
             answer["error"] = refused.to_json()
         except Exception as error:  # noqa: BLE001 - whatever goes wrong, the client gets an answer
-            if self._closed:
+            if self._gone:
                 return
             traceback.print_exc()
             answer["error"] = RequestError(INTERNAL_ERROR, "Internal error", {"details": str(error)}).to_json()
-        if not (self._closed or self._writer.is_closing()):
+        if not self._gone:
             self._send(answer)
 
     def _resolve(self, message: dict[str, Any]) -> None:
-        number = message.get("id")
-        waiting = self._waiting.pop(number, None) if isinstance(number, int) else None
+        number: Any = message.get("id")
+        own = isinstance(number, int) and not isinstance(number, bool)
+        waiting = self._waiting.pop(number, None) if own else None
         if waiting is None or waiting.done():
             return
         if "error" in message and "result" not in message:
