@@ -14,6 +14,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from agentnb.changes.model import NotCovered, Version, Why, path_to_json
+from agentnb.errors import ChangesUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -95,6 +96,17 @@ class Limits:
         return cls(store_bytes=int(number) * 1024**unit) if number.isdecimal() else cls()
 
 
+class TooSlow(ChangesUnavailable):
+    """A snapshot took longer than the limit.
+
+    Args:
+        seconds: The limit.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"Looking at the workspace took longer than {seconds:.0f} seconds.")
+
+
 def is_left_out(path: str) -> bool:
     """Whether a part of *path* is named like an environment, a cache or a repository's own data.
 
@@ -102,7 +114,12 @@ def is_left_out(path: str) -> bool:
         >>> is_left_out("a/node_modules/b.js"), is_left_out("a/b.js")
         (True, False)
     """
-    return any(each in _NAMES or each.startswith(_BEGINNINGS) for each in path.split("/"))
+    return any(map(is_left_out_name, path.split("/")))
+
+
+def is_left_out_name(name: str) -> bool:
+    """Whether a file or folder of that name is left out."""
+    return name in _NAMES or name.startswith(_BEGINNINGS)
 
 
 def signature(state: os.stat_result) -> Signature:
@@ -121,6 +138,12 @@ class Look:
         digest: The keyed digest of a sensitive file's content.
         named: Paths that count although they are ignored or left out.
         known: Sensitive files that were hashed before, by path.
+        extras: Versions of what no engine stores.
+        listed: What is not covered, by path.
+        not_listed: How many more are not covered.
+        environments: Folders that are environments, with a slash at the end.
+        forced: Files that are covered only because they are named.
+        empty: Empty folders.
     """
 
     workspace: Path
@@ -133,6 +156,8 @@ class Look:
     listed: dict[str, NotCovered] = field(default_factory=dict)
     not_listed: int = 0
     environments: set[str] = field(default_factory=set)
+    forced: set[str] = field(default_factory=set)
+    empty: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._device = self.workspace.lstat().st_dev
@@ -214,9 +239,10 @@ def read_file(path: str, most: int, folder: int | None = None) -> bytes:
     """
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
     with open(os.open(path, flags, dir_fd=folder), "rb") as file:  # noqa: PTH123 - a descriptor
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        state = os.fstat(file.fileno())
+        if not stat.S_ISREG(state.st_mode):
             raise OSError(errno.EINVAL, "it is no regular file")
-        return file.read(most)
+        return file.read(min(most, state.st_size + 4096))
 
 
 def normal_names(workspace: Path, named: Iterable[str]) -> frozenset[str]:

@@ -15,6 +15,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agentnb.changes.coverage import TooSlow
 from agentnb.errors import ChangesError, ChangesUnavailable
 
 if TYPE_CHECKING:
@@ -61,6 +62,9 @@ _CONFIG = """\
 \trecurse = false
 [pack]
 \twriteBitmaps = false
+\tcompression = 1
+\twindow = 4
+\tdepth = 10
 \tthreads = 1
 """
 _ATTRIBUTES = (
@@ -78,8 +82,10 @@ def find_git(workspace: Path) -> str | None:
 
     One that lies in the workspace is not used: an agent may have written it.
     """
-    found = shutil.which("git")
-    if found is None or not Path(found).is_absolute() or Path(found).resolve().is_relative_to(workspace):
+    folders = [each for each in os.get_exec_path() if os.path.isabs(each)]  # noqa: PTH117 - a Path takes longer
+    trusted = [each for each in folders if not Path(each).resolve().is_relative_to(workspace)]
+    found = shutil.which("git", path=os.pathsep.join(trusted))
+    if found is None or Path(found).resolve().is_relative_to(workspace):
         return None
     if sys.platform == "darwin" and found == "/usr/bin/git" and not _has_developer_tools():
         return None
@@ -137,11 +143,15 @@ class GitProgram:
         if not (self.folder / "HEAD").is_file():
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             self.run("init", "--quiet", "--template=")
-        info = self.folder / "info"
-        info.mkdir(exist_ok=True, mode=0o700)
         ignore_case = str(_ignores_case(self._workspace)).lower()
         _write_if_other(self.folder / "config", _CONFIG.format(ignore_case=ignore_case))
-        _write_if_other(info / "attributes", _ATTRIBUTES)
+        self.write_info("attributes", _ATTRIBUTES)
+
+    def write_info(self, name: str, text: str) -> None:
+        """Write a file of the repository's ``info`` folder, unless it says the same already."""
+        info = self.folder / "info"
+        info.mkdir(exist_ok=True, mode=0o700)
+        _write_if_other(info / name, text)
 
     def run(self, *arguments: str, given: bytes | None = None, seconds: float | None = None) -> bytes:
         """Run git; give what it printed.
@@ -153,7 +163,8 @@ class GitProgram:
 
         Raises:
             GitFailed: If it ends with an error.
-            ChangesUnavailable: If it does not end, or cannot be started.
+            TooSlow: If it does not end.
+            ChangesUnavailable: If it cannot be started.
         """
         limit = self._seconds if seconds is None else seconds
         with self._start(arguments, given is not None) as process:
@@ -162,7 +173,7 @@ class GitProgram:
             except subprocess.TimeoutExpired as error:
                 process.kill()
                 process.communicate()
-                raise slow(limit) from error
+                raise TooSlow(limit) from error
             except BaseException:
                 process.kill()
                 raise
@@ -208,12 +219,6 @@ class GitProgram:
             raise ChangesUnavailable(f"git cannot be run in {self._workspace}: {error.strerror}.") from error
 
 
-def slow(seconds: float) -> ChangesUnavailable:
-    """What to raise where git does not end."""
-    message = f"git did not end within {seconds:.0f} seconds."
-    return ChangesUnavailable(message, hint="The workspace may be on a slow file system; its changes are not recorded.")
-
-
 def nul_joined(paths: Iterable[str]) -> bytes:
     """*paths* as git reads them with ``-z``."""
     return b"".join(os.fsencode(each) + b"\0" for each in paths)
@@ -229,8 +234,10 @@ def _ignores_case(workspace: Path) -> bool:
 
 
 def _write_if_other(path: Path, text: str) -> None:
-    if not path.is_file() or path.read_text("utf-8") != text:
-        path.write_text(text, "utf-8")
+    content = os.fsencode(text)
+    if not path.is_file() or path.read_bytes() != content:
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:  # noqa: PTH123
+            file.write(content)
 
 
 def _has_developer_tools() -> bool:

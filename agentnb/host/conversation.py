@@ -16,6 +16,8 @@ from agentnb.host.agents.extensions import Extensions
 from agentnb.host.agents.health import examined
 from agentnb.host.agents.kernel_tools import KernelTools
 from agentnb.host.agents.login import Login, log_in_with
+from agentnb.host.changes.change_tracker import ChangeTracker
+from agentnb.host.changes.undo import Undo
 from agentnb.host.channels import PERMISSIONS, SessionChannels
 from agentnb.host.permissions.permissions import Permissions
 from agentnb.host.permissions.session_policy import SessionPolicy
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from agentnb.host.agents.agent_lifecycle import Reopened
     from agentnb.host.agents.agent_pool import AgentPool
     from agentnb.host.agents.health import Health
+    from agentnb.host.changes.workspace_store import WorkspaceStores
     from agentnb.host.channels import Channel, Listener
     from agentnb.host.environment import Environment
     from agentnb.host.history.recorder import Recorder
@@ -88,6 +91,11 @@ class SessionOwner(Protocol):
         """The session log; None where sessions are not kept."""
         ...
 
+    @property
+    def stores(self) -> WorkspaceStores:
+        """The stores of changes, by workspace."""
+        ...
+
     def add(self, conversation: Conversation) -> None:
         """Take *conversation* among the open ones."""
 
@@ -129,6 +137,8 @@ class Conversation:
         extensions: The user's functions that the agent can call.
         kernel: What its agent gets of the kernel; None for nothing.
         events: Listens to its agent.
+        changes: Follows what its turns change.
+        undo: Undoes, redoes and keeps what they changed.
     """
 
     Events: ClassVar[type[AgentEvents]] = AgentEvents
@@ -210,6 +220,16 @@ class Conversation:
         self.turns.mentions = MentionResolution(
             self.channels, environment, loop, cwd=self.cwd, resolved=self.turns.pump
         )
+        follows, stores_secrets = environment.default_changes()
+        self.changes = self.turns.changes = ChangeTracker(
+            self.channels,
+            loop,
+            host.stores.of(self.cwd, keeps_sensitive=stores_secrets) if follows else None,
+            patterns=lambda: self.policy.situation().patterns,
+            answered=self.turns.answered,
+            was_saved=environment.was_saved,
+        )
+        self.undo = Undo(self.changes, self.policy.record_changes)
 
     # --- its state ---
 

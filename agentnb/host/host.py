@@ -15,6 +15,8 @@ from agentnb.errors import UnknownSession
 from agentnb.events.event_file import write_down
 from agentnb.events.kinds import SESSION_CLOSED, SESSION_OPENED
 from agentnb.host.agents.agent_pool import AgentPool
+from agentnb.host.changes.location import changes_folder
+from agentnb.host.changes.workspace_store import WorkspaceStores
 from agentnb.host.channels import Channel
 from agentnb.host.conversation import Conversation
 from agentnb.host.environment import Environment, current_environment
@@ -79,6 +81,7 @@ class Host:
         self._published: dict[str, tuple[object, ...]] = {}
         self.root: Channel[RootState] = Channel(ROOT, RootState(agents=agent_infos()), reduce_root, self.listeners)
         self.recorder = None if log is None else Recorder(log, self.host_id, self.loop, place)
+        self.stores = WorkspaceStores(None if log is None else changes_folder())
         if self.recorder is not None:
             self.listen(self.recorder.envelope)
 
@@ -103,6 +106,7 @@ class Host:
         conversation = Conversation(self, configured, tab_id=tab_id or new_id(), mode=mode, title=title)
         self.add(conversation)
         SESSION_OPENED.tell(tab=conversation.tab_id, agent=conversation.spec.name, cwd=str(conversation.cwd))
+        self.loop.spawn(conversation.changes.prepare())
         return conversation
 
     def add(self, conversation: Conversation) -> None:
@@ -188,6 +192,7 @@ class Host:
             if self.recorder is not None:
                 self.recorder.close(LOG_TIMEOUT)
             self.loop.stop()
+            self.stores.close()
 
 
 def agent_infos() -> tuple[AgentInfo, ...]:
