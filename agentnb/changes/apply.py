@@ -98,6 +98,7 @@ class Planner:
         wishes: list[Wish] = []
         conflicts: list[Conflict] = []
         for step in joined(steps):
+            check_path(step.path)
             if choices.get(step.path) == "mine":
                 continue
             entry = self.entry(step.path)
@@ -332,6 +333,18 @@ class Planner:
             ):
                 missing.append(each)
         return missing
+
+
+def check_path(path: str) -> None:
+    """Refuse what names no file of a workspace, or one of a repository's own data.
+
+    Raises:
+        OutsideWorkspace: If it is absolute, leads up, is not in its plain form, or has a part ``.git``.
+    """
+    parts = path.split("/")
+    if "\0" in path or any(each in {"", ".", ".."} or each.lower() == ".git" for each in parts):
+        message = f"{path!r} names no file of the workspace."
+        raise OutsideWorkspace(message, hint="Nothing was written.")
 
 
 def joined(steps: Sequence[Step]) -> list[Step]:

@@ -52,6 +52,7 @@ class Listed:
     folders: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     special: tuple[str, ...] = ()
+    is_empty: bool = False
     has_rules: bool = False
     is_environment: bool = False
     rules: Rules | None = None
@@ -104,7 +105,7 @@ class FolderScan:
                 found.bytes += self._weight(path, listed, look.limits.file_bytes)
             for name in listed.special:
                 look.verdict(f"{path}/{name}" if path else name)
-            if path and not (listed.files or listed.folders or listed.special):
+            if path and listed.is_empty:
                 found.empty.append(path)
             if found.files > look.limits.files or found.bytes > look.limits.bytes:
                 found.is_cut = True
@@ -175,6 +176,7 @@ class FolderScan:
         listed.folders = tuple(folders)
         listed.files = tuple(each for each in files if each != ".git")
         listed.special = tuple(special)
+        listed.is_empty = not (files or folders or special)
         listed.has_rules = ".gitignore" in files
         listed.is_environment = any(each in ENVIRONMENT_MARKS for each in (*files, *folders))
         return listed

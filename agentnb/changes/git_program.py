@@ -82,8 +82,10 @@ def find_git(workspace: Path) -> str | None:
 
     One that lies in the workspace is not used: an agent may have written it.
     """
-    found = shutil.which("git")
-    if found is None or not Path(found).is_absolute() or Path(found).resolve().is_relative_to(workspace):
+    folders = [each for each in os.get_exec_path() if os.path.isabs(each)]  # noqa: PTH117 - a Path takes longer
+    trusted = [each for each in folders if not Path(each).resolve().is_relative_to(workspace)]
+    found = shutil.which("git", path=os.pathsep.join(trusted))
+    if found is None or Path(found).resolve().is_relative_to(workspace):
         return None
     if sys.platform == "darwin" and found == "/usr/bin/git" and not _has_developer_tools():
         return None
@@ -234,7 +236,8 @@ def _ignores_case(workspace: Path) -> bool:
 def _write_if_other(path: Path, text: str) -> None:
     content = os.fsencode(text)
     if not path.is_file() or path.read_bytes() != content:
-        path.write_bytes(content)
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:  # noqa: PTH123
+            file.write(content)
 
 
 def _has_developer_tools() -> bool:

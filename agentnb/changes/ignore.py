@@ -75,7 +75,7 @@ def literal(path: str) -> str:
 
     Example:
         >>> print(literal("a b[1]"))
-        a\\ b\\[1\\]
+        a\ b\[1\]
     """
     return re.sub(r"([\\*?\[\]!# ])", r"\\\1", path)
 

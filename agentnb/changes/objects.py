@@ -91,7 +91,8 @@ class ObjectFolder:
         except FileExistsError:
             return
         except FileNotFoundError:
-            (self.folder / name).mkdir(parents=True, exist_ok=True, mode=_FOLDER)
+            self.folder.mkdir(parents=True, exist_ok=True, mode=_FOLDER)
+            (self.folder / name).mkdir(exist_ok=True, mode=_FOLDER)
 
     def _path(self, name: str) -> str:
         return f"{self.folder}/{name[:2]}/{name[2:]}"

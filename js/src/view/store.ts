@@ -89,6 +89,8 @@ export interface Review {
   readonly changes: readonly Comparison[];
   /** The id of the one to begin with. */
   readonly first: string;
+  /** Whether it is asked for in the notebook itself, which must not be hidden then. */
+  readonly beside: boolean;
 }
 
 /** One change of a review; what it is called is text of an agent, made safe to be read. */

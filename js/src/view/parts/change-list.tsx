@@ -82,7 +82,7 @@ const isComparable = ({ kind, isBinary }: Change): boolean => kind !== "variable
 
 /** Shows the changes side by side, beginning with one; undefined where the front end has no room for that. */
 function useComparing(channel: string, title: string, changes: readonly Change[]) {
-  const { store } = useView();
+  const { store, root } = useView();
   const { session } = usePlace();
   const notebook = store.notebook;
   if (!notebook?.compare) return undefined;
@@ -98,7 +98,8 @@ function useComparing(channel: string, title: string, changes: readonly Change[]
           : {}),
       }),
     );
-    notebook.compare?.({ key: channel, title, changes: all, first });
+    const beside = root.host.closest(".jp-Cell") !== null;
+    notebook.compare?.({ key: channel, title, changes: all, first, beside });
   };
 }
 
