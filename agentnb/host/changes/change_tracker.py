@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from agentnb.changes import path_to_json
+from agentnb.changes.text_diff import count_lines
 from agentnb.clock import now_ms
 from agentnb.credentials import logger
 from agentnb.errors import AgentnbError, ChangesError
@@ -26,6 +27,7 @@ from agentnb.host.changes.records import (
     write_record,
 )
 from agentnb.host.changes.workspace_store import EndedTurn, RunningTurn
+from agentnb.kernel.variable_changes import VariableChange
 from agentnb.state import ErrorInfo, TurnChanges, XTurnChanges
 
 if TYPE_CHECKING:
@@ -33,11 +35,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agentnb.changes import ChangeStore, FileChange, Snapshot
-    from agentnb.host.changes.records import By, Kind
+    from agentnb.host.changes.records import By
     from agentnb.host.changes.workspace_store import WorkspaceStore
     from agentnb.host.channels import SessionChannels
     from agentnb.host.loop import HostLoop
-    from agentnb.kernel.changes import KernelChanges, VariableChange
+    from agentnb.kernel.cell_changes import CellChange
+    from agentnb.kernel.changes import KernelChanges
     from agentnb.policy.sensitive import Patterns
     from agentnb.state import ResponsePart
 
@@ -290,8 +293,8 @@ def numbers(record: TurnRecord) -> TurnChanges:
     return TurnChanges(
         status="ready",
         files=sum(each.kind == "file" for each in items),
-        added=sum(each.added or 0 for each in items),
-        removed=sum(each.removed or 0 for each in items),
+        added=sum(each.added or 0 for each in items if each.kind == "file"),
+        removed=sum(each.removed or 0 for each in items if each.kind == "file"),
         cells=sum(each.kind == "cell" for each in items),
         variables=sum(each.kind == "variable" for each in items),
         undone=sum(each.state == "undone" for each in items),
@@ -332,22 +335,25 @@ def _file_item(change: FileChange, counted: tuple[int | None, int | None] | None
     )
 
 
-def _kernel_item(change: VariableChange, *, is_kept: bool) -> Item:
-    kind: Kind = "cell" if change.id.startswith("cell:") else "variable"
-    return Item(
+def _kernel_item(change: CellChange | VariableChange, *, is_kept: bool) -> Item:
+    """A cell or a variable as an item; its texts are a cell's source, or a line on an object."""
+    item = Item(
         id=change.id,
-        kind=kind,
+        kind="variable",
         name=change.name,
         status=change.status,
         state="undone" if change.undone else "kept" if is_kept else "open",
         by=("toolCall",),
         undoable=change.undoable,
         reason=change.reason,
-        detail=getattr(change, "detail", None) or None,
-        before=change.before,
-        after=change.after,
-        language=getattr(change, "language", None),
     )
+    if isinstance(change, VariableChange):
+        return replace(item, detail=change.detail or None, before=change.before, after=change.after)
+    before, after = (None if each is None else each.source for each in (change.before, change.after))
+    cell = change.after or change.before
+    language = None if cell is None else {"code": "python", "markdown": "markdown"}.get(cell.kind)
+    added, removed = count_lines((before or "").encode("utf-8", "replace"), (after or "").encode("utf-8", "replace"))
+    return replace(item, kind="cell", before=before, after=after, added=added, removed=removed, language=language)
 
 
 def _of_an_earlier_kernel(record: ConversationRecord | None) -> ConversationRecord | None:
