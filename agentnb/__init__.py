@@ -52,8 +52,13 @@ if TYPE_CHECKING:
     from agentnb.errors import CassetteBroken as CassetteBroken
     from agentnb.errors import CassetteError as CassetteError
     from agentnb.errors import CassetteMismatch as CassetteMismatch
+    from agentnb.errors import ChangesError as ChangesError
+    from agentnb.errors import ChangesUnavailable as ChangesUnavailable
+    from agentnb.errors import ContentNotStored as ContentNotStored
+    from agentnb.errors import FilesConflict as FilesConflict
     from agentnb.errors import FileUnavailable as FileUnavailable
     from agentnb.errors import KernelBusy as KernelBusy
+    from agentnb.errors import KernelChangesConflict as KernelChangesConflict
     from agentnb.errors import LogDamaged as LogDamaged
     from agentnb.errors import LogError as LogError
     from agentnb.errors import LogUnavailable as LogUnavailable
@@ -118,9 +123,14 @@ __all__ = [
     "CassetteBroken",
     "CassetteError",
     "CassetteMismatch",
+    "ChangesError",
+    "ChangesUnavailable",
+    "ContentNotStored",
     "FileUnavailable",
+    "FilesConflict",
     "InputQuestion",
     "KernelBusy",
+    "KernelChangesConflict",
     "LogDamaged",
     "LogError",
     "LogUnavailable",

@@ -26,6 +26,11 @@
     ├── LogError                   the durable log of sessions
     │   ├── LogUnavailable         the log's file cannot be used
     │   └── LogDamaged             the file or a session in it is damaged
+    ├── ChangesError               what turns changed: its snapshots, undo
+    │   ├── FilesConflict          files changed since and cannot be merged
+    │   ├── ContentNotStored       a file's content was never stored, or is no longer
+    │   ├── ChangesUnavailable     snapshots cannot be taken or stored here
+    │   └── KernelChangesConflict  cells or variables changed since
     ├── PolicyError                a policy file cannot be read or written
     ├── ProtocolError              a message that breaks the protocol
     │   └── UnsupportedVersion     page and kernel share no version of it
@@ -181,6 +186,46 @@ class LogUnavailable(LogError):
 
 class LogDamaged(LogError):
     """The log's file, or a session in it, is damaged."""
+
+
+class ChangesError(AgentnbError):
+    """Something about what turns changed: snapshots, undo and redo of files."""
+
+
+class FilesConflict(ChangesError):
+    """Files are other than expected and cannot be merged; nothing was written.
+
+    Args:
+        message: Which files.
+        hint: What to do next.
+        conflicts: A :class:`agentnb.changes.Conflict` for each.
+    """
+
+    def __init__(self, message: str, *, hint: str | None = None, conflicts: tuple[Any, ...] = ()) -> None:
+        super().__init__(message, hint=hint)
+        self.conflicts = conflicts
+
+
+class ContentNotStored(ChangesError):
+    """A file's content was never stored (it is sensitive or large), or it is stored no longer."""
+
+
+class ChangesUnavailable(ChangesError):
+    """Snapshots cannot be taken or stored here; turns continue without them."""
+
+
+class KernelChangesConflict(ChangesError):
+    """Cells or variables are other than the turn left them; nothing was changed.
+
+    Args:
+        message: Which ones.
+        hint: What to do next.
+        conflicts: A :class:`agentnb.kernel.changes.KernelConflict` for each.
+    """
+
+    def __init__(self, message: str, *, hint: str | None = None, conflicts: tuple[Any, ...] = ()) -> None:
+        super().__init__(message, hint=hint)
+        self.conflicts = conflicts
 
 
 class PolicyError(AgentnbError):

@@ -8,12 +8,27 @@ const noStyles: Plugin = {
   load: (id) => (id === "\0no-styles" ? 'export default "";' : null),
 };
 
+/** What is loaded once for a whole page, and not taken back: the highlighter's grammars. */
+const OF_A_FRESH_PAGE = ["test/view/grammars.test.ts"];
+
+const shared = { environment: "jsdom", testTimeout: 60_000, maxWorkers: 2 };
+
 export default defineConfig({
   plugins: [noStyles],
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
   test: {
-    include: ["test/**/*.test.{ts,tsx}"],
-    environment: "jsdom",
-    testTimeout: 60_000,
+    projects: [
+      {
+        extends: true,
+        test: {
+          ...shared,
+          name: "together",
+          include: ["test/**/*.test.{ts,tsx}"],
+          exclude: OF_A_FRESH_PAGE,
+          isolate: false, // one jsdom and one copy of each module for each process, not for each file: half of the time
+        },
+      },
+      { extends: true, test: { ...shared, name: "apart", include: OF_A_FRESH_PAGE } },
+    ],
   },
 });

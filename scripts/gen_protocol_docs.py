@@ -77,7 +77,8 @@ LAB = """\
 The JupyterLab extension opens a comm of its own, `agentnb.lab`, for each notebook that its sidebar shows. The page says
 `notebook` there, with `NotebookParams`; the kernel says `notebookAgain`, without parameters, where it cannot follow and
 wants to hear all of it. Where an agent may change or run a cell ([kernel tools](../how-to/kernel-tools.md)) the kernel
-says `edit`, with `EditParams`, and the page answers with `edited`, with `EditedParams`.
+says `edit`, with `EditParams`, and the page answers with `edited`, with `EditedParams`. The page says
+`saved`, with `SavedParams`, when a file was saved, made, renamed or deleted through it.
 """
 
 LIMITS: tuple[tuple[str, str, str, str], ...] = (
@@ -149,7 +150,10 @@ def page() -> str:
         "## Notifications of the kernel\n",
         *(_method(method, examples) for method in NOTIFICATIONS.values()),
         LAB,
-        *(_struct(kind, kind.__name__) for kind in (lab_messages.NotebookParams, lab_messages.CellParams)),
+        *(
+            _struct(kind, kind.__name__)
+            for kind in (lab_messages.NotebookParams, lab_messages.CellParams, lab_messages.SavedParams)
+        ),
         _actions(),
         _codes(),
         _limits(),
@@ -284,6 +288,8 @@ def _type(info: msgspec.inspect.Type) -> str:
             return "object" if isinstance(value, msgspec.inspect.AnyType) else f"object of {_type(value)}"
         case msgspec.inspect.StructType(cls=kind) | msgspec.inspect.CustomType(cls=kind):
             return kind.__name__
+        case msgspec.inspect.LiteralType(values=values):
+            return " or ".join(f'`"{value}"`' for value in values)
         case _:
             return NAMES[type(info).__name__]
 

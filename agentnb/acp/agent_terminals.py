@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 def terminal_actions(update: dict[str, Any], chat: ChatState, time: int) -> tuple[Action, ...]:
     """The actions for what a tool call's ``_meta`` says about terminals; usually none."""
     meta = mapping(update.get("_meta"))
+    if not meta:
+        return ()
     info, output, end = (mapping(meta.get(f"terminal_{name}")) for name in ("info", "output", "exit"))
     if not (info or output or end):
         return ()

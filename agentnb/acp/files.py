@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from agentnb.acp.change import write_request
 from agentnb.acp.failure import INVALID_PARAMS, NOT_FOUND, RpcError
 from agentnb.errors import OutsideWorkspace
-from agentnb.policy.open_without_links import open_entry, open_parent, open_path
+from agentnb.open_without_links import open_entry, open_parent, open_path
 from agentnb.policy.request import PolicyRequest, RequestKind
 
 if TYPE_CHECKING:

@@ -217,8 +217,8 @@ def _content(item: Any) -> ToolContent:
 
 def _meta(update: dict[str, Any]) -> dict[str, Any] | None:
     """The agent's ``_meta``, without the terminal output that is shown as a terminal."""
-    meta = {name: value for name, value in mapping(update.get("_meta")).items() if not name.startswith("terminal_")}
-    return meta or None
+    said = mapping(update.get("_meta"))
+    return {name: value for name, value in said.items() if not name.startswith("terminal_")} or None if said else None
 
 
 def _json(value: Any) -> str:

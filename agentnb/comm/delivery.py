@@ -19,7 +19,7 @@ from agentnb.comm.messages import VERSION
 from agentnb.comm.window import TURNS
 from agentnb.events.kinds import PAGE_ATTACHED, PAGE_GONE, PAGE_HIDDEN, PAGE_LEFT, PAGE_RESYNC, PAGE_VISIBLE
 from agentnb.host.host import ROOT
-from agentnb.state import ChatDelta, ChatReasoning, Envelope
+from agentnb.state import TEXT_DELTAS, Envelope
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -162,6 +162,8 @@ class Delivery:
 
     def _schedule(self) -> None:
         """See that what waits is sent when it is due; that moment may come nearer."""
+        if self._due is not None and self._due <= self._last_flush + FLUSH_SECONDS:
+            return  # no sooner
         pace = self._pace
         is_worth_it = self._urgent or self._text >= pace.characters
         due = self._last_flush + (FLUSH_SECONDS if is_worth_it else pace.seconds)
@@ -172,7 +174,7 @@ class Delivery:
     def _on_envelope(self, _channel: Channel[Any], envelope: Envelope) -> None:
         self._answered(envelope)
         action = envelope.action
-        characters = len(action.content) if isinstance(action, ChatDelta | ChatReasoning) else 0
+        characters = len(action.content) if isinstance(action, TEXT_DELTAS) else 0
         self._text += characters
         self.kick(urgent=characters == 0)
 

@@ -9,6 +9,7 @@ import asyncio
 import contextvars
 import threading
 import time
+from collections import deque
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 log = logger("agentnb.comm")
 
+MOST_SAVED = 1_000  # files that users saved: the oldest go
 MOST_PAGES = 16  # a page that was closed says no goodbye: the oldest go
 
 
@@ -47,6 +49,7 @@ class Lab:
         self._lock = threading.Lock()
         self._pages: dict[str, _Page] = {}  # who spoke last is last
         self._asked: dict[str, Future[m.EditedParams]] = {}
+        self._saved: deque[tuple[m.SavedParams, float]] = deque(maxlen=MOST_SAVED)
 
     @property
     def notebook(self) -> Notebook | None:
@@ -59,6 +62,12 @@ class Lab:
         """What every page spoke of, who spoke last first; and since when it is so (seconds since 1970)."""
         with self._lock:
             return [(page.notebook, page.since) for page in reversed(self._pages.values()) if page.notebook]
+
+    @property
+    def saved(self) -> list[tuple[m.SavedParams, float]]:
+        """What users did to files through Jupyter, the oldest first, and when it was heard (seconds since 1970)."""
+        with self._lock:
+            return list(self._saved)
 
     def register(self) -> None:
         """Let pages open the comm."""
@@ -81,9 +90,13 @@ class Lab:
         if page is None:
             return
         try:
-            said = msgspec.convert(message["content"]["data"], m.NotebookMessage | m.EditedMessage)
+            said = msgspec.convert(message["content"]["data"], m.NotebookMessage | m.EditedMessage | m.SavedMessage)
             if isinstance(said, m.EditedMessage):
                 self._edited(said.params)
+                return
+            if isinstance(said, m.SavedMessage):
+                with self._lock:
+                    self._saved.append((said.params, time.time()))
                 return
             notebook = follow(page.notebook, said.params)
         except Unfollowable:
@@ -97,12 +110,15 @@ class Lab:
                 since = page.since if _is_as_it_was(page.notebook, notebook) else time.time()
                 self._pages[comm_id] = page._replace(notebook=notebook, since=since)
 
-    async def edit(self, edit: m.EditParams, timeout: float) -> m.EditedParams:
-        """Let the page whose notebook is :attr:`notebook` change or run a cell.
+    async def edit(
+        self, edit: m.EditParams, timeout: float, *, notebook: Callable[[Notebook], bool] = lambda _: True
+    ) -> m.EditedParams:
+        """Let the page that spoke last change or run a cell of its notebook.
 
         Args:
             edit: What; its id is given here.
             timeout: Seconds to wait for the answer.
+            notebook: Whether a page's notebook is the one that is meant.
 
         Raises:
             UsageError: If no page is there, or it does not answer in time.
@@ -110,7 +126,8 @@ class Lab:
         asked = msgspec.structs.replace(edit, id=new_id())
         answer: Future[m.EditedParams] = Future()
         with self._lock:
-            page = next((page for page in reversed(self._pages.values()) if page.notebook), None)
+            spoke = (page for page in reversed(self._pages.values()) if page.notebook and notebook(page.notebook))
+            page = next(spoke, None)
             self._asked[asked.id] = answer
         try:
             if page is None:

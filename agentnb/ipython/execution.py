@@ -21,11 +21,13 @@ from agentnb.kernel.code_runner import Failure, Ran
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Generator
+    from contextlib import AbstractContextManager
     from types import TracebackType
 
     from typing_extensions import Self
 
     from agentnb.ipython.capture import Sink
+    from agentnb.kernel.code_runner import CodeWatch
     from agentnb.kernel.job_queue import Stop
 
 STEP = 0.001
@@ -46,11 +48,13 @@ class Execution:
     Args:
         shell: The IPython shell.
         code: The code, with magics and top-level ``await`` as in a cell.
+        watch: Watches it.
     """
 
-    def __init__(self, shell: Any, code: str) -> None:
+    def __init__(self, shell: Any, code: str, watch: CodeWatch | None = None) -> None:
         self._shell = shell
         self._code = code
+        self._watch = watch
         self._signals = _Signals()
         self._task: asyncio.Task[Any] | None = None
 
@@ -96,16 +100,22 @@ class Execution:
                 cell = shell.run_cell_async(
                     self._code, store_history=False, transformed_cell=transformed, preprocessing_exc_tuple=failed
                 )
-                result = await _Stepped(cell, self._signals)
+                result = await _Stepped(cell, self._signals, self._running)
             except (KeyboardInterrupt, asyncio.CancelledError) as error:
                 sink.failure = Failure(name=type(error).__name__, message="", traceback="")
             finally:
-                with contextlib.suppress(KeyboardInterrupt):
+                with contextlib.suppress(KeyboardInterrupt), self._running():
                     shell.events.trigger("post_execute")
                     shell.events.trigger("post_run_cell", result)
+                if self._watch is not None:
+                    with contextlib.suppress(KeyboardInterrupt), self._signals.raising():
+                        self._watch.finish()
                 shell.last_execution_result, shell.last_execution_succeeded, shell.displayhook.exec_result = before
                 self._outcome = _ran(sink, self._signals.why)
         self._signals.hand_on()
+
+    def _running(self) -> AbstractContextManager[None]:
+        return contextlib.nullcontext() if self._watch is None else self._watch.running()
 
 
 class Look:
@@ -162,15 +172,21 @@ def _ran(sink: Sink, why: Stop | None) -> Ran:
 class _Stepped:
     """Awaits a coroutine, and says when its code is being run and when it waits."""
 
-    def __init__(self, inner: Coroutine[Any, Any, Any], signals: _Signals) -> None:
+    def __init__(
+        self,
+        inner: Coroutine[Any, Any, Any],
+        signals: _Signals,
+        running: Callable[[], AbstractContextManager[None]],
+    ) -> None:
         self._inner = inner
         self._signals = signals
+        self._running = running
 
     def __await__(self) -> Generator[Any, Any, Any]:
         send, value = self._inner.send, None
         while True:
             try:
-                with self._signals.raising():
+                with self._signals.raising(), self._running():
                     awaited = send(value)
             except StopIteration as end:
                 return end.value

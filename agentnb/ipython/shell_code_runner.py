@@ -7,25 +7,28 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import msgspec
+
 from agentnb.api.describe import describe, summarize
+from agentnb.comm import lab_messages
 from agentnb.comm.lab import current_notebook, lab
 from agentnb.comm.lab_messages import EditParams
 from agentnb.comm.open_notebooks import notebook_file
 from agentnb.errors import UsageError
 from agentnb.ipython.execution import Execution, Look
 from agentnb.ipython.ipython_versions import is_running_cell
-from agentnb.ipython.mentions import visible
 from agentnb.ipython.saved_notebook import output_text, read_cells
+from agentnb.ipython.shell_namespace import ShellNamespace
 from agentnb.kernel.code_runner import CellView, Edited, NotebookView, Variable
 from agentnb.kernel.job_queue import scheduler_of
 from agentnb.kernel.variable_path import follow
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from agentnb.comm.notebook import Notebook
-    from agentnb.kernel.code_runner import Edit, Ran
+    from agentnb.kernel.code_runner import CellStep, CodeWatch, Edit, Ran
     from agentnb.kernel.job_queue import JobQueue, Work
 
 T = TypeVar("T")
@@ -44,18 +47,20 @@ class ShellCodeRunner:
     Args:
         shell: The shell.
         job_queue: Runs the code.
+
+    Attributes:
+        namespace: The shell's variables, to be watched and bound.
     """
 
     def __init__(self, shell: Any, job_queue: JobQueue) -> None:
         self._shell = shell
         self._job_queue = job_queue
+        self.namespace = ShellNamespace(shell, job_queue)
 
     def variables(self) -> Sequence[Variable]:
         """The user's own variables; modules, and what IPython put there, are none."""
-        held = dict(self._shell.user_ns)
-        hidden = self._shell.user_ns_hidden
-        names = [name for name in visible(held) if held[name] is not hidden.get(name, _nothing)]
-        return [_variable(name, held[name]) for name in sorted(names) if not python_inspect.ismodule(held[name])]
+        held = self.namespace.variables()
+        return [_variable(name, held[name]) for name in sorted(held) if not python_inspect.ismodule(held[name])]
 
     def inspect(self, path: str) -> str:
         """As the agent is shown a variable that is mentioned, and for what can be called its docstring."""
@@ -79,9 +84,9 @@ class ShellCodeRunner:
             name=session, path=os.path.realpath(session), live=False, cells=read_cells(session, outputs)
         )
 
-    def work(self, code: str) -> Work[Ran]:
+    def work(self, code: str, watch: CodeWatch | None = None) -> Work[Ran]:
         """*code*, to be run as a cell is."""
-        return Execution(self._shell, code)
+        return Execution(self._shell, code, watch)
 
     def look(self, look: Callable[[], T]) -> Work[T]:
         """*look*, to be done on the main thread."""
@@ -104,15 +109,34 @@ class ShellCodeRunner:
         if done.error is not None:
             raise UsageError(done.error)
         cell = _named(done.cell_id)
+        index = max(0, done.number - 1)
         if edit.action == "insert":
-            return Edited(text=f"Inserted a cell (id {done.cell_id}).")
+            return Edited(text=f"Inserted a cell (id {done.cell_id}).", cell_id=done.cell_id, index=index)
         if edit.action == "replace":
-            return Edited(text=f"Replaced the text of {cell}.")
+            text = f"Replaced the text of {cell}."
+            return Edited(text=text, cell_id=done.cell_id, index=index, before=done.before)
         if done.outputs is None:
             text = f"{cell} runs as soon as the kernel is free: when the cell that asked has ended."
             return Edited(text=text[0].upper() + text[1:])
         raised = any(output.get("output_type") == "error" for output in done.outputs)
         return Edited(text=f"Ran {cell}.\n{output_text(done.outputs)}".rstrip(), raised=raised)
+
+    async def change_cells(self, notebook: str, steps: Sequence[CellStep]) -> Mapping[str, str | None]:
+        """Ask the page that shows *notebook*.
+
+        Raises:
+            UsageError: If there is none, it does not answer, or cannot.
+        """
+        told = tuple(msgspec.convert(step, lab_messages.CellStep, from_attributes=True) for step in steps)
+        ids = {step.cell_id for step in steps} | {step.below for step in steps}
+
+        def is_meant(shown: Notebook) -> bool:
+            return shown.path == notebook or any(cell.id in ids for cell in shown.cells)
+
+        done = await lab().edit(EditParams(id="", action="change", steps=told), ANSWER_SECONDS, notebook=is_meant)
+        if done.error is not None:
+            raise UsageError(done.error)
+        return {conflict.cell_id: conflict.current for conflict in done.conflicts or ()}
 
     def _outputs(self, file: Path | None) -> dict[str, str]:
         """The outputs by cell id, as far as they are saved; the page tells of sources only."""
@@ -141,9 +165,6 @@ def _live(told: Notebook, file: Path | None, outputs: dict[str, str]) -> Noteboo
     )
     path = os.path.realpath(file) if file is not None else None
     return NotebookView(name=told.path, path=path, live=True, cells=cells)
-
-
-_nothing = object()
 
 
 def _variable(name: str, value: Any) -> Variable:

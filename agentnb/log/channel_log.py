@@ -10,7 +10,7 @@ from collections import deque
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from agentnb.state import ChatDelta, ChatReasoning, encode
+from agentnb.state import TEXT_DELTAS, encode
 
 if TYPE_CHECKING:
     from agentnb.state import Envelope
@@ -71,6 +71,6 @@ class ChannelLog:
 
 def _size(envelope: Envelope) -> int:
     action = envelope.action
-    if isinstance(action, ChatDelta | ChatReasoning):
+    if isinstance(action, TEXT_DELTAS):
         return ENVELOPE_BYTES + len(action.content)
     return ENVELOPE_BYTES + len(encode(action))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from agentnb.state import ChatDelta, ChatReasoning, Envelope
+from agentnb.state import TEXT_DELTAS, Envelope
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -28,7 +28,7 @@ def merge_envelopes(envelopes: Iterable[Envelope]) -> list[Envelope]:
 def _numbered(envelopes: Iterable[Envelope]) -> Iterator[tuple[object, Envelope]]:
     for envelope in envelopes:
         action = envelope.action
-        if isinstance(action, ChatDelta | ChatReasoning) and envelope.origin is None and action.meta is None:
+        if isinstance(action, TEXT_DELTAS) and envelope.origin is None and action.meta is None:
             yield (type(action), action.turn_id, action.part_id, action.time is None), envelope
         else:
             yield envelope.index, envelope
@@ -39,7 +39,7 @@ def _join(group: list[tuple[object, Envelope]]) -> Envelope:
     if len(envelopes) == 1:
         return envelopes[0]
     first, last = envelopes[0], envelopes[-1]
-    deltas = [envelope.action for envelope in envelopes if isinstance(envelope.action, ChatDelta | ChatReasoning)]
+    deltas = [envelope.action for envelope in envelopes if isinstance(envelope.action, TEXT_DELTAS)]
     text = "".join(delta.content for delta in deltas)
     return Envelope(
         channel=first.channel,

@@ -26,6 +26,36 @@ class UsageInfo(Wire, frozen=True, kw_only=True):
     meta: JsonObject | None = msgspec.field(default=None, name="_meta")
 
 
+class TurnChanges(Wire, frozen=True, kw_only=True):
+    """Ours: what a turn changed, in numbers; its change-set channel has the changes themselves.
+
+    Args:
+        status: ``"computing"`` while the workspace is compared, ``"ready"``, or ``"error"``.
+        error: Why the changes are not known.
+        files: How many files are other than before.
+        added: Lines that came, in files whose lines can be counted.
+        removed: Lines that went, likewise.
+        cells: How many cells are other than before.
+        variables: How many variables are other than before.
+        undone: How many of these changes are undone.
+        kept: How many of them the user has accepted.
+        undoable: How many of them could be undone now; absent where that is not known.
+        notes: What is not covered, or cannot be undone: whole sentences.
+    """
+
+    status: Literal["computing", "ready", "error"]
+    error: ErrorInfo | None = None
+    files: int = 0
+    added: int = 0
+    removed: int = 0
+    cells: int = 0
+    variables: int = 0
+    undone: int = 0
+    kept: int = 0
+    undoable: int | None = None
+    notes: tuple[str, ...] | None = None
+
+
 class ActiveTurn(Wire, frozen=True, kw_only=True):
     """The running turn (AHP ``ActiveTurn``).
 
@@ -57,6 +87,7 @@ class Turn(Wire, frozen=True, kw_only=True):
         stop_reason: Ours: ACP ``StopReason`` as sent (``"end_turn"``, ``"max_tokens"`` …).
         started_at: Ours: when it began, in milliseconds since 1970.
         ended_at: Ours: when it ended, by the same clock; ``None`` where nobody saw it end.
+        changes: Ours: what it changed, in numbers; ``None`` where nobody looked.
     """
 
     id: str
@@ -68,6 +99,7 @@ class Turn(Wire, frozen=True, kw_only=True):
     stop_reason: str | None = None
     started_at: Time | None = None
     ended_at: Time | None = None
+    changes: TurnChanges | None = None
 
 
 class ChatOrigin(Wire, frozen=True, kw_only=True):

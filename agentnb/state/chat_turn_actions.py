@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from agentnb.state.action import ChatAction, TurnContentAction
 from agentnb.state.chat_message_state import Message
 from agentnb.state.chat_part_state import PlanEntry, ResponsePart
-from agentnb.state.chat_state import UsageInfo
+from agentnb.state.chat_state import TurnChanges, UsageInfo
 from agentnb.state.wire import ErrorInfo, Time
 
 
@@ -39,6 +41,10 @@ class ChatReasoning(TurnContentAction, frozen=True, kw_only=True, tag="chat/reas
     turn_id: str
     part_id: str
     content: str
+
+
+TEXT_DELTAS = (ChatDelta, ChatReasoning)
+"""The actions that add text: neighbours are merged, counted and continued."""
 
 
 class ChatResponsePart(TurnContentAction, frozen=True, kw_only=True, tag="chat/responsePart"):
@@ -140,3 +146,17 @@ class XUserMessageDelta(TurnContentAction, frozen=True, kw_only=True, tag="x-age
     turn_id: str
     part_id: str
     content: str
+
+
+class XTurnChanges(ChatAction, frozen=True, kw_only=True, tag="x-agentnb/turnChanges"):
+    """Ours: what a finished turn changed, in numbers; the changes themselves are in its change-set channel.
+
+    Args:
+        turn_id: The finished turn.
+        changes: The numbers; they take the place of earlier ones.
+    """
+
+    since: ClassVar[int] = 2
+
+    turn_id: str
+    changes: TurnChanges

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from agentnb.state.change import changed, without
+from agentnb.state.change import changed, put, without
 from agentnb.state.chat_part_state import ResponsePart, ToolCallResponsePart
 from agentnb.state.chat_pending_reducer import held
 from agentnb.state.chat_state import ActiveTurn, ChatState, Turn, TurnState
@@ -18,6 +18,7 @@ from agentnb.state.chat_turn_actions import (
     ChatTurnComplete,
     ChatTurnStarted,
     ChatUsage,
+    XTurnChanges,
 )
 from agentnb.state.parts import Parts
 from agentnb.state.reducers import reduces
@@ -137,3 +138,14 @@ def truncated(state: ChatState, action: ChatTruncated) -> ChatState:
         modified_at=modified_at(state, action),
     )
     return with_derived_status(state)
+
+
+@reduces(XTurnChanges)
+def turn_changes(state: ChatState, action: XTurnChanges) -> ChatState:
+    """What a finished turn changed. A turn that is not among the finished ones is left alone."""
+    turns = state.turns
+    at = next((i for i in range(len(turns) - 1, -1, -1) if turns[i].id == action.turn_id), None)
+    if at is None:
+        return state
+    turn = changed(turns[at], changes=action.changes)
+    return state if turn is turns[at] else changed(state, turns=put(turns, at, turn))

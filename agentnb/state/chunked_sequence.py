@@ -57,9 +57,13 @@ class ChunkedSequence(Sequence[T]):
 
     def _find(self, key: Any, is_it: Callable[[T], bool]) -> int:
         at = self._places.get(key, -1)
-        if at < 0 or (at < self._length and is_it(self[at])):
+        if at < 0 or (at < self._length and is_it(self._at(at))):
             return at
-        return next((at for at in range(self._length - 1, -1, -1) if is_it(self[at])), -1)
+        return next((at for at in range(self._length - 1, -1, -1) if is_it(self._at(at))), -1)
+
+    def _at(self, place: int) -> T:
+        """The item at *place*, which is known to be one from the beginning."""
+        return self._chunks[place // CHUNK][place % CHUNK]
 
     def __len__(self) -> int:
         return self._length
@@ -77,8 +81,7 @@ class ChunkedSequence(Sequence[T]):
         place = at + self._length if at < 0 else at
         if not 0 <= place < self._length:
             raise IndexError(at)
-        number, inside = divmod(place, CHUNK)
-        return self._chunks[number][inside]
+        return self._at(place)
 
     def __reversed__(self) -> Iterator[T]:
         return chain.from_iterable(map(reversed, reversed(self._chunks)))

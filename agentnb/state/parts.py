@@ -16,8 +16,8 @@ from agentnb.state.chat_tool_state import (
 )
 from agentnb.state.chunked_sequence import ChunkedSequence
 
-_BEGUN = (ToolCallStreamingState, ToolCallRunningState)
-_WAITS = (ToolCallPendingConfirmationState, ToolCallPendingResultConfirmationState)
+_BEGUN = frozenset({ToolCallStreamingState, ToolCallRunningState})
+_WAITS = frozenset({ToolCallPendingConfirmationState, ToolCallPendingResultConfirmationState})
 
 
 class Parts(ChunkedSequence[ResponsePart]):
@@ -67,8 +67,12 @@ class Parts(ChunkedSequence[ResponsePart]):
 
     def put(self, at: int, part: ResponsePart) -> Parts:
         """These parts with *part*, of the same id, in the place *at*."""
-        chunks, old = self._with(at, part), self[at]
-        if self.keys_of(part) != self.keys_of(old):  # a plan in the place of another part: it is found by other names
+        chunks, old = self._with(at, part), self._at(at)
+        if isinstance(part, ToolCallResponsePart) and isinstance(old, ToolCallResponsePart):
+            same_name = part.tool_call.tool_call_id == old.tool_call.tool_call_id
+        else:
+            same_name = self.keys_of(part) == self.keys_of(old)
+        if not same_name:  # a plan in the place of another part: it is found by other names
             return Parts(chain.from_iterable(chunks))
         waiting, begun = self.waiting - _waits(old) + _waits(part), self.begun - _is_begun(old) + _is_begun(part)
         return self._counted(chunks, self._length, waiting, begun)
@@ -93,7 +97,7 @@ class Parts(ChunkedSequence[ResponsePart]):
     def tool_call(self, call_id: str) -> ToolCallState | None:
         """The tool call with that id."""
         at = self.find(call_id)
-        part = self[at] if at >= 0 else None
+        part = self._at(at) if at >= 0 else None
         return part.tool_call if isinstance(part, ToolCallResponsePart) else None
 
     def begun_calls(self) -> Iterator[ToolCallState]:
@@ -130,11 +134,11 @@ def _is_plan(part: ResponsePart, plan_id: str | None) -> bool:
 
 
 def _is_begun(part: ResponsePart) -> bool:
-    return isinstance(part, ToolCallResponsePart) and isinstance(part.tool_call, _BEGUN)
+    return isinstance(part, ToolCallResponsePart) and type(part.tool_call) in _BEGUN
 
 
 def _waits(part: ResponsePart) -> bool:
-    return isinstance(part, ToolCallResponsePart) and isinstance(part.tool_call, _WAITS)
+    return isinstance(part, ToolCallResponsePart) and type(part.tool_call) in _WAITS
 
 
 if TYPE_CHECKING:

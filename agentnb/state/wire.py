@@ -27,8 +27,12 @@ Number: TypeAlias = int | float
 """A number that keeps the form it came in: 1 stays 1."""
 
 
-class Wire(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Base of all state and all actions."""
+class Wire(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+    """Base of all state and all actions.
+
+    The collector of cycles does not follow them (``gc=False``): what never changes is made of what was there before
+    and cannot hold itself. Else each of its rounds looks at every tool call of a long chat while all tabs wait.
+    """
 
 
 class Markdown(Wire, frozen=True, kw_only=True):

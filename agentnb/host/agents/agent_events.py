@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 EXTENSIONS = "extensions"
 EXTENSIONS_KEPT = 10
+_CALL_SEEN = (ChatToolCallStart, ChatToolCallReady, XToolCallDetailsChanged)
 
 
 class AgentEvents:
@@ -79,7 +80,7 @@ class AgentEvents:
         self._inactivity.record_activity()
         for action in actions:
             self._channels.dispatch(action)
-            if isinstance(action, ChatToolCallStart | ChatToolCallReady | XToolCallDetailsChanged):
+            if isinstance(action, _CALL_SEEN):
                 self._permissions.join(action.tool_call_id)
             if isinstance(action, ChatToolCallComplete):
                 self._permissions.mark_unasked(action.tool_call_id)

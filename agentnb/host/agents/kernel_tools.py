@@ -10,6 +10,7 @@ from agentnb.agent.mcp import McpServer
 from agentnb.errors import NotOffered
 from agentnb.ids import new_id
 from agentnb.kernel import bridge
+from agentnb.kernel.changes import KernelChanges
 from agentnb.kernel.server import McpServer as KernelServer
 from agentnb.kernel.socket_server import SocketServer
 from agentnb.kernel.tool_runner import ToolRunner
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from agentnb.acp.agent import Agent
     from agentnb.host.environment import Environment
+    from agentnb.kernel.code_runner import CodeRunner
     from agentnb.policy.request import PolicyRequest
 
 NAME = "kernel"
@@ -34,6 +36,9 @@ class KernelTools:
         authorize: Asks the policy and the user.
         interrupted: Called when the user interrupts the code that the agent runs.
         finished: Called with each tool that has ended, and why it failed, or None.
+
+    Attributes:
+        changes: What the agent has changed in the kernel and the notebook, by turn.
     """
 
     def __init__(
@@ -49,6 +54,7 @@ class KernelTools:
         self._authorize = authorize
         self._interrupted = interrupted
         self._finished = finished
+        self.changes = KernelChanges(tab_id, self._runner, environment.job_queue)
         self._server_id = new_id()
         self._agent: Agent | None = None
         self._socket_server: SocketServer | None = None
@@ -64,16 +70,17 @@ class KernelTools:
         Raises:
             NotOffered: Outside of IPython, or where no socket can be made for the program.
         """
-        shell = self._environment.shell
-        if shell is None:
+        runner = self._runner()
+        if runner is None:
             raise NotOffered("There is no IPython kernel here.", hint="Kernel tools work in IPython and in notebooks.")
         self._tool_runner = self._tool_runner or ToolRunner(
             self._tab_id,
-            shell.code_runner,
+            runner,
             self._authorize,
             self._interrupted,
             self._environment.job_queue,
             finished=self._finished,
+            changes=self.changes,
         )
         name = NAME if NAME not in taken else f"agentnb-{NAME}"
         if agent.takes_served_mcp:
@@ -98,6 +105,11 @@ class KernelTools:
         if self._socket_server is not None:
             self._socket_server.close()
         self._agent = self._socket_server = None
+        self.changes.close()
+
+    def _runner(self) -> CodeRunner | None:
+        shell = self._environment.shell
+        return None if shell is None else shell.code_runner
 
     def _server(self) -> KernelServer:
         if self._tool_runner is None:

@@ -1,7 +1,7 @@
 """The files of a workspace, for the user: listed and read in pieces, never outside of it.
 
 What a path leads to is worked out, looked at, and opened without following a link on the way
-(`agentnb.policy.open_without_links`), so what was decided about is what is read.
+(`agentnb.open_without_links`), so what was decided about is what is read.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import stat
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from agentnb.errors import FileUnavailable
-from agentnb.policy.open_without_links import open_path
+from agentnb.open_without_links import open_path
 from agentnb.policy.sensitive import SENSITIVE, secret_pattern
 
 if TYPE_CHECKING:

@@ -208,8 +208,10 @@ class Permissions:
 
     def mark_unasked(self, call_id: str) -> None:
         """Mark the tool call *call_id* of the running turn, where the agent ran it without asking under Deny."""
+        if self._channels.mode != "deny":
+            return
         turn, call = self._channels.chat.state.active_turn, self._channels.tool_call(call_id)
-        if self._channels.mode != "deny" or turn is None or call is None or not ran_unasked(turn, call):
+        if turn is None or call is None or not ran_unasked(turn, call):
             return
         marked = ToolCallDetails(ran_without_asking=True)
         self._channels.dispatch(
@@ -230,9 +232,11 @@ class Permissions:
         The call can come over MCP before the agent announces it over ACP. Then the question stands on a card of our
         own, which the agent's tool call replaces. A callback answers by the card's id, so such a card stays.
         """
+        if not self._own:
+            return
         turn, call = self._speaking_turn(), self._channels.tool_call(call_id)
         begun = isinstance(call, ToolCallStreamingState | ToolCallRunningState)
-        if not self._own or turn is None or call is None or not begun or call_id in self._own:
+        if turn is None or call is None or not begun or call_id in self._own:
             return
         found = next((each for each, own in self._own.items() if cards.belongs(own.request, call)), None)
         card = None if found is None else self._channels.tool_call(found)

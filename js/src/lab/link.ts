@@ -1,7 +1,7 @@
 /** Tells the kernel of the notebook, over a comm of its own: `agentnb.lab` (agentnb/comm/messages.py). */
 
 import type { Cell, NotebookPanel } from "@jupyterlab/notebook";
-import type { Comm, Kernel, Message } from "@jupyterlab/services";
+import type { Comm, FileChange, Kernel, Message } from "@jupyterlab/services";
 import type { Signal } from "@lumino/widgets";
 import { isObject } from "../state/guard";
 import { uuid } from "../uuid";
@@ -14,6 +14,21 @@ const VERSION = 1;
 const SUBSHELL_MS = 2_000;
 const QUIET_MS = 250;
 const LONGEST_MS = 1_500;
+
+/** `SavedParams` of agentnb/comm/lab_messages.py. */
+export interface Saved {
+  path: string;
+  type: string;
+  was?: string;
+}
+
+/** What JupyterLab says of a file's change; undefined where nothing was done to a file that has a path. */
+export function savedOf({ type, oldValue, newValue }: FileChange): Saved | undefined {
+  const [was, path] = [oldValue?.path, newValue?.path];
+  if (type === "rename" && path) return was ? { type, path, was } : { type, path };
+  if (type === "delete" && was) return { type, path: was };
+  return (type === "save" || type === "new") && path ? { type, path } : undefined;
+}
 
 export class Link {
   readonly #panel: NotebookPanel;
@@ -70,6 +85,11 @@ export class Link {
     if (whole === this.#last) return;
     this.#last = whole;
     this.#send("notebook", this.#difference.of(state));
+  }
+
+  /** Tells of a file that the user saved, made, renamed or deleted through this page. */
+  saved(saved: Saved): void {
+    if (this.#open) this.#send("saved", saved);
   }
 
   dispose(): void {

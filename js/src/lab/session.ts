@@ -6,7 +6,7 @@ import { Panel, Widget } from "@lumino/widgets";
 import type { NotebookActions } from "../view/store";
 import type { AgentEdits } from "./agent-edits";
 import { type Boot, boot } from "./boot";
-import { Link } from "./link";
+import { Link, type Saved } from "./link";
 import { type Notice, noticeElement } from "./notice";
 import * as notices from "./notices";
 import { adopt, type Rejoined, rejoin, type SentModel } from "./rejoin";
@@ -71,6 +71,11 @@ export class Session {
           notices.failed(String(error), () => this.again()),
         );
     });
+  }
+
+  /** Tells the kernel of a file that the user saved through this page. */
+  saved(saved: Saved): void {
+    this.#link?.saved(saved);
   }
 
   /** A cell has run: it may have installed what was missing. */

@@ -1,5 +1,5 @@
 /** Reduces what starts, ends and counts a turn. */
-import { changed, defined, filled, without } from "./change.ts";
+import { changed, defined, filled, put, without } from "./change.ts";
 import { heldQueue } from "./chat-pending.ts";
 import { derivedStatus, modifiedAt, unread, withActivity, withDerivedStatus } from "./chat-status.ts";
 import { cancelled } from "./chat-tools.ts";
@@ -15,6 +15,7 @@ import type {
   ChatUsage,
   ResponsePart,
   Turn,
+  XTurnChanges,
 } from "./types.gen.ts";
 
 /** A turn begins. One that has begun before is left alone. */
@@ -93,4 +94,14 @@ export function truncated(state: ChatState, action: ChatTruncated): ChatState {
       modifiedAt: modifiedAt(state, action),
     }),
   );
+}
+
+/** What a finished turn changed. A turn that is not among the finished ones is left alone. */
+export function turnChanges(state: ChatState, action: XTurnChanges): ChatState {
+  const { turns } = state;
+  const at = turns.findLastIndex(({ id }) => id === action.turnId);
+  const old = turns[at];
+  if (old === undefined) return state;
+  const turn = changed(old, { changes: action.changes });
+  return turn === old ? state : { ...state, turns: put(turns, at, turn) };
 }

@@ -55,6 +55,7 @@ export const reduceChat = byType<ChatState, ChatAction>({
   "chat/turnCancelled": turns.ends("cancelled"),
   "chat/error": turns.ends("error"),
   "chat/truncated": turns.truncated,
+  "x-agentnb/turnChanges": turns.turnChanges,
   "chat/pendingMessageSet": pending.messageSet,
   "chat/pendingMessageRemoved": pending.messageRemoved,
   "chat/queuedMessagesReordered": pending.messagesReordered,

@@ -1,7 +1,7 @@
 /** Written by scripts/gen_types.py from agentnb/state: change that, then run `make types`. */
 
 /** The versions of the protocol that the page speaks. */
-export const WINDOW = { oldest: 1, current: 1 } as const;
+export const WINDOW = { oldest: 1, current: 2 } as const;
 
 /** Bits of a status (AHP `SessionStatus`). */
 export const SessionStatus = {
@@ -69,4 +69,5 @@ export const REQUIRED: Readonly<Record<string, string>> = {
   "chat/turnComplete": "turnId",
   "chat/turnCancelled": "turnId",
   "chat/error": "turnId error:object",
+  "x-agentnb/turnChanges": "turnId changes:object",
 };

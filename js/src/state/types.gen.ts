@@ -203,7 +203,8 @@ export type ChatAction =
   | ChatTurnComplete
   | ChatTurnCancelled
   | ChatError
-  | ChatTruncated;
+  | ChatTruncated
+  | XTurnChanges;
 
 /** More text for a Markdown part (AHP `chat/delta`). */
 export interface ChatDelta {
@@ -1643,6 +1644,22 @@ export interface Turn {
   readonly stopReason?: string;
   readonly startedAt?: number;
   readonly endedAt?: number;
+  readonly changes?: TurnChanges;
+}
+
+/** Ours: what a turn changed, in numbers; its change-set channel has the changes themselves. */
+export interface TurnChanges {
+  readonly status: "computing" | "error" | "ready";
+  readonly error?: ErrorInfo;
+  readonly files?: number;
+  readonly added?: number;
+  readonly removed?: number;
+  readonly cells?: number;
+  readonly variables?: number;
+  readonly undone?: number;
+  readonly kept?: number;
+  readonly undoable?: number;
+  readonly notes?: readonly string[];
 }
 
 export type TurnContentAction =
@@ -1818,6 +1835,15 @@ export interface XToolCallDetailsChanged {
   readonly toolCallId: string;
   readonly displayName?: string;
   readonly details: ToolCallDetails;
+}
+
+/** Ours: what a finished turn changed, in numbers; the changes themselves are in its change-set channel. */
+export interface XTurnChanges {
+  readonly type: "x-agentnb/turnChanges";
+  readonly time?: number;
+  readonly _meta?: JsonObject;
+  readonly turnId: string;
+  readonly changes: TurnChanges;
 }
 
 /** Ours: more text for a user-message part (ACP `user_message_chunk`). */

@@ -1,5 +1,5 @@
 /** Puts a view into an element: a shadow root of its own, styles, the app, and what must end with it. */
-import { effect, signal } from "@preact/signals";
+import { effect, type Signal, signal } from "@preact/signals";
 import { h, render } from "preact";
 import { thisWindowIs } from "./answered-by";
 import { App } from "./app";
@@ -14,6 +14,20 @@ import { refocus } from "./refocus";
 import { isOver, type Store, type What } from "./store";
 import { addStyles } from "./styles/sheet";
 import { watchVisibility } from "./visibility";
+
+/** In milliseconds: a screen reader that has not begun with a sentence drops it when another takes its place. */
+const SAID_TOGETHER = 1_000;
+const AT_MOST = 3;
+
+/** Announces into `said`; sentences that come close together are announced together. */
+function announcements(said: Signal<string>): (sentence: string) => void {
+  let recent: { sentence: string; at: number }[] = [];
+  return (sentence) => {
+    const at = performance.now();
+    recent = [...recent.filter((one) => at - one.at < SAID_TOGETHER), { sentence, at }].slice(-AT_MOST);
+    said.value = recent.map((one) => one.sentence).join(" ");
+  };
+}
 
 /** Mounts into a fresh child of `el` (anywidget reuses `el`); the result takes it away again. */
 export function mount(el: HTMLElement, store: Store, what: What): () => void {
@@ -41,9 +55,7 @@ export function mount(el: HTMLElement, store: Store, what: What): () => void {
     visible,
     near: near?.watch,
     toBox: focus.toBox,
-    announce: (sentence) => {
-      said.value = sentence;
-    },
+    announce: announcements(said),
   };
   const stopFollowing = effect(() => {
     const hostId = store.hostId.value;

@@ -32,7 +32,7 @@ class Kernel implements Wire {
   }
 
   tell(message: Record<string, unknown>, to = this.said[0]?.clientId, buffers: DataView[] = []): void {
-    for (const listener of this.#listeners) listener({ jsonrpc: "2.0", v: 1, to, ...message }, buffers);
+    for (const listener of this.#listeners) listener({ jsonrpc: "2.0", v: 2, to, ...message }, buffers);
   }
 
   last(method: string): Said {
@@ -88,7 +88,7 @@ async function live(): Promise<{ kernel: Kernel; client: Client }> {
   const client = createClient(kernel);
   open.push(client);
   const root = { snapshot: { agents: [] }, fromIndex: 1 };
-  await kernel.answer("initialize", { protocolVersion: 1, hostId: "h1", capabilities: {}, channels: { [ROOT]: root } });
+  await kernel.answer("initialize", { protocolVersion: 2, hostId: "h1", capabilities: {}, channels: { [ROOT]: root } });
   client.chat(CHAT);
   await kernel.answer("subscribe", { channels: { [CHAT]: { snapshot: chatState("Hello"), fromIndex: 3 } } });
   return { kernel, client };
@@ -99,7 +99,7 @@ describe("handshake", () => {
     const { kernel, client } = await live();
     expect([kernel.said[0]?.method, kernel.said[0]?.params.protocolVersions, client.connection.value]).toEqual([
       "initialize",
-      [1],
+      [2, 1],
       "live",
     ]);
   });
@@ -115,7 +115,7 @@ describe("handshake", () => {
     expect(client.ahead.value).toBe(0);
     kernel.tell({ method: "pong", params: { hostId: "h2" } });
     const time = Date.now() + skew;
-    await kernel.answer("initialize", { protocolVersion: 1, hostId: "h2", capabilities: {}, channels: {}, time });
+    await kernel.answer("initialize", { protocolVersion: 2, hostId: "h2", capabilities: {}, channels: {}, time });
     expect(client.ahead.value).toBe(skew);
   });
 
@@ -124,7 +124,7 @@ describe("handshake", () => {
     kernel.tell({ method: "pong", params: { hostId: "h2" } });
     const root = { snapshot: { agents: [] }, fromIndex: 0 };
     await kernel.answer("initialize", {
-      protocolVersion: 1,
+      protocolVersion: 2,
       hostId: "h2",
       capabilities: {},
       channels: { [ROOT]: root },
@@ -164,7 +164,7 @@ describe("versions", () => {
     const answer = { hostId: "h", capabilities: {}, channels: {} };
     await kernel.answer("initialize", { protocolVersion: 7, ...answer });
     await vi.advanceTimersByTimeAsync(3_000);
-    await kernel.answer("initialize", { protocolVersion: 1, ...answer });
+    await kernel.answer("initialize", { protocolVersion: 2, ...answer });
     expect([client.refusal.value, client.connection.value]).toEqual([undefined, "live"]);
   });
 });
@@ -271,7 +271,7 @@ describe("write-ahead", () => {
     const { kernel, client } = await live();
     client.dispatch(CHAT, cancel);
     kernel.tell({ method: "pong", params: { hostId: "h2" } });
-    await kernel.answer("initialize", { protocolVersion: 1, hostId: "h2", capabilities: {}, channels: {} });
+    await kernel.answer("initialize", { protocolVersion: 2, hostId: "h2", capabilities: {}, channels: {} });
     expect(client.refusals.value.map(({ action }) => action)).toEqual([cancel]);
   });
 
@@ -281,7 +281,7 @@ describe("write-ahead", () => {
     kernel.tell({ method: "unknownClient", params: {} });
     const chat = { replay: [] };
     await kernel.answer("initialize", {
-      protocolVersion: 1,
+      protocolVersion: 2,
       hostId: "h1",
       capabilities: {},
       channels: { [CHAT]: chat },
@@ -335,7 +335,7 @@ describe("a gap", () => {
   ])("%s, which the kernel no longer has, is one: %s", async (uri, said) => {
     const { kernel, client } = await live();
     kernel.tell({ method: "unknownClient", params: {} });
-    await kernel.answer("initialize", { protocolVersion: 1, hostId: "h1", capabilities: {}, channels: {} });
+    await kernel.answer("initialize", { protocolVersion: 2, hostId: "h1", capabilities: {}, channels: {} });
     await kernel.answer("subscribe", { channels: {}, missing: [uri] });
     expect([client.connection.value, client.gaps.value[uri]?.includes(said)]).toEqual(["gap", true]);
   });
@@ -446,6 +446,21 @@ describe("older turns", () => {
     await fetched;
     kernel.flush(1, [late(11, "b", "+11"), late(12, "b", "+12")]);
     expect(texts(client)).toEqual(["a", "b+11+12"]);
+  });
+
+  test("take what is undone in them", async () => {
+    const { kernel, client } = await long();
+    const fetched = client.fetchOlder(CHAT, 2);
+    await kernel.answer("fetchTurns", {
+      turns: [turn("a", "a"), turn("b", "b")],
+      hasMore: false,
+      earlier: 0,
+      index: 10,
+    });
+    await fetched;
+    const changes = { status: "ready", files: 1, undone: 1 };
+    kernel.flush(1, [{ channel: CHAT, index: 11, action: { type: "x-agentnb/turnChanges", turnId: "b", changes } }]);
+    expect(client.older(CHAT).value.turns.map((one) => one.changes)).toEqual([undefined, changes]);
   });
 
   test("are forgotten where a snapshot begins elsewhere, and stay where it begins as before", async () => {
@@ -577,5 +592,77 @@ describe("a file of the workspace", () => {
     const failed = expect(client.file(CHAT, "a b.bin")).rejects.toThrow("readFile is not of the protocol");
     await give(kernel, 0, 5, { modified: "yesterday" });
     await failed;
+  });
+});
+
+describe("changes", () => {
+  const SET = "eliza:/1/changes/t";
+
+  async function give(kernel: Kernel, text: string, more: object = {}): Promise<void> {
+    const { id } = kernel.last("readChange");
+    const bytes = new TextEncoder().encode(text);
+    const result = { size: bytes.length, cut: false, binary: false, ...more };
+    kernel.tell({ id, result }, undefined, [new DataView(bytes.buffer)]);
+    for (let tick = 0; tick < 8; tick += 1) await Promise.resolve();
+  }
+
+  test("of a turn are a channel of their own, followed once they are looked at", async () => {
+    const { kernel, client } = await live();
+    const set = client.changeset(SET);
+    expect(kernel.last("subscribe").params).toEqual({ channels: [SET] });
+    await kernel.answer("subscribe", {
+      channels: { [SET]: { snapshot: { status: "ready", files: [] }, fromIndex: 1 } },
+    });
+    const file = { id: "file:a", edit: {} };
+    kernel.flush(1, [{ channel: SET, index: 2, action: { type: "changeset/fileSet", file } }]);
+    expect(set.value).toEqual({ status: "ready", files: [file] });
+  });
+
+  test("that the kernel no longer has are a gap of their own", async () => {
+    const { kernel, client } = await live();
+    client.changeset(SET);
+    await kernel.answer("subscribe", { channels: {}, missing: [SET] });
+    expect(client.gaps.value).toEqual({ [SET]: "The kernel no longer has these changes." });
+  });
+
+  test("are read side by side, in ranges", async () => {
+    const { kernel, client } = await live();
+    const text = client.change(SET, "file:a", "before");
+    expect(kernel.last("readChange").params).toEqual({
+      changeset: SET,
+      id: "file:a",
+      side: "before",
+      first: 0,
+      length: 262_144,
+    });
+    await give(kernel, "one\n", { size: 8, cut: true });
+    expect(kernel.last("readChange").params.first).toBe(4);
+    await give(kernel, "two\n", { size: 8 });
+    expect(await text).toEqual({ text: "one\ntwo\n", size: 8, isCut: false, isBinary: false });
+  });
+
+  test.each([
+    [
+      { size: 9, binary: true },
+      { text: "", size: 9, isCut: false, isBinary: true },
+    ],
+    [
+      { size: 1_000_001, cut: true },
+      { text: "", size: 1_000_001, isCut: true, isBinary: false },
+    ],
+    [{ size: 0 }, { text: "", size: 0, isCut: false, isBinary: false }],
+  ])("that are %j are not fetched whole", async (answer, expected) => {
+    const { kernel, client } = await live();
+    const text = client.change(SET, "file:a", "after");
+    await give(kernel, answer.size === 0 ? "" : "x", answer);
+    expect(await text).toEqual(expected);
+    expect(kernel.said.filter(({ method }) => method === "readChange")).toHaveLength(1);
+  });
+
+  test("of which the answer makes no sense are an error", async () => {
+    const { kernel, client } = await live();
+    const text = client.change(SET, "file:a", "after");
+    await give(kernel, "x", { binary: "no" });
+    await expect(text).rejects.toThrow("not of the protocol");
   });
 });

@@ -82,7 +82,7 @@ class Kernel implements Wire {
 
   async live(): Promise<this> {
     const root = { snapshot: { agents: [] }, fromIndex: 1 };
-    const initialized = { protocolVersion: 1, hostId: HOST, capabilities: {}, channels: { [ROOT]: root } };
+    const initialized = { protocolVersion: 2, hostId: HOST, capabilities: {}, channels: { [ROOT]: root } };
     await this.#answer(initialized);
     this.client.chat(CHAT);
     await this.#answer({ channels: { [CHAT]: { snapshot: CHAT_STATE, fromIndex: 3 } }, missing: [] });
@@ -90,7 +90,7 @@ class Kernel implements Wire {
   }
 
   async #answer(result: unknown): Promise<void> {
-    await this.tell({ jsonrpc: "2.0", v: 1, to: CLIENT, id: this.said.at(-1)?.id, result });
+    await this.tell({ jsonrpc: "2.0", v: 2, to: CLIENT, id: this.said.at(-1)?.id, result });
   }
 
   /** The last that it said of this method, as a case would write it. */
@@ -102,7 +102,7 @@ class Kernel implements Wire {
 
 const flush = (number: number, index: number, first: number) => ({
   jsonrpc: "2.0",
-  v: 1,
+  v: 2,
   to: CLIENT,
   method: "actions",
   params: {

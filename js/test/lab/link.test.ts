@@ -2,7 +2,7 @@ import type { NotebookPanel } from "@jupyterlab/notebook";
 import type { Kernel } from "@jupyterlab/services";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { AgentEdits } from "../../src/lab/agent-edits";
-import { Link } from "../../src/lab/link";
+import { Link, savedOf } from "../../src/lab/link";
 
 /** A signal as Lumino's: slots are called in their order. */
 class Signal {
@@ -77,4 +77,28 @@ test("of a state that changed back before it was said nothing is said, and nothi
   expect(sent.length).toEqual(1);
   link.dispose();
   expect(content.model.stateChanged.size).toEqual(0);
+});
+
+test("the kernel is told what the user does to files, as long as the link is open", async () => {
+  const { link, sent } = notebook();
+  link.saved({ path: "early.py", type: "save" });
+  await link.open();
+  link.saved({ path: "src/a.py", type: "save" });
+  link.dispose();
+  link.saved({ path: "late.py", type: "save" });
+  expect(sent.slice(1)).toEqual([
+    expect.objectContaining({ method: "saved", params: { path: "src/a.py", type: "save" } }),
+  ]);
+});
+
+test.each([
+  ["save", null, "a.py", { type: "save", path: "a.py" }],
+  ["new", null, "a.py", { type: "new", path: "a.py" }],
+  ["rename", "a.py", "b.py", { type: "rename", path: "b.py", was: "a.py" }],
+  ["delete", "a.py", undefined, { type: "delete", path: "a.py" }],
+  ["save", null, undefined, undefined],
+  ["other", "a.py", "b.py", undefined],
+])("of JupyterLab's %s of %s and %s", (type, before, after, expected) => {
+  const value = (path: string | null | undefined) => (path === null ? null : path === undefined ? {} : { path });
+  expect(savedOf({ type, oldValue: value(before), newValue: value(after) })).toEqual(expected);
 });

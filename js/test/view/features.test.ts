@@ -55,17 +55,14 @@ describe("a tab", () => {
 
   test("is copied by its menu where its agent can, and the copy is shown when it is there", async () => {
     const { store, page } = tabs();
-    const names = async () => {
-      page.button("Conversation").click();
-      await page.until(() => page.find("[role=menuitem]"));
-      const found = page.all("[role=menuitem] .menu-name").map((one) => one.textContent);
-      page.button("Conversation").click();
-      await page.until(() => expect(page.all("[role=menuitem]")).toEqual([]));
-      return found;
-    };
-    expect(await names()).not.toContain("Duplicate");
+    const names = () => page.all("[role=menuitem] .menu-name").map((one) => one.textContent);
+    page.button("Conversation").click();
+    await page.until(() => expect(names()).toContain("Rename"));
+    expect(names()).not.toContain("Duplicate");
     store.apply(SESSION, { type: "x-agentnb/agentChanged", agentProcess: { state: "running", fork: true } });
-    await page.until(async () => expect(await names()).toContain("Duplicate"));
+    await page.until(() => expect(names()).toContain("Duplicate"));
+    page.button("Conversation").click();
+    await page.until(() => expect(names()).toEqual([]));
     store.answer = () => Promise.reject(new Error("A turn runs in 'First'."));
     await choose(page, "Duplicate");
     expect(store.requested.at(-1)).toEqual({ method: "forkSession", params: { channel: SESSION } });
@@ -73,13 +70,15 @@ describe("a tab", () => {
     expect(page.text()).toContain("A turn runs in 'First'.");
     store.answer = () => Promise.resolve({ channel: "eliza:/copy", chat: "eliza:/copy/chat" });
     await choose(page, "Duplicate");
-    expect(page.text()).not.toContain("couldn't be duplicated");
+    await page.until(() => expect(page.text()).not.toContain("couldn't be duplicated"));
     addSession(store, "eliza:/else");
     store.apply("ahp-root://", { type: "x-agentnb/sessionSet", summary: summary("eliza:/else", "Else") });
     addSession(store, "eliza:/copy");
     store.apply("ahp-root://", { type: "x-agentnb/sessionSet", summary: summary("eliza:/copy", "First (copy)") });
     await page.until(() => expect(selected(page).textContent).toContain("First (copy)"));
-    expect(await names()).not.toContain("Duplicate");
+    page.button("Conversation").click();
+    await page.until(() => expect(names()).toContain("Rename"));
+    expect(names()).not.toContain("Duplicate");
   });
 
   test("has its agent restarted by its menu, and says why that failed", async () => {
@@ -266,8 +265,9 @@ describe("the queue", () => {
     await page.until(() => page.button("Move up: message b"));
     page.button("Move up: message b").click();
     expect(sent(store)[1]).toEqual({ type: "chat/queuedMessagesReordered", order: ["b", "a"] });
+    const texts = () => page.all(".queue .cut").map((one) => one.textContent);
+    await page.until(() => expect(texts()).toEqual(["message b", "message a, better"]));
     const now = "Send now and stop the running turn: message a, better";
-    await page.until(() => page.button(now));
     page.button(now).click();
     expect(sent(store).slice(2)).toEqual([
       { type: "chat/queuedMessagesReordered", order: ["a", "b"] },
@@ -320,7 +320,9 @@ describe("the queue", () => {
     const message = { text: "message a", origin: { kind: "user" } };
     store.apply(CHAT, { type: "chat/turnStarted", turnId: "a", message, queuedMessageId: "a" });
     await page.until(() => expect(page.find<HTMLTextAreaElement>(".prompt textarea").value).toEqual("message a, but"));
-    expect(page.text()).toContain("your edit is in the message box");
+    expect(page.find("[aria-live=polite]").textContent).toEqual(
+      "The original was sent; your edit is in the message box. Eliza has finished.",
+    );
     expect(sent(store)).toEqual([]);
   });
 
@@ -923,7 +925,11 @@ describe("code that a cell can run", () => {
     page.button("Insert below the active cell").click();
     page.button("Replace the active cell").click();
     expect(done).toEqual(["run x = 1", "insert x = 1", "replace x = 1"]);
-    await page.until(() => expect(page.find(".sr-only[role=status]").textContent).toEqual("Replaced the active cell."));
+    await page.until(() =>
+      expect(page.find(".sr-only[role=status]").textContent).toEqual(
+        "Running in a new cell. Inserted in a new cell. Replaced the active cell.",
+      ),
+    );
   });
 
   test("under a cell cannot replace it: the click itself would make it the active one", () => {

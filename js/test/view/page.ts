@@ -4,6 +4,22 @@ import { onTestFinished, vi } from "vitest";
 import { mount } from "../../src/view/mount";
 import type { Store, What } from "../../src/view/store";
 
+/** What is yet to be drawn: Preact's components, its effects, and texts that follow a signal. */
+const due = new Set<() => void>();
+
+function soon(queue: (work: () => void) => void): (work: () => void) => void {
+  return (work) => {
+    const once = () => {
+      if (due.delete(once)) work();
+    };
+    due.add(once);
+    queue(once);
+  };
+}
+
+options.debounceRendering = soon(queueMicrotask);
+options.requestAnimationFrame = soon((work) => setTimeout(work)); // the timers of now: a test may have its own
+
 export interface Page {
   host: HTMLElement;
   root: ShadowRoot;
@@ -27,6 +43,15 @@ export function open(store: Store, what: What, into: HTMLElement = document.body
   const root = host.shadowRoot as ShadowRoot;
   const all = (selector: string) => [...root.querySelectorAll<HTMLElement>(selector)];
   const body = () => root.querySelector<HTMLElement>(".root") as HTMLElement;
+  /** Waits for an event, and for all that is drawn because of it: what an effect sets is drawn a moment later. */
+  const until = (check: () => void) =>
+    vi.waitFor(
+      () => {
+        check();
+        if (due.size > 0) throw new Error("The view has not drawn everything yet.");
+      },
+      { timeout: 30_000, interval: 5 }, // the limit is for what never comes
+    );
   return {
     host,
     root,
@@ -43,8 +68,7 @@ export function open(store: Store, what: What, into: HTMLElement = document.body
       if (!found) throw new Error(`No button is named ${name}: ${all("button").map((one) => one.textContent)}`);
       return found as HTMLButtonElement;
     },
-    /** What comes, comes after some turns of the loop; the limit is for what never does. */
-    until: (check) => vi.waitFor(check, { timeout: 30_000, interval: 5 }),
+    until,
   };
 }
 
@@ -59,15 +83,11 @@ export function type(box: HTMLTextAreaElement, text: string): void {
   box.dispatchEvent(new InputEvent("input", { bubbles: true, composed: true }));
 }
 
-/**
- * Has this test's timers stand until it moves them. Preact's effects go by them, too: else those that an earlier test
- * left would have ours wait for the real clock.
- */
+/** Has this test's timers stand until it moves them. Preact's effects go by them, too. */
 export function fakeTimers(): void {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-  options.requestAnimationFrame = (flush) => void setTimeout(flush);
   onTestFinished(() => {
+    for (const work of due) work(); // its timer would never come
     vi.useRealTimers();
-    delete options.requestAnimationFrame;
   });
 }

@@ -15,7 +15,7 @@ from agentnb.api.files import ChangeTable, FileTable, SessionFiles
 from agentnb.errors import FileUnavailable, OutsideWorkspace, UsageError
 from agentnb.host.files.changes import FileChange
 from agentnb.host.files.workspace_files import ENTRIES, LARGEST, for_page
-from agentnb.policy.open_without_links import open_path
+from agentnb.open_without_links import open_path
 from agentnb.policy.sensitive import SENSITIVE
 from agentnb.policy.workspace import Workspace
 from tests.unit.api.conftest import PATIENCE

@@ -23,6 +23,7 @@ from agentnb.state import (
     reduce_session,
     to_json,
 )
+from agentnb.state.versions import WINDOW
 from tests.unit.comm.manual_loop import ManualLoop
 
 Message = dict[str, Any]
@@ -263,7 +264,12 @@ class Page:
         if self._initializing is not None:
             return
         self._initializing = self._id + 1
-        params = {"protocolVersions": [1], "lastSeen": self._seen(), "visible": self.visible, "accepts": ["text"]}
+        params = {
+            "protocolVersions": [*range(WINDOW.current, WINDOW.oldest - 1, -1)],
+            "lastSeen": self._seen(),
+            "visible": self.visible,
+            "accepts": ["text"],
+        }
         if self.host_id is not None:
             params["hostId"] = self.host_id
         self._request("initialize", params, self._initialized)
@@ -325,7 +331,14 @@ class Page:
         self._notify(method, params, id=self._id)
 
     def _notify(self, method: str, params: object, **more: object) -> None:
-        message = {"jsonrpc": "2.0", "v": 1, "clientId": self.client_id, **more, "method": method, "params": params}
+        message = {
+            "jsonrpc": "2.0",
+            "v": WINDOW.current,
+            "clientId": self.client_id,
+            **more,
+            "method": method,
+            "params": params,
+        }
         self.said.append(message)
         self.outgoing.append(message)
 

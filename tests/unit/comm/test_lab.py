@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import Any
 
 import msgspec
@@ -157,3 +158,23 @@ def test_where_no_page_answers_it_is_said() -> None:
     Page(lab).say(path="fit.ipynb", cells=[])
     with pytest.raises(UsageError, match="did not answer within 0 s"):
         run(lab.edit(edit, 0))
+
+
+def test_what_the_user_saved_is_known_with_its_time() -> None:
+    """Saved, made, renamed or deleted through a page; anything else is passed over, and it is no notebook's state."""
+    lab = Lab()
+    page = Page(lab)
+    before = time.time()
+    for params in (
+        {"path": "src/a.py", "type": "save"},
+        {"path": "b.py", "type": "rename", "was": "a.py"},
+        {"path": "c.py", "type": "opened"},
+        {"type": "save"},
+    ):
+        page.listener({"content": {"data": {"jsonrpc": "2.0", "v": 1, "method": "saved", "params": params}}})
+    assert [(said.path, said.type, said.was) for said, _ in lab.saved] == [
+        ("src/a.py", "save", None),
+        ("b.py", "rename", "a.py"),
+    ]
+    assert all(before <= at <= time.time() for _, at in lab.saved)
+    assert (lab.notebook, page.heard) == (None, [])

@@ -39,7 +39,8 @@ def kernel_of(tmp_path: Path) -> Iterator[MakeKernel]:
 
     def make(case: dict[str, Any]) -> Kernel:
         log = tmp_path / "log.db" if case.get("log") else None
-        kernels.append(Kernel(known=case.get("known", True), log=log, large=case.get("large", False)))
+        large, changed = case.get("large", False), case.get("changed", False)
+        kernels.append(Kernel(known=case.get("known", True), log=log, large=large, changed=changed))
         return kernels[-1]
 
     yield make
@@ -115,7 +116,7 @@ def kinds(*, dispatchable: bool) -> st.SearchStrategy[Any]:
 def reasons(action: Any) -> list[str | None]:
     """Why a page's *action* was rejected, if it was, by envelope."""
     params = {"clientSeq": 1, "channel": f"eliza:/{TAB}/chat", "action": to_json(action)}
-    message = {"jsonrpc": "2.0", "v": 1, "clientId": CLIENT, "method": "dispatchAction", "params": params}
+    message = {"jsonrpc": "2.0", "v": WINDOW.current, "clientId": CLIENT, "method": "dispatchAction", "params": params}
     heard = Kernel(known=True).hear(message)
     return [envelope.get("rejectionReason") for one in heard for envelope in one["params"]["envelopes"]]
 

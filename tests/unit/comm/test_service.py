@@ -16,6 +16,7 @@ from agentnb.host import Host
 from agentnb.host.conversation import Conversation
 from agentnb.host.host import ROOT
 from agentnb.state import ChatTurnComplete, ChatTurnStarted, Message, MessageOrigin
+from agentnb.state.versions import WINDOW
 from tests.unit.api.conftest import PATIENCE
 
 USER = {"kind": "user"}
@@ -88,7 +89,7 @@ def test_the_handshake_gives_the_host_and_the_root(page: Page, conversation: Con
 def test_another_version_is_refused_with_what_to_do(page: Page) -> None:
     """In the versions offered, and in a message's own version."""
     assert "restart the kernel" in page.ask("initialize", {"protocolVersions": [9]})["error"]["message"]
-    assert page.ask("subscribe", {"channels": []}, v=2)["error"]["code"] == -32010
+    assert page.ask("subscribe", {"channels": []}, v=WINDOW.current + 1)["error"]["code"] == -32010
 
 
 @pytest.mark.parametrize(

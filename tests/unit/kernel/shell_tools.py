@@ -15,6 +15,7 @@ from agentnb.errors import PermissionDenied
 from agentnb.host.loop import HostLoop
 from agentnb.ipython.shell_code_runner import ShellCodeRunner
 from agentnb.ipython.shell_mentions import ShellMentions
+from agentnb.kernel.changes import KernelChanges
 from agentnb.kernel.job_queue import JobQueue, scheduler_of
 from agentnb.kernel.tool_runner import ToolRunner
 from agentnb.policy.request import PolicyRequest
@@ -30,6 +31,7 @@ class Tools:
         requests: The requests that were knocked at.
         denies: Whether they stay shut.
         interrupts: How often the turn was to be ended.
+        changes: What the tools change, once a turn has begun.
     """
 
     def __init__(self) -> None:
@@ -41,6 +43,7 @@ class Tools:
         self.denies = False
         self.interrupts = 0
         self.runner = ShellCodeRunner(self.shell, self.job_queue)
+        self.changes = KernelChanges(OWNER, lambda: self.runner, self.job_queue)
         self.use(self.runner)
 
     @property
@@ -55,7 +58,10 @@ class Tools:
 
     def use(self, runner: ShellCodeRunner) -> None:
         """Let the tools work on *runner*."""
-        self.tool_runner = ToolRunner(OWNER, runner, self._authorize, self._interrupted, self.job_queue)
+        self.runner = runner
+        self.tool_runner = ToolRunner(
+            OWNER, runner, self._authorize, self._interrupted, self.job_queue, changes=self.changes
+        )
 
     async def _authorize(self, request: PolicyRequest) -> PolicyRequest:
         self.requests.append(request)

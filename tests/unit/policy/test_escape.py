@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from agentnb.acp.failure import RpcError
 from agentnb.acp.files import Files
 from agentnb.errors import OutsideWorkspace
+from agentnb.open_without_links import open_entry, open_parent
 from agentnb.policy import PolicyRequest, Situation, Workspace, judge, rate_command
-from agentnb.policy.open_without_links import open_entry, open_parent
 from tests.unit.acp.recording_listener import RecordingListener
 from tests.unit.running import run
 

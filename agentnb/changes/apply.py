@@ -1,0 +1,378 @@
+"""Plans how files are brought to other versions: what is left alone, written, merged, and what is a conflict."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from agentnb.changes.coverage import file_mode
+from agentnb.changes.file_operations import read_entry
+from agentnb.changes.journal import Content, Operation
+from agentnb.changes.model import FOLDER, UNKNOWN, Conflict, FileChange, Mode, Step, Version, path_to_json
+from agentnb.changes.objects import blob_id
+from agentnb.changes.text_diff import merge
+from agentnb.errors import ChangesError, ContentNotStored, FilesConflict, OutsideWorkspace
+from agentnb.open_without_links import open_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from agentnb.changes.model import Choice
+
+
+class Entry(NamedTuple):
+    """What is at a path now.
+
+    Args:
+        mode: Its kind.
+        state: What the file system says of it.
+        content: A file's bytes, or where a link leads to; None for folders and for what is too large.
+        has_entries: Whether it is a folder that is not empty.
+    """
+
+    mode: Mode
+    state: os.stat_result
+    content: bytes | None = None
+    has_entries: bool = False
+
+
+@dataclass
+class Plan:
+    """What to do, and what came of it."""
+
+    operations: list[Operation] = field(default_factory=list)
+    contents: dict[int, Content] = field(default_factory=dict)
+    seen: dict[int, os.stat_result] = field(default_factory=dict)
+    changes: list[FileChange] = field(default_factory=list)
+
+
+class Wish(NamedTuple):
+    """What a path shall be, and what it is."""
+
+    path: str
+    entry: Entry | None
+    mode: Mode | None
+    content: bytes
+
+
+class Planner:
+    """Plans steps.
+
+    Args:
+        workspace: The folder that all paths are in.
+        read: Gives a stored content.
+        write: Stores a content, gives its name.
+        is_stored: Whether a path's content may be stored (it is not sensitive).
+        digest: The keyed digest of a sensitive file's content.
+        most: Bytes of a file that is stored.
+    """
+
+    def __init__(
+        self,
+        workspace: Path,
+        *,
+        read: Callable[[Version], bytes],
+        write: Callable[[bytes], str],
+        is_stored: Callable[[str], bool],
+        digest: Callable[[bytes], str],
+        most: int,
+    ) -> None:
+        self._workspace = workspace
+        self._read = read
+        self._write = write
+        self._is_stored = is_stored
+        self._digest = digest
+        self._most = most
+
+    def plan(self, steps: Sequence[Step], choices: Mapping[str, Choice]) -> Plan:
+        """What to do.
+
+        Raises:
+            FilesConflict: If files are other than the steps expect, cannot be merged, and no choice was made.
+            ContentNotStored: If the content of a version is not stored, or would be lost.
+        """
+        wishes: list[Wish] = []
+        conflicts: list[Conflict] = []
+        for step in joined(steps):
+            check_path(step.path)
+            if choices.get(step.path) == "mine":
+                continue
+            entry = self.entry(step.path)
+            if choices.get(step.path) == "theirs" and not self._is_done(step, entry):
+                wishes.append(self._target(step, entry))
+                continue
+            found = self._decide(step, entry)
+            if isinstance(found, Wish):
+                wishes.append(found)
+            elif found is not None:
+                conflicts.append(found)
+        conflicts += self._blocked(wishes, choices)
+        if conflicts:
+            raise conflict(conflicts)
+        return self._operations(wishes)
+
+    def entry(self, path: str) -> Entry | None:
+        """What is at *path* now; None where nothing is, or where a link or file stands for one of its folders."""
+        try:
+            *above, name = path.split("/")
+            with open_folder(self._workspace, above) as folder:
+                state, content = read_entry(folder, name, self._most)
+        except (FileNotFoundError, OutsideWorkspace):
+            return None
+        if stat.S_ISDIR(state.st_mode):
+            with os.scandir(self._workspace / path) as entries:
+                return Entry("folder", state, has_entries=any(entries))
+        if stat.S_ISLNK(state.st_mode):
+            return Entry("link", state, content)
+        if stat.S_ISREG(state.st_mode):
+            return Entry(file_mode(state), state, content)
+        raise ChangesError(f"{path} is no file any more.", hint="Remove it, and try again.")
+
+    def version(self, path: str, entry: Entry | None) -> Version | None:
+        """What is at a path, as a version whose content is not stored yet."""
+        if entry is None:
+            return None
+        if entry.mode == "folder":
+            return FOLDER
+        size = entry.state.st_size
+        if entry.content is None:
+            return Version(digest=f"unread:{size}:{entry.state.st_mtime_ns}", mode=entry.mode, size=size)
+        if not self._is_stored(path):
+            return Version(digest=self._digest(entry.content), mode=entry.mode, size=size)
+        name = blob_id(entry.content)
+        return Version(blob=name, digest=name, mode=entry.mode, size=len(entry.content))
+
+    def is_at(self, version: Version | None, path: str, entry: Entry | None) -> bool:
+        """Whether *version* is what is there."""
+        if version is None or entry is None:
+            return version is None and entry is None
+        if version.digest == UNKNOWN or version.mode != entry.mode:
+            return False
+        if version.mode == "folder":
+            return True
+        if version.blob is not None:
+            return entry.content is not None and blob_id(entry.content) == version.blob
+        found = self.version(path, entry)
+        return found is not None and found.digest == version.digest
+
+    # ------------------------------------------------------------ deciding
+
+    def _is_done(self, step: Step, entry: Entry | None) -> bool:
+        if entry is not None and entry.has_entries and (step.target is None or step.target.mode == "folder"):
+            return True  # what is in it is not this step's
+        return self.is_at(step.target, step.path, entry)
+
+    def _decide(self, step: Step, entry: Entry | None) -> Wish | Conflict | None:
+        """What one step does: a wish, a conflict, or nothing since it is done."""
+        if self._is_done(step, entry):
+            return None
+        if self.is_at(step.base, step.path, entry):
+            return self._target(step, entry)
+        base, target = step.base, step.target
+        plain = {"file", "executable"}
+        if base and target and entry and {base.mode, target.mode, entry.mode} <= plain:
+            return self._merged(step, base, target, entry)
+        if entry is not None and entry.has_entries and base is None:
+            return self._target(step, entry)  # as long as all that is in it goes: looked at later
+        return self._conflict(step, entry)
+
+    def _merged(self, step: Step, base: Version, target: Version, entry: Entry) -> Wish | Conflict:
+        mode = target.mode if entry.mode == base.mode else entry.mode
+        try:
+            before, wanted = self._read(base), self._read(target)
+        except ContentNotStored:
+            return self._conflict(step, entry)
+        if entry.content is None:
+            return self._conflict(step, entry)
+        if entry.content in {before, wanted}:
+            return Wish(step.path, entry, mode, wanted)
+        if before == wanted:
+            return Wish(step.path, entry, mode, entry.content)
+        merged, is_clean = merge(before, entry.content, wanted)
+        if merged is not None and is_clean:
+            return Wish(step.path, entry, mode, merged)
+        return self._conflict(step, entry, merged)
+
+    def _conflict(self, step: Step, entry: Entry | None, merged: bytes | None = None) -> Conflict:
+        current = self.version(step.path, entry)
+        if current is not None and current.blob is not None and entry is not None and entry.content is not None:
+            self._write(entry.content)  # so that it can be shown
+        return Conflict(
+            path=step.path,
+            base=step.base,
+            target=step.target,
+            current=current,
+            merged=None if merged is None else merged.decode("utf-8"),
+        )
+
+    def _target(self, step: Step, entry: Entry | None) -> Wish:
+        target = step.target
+        if target is None:
+            return Wish(step.path, entry, None, b"")
+        return Wish(step.path, entry, target.mode, b"" if target.mode == "folder" else self._read(target))
+
+    # ------------------------------------------------------------ what stands in the way
+
+    def _blocked(self, wishes: list[Wish], choices: Mapping[str, Choice]) -> list[Conflict]:
+        """Files to write where a folder with other files stands, or below what is a file or link."""
+        going = {each.path for each in wishes if each.entry is not None and (each.mode is None or _is_replaced(each))}
+        found = []
+        for each in wishes:
+            if each.mode is None:
+                continue
+            way = self._in_the_way(each, going)
+            if way is None:
+                continue
+            if choices.get(each.path) == "theirs":
+                message = f"{each.path} cannot be written: {way} is in the way."
+                raise ChangesError(message, hint="Move it elsewhere, and try again.")
+            found.append(Conflict(path=each.path, current=self.version(each.path, each.entry)))
+        return found
+
+    def _in_the_way(self, wish: Wish, going: set[str]) -> str | None:
+        parts = wish.path.split("/")
+        for count in range(1, len(parts)):
+            above = "/".join(parts[:count])
+            try:
+                is_folder = stat.S_ISDIR(os.lstat(self._workspace / above).st_mode)
+            except (FileNotFoundError, NotADirectoryError):
+                break
+            if not is_folder:
+                return None if above in going else above
+        if wish.entry is None or not wish.entry.has_entries or wish.mode == "folder":
+            return None
+        for folder, folders, files in os.walk(self._workspace / wish.path):
+            inside = os.path.relpath(folder, self._workspace)
+            kept = [each for each in files if f"{inside}/{each}" not in going]
+            if kept:
+                return f"{inside}/{kept[0]}"
+            if not files and not folders and inside not in going and inside != wish.path:
+                return inside
+            links = [each for each in folders if os.path.islink(os.path.join(folder, each))]  # noqa: PTH114, PTH118
+            if any(f"{inside}/{each}" not in going for each in links):
+                return f"{inside}/{links[0]}"
+        return None
+
+    # ------------------------------------------------------------ the plan
+
+    def _operations(self, wishes: list[Wish]) -> Plan:
+        plan = Plan()
+        removed = [each for each in wishes if each.entry is not None and (each.mode is None or _is_replaced(each))]
+        written = [each for each in wishes if each.mode is not None]
+        for each in wishes:
+            plan.changes.append(self._change(each))
+        for each in removed:
+            if each.entry is not None and each.entry.mode != "folder":
+                plan.seen[len(plan.operations)] = each.entry.state
+                plan.operations.append(Operation(kind="remove", path=path_to_json(each.path)))
+        for folder in self._emptied(removed, written):
+            with contextlib.suppress(OSError):
+                mode = stat.S_IMODE(os.lstat(self._workspace / folder).st_mode)
+                plan.operations.append(Operation(kind="remove folder", path=path_to_json(folder), mode=mode))
+        for folder in self._missing(written, removed):
+            plan.operations.append(Operation(kind="make folder", path=path_to_json(folder)))
+        for each in written:
+            if each.mode != "folder":
+                self._write_one(plan, each)
+        return plan
+
+    def _write_one(self, plan: Plan, wish: Wish) -> None:
+        number = len(plan.operations)
+        blob, is_link = blob_id(wish.content), wish.mode == "link"
+        like = wish.entry.state if wish.entry is not None else None
+        plan.contents[number] = Content(wish.content, like, wish.mode == "executable")
+        plan.operations.append(Operation(kind="write", path=path_to_json(wish.path), blob=blob, link=is_link))
+
+    def _change(self, wish: Wish) -> FileChange:
+        """What a wish changes, with both contents stored."""
+        before = self.version(wish.path, wish.entry)
+        if wish.entry is not None and wish.entry.has_entries:
+            before = None
+        if before is not None and not before.is_stored:
+            why = "it is large" if wish.entry is not None and wish.entry.content is None else "it is sensitive"
+            message = f"{wish.path} would be lost: {why}, so its contents are not stored."
+            raise ContentNotStored(message, hint="Change it yourself.")
+        if before is not None and wish.entry is not None and wish.entry.content is not None:
+            self._write(wish.entry.content)
+        return FileChange(path=wish.path, before=before, after=self._after(wish))
+
+    def _after(self, wish: Wish) -> Version | None:
+        if wish.mode is None:
+            return None
+        if wish.mode == "folder":
+            return FOLDER
+        blob = self._write(wish.content)
+        return Version(blob=blob, digest=blob, mode=wish.mode, size=len(wish.content))
+
+    @staticmethod
+    def _emptied(removed: list[Wish], written: list[Wish]) -> list[str]:
+        """Folders that may be empty when *removed* is gone, the deepest first; those that are needed stay."""
+        needed = {above for each in written for above in _above(each.path)}
+        needed |= {each.path for each in written if each.mode == "folder"}
+        found = {above for each in removed for above in _above(each.path)}
+        found |= {each.path for each in removed if each.entry is not None and each.entry.mode == "folder"}
+        found |= {each.path for each in written if each.entry is not None and each.entry.has_entries}
+        inside = {each.path for each in written if each.mode != "folder"}
+        return sorted((found - needed) | (found & inside), key=lambda each: each.count("/"), reverse=True)
+
+    def _missing(self, written: list[Wish], removed: list[Wish]) -> list[str]:
+        """Folders that *written* needs and that do not exist once *removed* is gone, the uppermost first."""
+        needed = {above for each in written for above in _above(each.path)}
+        needed |= {each.path for each in written if each.mode == "folder"}
+        going = {each.path for each in removed if each.entry is not None and each.entry.mode != "folder"}
+        missing: list[str] = []
+        for each in sorted(needed, key=lambda each: each.count("/")):
+            if (
+                each in going
+                or any(above in missing or above in going for above in _above(each))
+                or not (self._workspace / each).is_dir()
+            ):
+                missing.append(each)
+        return missing
+
+
+def check_path(path: str) -> None:
+    """Refuse what names no file of a workspace, or one of a repository's own data.
+
+    Raises:
+        OutsideWorkspace: If it is absolute, leads up, is not in its plain form, or has a part ``.git``.
+    """
+    parts = path.split("/")
+    if "\0" in path or any(each in {"", ".", ".."} or each.lower() == ".git" for each in parts):
+        message = f"{path!r} names no file of the workspace."
+        raise OutsideWorkspace(message, hint="Nothing was written.")
+
+
+def joined(steps: Sequence[Step]) -> list[Step]:
+    """One step for each path: several in a row are one from the first base to the last target."""
+    by_path: dict[str, Step] = {}
+    for each in steps:
+        first = by_path.get(each.path)
+        by_path[each.path] = each if first is None else Step(path=each.path, base=first.base, target=each.target)
+    return list(by_path.values())
+
+
+def conflict(conflicts: list[Conflict]) -> FilesConflict:
+    """What to raise for *conflicts*."""
+    names = ", ".join(each.path for each in conflicts[:3])
+    more = f" and {len(conflicts) - 3} more" if len(conflicts) > 3 else ""  # noqa: PLR2004 - as shown
+    changed = "changed" if len(conflicts) == 1 else "have changed"
+    return FilesConflict(
+        f"{names}{more} {changed} since and cannot be merged; nothing was written.",
+        hint="Choose a side for each: mine keeps the file as it is, theirs takes the other version.",
+        conflicts=tuple(conflicts),
+    )
+
+
+def _is_replaced(wish: Wish) -> bool:
+    """Whether what is there has to go first: everything but a folder that holds the wished files."""
+    return wish.entry is not None and not (wish.entry.mode == "folder" and wish.mode == "folder")
+
+
+def _above(path: str) -> list[str]:
+    parts = path.split("/")
+    return ["/".join(parts[:count]) for count in range(1, len(parts))]

@@ -1,0 +1,257 @@
+"""Which files snapshots cover: all but ignored files, environments and caches, and what is listed as not covered.
+
+Not checked: a file that the project's repository tracks although its ``.gitignore`` matches it is an ignored file here;
+the user's own ignore file (``core.excludesFile``) does not count.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from dataclasses import dataclass, field
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from agentnb.changes.model import NotCovered, Version, Why, path_to_json
+from agentnb.errors import ChangesUnavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from pathlib import Path
+
+Verdict: TypeAlias = Literal["store", "skip", "gone"]
+Signature: TypeAlias = tuple[int, ...]
+
+VARIABLE = "AGENTNB_CHANGES_MAX"
+LEFT_OUT = (
+    *(".git", ".hg", ".svn", ".jj", ".bzr", "CVS"),
+    *(
+        ".venv",
+        "venv",
+        ".venv-*",
+        ".pixi",
+        ".conda",
+        ".tox",
+        ".nox",
+        ".direnv",
+        ".eggs",
+        "node_modules",
+        "bower_components",
+    ),
+    *("__pycache__", ".ipynb_checkpoints", ".cache", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".hypothesis"),
+    *(".parcel-cache", ".gradle", ".terraform", ".Trash", ".Trash-*", ".virtual_documents"),
+)
+"""Names of folders that are left out unless a file in them is named: environments, caches, repositories' own data."""
+
+PENDING = ".agentnb-pending-"
+"""How the folder begins that holds files while they are written; a killed kernel may leave one until the next start."""
+
+ENVIRONMENT_MARKS = ("pyvenv.cfg", "conda-meta")
+"""A folder that has one of these is an environment, whatever its name."""
+
+_LISTED = 100
+_NAMES = frozenset(each for each in LEFT_OUT if "*" not in each)
+_BEGINNINGS = (*(each[:-1] for each in LEFT_OUT if each.endswith("*")), PENDING)
+_KINDS: tuple[tuple[Callable[[int], bool], Why, str], ...] = (
+    (stat.S_ISSOCK, "socket", "It is a socket."),
+    (stat.S_ISFIFO, "pipe", "It is a named pipe."),
+    (stat.S_ISCHR, "device", "It is a device."),
+    (stat.S_ISBLK, "device", "It is a device."),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """How much is covered and stored.
+
+    Args:
+        files: Files of a workspace; with more, only named files are covered.
+        bytes: Their size together.
+        file_bytes: A larger file is not stored; it is listed as not covered.
+        seconds: For the first snapshot; if it takes longer, only named files are covered.
+        sensitive_files: Sensitive files that are hashed; more are listed as not covered.
+        store_bytes: Size of the store on disk; :meth:`ChangeStore.prune` drops the oldest snapshots beyond it.
+        lock_seconds: How long to wait for another kernel that uses the store.
+    """
+
+    files: int = 100_000
+    bytes: int = 2 * 1024**3
+    file_bytes: int = 20 * 1024**2
+    seconds: float = 60.0
+    sensitive_files: int = 2_000
+    store_bytes: int = 4 * 1024**3
+    lock_seconds: float = 30.0
+
+    @classmethod
+    def from_environment(cls, environ: Mapping[str, str] = os.environ) -> Limits:
+        """The limits, with the store's size from ``AGENTNB_CHANGES_MAX``: bytes, or with K, M or G behind.
+
+        Example:
+            >>> Limits.from_environment({"AGENTNB_CHANGES_MAX": "500M"}).store_bytes
+            524288000
+        """
+        said = environ.get(VARIABLE, "").strip().upper().removesuffix("B")
+        number, unit = (said[:-1], "KMG".find(said[-1]) + 1) if said[-1:] in {"K", "M", "G"} else (said, 0)
+        return cls(store_bytes=int(number) * 1024**unit) if number.isdecimal() else cls()
+
+
+class TooSlow(ChangesUnavailable):
+    """A snapshot took longer than the limit.
+
+    Args:
+        seconds: The limit.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"Looking at the workspace took longer than {seconds:.0f} seconds.")
+
+
+def is_left_out(path: str) -> bool:
+    """Whether a part of *path* is named like an environment, a cache or a repository's own data.
+
+    Example:
+        >>> is_left_out("a/node_modules/b.js"), is_left_out("a/b.js")
+        (True, False)
+    """
+    return any(map(is_left_out_name, path.split("/")))
+
+
+def is_left_out_name(name: str) -> bool:
+    """Whether a file or folder of that name is left out."""
+    return name in _NAMES or name.startswith(_BEGINNINGS)
+
+
+def signature(state: os.stat_result) -> Signature:
+    """What changes with a file's content, as far as the file system says it."""
+    return (state.st_mtime_ns, state.st_ctime_ns, state.st_size, state.st_ino, state.st_mode)
+
+
+@dataclass
+class Look:
+    """One look at the workspace: decides about each path, and collects what no engine stores.
+
+    Args:
+        workspace: The folder.
+        limits: How much is covered.
+        is_sensitive: Whether a path's content may not be stored.
+        digest: The keyed digest of a sensitive file's content.
+        named: Paths that count although they are ignored or left out.
+        known: Sensitive files that were hashed before, by path.
+        extras: Versions of what no engine stores.
+        listed: What is not covered, by path.
+        not_listed: How many more are not covered.
+        environments: Folders that are environments, with a slash at the end.
+        forced: Files that are covered only because they are named.
+        empty: Empty folders.
+    """
+
+    workspace: Path
+    limits: Limits
+    is_sensitive: Callable[[str], bool]
+    digest: Callable[[bytes], str]
+    named: frozenset[str] = frozenset()
+    known: dict[str, tuple[Signature, Version]] = field(default_factory=dict)
+    extras: dict[str, Version] = field(default_factory=dict)
+    listed: dict[str, NotCovered] = field(default_factory=dict)
+    not_listed: int = 0
+    environments: set[str] = field(default_factory=set)
+    forced: set[str] = field(default_factory=set)
+    empty: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._device = self.workspace.lstat().st_dev
+        self._root = os.fspath(self.workspace)
+
+    def verdict(self, path: str) -> Verdict:
+        """Whether the engine stores *path*, skips it, or forgets it because it does not exist."""
+        try:
+            state = os.lstat(f"{self._root}/{path}")
+        except (FileNotFoundError, NotADirectoryError):
+            return "gone"
+        except OSError as error:
+            return self.leave(path, "unreadable", f"It cannot be read: {error.strerror}.")
+        if self._is_left_out(path):
+            return "skip"
+        if state.st_dev != self._device:
+            return self.leave(path, "other file system", "It is on another file system.")
+        if stat.S_ISLNK(state.st_mode):
+            return "store"
+        if stat.S_ISREG(state.st_mode):
+            return self._file(path, state)
+        for is_kind, why, detail in _KINDS:
+            if is_kind(state.st_mode):
+                return self.leave(path, why, detail)
+        return "gone"
+
+    def leave(self, path: str, why: Why, detail: str) -> Literal["skip"]:
+        """List *path* as not covered."""
+        if path in self.listed or len(self.listed) < _LISTED:
+            self.listed.setdefault(path, NotCovered(path=path_to_json(path), why=why, detail=detail))
+        else:
+            self.not_listed += 1
+        return "skip"
+
+    def _is_left_out(self, path: str) -> bool:
+        if path in self.named:
+            return False
+        return is_left_out(path) or any(path.startswith(each) for each in self.environments)
+
+    def _file(self, path: str, state: os.stat_result) -> Verdict:
+        if state.st_size > self.limits.file_bytes:
+            digest = f"unread:{state.st_size}:{state.st_mtime_ns}"
+            self.extras[path] = Version(digest=digest, mode=file_mode(state), size=state.st_size)
+            limit = self.limits.file_bytes // 1024**2
+            return self.leave(path, "large", f"It is larger than {limit} MB; its contents are not stored.")
+        if self.is_sensitive(path):
+            return self._sensitive(path, state)
+        if not os.access(f"{self._root}/{path}", os.R_OK):
+            return self.leave(path, "unreadable", f"It cannot be read: {os.strerror(errno.EACCES)}.")
+        return "store"
+
+    def _sensitive(self, path: str, state: os.stat_result) -> Verdict:
+        seen = self.known.get(path)
+        if seen is None or seen[0] != signature(state):
+            if len(self.extras) >= self.limits.sensitive_files:
+                return self.leave(path, "outside limit", "There are too many sensitive files to look at each.")
+            try:
+                content = read_file(f"{self._root}/{path}", self.limits.file_bytes)
+            except OSError as error:
+                return self.leave(path, "unreadable", f"It cannot be read: {error.strerror}.")
+            version = Version(digest=self.digest(content), mode=file_mode(state), size=len(content))
+            self.known[path] = seen = (signature(state), version)
+        self.extras[path] = seen[1]
+        return "skip"
+
+
+def file_mode(state: os.stat_result) -> Literal["file", "executable"]:
+    """Whether its owner may run a file."""
+    return "executable" if state.st_mode & stat.S_IXUSR else "file"
+
+
+def read_file(path: str, most: int, folder: int | None = None) -> bytes:
+    """A regular file's content, at most *most* bytes; no link is followed, no pipe is waited for.
+
+    Args:
+        path: The file.
+        most: Bytes to read.
+        folder: An open folder that *path* is relative to.
+    """
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+    with open(os.open(path, flags, dir_fd=folder), "rb") as file:  # noqa: PTH123 - a descriptor
+        state = os.fstat(file.fileno())
+        if not stat.S_ISREG(state.st_mode):
+            raise OSError(errno.EINVAL, "it is no regular file")
+        return file.read(min(most, state.st_size + 4096))
+
+
+def normal_names(workspace: Path, named: Iterable[str]) -> frozenset[str]:
+    """Named paths, relative to *workspace*; what lies outside of it, and ``.git``, is dropped."""
+    found = set()
+    root = os.fspath(workspace)
+    for each in named:
+        path = os.path.relpath(os.path.join(root, each), root)  # noqa: PTH118 - names with undecodable bytes
+        parts = PurePath(path).parts
+        if path != "." and parts[0] != ".." and not any(part.lower() == ".git" for part in parts):
+            found.add("/".join(parts))
+    return frozenset(found)

@@ -1,0 +1,52 @@
+"""What every engine of the store can do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+from agentnb.changes.model import Version
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from agentnb.changes.coverage import Look
+
+Differences: TypeAlias = dict[str, tuple[Version | None, Version | None]]
+"""Paths with their earlier and later version; None where there is none."""
+
+
+class Engine(Protocol):
+    """Stores contents, and trees of a whole workspace."""
+
+    name: str
+
+    @property
+    def files(self) -> int:
+        """How many files the last tree has."""
+
+    def refresh(self, look: Look, excludes: str, *, tracked_only: bool = False) -> str:
+        """Store what changed since the last tree; give the name of the tree of what there is now.
+
+        Args:
+            look: Decides about each path.
+            excludes: Ignore rules that hold in the whole workspace, as an ignore file has them.
+            tracked_only: Look only at files that the last tree has.
+
+        Raises:
+            TooSlow: If it takes longer than the limit.
+        """
+
+    def differences(self, before: str, after: str) -> Differences:
+        """The files that two trees have in different versions."""
+
+    def find(self, tree: str, paths: Iterable[str]) -> dict[str, Version]:
+        """The versions that *tree* has of *paths*."""
+
+    def read(self, blob: str) -> bytes:
+        """The content *blob*; raises ContentNotStored where it is not stored any more."""
+
+    def write(self, content: bytes) -> str:
+        """Store *content*; give its name."""
+
+    def keep(self, trees: Iterable[str], blobs: Iterable[str]) -> None:
+        """Forget all content but that of *trees* and *blobs*, and of the last tree."""

@@ -1,0 +1,117 @@
+"""The few calls that change files of the workspace, in one object: a test can end the process at any of them."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+from pathlib import Path
+
+from agentnb.changes.coverage import read_file
+
+_NO_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EXDEV}
+"""What file systems without hard links say."""
+
+
+class FileOperations:
+    """Calls of the operating system; paths are names in an open folder (``dir_fd``) or absolute.
+
+    Args:
+        sync: Whether what was written reaches the disk before the next step (``fsync``), so that a power failure is
+            like a killed process. Tests that write thousands of files go without.
+    """
+
+    def __init__(self, *, sync: bool = True) -> None:
+        self._sync = sync
+
+    def write_new(self, folder: int, name: str, content: bytes, mode: int) -> None:
+        """Write a new file."""
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+        with open(os.open(name, flags, mode, dir_fd=folder), "wb") as file:  # noqa: PTH123 - a descriptor
+            file.write(content)
+            file.flush()
+            if self._sync:
+                os.fsync(file.fileno())
+
+    def replace_text(self, path: Path, content: bytes) -> None:
+        """Write a file of the store, whole or not at all."""
+        temporary = path.with_name(f"{path.name}.new")
+        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:  # noqa: PTH123
+            file.write(content)
+            file.flush()
+            if self._sync:
+                os.fsync(file.fileno())
+        temporary.replace(path)
+        self.sync_folder(path.parent)
+
+    def symlink(self, target: bytes, folder: int, name: str) -> None:
+        """Make a link."""
+        os.symlink(target, os.fsencode(name), dir_fd=folder)
+
+    def rename(self, folder: int, name: str, other_folder: int, other_name: str) -> None:
+        """Rename, within a file system."""
+        os.rename(name, other_name, src_dir_fd=folder, dst_dir_fd=other_folder)
+
+    def place(self, folder: int, name: str, other_folder: int, other_name: str) -> None:
+        """Give a file its final name, which must be free.
+
+        Raises:
+            FileExistsError: If it is not.
+        """
+        try:
+            self.link(folder, name, other_folder, other_name)
+        except FileExistsError:
+            raise
+        except OSError as error:
+            if error.errno not in _NO_LINKS:
+                raise
+            with contextlib.suppress(FileNotFoundError):
+                os.lstat(other_name, dir_fd=other_folder)
+                raise FileExistsError(other_name) from None
+            self.rename(folder, name, other_folder, other_name)
+        else:
+            self.remove(folder, name)
+
+    def link(self, folder: int, name: str, other_folder: int, other_name: str) -> None:
+        """Give a file a second name, which must be free."""
+        os.link(name, other_name, src_dir_fd=folder, dst_dir_fd=other_folder, follow_symlinks=False)
+
+    def make_folder(self, folder: int, name: str, mode: int = 0o777) -> None:
+        """Make a folder."""
+        os.mkdir(name, mode, dir_fd=folder)
+
+    def remove_folder(self, folder: int, name: str) -> None:
+        """Remove an empty folder."""
+        os.rmdir(name, dir_fd=folder)
+
+    def remove(self, folder: int, name: str) -> None:
+        """Remove a file or link."""
+        os.unlink(name, dir_fd=folder)
+
+    def forget(self, path: Path) -> None:
+        """Remove a file of the store."""
+        path.unlink(missing_ok=True)
+        self.sync_folder(path.parent)
+
+    def sync_folder(self, folder: Path | int) -> None:
+        """Let names that were made in *folder* reach the disk."""
+        if not self._sync:
+            return
+        flags = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0)
+        descriptor = os.open(folder, flags) if isinstance(folder, Path) else os.open(".", flags, dir_fd=folder)
+        try:
+            with contextlib.suppress(OSError):  # some file systems have no sync of folders
+                os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def read_entry(folder: int, name: str, most: int) -> tuple[os.stat_result, bytes | None]:
+    """A file's or link's state and content; the content is None where it is larger than *most*, or neither."""
+    state = os.lstat(name, dir_fd=folder)
+    if stat.S_ISLNK(state.st_mode):
+        return state, os.fsencode(os.readlink(name, dir_fd=folder))
+    if not stat.S_ISREG(state.st_mode) or state.st_size > most:
+        return state, None
+    return state, read_file(name, most + 1, folder)

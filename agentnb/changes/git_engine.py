@@ -1,0 +1,229 @@
+"""Snapshots as git trees: git's index tells from file times what changed, so only that is read again."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from typing import TYPE_CHECKING
+
+from agentnb.changes.coverage import ENVIRONMENT_MARKS, LEFT_OUT, PENDING, TooSlow, read_file
+from agentnb.changes.git_program import GitFailed, GitProgram, nul_joined
+from agentnb.changes.ignore import literal
+from agentnb.changes.model import Mode, Version
+from agentnb.changes.objects import ObjectFolder
+from agentnb.errors import ContentNotStored
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from agentnb.changes.coverage import Look
+    from agentnb.changes.engine import Differences
+
+_MODES: dict[bytes, Mode] = {b"100644": "file", b"100755": "executable", b"120000": "link"}
+_BATCH = 5_000  # paths that one run of git adds, between two looks at the clock
+_LOOSE = 5_000  # contents in a file each; more are packed
+_ARGUMENTS = 500  # paths on one command line
+_ROUNDS = 8  # of nested repositories in nested repositories
+_EXCLUDES = (*tuple(f"--exclude={each}/" for each in (*LEFT_OUT, f"{PENDING}*")), "--exclude=.git")
+_UNPROCESSED = re.compile(r"fatal: Unable to process path (.*)\Z", re.DOTALL)
+
+
+class GitEngine:
+    """Stores snapshots with the git program, in a repository of its own.
+
+    Args:
+        program: The git program.
+        folder: The private repository.
+        workspace: The folder that it looks at.
+    """
+
+    name = "git"
+
+    def __init__(self, program: str, folder: Path, workspace: Path) -> None:
+        self._git = GitProgram(program, folder, workspace)
+        self._workspace = workspace
+        self._objects = ObjectFolder(folder / "objects")
+        self._named: set[str] = set()
+        self._git.prepare()
+
+    @property
+    def files(self) -> int:
+        """How many files the last tree has, from the head of the index (gitformat-index)."""
+        try:
+            head = read_file(os.fspath(self._git.folder / "index"), 12)
+        except OSError:
+            return 0
+        return int.from_bytes(head[8:12], "big")
+
+    def refresh(self, look: Look, excludes: str, *, tracked_only: bool = False) -> str:
+        """Store what changed since the last tree; give the name of the tree of what there is now."""
+        self._git.prepare()
+        (self._git.folder / "index.lock").unlink(missing_ok=True)  # a killed git leaves it; the store is locked
+        environments = "".join(f"/{literal(each)}\n" for each in sorted(look.environments))
+        self._git.write_info("exclude", f"{excludes}\n{environments}")
+        until = time.monotonic() + look.limits.seconds
+        nested = self._update(look, until, tracked_only=tracked_only)
+        for _ in range(_ROUNDS):
+            if not nested:
+                break
+            nested = self._update(look, until, tracked_only=False)
+        for each in nested:
+            look.leave(each, "submodule", "It is a repository in many others.")
+        return self._git.run("write-tree").decode().strip()
+
+    def differences(self, before: str, after: str) -> Differences:
+        """The files that two trees have in different versions."""
+        if before == after:
+            return {}
+        raw = self._git.run("diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", before, after)
+        fields = raw.split(b"\0")
+        found = {
+            os.fsdecode(path): head.lstrip(b":").split(b" ")
+            for head, path in zip(fields[::2], fields[1::2], strict=False)
+        }
+        sizes = self._sizes({blob for each in found.values() for blob in each[2:4]})
+        return {
+            path: (_version(old_mode, old, sizes), _version(new_mode, new, sizes))
+            for path, (old_mode, new_mode, old, new, _) in found.items()
+        }
+
+    def find(self, tree: str, paths: Iterable[str]) -> dict[str, Version]:
+        """The versions that *tree* has of *paths*."""
+        wanted = list(paths)
+        found: dict[str, Version] = {}
+        for first in range(0, len(wanted), _ARGUMENTS):
+            some = wanted[first : first + _ARGUMENTS]
+            for line in self._git.run("ls-tree", "-r", "-l", "-z", tree, "--", *some).split(b"\0"):
+                head, _, path = line.partition(b"\t")
+                if path:
+                    mode, _, blob, size = head.split()
+                    version = _version(mode, blob, {blob: int(size)} if size.isdigit() else {})
+                    if version is not None:
+                        found[os.fsdecode(path)] = version
+        return found
+
+    def read(self, blob: str) -> bytes:
+        """The content *blob*."""
+        content = self._objects.read(blob)
+        if content is not None:
+            return content
+        try:
+            return self._git.run("cat-file", "blob", blob)
+        except GitFailed as error:
+            raise ContentNotStored(f"The content {blob} is stored no longer.") from error
+
+    def write(self, content: bytes) -> str:
+        """Store *content*; give its name."""
+        return self._objects.write(content)
+
+    def keep(self, trees: Iterable[str], blobs: Iterable[str]) -> None:
+        """Forget all content but that of *trees* and *blobs*, and of the last tree."""
+        lines = [f"040000 tree {each}\ttree-{each}" for each in sorted(set(trees))]
+        lines += [f"100644 blob {each}\tblob-{each}" for each in sorted(set(blobs))]
+        kept = self._git.run("mktree", "--missing", given="".join(f"{each}\n" for each in lines).encode())
+        self._git.run("update-ref", "refs/agentnb/kept", kept.decode().strip())
+        pack = self._git.folder / "objects" / "pack"
+        if any(pack.glob("*.pack")) or len(self._objects.names()) > _LOOSE:
+            self._git.run("repack", "-a", "-d", "-q")
+        self._git.run("prune", "--expire=now")
+
+    def _update(self, look: Look, until: float, *, tracked_only: bool) -> list[str]:
+        """One look, and what it found stored; gives nested repositories that git did not look into yet."""
+        others_too = () if tracked_only else ("--others", "--exclude-standard", *_EXCLUDES)
+        found, more = self._git.paths(
+            *("ls-files", "-t", "-z", "--modified", "--deleted", *others_too), most=2 * look.limits.files
+        )
+        if more:
+            look.leave(".", "outside limit", f"More than {2 * look.limits.files:,} files changed at once.")
+        tracked = {each[2:] for each in found if not each.startswith("? ")}
+        others = {each[2:] for each in found if each.startswith("? ")}
+        look.environments |= {f"{each.rpartition('/')[0]}/" for each in others if _marks_environment(each)} - {"/"}
+        nested = sorted(each.rstrip("/") for each in others if each.endswith("/"))
+        adds, removes = self._sorted(look, sorted(tracked), sorted(each for each in others if not each.endswith("/")))
+        adds += self._forced(look, others)
+        seeds = {each: self._first_of(each, look) for each in nested}
+        self._store([*adds, *(path for each in seeds.values() for path in each)], look, until)
+        if removes:
+            self._git.run("update-index", "-z", "--force-remove", "--stdin", given=nul_joined(removes))
+            self._named.difference_update(removes)
+        return [each for each, first in seeds.items() if first]
+
+    def _forced(self, look: Look, others: set[str]) -> list[str]:
+        """Named files that git would not list: they are ignored. They stay in the index, so later changes are seen."""
+        fresh = sorted(path for path in look.named - self._named - others if look.verdict(path) == "store")
+        if not fresh:
+            return []
+        known = set()
+        for first in range(0, len(fresh), _ARGUMENTS):
+            known.update(
+                self._git.paths("ls-files", "-z", "--", *fresh[first : first + _ARGUMENTS], most=len(fresh))[0]
+            )
+        self._named.update(fresh)
+        forced = [each for each in fresh if each not in known]
+        look.forced.update(forced)
+        return forced
+
+    @staticmethod
+    def _sorted(look: Look, tracked: list[str], others: list[str]) -> tuple[list[str], list[str]]:
+        adds: list[str] = []
+        removes: list[str] = []
+        for path in tracked:
+            (adds if look.verdict(path) == "store" else removes).append(path)
+        adds += [path for path in others if look.verdict(path) == "store"]
+        return adds, removes
+
+    def _store(self, paths: list[str], look: Look, until: float) -> None:
+        for first in range(0, len(paths), _BATCH):
+            left = until - time.monotonic()
+            if left <= 0:
+                raise TooSlow(look.limits.seconds)
+            self._add(paths[first : first + _BATCH], look, left)
+
+    def _add(self, paths: list[str], look: Look, seconds: float) -> None:
+        """Store files and put them into the index; one that cannot be read any more is listed, the others go on."""
+        while paths:
+            try:
+                self._git.run(
+                    "update-index", "--add", "--replace", "-z", "--stdin", given=nul_joined(paths), seconds=seconds
+                )
+            except GitFailed as error:
+                said = _UNPROCESSED.search(str(error))
+                at = paths.index(said[1]) if said and said[1] in paths else None
+                if at is None:
+                    raise
+                look.leave(paths[at], "unreadable", "It cannot be read.")
+                paths = paths[:at] + paths[at + 1 :]
+            else:
+                return
+
+    def _first_of(self, nested: str, look: Look) -> list[str]:
+        """One file of a nested repository: git looks into a folder that has one in the index."""
+        for folder, folders, files in os.walk(self._workspace / nested):
+            folders[:] = sorted(each for each in folders if each not in LEFT_OUT)
+            for each in sorted(files):
+                path = os.path.relpath(os.path.join(folder, each), self._workspace)  # noqa: PTH118
+                if look.verdict(path) == "store":
+                    return [path]
+        return []
+
+    def _sizes(self, blobs: set[bytes]) -> dict[bytes, int]:
+        wanted = sorted(each for each in blobs if each.strip(b"0"))
+        if not wanted:
+            return {}
+        said = self._git.run("cat-file", "--batch-check=%(objectname) %(objectsize)", given=b"\n".join(wanted) + b"\n")
+        pairs = (line.split(b" ") for line in said.splitlines())
+        return {pair[0]: int(pair[1]) for pair in pairs if pair[1].isdigit()}
+
+
+def _version(mode: bytes, blob: bytes, sizes: dict[bytes, int]) -> Version | None:
+    if mode == b"000000":
+        return None
+    name = blob.decode()
+    return Version(blob=name, digest=name, mode=_MODES.get(mode, "file"), size=sizes.get(blob, 0))
+
+
+def _marks_environment(path: str) -> bool:
+    parts = path.split("/")
+    return any(each in ENVIRONMENT_MARKS for each in parts[-2:])

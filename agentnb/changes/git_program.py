@@ -1,0 +1,245 @@
+"""The git program, run on a private repository: nothing of the project's repository or the user's settings takes part.
+
+The repository is a folder of ours (``GIT_DIR``), the workspace is only its work tree. So the project's hooks, filters,
+file system monitor and aliases are never read; what a ``.gitattributes`` in the workspace says is taken back by
+``info/attributes``, so every file is stored byte by byte.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agentnb.changes.coverage import TooSlow
+from agentnb.errors import ChangesError, ChangesUnavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+OLDEST = (2, 30)
+"""The oldest git that is used."""
+
+ANSWER_SECONDS = 120.0
+"""How long one run of git may take; one that takes longer hangs."""
+
+_CONFIG = """\
+# agentnb writes this file; it is read by no repository of yours.
+[core]
+\trepositoryformatversion = 0
+\tbare = false
+\tfileMode = true
+\tsymlinks = true
+\tignoreCase = {ignore_case}
+\tautocrlf = false
+\tsafecrlf = false
+\thooksPath = /dev/null
+\tfsmonitor = false
+\tattributesFile = /dev/null
+\texcludesFile = /dev/null
+\tuntrackedCache = false
+\tsplitIndex = false
+\tpreloadIndex = true
+\tprecomposeUnicode = false
+\tprotectHFS = false
+\tprotectNTFS = false
+\tsharedRepository = 0600
+\tlogAllRefUpdates = false
+\tcompression = 1
+\tlooseCompression = 1
+[index]
+\tthreads = true
+\tversion = 4
+[gc]
+\tauto = 0
+[maintenance]
+\tauto = false
+[submodule]
+\trecurse = false
+[pack]
+\twriteBitmaps = false
+\tcompression = 1
+\twindow = 4
+\tdepth = 10
+\tthreads = 1
+"""
+_ATTRIBUTES = (
+    "* -text -crlf !eol -filter -ident !working-tree-encoding !diff !merge !export-ignore !export-subst !delta\n"
+)
+_PASSED_ON = ("PATH", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
+
+
+class GitFailed(ChangesError):
+    """A run of git ended with an error; ``str`` says what git said."""
+
+
+def find_git(workspace: Path) -> str | None:
+    """The git program, of version 2.30 or later; None where there is none.
+
+    One that lies in the workspace is not used: an agent may have written it.
+    """
+    folders = [each for each in os.get_exec_path() if os.path.isabs(each)]  # noqa: PTH117 - a Path takes longer
+    trusted = [each for each in folders if not Path(each).resolve().is_relative_to(workspace)]
+    found = shutil.which("git", path=os.pathsep.join(trusted))
+    if found is None or Path(found).resolve().is_relative_to(workspace):
+        return None
+    if sys.platform == "darwin" and found == "/usr/bin/git" and not _has_developer_tools():
+        return None
+    try:
+        said = subprocess.run(
+            [found, "--version"], stdin=subprocess.DEVNULL, capture_output=True, timeout=10, check=True, env=clean()
+        ).stdout.decode("ascii", "replace")
+    except (OSError, subprocess.SubprocessError):
+        return None
+    version = re.search(r"(\d+)\.(\d+)", said)
+    return found if version and (int(version[1]), int(version[2])) >= OLDEST else None
+
+
+def clean(home: Path | None = None) -> dict[str, str]:
+    """The environment for git: nothing that names settings, a repository, an editor or a prompt."""
+    return {
+        **{name: os.environ[name] for name in _PASSED_ON if name in os.environ},
+        "HOME": os.fspath(home) if home else os.devnull,
+        "XDG_CONFIG_HOME": os.fspath(home) if home else os.devnull,
+        "LC_ALL": "C",
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_CONFIG_SYSTEM": os.devnull,
+        "GIT_ATTR_NOSYSTEM": "1",
+        "GIT_NO_REPLACE_OBJECTS": "1",
+        "GIT_LITERAL_PATHSPECS": "1",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_ASKPASS": "",
+        "GIT_PAGER": "",
+    }
+
+
+class GitProgram:
+    """Runs git on the repository *folder* with *workspace* as its work tree.
+
+    Args:
+        program: The program's absolute path.
+        folder: The private repository; :meth:`prepare` makes it.
+        workspace: The work tree.
+        seconds: How long one run may take.
+    """
+
+    def __init__(self, program: str, folder: Path, workspace: Path, *, seconds: float = ANSWER_SECONDS) -> None:
+        self.folder = folder
+        self._workspace = workspace
+        self._seconds = seconds
+        self._command = (
+            *(program, f"--git-dir={folder}", f"--work-tree={workspace}"),
+            *("-c", "safe.directory=*", "-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}"),
+        )
+        self._environment = clean(folder)
+
+    def prepare(self) -> None:
+        """Make the repository if there is none, and write its settings, which are always ours."""
+        if not (self.folder / "HEAD").is_file():
+            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self.run("init", "--quiet", "--template=")
+        ignore_case = str(_ignores_case(self._workspace)).lower()
+        _write_if_other(self.folder / "config", _CONFIG.format(ignore_case=ignore_case))
+        self.write_info("attributes", _ATTRIBUTES)
+
+    def write_info(self, name: str, text: str) -> None:
+        """Write a file of the repository's ``info`` folder, unless it says the same already."""
+        info = self.folder / "info"
+        info.mkdir(exist_ok=True, mode=0o700)
+        _write_if_other(info / name, text)
+
+    def run(self, *arguments: str, given: bytes | None = None, seconds: float | None = None) -> bytes:
+        """Run git; give what it printed.
+
+        Args:
+            arguments: The command and its options.
+            given: Its standard input; none unless given.
+            seconds: How long it may take; the object's own limit unless given.
+
+        Raises:
+            GitFailed: If it ends with an error.
+            TooSlow: If it does not end.
+            ChangesUnavailable: If it cannot be started.
+        """
+        limit = self._seconds if seconds is None else seconds
+        with self._start(arguments, given is not None) as process:
+            try:
+                printed, said = process.communicate(given, timeout=limit)
+            except subprocess.TimeoutExpired as error:
+                process.kill()
+                process.communicate()
+                raise TooSlow(limit) from error
+            except BaseException:
+                process.kill()
+                raise
+        if process.returncode:
+            raise GitFailed(said.decode("utf-8", "replace").strip() or f"git {arguments[0]} failed.")
+        return printed
+
+    def paths(self, *arguments: str, most: int) -> tuple[list[str], bool]:
+        """Run git; give what it lists (``-z``), at most *most* entries, and whether there are more.
+
+        Raises:
+            GitFailed: If it ends with an error.
+            ChangesUnavailable: If it cannot be started.
+        """
+        found = bytearray()
+        count = 0
+        with self._start(arguments, has_input=False) as process:
+            assert process.stdout is not None  # noqa: S101 - it is a pipe
+            while block := process.stdout.read(1 << 20):
+                found += block
+                count += block.count(0)
+                if count > most:
+                    process.kill()
+                    break
+            _, said = process.communicate()
+        names = [os.fsdecode(each) for each in bytes(found).split(b"\0")[: min(count, most)]]
+        if count <= most and process.returncode:
+            raise GitFailed(said.decode("utf-8", "replace").strip() or f"git {arguments[0]} failed.")
+        return names, count > most
+
+    def _start(self, arguments: Iterable[str], has_input: bool) -> subprocess.Popen[bytes]:
+        try:
+            return subprocess.Popen(
+                [*self._command, *arguments],
+                stdin=subprocess.PIPE if has_input else subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                cwd=self._workspace,
+                env=self._environment,
+                umask=0o077,
+            )
+        except OSError as error:
+            raise ChangesUnavailable(f"git cannot be run in {self._workspace}: {error.strerror}.") from error
+
+
+def nul_joined(paths: Iterable[str]) -> bytes:
+    """*paths* as git reads them with ``-z``."""
+    return b"".join(os.fsencode(each) + b"\0" for each in paths)
+
+
+def _ignores_case(workspace: Path) -> bool:
+    """Whether the workspace's file system takes ``A`` and ``a`` for one name, as far as its own name tells."""
+    swapped = workspace.with_name(workspace.name.swapcase())
+    try:
+        return swapped.name != workspace.name and swapped.samefile(workspace)
+    except OSError:
+        return False
+
+
+def _write_if_other(path: Path, text: str) -> None:
+    content = os.fsencode(text)
+    if not path.is_file() or path.read_bytes() != content:
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:  # noqa: PTH123
+            file.write(content)
+
+
+def _has_developer_tools() -> bool:
+    """Whether macOS has a git: without these folders ``/usr/bin/git`` opens a dialog that offers to install one."""
+    return any(Path(each).exists() for each in ("/Library/Developer/CommandLineTools", "/Applications/Xcode.app"))

@@ -1,0 +1,338 @@
+"""Writes many files or none: each step is in a journal before it is done, so that a killed process can be undone.
+
+1. The journal says every step. 2. New contents are written into a folder of the workspace, *pending*, with final names
+like ``new-3``. 3. Files that go are renamed into it (``old-3``); new ones are renamed out of it. 4. The journal says
+*done*, *pending* is removed, then the journal. Any failure before *done* is rolled back from what lies in *pending*,
+at once or, where the process was killed, by the next one (:func:`recover`).
+
+Nothing that a user wrote meanwhile is overwritten: a file is renamed away first and looked at where it then lies, and a
+new one takes only a name that is free. Every folder on the way is opened without following links.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+
+import msgspec
+
+from agentnb.changes.coverage import PENDING
+from agentnb.changes.file_operations import FileOperations, read_entry
+from agentnb.changes.model import path_from_json, path_to_json
+from agentnb.changes.objects import blob_id
+from agentnb.errors import ChangesError, OutsideWorkspace
+from agentnb.open_without_links import open_entry, open_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+NAME = "journal.json"
+_STAYS = {getattr(errno, each) for each in ("ENOTEMPTY", "EEXIST", "EBUSY", "EACCES", "EPERM", "ENOENT", "ENOTDIR")}
+Kind: TypeAlias = Literal["remove", "remove folder", "make folder", "write"]
+
+
+class Operation(msgspec.Struct, frozen=True, kw_only=True):
+    """One step of a transaction.
+
+    Args:
+        kind: What it does.
+        path: Relative to the workspace; in the form for JSON.
+        mode: Of a folder that is removed: its permissions; None: the usual ones.
+        blob: What is written: the name of its content.
+        link: Whether a link is written.
+    """
+
+    kind: Kind
+    path: str
+    mode: int | None = None
+    blob: str = ""
+    link: bool = False
+
+    @property
+    def real_path(self) -> str:
+        """The path as the file system has it."""
+        return path_from_json(self.path)
+
+
+class Journal(msgspec.Struct, frozen=True, kw_only=True):
+    """What a transaction does.
+
+    Args:
+        pending: The folder for new and old files, relative to the workspace; in the form for JSON.
+        operations: Its steps, in order.
+        done: Whether all are done.
+    """
+
+    pending: str
+    operations: tuple[Operation, ...]
+    done: bool = False
+
+
+class Content(NamedTuple):
+    """What is written.
+
+    Args:
+        content: A file's bytes, or where a link leads to.
+        like: The state of the file that it replaces, whose permissions and owner it gets; None where there is none.
+        executable: Whether its owner may run it.
+    """
+
+    content: bytes
+    like: os.stat_result | None = None
+    executable: bool = False
+
+    @property
+    def permissions(self) -> int:
+        """Those of the file that it replaces, or those that every new file gets."""
+        if self.like is None or not stat.S_ISREG(self.like.st_mode):
+            return 0o777 if self.executable else 0o666
+        plain = stat.S_IMODE(self.like.st_mode)
+        if not self.executable:
+            return plain & ~0o111
+        return plain if plain & 0o100 else plain | (plain & 0o444) >> 2
+
+
+class FileChanged(ChangesError):
+    """A file changed between the look at it and the write."""
+
+
+class Transaction:
+    """Does operations, all or none.
+
+    Args:
+        workspace: The folder that all paths are in.
+        store: The folder for the journal.
+        files: Changes files.
+    """
+
+    def __init__(self, workspace: Path, store: Path, files: FileOperations) -> None:
+        self._workspace = workspace
+        self._path = store / NAME
+        self._files = files
+
+    def run(
+        self, operations: tuple[Operation, ...], contents: dict[int, Content], seen: dict[int, os.stat_result]
+    ) -> None:
+        """Do *operations*.
+
+        Args:
+            operations: Removals before what is made.
+            contents: What is written, by the operation's place.
+            seen: The state of each file to remove, by the operation's place, as it was when it was looked at.
+
+        Raises:
+            FileChanged: If a file is other than it was; nothing is written then.
+            OSError: If the file system refuses; nothing is written then.
+            OutsideWorkspace: If a link is on the way; nothing is written then.
+        """
+        where = self._pending_parent(operations)
+        pending = f"{where}{PENDING}{os.urandom(6).hex()}"
+        journal = Journal(pending=path_to_json(pending), operations=operations)
+        self._files.replace_text(self._path, msgspec.json.encode(journal))
+        try:
+            with self._made_pending(pending) as folder:
+                for number, content in contents.items():
+                    self._prepare(folder, number, content, is_link=operations[number].link)
+                self._files.sync_folder(folder)
+                for number, operation in enumerate(operations):
+                    self._do(folder, number, operation, seen.get(number))
+                self._check(folder, operations, seen)
+            self._files.replace_text(self._path, msgspec.json.encode(msgspec.structs.replace(journal, done=True)))
+        except Exception:
+            self.roll_back(journal)
+            raise
+        with contextlib.suppress(OSError):  # all is done; what is left goes with the next start
+            self.clean(journal)
+
+    def recover(self) -> str | None:
+        """Finish or roll back what a killed process left; a sentence for the user, or None where nothing was left."""
+        try:
+            journal = msgspec.json.decode(self._path.read_bytes(), type=Journal)
+        except FileNotFoundError:
+            return None
+        except msgspec.DecodeError:  # written in one piece: so another program damaged it
+            self._files.forget(self._path)
+            return "The journal of an undo that was interrupted is damaged; look at the files that it changed."
+        if journal.done:
+            self.clean(journal)
+            return "An undo was interrupted after its last file; it is finished now."
+        edited = self.roll_back(journal)
+        said = "An undo was interrupted; every file is again as it was before."
+        if not edited:
+            return said
+        return f"{said} Except for files that were edited since, which are left alone: {', '.join(edited)}."
+
+    def roll_back(self, journal: Journal) -> list[str]:
+        """Bring every file back to what it was; gives the files that somebody edited since, which are left alone."""
+        edited = []
+        pending = path_from_json(journal.pending)
+        with contextlib.suppress(FileNotFoundError), self._opened(pending) as folder:
+            for number, operation in reversed(list(enumerate(journal.operations))):
+                if not self._undo(folder, number, operation):
+                    edited.append(operation.real_path)
+            self._sync_parents(journal)
+        self.clean(journal)
+        return sorted(set(edited))
+
+    def clean(self, journal: Journal) -> None:
+        """Remove *pending* and the journal."""
+        pending = path_from_json(journal.pending)
+        with contextlib.suppress(FileNotFoundError):
+            with self._opened(pending) as folder:
+                for name in os.listdir(folder):  # noqa: PTH208 - an open folder
+                    self._files.remove(folder, name)
+            with self._parent(pending) as (parent, name):
+                self._files.remove_folder(parent, name)
+        self._files.forget(self._path)
+
+    # ------------------------------------------------------------ forward
+
+    def _pending_parent(self, operations: tuple[Operation, ...]) -> str:
+        """The folder that *pending* is made in: the workspace, else one that all paths are in and that is writable."""
+        if os.access(self._workspace, os.W_OK | os.X_OK):
+            return ""
+        common = os.path.commonpath([os.path.dirname(each.real_path) for each in operations])  # noqa: PTH120
+        return f"{common}/" if common and (self._workspace / common).is_dir() else ""
+
+    @contextlib.contextmanager
+    def _made_pending(self, pending: str) -> Iterator[int]:
+        with self._parent(pending) as (parent, name):
+            self._files.make_folder(parent, name, 0o700)
+            self._files.sync_folder(self._workspace)
+        with self._opened(pending) as folder:
+            yield folder
+
+    @contextlib.contextmanager
+    def _opened(self, pending: str) -> Iterator[int]:
+        with self._parent(pending) as (parent, name):
+            folder = open_entry(parent, name, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0), Path(pending))
+        try:
+            yield folder
+        finally:
+            os.close(folder)
+
+    def _prepare(self, folder: int, number: int, content: Content, *, is_link: bool) -> None:
+        name = f"new-{number}"
+        if is_link:
+            self._files.symlink(content.content, folder, name)
+            return
+        self._files.write_new(folder, name, content.content, content.permissions)
+        if content.like is not None and stat.S_ISREG(content.like.st_mode):
+            keep_owner(folder, name, content.like)
+            os.chmod(name, content.permissions, dir_fd=folder)
+
+    def _do(self, folder: int, number: int, operation: Operation, seen: os.stat_result | None) -> None:
+        with self._parent(operation.real_path) as (parent, name):
+            match operation.kind:
+                case "remove":
+                    try:
+                        self._files.rename(parent, name, folder, f"old-{number}")
+                    except FileNotFoundError as error:
+                        raise FileChanged(operation.real_path) from error
+                    if seen is not None and not is_same_file(os.lstat(f"old-{number}", dir_fd=folder), seen):
+                        raise FileChanged(operation.real_path)
+                case "remove folder":
+                    self._remove_folder(parent, name)
+                case "make folder":
+                    with contextlib.suppress(FileExistsError):
+                        self._files.make_folder(parent, name)
+                case "write":
+                    try:
+                        self._files.place(folder, f"new-{number}", parent, name)
+                    except (FileExistsError, IsADirectoryError) as error:
+                        raise FileChanged(operation.real_path) from error
+            self._files.sync_folder(parent)
+
+    @staticmethod
+    def _check(folder: int, operations: tuple[Operation, ...], seen: dict[int, os.stat_result]) -> None:
+        """Whether somebody who had a removed file open wrote into it meanwhile."""
+        for number, state in seen.items():
+            if not is_same_file(os.lstat(f"old-{number}", dir_fd=folder), state):
+                raise FileChanged(operations[number].real_path)
+
+    @contextlib.contextmanager
+    def _parent(self, path: str) -> Iterator[tuple[int, str]]:
+        *above, name = path.split("/")
+        with open_folder(self._workspace, above) as parent:
+            yield parent, name
+
+    # ------------------------------------------------------------ back
+
+    def _undo(self, folder: int, number: int, operation: Operation) -> bool:
+        """Undo one operation, done or not; False where somebody edited the file since."""
+        try:
+            with self._parent(operation.real_path) as (parent, name):
+                match operation.kind:
+                    case "remove":
+                        return self._put_back(folder, f"old-{number}", parent, name)
+                    case "remove folder":
+                        with contextlib.suppress(FileExistsError):
+                            self._files.make_folder(parent, name, 0o777 if operation.mode is None else operation.mode)
+                    case "make folder":
+                        self._remove_folder(parent, name)
+                    case "write":
+                        return self._take_back(folder, f"new-{number}", parent, name, operation)
+        except (FileNotFoundError, OutsideWorkspace):
+            return operation.kind not in {"remove", "write"} or not _exists(folder, f"old-{number}")
+        return True
+
+    def _remove_folder(self, parent: int, name: str) -> None:
+        """Remove a folder unless it has something else in it, or may not be removed: it is no file's content."""
+        try:
+            self._files.remove_folder(parent, name)
+        except OSError as error:
+            if error.errno not in _STAYS:
+                raise
+
+    def _put_back(self, folder: int, old: str, parent: int, name: str) -> bool:
+        if not _exists(folder, old):
+            return True
+        try:
+            self._files.place(folder, old, parent, name)
+        except FileExistsError:
+            return os.path.samestat(os.lstat(old, dir_fd=folder), os.lstat(name, dir_fd=parent))
+        return True
+
+    def _take_back(self, folder: int, new: str, parent: int, name: str, operation: Operation) -> bool:
+        if not _exists(parent, name):
+            return True
+        if _exists(folder, new):  # not placed, or killed between the two halves of placing
+            if os.path.samestat(os.lstat(new, dir_fd=folder), os.lstat(name, dir_fd=parent)):
+                self._files.remove(parent, name)
+            return True
+        state, content = read_entry(parent, name, 1 << 40)
+        if content is None or blob_id(content) != operation.blob or stat.S_ISLNK(state.st_mode) != operation.link:
+            return False
+        self._files.remove(parent, name)
+        return True
+
+    def _sync_parents(self, journal: Journal) -> None:
+        for each in journal.operations:
+            with contextlib.suppress(OSError, OutsideWorkspace), self._parent(each.real_path) as (parent, _):
+                self._files.sync_folder(parent)
+
+
+def is_same_file(state: os.stat_result, seen: os.stat_result) -> bool:
+    """Whether nobody wrote to a file since; its name may have changed."""
+    names = ("st_ino", "st_dev", "st_size", "st_mtime_ns", "st_mode")
+    return all(getattr(state, each) == getattr(seen, each) for each in names)
+
+
+def keep_owner(folder: int, name: str, old: os.stat_result) -> None:
+    """Give a file the owner of the one that it replaces, where we may."""
+    new = os.lstat(name, dir_fd=folder)
+    if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid):
+        with contextlib.suppress(OSError):
+            os.chown(name, old.st_uid, old.st_gid, dir_fd=folder, follow_symlinks=False)
+
+
+def _exists(folder: int, name: str) -> bool:
+    try:
+        os.lstat(name, dir_fd=folder)
+    except FileNotFoundError:
+        return False
+    return True

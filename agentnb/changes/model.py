@@ -1,0 +1,216 @@
+"""What a snapshot, a change and a step are: frozen structs that go into logs and messages as JSON.
+
+Paths are relative to the workspace, with slashes. A byte of a name that is no UTF-8 is a lone surrogate, as in
+:func:`os.fsdecode`; JSON has none of these, so :func:`path_to_json` and :func:`path_from_json` stand between.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+Mode: TypeAlias = Literal["file", "executable", "link", "folder"]
+"""What a path is; ``folder`` is an empty one, since other folders follow from what is in them."""
+
+Status: TypeAlias = Literal["added", "changed", "deleted", "moved"]
+
+Coverage: TypeAlias = Literal["whole", "named"]
+"""Whether a snapshot has every file of the workspace, or only those that were named."""
+
+Why: TypeAlias = Literal[
+    "large", "socket", "pipe", "device", "other file system", "unreadable", "submodule", "outside limit", "name"
+]
+"""Why a file is not covered. ``name``: git reserves it (``.GIT``)."""
+
+Choice: TypeAlias = Literal["mine", "theirs"]
+"""Which side of a conflict to take: ``mine`` leaves the file as it is now, ``theirs`` takes the step's target."""
+
+UNKNOWN = "unknown"
+"""The digest of a version that existed, or may have existed, and was not looked at."""
+
+
+class Version(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A path's content and kind at one moment.
+
+    Args:
+        blob: The name of the stored content; None where the content is not stored, and for folders.
+        digest: Names the content, also where it is not stored: equal digests are equal contents. Of a sensitive file it
+            is keyed with a secret of the store, so that it says nothing to others. ``"unknown"`` equals nothing.
+        mode: What the path is. A link's content is the path that it leads to.
+        size: In bytes.
+    """
+
+    blob: str | None = None
+    digest: str = ""
+    mode: Mode = "file"
+    size: int = 0
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether the content can be had back."""
+        return self.blob is not None or self.mode == "folder"
+
+
+FOLDER = Version(mode="folder")
+"""An empty folder."""
+
+
+class FileChange(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A file that is other after than before.
+
+    Args:
+        path: Relative to the workspace.
+        was: Its earlier path, where it was moved.
+        before: Its earlier version; None where it did not exist.
+        after: Its later version; None where it does not exist any more.
+    """
+
+    path: str
+    was: str | None = None
+    before: Version | None = None
+    after: Version | None = None
+
+    @property
+    def status(self) -> Status:
+        """How it differs, in one word."""
+        if self.was is not None:
+            return "moved"
+        if self.before is None:
+            return "added"
+        return "changed" if self.after is not None else "deleted"
+
+    @property
+    def undoable(self) -> bool:
+        """Whether both sides can be had back, so that undo loses nothing and redo works."""
+        return self.reason is None
+
+    @property
+    def reason(self) -> str | None:
+        """Why it cannot be undone, a sentence; None where it can."""
+        if self.before is not None and self.before.digest == UNKNOWN:
+            return "The contents before this turn are not known: the file was not covered then."
+        if any(each is not None and not each.is_stored for each in (self.before, self.after)):
+            return "The contents are not stored."
+        return None
+
+    @property
+    def backward(self) -> tuple[Step, ...]:
+        """The steps that undo it."""
+        if self.was is None:
+            return (Step(path=self.path, base=self.after, target=self.before),)
+        return (
+            Step(path=self.path, base=self.after, target=None),
+            Step(path=self.was, base=None, target=self.before),
+        )
+
+    @property
+    def forward(self) -> tuple[Step, ...]:
+        """The steps that do it again."""
+        return tuple(Step(path=each.path, base=each.target, target=each.base) for each in self.backward)
+
+
+class NotCovered(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A path that snapshots leave out although nobody asked for it.
+
+    Args:
+        path: Relative to the workspace.
+        why: The kind of reason.
+        detail: The reason in a sentence.
+    """
+
+    path: str
+    why: Why
+    detail: str = ""
+
+
+class Snapshot(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The workspace at one moment.
+
+    Args:
+        id: Its name in the store.
+        taken_at: Milliseconds since 1970, when looking began.
+        coverage: Whether it has the whole workspace or only named files.
+        reason: Why it has only named files, a sentence; empty where it has everything.
+        not_covered: What it leaves out, the first hundred.
+        not_covered_count: How many paths it leaves out.
+        notes: What the user should know, whole sentences: a damaged store was put aside, and the like.
+    """
+
+    id: str
+    taken_at: int
+    coverage: Coverage = "whole"
+    reason: str = ""
+    not_covered: tuple[NotCovered, ...] = ()
+    not_covered_count: int = 0
+    notes: tuple[str, ...] = ()
+
+
+class Step(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Brings one path from one version to another.
+
+    Args:
+        path: Relative to the workspace.
+        base: What is expected there; None: nothing.
+        target: What is wanted there; None: nothing.
+    """
+
+    path: str
+    base: Version | None = None
+    target: Version | None = None
+
+
+class Conflict(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A step that met something else than it expected.
+
+    Args:
+        path: Relative to the workspace.
+        base: What the step expected.
+        target: What it wants.
+        current: What is there.
+        merged: The three texts merged, with conflict marks; None where one of them is no text.
+    """
+
+    path: str
+    base: Version | None = None
+    target: Version | None = None
+    current: Version | None = None
+    merged: str | None = None
+
+
+_ESCAPED = 0xF700
+"""Private characters from here stand for undecodable bytes in JSON: U+F780 is the byte 0x80."""
+
+
+def path_to_json(path: str) -> str:
+    r"""*path* without lone surrogates; every path has its own form, and most are their own.
+
+    Example:
+        >>> path_to_json("naïve.txt"), ascii(path_to_json("a" + chr(0xDCFF)))
+        ('naïve.txt', "'a\\uf7ff'")
+    """
+    if path.isascii():
+        return path
+    escaped = "".join(_as_bytes(each) if 0xF780 <= ord(each) <= 0xF7FF else each for each in path)  # noqa: PLR2004
+    return "".join(chr(ord(each) - 0xDC00 + _ESCAPED) if 0xDC80 <= ord(each) <= 0xDCFF else each for each in escaped)  # noqa: PLR2004
+
+
+def path_from_json(text: str) -> str:
+    """The path that :func:`path_to_json` made *text* of.
+
+    Example:
+        >>> path_from_json(path_to_json("a" + chr(0xDCFF))) == "a" + chr(0xDCFF)
+        True
+    """
+    if text.isascii():
+        return text
+    raw = b"".join(
+        bytes([ord(each) - _ESCAPED]) if 0xF780 <= ord(each) <= 0xF7FF else each.encode("utf-8", "surrogateescape")  # noqa: PLR2004
+        for each in text
+    )
+    return raw.decode("utf-8", "surrogateescape")
+
+
+def _as_bytes(character: str) -> str:
+    """A character that is taken, as undecodable bytes: so no two paths have the same form."""
+    return "".join(chr(0xDC00 + byte) for byte in character.encode("utf-8"))

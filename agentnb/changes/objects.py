@@ -1,0 +1,103 @@
+"""Stored contents: one compressed file each, named by git's hash of the content (SHA-1 of a header and the content).
+
+The form is that of git's loose objects (gitformat-loose), so git and Python read and write the same folder.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import zlib
+from pathlib import Path
+
+from agentnb.errors import ChangesError
+
+_FOLDER, _FILE = 0o700, 0o400
+
+
+def blob_id(content: bytes) -> str:
+    """The name of *content*, as ``git hash-object`` says it.
+
+    Example:
+        >>> blob_id(b"hello")
+        'b6fc4c620b67d95f953a5c1c1230aaab5db5a1b0'
+    """
+    return hashlib.sha1(b"blob %d\0%b" % (len(content), content), usedforsecurity=False).hexdigest()
+
+
+class ObjectFolder:
+    """A folder of stored contents.
+
+    Args:
+        folder: It is made with the first write.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def write(self, content: bytes) -> str:
+        """Store *content*; give its name. One that is stored already is left alone."""
+        name = blob_id(content)
+        path = self._path(name)
+        if os.path.exists(path):  # noqa: PTH110 - a Path takes longer than the check
+            return name
+        self._made(name[:2])
+        temporary = Path(f"{self.folder}/{name[:2]}/new-{os.urandom(8).hex()}")
+        try:
+            with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _FILE), "wb") as file:  # noqa: PTH123
+                file.write(zlib.compress(b"blob %d\0%b" % (len(content), content), 1))
+            temporary.replace(path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+        return name
+
+    def read(self, name: str) -> bytes | None:
+        """The content *name*; None where no file of this folder has it.
+
+        Raises:
+            ChangesError: If the file is damaged.
+        """
+        try:
+            with open(self._path(name), "rb") as file:  # noqa: PTH123 - as above
+                raw = file.read()
+        except FileNotFoundError:
+            return None
+        try:
+            content = zlib.decompress(raw).partition(b"\0")[2]
+        except zlib.error as error:
+            raise damaged(name) from error
+        if blob_id(content) != name:
+            raise damaged(name)
+        return content
+
+    def names(self) -> list[str]:
+        """The names of all that is stored as a file of its own."""
+        return [
+            f"{folder.name}{each.name}"
+            for folder in (self.folder.iterdir() if self.folder.is_dir() else ())
+            if len(folder.name) == 2  # noqa: PLR2004 - the first byte of the hash
+            for each in folder.iterdir()
+            if not each.name.startswith("new-")
+        ]
+
+    def remove(self, name: str) -> None:
+        """Forget the content *name*."""
+        Path(self._path(name)).unlink(missing_ok=True)
+
+    def _made(self, name: str) -> None:
+        try:
+            os.mkdir(f"{self.folder}/{name}", _FOLDER)  # noqa: PTH102 - as above
+        except FileExistsError:
+            return
+        except FileNotFoundError:
+            self.folder.mkdir(parents=True, exist_ok=True, mode=_FOLDER)
+            (self.folder / name).mkdir(exist_ok=True, mode=_FOLDER)
+
+    def _path(self, name: str) -> str:
+        return f"{self.folder}/{name[:2]}/{name[2:]}"
+
+
+def damaged(name: str) -> ChangesError:
+    """What to raise where the content *name* is not what it should be."""
+    return ChangesError(f"The stored content {name} is damaged.", hint="It cannot be restored from here.")

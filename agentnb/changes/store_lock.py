@@ -1,0 +1,84 @@
+"""Locks of a store: one kernel at a time changes it, and whoever uses it can be seen to be alive."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING
+
+from agentnb.errors import ChangesUnavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_AGAIN_SECONDS = 0.02
+
+
+class StoreLock:
+    """A lock that holds between threads and between processes; a killed process lets it go.
+
+    Args:
+        path: The lock's file.
+        seconds: How long to wait for it.
+    """
+
+    def __init__(self, path: Path, *, seconds: float) -> None:
+        self._path = path
+        self._seconds = seconds
+        self._thread = threading.RLock()
+        self._is_held = False
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        """Hold the lock.
+
+        Raises:
+            ChangesUnavailable: If somebody else holds it for too long.
+        """
+        if not self._thread.acquire(timeout=self._seconds):
+            raise self._busy()
+        try:
+            if self._is_held:  # by this thread
+                yield
+                return
+            descriptor = os.open(self._path, os.O_CREAT | os.O_RDWR | getattr(os, "O_CLOEXEC", 0), 0o600)
+            try:
+                self._wait_for(descriptor)
+                self._is_held = True
+                yield
+            finally:
+                self._is_held = False
+                os.close(descriptor)
+        finally:
+            self._thread.release()
+
+    def _wait_for(self, descriptor: int) -> None:
+        until = time.monotonic() + self._seconds
+        pause = threading.Event()
+        while not try_lock(descriptor):
+            if time.monotonic() > until:
+                raise self._busy()
+            pause.wait(_AGAIN_SECONDS)
+
+    def _busy(self) -> ChangesUnavailable:
+        message = f"Another kernel has used the store of changes {self._path.parent} for {self._seconds:.0f} seconds."
+        return ChangesUnavailable(message, hint="Try again when it is done.")
+
+
+def try_lock(descriptor: int) -> bool:
+    """Lock an open file unless another process has locked it; True on file systems and machines without locks."""
+    if sys.platform == "win32":
+        return True
+    import fcntl
+
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system without locks
+        return True
+    return True

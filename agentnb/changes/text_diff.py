@@ -1,0 +1,280 @@
+r"""Differences of texts, line by line, and three-way merges, in time that grows with the texts' length.
+
+Lines that stand once in either text are anchors, as in the patience diff; what lies between two anchors is compared
+fully where it is short, and taken as replaced where it is long. Lines end with ``\n``; a ``\r`` before it, and no end
+of line at the end, belong to the line, so bytes come back as they were.
+"""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_left
+from difflib import SequenceMatcher
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+Match: TypeAlias = tuple[int, int, int]
+"""So many equal lines: where they begin in the one text, in the other, and how many they are."""
+
+LONGEST = 5_000_000
+"""Bytes of a text that is compared line by line; a longer one is taken as binary."""
+
+_FULLY = 40_000  # product of two numbers of lines that difflib compares
+_HEAD = 8_000
+_CONTEXT = 3
+
+
+def text_lines(content: bytes) -> list[bytes] | None:
+    """The lines of a text in UTF-8, with their ends; None for anything else, and for a very long text."""
+    if len(content) > LONGEST or b"\0" in content[:_HEAD]:
+        return None
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+    lines = [each + b"\n" for each in content.split(b"\n")]
+    lines[-1] = lines[-1][:-1]
+    return lines if lines[-1] else lines[:-1]
+
+
+def count_lines(before: bytes, after: bytes) -> tuple[int, int] | tuple[None, None]:
+    r"""How many lines were added and removed; None for what is no text.
+
+    Example:
+        >>> count_lines(b"a\nb\n", b"a\nc\nd\n")
+        (2, 1)
+    """
+    old, new = text_lines(before), text_lines(after)
+    if old is None or new is None:
+        return None, None
+    same = sum(length for _, _, length in matches(old, new))
+    return len(new) - same, len(old) - same
+
+
+def unified(before: bytes, after: bytes, old_name: str, new_name: str) -> str:
+    r"""A unified diff; for what is no text one line that says so.
+
+    Example:
+        >>> print(unified(b"a\n", b"b\n", "a/x", "b/x"), end="")
+        --- a/x
+        +++ b/x
+        @@ -1 +1 @@
+        -a
+        +b
+    """
+    old, new = text_lines(before), text_lines(after)
+    if old is None or new is None:
+        return f"Binary files {old_name} and {new_name} differ\n" if before != after else ""
+    lines = [f"--- {old_name}\n", f"+++ {new_name}\n"]
+    for hunk in _hunks(_edits(old, new), len(old), len(new)):
+        first, last = hunk[0], hunk[-1]
+        spans = _span(first[0], last[1]), _span(first[2], last[3])
+        lines.append(f"@@ -{spans[0]} +{spans[1]} @@\n")
+        lines += _hunk_lines(hunk, old, new)
+    return "".join(lines) if len(lines) > 2 else ""  # noqa: PLR2004 - more than the head
+
+
+def merge(base: bytes, mine: bytes, theirs: bytes) -> tuple[bytes | None, bool]:
+    """Merge what two sides made of *base*.
+
+    Args:
+        base: Where both come from.
+        mine: What is there now.
+        theirs: What shall be there.
+
+    Returns:
+        The merged text, with conflict marks where both changed the same lines, and whether it has none; None and False
+        where one of the three is no text. JSON (a notebook) that would be JSON no longer does not count as merged.
+    """
+    texts = [text_lines(each) for each in (base, mine, theirs)]
+    old, left, right = texts
+    if old is None or left is None or right is None:
+        return None, False
+    merged: list[bytes] = []
+    clean = True
+    for ours, others, before in _regions(old, left, right):
+        if others in (ours, before):
+            merged += ours
+        elif ours == before:
+            merged += others
+        else:
+            clean = False
+            merged += [b"<<<<<<< mine\n", *_ended(ours), b"=======\n", *_ended(others), b">>>>>>> theirs\n"]
+    text = b"".join(merged)
+    return text, clean and not (all(map(_is_json, (base, mine, theirs))) and not _is_json(text))
+
+
+def matches(old: Sequence[bytes], new: Sequence[bytes]) -> list[Match]:
+    """The equal parts of two texts, in order, none beside another."""
+    found: list[Match] = []
+    waiting = [(0, len(old), 0, len(new))]
+    while waiting:
+        low, high, other_low, other_high = waiting.pop()
+        size = 0
+        while low + size < high and other_low + size < other_high and old[low + size] == new[other_low + size]:
+            size += 1
+        if size:
+            found.append((low, other_low, size))
+        low, other_low = low + size, other_low + size
+        size = 0
+        while (
+            high - size > low and other_high - size > other_low and old[high - size - 1] == new[other_high - size - 1]
+        ):
+            size += 1
+        if size:
+            found.append((high - size, other_high - size, size))
+        high, other_high = high - size, other_high - size
+        if low == high or other_low == other_high:
+            continue
+        if (high - low) * (other_high - other_low) <= _FULLY:
+            matcher = SequenceMatcher(None, old[low:high], new[other_low:other_high], autojunk=False)
+            found += [(low + a, other_low + b, n) for a, b, n in matcher.get_matching_blocks() if n]
+            continue
+        anchors = _anchors(old[low:high], new[other_low:other_high])
+        at, other = low, other_low
+        for one, two in anchors:
+            waiting.append((at, low + one, other, other_low + two))
+            found.append((low + one, other_low + two, 1))
+            at, other = low + one + 1, other_low + two + 1
+        if anchors:
+            waiting.append((at, high, other, other_high))
+    return _joined(sorted(found))
+
+
+def _joined(found: list[Match]) -> list[Match]:
+    joined: list[Match] = []
+    for at, other, size in found:
+        if joined and joined[-1][0] + joined[-1][2] == at and joined[-1][1] + joined[-1][2] == other:
+            joined[-1] = (joined[-1][0], joined[-1][1], joined[-1][2] + size)
+        else:
+            joined.append((at, other, size))
+    return joined
+
+
+def _anchors(old: Sequence[bytes], new: Sequence[bytes]) -> list[tuple[int, int]]:
+    """Lines that stand once in either text, as many as follow one another in both: the longest rising sequence."""
+    places = _once(old), _once(new)
+    pairs = [(at, places[1][line]) for line, at in places[0].items() if line in places[1]]
+    ends: list[int] = []
+    ends_at: list[int] = []
+    before: list[int] = []
+    for number, (_, other) in enumerate(pairs):
+        length = bisect_left(ends, other)
+        before.append(ends_at[length - 1] if length else -1)
+        ends[length : length + 1] = [other]
+        ends_at[length : length + 1] = [number]
+    chain = []
+    number = ends_at[-1] if ends_at else -1
+    while number >= 0:
+        chain.append(pairs[number])
+        number = before[number]
+    return chain[::-1]
+
+
+def _once(lines: Sequence[bytes]) -> dict[bytes, int]:
+    """Lines that stand once, with their place, in order."""
+    seen: dict[bytes, int] = {}
+    twice = set()
+    for at, line in enumerate(lines):
+        if line in seen:
+            twice.add(line)
+        seen[line] = at
+    return {line: at for line, at in seen.items() if line not in twice}
+
+
+def _edits(old: Sequence[bytes], new: Sequence[bytes]) -> Iterator[tuple[int, int, int, int]]:
+    """What differs: lines from, to in the one text; from, to in the other."""
+    at = other = 0
+    for begin, other_begin, size in [*matches(old, new), (len(old), len(new), 0)]:
+        if begin > at or other_begin > other:
+            yield at, begin, other, other_begin
+        at, other = begin + size, other_begin + size
+
+
+def _hunks(
+    edits: Iterator[tuple[int, int, int, int]], size: int, other_size: int
+) -> Iterator[list[tuple[int, int, int, int]]]:
+    """Edits that are near one another, with what is equal around and between them."""
+    hunk: list[tuple[int, int, int, int]] = []
+    for edit in edits:
+        if hunk and edit[0] - hunk[-1][1] <= 2 * _CONTEXT:
+            hunk += [(hunk[-1][1], edit[0], hunk[-1][3], edit[2]), edit]
+            continue
+        if hunk:
+            yield _with_end(hunk, size, other_size)
+        near = min(_CONTEXT, edit[0])
+        hunk = [(edit[0] - near, edit[0], edit[2] - near, edit[2]), edit]
+    if hunk:
+        yield _with_end(hunk, size, other_size)
+
+
+def _with_end(hunk: list[tuple[int, int, int, int]], size: int, other_size: int) -> list[tuple[int, int, int, int]]:
+    last = hunk[-1]
+    near = min(_CONTEXT, size - last[1], other_size - last[3])
+    return [*hunk, (last[1], last[1] + near, last[3], last[3] + near)]
+
+
+def _hunk_lines(hunk: list[tuple[int, int, int, int]], old: Sequence[bytes], new: Sequence[bytes]) -> Iterator[str]:
+    for number, (low, high, other_low, other_high) in enumerate(hunk):
+        if number % 2 == 0:  # equal and other parts take turns
+            yield from (_shown(" ", line) for line in old[low:high])
+        else:
+            yield from (_shown("-", line) for line in old[low:high])
+            yield from (_shown("+", line) for line in new[other_low:other_high])
+
+
+def _shown(sign: str, line: bytes) -> str:
+    text = sign + line.decode("utf-8", "replace")
+    return text if text.endswith("\n") else f"{text}\n\\ No newline at end of file\n"
+
+
+def _span(low: int, high: int) -> str:
+    """Lines as a unified diff says them: from 1, and before the first one where there are none."""
+    size = high - low
+    return f"{low + 1}" if size == 1 else f"{low + (1 if size else 0)},{size}"
+
+
+def _regions(
+    base: Sequence[bytes], left: Sequence[bytes], right: Sequence[bytes]
+) -> Iterator[tuple[Sequence[bytes], Sequence[bytes], Sequence[bytes]]]:
+    """Parts of the three texts that belong together, in order: mine, theirs, base (diff3)."""
+    edits = sorted([(*each, 0) for each in _edits(base, left)] + [(*each, 1) for each in _edits(base, right)])
+    at = [0, 0, 0]  # in base, left, right
+    number = 0
+    while number < len(edits):
+        low, high = edits[number][0], edits[number][1]
+        group = []
+        # Edits that touch are one: who changed two neighbouring lines may have meant them together.
+        while number < len(edits) and (edits[number][0] <= high):
+            group.append(edits[number])
+            high = max(high, edits[number][1])
+            number += 1
+        same = low - at[0]
+        if same:
+            yield base[at[0] : low], base[at[0] : low], base[at[0] : low]
+        ends = [_end_of(group, side, at[side + 1] + same, low, high) for side in (0, 1)]
+        yield left[at[1] + same : ends[0]], right[at[2] + same : ends[1]], base[low:high]
+        at = [high, *ends]
+    yield left[at[1] :], right[at[2] :], base[at[0] :]
+
+
+def _end_of(group: list[tuple[int, int, int, int, int]], side: int, begin: int, low: int, high: int) -> int:
+    """Where the base's lines *low* to *high* end in one side, which has them from *begin*."""
+    grown = sum((other_high - other_low) - (b - a) for a, b, other_low, other_high, whose in group if whose == side)
+    return begin + (high - low) + grown
+
+
+def _ended(lines: Sequence[bytes]) -> list[bytes]:
+    return [*lines[:-1], lines[-1] if lines[-1].endswith(b"\n") else lines[-1] + b"\n"] if lines else []
+
+
+def _is_json(content: bytes) -> bool:
+    if content.lstrip()[:1] not in {b"{", b"["}:
+        return False
+    try:
+        json.loads(content)
+    except (ValueError, RecursionError):
+        return False
+    return True

@@ -1,0 +1,396 @@
+"""What an agent changed in the kernel and the notebook, by turn: to be shown, undone, redone and kept.
+
+Variables are watched while an agent's code runs (:mod:`agentnb.kernel.variable_watch`); what a name was bound to before
+is held, within a limit, until the change is kept or the conversation is closed. Undo binds it again. Nothing of the
+user's is overwritten: where they have bound a name, or changed the object, since, that is a conflict.
+
+Cells (:mod:`agentnb.kernel.cell_changes`) are changed by the page that shows the notebook, which compares before it
+changes anything; the user's own Ctrl+Z takes an undo back, too.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+
+from agentnb.errors import ChangesError, KernelChangesConflict
+from agentnb.kernel.value_fingerprint import fingerprint
+from agentnb.kernel.value_summary import summarize_value
+from agentnb.kernel.variable_changes import VariableRecord, is_at, is_untouched
+from agentnb.kernel.variable_watch import Binding
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from agentnb.kernel.cell_changes import CellChange, CellRecord
+    from agentnb.kernel.code_runner import CodeRunner, CodeWatch, Namespace
+    from agentnb.kernel.job_queue import JobQueue
+    from agentnb.kernel.variable_changes import VariableChange
+    from agentnb.kernel.variable_watch import NameChange
+
+Choice = Literal["mine", "theirs"]
+"""What to do about a conflict: leave what is there now (``"mine"``), or replace it (``"theirs"``)."""
+
+HELD_BYTES = 512 * 1024 * 1024
+"""About how much memory the old objects of one conversation may hold."""
+PATIENCE_SECONDS = 10.0
+"""How long undo waits for a busy kernel."""
+REBIND_SECONDS = 20.0
+CELL_TRIES = 3
+
+
+class KernelConflict(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A cell or variable that is other than the turn left it.
+
+    Attributes:
+        id: The change's id.
+        name: The cell's or the variable's name.
+        base: What the turn left: a cell's text, or a line on an object; None where there was nothing.
+        current: What is there now, likewise.
+        target: What undo or redo would put there, likewise.
+    """
+
+    id: str
+    name: str
+    base: str | None
+    current: str | None
+    target: str | None
+
+
+class _Turn:
+    """What one turn has changed."""
+
+    def __init__(self) -> None:
+        self.cells: dict[str, CellRecord] = {}
+        self.variables: dict[str, VariableRecord] = {}
+        self.ended = False
+
+
+class KernelChanges:
+    """The changes of one conversation. Used on the host's thread, but for what the watches tell on the main thread.
+
+    Args:
+        owner: The tab's id.
+        runner: The kernel and its notebook; None where there is none.
+        job_queue: The jobs of the main thread.
+        limit: Bytes that the old objects may hold; the oldest are let go first.
+
+    Attributes:
+        changed: Called with a turn's id when code that was still running after the turn's end has changed something;
+            on the main thread.
+        patience: Seconds that undo and redo wait for a busy kernel.
+    """
+
+    def __init__(
+        self,
+        owner: str,
+        runner: Callable[[], CodeRunner | None],
+        job_queue: JobQueue,
+        *,
+        limit: int = HELD_BYTES,
+    ) -> None:
+        self.changed: Callable[[str], object] = lambda _turn_id: None
+        self._owner = owner
+        self._runner = runner
+        self._job_queue = job_queue
+        self._limit = limit
+        self.patience = PATIENCE_SECONDS
+        self._lock = threading.RLock()
+        self._turns: dict[str, _Turn] = {}
+        self._held: list[Binding] = []  # the oldest first
+        self._current: str | None = None
+
+    # --- while a turn runs ---
+
+    def begin(self, turn_id: str) -> None:
+        """A turn begins: what the agent changes from now on is the turn's."""
+        with self._lock:
+            self._current = turn_id
+            self._turns.setdefault(turn_id, _Turn())
+
+    def end(self, turn_id: str) -> tuple[CellChange | VariableChange, ...]:
+        """The turn has ended, or is to be shown while it runs: what it has changed so far, cells first.
+
+        Code that goes on after the turn's end can change more; then :attr:`changed` is called.
+        """
+        with self._lock:
+            turn = self._turns.get(turn_id)
+            if turn is None:
+                return ()
+            turn.ended = True
+            cells = [cell.told() for cell in turn.cells.values()]
+            return (*cells, *(turn.variables[name].told() for name in sorted(turn.variables)))
+
+    def cell_changed(self, change: CellRecord) -> None:
+        """The agent has changed a cell, by a tool of ours."""
+        with self._lock:
+            turn = self._turns.get(self._current or "")
+            if turn is None:
+                return
+            earlier = turn.cells.pop(change.id, None)
+            merged = change if earlier is None else earlier.merged(change)
+            if merged is not None:
+                turn.cells[change.id] = merged
+        self._tell_if_late(turn)
+
+    def _tell_if_late(self, turn: _Turn) -> None:
+        if turn.ended:
+            self.changed(next(turn_id for turn_id, each in self._turns.items() if each is turn))
+
+    def watch(self) -> CodeWatch | None:
+        """A watch for code that the agent runs now; None where no turn has begun."""
+        turn_id, runner = self._current, self._runner()
+        if turn_id is None or runner is None:
+            return None
+        return runner.namespace.watch(lambda changes: self._found(turn_id, changes))
+
+    def _found(self, turn_id: str, changes: Sequence[NameChange]) -> None:
+        """Code has ended, on the main thread."""
+        if not changes:
+            return
+        for change in changes:
+            for binding in filter(None, (change.before, change.after)):
+                binding.measure()
+            if change.after is not None and change.after.is_available:
+                change.after.contents = fingerprint(change.after.value)
+        with self._lock:
+            turn = self._turns.get(turn_id)
+            if turn is None:
+                return
+            for change in changes:
+                self._add(turn.variables, change)
+        self._tell_if_late(turn)
+
+    def _add(self, variables: dict[str, VariableRecord], change: NameChange) -> None:
+        earlier = variables.pop(change.name, None)
+        merged = change if earlier is None or earlier.kept or earlier.undone else earlier.change.merged(change)
+        if merged is None:
+            self._release(_bindings(earlier))
+            return
+        variables[change.name] = VariableRecord(merged)
+        self._release(each for each in _bindings(earlier) if each not in (merged.before, merged.after))
+        if merged.rebound and merged.before is not None:
+            self._hold(merged.before)
+        if merged.after is not None and merged.after.is_held:
+            if merged.after.is_followed:
+                merged.after.let_go()  # the namespace has it
+            else:
+                self._hold(merged.after)
+
+    # --- afterwards ---
+
+    async def undo(
+        self, turn_id: str, ids: Sequence[str], *, choices: Mapping[str, Choice] | None = None
+    ) -> tuple[str, ...]:
+        """Put back what was there before the turn: all of *ids*, or nothing.
+
+        Args:
+            turn_id: The turn.
+            ids: The changes' ids.
+            choices: What to do about conflicts, by id.
+
+        Returns:
+            The ids of what was undone, or was as before already.
+
+        Raises:
+            KernelChangesConflict: If something is other than the turn left it, and no choice says what to do.
+            ChangesError: If something cannot be undone.
+            KernelBusy: If the kernel is busy for too long.
+        """
+        return await self._turn_back(turn_id, ids, choices or {}, undone=False)
+
+    async def redo(
+        self, turn_id: str, ids: Sequence[str], *, choices: Mapping[str, Choice] | None = None
+    ) -> tuple[str, ...]:
+        """Do again what was undone: all of *ids*, or nothing. As :meth:`undo`."""
+        return await self._turn_back(turn_id, ids, choices or {}, undone=True)
+
+    def keep(self, turn_id: str, ids: Iterable[str] | None = None) -> None:
+        """Accept the turn's changes, or those of *ids*: the old objects are let go."""
+        wanted = None if ids is None else set(ids)
+        with self._lock:
+            turn = self._turns.get(turn_id, _Turn())
+            for cell in turn.cells.values():
+                cell.kept = cell.kept or wanted is None or cell.id in wanted
+            for variable in turn.variables.values():
+                if wanted is None or variable.id in wanted:
+                    variable.kept = True
+                    self._release(_bindings(variable))
+
+    def close(self) -> None:
+        """The conversation is closed: nothing is held any longer."""
+        with self._lock:
+            self._turns.clear()
+            self._current = None
+            self._release([*self._held])
+
+    async def _turn_back(
+        self, turn_id: str, ids: Sequence[str], choices: Mapping[str, Choice], *, undone: bool
+    ) -> tuple[str, ...]:
+        cells, variables = self._chosen(turn_id, ids, undone=undone)
+        runner = self._runner()
+        if runner is None:
+            return ()
+        names = runner.namespace
+        if cells and variables:  # nothing is done to a cell where a variable is a conflict, or the kernel is busy
+            await self._on_main_thread(runner, lambda: self._rebind(names, variables, choices, check=True))
+        done = await self._change_cells(runner, cells, choices)
+        if variables:
+            done += await self._on_main_thread(runner, lambda: self._rebind(names, variables, choices))
+        return done
+
+    async def _on_main_thread(self, runner: CodeRunner, rebind: Callable[[], tuple[str, ...]]) -> tuple[str, ...]:
+        work = runner.look(rebind)
+        return await self._job_queue.run(work, self._owner, patience=self.patience, timeout=REBIND_SECONDS)
+
+    def _chosen(
+        self, turn_id: str, ids: Sequence[str], *, undone: bool
+    ) -> tuple[list[CellRecord], list[VariableRecord]]:
+        """The cells and variables with *ids* that are to be turned back, as far as they are not yet."""
+        what = "redone" if undone else "undone"
+        with self._lock:
+            turn = self._turns.get(turn_id, _Turn())
+            cells, variables = [], []
+            known: dict[str, CellRecord | VariableRecord] = {each.id: each for each in turn.variables.values()}
+            for named in ids:
+                found = turn.cells.get(named) or known.get(named)
+                if found is None:
+                    message = f"{named!r} of that turn cannot be {what}: the kernel knows nothing of it."
+                    hint = "Cells and variables can be undone until the kernel is restarted."
+                    raise ChangesError(message, hint=hint)
+                if found.undone is not undone:
+                    continue
+                if (refusal := found.refusal) is not None:
+                    raise ChangesError(f"{found.name!r} cannot be {what}. {refusal}")
+                if isinstance(found, VariableRecord):
+                    variables.append(found)
+                else:
+                    cells.append(found)
+            return cells, variables
+
+    async def _change_cells(
+        self, runner: CodeRunner, cells: Sequence[CellRecord], choices: Mapping[str, Choice]
+    ) -> tuple[str, ...]:
+        """Give the cells the texts that they are to have, notebook by notebook; all cells of one notebook or none."""
+        done: tuple[str, ...] = ()
+        for notebook in dict.fromkeys(cell.notebook for cell in cells):
+            done += await self._change_notebook(
+                runner, notebook, [cell for cell in cells if cell.notebook == notebook], choices
+            )
+        return done
+
+    async def _change_notebook(
+        self, runner: CodeRunner, notebook: str, cells: Sequence[CellRecord], choices: Mapping[str, Choice]
+    ) -> tuple[str, ...]:
+        expected = {cell.cell_id: cell.source for cell in cells}
+        for _ in range(CELL_TRIES):
+            chosen = [cell for cell in cells if cell.cell_id in expected]
+            steps = [cell.step(expected[cell.cell_id]) for cell in chosen]
+            found = await runner.change_cells(notebook, steps) if steps else {}
+            if not found:
+                for cell in chosen:
+                    cell.turn_back(expected[cell.cell_id])
+                return tuple(cell.id for cell in chosen)
+            unsettled = [cell for cell in chosen if cell.cell_id in found and cell.id not in choices]
+            if unsettled:
+                raise _conflicting([_cell_conflict(cell, found[cell.cell_id]) for cell in unsettled])
+            for cell in chosen:
+                if cell.cell_id in found and choices[cell.id] == "theirs":
+                    expected[cell.cell_id] = found[cell.cell_id]
+                elif cell.cell_id in found:
+                    del expected[cell.cell_id]
+        # The page compares each time, and the user can type between its answer and the next try.
+        raise ChangesError("The cells are being changed in the notebook.", hint="Try again in a moment.")
+
+    def _rebind(
+        self,
+        namespace: Namespace,
+        variables: Sequence[VariableRecord],
+        choices: Mapping[str, Choice],
+        *,
+        check: bool = False,
+    ) -> tuple[str, ...]:
+        """Bind the names to what they are to be, on the main thread; all of them or none."""
+        names = namespace.variables()
+        with self._lock:
+            ready, conflicts = [], []
+            for variable in variables:
+                name, choice = variable.name, choices.get(variable.id)
+                if is_at(variable.target, names, name):
+                    ready.append((variable, False))
+                elif is_untouched(variable.source, names, name) or choice == "theirs":
+                    ready.append((variable, True))
+                elif choice is None:
+                    conflicts.append(_conflict(variable, names))
+            if conflicts:
+                raise _conflicting(conflicts)
+            if check:
+                return ()
+            replaced = [self._replaced(variable, names) if bind else variable.source for variable, bind in ready]
+            for (variable, _), source in zip(ready, replaced, strict=True):
+                if variable.target is None:
+                    namespace.unbind(variable.name)
+                else:
+                    namespace.bind(variable.name, variable.target.value)
+                variable.turn_back(source)
+            return tuple(variable.id for variable, _ in ready)
+
+    def _replaced(self, variable: VariableRecord, names: Mapping[str, Any]) -> Binding | None:
+        """What the name is bound to now, held so that it can be bound again."""
+        if variable.target is not None:
+            variable.target.contents = fingerprint(variable.target.value)
+        name = variable.name
+        if name not in names:
+            return None
+        binding = Binding(name, names[name])
+        binding.measure()
+        binding.contents = fingerprint(names[name])
+        self._hold(binding)
+        return binding
+
+    def _hold(self, binding: Binding) -> None:
+        """Hold the object within the limit: one that is larger is let go, and else the oldest."""
+        binding.hold()
+        self._held = [*(each for each in self._held if each is not binding), binding]
+        if binding.size > self._limit:
+            self._release([binding])
+        while sum(each.size for each in self._held) > self._limit:
+            self._release([self._held[0]])
+
+    def _release(self, bindings: Iterable[Binding]) -> None:
+        runner = self._runner()
+        for binding in bindings:
+            if binding in self._held:
+                self._held.remove(binding)
+            if (objects := binding.let_go()) and runner is not None:
+                runner.namespace.release(objects)
+
+
+def _bindings(variable: VariableRecord | None) -> Iterable[Binding]:
+    return () if variable is None else filter(None, (variable.change.before, variable.change.after))
+
+
+def _conflict(variable: VariableRecord, names: Mapping[str, Any]) -> KernelConflict:
+    name = variable.name
+    source, target = variable.source, variable.target
+    return KernelConflict(
+        id=variable.id,
+        name=name,
+        base=None if source is None else source.summary.text,
+        current=summarize_value(names[name], name).text if name in names else None,
+        target=None if target is None else target.summary.text,
+    )
+
+
+def _cell_conflict(cell: CellRecord, current: str | None) -> KernelConflict:
+    return KernelConflict(id=cell.id, name=cell.name, base=cell.source, current=current, target=cell.target)
+
+
+def _conflicting(conflicts: Sequence[KernelConflict]) -> KernelChangesConflict:
+    names = ", ".join(repr(each.name) for each in conflicts)
+    verb, them = ("is", "it") if len(conflicts) == 1 else ("are", "them")
+    message = f"{names} {verb} other than the turn left {them}."
+    hint = "Nothing was changed. Choose for each whether to leave what is there now."
+    return KernelChangesConflict(message, hint=hint, conflicts=tuple(conflicts))

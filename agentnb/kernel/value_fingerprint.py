@@ -1,0 +1,232 @@
+"""Fingerprints of the user's objects: whether an object was changed in place, seen by looking at some of it.
+
+Two fingerprints of one object differ where its contents differ, as far as they were looked at. Looking is cheap and
+bounded, and runs none of the user's code: only lists, dicts, sets and the like, arrays, data frames, tensors, and the
+attributes of objects whose class is the notebook's own (or one of :data:`ATTRIBUTES_OF`) are read, with the methods of
+the base classes.
+
+Not seen: changes of other objects; in a large object those of the elements between the ones looked at
+(:data:`MOST_ELEMENTS`, :data:`MOST_BYTES`), and what is nested deeper than :data:`DEEPEST`.
+"""
+
+from __future__ import annotations
+
+import array
+import hashlib
+import sys
+import types
+from collections import deque
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+MOST_ELEMENTS = 10_000
+"""Elements of one variable that are looked at; of a longer list evenly spaced ones, of a larger dict the first."""
+MOST_BYTES = 4_000_000
+"""Bytes of arrays in one variable that are looked at; of a larger array evenly spaced elements."""
+MOST_SAMPLES = 20_000
+"""Elements that are looked at in an array larger than that."""
+MOST_COLUMNS = 100
+"""Columns of one data frame that are looked at, evenly spaced."""
+DEEPEST = 3
+"""How many levels of nested containers are looked at."""
+ATTRIBUTES_OF = frozenset({"__main__", "types", "sklearn", "statsmodels", "xgboost", "lightgbm"})
+"""Packages whose objects' attributes are looked at. Those of others change by themselves (connections, threads)."""
+
+_PRIMITIVE = frozenset({int, float, complex, bool, str, bytes, type(None)})
+_OPAQUE = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.MethodType)
+_ARRAYS = (bytearray, array.array)
+
+
+def fingerprint(value: Any) -> object | None:
+    """What *value* holds, to be compared by ``==`` with a later fingerprint of the same object.
+
+    Args:
+        value: Any object.
+
+    Returns:
+        The fingerprint; None where changes in place cannot be seen.
+
+    Example:
+        >>> xs = [1, [2, 3]]
+        >>> before = fingerprint(xs)
+        >>> xs[1].append(4)
+        >>> before == fingerprint(xs)
+        False
+    """
+    if is_primitive(value):
+        return None
+    try:
+        return _Looking().mark(value, 0) if _reader(type(value)) is not None else None
+    except Exception:  # noqa: BLE001 - changed by another thread meanwhile, or a broken object: then nothing is known
+        return None
+
+
+def is_primitive(value: Any) -> bool:
+    """Whether *value* is a number, a text, bytes or None: objects that nobody can change in place."""
+    return type(value) in _PRIMITIVE
+
+
+def base_class(module: str, name: str) -> type[Any] | None:
+    """The class *name* of *module*, where somebody has imported that; nothing is imported here."""
+    found = getattr(sys.modules.get(module), name, None)
+    return found if isinstance(found, type) else None
+
+
+class _Looking:
+    """One look: what is still to be spent."""
+
+    def __init__(self) -> None:
+        self.elements = MOST_ELEMENTS
+        self.bytes = MOST_BYTES
+        self.samples = MOST_SAMPLES
+
+    def mark(self, value: Any, depth: int) -> object:
+        kind = type(value)
+        if kind in _PRIMITIVE:
+            return kind, repr(value) if kind is float and value == 0 else value
+        reader = _reader(kind) if depth < DEEPEST and self.elements > 0 else None
+        if reader is None:
+            return kind, id(value)
+        return kind, reader(self, value, depth)
+
+    def marks(self, values: Iterable[Any], depth: int) -> tuple[object, ...]:
+        taken = []
+        for value in islice(values, max(0, self.elements)):
+            self.elements -= 1
+            taken.append(self.mark(value, depth + 1))
+        return tuple(taken)
+
+    def sequence(self, value: Any, depth: int) -> object:
+        base = list if issubclass(type(value), list) else tuple
+        length = base.__len__(value)
+        step = max(1, -(-length // max(1, self.elements)))
+        last = base.__getitem__(value, slice(-1, None)) if step > 1 else ()
+        return length, self.marks(base.__getitem__(value, slice(None, None, step)), depth), self.marks(last, depth)
+
+    def queue(self, value: Any, depth: int) -> object:
+        return deque.__len__(value), self.marks(deque.__iter__(value), depth)
+
+    def mapping(self, value: Any, depth: int) -> object:
+        keys = self.marks(dict.keys(value), depth) if depth + 1 < DEEPEST else ()
+        return dict.__len__(value), keys, self.marks(dict.values(value), depth)
+
+    def set_(self, value: Any, _depth: int) -> object:
+        base = set if issubclass(type(value), set) else frozenset
+        length = base.__len__(value)
+        # Only by identity where an element is no primitive: its own __hash__ and __eq__ are the user's code.
+        marks = self.marks(base.__iter__(value), DEEPEST)
+        return length, frozenset(marks) if length <= MOST_ELEMENTS else marks
+
+    def raw(self, value: Any, _depth: int) -> object:
+        with memoryview(value) as view:
+            flat = view.cast("B")
+            step = 1 if flat.nbytes <= self.bytes else -(-flat.nbytes // self.samples)
+            return flat.nbytes, self._digest(bytes(flat[::step]))
+
+    def _digest(self, data: bytes) -> bytes:
+        self.bytes -= len(data)
+        return hashlib.blake2b(data, digest_size=16).digest()
+
+    def ndarray(self, value: Any, depth: int) -> object:
+        numpy = sys.modules["numpy"]
+        plain = numpy.ndarray.view(value, numpy.ndarray)
+        head = plain.shape, plain.dtype.str, plain.dtype.names
+        if plain.dtype.hasobject:
+            return head, self.marks(_evenly(plain, self.elements).tolist(), depth)
+        if plain.nbytes <= self.bytes:
+            return head, self._digest(plain.tobytes())
+        return head, self._digest(_evenly(plain, self.samples).tobytes())
+
+    def frame(self, value: Any, depth: int) -> object:
+        columns = value.columns
+        step = max(1, -(-len(columns) // MOST_COLUMNS))
+        share = max(1, -(-len(columns) // step))
+        marks = [value.shape, self.column(columns, depth), self.labels(value.index, depth)]
+        # Each column gets its share, so that a large one does not take the look from the others.
+        elements, room = max(1, self.elements // share), max(0, self.bytes // share)
+        self.samples = max(200, self.samples // share)
+        for at in range(0, len(columns), step):
+            self.elements, self.bytes = elements, room
+            marks.append(self.column(value.iloc[:, at], depth))
+        self.elements = self.bytes = 0
+        return tuple(marks)
+
+    def series(self, value: Any, depth: int) -> object:
+        return self.labels(value.index, depth), self.column(value, depth)
+
+    def labels(self, value: Any, depth: int) -> object:
+        """The labels of rows."""
+        ranged = base_class("pandas", "RangeIndex")
+        if ranged is not None and issubclass(type(value), ranged):
+            return value.start, value.stop, value.step
+        return self.column(value, depth)
+
+    def column(self, value: Any, depth: int) -> object:
+        dtype, numpy = value.dtype, sys.modules["numpy"]
+        if isinstance(dtype, numpy.dtype):
+            return self.ndarray(numpy.asarray(value), depth)
+        step = max(1, -(-len(value) // max(1, min(self.elements, 1_000))))
+        at = getattr(value, "iloc", value)
+        # Such an array makes new objects of its elements: those are told apart by their text, not by their identity.
+        taken = [each if is_primitive(each) else str(each) for each in (*at[::step].tolist(), *at[-1:].tolist())]
+        return str(dtype), len(value), self.marks(taken, depth)
+
+    def polars(self, value: Any, depth: int) -> object:
+        step = max(1, -(-value.height // 1_000))
+        rows = value[::step].rows()
+        return value.shape, tuple(value.columns), tuple(map(str, value.dtypes)), self.marks(rows, depth)
+
+    def tensor(self, value: Any, _depth: int) -> object:
+        # torch counts what is done to a tensor in place; reading its data might copy them from another device.
+        return tuple(value.shape), str(value.dtype), getattr(value, "_version", 0), value.data_ptr()
+
+    def attributes(self, value: Any, depth: int) -> object:
+        try:
+            held = object.__getattribute__(value, "__dict__")
+        except AttributeError:  # a class with __slots__ only
+            return ()
+        return self.mapping(held, depth)
+
+
+def _evenly(plain: Any, most: int) -> Any:
+    """About *most* elements of an array, evenly spaced, and the last one; nothing else is copied."""
+    step = max(1, -(-plain.size // max(1, most)))
+    flat = plain.reshape(-1) if plain.flags.c_contiguous else plain.flat
+    taken = flat[::step]
+    return taken if step == 1 else sys.modules["numpy"].append(taken, flat[-1:])
+
+
+_BUILT_IN: tuple[tuple[type | tuple[type, ...], Callable[[_Looking, Any, int], object]], ...] = (
+    ((list, tuple), _Looking.sequence),
+    (dict, _Looking.mapping),
+    ((set, frozenset), _Looking.set_),
+    (deque, _Looking.queue),
+    (_ARRAYS, _Looking.raw),
+)
+_LIBRARIES: tuple[tuple[str, str, Callable[[_Looking, Any, int], object]], ...] = (
+    ("numpy", "ndarray", _Looking.ndarray),
+    ("pandas", "DataFrame", _Looking.frame),
+    ("pandas", "Series", _Looking.series),
+    ("pandas", "Index", _Looking.labels),
+    ("polars", "DataFrame", _Looking.polars),
+    ("torch", "Tensor", _Looking.tensor),
+)
+
+
+def _reader(kind: type) -> Callable[[_Looking, Any, int], object] | None:
+    """How objects of the class *kind* are read; None where they are not."""
+    for base, read in _BUILT_IN:
+        if issubclass(kind, base):
+            return read
+    for module, name, read in _LIBRARIES:
+        found = base_class(module, name)
+        if found is not None and issubclass(kind, found):
+            return read
+    if issubclass(kind, _OPAQUE):
+        return None
+    package = getattr(kind, "__module__", None)
+    own = isinstance(package, str) and package.split(".")[0] in ATTRIBUTES_OF
+    return _Looking.attributes if own else None

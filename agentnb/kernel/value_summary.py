@@ -1,0 +1,114 @@
+"""One line on an object, for lists of changed variables, and what two such lines differ in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from agentnb.credentials import is_secret_name
+from agentnb.kernel.value_fingerprint import base_class
+
+MOST_COLUMNS = 1_000
+"""Columns of a data frame whose names and types are compared."""
+MOST_NAMED = 5
+"""Columns that a sentence names."""
+LONGEST_NUMBER = 24
+_SHAPED = (
+    ("numpy", "ndarray"),
+    ("pandas", "DataFrame"),
+    ("pandas", "Series"),
+    ("pandas", "Index"),
+    ("polars", "DataFrame"),
+    ("torch", "Tensor"),
+)
+
+
+class ValueSummary(msgspec.Struct, frozen=True):
+    """What is told of an object.
+
+    Attributes:
+        text: Its type, and its shape, length or (of a number) value.
+        columns: Of a data frame the columns and their types; empty where there are too many.
+    """
+
+    text: str
+    columns: tuple[tuple[str, str], ...] = ()
+
+
+def summarize_value(value: Any, name: str) -> ValueSummary:
+    """A line on *value*; none of the user's code runs for it.
+
+    Args:
+        value: Any object.
+        name: The variable; where that is the name of a secret its value is left out.
+
+    Example:
+        >>> summarize_value([1, 2], "xs").text, summarize_value(5, "n").text, summarize_value(5, "api_key").text
+        ('list, 2 items', '5', 'int')
+    """
+    kind = type(value)
+    try:
+        return _summary(value, kind, name)
+    except Exception:  # noqa: BLE001 - a broken object is told by its class
+        return ValueSummary(kind.__name__)
+
+
+def difference(before: ValueSummary, after: ValueSummary) -> str:
+    """What became of an object, in a line.
+
+    Example:
+        >>> difference(ValueSummary("list, 2 items"), ValueSummary("dict, 1 item"))
+        'list, 2 items → dict, 1 item'
+    """
+    both = before.text if before.text == after.text else f"{before.text} → {after.text}"
+    if not before.columns or not after.columns:
+        return both
+    old, new = dict(before.columns), dict(after.columns)
+    typed = [f"{name!r} {old[name]} → {new[name]}" for name in new if name in old and old[name] != new[name]]
+    pieces = [
+        _columns("added", [repr(name) for name in new if name not in old]),
+        _columns("removed", [repr(name) for name in old if name not in new]),
+        _columns("of another type", typed),
+    ]
+    return "; ".join([both, *filter(None, pieces)])
+
+
+def _summary(value: Any, kind: type, name: str) -> ValueSummary:
+    if kind in (bool, int, float) and not is_secret_name(name):
+        text = repr(value)
+        return ValueSummary(text if len(text) <= LONGEST_NUMBER else kind.__name__)
+    for base, one, many in _COUNTED:
+        if issubclass(kind, base):
+            count = base.__len__(value)
+            return ValueSummary(f"{kind.__name__}, {count:,} {one if count == 1 else many}")
+    for module, named in _SHAPED:
+        base = base_class(module, named)
+        if base is not None and issubclass(kind, base):
+            return _shaped(value, kind)
+    return ValueSummary(kind.__name__)
+
+
+_COUNTED: tuple[tuple[Any, str, str], ...] = (
+    (str, "character", "characters"),
+    (bytes, "byte", "bytes"),
+    (bytearray, "byte", "bytes"),
+    *((base, "item", "items") for base in (list, tuple, dict, set, frozenset)),
+)
+
+
+def _shaped(value: Any, kind: type) -> ValueSummary:
+    shape = f"{kind.__name__} {tuple(map(int, value.shape))}"
+    columns, dtypes = getattr(value, "columns", None), getattr(value, "dtypes", None)
+    if columns is None or dtypes is None:
+        return ValueSummary(f"{shape} {value.dtype}")
+    if len(columns) > MOST_COLUMNS:
+        return ValueSummary(shape)
+    return ValueSummary(shape, tuple((str(name), str(dtype)) for name, dtype in zip(columns, dtypes, strict=False)))
+
+
+def _columns(what: str, names: list[str]) -> str:
+    if not names:
+        return ""
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return f"{'column' if len(names) == 1 else 'columns'} {what}: {', '.join(names[:MOST_NAMED])}{more}"

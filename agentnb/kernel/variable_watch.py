@@ -1,0 +1,375 @@
+"""Watches the user's variables while an agent's code runs: the names it adds, rebinds, deletes or changes in place.
+
+Everything here runs on the main thread, where the code runs. The names are compared by identity before and after each
+step of the code; while the code awaits, the user's own cells may run, and what they change is theirs. Objects that stay
+bound are compared by fingerprints (:mod:`agentnb.kernel.value_fingerprint`).
+
+Private names (``_x``), IPython's own, and names that are bound to modules are left out, as in the tool ``variables``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+import types
+import weakref
+from typing import TYPE_CHECKING, Any
+
+from agentnb.credentials import logger
+from agentnb.kernel.object_size import estimated_size
+from agentnb.kernel.value_fingerprint import base_class, fingerprint, is_primitive
+from agentnb.kernel.value_summary import ValueSummary, summarize_value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+log = logger("agentnb.kernel")
+
+LOOK_SECONDS = 0.25
+"""How long the fingerprints of all variables may take; those of the rest are not taken."""
+LARGEST_WHILE_RUNNING = 256 * 1024 * 1024
+"""Bytes of an array or data frame that is not held while code runs, so that the code can free its memory."""
+
+
+class Binding:
+    """What a name was bound to. The object is held until :meth:`let_go`.
+
+    Args:
+        name: The name.
+        value: The object.
+
+    Attributes:
+        summary: A line on the object, made when it was seen.
+        size: About how many bytes it holds; 0 until it is measured.
+        contents: Its fingerprint; None until it is taken, or where there is none.
+    """
+
+    def __init__(self, name: str, value: Any) -> None:
+        self.summary: ValueSummary = summarize_value(value, name)
+        self.size = 0
+        self.contents: object | None = None
+        self._held: tuple[Any, ...] = (value,)
+        self._weak: weakref.ref[Any] | None = None
+        with contextlib.suppress(TypeError):
+            self._weak = weakref.ref(value)
+
+    @property
+    def is_available(self) -> bool:
+        """Whether the object is still there, held or because something else refers to it."""
+        return bool(self._held) or (self._weak is not None and self._weak() is not None)
+
+    @property
+    def value(self) -> Any:
+        """The object.
+
+        Raises:
+            LookupError: If it is no longer there.
+        """
+        found = self._held[0] if self._held else self._weak() if self._weak is not None else None
+        if found is None and not self._held:
+            raise LookupError
+        return found
+
+    def hold(self) -> None:
+        """Hold the object from now on, where it is still there."""
+        if not self._held and self.is_available:
+            self._held = (self.value,)
+
+    @property
+    def is_held(self) -> bool:
+        """Whether the object stays because of this."""
+        return bool(self._held)
+
+    @property
+    def is_followed(self) -> bool:
+        """Whether a weak reference says if the object is still there."""
+        return self._weak is not None
+
+    @property
+    def is_known(self) -> bool:
+        """Whether another object can be told from this one."""
+        return self.is_held or self.is_followed
+
+    def let_go(self) -> tuple[Any, ...]:
+        """Hold the object no longer; returns what was held, to be freed on the main thread."""
+        held, self._held = self._held, ()
+        return held
+
+    def measure(self) -> int:
+        """Estimate the object's size."""
+        if self.is_available:
+            self.size = estimated_size(self.value)
+        return self.size
+
+    def is_of(self, value: Any) -> bool:
+        """Whether *value* is this very object, or a number or text that equals it."""
+        if not self.is_available:
+            return False
+        return same(self.value, value)
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether both are one object, or equal numbers or texts of one type."""
+    return one is other or (is_primitive(one) and type(one) is type(other) and bool(one == other))
+
+
+class NameChange:
+    """What code did to one name.
+
+    Attributes:
+        name: The name.
+        before: What it was bound to; None where there was no such name.
+        after: What it is bound to; None where there is no such name any more.
+        rebound: Whether it is bound to another object than before.
+        in_place: Whether the object from before was changed itself, which cannot be undone.
+    """
+
+    def __init__(
+        self, name: str, before: Binding | None, after: Binding | None, *, rebound: bool = True, in_place: bool = False
+    ) -> None:
+        self.name = name
+        self.before = before
+        self.after = after
+        self.rebound = rebound
+        self.in_place = in_place
+
+    def merged(self, later: NameChange) -> NameChange | None:
+        """This and a later change of the name as one; None where all is as before.
+
+        Where somebody else bound the name in between, only the later change counts: undone, it gives back what they
+        bound.
+        """
+        if not _is_one(self.after, later.before):
+            return later
+        in_place = self.in_place or (later.in_place and not self.rebound)
+        rebound = (self.rebound or later.rebound) and not _is_one(self.before, later.after)
+        if not rebound and not in_place:
+            return None
+        return NameChange(self.name, self.before, later.after, rebound=rebound, in_place=in_place)
+
+
+def _is_one(one: Binding | None, other: Binding | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return other.is_available and one.is_of(other.value)
+
+
+class VariableWatch:
+    """Watches one piece of code.
+
+    Args:
+        variables: The user's variables as they are now; a new dict at each call.
+        watches: Those of the same shell.
+        found: Called at the end with what the code did.
+    """
+
+    def __init__(
+        self,
+        variables: Callable[[], dict[str, Any]],
+        watches: Watches,
+        found: Callable[[Sequence[NameChange]], object],
+    ) -> None:
+        self._variables = variables
+        self._watches = watches
+        self._tell = found
+        self._before: dict[str, Any] | None = None
+        self._prints: dict[str, tuple[object, Binding]] = {}
+        self._changes: dict[str, NameChange] = {}
+        self._foreign_cells = 0
+        self._is_stale = False
+        self._finished = False
+
+    @contextlib.contextmanager
+    def running(self) -> Iterator[None]:
+        """While the code runs; entered again for each step of code that awaits."""
+        self._watches.enter(self)
+        try:
+            yield
+        finally:
+            self._watches.leave(self)
+
+    def finish(self) -> None:
+        """The code has ended: tell what it did."""
+        if self._finished:
+            return
+        self._finished = True
+        self._watches.forget(self)
+        try:
+            if self._before is not None and not self._is_stale:
+                _carefully(self._compare_contents)
+        finally:
+            self._prints.clear()
+            self._before = None
+            changes, self._changes = [*self._changes.values()], {}
+            self._tell(changes)
+
+    # --- called by the watches of the shell ---
+
+    def begin_step(self) -> None:
+        """The code goes on: what is there now is not its doing."""
+        names = self._variables()
+        first, self._before = self._before is None, _seen(names)
+        if first or (self._is_stale and not self._foreign_cells):
+            self._prints = _fingerprints(names)
+        elif self._is_stale:
+            self._prints = {}  # a cell of the user's goes on, too: nobody could say whose a change is
+        self._is_stale = False
+
+    def end_step(self) -> None:
+        """The code has stopped or waits: what has become of the names is its doing."""
+        if self._before is None:
+            return
+        before, names = self._before, self._variables()
+        self._before = _seen(names)
+        for name in {**before, **names}:
+            old, new = before.get(name, _absent), names.get(name, _absent)
+            if not _is_same(old, new) and not (_is_no_variable(old) and _is_no_variable(new)):
+                self._add(NameChange(name, self._binding(name, old), _binding(name, new)))
+
+    def _binding(self, name: str, old: Any) -> Binding | None:
+        """What *name* was bound to, as it was seen before the code changed it."""
+        _, known = self._prints.get(name, (None, None))
+        seen = known is not None and known.is_available and _is_same(old, known.value)
+        return known if seen else _binding(name, old)
+
+    def user_cell_begins(self) -> None:
+        """A cell of the user's begins while the code waits."""
+        if self._before is None:
+            return
+        if not self._is_stale and not self._foreign_cells:
+            self._compare_contents()
+        self._foreign_cells += 1
+        self._is_stale = True
+
+    def user_cell_ended(self) -> None:
+        """A cell of the user's has ended."""
+        self._foreign_cells = max(0, self._foreign_cells - 1)
+
+    def _compare_contents(self) -> None:
+        names = self._variables()
+        for name, (print_before, binding) in self._prints.items():
+            value = names.get(name, _absent)
+            print_now = fingerprint(value) if binding.is_of(value) else None
+            if print_now is not None and print_now != print_before:
+                self._add(NameChange(name, binding, Binding(name, value), rebound=False, in_place=True))
+        self._prints.clear()
+
+    def _add(self, change: NameChange) -> None:
+        earlier = self._changes.pop(change.name, None)
+        merged = change if earlier is None else earlier.merged(change)
+        if merged is not None:
+            self._changes[change.name] = merged
+
+
+class _Large(Binding):
+    """A large object that is not held while code runs, so that the code can free its memory."""
+
+    def __init__(self, name: str, value: Any) -> None:
+        super().__init__(name, value)
+        self.measure()
+        self.let_go()
+
+
+_absent = object()
+
+
+def _seen(names: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: _Large(name, value) if _is_large(value) else value for name, value in names.items()}
+
+
+def _is_large(value: Any) -> bool:
+    for module, name in (("numpy", "ndarray"), ("pandas", "DataFrame"), ("pandas", "Series"), ("torch", "Tensor")):
+        base = base_class(module, name)
+        if base is not None and issubclass(type(value), base):
+            return estimated_size(value) > LARGEST_WHILE_RUNNING
+    return False
+
+
+def _is_same(old: Any, new: Any) -> bool:
+    return old.is_of(new) if isinstance(old, _Large) else same(old, new)
+
+
+def _is_no_variable(value: Any) -> bool:
+    return value is _absent or issubclass(type(value), types.ModuleType)
+
+
+def _binding(name: str, value: Any) -> Binding | None:
+    if value is _absent:
+        return None
+    return value if isinstance(value, _Large) else Binding(name, value)
+
+
+def _fingerprints(names: Mapping[str, Any]) -> dict[str, tuple[object, Binding]]:
+    """The fingerprints of as many variables as can be looked at in a short time."""
+    until = time.monotonic() + LOOK_SECONDS
+    taken: dict[str, tuple[object, Binding]] = {}
+    for name, value in names.items():
+        print_now = fingerprint(value)
+        if print_now is not None:
+            taken[name] = print_now, _Large(name, value) if _is_large(value) else Binding(name, value)
+        if time.monotonic() > until:
+            break
+    return taken
+
+
+class Watches:
+    """The watches of one shell: code can run code of another agent, and the user's cells run between the steps."""
+
+    def __init__(self) -> None:
+        self._stack: list[VariableWatch] = []
+        self._open: list[VariableWatch] = []
+
+    @property
+    def is_running(self) -> bool:
+        """Whether watched code has the main thread now."""
+        return bool(self._stack)
+
+    def enter(self, watch: VariableWatch) -> None:
+        """The watched code goes on."""
+        if self._stack:
+            _carefully(self._stack[-1].end_step)
+        if watch not in self._open:
+            self._open.append(watch)
+        self._stack.append(watch)
+        try:
+            _carefully(watch.begin_step)
+        except BaseException:  # interrupted: the code does not run, and `leave` is not called
+            self._leave(watch)
+            raise
+
+    def leave(self, watch: VariableWatch) -> None:
+        """The watched code has stopped or waits."""
+        try:
+            _carefully(watch.end_step)
+        finally:
+            self._leave(watch)
+
+    def _leave(self, watch: VariableWatch) -> None:
+        self._stack.remove(watch)
+        if self._stack:
+            _carefully(self._stack[-1].begin_step)
+
+    def forget(self, watch: VariableWatch) -> None:
+        """The watched code has ended."""
+        with contextlib.suppress(ValueError):
+            self._open.remove(watch)
+
+    def user_cell_begins(self) -> None:
+        """A cell that no watched code runs begins."""
+        if not self._stack:
+            for watch in [*self._open]:
+                _carefully(watch.user_cell_begins)
+
+    def user_cell_ended(self) -> None:
+        """Such a cell has ended."""
+        if not self._stack:
+            for watch in [*self._open]:
+                watch.user_cell_ended()
+
+
+def _carefully(look: Callable[[], None]) -> None:
+    """Look; what goes wrong there is no failure of the code that is watched."""
+    try:
+        look()
+    except Exception:
+        log.exception("The variables could not be looked at")

@@ -1,0 +1,109 @@
+"""Snapshots, differences, undo and redo of files in a real folder."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from agentnb.changes import ChangeStore, FileChange, Step
+from agentnb.errors import FilesConflict
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    folder = tmp_path / "workspace"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def store(tmp_path: Path, workspace: Path) -> ChangeStore:
+    return ChangeStore(tmp_path / "store", workspace, is_sensitive=lambda path: path.endswith(".env"))
+
+
+def undo(store: ChangeStore, changes: tuple[FileChange, ...]) -> tuple[FileChange, ...]:
+    return store.apply([step for change in changes for step in change.backward])
+
+
+def files(folder: Path) -> dict[str, object]:
+    """Everything in a folder: bytes of files, targets of links, folders."""
+    found: dict[str, object] = {}
+    for path in sorted(folder.rglob("*")):
+        name = os.fspath(path.relative_to(folder))
+        if path.is_symlink():
+            found[name] = ("link", os.fspath(path.readlink()))
+        elif path.is_file():
+            found[name] = (path.read_bytes(), os.access(path, os.X_OK))
+        else:
+            found[name] = "folder"
+    return found
+
+
+def test_changes_when_files_were_added_changed_moved_and_deleted_have_one_item_each(
+    store: ChangeStore, workspace: Path
+) -> None:
+    """Found by looking, whoever wrote them."""
+    (workspace / "changed.py").write_text("one\ntwo\n")
+    (workspace / "deleted.py").write_text("gone\n")
+    (workspace / "old.py").write_text("the same\ntext of a file\n")
+    before = store.take()
+    (workspace / "changed.py").write_text("one\n2\nthree\n")
+    (workspace / "deleted.py").unlink()
+    (workspace / "sub").mkdir()
+    (workspace / "old.py").rename(workspace / "sub/new.py")
+    (workspace / "added.py").write_text("new\n")
+    changes = store.changes(before, store.take())
+    assert [(each.path, each.status, store.lines(each)) for each in changes] == [
+        ("added.py", "added", (1, 0)),
+        ("changed.py", "changed", (2, 1)),
+        ("deleted.py", "deleted", (0, 1)),
+        ("sub/new.py", "moved", (0, 0)),
+    ]
+    assert store.diff(changes[1]).splitlines()[2:] == ["@@ -1,2 +1,3 @@", " one", "-two", "+2", "+three"]
+
+
+def test_undo_when_nobody_wrote_since_brings_every_file_back_and_redo_does_it_again(
+    store: ChangeStore, workspace: Path
+) -> None:
+    """What an undo gives is what undoes the undo."""
+    (workspace / "a").write_bytes(b"\0\xff")
+    (workspace / "run").write_text("#!\n")
+    (workspace / "link").symlink_to("a")
+    before, was = store.take(), files(workspace)
+    (workspace / "a").write_bytes(b"other\r\n")
+    (workspace / "run").chmod(0o755)
+    (workspace / "link").unlink()
+    (workspace / "link").mkdir()
+    (workspace / "link/inside").write_text("x")
+    changes = store.changes(before, store.take())
+    now = files(workspace)
+    undone = undo(store, changes)
+    assert files(workspace) == was
+    undo(store, undone)
+    assert files(workspace) == now
+
+
+def test_undo_when_the_user_wrote_since_merges_or_names_the_conflict(store: ChangeStore, workspace: Path) -> None:
+    """A clean merge keeps both; otherwise nothing is written, and the user chooses."""
+    text = workspace / "text"
+    text.write_text("1\n2\n3\n4\n5\n")
+    before = store.take()
+    text.write_text("1\n2\n3\n4\nagent\n")
+    changes = store.changes(before, store.take())
+    text.write_text("user\n2\n3\n4\nagent\n")
+    undo(store, changes)
+    assert text.read_text() == "user\n2\n3\n4\n5\n"
+    text.write_text("1\n2\n3\n4\nuser\n")
+    with pytest.raises(FilesConflict) as raised:
+        undo(store, changes)
+    assert text.read_text() == "1\n2\n3\n4\nuser\n"
+    [conflict] = raised.value.conflicts
+    assert conflict.merged == "1\n2\n3\n4\n<<<<<<< mine\nuser\n=======\n5\n>>>>>>> theirs\n"
+    steps = [Step(path="text", base=conflict.base, target=conflict.target)]
+    assert store.apply(steps, {"text": "mine"}) == ()
+    [change] = store.apply(steps, {"text": "theirs"})
+    assert text.read_text() == "1\n2\n3\n4\n5\n"
+    assert change.before is not None
+    assert store.content(change.before) == b"1\n2\n3\n4\nuser\n"

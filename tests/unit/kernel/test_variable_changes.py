@@ -1,0 +1,301 @@
+"""Variables that an agent's code changes: what is told of them, and undo, redo and keep."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import weakref
+from typing import Any
+
+import pytest
+
+from agentnb.errors import ChangesError, KernelBusy, KernelChangesConflict
+from agentnb.kernel.changes import KernelChanges
+from agentnb.kernel.job_queue import scheduler_of
+from agentnb.kernel.variable_changes import VariableChange, variable_id
+from tests.unit.kernel.shell_tools import OWNER, Tools
+
+MADE = "import numpy as np, pandas as pd\ndf = pd.DataFrame({'dose': [1, 2, 3]})\n"
+
+
+def turn(tools: Tools, *codes: str, turn_id: str = "turn-1") -> dict[str, VariableChange]:
+    """What a turn changes in which the agent runs *codes*, by name."""
+    tools.changes.begin(turn_id)
+    for code in codes:
+        tools.text("run_code", code=code)
+    return {each.name: each for each in tools.changes.end(turn_id) if isinstance(each, VariableChange)}
+
+
+def undo(tools: Tools, *names: str, turn_id: str = "turn-1", **choices: Any) -> tuple[str, ...]:
+    by_id = {variable_id(name): choice for name, choice in choices.items()}
+    return tools.during(tools.changes.undo(turn_id, [*map(variable_id, names)], choices=by_id))
+
+
+def redo(tools: Tools, *names: str, turn_id: str = "turn-1") -> tuple[str, ...]:
+    return tools.during(tools.changes.redo(turn_id, [*map(variable_id, names)]))
+
+
+def test_names_that_code_adds_rebinds_and_deletes_are_told(tools: Tools) -> None:
+    """With what they were bound to, and are; imports and private names are no variables."""
+    tools.shell.run_cell("n = 1\ngone = 'x'\nsame = 5\nimport os")
+    found = turn(tools, "import json\nn = 2\nnew = [1]\ndel gone\nsame = 5\n_hidden = 1\ndef area(r): return r")
+    assert {name: (each.status, each.detail) for name, each in found.items()} == {
+        "area": ("added", "function"),
+        "gone": ("deleted", "str, 1 character"),
+        "n": ("changed", "1 → 2"),
+        "new": ("added", "list, 1 item"),
+    }
+    assert all(each.undoable and each.id == f"variable:{name}" for name, each in found.items())
+
+
+def test_frames_are_told_by_shape_columns_and_types(tools: Tools) -> None:
+    """Before and after."""
+    tools.shell.run_cell(f"{MADE}a = np.zeros(3)")
+    found = turn(
+        tools,
+        "df = df.assign(total=df.dose * 2.0, dose=df.dose.astype(float))",
+        "a = np.ones((2, 2), dtype='int8')\ndf = df.rename(columns={'total': 'sum'})",
+    )
+    assert found["a"].detail == "ndarray (3,) float64 → ndarray (2, 2) int8"
+    assert found["df"].detail == (
+        "DataFrame (3, 1) → DataFrame (3, 2); column added: 'sum'; column of another type: 'dose' int64 → float64"
+    )
+
+
+IN_PLACE = {
+    "list": ("x = [1, 2]", "x.append(3)"),
+    "list item": ("x = [1, 2]", "x[0] = 5"),
+    "list of lists": ("x = [[1], [2]]", "x[1].append(3)"),
+    "dict": ("x = {'a': 1}", "x['a'] = 2"),
+    "dict of dicts": ("x = {'a': {'b': 1}}", "x['a']['c'] = 1"),
+    "dict key": ("x = {}", "x['new'] = 1"),
+    "set": ("x = {1}", "x.add(2)"),
+    "deque": ("from collections import deque\nx = deque([1])", "x.append(2)"),
+    "bytearray": ("x = bytearray(b'abc')", "x[0] = 0"),
+    "array": ("x = np.arange(10)", "x[3] = 0"),
+    "large array": ("x = np.zeros(3_000_000)", "x += 1"),
+    "matrix of Fortran's": ("x = np.zeros((100, 200), order='F')", "x[3, 4] = 1"),
+    "array of objects": ("x = np.array([1, 'a', None], dtype=object)", "x[2] = 'b'"),
+    "masked array": ("x = np.ma.array([1, 2], mask=[0, 1])", "x[0] = 9"),
+    "frame's new column": (MADE + "x = df", "x['more'] = 1"),
+    "frame's value": (MADE + "x = df", "x.loc[1, 'dose'] = 7"),
+    "frame's columns": (MADE + "x = df", "x.columns = ['d']"),
+    "frame's index": (MADE + "x = df", "x.index = [5, 6, 7]"),
+    "frame of texts": (MADE + "x = pd.DataFrame({'t': ['a', 'b']})", "x.loc[0, 't'] = 'c'"),
+    "frame of times": (
+        MADE + "x = pd.DataFrame({'t': pd.date_range('2020', periods=3, tz='UTC')})",
+        "x.loc[0, 't'] = pd.Timestamp('2021', tz='UTC')",
+    ),
+    "frame of categories": (MADE + "x = pd.DataFrame({'c': pd.Categorical(['a', 'b'])})", "x.loc[0, 'c'] = 'b'"),
+    "series": (MADE + "x = pd.Series([1, 2])", "x.iloc[0] = 5"),
+    "own object": ("class Run: pass\nx = Run()\nx.loss = 1", "x.loss = 2"),
+    "own object's list": ("class Run: pass\nx = Run()\nx.losses = [1]", "x.losses.append(2)"),
+}
+
+
+@pytest.mark.parametrize("case", IN_PLACE)
+def test_object_changed_in_place_is_told_and_cannot_be_undone(tools: Tools, case: str) -> None:
+    """Only that: looking at it, or changing something else, changes nothing."""
+    before, code = IN_PLACE[case]
+    tools.shell.run_cell(f"import numpy as np\n{before}")
+    assert turn(tools, "y = repr(x)", turn_id="turn-0").keys() == {"y"}
+    change = turn(tools, code)["x"]
+    assert (change.status, change.undoable) == ("changed", False)
+    assert change.reason == "It was changed in place, which cannot be undone."
+    with pytest.raises(ChangesError, match="'x' cannot be undone"):
+        undo(tools, "x")
+
+
+QUIET = {
+    "generator": "x = iter([1, 2])",
+    "broken": "class Odd:\n    def __getattribute__(self, name): raise RuntimeError\nx = Odd()",
+    "slots": "class Point:\n    __slots__ = ('a',)\nx = Point()\nx.a = 1",
+    "recursive": "x = []\nx.append(x)",
+    "not a number": "x = [float('nan')]",
+    "texts of objects": "class Loud:\n    def __repr__(self): raise SystemExit\n    __hash__ = None\nx = [Loud()]",
+    "equality of objects": (
+        "class Never:\n    __hash__ = object.__hash__\n    def __eq__(self, other): raise RuntimeError\nx = {Never()}"
+    ),
+    "empty frame": "import pandas as pd\nx = pd.DataFrame()",
+    "wide frame": "import pandas as pd, numpy as np\nx = pd.DataFrame(np.zeros((3, 500)))",
+    "long list": "x = list(range(300_000))",
+    "large dict": "x = dict.fromkeys(range(100_000))",
+}
+
+
+@pytest.mark.parametrize("case", QUIET)
+def test_object_that_code_leaves_alone_is_not_told(tools: Tools, case: str) -> None:
+    """Whatever it is; none of its own code runs."""
+    tools.shell.run_cell(QUIET[case])
+    assert turn(tools, "pass") == {}
+
+
+def test_undo_binds_the_old_objects_again(tools: Tools) -> None:
+    """The very same ones; names that were added go; redo does it again."""
+    tools.shell.run_cell("xs = [1]\ngone = [2]")
+    old, gone = tools.shell.user_ns["xs"], tools.shell.user_ns["gone"]
+    turn(tools, "xs = [9]\ndel gone\nnew = 3")
+    new = tools.shell.user_ns["xs"]
+    assert undo(tools, "xs", "gone", "new") == ("variable:xs", "variable:gone", "variable:new")
+    assert tools.shell.user_ns["xs"] is old
+    assert tools.shell.user_ns["gone"] is gone
+    assert "new" not in tools.shell.user_ns
+    assert all(each.undone and each.undoable for each in tools.changes.end("turn-1"))
+    redo(tools, "xs", "gone", "new")
+    assert tools.shell.user_ns["xs"] is new
+    assert "gone" not in tools.shell.user_ns
+    assert tools.shell.user_ns["new"] == 3
+    assert not any(each.undone for each in tools.changes.end("turn-1"))
+
+
+def test_what_several_codes_of_a_turn_do_is_one_change(tools: Tools) -> None:
+    """From what was before the turn to what is there after it; what is as before is none."""
+    tools.shell.run_cell("n = 1\nback = keep = [1]")
+    found = turn(tools, "n = 2\nback = 0\ntemporary = 1", "n = 3\nback = keep\ndel temporary")
+    assert {name: each.detail for name, each in found.items()} == {"n": "1 → 3"}
+    undo(tools, "n")
+    assert tools.shell.user_ns["n"] == 1
+
+
+def test_turns_are_undone_one_after_the_other(tools: Tools) -> None:
+    """The later one first; the earlier one alone is a conflict."""
+    tools.shell.run_cell("xs = [0]")
+    turn(tools, "xs = [1]")
+    turn(tools, "xs = [2]", turn_id="turn-2")
+    with pytest.raises(KernelChangesConflict, match="other than the turn left it: 'xs'"):
+        undo(tools, "xs")
+    undo(tools, "xs", turn_id="turn-2")
+    undo(tools, "xs")
+    assert tools.shell.user_ns["xs"] == [0]
+
+
+@pytest.mark.parametrize("cell", ["xs = [5]", "del xs", "xs.append(4)"])
+def test_variable_that_the_user_changed_since_is_a_conflict(tools: Tools, cell: str) -> None:
+    """Nothing at all is changed then; a choice decides, and redo gives back what was there."""
+    tools.shell.run_cell("xs = [1]\nn = 1")
+    turn(tools, "xs = [2]\nn = 2")
+    tools.shell.run_cell(cell)
+    now = tools.shell.user_ns.get("xs")
+    with pytest.raises(KernelChangesConflict) as raised:
+        undo(tools, "n", "xs")
+    (conflict,) = raised.value.conflicts
+    assert (conflict.id, conflict.base, conflict.target) == ("variable:xs", "list, 1 item", "list, 1 item")
+    assert tools.shell.user_ns.get("xs") is now
+    assert tools.shell.user_ns["n"] == 2
+    assert undo(tools, "n", "xs", xs="mine") == ("variable:n",)
+    assert tools.shell.user_ns.get("xs") is now
+    assert undo(tools, "xs", xs="theirs") == ("variable:xs",)
+    assert tools.shell.user_ns["xs"] == [1]
+    redo(tools, "xs")
+    assert tools.shell.user_ns.get("xs") is now
+
+
+def test_what_the_users_cells_change_is_not_the_agents(tools: Tools) -> None:
+    """Between two pieces of code; undo gives back what the user had made."""
+    tools.shell.run_cell("a = 1\nxs = []")
+    tools.changes.begin("turn-1")
+    tools.text("run_code", code="a = 2")
+    tools.shell.run_cell("a = 10\nb = 1\nxs.append(1)")
+    found = turn(tools, "a = 3")
+    assert {name: each.detail for name, each in found.items()} == {"a": "10 → 3"}
+    undo(tools, "a")
+    assert tools.shell.user_ns["a"] == 10
+
+
+def test_cell_that_runs_while_code_awaits_is_not_the_agents(tools: Tools) -> None:
+    """Neither the names that it binds nor what it changes in place."""
+    shell = tools.shell
+    shell.run_cell("xs, ys, n = [], [], 0")
+
+    async def both() -> None:
+        code = "import asyncio\nys.append(1)\nn = 1\nwaits.set()\nawait goes_on.wait()\nmine = 1"
+        shell.user_ns.update(waits=asyncio.Event(), goes_on=asyncio.Event())
+        cell = asyncio.ensure_future(cells())
+        tools.loop.submit(tools.tool_runner.call("run_code", {"code": code})).add_done_callback(
+            lambda _: loop.call_soon_threadsafe(done.set)
+        )
+        await done.wait()
+        await cell
+
+    async def cells() -> None:
+        await shell.user_ns["waits"].wait()
+        shell.run_cell("xs.append(1)\ntheirs = 1\nn = 5")
+        shell.user_ns["goes_on"].set()
+
+    tools.changes.begin("turn-1")
+    loop, done = asyncio.new_event_loop(), asyncio.Event()
+    tools.job_queue.schedule = scheduler_of(loop)
+    loop.run_until_complete(both())
+    loop.close()
+    found = {each.name: each.status for each in tools.changes.end("turn-1")}
+    assert found == {"mine": "added", "n": "changed", "ys": "changed"}
+
+
+def test_code_that_fails_or_is_interrupted_is_told_too(tools: Tools) -> None:
+    """What it did before that."""
+    tools.shell.run_cell("n = 1")
+    tools.changes.begin("turn-1")
+    tools.text("run_code", code="n = 2\n1 / 0")
+    tools.text("run_code", code="m = 3\nwhile True: pass", timeout=0.1)
+    assert [each.name for each in tools.changes.end("turn-1")] == ["m", "n"]
+
+
+def test_old_objects_are_let_go_when_they_are_kept_or_closed(tools: Tools) -> None:
+    """And freed: not before the change is kept, and not later than the next cell."""
+    made = "class Thing: pass\nx = Thing()"
+    for end in (lambda: tools.changes.keep("turn-1"), tools.changes.close):
+        tools.shell.run_cell(made)
+        followed = weakref.ref(tools.shell.user_ns["x"])
+        turn(tools, "x = 1")
+        gc.collect()
+        assert followed() is not None
+        end()
+        tools.shell.run_cell("pass")
+        gc.collect()
+        assert followed() is None
+
+
+def test_change_that_is_kept_cannot_be_undone(tools: Tools) -> None:
+    """It says so; the others of the turn can."""
+    tools.shell.run_cell("a = [1]\nb = [1]")
+    turn(tools, "a = 2\nb = 2")
+    tools.changes.keep("turn-1", ["variable:a"])
+    assert [(each.name, each.undoable) for each in tools.changes.end("turn-1")] == [("a", False), ("b", True)]
+    with pytest.raises(ChangesError, match="It was kept"):
+        undo(tools, "a")
+    undo(tools, "b")
+    assert tools.shell.user_ns["b"] == [1]
+
+
+def test_old_objects_hold_limited_memory(tools: Tools) -> None:
+    """One that is larger is let go, and else the oldest; the change says why it cannot be undone."""
+    tools.changes = KernelChanges(OWNER, lambda: tools.runner, tools.job_queue, limit=3_000_000)
+    tools.use(tools.runner)
+    tools.shell.run_cell("a = b'1' * 2_000_000\nb = b'2' * 2_000_000\nc = b'3' * 4_000_000")
+    found = turn(tools, "a = 1", "b = 1", "c = 1", "d = 1")
+    assert {name: each.undoable for name, each in found.items()} == {"a": False, "b": True, "c": False, "d": True}
+    assert found["c"].reason == "The old object is no longer held: it holds about 4 MB, and room is limited."
+
+
+def test_undo_of_a_busy_kernel_says_so(tools: Tools) -> None:
+    """It is not done later."""
+    tools.changes.patience = 0
+    turn(tools, "n = 1")
+    tools.job_queue.schedule = lambda _: None
+    work = tools.loop.submit(tools.changes.undo("turn-1", ["variable:n"]))
+    with pytest.raises(KernelBusy, match="busy"):
+        work.result(30)
+    tools.job_queue.run_pending()
+    assert tools.shell.user_ns["n"] == 1
+
+
+def test_turn_that_the_kernel_does_not_know_cannot_be_undone(tools: Tools) -> None:
+    """It was of an earlier kernel."""
+    with pytest.raises(ChangesError, match="until the kernel is restarted"):
+        undo(tools, "n", turn_id="turn-0")
+
+
+def test_secrets_are_not_told(tools: Tools) -> None:
+    """By name; texts are told by their length only."""
+    found = turn(tools, "password = 1234\ntext = 'hush'")
+    assert (found["password"].detail, found["text"].detail) == ("int", "str, 4 characters")
