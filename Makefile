@@ -28,6 +28,8 @@ JS_SOURCES := $(shell find js/src -name '*.ts' -o -name '*.tsx' -o -name '*.css'
 NOTEBOOKS := $(sort $(wildcard notebooks/*.ipynb tests/notebooks/*.ipynb))
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Where it is set, each of some thousand processes compiles what it imports anew: a third of a kernel's start.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
