@@ -75,6 +75,76 @@ export class NotebookEdits implements NotebookActions {
   }
 }
 
+/** One step of what undo, redo or a change set does to the notebook (agentnb/comm/lab_messages.py: `CellStep`). */
+export interface CellStep {
+  action: "insert" | "replace" | "delete";
+  /** The cell; for `insert` the id that it gets. */
+  cellId: string;
+  kind?: "code" | "markdown" | "raw";
+  /** The new text. */
+  source?: string;
+  /** The text that the cell must have now. */
+  expected?: string;
+  /** For `insert`: the cell above it, else the place where that is gone. */
+  below?: string | null;
+  index?: number;
+}
+
+/** A cell that is other than a step expects. */
+export interface CellConflict {
+  cellId: string;
+  /** Its text; null where there is no such cell. */
+  current: string | null;
+}
+
+/**
+ * Does all steps as one step of Undo, or none of them: where a cell's text is not what a step expects, nothing is
+ * changed and the conflicts are given. A step that is done already is left out.
+ */
+export function changeCells(shared: SharedNotebook, steps: readonly CellStep[]): CellConflict[] {
+  const find = (id: string): SharedCell | undefined => shared.cells.find((cell) => cell.id === id);
+  const conflicts: CellConflict[] = [];
+  const todo: CellStep[] = [];
+  for (const step of steps) {
+    const cell = find(step.cellId);
+    const current = cell ? cell.getSource() : null;
+    const target = step.action === "delete" ? null : (step.source ?? "");
+    if (current === target) continue;
+    if (current !== (step.action === "insert" ? null : (step.expected ?? ""))) {
+      conflicts.push({ cellId: step.cellId, current });
+    } else if (cell && isLocked(cell, step.action)) throw new Error("The cell is read-only.");
+    else todo.push(step);
+  }
+  if (conflicts.length || !todo.length) return conflicts;
+  const managers = [shared.undoManager, ...todo.map((step) => find(step.cellId)?.undoManager)];
+  for (const manager of managers) manager?.stopCapturing();
+  shared.transact(() => {
+    for (const step of todo) changeCell(shared, step);
+  });
+  for (const manager of managers) manager?.stopCapturing();
+  return [];
+}
+
+function isLocked(cell: SharedCell, action: CellStep["action"]): boolean {
+  return cell.getMetadata(action === "delete" ? "deletable" : "editable") === false;
+}
+
+function changeCell(shared: SharedNotebook, { action, cellId, kind, source = "", below, index = 0 }: CellStep): void {
+  const at = shared.cells.findIndex((cell) => cell.id === cellId);
+  if (action === "delete") shared.deleteCell(at);
+  else if (action === "replace") update(shared.cells[at] as SharedCell, source);
+  else {
+    const above = below ? shared.cells.findIndex((cell) => cell.id === below) : -1;
+    const place = above < 0 ? Math.min(Math.max(index, 0), shared.cells.length) : above + 1;
+    shared.insertCell(place, { id: cellId, ...cellOf(kind ?? "code", source) });
+  }
+}
+
+function cellOf(kind: "code" | "markdown" | "raw", source: string): Record<string, unknown> {
+  const added = kind === "code" ? { metadata: { trusted: true }, outputs: [] } : { metadata: {} };
+  return { cell_type: kind, source, ...added };
+}
+
 /** Puts a cell at `index`, as one step of Undo. */
 export function insertCell(
   shared: SharedNotebook,
@@ -82,10 +152,9 @@ export function insertCell(
   source: string,
   kind: "code" | "markdown" = "code",
 ): void {
-  const added = kind === "code" ? { metadata: { trusted: true }, outputs: [] } : { metadata: {} };
   shared.undoManager?.stopCapturing();
   shared.transact(() => {
-    shared.insertCell(index, { cell_type: kind, source, ...added });
+    shared.insertCell(index, cellOf(kind, source));
   });
   shared.undoManager?.stopCapturing();
 }
@@ -110,10 +179,14 @@ export function runCell(
 
 /** Makes `source` of a cell's text. */
 export function replace(cell: SharedCell, source: string): void {
+  cell.undoManager?.stopCapturing();
+  update(cell, source);
+  cell.undoManager?.stopCapturing();
+}
+
+function update(cell: SharedCell, source: string): void {
   const { start, end, text } = smallestEdit(cell.getSource(), source);
-  cell.undoManager?.stopCapturing();
   cell.updateSource(start, end, text);
-  cell.undoManager?.stopCapturing();
 }
 
 function goTo(notebook: Notebook, index: number): void {

@@ -108,6 +108,7 @@ declare module "@jupyterlab/notebook" {
     readonly cells: readonly SharedCell[];
     readonly undoManager?: { stopCapturing(): void } | null;
     insertCell(index: number, cell: unknown): SharedCell;
+    deleteCell(index: number): void;
     transact(change: () => void): void;
   }
   export interface Editor {

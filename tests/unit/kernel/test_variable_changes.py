@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from agentnb.errors import ChangesError, KernelBusy, KernelChangesConflict
-from agentnb.kernel.changes import KernelChanges, VariableChange, variable_id
+from agentnb.kernel.changes import KernelChanges
 from agentnb.kernel.job_queue import scheduler_of
+from agentnb.kernel.variable_changes import VariableChange, variable_id
 from tests.unit.kernel.shell_tools import OWNER, Tools
 
 MADE = "import numpy as np, pandas as pd\ndf = pd.DataFrame({'dose': [1, 2, 3]})\n"
@@ -22,7 +23,7 @@ def turn(tools: Tools, *codes: str, turn_id: str = "turn-1") -> dict[str, Variab
     tools.changes.begin(turn_id)
     for code in codes:
         tools.text("run_code", code=code)
-    return {each.name: each for each in tools.changes.end(turn_id)}
+    return {each.name: each for each in tools.changes.end(turn_id) if isinstance(each, VariableChange)}
 
 
 def undo(tools: Tools, *names: str, turn_id: str = "turn-1", **choices: Any) -> tuple[str, ...]:
