@@ -67,9 +67,6 @@ def _parser() -> argparse.ArgumentParser:
 def _eliza(_: argparse.Namespace) -> int:
     if sys.stdin.isatty():
         _complain("eliza speaks ACP, not English, on stdin and stdout: start it from an ACP client. Ctrl+D ends it.")
-    from agentnb.eliza.loading import load_sdk
-
-    load_sdk()
     from agentnb.eliza.stdio import main as serve
 
     try:

@@ -17,6 +17,7 @@ from agentnb.host.agents.health import examined
 from agentnb.host.agents.kernel_tools import KernelTools
 from agentnb.host.agents.login import Login, log_in_with
 from agentnb.host.changes.change_tracker import ChangeTracker
+from agentnb.host.changes.changeset_channels import ChangesetChannels
 from agentnb.host.changes.undo import Undo
 from agentnb.host.channels import PERMISSIONS, SessionChannels
 from agentnb.host.permissions.permissions import Permissions
@@ -138,6 +139,7 @@ class Conversation:
         kernel: What its agent gets of the kernel; None for nothing.
         events: Listens to its agent.
         changes: Follows what its turns change.
+        changesets: The change sets that clients can subscribe to.
         undo: Undoes, redoes and keeps what they changed.
     """
 
@@ -162,6 +164,7 @@ class Conversation:
         self.closing: asyncio.TimerHandle | None = None
         self._has_title = title is not None
         environment, loop = host.environment, host.loop
+        follows, stores_secrets = environment.default_changes()
         self.channels = SessionChannels(
             tab_id,
             self.spec,
@@ -170,6 +173,7 @@ class Conversation:
             title=title,
             listeners=host.listeners,
             changed=partial(host.summarize, self),
+            has_changesets=follows,
         )
         self.policy = SessionPolicy(host.policy, self.channels, configuration)
         self.inactivity = Inactivity(self.channels, loop)
@@ -220,7 +224,6 @@ class Conversation:
         self.turns.mentions = MentionResolution(
             self.channels, environment, loop, cwd=self.cwd, resolved=self.turns.pump
         )
-        follows, stores_secrets = environment.default_changes()
         self.changes = self.turns.changes = ChangeTracker(
             self.channels,
             loop,
@@ -228,7 +231,10 @@ class Conversation:
             patterns=lambda: self.policy.situation().patterns,
             answered=self.turns.answered,
             was_saved=environment.was_saved,
+            cwd=self.cwd,
+            kernel=self.kernel.changes if self.kernel is not None else None,
         )
+        self.changesets = ChangesetChannels(self.channels, self.changes, host.listeners)
         self.undo = Undo(self.changes, self.policy.record_changes)
 
     # --- its state ---

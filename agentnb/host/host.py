@@ -15,6 +15,7 @@ from agentnb.errors import UnknownSession
 from agentnb.events.event_file import write_down
 from agentnb.events.kinds import SESSION_CLOSED, SESSION_OPENED
 from agentnb.host.agents.agent_pool import AgentPool
+from agentnb.host.changes.changeset_channels import session_of
 from agentnb.host.changes.location import changes_folder
 from agentnb.host.changes.workspace_store import WorkspaceStores
 from agentnb.host.channels import Channel
@@ -118,12 +119,12 @@ class Host:
         self.root.accept(RootActiveSessionsChanged(active_sessions=len(self.conversations), time=now_ms()))
 
     def find(self, channel: str) -> Conversation:
-        """The conversation whose session or chat channel is *channel*.
+        """The conversation whose session, chat or change-set channel is *channel*.
 
         Raises:
             UnknownSession: If there is none.
         """
-        uri = channel.removesuffix("/chat")
+        uri = session_of(channel.removesuffix("/chat"))
         if uri not in self.conversations:
             message = f"No session has the channel {channel!r}."
             raise UnknownSession(message, hint="It may have been closed; %agents list shows the open ones.")
@@ -138,7 +139,14 @@ class Host:
         if uri == ROOT:
             return self.root
         conversation = self.find(uri)
-        return conversation.chat if uri == conversation.chat.uri else conversation.session
+        if uri == conversation.chat.uri:
+            return conversation.chat
+        if uri == conversation.session.uri:
+            return conversation.session
+        changeset = conversation.changesets.find(uri)
+        if changeset is None:
+            raise UnknownSession(f"There is no change set {uri!r}.", hint="Nobody looked at what that turn changed.")
+        return changeset
 
     def channel_or_none(self, uri: str) -> Channel[Any] | None:
         """The channel with *uri*, or None."""

@@ -211,7 +211,7 @@ def test_importing_loads_nothing_heavy() -> None:
 
 
 def test_using_it_loads_no_sdk() -> None:
-    """A whole turn in a plain process needs neither the official SDK nor a widget: only the agent loads the SDK."""
+    """A whole turn in a plain process needs neither the official SDK nor a widget."""
     program = (
         "import sys, agentnb\n"
         "session = agentnb.start()\n"

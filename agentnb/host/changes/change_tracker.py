@@ -10,7 +10,10 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from agentnb.changes import path_to_json
+from agentnb.changes.text_diff import count_lines
 from agentnb.clock import now_ms
 from agentnb.credentials import logger
 from agentnb.errors import AgentnbError, ChangesError
@@ -24,16 +27,20 @@ from agentnb.host.changes.records import (
     write_record,
 )
 from agentnb.host.changes.workspace_store import EndedTurn, RunningTurn
+from agentnb.kernel.variable_changes import VariableChange
 from agentnb.state import ErrorInfo, TurnChanges, XTurnChanges
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Sequence
+    from pathlib import Path
 
     from agentnb.changes import ChangeStore, FileChange, Snapshot
     from agentnb.host.changes.records import By
     from agentnb.host.changes.workspace_store import WorkspaceStore
     from agentnb.host.channels import SessionChannels
     from agentnb.host.loop import HostLoop
+    from agentnb.kernel.cell_changes import CellChange
+    from agentnb.kernel.changes import KernelChanges
     from agentnb.policy.sensitive import Patterns
     from agentnb.state import ResponsePart
 
@@ -50,6 +57,7 @@ MOST_NAMED = 5
 MOST_COUNTED = 500
 """Changed files of one turn whose lines are counted."""
 _LATE = "The first snapshot took longer than two seconds: it was taken while the turn ran, and lacks earlier changes."
+_KERNEL_ENDED = "The kernel was restarted since."
 _COMMANDS = "Commands ran: what they did outside the workspace, or over the network, is not known and cannot be undone."
 
 
@@ -76,8 +84,11 @@ class ChangeTracker:
         patterns: The sensitive files, as the policy says now.
         answered: Waits until the agent has answered the last prompt: a cancelled one may still write.
         was_saved: Whether the user saved a file (its absolute path) between two moments (milliseconds since 1970).
+        cwd: The workspace.
+        kernel: What the agent changes in the kernel and the notebook; None where it has no access to them.
 
     Attributes:
+        workspace: The workspace, without links on the way to it.
         changed: Called with a turn's id when what is known of its changes is new.
     """
 
@@ -90,6 +101,8 @@ class ChangeTracker:
         patterns: Callable[[], Patterns],
         answered: Callable[[], Awaitable[None]],
         was_saved: Callable[[str, int, int], bool],
+        cwd: Path,
+        kernel: KernelChanges | None,
     ) -> None:
         self.store = store
         self.changed: Callable[[str], None] = lambda _turn_id: None
@@ -98,6 +111,10 @@ class ChangeTracker:
         self._patterns = patterns
         self._answered = answered
         self._was_saved = was_saved
+        self.workspace = cwd if store is None else store.workspace
+        self.kernel = kernel
+        if kernel is not None:
+            kernel.changed = lambda turn_id: loop.post(self.refresh_kernel, turn_id)
         self._running: dict[str, _Running] = {}
         self._record: ConversationRecord | None = None
 
@@ -110,7 +127,7 @@ class ChangeTracker:
             store, session = self.store, self._channels.session.uri
             known = None if store is None else read_record(record_file(store.records, self._channels.tab_id))
             workspace = "" if store is None else str(store.workspace)
-            self._record = known or ConversationRecord(session=session, workspace=workspace)
+            self._record = _of_an_earlier_kernel(known) or ConversationRecord(session=session, workspace=workspace)
         return self._record
 
     def is_settled(self, turn_id: str) -> bool:
@@ -145,6 +162,8 @@ class ChangeTracker:
             self._channels.title, self._channels.session.uri, lambda: self._named_by(turn_id)[0]
         )
         self.store.patterns = self._patterns()
+        if self.kernel is not None:
+            self.kernel.begin(turn_id)
         self._loop.spawn(self._take_first(running, self.store))
         try:
             await asyncio.wait_for(running.begun.wait(), BEGIN_SECONDS)
@@ -189,7 +208,8 @@ class ChangeTracker:
         store.ended.append(EndedTurn(session, ended_at, named))
         notes = [*running.notes, *_not_covered(after, outside)]
         record = TurnRecord(turn_id=turn_id, before=before, after=after, notes=tuple(notes))
-        if before.id == after.id:
+        of_kernel = self._of_kernel(turn_id, ())
+        if before.id == after.id and not of_kernel:
             return record
         self._dispatch(turn_id, TurnChanges(status="computing"))
         found, counted = await store.run(lambda store: _compared(store, before, after))
@@ -200,7 +220,8 @@ class ChangeTracker:
             saved = {each for each in paths if self._was_saved(str(store.workspace / each), running.began_at, ended_at)}
             return attributed(paths, named, others, frozenset(saved))
 
-        items = tuple(_file_item(change, counted.get(change.path), by(change)) for change in found[:MOST_ITEMS])
+        files = (_file_item(change, counted.get(change.path), by(change)) for change in found[:MOST_ITEMS])
+        items = (*files, *of_kernel)
         if len(found) > MOST_ITEMS:
             notes.append(f"{len(found) - MOST_ITEMS:,} more files changed; they are not listed.")
         if items and runs_commands(self._parts(turn_id)):
@@ -209,6 +230,27 @@ class ChangeTracker:
         if items:
             await self.save(self.record.with_turn(record))
         return record
+
+    def _of_kernel(self, turn_id: str, known: Sequence[Item]) -> tuple[Item, ...]:
+        """The cells and variables that turn *turn_id* changed, as they are now; *known* says what was kept."""
+        if self.kernel is None:
+            return ()
+        kept = {each.id for each in known if each.state == "kept"}
+        return tuple(_kernel_item(change, is_kept=change.id in kept) for change in self.kernel.end(turn_id))
+
+    def refresh_kernel(self, turn_id: str) -> None:
+        """Take over what the kernel knows of turn *turn_id* now: code that went on has changed more, or undo has."""
+        turn = self.record.turn(turn_id)
+        known = () if turn is None else turn.items
+        of_kernel = self._of_kernel(turn_id, known)
+        if turn_id in self._running or self.kernel is None:
+            return  # it is looked at when the turn has ended
+        items = (*(each for each in known if each.kind == "file"), *of_kernel)
+        if items == known:
+            return
+        turn = replace(turn or TurnRecord(turn_id=turn_id), items=items)
+        self._loop.spawn(self.save(self.record.with_turn(turn)))
+        self.tell(turn_id)
 
     async def save(self, record: ConversationRecord) -> None:
         """Remember *record*, here and in its file."""
@@ -251,8 +293,8 @@ def numbers(record: TurnRecord) -> TurnChanges:
     return TurnChanges(
         status="ready",
         files=sum(each.kind == "file" for each in items),
-        added=sum(each.added or 0 for each in items),
-        removed=sum(each.removed or 0 for each in items),
+        added=sum(each.added or 0 for each in items if each.kind == "file"),
+        removed=sum(each.removed or 0 for each in items if each.kind == "file"),
         cells=sum(each.kind == "cell" for each in items),
         variables=sum(each.kind == "variable" for each in items),
         undone=sum(each.state == "undone" for each in items),
@@ -289,7 +331,46 @@ def _file_item(change: FileChange, counted: tuple[int | None, int | None] | None
         undoable=change.undoable,
         reason=change.reason,
         file=change,
+        binary=counted == (None, None) and change.undoable,
     )
+
+
+def _kernel_item(change: CellChange | VariableChange, *, is_kept: bool) -> Item:
+    """A cell or a variable as an item; its texts are a cell's source, or a line on an object."""
+    item = Item(
+        id=change.id,
+        kind="variable",
+        name=change.name,
+        status=change.status,
+        state="undone" if change.undone else "kept" if is_kept else "open",
+        by=("toolCall",),
+        undoable=change.undoable,
+        reason=change.reason,
+    )
+    if isinstance(change, VariableChange):
+        return replace(item, detail=change.detail or None, before=change.before, after=change.after)
+    before, after = (None if each is None else each.source for each in (change.before, change.after))
+    cell = change.after or change.before
+    language = None if cell is None else {"code": "python", "markdown": "markdown"}.get(cell.kind)
+    added, removed = count_lines((before or "").encode("utf-8", "replace"), (after or "").encode("utf-8", "replace"))
+    return replace(item, kind="cell", before=before, after=after, added=added, removed=removed, language=language)
+
+
+def _of_an_earlier_kernel(record: ConversationRecord | None) -> ConversationRecord | None:
+    """*record* as it holds now: what was changed in a kernel that has ended cannot be undone any more."""
+    if record is None:
+        return None
+    turns = (
+        replace(
+            turn,
+            items=tuple(
+                each if each.kind == "file" else replace(each, undoable=False, reason=_KERNEL_ENDED)
+                for each in turn.items
+            ),
+        )
+        for turn in record.turns
+    )
+    return replace(record, turns=tuple(turns))
 
 
 def _not_covered(snapshot: Snapshot, outside: frozenset[str]) -> Iterator[str]:

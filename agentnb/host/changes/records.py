@@ -53,6 +53,7 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defau
         before: The text before, of a cell.
         after: The text after, of a cell.
         language: What the text is written in, where it is known.
+        binary: Whether the contents are known to be no text.
     """
 
     id: str
@@ -71,6 +72,7 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defau
     before: str | None = None
     after: str | None = None
     language: str | None = None
+    binary: bool = False
 
 
 class TurnRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):

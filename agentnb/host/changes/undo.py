@@ -133,17 +133,55 @@ class Undo:
         tracker = self._tracker
         if operation == "keep":
             keys = tuple(each.key for each in selected)
+            self._keep_kernel(selected)
             await tracker.save(tracker.record.with_states(keys, "kept"))
             return Outcome(keys, _sentence(operation, selected))
-        files = [each for each in selected if each.item.file is not None]
-        if any(not each.item.undoable for each in files):
-            refused = next(each.item for each in files if not each.item.undoable)
+        if (refused := next((each.item for each in selected if not each.item.undoable), None)) is not None:
             raise ChangesError(f"{refused.name} cannot be {_DONE[operation]}. {refused.reason or ''}".strip())
-        done = await (self._undo if operation == "undo" else self._redo)(files, choices)
+        files = [each for each in selected if each.item.file is not None]
+        turned = await self._turn_kernel(operation, [each for each in selected if each.item.file is None], choices)
+        try:
+            done = await (self._undo if operation == "undo" else self._redo)(files, choices)
+        except BaseException:
+            await self._turn_kernel("redo" if operation == "undo" else "undo", turned, {})
+            raise
+        for turn_id in dict.fromkeys(each.turn_id for each in turned):
+            tracker.refresh_kernel(turn_id)
+        done += turned
         return Outcome(tuple(each.key for each in done), _sentence(operation, done))
+
+    async def _turn_kernel(
+        self, operation: Operation, selected: Sequence[Selected], choices: Mapping[str, Choice]
+    ) -> list[Selected]:
+        """Undo or redo cells and variables, turn by turn: all, or none."""
+        kernel, done = self._tracker.kernel, list[Selected]()
+        if kernel is None or not selected:
+            return done
+        by_id = {
+            each.item.id: choices[key] for each in selected for key in (each.item.name, each.item.id) if key in choices
+        }
+        turns = list(dict.fromkeys(each.turn_id for each in selected))
+        back = operation == "undo"
+        try:
+            for turn_id in reversed(turns) if back else turns:
+                ids = [each.item.id for each in selected if each.turn_id == turn_id]
+                turn = kernel.undo if back else kernel.redo
+                turned = await turn(turn_id, ids, choices=by_id)
+                done += [each for each in selected if each.turn_id == turn_id and each.item.id in turned]
+        except AgentnbError:
+            await self._turn_kernel("redo" if back else "undo", done, {})
+            raise
+        return done
+
+    def _keep_kernel(self, selected: Sequence[Selected]) -> None:
+        if (kernel := self._tracker.kernel) is not None:
+            for turn_id in dict.fromkeys(each.turn_id for each in selected):
+                kernel.keep(turn_id, [each.item.id for each in selected if each.turn_id == turn_id])
 
     async def _undo(self, selected: Sequence[Selected], choices: Mapping[str, Choice]) -> list[Selected]:
         tracker = self._tracker
+        if not selected:
+            return []
         changes = [each.item.file for each in reversed(selected) if each.item.file is not None]
         batches = _batches(step for change in changes for step in change.backward)
         changed = await self._apply(batches, choices)
@@ -156,6 +194,8 @@ class Undo:
 
     async def _redo(self, selected: Sequence[Selected], choices: Mapping[str, Choice]) -> list[Selected]:
         tracker, wanted = self._tracker, {each.key for each in selected}
+        if not selected:
+            return []
         steps: list[Step] = []
         left: list[Undone] = []
         remaining = dict.fromkeys(each.key for each in selected)
@@ -165,8 +205,7 @@ class Undo:
                 for key in undone.items:
                     remaining.pop(key, None)
             else:
-                items = tuple(key for key in undone.items if key not in wanted)
-                left.append(replace(undone, items=items))
+                left.append(replace(undone, items=tuple(key for key in undone.items if key not in wanted)))
         changes = [each.item.file for each in selected if each.key in remaining and each.item.file is not None]
         steps += [step for change in changes for step in change.forward]
         changed = await self._apply(_batches(steps), choices)

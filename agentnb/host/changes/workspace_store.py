@@ -13,6 +13,7 @@ import shutil
 import tempfile
 import threading
 import time
+import uuid
 from collections import deque
 from concurrent.futures import Future
 from pathlib import Path
@@ -261,6 +262,6 @@ class WorkspaceStores:
     def _place(self) -> Path:
         if self._folder is not None:
             return self._folder
-        if self._temporary is None:
-            self._temporary = Path(tempfile.mkdtemp(prefix="agentnb-changes-"))
+        if self._temporary is None:  # made when something is stored
+            self._temporary = Path(tempfile.gettempdir()) / f"agentnb-changes-{uuid.uuid4().hex}"
         return self._temporary

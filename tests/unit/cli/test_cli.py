@@ -109,7 +109,7 @@ def test_eliza_with_closed_stdin() -> None:
 
 @pytest.mark.parametrize("words", [("--version",), ("agents",)])
 def test_light_imports(words: tuple[str, ...]) -> None:
-    """Only eliza pays for the SDK."""
+    """What only tests, notebooks and pages need is not loaded."""
     code = (
         "import sys; from agentnb.cli import main\n"
         "try: main(sys.argv[1:])\nexcept SystemExit: pass\n"
