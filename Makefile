@@ -186,8 +186,9 @@ replays: $(VENV)/.installed ## each recorded notebook 20 times, byte-equal, with
 test-long-texts: $(LABEXTENSION) $(VENV6)/.installed chromium ## every long or hostile text in a real browser (opt-in, a quarter of an hour)
 	AGENTNB_LONG_TEXTS=all $(PYTEST) tests/browser/test_long_text.py $(PYTEST_ARGS)
 
-soak: $(VENV)/.installed ## the delivery schedules, 50,000 of them (opt-in, some minutes)
+soak: $(VENV)/.installed ## the delivery schedules and orders of undos, 50,000 of each (opt-in, some minutes)
 	AGENTNB_SCHEDULES=50000 $(PYTEST) tests/unit/comm/test_schedules.py --numprocesses $(WORKERS) $(PYTEST_ARGS)
+	AGENTNB_UNDOS=50000 $(PYTEST) tests/unit/changes/test_undo_machine.py --numprocesses $(WORKERS) $(PYTEST_ARGS)
 
 bench: $(VENV)/.installed $(STATIC) chromium ## measure, print a table with ratios
 	$(BIN)/python -m tests.benchmarks

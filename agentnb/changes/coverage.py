@@ -78,7 +78,7 @@ class Limits:
     files: int = 100_000
     bytes: int = 2 * 1024**3
     file_bytes: int = 20 * 1024**2
-    seconds: float = 60.0
+    seconds: float = 120.0
     sensitive_files: int = 2_000
     store_bytes: int = 4 * 1024**3
     lock_seconds: float = 30.0

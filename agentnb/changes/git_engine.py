@@ -7,7 +7,7 @@ import re
 import time
 from typing import TYPE_CHECKING
 
-from agentnb.changes.coverage import ENVIRONMENT_MARKS, LEFT_OUT, PENDING, TooSlow, read_file
+from agentnb.changes.coverage import ENVIRONMENT_MARKS, LEFT_OUT, PENDING, Signature, TooSlow, read_file, signature
 from agentnb.changes.git_program import GitFailed, GitProgram, nul_joined
 from agentnb.changes.ignore import literal
 from agentnb.changes.model import Mode, Version
@@ -46,6 +46,7 @@ class GitEngine:
         self._workspace = workspace
         self._objects = ObjectFolder(folder / "objects")
         self._named: set[str] = set()
+        self._last: tuple[Signature, str] | None = None
         self._git.prepare()
 
     @property
@@ -71,7 +72,21 @@ class GitEngine:
             nested = self._update(look, until, tracked_only=False)
         for each in nested:
             look.leave(each, "submodule", "It is a repository in many others.")
-        return self._git.run("write-tree").decode().strip()
+        return self._written()
+
+    def _written(self) -> str:
+        """The tree of the index; an index that nobody wrote to since has the same."""
+        index = self._index_signature()
+        if self._last is None or self._last[0] != index:
+            self._last = (index, self._git.run("write-tree").decode().strip())
+            self._last = (self._index_signature(), self._last[1])  # git notes the tree in the index
+        return self._last[1]
+
+    def _index_signature(self) -> Signature:
+        try:
+            return signature(os.stat(self._git.folder / "index"))  # noqa: PTH116 - as elsewhere
+        except FileNotFoundError:
+            return ()
 
     def differences(self, before: str, after: str) -> Differences:
         """The files that two trees have in different versions."""
