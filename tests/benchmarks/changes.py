@@ -91,7 +91,7 @@ def _repository(workspace: Path, home: Path) -> None:
 
 
 def _git(workspace: Path, home: Path, *arguments: str) -> None:
-    names = {f"GIT_{who}_{what}": "bench" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+    names = {f"GIT_{who}_{what}": "agentnb" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
     environment = {"PATH": os.environ["PATH"], "HOME": os.fspath(home), **names}
     subprocess.run(["git", *arguments], cwd=workspace, env=environment, check=True, stdout=subprocess.DEVNULL)
 
