@@ -28,6 +28,9 @@ JS_SOURCES := $(shell find js/src -name '*.ts' -o -name '*.tsx' -o -name '*.css'
 NOTEBOOKS := $(sort $(wildcard notebooks/*.ipynb tests/notebooks/*.ipynb))
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Where the environment says that nothing compiled is kept, each kernel and agent of the tests compiles agentnb anew:
+# half a second of its start. The tests themselves are compiled anew by each process, too.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
