@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import threading
+import time
 from concurrent.futures import TimeoutError as TooLong
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
@@ -23,6 +25,8 @@ T = TypeVar("T")
 
 WAIT_SECONDS = 30.0
 """How long :attr:`agentnb.Turn.changes` waits for the comparison, at most."""
+POLL_SECONDS = 0.2
+"""A blocked main thread looks up this often, so that Ctrl-C comes through on every platform."""
 UNDO_SECONDS = 120.0
 """How long undo, redo and keep may take."""
 
@@ -51,6 +55,11 @@ class Change:
         self._conversation = conversation
         self._turn_id = turn_id
         self._item = item
+
+    @property
+    def item(self) -> Item:
+        """What is known of it."""
+        return self._item
 
     @property
     def id(self) -> str:
@@ -153,11 +162,12 @@ class ChangeTable(Rows[Change]):
         self.notes = notes
 
     def __repr__(self) -> str:
-        table = lines([_HEAD, *map(_cells, self)]) if self else ["Nothing was changed."]
+        table = lines(rows_of(each.item for each in self)) if self else ["Nothing was changed."]
         return "\n".join([*table, *self.notes])
 
     def _repr_html_(self) -> str:
-        table = html(_HEAD, map(_cells, self)) if self else "<p>Nothing was changed.</p>"
+        head, *rows = rows_of(each.item for each in self)
+        table = html(head, rows) if self else "<p>Nothing was changed.</p>"
         return table + html_notes(self.notes)
 
 
@@ -213,7 +223,7 @@ def carry_out(
         if choice not in ("mine", "theirs"):
             raise UsageError(f"choices[{path!r}] is {choice!r}.", hint='Say "mine" or "theirs".')
     work = conversation.undo.do(operation, turn_id or None, wanted, onwards=onwards, choices=choices, by="python")
-    outcome: Outcome = _within(conversation, work, UNDO_SECONDS)
+    outcome: Outcome = _with_main_thread(conversation, work, UNDO_SECONDS)
     return conversation.host.loop.call(_done, conversation, outcome)
 
 
@@ -234,11 +244,18 @@ def _id_of(item: Any) -> str:
     raise UsageError(f"{item!r} is no change.", hint="Give items of turn.changes, or paths.")
 
 
-def _cells(change: Change) -> tuple[str, ...]:
-    counts = ("" if count is None else f"{sign}{count}" for sign, count in (("+", change.added), ("-", change.removed)))
-    by = ", ".join(_BY[each] for each in change.by)
-    name = change.name if change.was is None else f"{change.was} → {change.name}"
-    return (change.kind, _line(name), change.status, *counts, by, "" if change.state == "open" else change.state)
+def rows_of(items: Iterable[Item]) -> list[tuple[str, ...]]:
+    """The rows of a table of changes, the head first."""
+    return [_HEAD, *map(_cells, items)]
+
+
+def _cells(item: Item) -> tuple[str, ...]:
+    counts = ("" if count is None else f"{sign}{count}" for sign, count in (("+", item.added), ("-", item.removed)))
+    name = item.name if item.was is None else f"{item.was} → {item.name}"
+    by = ", ".join(_BY[each] for each in item.by)
+    detail = "" if item.detail is None else f" ({item.detail})"
+    state = "" if item.state == "open" else item.state
+    return (item.kind, _line(path_from_json(name)) + detail, item.status, *counts, by, state)
 
 
 def _line(name: str) -> str:
@@ -255,5 +272,26 @@ def _within(conversation: Conversation, work: Coroutine[Any, Any, T], timeout: f
     except TooLong as error:
         if future.done():
             raise
-        message = f"The store of changes did not answer within {timeout:g} s."
-        raise ChangesError(message, hint="It goes on; look again later.") from error
+        raise _slow(timeout) from error
+
+
+def _with_main_thread(conversation: Conversation, work: Coroutine[Any, Any, T], timeout: float) -> T:
+    """As :func:`_within`; meanwhile this thread, where it is the main one, binds variables again."""
+    if threading.current_thread() is not threading.main_thread():
+        return _within(conversation, work, timeout)
+    queue, woken, deadline = conversation.host.environment.job_queue, threading.Event(), time.monotonic() + timeout
+    with queue.waiting(conversation.tab_id, woken.set):
+        future = conversation.host.loop.submit(work)
+        future.add_done_callback(lambda _: woken.set())
+        while not future.done():
+            if time.monotonic() > deadline:
+                raise _slow(timeout)
+            woken.wait(POLL_SECONDS)
+            woken.clear()
+            queue.run_pending(loop_is_free=False)
+    return future.result()
+
+
+def _slow(timeout: float) -> ChangesError:
+    message = f"The store of changes did not answer within {timeout:g} s."
+    return ChangesError(message, hint="It goes on; look again later.")

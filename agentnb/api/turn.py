@@ -71,7 +71,7 @@ class FollowedTurn:
         self._callbacks: list[Callable[[Self], None]] = []
         self._listeners: list[Callable[[], None]] = []
         self._finished = False
-        self._settling = False
+        self._settling: asyncio.TimerHandle | None = None
         self._work = False
         self._changes = 0
         self._unwatch: Callable[[], None] = lambda: None
@@ -426,13 +426,15 @@ class FollowedTurn:
         is_silent = self.state != "cancelled" or conversation.turns.settled
         if is_silent and conversation.changes.is_settled(self._id):
             self._finish()
-        elif not self._settling:
-            self._settling = True
-            conversation.host.loop.later(END_SECONDS if is_silent else SETTLE_SECONDS, self._finish)
+        elif self._settling is None:
+            seconds = END_SECONDS if is_silent else SETTLE_SECONDS
+            self._settling = conversation.host.loop.later(seconds, self._finish)
 
     def _finish(self) -> None:
         if self._finished:
             return
+        if self._settling is not None:
+            self._settling.cancel()  # it holds this turn
         self._unwatch()
         with self._changed:
             self._finished = True

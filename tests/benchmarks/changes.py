@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import random
+import resource
 import subprocess
 import tempfile
 from collections.abc import Callable
@@ -72,10 +73,14 @@ def _fill(workspace: Path, size: int) -> int:
 
 
 def _seconds(work: Callable[[], object]) -> float:
-    began = os.times()
+    began = _processor_seconds()
     work()
-    ended = os.times()
-    return sum(ended[:4]) - sum(began[:4])
+    return _processor_seconds() - began
+
+
+def _processor_seconds() -> float:
+    used = [resource.getrusage(whose) for whose in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(each.ru_utime + each.ru_stime for each in used)
 
 
 def _after(path: Path, work: Callable[[], object]) -> None:

@@ -229,6 +229,7 @@ class ChangeTracker:
         record = TurnRecord(turn_id=turn_id, before=before, after=after, items=items, notes=tuple(notes))
         if items:
             await self.save(self.record.with_turn(record))
+            await store.prune()
         return record
 
     def _of_kernel(self, turn_id: str, known: Sequence[Item]) -> tuple[Item, ...]:

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 from agentnb.changes import ChangeStore, Limits
 from agentnb.changes.coverage import is_left_out
 from agentnb.host.changes.location import store_name
+from agentnb.host.changes.records import read_record, record_file
 from agentnb.policy.sensitive import SENSITIVE, secret_pattern
 
 if TYPE_CHECKING:
@@ -34,6 +35,10 @@ T = TypeVar("T")
 
 MOST_ENDED = 100
 """Turns that ran in a workspace and whose files are remembered, to tell whose change it was."""
+MOST_IDLE = 50
+"""Snapshots that no conversation needs and that are stored nevertheless: to forget some takes a while."""
+RUNNING_SECONDS = 24 * 3600.0
+"""For how long a snapshot may be that of a running turn."""
 MOST_ENTRIES = 500
 """Files and folders of a workspace that are looked at without the store; a larger one is the store's."""
 CLOCK_NS = 20_000_000
@@ -190,6 +195,23 @@ class WorkspaceStore:
         """Take the first snapshot of a large workspace, so that the first prompt need not wait for it."""
         await self._do(self._prepared)
 
+    async def prune(self, *, at_once: bool = False) -> None:
+        """Forget the snapshots that no conversation needs any more, where there are many, or *at_once*."""
+        await self._do(lambda: self._pruned(at_once=at_once))
+
+    def _pruned(self, *, at_once: bool) -> None:
+        """A snapshot of the last day may be that of a turn which still runs, in whatever kernel."""
+        needed = {
+            name for path in self.records.glob("*.json") if (record := read_record(path)) for name in record.snapshots
+        }
+        stored = list((self.folder / "snapshots").glob("*.json"))
+        young = {path.stem for path in stored if time.time() - path.stat().st_mtime < RUNNING_SECONDS}
+        if at_once and not self.running:
+            young = {each.id for each in (self._snapshot,) if each is not None}
+        idle = {path.stem for path in stored} - needed - young
+        if idle and (at_once or len(idle) > MOST_IDLE):
+            self._opened().prune(needed | young)
+
     def _prepared(self) -> None:
         if self._snapshot is None and look_at(self.workspace) is None:
             self._taken(frozenset())
@@ -254,6 +276,12 @@ class WorkspaceStores:
             self._stores[real] = WorkspaceStore(folder, real, keeps_sensitive=keeps_sensitive)
         return self._stores[real]
 
+    async def forget(self, workspace: Path, tab_id: str) -> None:
+        """The conversation *tab_id* is deleted: forget what its turns changed, and the contents that only it needs."""
+        store = self.of(workspace)
+        if await asyncio.to_thread(_removed, record_file(store.records, tab_id)):
+            await store.prune(at_once=True)
+
     def close(self) -> None:
         """Remove what is not to be kept."""
         if self._temporary is not None:
@@ -265,3 +293,12 @@ class WorkspaceStores:
         if self._temporary is None:  # made when something is stored
             self._temporary = Path(tempfile.gettempdir()) / f"agentnb-changes-{uuid.uuid4().hex}"
         return self._temporary
+
+
+def _removed(path: Path) -> bool:
+    """Whether *path* was there; it is not any more."""
+    try:
+        path.unlink()
+    except FileNotFoundError:
+        return False
+    return True

@@ -118,8 +118,11 @@ export function changeCells(shared: SharedNotebook, steps: readonly CellStep[]):
   if (conflicts.length || !todo.length) return conflicts;
   const managers = [shared.undoManager, ...todo.map((step) => find(step.cellId)?.undoManager)];
   for (const manager of managers) manager?.stopCapturing();
+  // The notebook's own list of cells is as before until the transaction ends.
+  const order = shared.cells.map((cell) => cell.id);
+  const cells = new Map(shared.cells.map((cell) => [cell.id, cell]));
   shared.transact(() => {
-    for (const step of todo) changeCell(shared, step);
+    for (const step of todo) changeCell(shared, cells, order, step);
   });
   for (const manager of managers) manager?.stopCapturing();
   return [];
@@ -129,15 +132,22 @@ function isLocked(cell: SharedCell, action: CellStep["action"]): boolean {
   return cell.getMetadata(action === "delete" ? "deletable" : "editable") === false;
 }
 
-function changeCell(shared: SharedNotebook, { action, cellId, kind, source = "", below, index = 0 }: CellStep): void {
-  const at = shared.cells.findIndex((cell) => cell.id === cellId);
-  if (action === "delete") shared.deleteCell(at);
-  else if (action === "replace") update(shared.cells[at] as SharedCell, source);
-  else {
-    const above = below ? shared.cells.findIndex((cell) => cell.id === below) : -1;
-    const place = above < 0 ? Math.min(Math.max(index, 0), shared.cells.length) : above + 1;
+function changeCell(
+  shared: SharedNotebook,
+  cells: ReadonlyMap<string, SharedCell>,
+  order: string[],
+  { action, cellId, kind, source = "", below, index = 0 }: CellStep,
+): void {
+  const at = order.indexOf(cellId);
+  if (action === "delete") {
+    shared.deleteCell(at);
+    order.splice(at, 1);
+  } else if (action === "insert") {
+    const above = below ? order.indexOf(below) : -1;
+    const place = above < 0 ? Math.min(Math.max(index, 0), order.length) : above + 1;
     shared.insertCell(place, { id: cellId, ...cellOf(kind ?? "code", source) });
-  }
+    order.splice(place, 0, cellId);
+  } else update(cells.get(cellId) as SharedCell, source);
 }
 
 function cellOf(kind: "code" | "markdown" | "raw", source: string): Record<string, unknown> {

@@ -53,25 +53,28 @@ class Cell {
   toJSON = (): { outputs: unknown[] } => ({ outputs: [] });
 }
 
-/** A notebook's model as far as changes use it; `steps` are those of Undo. */
-function notebook(...cells: Cell[]) {
+/** A notebook's model as far as changes use it: `cells` is as before until a transaction ends, as in JupyterLab. */
+function notebook(...given: Cell[]) {
   const found = { steps: 0, captures: 0 };
+  const now = [...given];
   const shared = {
-    cells,
+    cells: [...given],
     undoManager: { stopCapturing: () => void found.captures++ },
     transact: (change: () => void) => {
       found.steps++;
       change();
+      shared.cells = [...now];
     },
     insertCell: (index: number, given: unknown) => {
+      if (index > now.length) throw new Error("Length exceeded!");
       const made = given as { id: string; source: string; cell_type: string };
       const cell = new Cell(made.id, made.source, {}, made.cell_type);
-      cells.splice(index, 0, cell);
+      now.splice(index, 0, cell);
       return cell;
     },
-    deleteCell: (index: number) => void cells.splice(index, 1),
+    deleteCell: (index: number) => void now.splice(index, 1),
   };
-  return { shared, found, texts: () => cells.map(({ id, source }) => [id, source]) };
+  return { shared, found, texts: () => shared.cells.map(({ id, source }) => [id, source]) };
 }
 
 describe("changing cells", () => {

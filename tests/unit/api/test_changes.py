@@ -7,13 +7,18 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import agentnb
 from agentnb import Session, Turn
+from agentnb.checkup import files as kept_files
 from agentnb.errors import ChangesError, FilesConflict, SessionError, UsageError
+from agentnb.export.changes import conversation, conversations
+from agentnb.host.changes.location import changes_folder, store_name
+from agentnb.ipython.manage import COMMANDS
 from agentnb.state import TurnChanges
 from tests.unit.api.conftest import AGENTS, PATIENCE
 
@@ -262,6 +267,39 @@ def test_changes_when_they_are_switched_off_are_not_looked_for(start: Start, mon
     assert getattr(turn.snapshot, "changes", "none") is None
     with pytest.raises(ChangesError, match="AGENTNB_CHANGES"):
         turn.undo()
+
+
+def test_a_shell_shows_what_a_kept_conversation_changed_until_it_is_forgotten(tmp_path: Path) -> None:
+    """Its turns with their prompts and differences; and the doctor how much is stored."""
+    command = [sys.executable, str(AGENTS / "writes_files.py")]
+    with agentnb.start(command=command, cwd=tmp_path) as session:
+        does(session, ["write", "a.txt", "swordfish\n"])
+    assert session.tab_id[:8] in conversations()
+    told = conversation(session.tab_id, diffs=True)
+    assert told.startswith('1. [["write", "a.txt"')
+    assert "\n+swordfish" in told
+    assert "conversation" in kept_files.changes(changes_folder()).message
+    agentnb.forget(session.tab_id)
+    assert session.tab_id[:8] not in conversations()
+    assert not list((changes_folder() / store_name(tmp_path.resolve()) / "records").iterdir())
+
+
+def test_the_magics_show_undo_and_redo_what_a_tab_changed(session: Session, tmp_path: Path) -> None:
+    """By the turn's number or id; the last that can be where none is named."""
+    tabs: Any = SimpleNamespace(find=lambda _: session)
+    first = does(session, ["write", "a.txt", "a"])
+    does(session, ["write", "b.txt", "b"])
+    assert repr(COMMANDS["changes"](tabs, "")) == repr(session.changes)
+    assert [each.name for each in COMMANDS["undo"](tabs, "")] == ["b.txt"]
+    assert [each.name for each in COMMANDS["undo"](tabs, "1")] == ["a.txt"]
+    assert files(tmp_path) == {}
+    with pytest.raises(UsageError, match="has changes to undo"):
+        COMMANDS["undo"](tabs, "")
+    with pytest.raises(UsageError, match="It has 2 turns"):
+        COMMANDS["redo"](tabs, "7")
+    assert [each.name for each in COMMANDS["redo"](tabs, first.id)] == ["a.txt"]
+    assert [each.name for each in COMMANDS["redo"](tabs, "-1")] == ["b.txt"]
+    assert files(tmp_path) == {"a.txt": "a", "b.txt": "b"}
 
 
 def test_a_resumed_conversation_has_the_same_changes_and_can_undo(tmp_path: Path) -> None:
