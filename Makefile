@@ -28,8 +28,7 @@ JS_SOURCES := $(shell find js/src -name '*.ts' -o -name '*.tsx' -o -name '*.css'
 NOTEBOOKS := $(sort $(wildcard notebooks/*.ipynb tests/notebooks/*.ipynb))
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
-# Where the environment says that nothing compiled is kept, each kernel and agent of the tests compiles agentnb anew:
-# half a second of its start. The tests themselves are compiled anew by each process, too.
+# Where it is set, each of some thousand processes compiles what it imports anew: a third of a kernel's start.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
@@ -187,8 +186,9 @@ replays: $(VENV)/.installed ## each recorded notebook 20 times, byte-equal, with
 test-long-texts: $(LABEXTENSION) $(VENV6)/.installed chromium ## every long or hostile text in a real browser (opt-in, a quarter of an hour)
 	AGENTNB_LONG_TEXTS=all $(PYTEST) tests/browser/test_long_text.py $(PYTEST_ARGS)
 
-soak: $(VENV)/.installed ## the delivery schedules, 50,000 of them (opt-in, some minutes)
+soak: $(VENV)/.installed ## the delivery schedules and orders of undos, 50,000 of each (opt-in, some minutes)
 	AGENTNB_SCHEDULES=50000 $(PYTEST) tests/unit/comm/test_schedules.py --numprocesses $(WORKERS) $(PYTEST_ARGS)
+	AGENTNB_UNDOS=50000 $(PYTEST) tests/unit/changes/test_undo_machine.py --numprocesses $(WORKERS) $(PYTEST_ARGS)
 
 bench: $(VENV)/.installed $(STATIC) chromium ## measure, print a table with ratios
 	$(BIN)/python -m tests.benchmarks

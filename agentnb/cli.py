@@ -67,9 +67,6 @@ def _parser() -> argparse.ArgumentParser:
 def _eliza(_: argparse.Namespace) -> int:
     if sys.stdin.isatty():
         _complain("eliza speaks ACP, not English, on stdin and stdout: start it from an ACP client. Ctrl+D ends it.")
-    from agentnb.eliza.loading import load_sdk
-
-    load_sdk()
     from agentnb.eliza.stdio import main as serve
 
     try:
@@ -144,6 +141,19 @@ def _agents(arguments: argparse.Namespace) -> int:
     return OK
 
 
+def _changes(arguments: argparse.Namespace) -> int:
+    from agentnb.errors import AgentnbError
+    from agentnb.export.changes import conversation, conversations
+
+    try:
+        words = arguments.words
+        text = "\n\n".join(conversation(word, diffs=arguments.diff) for word in words) if words else conversations()
+        sys.stdout.buffer.write(f"{text}\n".encode("utf-8", "replace"))
+    except AgentnbError as error:
+        return _complain(str(error))
+    return OK
+
+
 def _doctor(arguments: argparse.Namespace) -> int:
     import asyncio
 
@@ -198,6 +208,15 @@ COMMANDS = {
             "An agent that is missing shows how to install it.",
             _agents,
             (Option("--json", "print everything that is known, as JSON"),),
+        ),
+        Command(
+            "changes",
+            "Shows what the turns of conversations changed: files, cells and variables.",
+            "Without a session it lists the kept conversations whose turns changed something. To undo something, resume"
+            " the conversation: %agents resume ID, then %agents undo.",
+            _changes,
+            (Option("--diff", "show the differences of files, too"),),
+            ("SESSION", "the beginning of a session's id"),
         ),
         Command(
             "doctor",

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from agentnb.errors import OutsideWorkspace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
 _FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -36,10 +36,27 @@ def open_parent(root: Path, path: Path, *, make: bool = False) -> Iterator[int]:
         OutsideWorkspace: If a link stands on the way, that was not there when *path* was resolved.
         OSError: If a folder cannot be opened or made.
     """
+    with open_folder(root, path.relative_to(root).parts[:-1], make=make) as here:
+        yield here
+
+
+@contextlib.contextmanager
+def open_folder(root: Path | str, parts: Sequence[str], *, make: bool = False) -> Iterator[int]:
+    """A folder, open, as a descriptor for ``dir_fd``.
+
+    Args:
+        root: An absolute folder, resolved; nothing at or above it is doubted.
+        parts: The names of the folders on the way.
+        make: Whether folders that are missing are made.
+
+    Raises:
+        OutsideWorkspace: If a link is on the way.
+        OSError: If a folder cannot be opened or made.
+    """
     here = os.open(root, _PASSING & ~getattr(os, "O_NOFOLLOW", 0))
     try:
-        for name in path.relative_to(root).parts[:-1]:
-            below = _step(here, name, path, make=make)
+        for name in parts:
+            below = _step(here, name, f"{root}/{'/'.join(parts)}", make=make)
             os.close(here)
             here = below
         yield here
@@ -71,7 +88,7 @@ def open_path(root: Path, path: Path, flags: int) -> int:
         return open_entry(folder, "." if path == root else path.name, flags, path)
 
 
-def _step(here: int, name: str, path: Path, *, make: bool) -> int:
+def _step(here: int, name: str, path: str, *, make: bool) -> int:
     try:
         return os.open(name, _PASSING, dir_fd=here)
     except FileNotFoundError:
@@ -87,7 +104,7 @@ def _step(here: int, name: str, path: Path, *, make: bool) -> int:
         raise _moved(path, error) from error
 
 
-def _moved(path: Path, error: OSError) -> Exception:
+def _moved(path: Path | str, error: OSError) -> Exception:
     """A link where none was (``ELOOP``; ``ENOTDIR`` for one on the way) is an escape, anything else is itself."""
     if error.errno not in {errno.ELOOP, errno.ENOTDIR, errno.EMLINK}:
         return error

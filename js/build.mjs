@@ -70,8 +70,8 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
       if (size > limit[how]) throw new Error(`${name} is ${size} bytes ${how}; the limit is ${limit[how]}.`);
     }
   }
-  const { size, metafile } = await buildLabExtension(options, here("../labextension"));
-  const texts = await licences(bundledPackages(widget.metafile, others.metafile, metafile));
+  const { sizes, metafiles } = await buildLabExtension(options, here("../labextension"));
+  const texts = await licences(bundledPackages(widget.metafile, others.metafile, ...metafiles));
   for (const folder of [outdir, here("../labextension")]) await writeFile(`${folder}/${FILE}`, texts);
-  console.log(`labextension ${(size / 1024).toFixed(1)} KB`);
+  for (const [name, size] of Object.entries(sizes)) console.log(`labextension ${name}: ${(size / 1024).toFixed(1)} KB`);
 }

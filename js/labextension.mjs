@@ -2,7 +2,8 @@
  * Builds the JupyterLab extension: one file that JupyterLab takes for a module-federation container.
  *
  * A container has `init(scope)` and `get(module)`; the scope holds what the page shares, by package and version. What
- * the extension imports from JupyterLab is taken from there (docs/decisions/0018-prebuilt-extension.md).
+ * the extension imports from JupyterLab is taken from there (docs/decisions/0018-prebuilt-extension.md). What is wanted
+ * only now and then is a file of its own, which `part(name)` loads (docs/decisions/0091-side-by-side.md).
  */
 import { createHash } from "node:crypto";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
@@ -13,20 +14,26 @@ const NAME = "agentnb";
 /** The package on the index; `agentnb` there is another project. */
 const DISTRIBUTION = "jupyter-agentnb";
 const LIMIT = 40 * 1024;
+/** What is loaded when a difference is looked at. */
+const PART_LIMIT = 40 * 1024;
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 
 const SHARED = [
   "@jupyterlab/application",
   "@jupyterlab/apputils",
+  "@jupyterlab/codemirror",
   "@jupyterlab/notebook",
   "@jupyterlab/ui-components",
   "@lumino/widgets",
 ];
+/** JupyterLab's editor is made of it; only parts use it. */
+const OF_PARTS = ["@codemirror/language", "@codemirror/state", "@codemirror/view", "@lezer/highlight"];
 /** Another extension's: it may be missing. */
 const OPTIONAL = ["@jupyter-widgets/jupyterlab-manager"];
 
-const container = (body) => `(() => {
+const container = (body, parts) => `(() => {
 let scope;
+const here = document.currentScript.src;
 const loaded = {};
 const load = async (name) => {
   const versions = Object.values(scope[name] ?? {});
@@ -38,6 +45,7 @@ const require = (name) => {
   if (loaded[name]) return loaded[name];
   throw new Error("agentnb: " + name + " is not in this page");
 };
+const parts = ${JSON.stringify(parts)};
 (window._JUPYTERLAB ??= {})[${JSON.stringify(NAME)}] = {
   init(shared) { scope = shared; },
   async get() {
@@ -47,26 +55,45 @@ const require = (name) => {
     ((module, exports, require) => {${body}})(module, module.exports, require);
     return () => module.exports;
   },
+  async part(name) {
+    await Promise.all(${JSON.stringify(OF_PARTS)}.map(load));
+    return (await import(new URL(parts[name], here))).default(require);
+  },
 };
 })();
 `;
 
+const part = (body) => `export default (require) => {
+const module = { exports: {} };
+((module, exports) => {${body}})(module, module.exports);
+return module.exports;
+};
+`;
+
+const hashOf = (code) => createHash("sha256").update(code).digest("hex").slice(0, 16);
+
 /** Writes the extension's folder, as it goes to share/jupyter/labextensions/agentnb. */
 export async function buildLabExtension(options, outdir) {
-  const { outputFiles, metafile } = await build({
-    ...options,
-    inject: [],
-    entryPoints: [here("src/lab/index.ts")],
-    format: "cjs",
-    write: false,
-    external: [...SHARED, ...OPTIONAL],
-    supported: { "dynamic-import": false },
-  });
-  const code = container(outputFiles[0].text);
+  const bundle = (entry) =>
+    build({
+      ...options,
+      inject: [],
+      entryPoints: [here(entry)],
+      format: "cjs",
+      write: false,
+      external: [...SHARED, ...OPTIONAL, ...OF_PARTS],
+      supported: { "dynamic-import": false },
+    });
+  const compare = await bundle("src/lab/compare.ts");
+  const comparing = part(compare.outputFiles[0].text);
+  if (comparing.length > PART_LIMIT)
+    throw new Error(`compare.js has ${comparing.length} bytes, more than the ${PART_LIMIT} it may have.`);
+  const comparingName = `compare.${hashOf(comparing)}.js`;
+  const { outputFiles, metafile } = await bundle("src/lab/index.ts");
+  const code = container(outputFiles[0].text, { compare: comparingName });
   if (code.length > LIMIT)
     throw new Error(`The extension is ${code.length} bytes, more than the ${LIMIT} it may have.`);
-  const hash = createHash("sha256").update(code).digest("hex").slice(0, 16);
-  const load = `static/remoteEntry.${hash}.js`;
+  const load = `static/remoteEntry.${hashOf(code)}.js`;
   const version = await versionOf(here("../agentnb/__init__.py"));
   const manifest = {
     name: NAME,
@@ -84,11 +111,12 @@ export async function buildLabExtension(options, outdir) {
   await mkdir(`${outdir}/static`, { recursive: true });
   await mkdir(`${outdir}/schemas/${NAME}`, { recursive: true });
   await writeFile(`${outdir}/${load}`, code);
+  await writeFile(`${outdir}/static/${comparingName}`, comparing);
   await writeFile(`${outdir}/schemas/${NAME}/plugin.json`, await readFile(here("schema/plugin.json")));
   await writeFile(`${outdir}/schemas/${NAME}/package.json.orig`, json(manifest));
   await writeFile(`${outdir}/install.json`, json(install));
   await writeFile(`${outdir}/package.json`, json(manifest)); // last: it is what says that all is there
-  return { size: code.length, metafile };
+  return { sizes: { remoteEntry: code.length, compare: comparing.length }, metafiles: [metafile, compare.metafile] };
 }
 
 const json = (value) => `${JSON.stringify(value, null, 2)}\n`;

@@ -26,9 +26,11 @@ VARIABLES = """\
 | `AGENTNB_IDS` | kernels, `agentnb.start` | `counted`: ids that are the same in every run |
 | `AGENTNB_PROGRESS_SECONDS` | kernels | seconds until a turn without a front end shows its progress; 5 |
 | `AGENTNB_CASES` | tests | one more folder of reducer cases |
+| `AGENTNB_CHANGES` | kernels | `off`: what turns change is not followed, and cannot be undone |
 | `AGENTNB_CONFIG_DIR` | kernels | where `policy.toml` and `agents` are; else `agentnb` in Jupyter's settings folder |
-| `AGENTNB_DATA_DIR` | kernels | where `audit.jsonl` and `sessions.db` are; else `agentnb` in Jupyter's data folder |
+| `AGENTNB_DATA_DIR` | kernels | where sessions, changes and decisions are; else `agentnb` in Jupyter's data folder |
 | `AGENTNB_HEADLESS` | kernels | `allow` or `deny`: questions that nobody can answer; else as the policy file says |
+| `AGENTNB_CHANGES_MAX` | kernels | size of a workspace's store of changes: bytes, or with `K`, `M`, `G`; `4G` |
 | `AGENTNB_CHROMIUM` | `make test-browser` | the browser to use |
 | `AGENTNB_IPYKERNEL6` | tests | a Python that has ipykernel 6.30 |
 | `AGENTNB_EXAMPLES` | unit tests | `few`: fewer generated examples, as `make test-fast` |
@@ -41,6 +43,7 @@ VARIABLES = """\
 | `AGENTNB_ELIZA_LOGIN` | `agentnb eliza` | makes it ask for a login: [how](eliza.md) |
 | `AGENTNB_ELIZA_STORE` | `agentnb eliza` | where it keeps its sessions: [how](eliza.md) |
 | `AGENTNB_SCHEDULES` | tests | how many delivery schedules are tried; `make soak` |
+| `AGENTNB_UNDOS` | tests | how many orders of edits and undos are tried; `make soak` |
 | `AGENTNB_SHARED` | tests | where the reference data is; else `../shared` |
 """
 

@@ -13,9 +13,9 @@ INTRODUCTION = """\
 
 <!-- Written by scripts/gen_eliza_docs.py: change agentnb/eliza, then run it. -->
 
-`eliza` is an agent that needs no key and no network. It comes with agentnb, speaks ACP over stdio through the official
-SDK, and is deterministic: in a new session, the same prompts get the same answers. Use it to try agentnb, to test
-notebooks, and to see how a client takes everything that an agent can do.
+`eliza` is an agent that needs no key and no network. It comes with agentnb, speaks ACP over stdio, and is
+deterministic: in a new session, the same prompts get the same answers. Use it to try agentnb, to test notebooks, and to
+see how a client takes everything that an agent can do.
 
 ```
 %agent -a eliza My loop is slow.

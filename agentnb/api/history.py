@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from agentnb.log.record import SessionRecord
 
 ID_CHARACTERS = 8  # of an id, in tables; as many as tell sessions apart are enough for `resume`
+FORGET_SECONDS = 60.0
 NONE = "The session log is empty: a session is kept once its first turn has finished."
 NOT_FOUND = "The session log has no such session."
 
@@ -190,7 +191,7 @@ def resume(
 
 
 def forget(session: str | SessionRow) -> SessionRow:
-    """Delete a session from the log for good: its transcript, its queue, its title.
+    """Delete a session from the log for good: its transcript, its queue, its title, and what its turns changed.
 
     What the agent itself keeps of it stays; :func:`delete_session` deletes that, where the agent offers it.
 
@@ -216,6 +217,7 @@ def forget(session: str | SessionRow) -> SessionRow:
     if record.uri in host.conversations:
         raise SessionError(f"The session {record.title!r} is open here.", hint="Close it first.")
     recorder.store.forget(record.uri)
+    host.loop.submit(host.stores.forget(Path(record.cwd), record.tab_id)).result(FORGET_SECONDS)
     return _row(record, (), ())
 
 

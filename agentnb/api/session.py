@@ -11,6 +11,8 @@ from weakref import WeakValueDictionary
 from msgspec.structs import replace
 
 from agentnb.api.arguments import check_permissions, check_text, each_of
+from agentnb.api.changes import carry_out as carry_out_with_changes
+from agentnb.api.changes import changes_of
 from agentnb.api.describe import describe
 from agentnb.api.files import SessionFiles
 from agentnb.api.questions import CallbackPermissions, InputQuestion, QuestionTable, open_questions
@@ -34,10 +36,12 @@ from agentnb.state import (
 )
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable, Iterable, Mapping
 
     from typing_extensions import Self
 
+    from agentnb.api.changes import Change, ChangeTable, Choice
     from agentnb.api.questions import PermissionCallback
     from agentnb.host.agents.health import Health
     from agentnb.host.conversation import Conversation
@@ -204,6 +208,33 @@ class Session:
     def waiting(self) -> tuple[Turn, ...]:
         """The turns that wait in the queue, first in line first."""
         return tuple(self._turn(waiting.id) for waiting in self.chat.queued_messages or ())
+
+    @property
+    def changes(self) -> ChangeTable:
+        """What the turns of the conversation changed in all, one row for each file, cell or variable.
+
+        As :attr:`Turn.changes`, from before the first turn to after the last.
+
+        Example:
+            >>> session.changes  # doctest: +SKIP
+        """
+        return changes_of(self._conversation, None)
+
+    def undo(self, *items: Change | str | os.PathLike[str], choices: Mapping[str, Choice] | None = None) -> ChangeTable:
+        """Undo what the conversation changed: all, or only *items*. As :meth:`Turn.undo`, of every turn.
+
+        Example:
+            >>> session.undo("fit.py")  # doctest: +SKIP
+        """
+        return carry_out_with_changes(self._conversation, "undo", None, items, choices=choices)
+
+    def redo(self, *items: Change | str | os.PathLike[str], choices: Mapping[str, Choice] | None = None) -> ChangeTable:
+        """Do again what was undone: all, or only *items*. As :meth:`Turn.redo`, of every turn."""
+        return carry_out_with_changes(self._conversation, "redo", None, items, choices=choices)
+
+    def keep(self, *items: Change | str | os.PathLike[str]) -> ChangeTable:
+        """Accept what the conversation changed: all, or only *items*. As :meth:`Turn.keep`, of every turn."""
+        return carry_out_with_changes(self._conversation, "keep", None, items)
 
     def edit(self, turn: Turn, text: str) -> None:
         """Change the text of a prompt that waits in the queue.

@@ -13,6 +13,7 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from agentnb.api.changes import carry_out, changes_of
 from agentnb.api.files import ChangeTable
 from agentnb.api.interrupts import CountedInterrupts
 from agentnb.api.loops import nest, running_loop
@@ -20,6 +21,7 @@ from agentnb.api.text_reader import TextReader
 from agentnb.api.tool_call import ToolCall, tool_call
 from agentnb.api.user_code import start_user_code
 from agentnb.errors import CassetteBroken, CassetteMismatch, TurnCancelled, TurnFailed, TurnRefused, TurnTimeout
+from agentnb.host.changes.change_tracker import END_SECONDS
 from agentnb.host.files.changes import changes
 from agentnb.host.intents import FROM_PYTHON, Rejected, cancel
 from agentnb.state import (
@@ -32,10 +34,13 @@ from agentnb.state import (
 from agentnb.state import Turn as FinishedTurn
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Generator, Iterator
+    import os
+    from collections.abc import AsyncIterator, Callable, Generator, Iterator, Mapping
 
     from typing_extensions import Self
 
+    from agentnb.api.changes import Change, Choice
+    from agentnb.api.changes import ChangeTable as TurnChangeTable
     from agentnb.host.conversation import Conversation
     from agentnb.state import ChatState, ErrorInfo, PlanEntry, UsageInfo
 
@@ -66,7 +71,7 @@ class FollowedTurn:
         self._callbacks: list[Callable[[Self], None]] = []
         self._listeners: list[Callable[[], None]] = []
         self._finished = False
-        self._settling = False
+        self._settling: asyncio.TimerHandle | None = None
         self._work = False
         self._changes = 0
         self._unwatch: Callable[[], None] = lambda: None
@@ -121,10 +126,30 @@ class FollowedTurn:
     def files(self) -> ChangeTable:
         """What its tool calls changed in files, by path: kind, lines added and removed, diff; a table when displayed.
 
-        That is what the calls show; a command that changes files shows none of them.
+        That is what the calls show; a command that changes files shows none of them. :attr:`changes` has what was
+        found by looking.
         """
         snapshot = self.snapshot
         return ChangeTable(changes(snapshot.response_parts if snapshot is not None else (), self._conversation.cwd))
+
+    @property
+    def changes(self) -> TurnChangeTable:
+        """What is other after the turn than before: files, cells and variables; a table when displayed.
+
+        Found by looking at the workspace before and after, whatever way the agent did it. Empty while the turn runs.
+        Waits until the comparison is done. Not covered are environments, caches and ignored files that no tool call
+        named; the table's ``notes`` say what else is not.
+
+        Raises:
+            ChangesError: If it could not be found out.
+
+        Example:
+            >>> turn.changes  # doctest: +SKIP
+            kind  name    status   added  removed  by         state
+            file  fit.py  changed  +2     -1       tool call
+            >>> print(turn.changes[0].diff())  # doctest: +SKIP
+        """
+        return changes_of(self._conversation, self._id)
 
     @property
     def plan(self) -> tuple[PlanEntry, ...]:
@@ -161,6 +186,57 @@ class FollowedTurn:
         """
         with contextlib.suppress(Rejected):  # it has ended
             self._conversation.host.loop.call(partial(cancel, self._conversation, self._id, FROM_PYTHON, hold=True))
+
+    def undo(
+        self,
+        *items: Change | str | os.PathLike[str],
+        onwards: bool = False,
+        choices: Mapping[str, Choice] | None = None,
+    ) -> TurnChangeTable:
+        """Undo what it changed: all, or only *items*. All files are brought back, or none.
+
+        What changed since is not overwritten: texts are merged, and where that is not possible nothing is done.
+
+        Args:
+            items: Items of :attr:`changes`, or paths and names; all that can be undone where none is given.
+            onwards: Whether the changes of all later turns are undone, too: back to before this message.
+            choices: For files that changed since and cannot be merged, by path: ``"mine"`` leaves the file as it is
+                now, ``"theirs"`` takes what undo would make of it.
+
+        Returns:
+            The changes that were undone; :meth:`redo` does them again.
+
+        Raises:
+            FilesConflict: If files changed since and cannot be merged; its ``conflicts`` show the three versions.
+            SessionError: If a turn runs in the workspace.
+            UsageError: If an item is no change of the turn.
+            ChangesError: If an item cannot be undone.
+
+        Example:
+            >>> turn.undo("fit.py")  # doctest: +SKIP
+            >>> turn.undo(choices={"fit.py": "theirs"})  # doctest: +SKIP
+        """
+        return carry_out(self._conversation, "undo", self._id, items, onwards=onwards, choices=choices)
+
+    def redo(
+        self, *items: Change | str | os.PathLike[str], choices: Mapping[str, Choice] | None = None
+    ) -> TurnChangeTable:
+        """Do again what was undone: all, or only *items*. Arguments and errors as for :meth:`undo`.
+
+        Example:
+            >>> turn.redo()  # doctest: +SKIP
+        """
+        return carry_out(self._conversation, "redo", self._id, items, choices=choices)
+
+    def keep(self, *items: Change | str | os.PathLike[str]) -> TurnChangeTable:
+        """Accept what it changed: all, or only *items*. ``undo()`` leaves that alone from now on.
+
+        A kept change can still be undone by its name as long as its contents are stored.
+
+        Example:
+            >>> turn.keep()  # doctest: +SKIP
+        """
+        return carry_out(self._conversation, "keep", self._id, items)
 
     def raise_for_error(self) -> Self:
         """Raise if it failed, was refused or was cancelled.
@@ -341,16 +417,24 @@ class FollowedTurn:
             listener()
 
     def _finish_when_settled(self) -> None:
-        """A cancelled agent may still say a word or two: wait for its answer, but not for long."""
-        if self.state != "cancelled" or self._conversation.turns.settled:
+        """Wait for what still belongs to the turn, but not for long.
+
+        A cancelled agent may still say a word or two. And what the caller writes next is not the turn's change: the
+        last snapshot is taken first.
+        """
+        conversation = self._conversation
+        is_silent = self.state != "cancelled" or conversation.turns.settled
+        if is_silent and conversation.changes.is_settled(self._id):
             self._finish()
-        elif not self._settling:
-            self._settling = True
-            self._conversation.host.loop.later(SETTLE_SECONDS, self._finish)
+        elif self._settling is None:
+            seconds = END_SECONDS if is_silent else SETTLE_SECONDS
+            self._settling = conversation.host.loop.later(seconds, self._finish)
 
     def _finish(self) -> None:
         if self._finished:
             return
+        if self._settling is not None:
+            self._settling.cancel()  # it holds this turn
         self._unwatch()
         with self._changed:
             self._finished = True

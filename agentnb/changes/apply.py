@@ -15,7 +15,7 @@ from agentnb.changes.model import FOLDER, UNKNOWN, Conflict, FileChange, Mode, S
 from agentnb.changes.objects import blob_id
 from agentnb.changes.text_diff import merge
 from agentnb.errors import ChangesError, ContentNotStored, FilesConflict, OutsideWorkspace
-from agentnb.open_without_links import open_parent
+from agentnb.open_without_links import open_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -98,6 +98,7 @@ class Planner:
         wishes: list[Wish] = []
         conflicts: list[Conflict] = []
         for step in joined(steps):
+            check_path(step.path)
             if choices.get(step.path) == "mine":
                 continue
             entry = self.entry(step.path)
@@ -117,8 +118,8 @@ class Planner:
     def entry(self, path: str) -> Entry | None:
         """What is at *path* now; None where nothing is, or where a link or file stands for one of its folders."""
         try:
-            with open_parent(self._workspace, self._workspace / path) as folder:
-                name = os.path.basename(path)  # noqa: PTH119 - undecodable bytes
+            *above, name = path.split("/")
+            with open_folder(self._workspace, above) as folder:
                 state, content = read_entry(folder, name, self._most)
         except (FileNotFoundError, OutsideWorkspace):
             return None
@@ -249,6 +250,8 @@ class Planner:
             kept = [each for each in files if f"{inside}/{each}" not in going]
             if kept:
                 return f"{inside}/{kept[0]}"
+            if not files and not folders and inside not in going and inside != wish.path:
+                return inside
             links = [each for each in folders if os.path.islink(os.path.join(folder, each))]  # noqa: PTH114, PTH118
             if any(f"{inside}/{each}" not in going for each in links):
                 return f"{inside}/{links[0]}"
@@ -330,6 +333,18 @@ class Planner:
             ):
                 missing.append(each)
         return missing
+
+
+def check_path(path: str) -> None:
+    """Refuse what names no file of a workspace, or one of a repository's own data.
+
+    Raises:
+        OutsideWorkspace: If it is absolute, leads up, is not in its plain form, or has a part ``.git``.
+    """
+    parts = path.split("/")
+    if "\0" in path or any(each in {"", ".", ".."} or each.lower() == ".git" for each in parts):
+        message = f"{path!r} names no file of the workspace."
+        raise OutsideWorkspace(message, hint="Nothing was written.")
 
 
 def joined(steps: Sequence[Step]) -> list[Step]:

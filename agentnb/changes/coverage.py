@@ -14,12 +14,13 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from agentnb.changes.model import NotCovered, Version, Why, path_to_json
+from agentnb.errors import ChangesUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
-Verdict: TypeAlias = Literal["store", "skip", "gone"]
+Verdict: TypeAlias = Literal["store", "skip", "unknown", "gone"]
 Signature: TypeAlias = tuple[int, ...]
 
 VARIABLE = "AGENTNB_CHANGES_MAX"
@@ -77,7 +78,7 @@ class Limits:
     files: int = 100_000
     bytes: int = 2 * 1024**3
     file_bytes: int = 20 * 1024**2
-    seconds: float = 60.0
+    seconds: float = 120.0
     sensitive_files: int = 2_000
     store_bytes: int = 4 * 1024**3
     lock_seconds: float = 30.0
@@ -95,6 +96,17 @@ class Limits:
         return cls(store_bytes=int(number) * 1024**unit) if number.isdecimal() else cls()
 
 
+class TooSlow(ChangesUnavailable):
+    """A snapshot took longer than the limit.
+
+    Args:
+        seconds: The limit.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"Looking at the workspace took longer than {seconds:.0f} seconds.")
+
+
 def is_left_out(path: str) -> bool:
     """Whether a part of *path* is named like an environment, a cache or a repository's own data.
 
@@ -102,7 +114,12 @@ def is_left_out(path: str) -> bool:
         >>> is_left_out("a/node_modules/b.js"), is_left_out("a/b.js")
         (True, False)
     """
-    return any(each in _NAMES or each.startswith(_BEGINNINGS) for each in path.split("/"))
+    return any(map(is_left_out_name, path.split("/")))
+
+
+def is_left_out_name(name: str) -> bool:
+    """Whether a file or folder of that name is left out."""
+    return name in _NAMES or name.startswith(_BEGINNINGS)
 
 
 def signature(state: os.stat_result) -> Signature:
@@ -121,6 +138,12 @@ class Look:
         digest: The keyed digest of a sensitive file's content.
         named: Paths that count although they are ignored or left out.
         known: Sensitive files that were hashed before, by path.
+        extras: Versions of what no engine stores.
+        listed: What is not covered, by path.
+        not_listed: How many more are not covered.
+        environments: Folders that are environments, with a slash at the end.
+        forced: Files that are covered only because they are named.
+        empty: Empty folders.
     """
 
     workspace: Path
@@ -133,21 +156,26 @@ class Look:
     listed: dict[str, NotCovered] = field(default_factory=dict)
     not_listed: int = 0
     environments: set[str] = field(default_factory=set)
+    forced: set[str] = field(default_factory=set)
+    empty: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._device = self.workspace.lstat().st_dev
         self._root = os.fspath(self.workspace)
 
     def verdict(self, path: str) -> Verdict:
-        """Whether the engine stores *path*, skips it, or forgets it because it does not exist."""
+        """Whether the engine stores *path*, skips it, leaves it as it was known, or forgets it: it does not exist."""
         try:
             state = os.lstat(f"{self._root}/{path}")
         except (FileNotFoundError, NotADirectoryError):
             return "gone"
         except OSError as error:
-            return self.leave(path, "unreadable", f"It cannot be read: {error.strerror}.")
-        if self._is_left_out(path):
-            return "skip"
+            return self.unreadable(path, error)
+        return "skip" if self._is_left_out(path) else self._kind(path, state)
+
+    def _kind(self, path: str, state: os.stat_result) -> Verdict:
+        if ".git" in path.lower().split("/"):
+            return self.leave(path, "name", "Git reserves this name.")
         if state.st_dev != self._device:
             return self.leave(path, "other file system", "It is on another file system.")
         if stat.S_ISLNK(state.st_mode):
@@ -158,6 +186,11 @@ class Look:
             if is_kind(state.st_mode):
                 return self.leave(path, why, detail)
         return "gone"
+
+    def unreadable(self, path: str, error: OSError) -> Literal["unknown"]:
+        """List *path* as unreadable: nothing is known of it, so it counts as unchanged."""
+        self.leave(path, "unreadable", f"It cannot be read: {error.strerror or error}.")
+        return "unknown"
 
     def leave(self, path: str, why: Why, detail: str) -> Literal["skip"]:
         """List *path* as not covered."""
@@ -181,7 +214,7 @@ class Look:
         if self.is_sensitive(path):
             return self._sensitive(path, state)
         if not os.access(f"{self._root}/{path}", os.R_OK):
-            return self.leave(path, "unreadable", f"It cannot be read: {os.strerror(errno.EACCES)}.")
+            return self.unreadable(path, PermissionError(errno.EACCES, os.strerror(errno.EACCES)))
         return "store"
 
     def _sensitive(self, path: str, state: os.stat_result) -> Verdict:
@@ -192,7 +225,7 @@ class Look:
             try:
                 content = read_file(f"{self._root}/{path}", self.limits.file_bytes)
             except OSError as error:
-                return self.leave(path, "unreadable", f"It cannot be read: {error.strerror}.")
+                return self.unreadable(path, error)
             version = Version(digest=self.digest(content), mode=file_mode(state), size=len(content))
             self.known[path] = seen = (signature(state), version)
         self.extras[path] = seen[1]
@@ -214,9 +247,10 @@ def read_file(path: str, most: int, folder: int | None = None) -> bytes:
     """
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
     with open(os.open(path, flags, dir_fd=folder), "rb") as file:  # noqa: PTH123 - a descriptor
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        state = os.fstat(file.fileno())
+        if not stat.S_ISREG(state.st_mode):
             raise OSError(errno.EINVAL, "it is no regular file")
-        return file.read(most)
+        return file.read(min(most, state.st_size + 4096))
 
 
 def normal_names(workspace: Path, named: Iterable[str]) -> frozenset[str]:

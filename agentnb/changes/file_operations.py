@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import stat
 from pathlib import Path
 
 from agentnb.changes.coverage import read_file
+
+_NO_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EXDEV}
+"""What file systems without hard links say."""
 
 
 class FileOperations:
@@ -56,16 +60,22 @@ class FileOperations:
             FileExistsError: If it is not.
         """
         try:
-            os.link(name, other_name, src_dir_fd=folder, dst_dir_fd=other_folder, follow_symlinks=False)
+            self.link(folder, name, other_folder, other_name)
         except FileExistsError:
             raise
-        except OSError:  # a file system without hard links
+        except OSError as error:
+            if error.errno not in _NO_LINKS:
+                raise
             with contextlib.suppress(FileNotFoundError):
                 os.lstat(other_name, dir_fd=other_folder)
                 raise FileExistsError(other_name) from None
-            os.rename(name, other_name, src_dir_fd=folder, dst_dir_fd=other_folder)
+            self.rename(folder, name, other_folder, other_name)
         else:
-            os.unlink(name, dir_fd=folder)
+            self.remove(folder, name)
+
+    def link(self, folder: int, name: str, other_folder: int, other_name: str) -> None:
+        """Give a file a second name, which must be free."""
+        os.link(name, other_name, src_dir_fd=folder, dst_dir_fd=other_folder, follow_symlinks=False)
 
     def make_folder(self, folder: int, name: str, mode: int = 0o777) -> None:
         """Make a folder."""

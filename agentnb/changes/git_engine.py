@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import re
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-from agentnb.changes.coverage import ENVIRONMENT_MARKS, LEFT_OUT, PENDING, read_file
-from agentnb.changes.git_program import GitFailed, GitProgram, nul_joined, slow
+from agentnb.changes.coverage import ENVIRONMENT_MARKS, LEFT_OUT, PENDING, Signature, TooSlow, read_file, signature
+from agentnb.changes.git_program import GitFailed, GitProgram, nul_joined
+from agentnb.changes.ignore import is_ignored, literal
 from agentnb.changes.model import Mode, Version
 from agentnb.changes.objects import ObjectFolder
+from agentnb.changes.repository import folder_rules
 from agentnb.errors import ContentNotStored
 
 if TYPE_CHECKING:
@@ -22,6 +25,10 @@ if TYPE_CHECKING:
 
 _MODES: dict[bytes, Mode] = {b"100644": "file", b"100755": "executable", b"120000": "link"}
 _BATCH = 5_000  # paths that one run of git adds, between two looks at the clock
+_LOOSE = 5_000  # contents in a file each; more are packed
+_ARGUMENTS = 500  # paths on one command line
+_REPACK_SECONDS = 1_800.0
+_LARGE = 10_000  # files
 _ROUNDS = 8  # of nested repositories in nested repositories
 _EXCLUDES = (*tuple(f"--exclude={each}/" for each in (*LEFT_OUT, f"{PENDING}*")), "--exclude=.git")
 _UNPROCESSED = re.compile(r"fatal: Unable to process path (.*)\Z", re.DOTALL)
@@ -42,6 +49,8 @@ class GitEngine:
         self._git = GitProgram(program, folder, workspace)
         self._workspace = workspace
         self._objects = ObjectFolder(folder / "objects")
+        self._named: set[str] = set()
+        self._last: tuple[Signature, str] | None = None
         self._git.prepare()
 
     @property
@@ -53,19 +62,35 @@ class GitEngine:
             return 0
         return int.from_bytes(head[8:12], "big")
 
-    def refresh(self, look: Look) -> str:
+    def refresh(self, look: Look, excludes: str, *, tracked_only: bool = False) -> str:
         """Store what changed since the last tree; give the name of the tree of what there is now."""
+        self._git.prepare()
         (self._git.folder / "index.lock").unlink(missing_ok=True)  # a killed git leaves it; the store is locked
-        self._copy_excludes()
+        environments = "".join(f"/{literal(each)}\n" for each in sorted(look.environments))
+        self._git.write_info("exclude", f"{excludes}\n{environments}")
         until = time.monotonic() + look.limits.seconds
-        nested = self._update(look, until)
+        nested = self._update(look, until, tracked_only=tracked_only)
         for _ in range(_ROUNDS):
             if not nested:
                 break
-            nested = self._update(look, until)
+            nested = self._update(look, until, tracked_only=False)
         for each in nested:
             look.leave(each, "submodule", "It is a repository in many others.")
-        return self._git.run("write-tree").decode().strip()
+        return self._written()
+
+    def _written(self) -> str:
+        """The tree of the index; an index that nobody wrote to since has the same."""
+        index = self._index_signature()
+        if self._last is None or self._last[0] != index:
+            self._last = (index, self._git.run("write-tree").decode().strip())
+            self._last = (self._index_signature(), self._last[1])  # git notes the tree in the index
+        return self._last[1]
+
+    def _index_signature(self) -> Signature:
+        try:
+            return signature(os.stat(self._git.folder / "index"))  # noqa: PTH116 - as elsewhere
+        except FileNotFoundError:
+            return ()
 
     def differences(self, before: str, after: str) -> Differences:
         """The files that two trees have in different versions."""
@@ -82,6 +107,21 @@ class GitEngine:
             path: (_version(old_mode, old, sizes), _version(new_mode, new, sizes))
             for path, (old_mode, new_mode, old, new, _) in found.items()
         }
+
+    def find(self, tree: str, paths: Iterable[str]) -> dict[str, Version]:
+        """The versions that *tree* has of *paths*."""
+        wanted = list(paths)
+        found: dict[str, Version] = {}
+        for first in range(0, len(wanted), _ARGUMENTS):
+            some = wanted[first : first + _ARGUMENTS]
+            for line in self._git.run("ls-tree", "-r", "-l", "-z", tree, "--", *some).split(b"\0"):
+                head, _, path = line.partition(b"\t")
+                if path:
+                    mode, _, blob, size = head.split()
+                    version = _version(mode, blob, {blob: int(size)} if size.isdigit() else {})
+                    if version is not None:
+                        found[os.fsdecode(path)] = version
+        return found
 
     def read(self, blob: str) -> bytes:
         """The content *blob*."""
@@ -103,36 +143,68 @@ class GitEngine:
         lines += [f"100644 blob {each}\tblob-{each}" for each in sorted(set(blobs))]
         kept = self._git.run("mktree", "--missing", given="".join(f"{each}\n" for each in lines).encode())
         self._git.run("update-ref", "refs/agentnb/kept", kept.decode().strip())
-        self._git.run("repack", "-a", "-d", "-q", "--no-write-bitmap-index")
+        pack = self._git.folder / "objects" / "pack"
+        for left in pack.glob("tmp_*"):  # of a git that was killed
+            left.unlink(missing_ok=True)
+        if any(pack.glob("*.pack")) or len(self._objects.names()) > _LOOSE:
+            self._git.run("repack", "-a", "-d", "-q", seconds=_REPACK_SECONDS)
         self._git.run("prune", "--expire=now")
 
-    def _update(self, look: Look, until: float) -> list[str]:
-        """One look, and what it found stored; gives nested repositories of which nothing is stored yet."""
-        found, more = self._git.paths(
-            *("ls-files", "-t", "--modified", "--deleted", "--others", "-z", "--exclude-standard", *_EXCLUDES),
-            most=look.limits.files,
-        )
+    def _update(self, look: Look, until: float, *, tracked_only: bool) -> list[str]:
+        """One look, and what it found stored; gives nested repositories that git did not look into yet."""
+        found, more = self._listed(2 * look.limits.files, tracked_only=tracked_only)
         if more:
-            look.leave(".", "outside limit", f"More than {look.limits.files:,} files changed at once.")
+            look.leave(".", "outside limit", f"More than {2 * look.limits.files:,} files changed at once.")
         tracked = {each[2:] for each in found if not each.startswith("? ")}
-        others = sorted({each[2:] for each in found if each.startswith("? ")} | look.named)
+        others = {each[2:] for each in found if each.startswith("? ")}
         look.environments |= {f"{each.rpartition('/')[0]}/" for each in others if _marks_environment(each)} - {"/"}
-        nested = [each.rstrip("/") for each in others if each.endswith("/")]
-        adds, removes = self._sorted(look, sorted(tracked), [each for each in others if not each.endswith("/")])
-        for each in nested:
-            adds += self._first_of(each, look)
-        self._store(adds, look, until)
+        nested = sorted(each.rstrip("/") for each in others if each.endswith("/"))
+        adds, removes = self._sorted(look, sorted(tracked), sorted(each for each in others if not each.endswith("/")))
+        adds += self._forced(look, others)
+        seeds = {each: self._first_of(each, look) for each in nested}
+        self._store([*adds, *(path for each in seeds.values() for path in each)], look, until)
         if removes:
             self._git.run("update-index", "-z", "--force-remove", "--stdin", given=nul_joined(removes))
-        seeded = {each for each in nested if any(path.startswith(f"{each}/") for path in adds)}
-        return sorted(seeded)
+            self._named.difference_update(removes)
+        return [each for each, first in seeds.items() if first]
+
+    def _listed(self, most: int, *, tracked_only: bool) -> tuple[list[str], bool]:
+        """What git finds to be changed, gone or new, with a letter in front; and whether there is more."""
+        tracked = ("ls-files", "-t", "-z", "--modified", "--deleted")
+        others = ("--others", "--exclude-standard", *_EXCLUDES)
+        if tracked_only:
+            return self._git.paths(*tracked, most=most)
+        if self.files < _LARGE:
+            return self._git.paths(*tracked, *others, most=most)
+        with ThreadPoolExecutor(1) as pool:  # two runs at once take two thirds of the time of one that does both
+            waiting = pool.submit(self._git.paths, *tracked, most=most)
+            new, more_new = self._git.paths("ls-files", "-t", "-z", *others, most=most)
+            old, more_old = waiting.result()
+        return old + new, more_new or more_old
+
+    def _forced(self, look: Look, others: set[str]) -> list[str]:
+        """Named files that git would not list: they are ignored. They stay in the index, so later changes are seen."""
+        fresh = sorted(path for path in look.named - self._named - others if look.verdict(path) == "store")
+        if not fresh:
+            return []
+        known = set()
+        for first in range(0, len(fresh), _ARGUMENTS):
+            known.update(
+                self._git.paths("ls-files", "-z", "--", *fresh[first : first + _ARGUMENTS], most=len(fresh))[0]
+            )
+        self._named.update(fresh)
+        forced = [each for each in fresh if each not in known]
+        look.forced.update(forced)
+        return forced
 
     @staticmethod
     def _sorted(look: Look, tracked: list[str], others: list[str]) -> tuple[list[str], list[str]]:
         adds: list[str] = []
         removes: list[str] = []
         for path in tracked:
-            (adds if look.verdict(path) == "store" else removes).append(path)
+            verdict = look.verdict(path)
+            if verdict != "unknown":
+                (adds if verdict == "store" else removes).append(path)
         adds += [path for path in others if look.verdict(path) == "store"]
         return adds, removes
 
@@ -140,7 +212,7 @@ class GitEngine:
         for first in range(0, len(paths), _BATCH):
             left = until - time.monotonic()
             if left <= 0:
-                raise slow(look.limits.seconds)
+                raise TooSlow(look.limits.seconds)
             self._add(paths[first : first + _BATCH], look, left)
 
     def _add(self, paths: list[str], look: Look, seconds: float) -> None:
@@ -162,11 +234,12 @@ class GitEngine:
 
     def _first_of(self, nested: str, look: Look) -> list[str]:
         """One file of a nested repository: git looks into a folder that has one in the index."""
+        rules = folder_rules(self._workspace / nested)
         for folder, folders, files in os.walk(self._workspace / nested):
             folders[:] = sorted(each for each in folders if each not in LEFT_OUT)
             for each in sorted(files):
                 path = os.path.relpath(os.path.join(folder, each), self._workspace)  # noqa: PTH118
-                if look.verdict(path) == "store":
+                if not is_ignored(rules, path[len(nested) + 1 :]) and look.verdict(path) == "store":
                     return [path]
         return []
 
@@ -177,17 +250,6 @@ class GitEngine:
         said = self._git.run("cat-file", "--batch-check=%(objectname) %(objectsize)", given=b"\n".join(wanted) + b"\n")
         pairs = (line.split(b" ") for line in said.splitlines())
         return {pair[0]: int(pair[1]) for pair in pairs if pair[1].isdigit()}
-
-    def _copy_excludes(self) -> None:
-        """Let the project's own ``info/exclude`` count, too."""
-        source = self._workspace / ".git" / "info" / "exclude"
-        try:
-            text = read_file(os.fspath(source), 1024**2)
-        except OSError:
-            text = b""
-        target = self._git.folder / "info" / "exclude"
-        if not target.is_file() or target.read_bytes() != text:
-            target.write_bytes(text)
 
 
 def _version(mode: bytes, blob: bytes, sizes: dict[bytes, int]) -> Version | None:

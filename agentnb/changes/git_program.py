@@ -12,9 +12,12 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
+import threading
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
+from agentnb.changes.coverage import TooSlow
 from agentnb.errors import ChangesError, ChangesUnavailable
 
 if TYPE_CHECKING:
@@ -61,6 +64,9 @@ _CONFIG = """\
 \trecurse = false
 [pack]
 \twriteBitmaps = false
+\tcompression = 1
+\twindow = 4
+\tdepth = 10
 \tthreads = 1
 """
 _ATTRIBUTES = (
@@ -78,8 +84,10 @@ def find_git(workspace: Path) -> str | None:
 
     One that lies in the workspace is not used: an agent may have written it.
     """
-    found = shutil.which("git")
-    if found is None or not Path(found).is_absolute() or Path(found).resolve().is_relative_to(workspace):
+    folders = [each for each in os.get_exec_path() if os.path.isabs(each)]  # noqa: PTH117 - a Path takes longer
+    trusted = [each for each in folders if not Path(each).resolve().is_relative_to(workspace)]
+    found = shutil.which("git", path=os.pathsep.join(trusted))
+    if found is None or Path(found).resolve().is_relative_to(workspace):
         return None
     if sys.platform == "darwin" and found == "/usr/bin/git" and not _has_developer_tools():
         return None
@@ -137,11 +145,15 @@ class GitProgram:
         if not (self.folder / "HEAD").is_file():
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             self.run("init", "--quiet", "--template=")
-        info = self.folder / "info"
-        info.mkdir(exist_ok=True, mode=0o700)
         ignore_case = str(_ignores_case(self._workspace)).lower()
         _write_if_other(self.folder / "config", _CONFIG.format(ignore_case=ignore_case))
-        _write_if_other(info / "attributes", _ATTRIBUTES)
+        self.write_info("attributes", _ATTRIBUTES)
+
+    def write_info(self, name: str, text: str) -> None:
+        """Write a file of the repository's ``info`` folder, unless it says the same already."""
+        info = self.folder / "info"
+        info.mkdir(exist_ok=True, mode=0o700)
+        _write_if_other(info / name, text)
 
     def run(self, *arguments: str, given: bytes | None = None, seconds: float | None = None) -> bytes:
         """Run git; give what it printed.
@@ -153,16 +165,17 @@ class GitProgram:
 
         Raises:
             GitFailed: If it ends with an error.
-            ChangesUnavailable: If it does not end, or cannot be started.
+            TooSlow: If it does not end.
+            ChangesUnavailable: If it cannot be started.
         """
         limit = self._seconds if seconds is None else seconds
-        with self._start(arguments, given is not None) as process:
+        with self._start(arguments, has_input=given is not None) as process:
             try:
                 printed, said = process.communicate(given, timeout=limit)
             except subprocess.TimeoutExpired as error:
                 process.kill()
                 process.communicate()
-                raise slow(limit) from error
+                raise TooSlow(limit) from error
             except BaseException:
                 process.kill()
                 raise
@@ -179,39 +192,52 @@ class GitProgram:
         """
         found = bytearray()
         count = 0
-        with self._start(arguments, has_input=False) as process:
+        is_slow = threading.Event()
+        with tempfile.TemporaryFile() as said, self._start(arguments, has_input=False, said=said) as process:
             assert process.stdout is not None  # noqa: S101 - it is a pipe
-            while block := process.stdout.read(1 << 20):
-                found += block
-                count += block.count(0)
+
+            def stop() -> None:
+                is_slow.set()
+                process.kill()
+
+            watch = threading.Timer(self._seconds, stop)
+            watch.daemon = True
+            watch.start()
+            try:
+                while count <= most and (block := process.stdout.read(1 << 20)):
+                    found += block
+                    count += block.count(0)
                 if count > most:
                     process.kill()
-                    break
-            _, said = process.communicate()
-        names = [os.fsdecode(each) for each in bytes(found).split(b"\0")[: min(count, most)]]
+                process.wait()
+            except BaseException:
+                process.kill()
+                raise
+            finally:
+                watch.cancel()
+            said.seek(0)
+            words = said.read(10_000).decode("utf-8", "replace").strip()
+        if is_slow.is_set():
+            raise TooSlow(self._seconds)
         if count <= most and process.returncode:
-            raise GitFailed(said.decode("utf-8", "replace").strip() or f"git {arguments[0]} failed.")
-        return names, count > most
+            raise GitFailed(words or f"git {arguments[0]} failed.")
+        return [os.fsdecode(each) for each in bytes(found).split(b"\0")[: min(count, most)]], count > most
 
-    def _start(self, arguments: Iterable[str], has_input: bool) -> subprocess.Popen[bytes]:
+    def _start(
+        self, arguments: Iterable[str], *, has_input: bool, said: IO[bytes] | None = None
+    ) -> subprocess.Popen[bytes]:
         try:
             return subprocess.Popen(
                 [*self._command, *arguments],
                 stdin=subprocess.PIPE if has_input else subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
+                stderr=subprocess.PIPE if said is None else said,  # a pipe that nobody reads would stop git
                 cwd=self._workspace,
                 env=self._environment,
                 umask=0o077,
             )
         except OSError as error:
             raise ChangesUnavailable(f"git cannot be run in {self._workspace}: {error.strerror}.") from error
-
-
-def slow(seconds: float) -> ChangesUnavailable:
-    """What to raise where git does not end."""
-    message = f"git did not end within {seconds:.0f} seconds."
-    return ChangesUnavailable(message, hint="The workspace may be on a slow file system; its changes are not recorded.")
 
 
 def nul_joined(paths: Iterable[str]) -> bytes:
@@ -229,8 +255,10 @@ def _ignores_case(workspace: Path) -> bool:
 
 
 def _write_if_other(path: Path, text: str) -> None:
-    if not path.is_file() or path.read_text("utf-8") != text:
-        path.write_text(text, "utf-8")
+    content = os.fsencode(text)
+    if not path.is_file() or path.read_bytes() != content:
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:  # noqa: PTH123
+            file.write(content)
 
 
 def _has_developer_tools() -> bool:

@@ -12,8 +12,10 @@ new one takes only a name that is free. Every folder on the way is opened withou
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import stat
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import msgspec
@@ -23,13 +25,13 @@ from agentnb.changes.file_operations import FileOperations, read_entry
 from agentnb.changes.model import path_from_json, path_to_json
 from agentnb.changes.objects import blob_id
 from agentnb.errors import ChangesError, OutsideWorkspace
-from agentnb.open_without_links import open_parent, open_path
+from agentnb.open_without_links import open_entry, open_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 NAME = "journal.json"
+_STAYS = {getattr(errno, each) for each in ("ENOTEMPTY", "EEXIST", "EBUSY", "EACCES", "EPERM", "ENOENT", "ENOTDIR")}
 Kind: TypeAlias = Literal["remove", "remove folder", "make folder", "write"]
 
 
@@ -143,7 +145,8 @@ class Transaction:
         except Exception:
             self.roll_back(journal)
             raise
-        self.clean(journal)
+        with contextlib.suppress(OSError):  # all is done; what is left goes with the next start
+            self.clean(journal)
 
     def recover(self) -> str | None:
         """Finish or roll back what a killed process left; a sentence for the user, or None where nothing was left."""
@@ -182,8 +185,8 @@ class Transaction:
             with self._opened(pending) as folder:
                 for name in os.listdir(folder):  # noqa: PTH208 - an open folder
                     self._files.remove(folder, name)
-            with open_parent(self._workspace, self._workspace / pending) as parent:
-                self._files.remove_folder(parent, os.path.basename(pending))  # noqa: PTH119 - undecodable bytes
+            with self._parent(pending) as (parent, name):
+                self._files.remove_folder(parent, name)
         self._files.forget(self._path)
 
     # ------------------------------------------------------------ forward
@@ -197,15 +200,16 @@ class Transaction:
 
     @contextlib.contextmanager
     def _made_pending(self, pending: str) -> Iterator[int]:
-        with open_parent(self._workspace, self._workspace / pending) as parent:
-            self._files.make_folder(parent, os.path.basename(pending), 0o700)  # noqa: PTH119
+        with self._parent(pending) as (parent, name):
+            self._files.make_folder(parent, name, 0o700)
             self._files.sync_folder(self._workspace)
         with self._opened(pending) as folder:
             yield folder
 
     @contextlib.contextmanager
     def _opened(self, pending: str) -> Iterator[int]:
-        folder = open_path(self._workspace, self._workspace / pending, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
+        with self._parent(pending) as (parent, name):
+            folder = open_entry(parent, name, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0), Path(pending))
         try:
             yield folder
         finally:
@@ -232,8 +236,7 @@ class Transaction:
                     if seen is not None and not is_same_file(os.lstat(f"old-{number}", dir_fd=folder), seen):
                         raise FileChanged(operation.real_path)
                 case "remove folder":
-                    with contextlib.suppress(OSError):  # it has something else in it, so it stays
-                        self._files.remove_folder(parent, name)
+                    self._remove_folder(parent, name)
                 case "make folder":
                     with contextlib.suppress(FileExistsError):
                         self._files.make_folder(parent, name)
@@ -253,9 +256,9 @@ class Transaction:
 
     @contextlib.contextmanager
     def _parent(self, path: str) -> Iterator[tuple[int, str]]:
-        with open_parent(self._workspace, self._workspace / path) as parent:
-            descriptor = parent
-            yield descriptor, os.path.basename(path)  # noqa: PTH119
+        *above, name = path.split("/")
+        with open_folder(self._workspace, above) as parent:
+            yield parent, name
 
     # ------------------------------------------------------------ back
 
@@ -270,13 +273,20 @@ class Transaction:
                         with contextlib.suppress(FileExistsError):
                             self._files.make_folder(parent, name, 0o777 if operation.mode is None else operation.mode)
                     case "make folder":
-                        with contextlib.suppress(OSError):  # it has something of the user's in it
-                            self._files.remove_folder(parent, name)
+                        self._remove_folder(parent, name)
                     case "write":
                         return self._take_back(folder, f"new-{number}", parent, name, operation)
         except (FileNotFoundError, OutsideWorkspace):
             return operation.kind not in {"remove", "write"} or not _exists(folder, f"old-{number}")
         return True
+
+    def _remove_folder(self, parent: int, name: str) -> None:
+        """Remove a folder unless it has something else in it, or may not be removed: it is no file's content."""
+        try:
+            self._files.remove_folder(parent, name)
+        except OSError as error:
+            if error.errno not in _STAYS:
+                raise
 
     def _put_back(self, folder: int, old: str, parent: int, name: str) -> bool:
         if not _exists(folder, old):

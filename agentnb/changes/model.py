@@ -187,7 +187,7 @@ def path_to_json(path: str) -> str:
 
     Example:
         >>> path_to_json("naïve.txt"), ascii(path_to_json("a" + chr(0xDCFF)))
-        ('naïve.txt', "'a\\\\uf7ff'")
+        ('naïve.txt', "'a\\uf7ff'")
     """
     if path.isascii():
         return path

@@ -8,12 +8,9 @@ from __future__ import annotations
 import hashlib
 import os
 import zlib
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from agentnb.errors import ChangesError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _FOLDER, _FILE = 0o700, 0o400
 
@@ -42,10 +39,10 @@ class ObjectFolder:
         """Store *content*; give its name. One that is stored already is left alone."""
         name = blob_id(content)
         path = self._path(name)
-        if path.exists():
+        if os.path.exists(path):  # noqa: PTH110 - a Path takes longer than the check
             return name
-        path.parent.mkdir(parents=True, exist_ok=True, mode=_FOLDER)
-        temporary = path.with_name(f"new-{os.getpid()}-{os.urandom(6).hex()}")
+        self._made(name[:2])
+        temporary = Path(f"{self.folder}/{name[:2]}/new-{os.urandom(8).hex()}")
         try:
             with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _FILE), "wb") as file:  # noqa: PTH123
                 file.write(zlib.compress(b"blob %d\0%b" % (len(content), content), 1))
@@ -62,7 +59,8 @@ class ObjectFolder:
             ChangesError: If the file is damaged.
         """
         try:
-            raw = self._path(name).read_bytes()
+            with open(self._path(name), "rb") as file:  # noqa: PTH123 - as above
+                raw = file.read()
         except FileNotFoundError:
             return None
         try:
@@ -85,10 +83,19 @@ class ObjectFolder:
 
     def remove(self, name: str) -> None:
         """Forget the content *name*."""
-        self._path(name).unlink(missing_ok=True)
+        Path(self._path(name)).unlink(missing_ok=True)
 
-    def _path(self, name: str) -> Path:
-        return self.folder / name[:2] / name[2:]
+    def _made(self, name: str) -> None:
+        try:
+            os.mkdir(f"{self.folder}/{name}", _FOLDER)  # noqa: PTH102 - as above
+        except FileExistsError:
+            return
+        except FileNotFoundError:
+            self.folder.mkdir(parents=True, exist_ok=True, mode=_FOLDER)
+            (self.folder / name).mkdir(exist_ok=True, mode=_FOLDER)
+
+    def _path(self, name: str) -> str:
+        return f"{self.folder}/{name[:2]}/{name[2:]}"
 
 
 def damaged(name: str) -> ChangesError:

@@ -1,7 +1,7 @@
 """The store of one workspace's snapshots: takes them, compares them, and brings files back to what they were.
 
 It lies outside the workspace, and touches nothing in it but the files of :meth:`ChangeStore.apply`. Synchronous: the
-host calls it in a worker thread.
+host calls it in a worker thread. Two kernels may use one store at the same time.
 """
 
 from __future__ import annotations
@@ -10,50 +10,40 @@ import contextlib
 import errno
 import hashlib
 import os
-from typing import TYPE_CHECKING
-
-import msgspec
+import shutil
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from agentnb.changes.apply import Planner
-from agentnb.changes.coverage import Limits, Look, normal_names
+from agentnb.changes.comparison import Manifest, compare
+from agentnb.changes.copy_engine import MOST_FILES, CopyEngine
+from agentnb.changes.coverage import Limits, Look, TooSlow, normal_names
 from agentnb.changes.file_operations import FileOperations
+from agentnb.changes.folder_scan import FolderScan
 from agentnb.changes.git_engine import GitEngine
-from agentnb.changes.git_program import find_git
+from agentnb.changes.git_program import GitFailed, find_git
+from agentnb.changes.ignore import literal, read_rules
 from agentnb.changes.journal import FileChanged, Transaction
-from agentnb.changes.model import FOLDER, FileChange, Snapshot, Version, path_from_json, path_to_json
-from agentnb.changes.moves import with_moves
+from agentnb.changes.model import FileChange, Snapshot, Version, path_to_json
+from agentnb.changes.records import Records
+from agentnb.changes.repository import outer_excludes
 from agentnb.changes.store_lock import StoreLock
 from agentnb.changes.text_diff import count_lines, unified
 from agentnb.clock import now_ms
 from agentnb.errors import AgentnbError, ChangesError, ChangesUnavailable, ContentNotStored
+from agentnb.folders import home
 from agentnb.ids import new_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from agentnb.changes.coverage import Signature
     from agentnb.changes.engine import Engine
     from agentnb.changes.model import Choice, Step
 
+EngineName: TypeAlias = Literal["auto", "git", "copy"]
+
 _ATTEMPTS = 3  # to write, where files change between the look and the write
-
-
-class Manifest(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What the store knows of a snapshot.
-
-    Args:
-        snapshot: What callers know of it.
-        tree: The engine's tree.
-        extras: Versions of files that the engine does not store: sensitive and large ones.
-        folders: Empty folders.
-        named: Paths that counted although they are ignored or left out.
-    """
-
-    snapshot: Snapshot
-    tree: str
-    extras: dict[str, Version] = {}
-    folders: tuple[str, ...] = ()
-    named: tuple[str, ...] = ()
 
 
 class ChangeStore:
@@ -65,10 +55,17 @@ class ChangeStore:
         limits: How much is covered and stored.
         is_sensitive: Whether a path (relative to the workspace) holds secrets: only a keyed digest of it is stored.
         keep_sensitive: Store the contents of sensitive files, too.
+        engine: What stores contents: git where it is found, unless another is named.
         files: Changes files; another one is for tests.
 
     Raises:
         ChangesUnavailable: If the store cannot be written.
+
+    Example:
+        >>> store = ChangeStore(folder, workspace, is_sensitive=lambda path: False)  # doctest: +SKIP
+        >>> before = store.take()  # doctest: +SKIP
+        >>> changes = store.changes(before, store.take())  # doctest: +SKIP
+        >>> store.apply([step for change in changes for step in change.backward])  # doctest: +SKIP
     """
 
     def __init__(
@@ -79,21 +76,25 @@ class ChangeStore:
         limits: Limits | None = None,
         is_sensitive: Callable[[str], bool],
         keep_sensitive: bool = False,
+        engine: EngineName = "auto",
         files: FileOperations | None = None,
     ) -> None:
-        self._folder = folder
+        self._folder = folder.resolve()
         self._workspace = workspace.resolve()
         self._limits = limits or Limits()
         self._is_sensitive = (lambda _: False) if keep_sensitive else is_sensitive
-        self._known: dict[str, object] = {}
+        self._hashed: dict[str, tuple[Signature, Version]] = {}
+        self._notes: list[str] = []
+        self._chosen = engine
+        self._files = files or FileOperations()
+        self._scan = FolderScan(self._workspace)
+        self._lock = StoreLock(folder / "lock", seconds=self._limits.lock_seconds)
         with self._explained():
-            (folder / "snapshots").mkdir(parents=True, exist_ok=True, mode=0o700)
-            folder.chmod(0o700)
-            self._lock = StoreLock(folder / "lock", seconds=self._limits.lock_seconds)
+            self._make_folder()
             with self._lock.held():
-                self._key = _secret(folder / "key")
-                self._engine = self._chosen_engine()
-        self._transaction = Transaction(self._workspace, folder, files or FileOperations())
+                self._open()
+        self._too_wide = _too_wide(self._workspace)
+        self._transaction = Transaction(self._workspace, folder, self._files)
 
     @property
     def engine(self) -> str:
@@ -104,34 +105,40 @@ class ChangeStore:
         """Take a snapshot.
 
         Args:
-            named: Ignored or left-out files that count, relative to the workspace or absolute.
+            named: Ignored or left-out files that count, relative to the workspace or absolute. They count in all later
+                snapshots, too.
 
         Raises:
             ChangesUnavailable: If the workspace cannot be looked at, or the store not be written.
         """
-        with self._explained(), self._lock.held():
+        with self._explained(), self._held():
+            self._note(self._transaction.recover())
             taken_at = now_ms()
-            look = Look(
-                self._workspace,
-                self._limits,
-                self._is_sensitive,
-                self._digest,
-                named=normal_names(self._workspace, named),
-            )
-            tree = self._engine.refresh(look)
+            self._records.name(normal_names(self._workspace, named))
+            look = self._look()
+            tree, reason = self._tree(look)
+            extras = look.extras if tree else self._named_versions(look)
+            self._workspace.lstat()  # where it went meanwhile, its files were not deleted one by one
             snapshot = Snapshot(
                 id=new_id(),
                 taken_at=taken_at,
+                coverage="whole" if tree else "named",
+                reason=reason,
                 not_covered=tuple(look.listed.values()),
                 not_covered_count=len(look.listed) + look.not_listed,
+                notes=tuple(self._notes),
             )
             manifest = Manifest(
                 snapshot=snapshot,
                 tree=tree,
-                extras={path_to_json(path): each for path, each in look.extras.items()},
-                named=tuple(sorted(map(path_to_json, look.named))),
+                extras={path_to_json(path): each for path, each in extras.items()},
+                folders=tuple(map(path_to_json, look.empty)) if tree else (),
+                named=tuple(sorted(map(path_to_json, self._records.named))),
+                forced=tuple(sorted(map(path_to_json, self._records.force(look.forced)))),
+                owner=self._records.owner,
             )
-            return self._written(manifest).snapshot
+            self._notes.clear()
+            return self._records.write(manifest).snapshot
 
     def changes(self, before: Snapshot, after: Snapshot) -> tuple[FileChange, ...]:
         """What is other in *after* than in *before*, by path.
@@ -140,16 +147,12 @@ class ChangeStore:
             ChangesError: If one of them is stored no longer.
         """
         with self._explained():
-            old, new = self._manifest(before), self._manifest(after)
-            found = dict(self._engine.differences(old.tree, new.tree))
-            kept = _others(old), _others(new)
-            for path in sorted(kept[0].keys() | kept[1].keys()):
-                was, now = kept[0].get(path), kept[1].get(path)
-                if was != now:
-                    pair = found.get(path, (None, None))
-                    found[path] = (was or pair[0], now or pair[1])
-            changes = [FileChange(path=path, before=each[0], after=each[1]) for path, each in found.items()]
-            return with_moves(changes, self.content)
+            old, new = self._records.read(before.id), self._records.read(after.id)
+            try:
+                return compare(old, new, self._engine, self.content)
+            except GitFailed as error:
+                message = f"The snapshots {before.id} and {after.id} cannot be compared: {error}"
+                raise ChangesError(message, hint="The store of changes may be damaged.") from error
 
     def content(self, version: Version) -> bytes:
         """The content of *version*; where a link leads to, for a link.
@@ -202,45 +205,36 @@ class ChangeStore:
             ContentNotStored: If a content is not stored, or would be lost; nothing was written.
             ChangesError: If the file system refuses; nothing was written.
         """
-        with self._explained(), self._lock.held():
-            self._transaction.recover()
-            planner = Planner(
-                self._workspace,
-                read=self.content,
-                write=self._engine.write,
-                is_stored=lambda path: not self._is_sensitive(path),
-                digest=self._digest,
-                most=self._limits.file_bytes,
-            )
-            for attempt in range(_ATTEMPTS):
+        with self._explained(), self._held():
+            self._note(self._transaction.recover())
+            planner = self._planner()
+            for _ in range(_ATTEMPTS):
                 plan = planner.plan(steps, choices or {})
                 if not plan.operations:
                     return ()
-                try:
+                self._records.applied(plan.changes)
+                with contextlib.suppress(FileChanged):
                     self._transaction.run(tuple(plan.operations), plan.contents, plan.seen)
-                except FileChanged as error:
-                    if attempt + 1 == _ATTEMPTS:
-                        message = f"{error.message} changes all the time; nothing was written."
-                        raise ChangesError(message, hint="Stop the program that writes it, and try again.") from error
-                else:
                     return tuple(plan.changes)
-        raise AssertionError
+        message = "Files change all the time while they are written; nothing was written."
+        raise ChangesError(message, hint="Stop the program that writes them, and try again.")
 
     def recover(self) -> str | None:
         """Finish or roll back what a killed kernel left; a sentence for the user, or None."""
-        with self._explained(), self._lock.held():
+        with self._explained(), self._held():
             return self._transaction.recover()
 
     def prune(self, keep: Iterable[str]) -> None:
-        """Forget all snapshots but those with the ids *keep*, and content that only they have."""
-        with self._explained(), self._lock.held():
-            kept = set(keep)
-            for path in self._manifests():
-                if path.stem not in kept:
-                    path.unlink()
-            manifests = [self._read(path) for path in self._manifests()]
-            blobs = {each.blob for one in manifests for each in one.extras.values() if each.blob is not None}
-            self._engine.keep([each.tree for each in manifests], blobs)
+        """Forget all snapshots but those with the ids *keep*, and content that only they have.
+
+        What another kernel that is still running took is kept, too. Where the store is larger than its limit, the
+        oldest snapshots go, although they count.
+        """
+        with self._explained(), self._held():
+            self._records.prune(set(keep))
+            self._sweep()
+            while self.size() > self._limits.store_bytes and self._records.drop_oldest():
+                self._sweep()
 
     def size(self) -> int:
         """Bytes on disk."""
@@ -254,49 +248,136 @@ class ChangeStore:
 
     # ------------------------------------------------------------ inside
 
-    def _chosen_engine(self) -> Engine:
-        program = find_git(self._workspace)
-        if program is None:
-            message = "git 2.30 or later was not found."
-            raise ChangesUnavailable(message, hint="Install git.")
-        return GitEngine(program, self._folder / "git", self._workspace)
+    def _make_folder(self) -> None:
+        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if self._folder.stat().st_mode & 0o077:
+            self._folder.chmod(0o700)
+
+    @contextlib.contextmanager
+    def _held(self) -> Iterator[None]:
+        """Hold the store's lock; where somebody removed the folder, begin anew."""
+        if not self._folder.is_dir():
+            self._make_folder()
+        with self._lock.held():
+            if not self._records.is_there:
+                self._open()
+            yield
+
+    def _open(self) -> None:
+        self._records = Records(self._folder)
+        self._key = _secret(self._folder / "key")
+        self._engine = self._opened_engine()
+
+    def _opened_engine(self) -> Engine:
+        program = find_git(self._workspace) if self._chosen != "copy" else None
+        if program is not None:
+            try:
+                return GitEngine(program, self._folder / "git", self._workspace)
+            except GitFailed as error:
+                self._put_aside(error)
+                return GitEngine(program, self._folder / "git", self._workspace)
+        if self._chosen == "git":
+            raise ChangesUnavailable("git 2.30 or later was not found.", hint="Install git.")
+        return CopyEngine(self._folder / "copy", self._workspace, self._scan)
+
+    def _look(self) -> Look:
+        return Look(
+            self._workspace,
+            self._limits,
+            self._is_sensitive,
+            self._digest,
+            named=self._records.named,
+            known=self._hashed,
+        )
+
+    def _tree(self, look: Look) -> tuple[str, str]:
+        """The engine's tree of the workspace, and an empty reason; or no tree, and why only named files count."""
+        if self._too_wide:
+            return "", self._too_wide
+        excludes = self._excludes()
+        is_first = self._engine.files == 0
+        scan = self._scan.walk(look, exclude=read_rules(excludes), weigh=is_first)
+        most = min(self._limits.files, MOST_FILES) if self._engine.name == "copy" else self._limits.files
+        if scan.is_cut or scan.files > most:
+            reason = f"The workspace has more than {most:,} files"
+            if scan.bytes > self._limits.bytes:
+                reason = f"The workspace has more than {self._limits.bytes / 1024**3:.3g} GB"
+            if is_first:
+                advice = " (without git)" if self._engine.name == "copy" else ""
+                return "", f"{reason}{advice}, so only files that were named are covered."
+            look.leave(".", "outside limit", f"{reason}, so new files are not covered.")
+        look.empty = scan.empty
+        try:
+            return self._refreshed(look, excludes, tracked_only=scan.is_cut), ""
+        except TooSlow as error:
+            return "", f"{error.message} Only files that were named are covered."
+
+    def _refreshed(self, look: Look, excludes: str, *, tracked_only: bool) -> str:
+        try:
+            return self._engine.refresh(look, excludes, tracked_only=tracked_only)
+        except GitFailed as error:
+            _raise_if_refused(error, self._folder)
+            self._put_aside(error)
+            self._engine = self._opened_engine()
+        try:
+            return self._engine.refresh(look, excludes)
+        except GitFailed as error:
+            message = f"git cannot take a snapshot of {self._workspace}: {error}"
+            raise ChangesUnavailable(message, hint="Turns continue; their changes are not recorded.") from error
+
+    def _note(self, said: str | None) -> None:
+        """Let the next snapshot say it."""
+        if said is not None:
+            self._notes.append(said)
+
+    def _excludes(self) -> str:
+        """Ignore rules that hold in the whole workspace: those from outside, and the store itself."""
+        outer = outer_excludes(self._workspace)
+        inside = os.path.relpath(self._folder, self._workspace)
+        return outer if inside.startswith("..") else f"{outer}\n/{literal(inside)}/"
+
+    def _named_versions(self, look: Look) -> dict[str, Version]:
+        """The versions of the files that were named, where nothing else is covered."""
+        planner = self._planner()
+        for path in sorted(self._records.named):
+            if look.verdict(path) == "store":
+                entry = planner.entry(path)
+                version = planner.version(path, entry)
+                if version is not None and entry is not None and entry.content is not None:
+                    self._engine.write(entry.content)
+                    look.extras[path] = version
+        return look.extras
+
+    def _planner(self) -> Planner:
+        return Planner(
+            self._workspace,
+            read=self.content,
+            write=self._engine.write,
+            is_stored=lambda path: not self._is_sensitive(path),
+            digest=self._digest,
+            most=self._limits.file_bytes,
+        )
+
+    def _sweep(self) -> None:
+        trees, blobs = self._records.roots()
+        self._engine.keep(trees, blobs)
+
+    def _put_aside(self, error: GitFailed) -> None:
+        """Rename damaged contents, so that new ones can take their place."""
+        for old in self._folder.glob("damaged-*"):
+            shutil.rmtree(old, ignore_errors=True)
+        aside = self._folder / f"damaged-{now_ms()}"
+        (self._folder / "git").rename(aside)
+        self._notes.append(
+            f"The store of changes was damaged ({error}) and was put aside as {aside}; a new one was begun. "
+            "Earlier changes can be neither shown nor undone."
+        )
 
     def _digest(self, content: bytes) -> str:
         return "keyed:" + hashlib.blake2b(content, key=self._key, digest_size=20).hexdigest()
 
     def _sides(self, change: FileChange) -> tuple[bytes, bytes]:
         return tuple(b"" if each is None else self.content(each) for each in (change.before, change.after))  # type: ignore[return-value]
-
-    def _manifests(self) -> list[Path]:
-        return sorted((self._folder / "snapshots").glob("*.json"))
-
-    def _written(self, manifest: Manifest) -> Manifest:
-        """Write *manifest*, under an id that no other kernel's has (counted ids begin anew in each process)."""
-        name = manifest.snapshot.id
-        for number in range(1, 1_000_000):
-            path = self._folder / "snapshots" / f"{name}.json"
-            try:
-                descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            except FileExistsError:
-                name = f"{manifest.snapshot.id}-{number}"
-                continue
-            snapshot = msgspec.structs.replace(manifest.snapshot, id=name)
-            manifest = msgspec.structs.replace(manifest, snapshot=snapshot)
-            with open(descriptor, "wb") as file:  # noqa: PTH123 - a descriptor
-                file.write(msgspec.json.encode(manifest))
-            return manifest
-        raise AssertionError
-
-    def _manifest(self, snapshot: Snapshot) -> Manifest:
-        path = self._folder / "snapshots" / f"{snapshot.id}.json"
-        if "/" in snapshot.id or not path.is_file():
-            message = f"The snapshot {snapshot.id} is stored no longer."
-            raise ChangesError(message, hint="Its changes can be neither shown nor undone.")
-        return self._read(path)
-
-    @staticmethod
-    def _read(path: Path) -> Manifest:
-        return msgspec.json.decode(path.read_bytes(), type=Manifest)
 
     @contextlib.contextmanager
     def _explained(self) -> Iterator[None]:
@@ -307,6 +388,18 @@ class ChangeStore:
             raise
         except OSError as error:
             raise unavailable(error, self._folder, self._workspace) from error
+
+
+def _too_wide(workspace: Path) -> str:
+    """Why the workspace is not looked at as a whole; empty where it is."""
+    own = home().resolve()
+    if workspace.parent == workspace:
+        return "The workspace is the root folder, so only files that were named are covered."
+    if workspace == own:
+        return "The workspace is your home folder, so only files that were named are covered."
+    if workspace in own.parents:
+        return "The workspace has your home folder in it, so only files that were named are covered."
+    return ""
 
 
 def unavailable(error: OSError, folder: Path, workspace: Path) -> ChangesUnavailable:
@@ -321,10 +414,12 @@ def unavailable(error: OSError, folder: Path, workspace: Path) -> ChangesUnavail
     return ChangesUnavailable(message, hint=f"Mend the permissions of {folder} and {workspace}.")
 
 
-def _others(manifest: Manifest) -> dict[str, Version]:
-    """What the engine's tree does not have, by path."""
-    found = {path_from_json(path): each for path, each in manifest.extras.items()}
-    return found | {path_from_json(path): FOLDER for path in manifest.folders}
+def _raise_if_refused(error: GitFailed, folder: Path) -> None:
+    """Raise what git says of the file system: it does not mean that the store is damaged."""
+    said = str(error)
+    for number in (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM):
+        if os.strerror(number) in said:
+            raise unavailable(OSError(number, os.strerror(number)), folder, folder) from error
 
 
 def _secret(path: Path) -> bytes:

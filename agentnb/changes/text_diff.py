@@ -1,7 +1,7 @@
 r"""Differences of texts, line by line, and three-way merges, in time that grows with the texts' length.
 
 Lines that stand once in either text are anchors, as in the patience diff; what lies between two anchors is compared
-fully where it is short, and taken as replaced where it is long. Lines end with ``\\n``; a ``\\r`` before it, and no end
+fully where it is short, and taken as replaced where it is long. Lines end with ``\n``; a ``\r`` before it, and no end
 of line at the end, belong to the line, so bytes come back as they were.
 """
 
@@ -21,7 +21,7 @@ Match: TypeAlias = tuple[int, int, int]
 LONGEST = 5_000_000
 """Bytes of a text that is compared line by line; a longer one is taken as binary."""
 
-_FULLY = 40_000  # product of two numbers of lines that difflib compares
+_FULLY = 10_000  # product of two numbers of lines that difflib compares
 _HEAD = 8_000
 _CONTEXT = 3
 
@@ -43,7 +43,7 @@ def count_lines(before: bytes, after: bytes) -> tuple[int, int] | tuple[None, No
     r"""How many lines were added and removed; None for what is no text.
 
     Example:
-        >>> count_lines(b"a\\nb\\n", b"a\\nc\\nd\\n")
+        >>> count_lines(b"a\nb\n", b"a\nc\nd\n")
         (2, 1)
     """
     old, new = text_lines(before), text_lines(after)
@@ -57,7 +57,7 @@ def unified(before: bytes, after: bytes, old_name: str, new_name: str) -> str:
     r"""A unified diff; for what is no text one line that says so.
 
     Example:
-        >>> print(unified(b"a\\n", b"b\\n", "a/x", "b/x"), end="")
+        >>> print(unified(b"a\n", b"b\n", "a/x", "b/x"), end="")
         --- a/x
         +++ b/x
         @@ -1 +1 @@

@@ -5,30 +5,37 @@ from __future__ import annotations
 import os
 import sqlite3
 from contextlib import closing
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentnb.cassette import file
 from agentnb.cassette.switch import MODE, PATH
+from agentnb.changes.git_program import find_git
 from agentnb.checkup.packages import checkup
 from agentnb.distribution import NAME, pip
 from agentnb.errors import AgentnbError
+from agentnb.host.changes.location import VARIABLE as CHANGES
+from agentnb.host.changes.location import are_off, changes_folder
 from agentnb.host.environment import current_environment
 from agentnb.log.database import MIGRATIONS
 from agentnb.log.location import VARIABLE, log_location
 from agentnb.policy.store import PolicyFiles
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from agentnb.acp.doctor import Checkup
     from agentnb.cassette.switch import Switch
 
-ROWS = ("log", "policy", "cassette")
+ROWS = ("log", "changes", "policy", "cassette")
 
 
 def examine() -> list[Checkup]:
     """Each of them."""
-    return [log(log_location()), policy(PolicyFiles()), cassette(current_environment().cassette)]
+    return [
+        log(log_location()),
+        changes(changes_folder(), off=are_off()),
+        policy(PolicyFiles()),
+        cassette(current_environment().cassette),
+    ]
 
 
 def log(path: Path | None) -> Checkup:
@@ -63,6 +70,29 @@ def log(path: Path | None) -> Checkup:
     aside = sorted(each.name for each in path.parent.glob(f"{path.name}.damaged-*[0-9]"))
     damaged = f" It was damaged before: what could not be read was put aside as {', '.join(aside)}." if aside else ""
     return checkup("log", "ready", str(version), f"{path}: {count} sessions.{damaged}", title=title)
+
+
+def changes(folder: Path, *, off: bool = False) -> Checkup:
+    """The stores of what turns changed: are they off, how large are they, with what are snapshots taken?"""
+    title = "the stores of changes"
+    if off:
+        message = f"They are off ({CHANGES}): what turns change is not followed, and cannot be undone."
+        return checkup("changes", "absent", None, message, todo=f"unset {CHANGES}", title=title)
+    has_git = find_git(Path.cwd()) is not None
+    how = " Snapshots are taken with git." if has_git else " git 2.30 or later was not found: snapshots are copies."
+    stores = [each for each in folder.glob("*") if each.is_dir()] if folder.is_dir() else []
+    if not stores:
+        return checkup("changes", "ready", None, f"{folder} is made with the first turn.{how}", title=title)
+    if not os.access(folder, os.W_OK | os.X_OK):
+        message = f"{folder} cannot be written to: turns cannot be undone."
+        return checkup("changes", "broken", None, message, todo=f'chmod u+rwx "{folder}"', title=title)
+    size = sum(each.lstat().st_blocks * 512 for each in folder.rglob("*"))
+    conversations = sum(1 for _ in folder.glob("*/records/*.json"))
+    message = (
+        f"{folder}: {size / 1e6:,.1f} MB, {len(stores)} workspace{'s' if len(stores) != 1 else ''}, "
+        f"{conversations} conversation{'s' if conversations != 1 else ''}.{how}"
+    )
+    return checkup("changes", "ready", None, message, title=title)
 
 
 def policy(files: PolicyFiles) -> Checkup:

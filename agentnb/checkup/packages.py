@@ -21,7 +21,6 @@ NEEDED = (
     "ipywidgets",
     "anywidget",
     "traitlets",
-    "agent-client-protocol",
     "markdown-it-py",
     "msgspec",
     "nest-asyncio",

@@ -209,6 +209,52 @@ class ReadFileResult(Wire, frozen=True, kw_only=True):
     modified: int
 
 
+class ChangeConflict(Wire, frozen=True, kw_only=True):
+    """Something that was changed since, in its three versions.
+
+    Attributes:
+        id: The change's id.
+        path: The file's path in the workspace, the cell's or the variable's name; what `choices` names.
+        base: The text that the operation expected; absent where there was nothing, or no text.
+        current: The text that is there now, likewise.
+        target: The text that the operation would put there, likewise.
+        merged: The three merged, with conflict marks; absent where they are no texts.
+    """
+
+    id: str
+    path: str
+    base: str | None = None
+    current: str | None = None
+    target: str | None = None
+    merged: str | None = None
+
+
+class InvokeChangesetOperationResult(Wire, frozen=True, kw_only=True):
+    """What came of it (AHP ``InvokeChangesetOperationResult``); the change sets' channels have the new states.
+
+    Attributes:
+        message: What was done, or why nothing was, in a sentence.
+        conflicts: What changed since: nothing was done, and the request can be sent again with `choices`.
+    """
+
+    message: str
+    conflicts: tuple[ChangeConflict, ...] | None = None
+
+
+class ReadChangeResult(Wire, frozen=True, kw_only=True):
+    """The bytes are the message's one binary buffer.
+
+    Attributes:
+        size: How many bytes there are in all.
+        cut: Whether there are more behind those that are given.
+        binary: Whether it is no text: it has a NUL among its first bytes, or is not UTF-8.
+    """
+
+    size: Count
+    cut: bool
+    binary: bool
+
+
 class FetchTurnsResult(Wire, frozen=True, kw_only=True):
     """The turns, oldest first.
 

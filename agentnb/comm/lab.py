@@ -110,12 +110,15 @@ class Lab:
                 since = page.since if _is_as_it_was(page.notebook, notebook) else time.time()
                 self._pages[comm_id] = page._replace(notebook=notebook, since=since)
 
-    async def edit(self, edit: m.EditParams, timeout: float) -> m.EditedParams:
-        """Let the page whose notebook is :attr:`notebook` change or run a cell.
+    async def edit(
+        self, edit: m.EditParams, timeout: float, *, notebook: Callable[[Notebook], bool] = lambda _: True
+    ) -> m.EditedParams:
+        """Let the page that spoke last change or run a cell of its notebook.
 
         Args:
             edit: What; its id is given here.
             timeout: Seconds to wait for the answer.
+            notebook: Whether a page's notebook is the one that is meant.
 
         Raises:
             UsageError: If no page is there, or it does not answer in time.
@@ -123,7 +126,8 @@ class Lab:
         asked = msgspec.structs.replace(edit, id=new_id())
         answer: Future[m.EditedParams] = Future()
         with self._lock:
-            page = next((page for page in reversed(self._pages.values()) if page.notebook), None)
+            spoke = (page for page in reversed(self._pages.values()) if page.notebook and notebook(page.notebook))
+            page = next(spoke, None)
             self._asked[asked.id] = answer
         try:
             if page is None:

@@ -27,6 +27,7 @@ SIDEBAR_TARGET = "agentnb.sidebar"
 REJOIN_TARGET = "agentnb.rejoin"
 MOST_CELLS = 1_000
 LONGEST_CELL = 20_000  # characters of one cell's source, and of the selection
+LONGEST_TEXT = 1_000_000  # characters of a cell's text that undo needs
 
 _Bounded = Annotated[str, msgspec.Meta(max_length=LONGEST_CELL)]
 
@@ -69,26 +70,65 @@ class NotebookParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     cells: Annotated[tuple[CellParams, ...], msgspec.Meta(max_length=MOST_CELLS)] | None = None
 
 
+class CellStep(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """One step of a change of several cells.
+
+    Attributes:
+        action: ``insert``, ``replace`` or ``delete`` the cell.
+        cell_id: The cell; for ``insert`` the id that it gets.
+        kind: The new cell's kind.
+        source: The new text.
+        expected: The text that the cell must have now, for ``replace`` and ``delete``.
+        below: For ``insert``: the cell above it.
+        index: For ``insert``: its place from 0, where *below* is absent or gone.
+    """
+
+    action: Literal["insert", "replace", "delete"]
+    cell_id: str
+    kind: Literal["code", "markdown", "raw"] = "code"
+    source: str = ""
+    expected: str = ""
+    below: str | None = None
+    index: int = 0
+
+
 class EditParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """``edit``, on the comm ``agentnb.lab``, from the kernel: what the page shall do with its notebook.
 
     The change is one step that the user can undo. The user has allowed it (``run``: the text as it is here).
 
+    ``change`` is undo and redo of what a turn changed. All its steps are done, or none: where a cell's text is neither
+    what a step expects nor what it would make of it, the answer names the conflicts.
+
     Attributes:
         id: What the answer names.
-        action: ``insert`` a cell, ``replace`` a cell's text, ``run`` a code cell.
+        action: ``insert`` a cell, ``replace`` a cell's text, ``run`` a code cell, ``change`` several cells.
         cell_id: The cell that is replaced or run, or below which one is put; absent: at the end.
         source: The new text; for ``run`` the text that the cell must have.
         kind: The new cell's kind.
         wait: Whether the answer to ``run`` comes behind the cell's end, with its outputs.
+        steps: What ``change`` does, in this order.
     """
 
     id: str
-    action: Literal["insert", "replace", "run"]
+    action: Literal["insert", "replace", "run", "change"]
     cell_id: str | None = None
     source: str = ""
     kind: Literal["code", "markdown"] = "code"
     wait: bool = True
+    steps: tuple[CellStep, ...] = ()
+
+
+class CellConflict(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """A cell that is other than a step expects.
+
+    Attributes:
+        cell_id: The cell.
+        current: Its text; absent where there is no such cell, or the text is too long.
+    """
+
+    cell_id: Annotated[str, msgspec.Meta(max_length=256)]
+    current: Annotated[str, msgspec.Meta(max_length=LONGEST_TEXT)] | None = None
 
 
 class EditedParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
@@ -99,6 +139,8 @@ class EditedParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
         number: The cell's place in the notebook, from 1.
         cell_id: The cell's id.
         outputs: What a cell that was run gave (nbformat's outputs; of pictures only their types).
+        before: The text that ``replace`` replaced, where it has at most 1,000,000 characters.
+        conflicts: For ``change``: the cells that are other than expected; nothing was changed where there is one.
         error: Why it was not done, a sentence.
     """
 
@@ -106,6 +148,8 @@ class EditedParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     number: int = 0
     cell_id: Annotated[str, msgspec.Meta(max_length=256)] = ""
     outputs: Annotated[list[dict[str, Any]], msgspec.Meta(max_length=MOST_CELLS)] | None = None
+    before: Annotated[str, msgspec.Meta(max_length=LONGEST_TEXT)] | None = None
+    conflicts: Annotated[tuple[CellConflict, ...], msgspec.Meta(max_length=MOST_CELLS)] | None = None
     error: Annotated[str, msgspec.Meta(max_length=LONGEST_CELL)] | None = None
 
 

@@ -8,7 +8,7 @@ They travel on the host model's comm; what the JupyterLab extension says on its 
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -229,6 +229,58 @@ class ReadFileParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     length: Annotated[int, msgspec.Meta(ge=1)] = 262_144
     head: Annotated[int, msgspec.Meta(ge=1)] | None = None
     tail: Annotated[int, msgspec.Meta(ge=1)] | None = None
+
+
+class ChangeTarget(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """One change of a change set (AHP ``ChangesetOperationTarget``).
+
+    Attributes:
+        kind: `resource`.
+        resource: The change's id in its change set.
+    """
+
+    kind: Literal["resource"]
+    resource: str
+
+
+class InvokeChangesetOperationParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """``invokeChangesetOperation``: undo, redo or keep changes (AHP ``invokeChangesetOperation``).
+
+    Nothing that changed since is overwritten: texts are merged; where that is not possible nothing is done, and the
+    answer has the conflicts. No turn may run in the workspace meanwhile.
+
+    Attributes:
+        changeset: The change set's channel: a turn's, or the conversation's.
+        operation_id: What to do.
+        target: The one change that is meant; all of the change set where absent.
+        choices: What to do about conflicts, by their `path`: `mine` leaves it as it is now, `theirs` takes what the
+            operation would make of it.
+        onwards: With a turn's change set and `undo`: whether the changes of all later turns are undone, too.
+    """
+
+    changeset: str
+    operation_id: Literal["undo", "redo", "keep"]
+    target: ChangeTarget | None = None
+    choices: dict[str, Literal["mine", "theirs"]] = msgspec.field(default_factory=dict)
+    onwards: bool = False
+
+
+class ReadChangeParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """``readChange``: a range of what one side of a change holds, as the answer's one binary buffer.
+
+    Attributes:
+        changeset: The change set's channel.
+        id: The change's id in it.
+        side: `before` or `after` the change, or `now`: a file as it is in the workspace.
+        first: The first byte, from 0.
+        length: How many bytes, at most; 262,144 are the most that are given at once.
+    """
+
+    changeset: str
+    id: str
+    side: Literal["before", "after", "now"]
+    first: Annotated[int, msgspec.Meta(ge=0)] = 0
+    length: Annotated[int, msgspec.Meta(ge=1)] = 262_144
 
 
 class FetchTurnsParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):

@@ -127,6 +127,22 @@ METHODS: dict[str, Method] = {
             errors=(m.REFUSED,),
         ),
         Method(
+            name="invokeChangesetOperation",
+            sender="page",
+            params=m.InvokeChangesetOperationParams,
+            result=a.InvokeChangesetOperationResult,
+            errors=(m.REFUSED,),
+            since=2,
+        ),
+        Method(
+            name="readChange",
+            sender="page",
+            params=m.ReadChangeParams,
+            result=a.ReadChangeResult,
+            errors=(m.REFUSED,),
+            since=2,
+        ),
+        Method(
             name="fetchTurns",
             sender="page",
             params=m.FetchTurnsParams,

@@ -69,6 +69,28 @@ class OpenNotebooks:
                 return UnsavedNotebook(notebook, overtaken=overtaken) if notebook.unsaved else None
         return None
 
+    def was_saved(self, path: str, since: int, until: int) -> bool:
+        """Whether a user saved, made, renamed or deleted the file *path* through Jupyter between two moments.
+
+        Args:
+            path: The file, absolute.
+            since: The first moment, in milliseconds since 1970.
+            until: The last one.
+        """
+        root = self._server_root()
+        done = [said for said, at in self._lab.saved if since <= at * 1000 <= until]
+        told = {each for said in done for each in (said.path, said.was) if each}
+        return any(_names(path, each.strip("/"), root) for each in told)
+
+    def _server_root(self) -> Path | None:
+        """The folder that the server's paths begin at, where a notebook's path says it."""
+        session = self._environment.get("JPY_SESSION_NAME", "")
+        for notebook, _ in self._lab.told:
+            file = notebook_file(session, notebook.path)
+            if file is not None:
+                return Path(*file.parts[: -len(PurePosixPath(notebook.path).parts)])
+        return None
+
 
 def notebook_file(session: str, told: str) -> Path | None:
     """Where the notebook is that a page calls *told*; None where that is not known.
@@ -90,6 +112,13 @@ def notebook_file(session: str, told: str) -> Path | None:
 
 def _ends(parts: tuple[str, ...], tail: tuple[str, ...]) -> bool:
     return len(parts) > len(tail) and parts[-len(tail) :] == tail
+
+
+def _names(path: str, told: str, root: Path | None) -> bool:
+    """Whether *told*, a path on the server, is the file *path*; by its end where nobody knows the server's folder."""
+    if root is not None:
+        return os.path.realpath(root / told) == os.path.realpath(path)
+    return _ends(PurePosixPath(path).parts, PurePosixPath(told).parts)
 
 
 def _is_same(file: Path, path: str) -> bool:

@@ -16,7 +16,7 @@ import msgspec
 from agentnb.agent.catalog import find
 from agentnb.agent.process import find_program
 from agentnb.clock import now_ms
-from agentnb.comm import files, window
+from agentnb.comm import changes, files, window
 from agentnb.comm import messages as m
 from agentnb.comm.content_refs import Contents, with_references
 from agentnb.errors import AgentnbError, UsageError
@@ -90,6 +90,8 @@ class Requests:
             "listFiles": self._list_files,
             "readFile": self._read_file,
             "fetchModule": self._fetch_module,
+            "invokeChangesetOperation": self._invoke_changeset_operation,
+            "readChange": self._read_change,
             "fetchTurns": self._fetch_turns,
             "listSessions": self._list_sessions,
             "resumeSession": self._resume_session,
@@ -201,6 +203,14 @@ class Requests:
             raise UsageError(message, hint=f"There is {', '.join(sorted(MODULES))}.")
         text = await asyncio.to_thread(MODULES[name].read_bytes)
         return Bytes({"size": len(text)}, (text,))
+
+    async def _invoke_changeset_operation(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
+        params = msgspec.json.decode(raw, type=m.InvokeChangesetOperationParams)
+        return await changes.invoke(self._host.find(params.changeset), params)
+
+    async def _read_change(self, client_id: str, raw: bytes) -> Bytes:  # noqa: ARG002
+        params = msgspec.json.decode(raw, type=m.ReadChangeParams)
+        return Bytes(*await changes.read(self._host.find(params.changeset), params))
 
     def _fetch_turns(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
         params = msgspec.json.decode(raw, type=m.FetchTurnsParams)

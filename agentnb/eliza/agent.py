@@ -1,62 +1,57 @@
-"""The agent as ACP sees it: every method that a client may call.
-
-The SDK's method names are kept (`acp.Agent`); it passes arguments by name, and those not needed are left unread. It
-starts a task for each message it reads and sends what it is given in order, so whatever is queued before a method
-returns comes before that method's answer, and what a task started by the method queues comes after it.
-"""
+"""The agent as ACP sees it: every method that a client may call."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from acp import RequestError
-from acp.helpers import update_available_commands
-from acp.schema import (
-    AuthenticateResponse,
-    AvailableCommand,
-    AvailableCommandInput,
-    ClientCapabilities,
-    CloseSessionResponse,
-    DeleteSessionRequest,
-    ForkSessionResponse,
-    InitializeResponse,
-    ListSessionsResponse,
-    LoadSessionResponse,
-    NewSessionResponse,
-    PromptResponse,
-    ResumeSessionResponse,
-    SessionInfo,
-    SessionInfoUpdate,
-    SessionNotification,
-    SetSessionConfigOptionResponse,
-    SetSessionModeResponse,
-    UnstructuredCommandInput,
-)
+import msgspec
 
 from agentnb.eliza import attachment
 from agentnb.eliza.answer import answer
+from agentnb.eliza.client import Client
+from agentnb.eliza.client_requests import (
+    Authenticate,
+    ClientCapabilities,
+    ConfigOptions,
+    Initialize,
+    ListSessions,
+    LoadSession,
+    NewSession,
+    OpenedSession,
+    OpenSession,
+    Prompt,
+    SessionInfo,
+    SessionList,
+    SetConfigOption,
+    SetMode,
+    TurnEnd,
+    reachable,
+)
 from agentnb.eliza.commands import listed
+from agentnb.eliza.content import read_blocks
 from agentnb.eliza.introduction import LOGIN, introduction
-from agentnb.eliza.mcp import reachable
 from agentnb.eliza.reply import Reply
+from agentnb.eliza.rpc import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, RequestError
+from agentnb.eliza.schema import SessionParams, read_params
 from agentnb.eliza.session import Session
-from agentnb.eliza.settings import UnknownSetting, knows_switches
+from agentnb.eliza.settings import UnknownSetting
+from agentnb.eliza.updates import AvailableCommand, AvailableCommands, ChangedInfo, CommandInput
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Awaitable, Callable, Mapping
 
-    from acp import Client
-
-    from agentnb.eliza.attachment import ContentBlock
     from agentnb.eliza.commands import Command
-    from agentnb.eliza.extra_methods import Wire
+    from agentnb.eliza.content import ContentBlock
+    from agentnb.eliza.rpc import Connection, Method
     from agentnb.eliza.settings import ConfigOption
     from agentnb.eliza.store import Record, Store
 
-    Servers = Sequence[Any] | None
+_T = TypeVar("_T")
 
+AUTHENTICATION_REQUIRED, NOT_FOUND = -32000, -32002
 PAGE = 50
 """How many sessions one answer to `session/list` holds at most."""
 
@@ -66,18 +61,15 @@ class Eliza:
 
     Args:
         store: Where sessions are kept.
-        write: Puts raw bytes on the wire, between two messages; `/noise` needs it.
-        wire: Asks the client what the SDK cannot; `/mcp` needs it.
+        connection: The conversation with the client.
         version: What it tells as its own.
         wants_login: Whether it refuses new sessions until `authenticate` was called.
     """
 
-    def __init__(
-        self, store: Store, write: Callable[[bytes], None], wire: Wire, *, version: str, wants_login: bool
-    ) -> None:
+    def __init__(self, store: Store, connection: Connection, *, version: str, wants_login: bool) -> None:
         self._store = store
-        self._wire = wire
-        self._write = write
+        self._connection = connection
+        self._client = Client(connection)
         self._version = version
         self._wants_login = wants_login
         self._login_offered = wants_login
@@ -85,168 +77,164 @@ class Eliza:
         self._sessions: dict[str, Session] = {}
         self._deleted: set[str] = set()
         self._tasks: set[asyncio.Task[None]] = set()
-        self._client: Client | None = None
 
-    def on_connect(self, conn: Client) -> None:
-        """Remember the other side."""
-        self._client = conn
+    @property
+    def methods(self) -> Mapping[str, Method]:
+        """What answers requests, by their method."""
+        return {
+            "initialize": _taking(Initialize, self.initialize),
+            "authenticate": _taking(Authenticate, self.authenticate),
+            "logout": self.logout,
+            "session/new": _taking(NewSession, self.new_session),
+            "session/load": _taking(LoadSession, self.load_session),
+            "session/resume": _taking(OpenSession, self.resume_session),
+            "session/fork": _taking(OpenSession, self.fork_session),
+            "session/list": _taking(ListSessions, self.list_sessions),
+            "session/close": _taking(SessionParams, self.close_session),
+            "session/delete": _taking(SessionParams, self.delete_session),
+            "session/set_mode": _taking(SetMode, self.set_mode),
+            "session/set_config_option": _taking(SetConfigOption, self.set_config_option),
+            "session/prompt": _taking(Prompt, self.prompt),
+            "_eliza/echo": self.echo,
+        }
+
+    @property
+    def notifications(self) -> Mapping[str, Method]:
+        """What takes notifications, by their method."""
+        return {"session/cancel": _taking(SessionParams, self.cancel)}
 
     # -- the connection -----------------------------------------------------------------------------------------------
 
-    async def initialize(self, client_capabilities: ClientCapabilities | None = None, **_: Any) -> InitializeResponse:
+    async def initialize(self, params: Initialize) -> dict[str, Any]:
         """ACP `initialize`: the only version known is 1, whatever the client asks for."""
-        self._capabilities = client_capabilities or ClientCapabilities()
+        self._capabilities = params.client_capabilities or ClientCapabilities()
         return introduction(self._version, login=self._login_offered)
 
-    async def authenticate(self, method_id: str, **_: Any) -> AuthenticateResponse:
+    async def authenticate(self, params: Authenticate) -> dict[str, Any]:
         """ACP `authenticate`: believes everybody."""
-        if not self._login_offered or method_id != LOGIN.id:
-            raise _refusal(-32602, f"There is no login method `{method_id}`.")
+        if not self._login_offered or params.method_id != LOGIN["id"]:
+            raise RequestError(INVALID_PARAMS, f"There is no login method `{params.method_id}`.")
         self._wants_login = False
-        return AuthenticateResponse()
+        return {}
 
-    async def logout(self, _: dict[str, Any]) -> dict[str, Any]:
+    async def logout(self, _: object) -> dict[str, Any]:
         """ACP `logout`: new sessions want a login again."""
         if not self._login_offered:
-            raise _refusal(-32601, "Nobody has to log in here, so nobody can log out.")
+            raise RequestError(METHOD_NOT_FOUND, "Nobody has to log in here, so nobody can log out.")
         self._wants_login = True
         return {}
 
-    async def ext_method(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """ACP extension methods: `_eliza/echo` gives back what it got."""
-        if method != "eliza/echo":
-            raise RequestError.method_not_found(f"_{method}")
-        return {"echo": params}
-
-    async def ext_notification(self, method: str, params: dict[str, Any]) -> None:
-        """ACP extension notifications: what eliza does not know is ignored."""
-
-    @property
-    def unrouted(self) -> dict[str, Any]:
-        """What the SDK does not hand on: methods by name (see `agentnb.eliza.extra_methods`)."""
-        return {"session/delete": self.delete_session, "logout": self.logout}
+    async def echo(self, params: object) -> dict[str, Any]:
+        """The extension method `_eliza/echo` gives back what it got."""
+        return {"echo": params if isinstance(params, dict) else {}}
 
     # -- sessions -----------------------------------------------------------------------------------------------------
 
-    async def new_session(self, cwd: str, mcp_servers: Servers = None, **_: Any) -> NewSessionResponse:
+    async def new_session(self, params: NewSession) -> OpenedSession:
         """ACP `session/new`; the commands are told right after the answer."""
         if self._wants_login:
-            raise _refusal(-32000, "Authentication required: lie down on the couch first.")
-        session = self._open(Session(self._store.new_id(), Path(cwd)), mcp_servers)
-        return NewSessionResponse(session_id=session.session_id, **self._offers(session))
+            raise RequestError(AUTHENTICATION_REQUIRED, "Authentication required: lie down on the couch first.")
+        session = self._open(Session(self._store.new_id(), Path(params.cwd)), params.mcp_servers)
+        return self._opened(session, session.session_id)
 
-    async def load_session(
-        self, session_id: str, cwd: str, mcp_servers: Servers = None, **_: Any
-    ) -> LoadSessionResponse:
+    async def load_session(self, params: LoadSession) -> OpenedSession:
         """ACP `session/load`: replays the whole conversation, then answers."""
-        session = self._restore(session_id, cwd, mcp_servers)
+        session = self._restore(params)
         await self._replay(session)
-        return LoadSessionResponse(**self._offers(session))
+        return self._opened(session)
 
-    async def resume_session(
-        self, session_id: str, cwd: str, mcp_servers: Servers = None, **_: Any
-    ) -> ResumeSessionResponse:
+    async def resume_session(self, params: OpenSession) -> OpenedSession:
         """ACP `session/resume`: goes on where the conversation stopped, without a replay."""
-        return ResumeSessionResponse(**self._offers(self._restore(session_id, cwd, mcp_servers)))
+        return self._opened(self._restore(params))
 
-    async def fork_session(
-        self, session_id: str, cwd: str, mcp_servers: Servers = None, **_: Any
-    ) -> ForkSessionResponse:
+    async def fork_session(self, params: OpenSession) -> OpenedSession:
         """ACP `session/fork`: a new session that knows everything said so far."""
-        record = {**self._record(session_id), "session_id": self._store.new_id(), "cwd": cwd}
-        session = self._open(Session.restore(record), mcp_servers)
-        return ForkSessionResponse(session_id=session.session_id, **self._offers(session))
+        record = {**self._record(params.session_id), "session_id": self._store.new_id(), "cwd": params.cwd}
+        session = self._open(Session.restore(record), params.mcp_servers)
+        return self._opened(session, session.session_id)
 
-    async def list_sessions(self, cwd: str | None = None, cursor: str | None = None, **_: Any) -> ListSessionsResponse:
+    async def list_sessions(self, params: ListSessions) -> SessionList:
         """ACP `session/list`: the latest first, `PAGE` at a time."""
         sessions = [Session.restore(record) for record in reversed(self._store.records())]
-        wanted = [session for session in sessions if cwd is None or session.cwd == Path(cwd)]
-        start = int(cursor) if cursor and cursor.isdecimal() else 0
+        wanted = [session for session in sessions if params.cwd is None or session.cwd == Path(params.cwd)]
+        start = int(params.cursor) if params.cursor and params.cursor.isdecimal() else 0
         more = start + PAGE < len(wanted)
-        return ListSessionsResponse(
+        return SessionList(
             sessions=[_info(session) for session in wanted[start : start + PAGE]],
             next_cursor=str(start + PAGE) if more else None,
         )
 
-    async def close_session(self, session_id: str, **_: Any) -> CloseSessionResponse:
+    async def close_session(self, params: SessionParams) -> dict[str, Any]:
         """ACP `session/close`: cancels what runs; the conversation can still be loaded."""
-        self._session(session_id).cancel()
-        del self._sessions[session_id]
-        return CloseSessionResponse()
-
-    async def delete_session(self, params: dict[str, Any]) -> dict[str, Any]:
-        """ACP `session/delete`: cancels what runs and forgets everything."""
-        session_id = DeleteSessionRequest.model_validate(params).session_id
-        session = self._sessions.pop(session_id, None)
-        if session is not None:
-            session.cancel()
-        self._deleted.add(session_id)
-        if not self._store.delete(session_id):
-            raise _refusal(-32002, f"There is no session `{session_id}`.")
+        self._session(params.session_id).cancel()
+        del self._sessions[params.session_id]
         return {}
 
-    async def set_session_mode(self, session_id: str, mode_id: str, **_: Any) -> SetSessionModeResponse:
-        """ACP `session/set_mode`."""
-        session = self._session(session_id)
-        try:
-            session.settings.set_mode(mode_id)
-        except UnknownSetting as unknown:
-            raise _refusal(-32602, str(unknown)) from None
-        self._store.save(session.record())
-        return SetSessionModeResponse()
+    async def delete_session(self, params: SessionParams) -> dict[str, Any]:
+        """ACP `session/delete`: cancels what runs and forgets everything."""
+        session = self._sessions.pop(params.session_id, None)
+        if session is not None:
+            session.cancel()
+        self._deleted.add(params.session_id)
+        if not self._store.delete(params.session_id):
+            raise _no_session(params.session_id)
+        return {}
 
-    async def set_config_option(
-        self, session_id: str, config_id: str, value: str | bool, **_: Any
-    ) -> SetSessionConfigOptionResponse:
-        """ACP `session/set_config_option`; answers with all options as they are now."""
-        session = self._session(session_id)
+    async def set_mode(self, params: SetMode) -> dict[str, Any]:
+        """ACP `session/set_mode`."""
+        session = self._session(params.session_id)
         try:
-            session.settings.set_option(config_id, value)
+            session.settings.set_mode(params.mode_id)
         except UnknownSetting as unknown:
-            raise _refusal(-32602, str(unknown)) from None
+            raise RequestError(INVALID_PARAMS, str(unknown)) from None
         self._store.save(session.record())
-        return SetSessionConfigOptionResponse(config_options=self._options(session))
+        return {}
+
+    async def set_config_option(self, params: SetConfigOption) -> ConfigOptions:
+        """ACP `session/set_config_option`; answers with all options as they are now."""
+        session = self._session(params.session_id)
+        try:
+            session.settings.set_option(params.config_id, params.value)
+        except UnknownSetting as unknown:
+            raise RequestError(INVALID_PARAMS, str(unknown)) from None
+        self._store.save(session.record())
+        return ConfigOptions(config_options=self._options(session))
 
     # -- turns --------------------------------------------------------------------------------------------------------
 
-    async def prompt(self, session_id: str, prompt: list[ContentBlock], **_: Any) -> PromptResponse:
+    async def prompt(self, params: Prompt) -> TurnEnd:
         """ACP `session/prompt`: one turn, run as a task so that `cancel` can end it at any point."""
-        session = self._session(session_id)
+        blocks = read_blocks(params.prompt)
+        session = self._session(params.session_id)
         if session.running:
-            raise _refusal(-32600, f"A turn is running in `{session_id}`; wait for its end, or cancel it.")
-        reply = self._reply(session, prompt)
-        session.start(answer(reply, attachment.words(prompt)))
+            raise _running(params.session_id)
+        reply = self._reply(session, blocks)
+        session.start(answer(reply, attachment.words(blocks)))
         try:
             await session.finished()
         finally:
             self._save(session)
         if session.cancelled:
-            return PromptResponse(stop_reason="cancelled")
-        return PromptResponse(stop_reason=reply.stop_reason, usage=reply.usage)
+            return TurnEnd(stop_reason="cancelled")
+        return TurnEnd(stop_reason=reply.stop_reason, usage=reply.usage)
 
-    async def cancel(self, session_id: str, **_: Any) -> None:
+    async def cancel(self, params: SessionParams) -> None:
         """ACP `session/cancel`."""
-        session = self._sessions.get(session_id)
+        session = self._sessions.get(params.session_id)
         if session:
             session.cancel()
 
     # -- inside -------------------------------------------------------------------------------------------------------
 
-    @property
-    def _connected(self) -> Client:
-        if self._client is None:
-            raise ConnectionError("Nobody is connected.")
-        return self._client
-
     def _session(self, session_id: str) -> Session:
         if session_id not in self._sessions:
-            raise _refusal(-32602, f"There is no open session `{session_id}`.")
+            raise RequestError(INVALID_PARAMS, f"There is no open session `{session_id}`.")
         return self._sessions[session_id]
 
     def _record(self, session_id: str) -> Record:
         record = self._store.load(session_id)
         if record is None:
-            raise _refusal(-32002, f"There is no session `{session_id}`.")
+            raise _no_session(session_id)
         return record
 
     def _save(self, session: Session) -> None:
@@ -254,13 +242,14 @@ class Eliza:
         if session.session_id not in self._deleted:
             self._store.save(session.record())
 
-    def _restore(self, session_id: str, cwd: str, mcp_servers: Servers) -> Session:
-        known = self._sessions.get(session_id)
+    def _restore(self, params: LoadSession | OpenSession) -> Session:
+        known = self._sessions.get(params.session_id)
         if known and known.running:
-            raise _refusal(-32600, f"A turn is running in `{session_id}`; wait for its end, or cancel it.")
-        return self._open(Session.restore({**self._record(session_id), "cwd": cwd}), mcp_servers)
+            raise _running(params.session_id)
+        record = {**self._record(params.session_id), "cwd": params.cwd}
+        return self._open(Session.restore(record), params.mcp_servers)
 
-    def _open(self, session: Session, mcp_servers: Servers) -> Session:
+    def _open(self, session: Session, mcp_servers: list[Any] | None) -> Session:
         session.mcp_servers = reachable(mcp_servers)
         self._sessions[session.session_id] = session
         self._store.save(session.record())
@@ -270,40 +259,48 @@ class Eliza:
         return session
 
     async def _announce(self, session: Session) -> None:
-        commands = [_available(command) for command in listed()]
-        await self._connected.session_update(session.session_id, update_available_commands(commands))
+        commands = AvailableCommands(available_commands=[_available(command) for command in listed()])
+        with contextlib.suppress(ConnectionError):  # the client left meanwhile
+            await self._client.update(session.session_id, commands)
 
     async def _replay(self, session: Session) -> None:
         for exchange in session.exchanges:
-            said = [{"sessionUpdate": "user_message_chunk", "content": block} for block in exchange.prompt]
+            said = [{"content": block, "sessionUpdate": "user_message_chunk"} for block in exchange.prompt]
             for update in (*said, *exchange.updates):
-                notification = SessionNotification.model_validate({"sessionId": session.session_id, "update": update})
-                await self._connected.session_update(session.session_id, notification.update)
+                await self._client.update(session.session_id, update)
         if session.title:
-            news = SessionInfoUpdate(session_update="session_info_update", title=session.title)
-            await self._connected.session_update(session.session_id, news)
+            await self._client.update(session.session_id, ChangedInfo(title=session.title))
 
     def _reply(self, session: Session, prompt: list[ContentBlock]) -> Reply:
-        blocks = [block.model_dump(mode="json", by_alias=True, exclude_none=True) for block in prompt]
         return Reply(
-            client=self._connected,
+            client=self._client,
+            connection=self._connection,
             session=session,
-            exchange=session.begin(blocks),
+            exchange=session.begin(msgspec.to_builtins(prompt)),
             attachments=attachment.attachments(prompt),
             capabilities=self._capabilities,
-            write=self._write,
-            wire=self._wire,
         )
 
-    def _offers(self, session: Session) -> dict[str, Any]:
-        return {"modes": session.settings.modes(), "config_options": self._options(session)}
+    def _opened(self, session: Session, session_id: str | None = None) -> OpenedSession:
+        return OpenedSession(
+            session_id=session_id, modes=session.settings.modes(), config_options=self._options(session)
+        )
 
     def _options(self, session: Session) -> list[ConfigOption]:
-        return session.settings.options(switches=knows_switches(self._capabilities))
+        return session.settings.options(switches=self._capabilities.knows_switches)
+
+
+def _taking(kind: type[_T], run: Callable[[_T], Awaitable[object]]) -> Method:
+    """The method *run*, whose parameters have to be a *kind*."""
+
+    async def method(params: object) -> object:
+        return await run(read_params(kind, params))
+
+    return method
 
 
 def _available(command: Command) -> AvailableCommand:
-    hint = AvailableCommandInput(UnstructuredCommandInput(hint=command.hint)) if command.hint else None
+    hint = CommandInput(hint=command.hint) if command.hint else None
     return AvailableCommand(name=command.name, description=command.summary, input=hint)
 
 
@@ -313,5 +310,9 @@ def _info(session: Session) -> SessionInfo:
     )
 
 
-def _refusal(code: int, message: str) -> RequestError:
-    return RequestError(code, message)
+def _no_session(session_id: str) -> RequestError:
+    return RequestError(NOT_FOUND, f"There is no session `{session_id}`.")
+
+
+def _running(session_id: str) -> RequestError:
+    return RequestError(INVALID_REQUEST, f"A turn is running in `{session_id}`; wait for its end, or cancel it.")

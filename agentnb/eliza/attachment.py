@@ -8,21 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
-from acp.schema import (
-    AudioContentBlock,
-    EmbeddedResourceContentBlock,
-    ImageContentBlock,
-    ResourceContentBlock,
-    TextContentBlock,
-    TextResourceContents,
-)
+from agentnb.eliza.content import EmbeddedResource, ImageContent, ResourceLink, TextContent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-ContentBlock = (
-    TextContentBlock | ImageContentBlock | AudioContentBlock | ResourceContentBlock | EmbeddedResourceContentBlock
-)
+    from agentnb.eliza.content import AudioContent, ContentBlock, ResourceContents
 
 EXCERPT_LINES = 6
 EXCERPT_WIDTH = 160
@@ -60,33 +51,31 @@ class Attachment:
 
 def words(prompt: Sequence[ContentBlock]) -> str:
     """The words of a prompt: its text blocks, a line each."""
-    return "\n".join(block.text for block in prompt if isinstance(block, TextContentBlock)).strip()
+    return "\n".join(block.text for block in prompt if isinstance(block, TextContent)).strip()
 
 
 def attachments(prompt: Sequence[ContentBlock]) -> list[Attachment]:
     """Everything in a prompt that is not its words, in order."""
-    return [_attachment(block) for block in prompt if not isinstance(block, TextContentBlock)]
+    return [_attachment(block) for block in prompt if not isinstance(block, TextContent)]
 
 
-def _attachment(
-    block: ImageContentBlock | AudioContentBlock | ResourceContentBlock | EmbeddedResourceContentBlock,
-) -> Attachment:
-    if isinstance(block, ResourceContentBlock):
+def _attachment(block: ImageContent | AudioContent | ResourceLink | EmbeddedResource) -> Attachment:
+    if isinstance(block, ResourceLink):
         return Attachment(block.title or block.name, f"link, {block.mime_type or 'type unknown'}", block.size)
-    if isinstance(block, EmbeddedResourceContentBlock):
-        return _embedded(block)
-    name = "image" if isinstance(block, ImageContentBlock) else "audio"
-    uri = getattr(block, "uri", None)
-    return Attachment(_name_of(uri) if uri else name, block.mime_type, _decoded_size(block.data))
+    if isinstance(block, EmbeddedResource):
+        return _embedded(block.resource)
+    size = _decoded_size(block.data)
+    if isinstance(block, ImageContent):
+        return Attachment(_name_of(block.uri) if block.uri else "image", block.mime_type, size)
+    return Attachment("audio", block.mime_type, size)
 
 
-def _embedded(block: EmbeddedResourceContentBlock) -> Attachment:
-    resource = block.resource
+def _embedded(resource: ResourceContents) -> Attachment:
     name = _name_of(resource.uri)
-    if isinstance(resource, TextResourceContents):
+    if resource.text is not None:
         size = len(resource.text.encode("utf-8", "replace"))
         return Attachment(name, resource.mime_type or "text", size, resource.text)
-    return Attachment(name, resource.mime_type or "bytes", _decoded_size(resource.blob))
+    return Attachment(name, resource.mime_type or "bytes", _decoded_size(resource.blob or ""))
 
 
 def _name_of(uri: str) -> str:

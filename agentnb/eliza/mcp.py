@@ -12,17 +12,16 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
-from acp.schema import McpServerAcp, McpServerStdio
-
+from agentnb.eliza.client_requests import StdioServer
+from agentnb.eliza.rpc import RequestError
 from agentnb.safe_json import read_json
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable
+    from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from agentnb.eliza.extra_methods import Wire
-
-    Reachable = McpServerStdio | McpServerAcp
+    from agentnb.eliza.client_requests import McpServer
+    from agentnb.eliza.rpc import Connection
 
 PROTOCOL = "2025-06-18"
 """The version of the Model Context Protocol that is spoken."""
@@ -127,50 +126,55 @@ class _OnStdio(McpClient):
 
 
 class _OverAcp(McpClient):
-    def __init__(self, wire: Wire, connection: str) -> None:
+    def __init__(self, connection: Connection, name: str) -> None:
         super().__init__()
-        self._wire = wire
         self._connection = connection
+        self._name = name
 
     async def _asked(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        return await self._wire.ask(
-            "mcp/message", {"connectionId": self._connection, "method": method, "params": params}
-        )
+        message = {"connectionId": self._name, "method": method, "params": params}
+        try:
+            return {"result": await self._connection.ask("mcp/message", message, take_back=True)}
+        except RequestError as refused:
+            return {"error": {"message": str(refused)}}
 
     async def _tell(self, method: str) -> None:
-        self._wire.tell("mcp/message", {"connectionId": self._connection, "method": method})
-
-
-def reachable(servers: Iterable[Any] | None) -> tuple[Reachable, ...]:
-    """Those of the client's *servers* that are reached over stdio or over ACP."""
-    return tuple(server for server in servers or () if isinstance(server, (McpServerStdio, McpServerAcp)))
+        await self._connection.tell("mcp/message", {"connectionId": self._name, "method": method})
 
 
 @contextlib.asynccontextmanager
-async def reached(server: Reachable, cwd: Path, wire: Wire) -> AsyncIterator[McpClient]:
-    """Start *server* in *cwd*, or connect to the client's own on *wire*; that is ended behind the block.
+async def reached(server: McpServer, cwd: Path, connection: Connection) -> AsyncIterator[McpClient]:
+    """Start *server* in *cwd*, or connect to the client's own on *connection*; that is ended behind the block.
 
     Raises:
         McpTrouble: It cannot be reached, or does not speak the protocol.
     """
-    if isinstance(server, McpServerStdio):
+    if isinstance(server, StdioServer):
         async with _started(server, cwd) as client:
             yield client
         return
-    answer = await wire.ask("mcp/connect", {"serverId": server.server_id})
-    connection = (answer.get("result") or {}).get("connectionId")
-    if not isinstance(connection, str):
-        raise McpTrouble(f"it cannot be connected to: {(answer.get('error') or {}).get('message')}")
     try:
-        over_acp = _OverAcp(wire, connection)
+        answer = await connection.ask("mcp/connect", {"serverId": server.server_id}, take_back=True)
+    except RequestError as refused:
+        raise McpTrouble(f"it cannot be connected to: {refused}") from None
+    name = answer.get("connectionId") if isinstance(answer, dict) else None
+    if not isinstance(name, str):
+        raise McpTrouble("it cannot be connected to: the client names no connection")
+    try:
+        over_acp = _OverAcp(connection, name)
         await over_acp.greet()
         yield over_acp
     finally:
-        await asyncio.shield(asyncio.ensure_future(wire.ask("mcp/disconnect", {"connectionId": connection})))
+        await asyncio.shield(asyncio.ensure_future(_disconnect(connection, name)))
+
+
+async def _disconnect(connection: Connection, name: str) -> None:
+    with contextlib.suppress(RequestError, ConnectionError):
+        await connection.ask("mcp/disconnect", {"connectionId": name})
 
 
 @contextlib.asynccontextmanager
-async def _started(server: McpServerStdio, cwd: Path) -> AsyncIterator[McpClient]:
+async def _started(server: StdioServer, cwd: Path) -> AsyncIterator[McpClient]:
     """Start *server* in *cwd*, as the client described it; it is ended behind the block.
 
     Raises:

@@ -8,43 +8,27 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from acp import RequestError, text_block, tool_content, update_agent_message, update_agent_thought_text
-from acp.helpers import update_agent_message_text
-from acp.schema import ToolCallLocation, ToolCallProgress, ToolCallStart, ToolCallUpdate
-from pydantic import ValidationError
+import msgspec
 
+from agentnb.eliza.client import AskedToolCall
+from agentnb.eliza.content import TextContent
+from agentnb.eliza.rpc import RequestError
 from agentnb.eliza.settings import NATURAL_PAUSE
+from agentnb.eliza.updates import Chunk, Location, ShownContent, ToolCallProgress, ToolCallStart
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+    from collections.abc import AsyncIterator, Coroutine, Sequence
 
-    from acp import Client
-    from acp.schema import (
-        AgentMessageChunk,
-        AgentPlanUpdate,
-        AgentThoughtChunk,
-        ClientCapabilities,
-        ConfigOptionUpdate,
-        ContentToolCallContent,
-        CurrentModeUpdate,
-        FileEditToolCallContent,
-        SessionInfoUpdate,
-        StopReason,
-        TerminalToolCallContent,
-        ToolCallStatus,
-        ToolKind,
-        Usage,
-        UsageUpdate,
-    )
-
-    from agentnb.eliza.attachment import Attachment, ContentBlock
-    from agentnb.eliza.extra_methods import Wire
+    from agentnb.eliza.attachment import Attachment
+    from agentnb.eliza.client import Client
+    from agentnb.eliza.client_requests import ClientCapabilities, StopReason, Usage
+    from agentnb.eliza.content import ContentBlock
+    from agentnb.eliza.rpc import Connection
     from agentnb.eliza.session import Exchange, Session
+    from agentnb.eliza.updates import ChunkKind, News, Part, ToolCallStatus, ToolContent, ToolKind
 
-    ToolContent = ContentToolCallContent | FileEditToolCallContent | TerminalToolCallContent
-    Chunk = AgentMessageChunk | AgentThoughtChunk
-    Part = Chunk | AgentPlanUpdate | ToolCallStart | ToolCallProgress
-    News = CurrentModeUpdate | ConfigOptionUpdate | SessionInfoUpdate | UsageUpdate
+
+NO_ANSWER = "its answer is not what the protocol says"
 
 
 class Trouble(Exception):
@@ -57,23 +41,21 @@ class Reply:
 
     Args:
         client: The other side of the wire.
+        connection: The wire itself, for what is not ACP's, and what is nobody's.
         session: The conversation that the prompt belongs to.
         exchange: Where everything sent is written down for a later replay.
         attachments: What came with the prompt.
         capabilities: What the client says it can do.
-        write: Puts raw bytes on the wire, between two messages.
-        wire: Asks the client what the SDK cannot.
         stop_reason: How the turn ends, unless it is cancelled.
         usage: Told with the end of the turn.
     """
 
     client: Client
+    connection: Connection
     session: Session
     exchange: Exchange
     attachments: Sequence[Attachment]
     capabilities: ClientCapabilities
-    write: Callable[[bytes], None]
-    wire: Wire
     stop_reason: StopReason = "end_turn"
     usage: Usage | None = None
     _tools: int = 0
@@ -82,30 +64,30 @@ class Reply:
     async def say(self, text: str) -> None:
         """Stream a text as the answer, cut and paced as the session is set."""
         async for piece in self._pieces(text):
-            await self.send_text(update_agent_message_text(piece), piece)
+            await self.send_text(piece)
 
     async def think(self, text: str) -> None:
         """Stream a text as reasoning, cut and paced as the session is set."""
         async for piece in self._pieces(text):
-            await self.send_text(update_agent_thought_text(piece), piece)
+            await self.send_text(piece, "agent_thought_chunk")
 
     async def show(self, block: ContentBlock) -> None:
         """Send a whole content block, an image for example, as a part of the answer."""
-        await self.send(update_agent_message(block))
+        await self.send(Chunk(content=block, session_update="agent_message_chunk"))
 
-    async def send_text(self, chunk: Chunk, text: str) -> None:
+    async def send_text(self, text: str, kind: ChunkKind = "agent_message_chunk") -> None:
         """Send one chunk of text as it is."""
-        self.exchange.add_text(chunk.session_update, text)
-        await self.client.session_update(self.session.session_id, chunk)
+        self.exchange.add_text(kind, text)
+        await self.client.update(self.session.session_id, Chunk(content=TextContent(text=text), session_update=kind))
 
     async def send(self, part: Part) -> None:
         """Send a part of the answer and write it down."""
-        self.exchange.add(part.model_dump(mode="json", by_alias=True, exclude_none=True))
-        await self.client.session_update(self.session.session_id, part)
+        self.exchange.add(msgspec.to_builtins(part))
+        await self.client.update(self.session.session_id, part)
 
     async def tell(self, news: News) -> None:
         """Send news about the session itself: nothing that a replay would repeat."""
-        await self.client.session_update(self.session.session_id, news)
+        await self.client.update(self.session.session_id, news)
 
     async def start_tool(
         self, title: str, kind: ToolKind, *, raw_input: object = None, path: Path | None = None, line: int | None = None
@@ -115,12 +97,11 @@ class Reply:
         tool = Tool(self, f"t{len(self.session.exchanges)}-{self._tools}", title, kind)
         await self.send(
             ToolCallStart(
-                session_update="tool_call",
                 tool_call_id=tool.tool_id,
                 title=title,
                 kind=kind,
                 status="pending",
-                locations=[ToolCallLocation(path=str(path), line=line)] if path else None,
+                locations=[Location(path=str(path), line=line)] if path else None,
                 raw_input=raw_input,
             )
         )
@@ -137,11 +118,11 @@ class Reply:
             yield
         except RequestError as refused:
             said = _reason(refused)
-        except ValidationError:
-            said = "its answer is not what the protocol says"
+        except msgspec.ValidationError:
+            said = NO_ANSWER
         else:
             return
-        await tool.update("failed", content=[tool_content(text_block(said))])
+        await tool.update("failed", content=[shown_text(said)])
         raise Trouble(f"The client refused `{method}`: {said}.")
 
     def path(self, name: str) -> Path:
@@ -190,19 +171,23 @@ class Tool:
 
         def progress(shown: list[ToolContent] | None) -> ToolCallProgress:
             return ToolCallProgress(
-                session_update="tool_call_update",
                 tool_call_id=self.tool_id,
                 status=status,
                 content=shown,
                 raw_output=raw_output,
             )
 
-        self.reply.exchange.add(progress(kept or content).model_dump(mode="json", by_alias=True, exclude_none=True))
-        await self.reply.client.session_update(self.reply.session.session_id, progress(content))
+        self.reply.exchange.add(msgspec.to_builtins(progress(kept or content)))
+        await self.reply.client.update(self.reply.session.session_id, progress(content))
 
-    def described(self) -> ToolCallUpdate:
+    def described(self) -> AskedToolCall:
         """The tool call as a permission request names it."""
-        return ToolCallUpdate(tool_call_id=self.tool_id, title=self.title, kind=self.kind, status="pending")
+        return AskedToolCall(tool_call_id=self.tool_id, title=self.title, kind=self.kind, status="pending")
+
+
+def shown_text(text: str) -> ToolContent:
+    """Text that a tool call shows."""
+    return ShownContent(content=TextContent(text=text))
 
 
 def _reason(refused: RequestError) -> str:
@@ -215,5 +200,5 @@ def _reason(refused: RequestError) -> str:
 
 
 async def _ignoring_refusal(leftover: Coroutine[Any, Any, object]) -> None:
-    with suppress(RequestError, ValidationError, ConnectionError):
+    with suppress(RequestError, ConnectionError):
         await leftover

@@ -14,7 +14,7 @@ from agentnb.eliza.settings import Settings
 if TYPE_CHECKING:
     from collections.abc import Coroutine
 
-    from acp.schema import McpServerAcp, McpServerStdio
+    from agentnb.eliza.client_requests import McpServer
 
 TITLE_LENGTH = 48
 """How many characters of the first prompt name a session that has no title."""
@@ -49,8 +49,8 @@ class Exchange:
     def flush(self) -> None:
         """Make the open pieces of text one update."""
         if self._pieces:
-            content = {"type": "text", "text": "".join(self._pieces)}
-            self.updates.append({"sessionUpdate": self._kind, "content": content})
+            content = {"text": "".join(self._pieces), "type": "text"}
+            self.updates.append({"content": content, "sessionUpdate": self._kind})
             self._pieces = []
         self._kind = ""
 
@@ -79,7 +79,7 @@ class Session:
     doctor: Doctor = field(default_factory=lambda: Doctor(load_script()))
     exchanges: list[Exchange] = field(default_factory=list)
     cancelled: bool = False
-    mcp_servers: tuple[McpServerStdio | McpServerAcp, ...] = ()
+    mcp_servers: tuple[McpServer, ...] = ()
     _turn: asyncio.Task[None] | None = None
 
     @property

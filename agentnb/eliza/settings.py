@@ -4,27 +4,71 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from acp.schema import (
-    SessionConfigOptionBoolean,
-    SessionConfigOptionSelect,
-    SessionConfigSelectGroup,
-    SessionConfigSelectOption,
-    SessionMode,
-    SessionModeState,
-)
+from agentnb.eliza.schema import Acp, always
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from acp.schema import ClientCapabilities
 
-ConfigOption = SessionConfigOptionSelect | SessionConfigOptionBoolean
+class Mode(Acp):
+    """A mode, as ACP offers it."""
+
+    id: str
+    name: str
+    description: str
+
+
+class Modes(Acp):
+    """The modes, and the one that a session is in."""
+
+    current_mode_id: str
+    available_modes: list[Mode]
+
+
+class SelectOption(Acp):
+    """A value to choose, as ACP offers it."""
+
+    value: str
+    name: str
+    description: str
+
+
+class SelectGroup(Acp):
+    """Values to choose under a heading."""
+
+    group: str
+    name: str
+    options: list[SelectOption]
+
+
+class Select(Acp):
+    """A choice, as ACP offers it."""
+
+    current_value: str
+    options: list[SelectOption] | list[SelectGroup]
+    id: str
+    name: str
+    description: str
+    type: Literal["select"] = always("select")
+
+
+class Switch(Acp):
+    """A switch, as ACP offers it to clients that know switches."""
+
+    current_value: bool
+    id: str
+    name: str
+    description: str
+    type: Literal["boolean"] = always("boolean")
+
+
+ConfigOption = Select | Switch
 
 MODES = (
-    SessionMode(id="doctor", name="Doctor", description="Listens, and answers with questions."),
-    SessionMode(id="plain", name="Plain", description="Gives back exactly what it was told."),
+    Mode(id="doctor", name="Doctor", description="Listens, and answers with questions."),
+    Mode(id="plain", name="Plain", description="Gives back exactly what it was told."),
 )
 
 NATURAL_PAUSE = 0.03
@@ -86,14 +130,11 @@ class Option:
     def offer(self, value: str | bool, *, switches: bool) -> ConfigOption:
         """The option as ACP offers it; a switch becomes a choice of on and off for clients that know no switches."""
         if not self.choices and switches:
-            return SessionConfigOptionBoolean(
-                id=self.id, name=self.name, description=self.description, type="boolean", current_value=bool(value)
-            )
-        return SessionConfigOptionSelect(
+            return Switch(id=self.id, name=self.name, description=self.description, current_value=bool(value))
+        return Select(
             id=self.id,
             name=self.name,
             description=self.description,
-            type="select",
             current_value=value if isinstance(value, str) else _spoken(value),
             options=_offered(self.choices or (Choice("on", "Yes"), Choice("off", "No"))),
         )
@@ -165,9 +206,9 @@ class Settings:
         pattern = _PIECES.get(str(self["pieces"]))
         return pattern.findall(text) if pattern else [text]
 
-    def modes(self) -> SessionModeState:
+    def modes(self) -> Modes:
         """The modes, as ACP tells them with a new session."""
-        return SessionModeState(current_mode_id=self.mode_id, available_modes=list(MODES))
+        return Modes(current_mode_id=self.mode_id, available_modes=list(MODES))
 
     def options(self, *, switches: bool) -> list[ConfigOption]:
         """The options, as ACP tells them with a new session and after every change.
@@ -185,12 +226,12 @@ def _option(option_id: str) -> Option:
     raise UnknownSetting(f"There is no option `{option_id}`; it can be {_listed(option.id for option in OPTIONS)}.")
 
 
-def _offered(choices: tuple[Choice, ...]) -> list[SessionConfigSelectOption] | list[SessionConfigSelectGroup]:
+def _offered(choices: tuple[Choice, ...]) -> list[SelectOption] | list[SelectGroup]:
     groups = list(dict.fromkeys(choice.group for choice in choices))
     if groups == [None]:
         return [_select_option(choice) for choice in choices]
     return [
-        SessionConfigSelectGroup(
+        SelectGroup(
             group=str(group).lower(),
             name=str(group),
             options=[_select_option(choice) for choice in choices if choice.group == group],
@@ -199,8 +240,8 @@ def _offered(choices: tuple[Choice, ...]) -> list[SessionConfigSelectOption] | l
     ]
 
 
-def _select_option(choice: Choice) -> SessionConfigSelectOption:
-    return SessionConfigSelectOption(value=choice.value, name=choice.value.capitalize(), description=choice.description)
+def _select_option(choice: Choice) -> SelectOption:
+    return SelectOption(value=choice.value, name=choice.value.capitalize(), description=choice.description)
 
 
 def _spoken(value: str | bool) -> str:
@@ -209,9 +250,3 @@ def _spoken(value: str | bool) -> str:
 
 def _listed(names: Iterable[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)
-
-
-def knows_switches(capabilities: ClientCapabilities) -> bool:
-    """Whether a client says that it knows options of type boolean."""
-    session = capabilities.session
-    return bool(session and session.config_options and session.config_options.boolean)

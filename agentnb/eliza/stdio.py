@@ -7,16 +7,17 @@ import contextlib
 import os
 import stat
 import sys
-from typing import TYPE_CHECKING, TextIO, cast
-
-from acp import run_agent, stdio_streams
+import threading
+from typing import TYPE_CHECKING, TextIO
 
 from agentnb.eliza.agent import Eliza
-from agentnb.eliza.extra_methods import MessageRouter, Wire
+from agentnb.eliza.rpc import Connection
 from agentnb.eliza.store import open_store
 
 if TYPE_CHECKING:
-    from acp import Agent
+    from asyncio import AbstractEventLoop, StreamReader
+
+    from agentnb.eliza.rpc import Writer
 
 STORE_VARIABLE = "AGENTNB_ELIZA_STORE"
 """Environment: a folder that keeps the sessions; without it they live as long as the process."""
@@ -44,15 +45,11 @@ def main(version: str) -> None:
 
 async def _serve(version: str) -> None:
     store = open_store(os.environ.get(STORE_VARIABLE))
-    reader, writer = await stdio_streams(limit=LONGEST_LINE)
+    connection = Connection(*await _streams())
     wants_login = os.environ.get(LOGIN_VARIABLE) == "1"
-    wire = Wire(writer.write)
-    agent = Eliza(store, writer.write, wire, version=version, wants_login=wants_login)
-    router = MessageRouter(reader, writer.write, agent.unrouted, wire, limit=LONGEST_LINE)
-    standing = asyncio.ensure_future(router.run())
-    with _stray_prints_to_stderr():
-        await run_agent(cast("Agent", agent), writer, router.passed, use_unstable_protocol=True)
-    standing.cancel()
+    agent = Eliza(store, connection, version=version, wants_login=wants_login)
+    with contextlib.redirect_stdout(sys.stderr):  # what anybody prints stays off the wire
+        await connection.serve(agent.methods, agent.notifications)
 
 
 def _check(stream: TextIO) -> None:
@@ -62,6 +59,44 @@ def _check(stream: TextIO) -> None:
         raise OSError(f"{stream.name.strip('<>')} is no pipe")
 
 
-def _stray_prints_to_stderr() -> contextlib.AbstractContextManager[object]:
-    """Keep `print` off the wire. On Windows the SDK itself writes through `sys.stdout`."""
-    return contextlib.nullcontext() if sys.platform == "win32" else contextlib.redirect_stdout(sys.stderr)
+async def _streams() -> tuple[StreamReader, Writer]:
+    """Stdin and stdout, such that neither holds up the loop."""
+    loop = asyncio.get_running_loop()
+    reader = asyncio.StreamReader(limit=LONGEST_LINE)
+    if sys.platform == "win32":  # whose loop can wait for no such pipe
+        threading.Thread(target=_feed, args=(loop, reader), daemon=True).start()
+        return reader, _BlockingWriter()
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    transport, protocol = await loop.connect_write_pipe(
+        lambda: asyncio.StreamReaderProtocol(asyncio.StreamReader()), sys.stdout
+    )
+    return reader, asyncio.StreamWriter(transport, protocol, None, loop)
+
+
+def _feed(loop: AbstractEventLoop, reader: StreamReader) -> None:
+    while data := os.read(0, 2**16):
+        loop.call_soon_threadsafe(reader.feed_data, data)
+    loop.call_soon_threadsafe(reader.feed_eof)
+
+
+class _BlockingWriter:
+    """Stdout where the loop cannot write to it: each write holds up the rest."""
+
+    def __init__(self) -> None:
+        self._stdout = sys.stdout.buffer
+        self._gone = False
+
+    def write(self, data: bytes) -> None:
+        """Write, and flush."""
+        try:
+            self._stdout.write(data)
+            self._stdout.flush()
+        except OSError:
+            self._gone = True
+
+    async def drain(self) -> None:
+        """Nothing is left to write."""
+
+    def is_closing(self) -> bool:
+        """Whether nobody reads any more."""
+        return self._gone

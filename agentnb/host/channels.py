@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, get_args
 
+from msgspec.structs import replace
+
 from agentnb.clock import now_ms
 from agentnb.log import ChannelLog
 from agentnb.policy.situation import Mode
 from agentnb.state import (
+    Changeset,
     ChatResponsePart,
     ChatState,
     Envelope,
@@ -33,6 +36,8 @@ if TYPE_CHECKING:
 
 S = TypeVar("S")
 PERMISSIONS = "permissions"
+CHANGES = "/changes"
+"""What stands behind a session's URI in those of its change sets; behind that a slash and the turn's id."""
 MODES: tuple[Mode, ...] = get_args(Mode)
 
 
@@ -92,6 +97,7 @@ class SessionChannels:
         title: The tab's title; the agent's name where None.
         listeners: Called with every accepted envelope.
         changed: Called after an action that may change what the root channel says of the session.
+        has_changesets: Whether what its turns change is followed: then it offers change sets.
 
     Attributes:
         prompted: The turn whose prompt the agent has not answered yet; None where it owes no answer.
@@ -107,11 +113,15 @@ class SessionChannels:
         title: str | None,
         listeners: Sequence[Listener],
         changed: Callable[[], None],
+        has_changesets: bool = False,
     ) -> None:
         self.tab_id = tab_id
         self.agent = spec.name
         uri, title = f"{spec.name}:/{tab_id}", title or spec.title
-        self.session = Channel(uri, _new_session(uri, spec.name, title, cwd, mode), reduce_session, listeners)
+        session = _new_session(uri, spec.name, title, cwd, mode)
+        if has_changesets:
+            session = replace(session, changesets=changesets_of(uri))
+        self.session = Channel(uri, session, reduce_session, listeners)
         self.chat = Channel(f"{uri}/chat", _new_chat(f"{uri}/chat", title), reduce_chat, listeners)
         self.prompted: str | None = None
         self._changed = changed
@@ -224,6 +234,12 @@ def wanted_mode(action: SessionConfigChanged) -> Mode | None:
     """
     wanted = action.config.get(PERMISSIONS) if len(action.config) == 1 else None
     return next((mode for mode in MODES if mode == wanted), None)
+
+
+def changesets_of(uri: str) -> tuple[Changeset, ...]:
+    """The change sets that the session *uri* offers (AHP: templates of their URIs)."""
+    turn = Changeset(label="Changes of a turn", uri_template=f"{uri}{CHANGES}/{{turnId}}", change_kind="turn")
+    return (turn, Changeset(label="Changes of the conversation", uri_template=f"{uri}{CHANGES}", change_kind="session"))
 
 
 def _new_session(uri: str, agent: str, title: str, cwd: Path, mode: Mode) -> SessionState:

@@ -16,6 +16,9 @@ from agentnb.host.agents.extensions import Extensions
 from agentnb.host.agents.health import examined
 from agentnb.host.agents.kernel_tools import KernelTools
 from agentnb.host.agents.login import Login, log_in_with
+from agentnb.host.changes.change_tracker import ChangeTracker
+from agentnb.host.changes.changeset_channels import ChangesetChannels
+from agentnb.host.changes.undo import Undo
 from agentnb.host.channels import PERMISSIONS, SessionChannels
 from agentnb.host.permissions.permissions import Permissions
 from agentnb.host.permissions.session_policy import SessionPolicy
@@ -37,6 +40,7 @@ if TYPE_CHECKING:
     from agentnb.host.agents.agent_lifecycle import Reopened
     from agentnb.host.agents.agent_pool import AgentPool
     from agentnb.host.agents.health import Health
+    from agentnb.host.changes.workspace_store import WorkspaceStores
     from agentnb.host.channels import Channel, Listener
     from agentnb.host.environment import Environment
     from agentnb.host.history.recorder import Recorder
@@ -88,6 +92,11 @@ class SessionOwner(Protocol):
         """The session log; None where sessions are not kept."""
         ...
 
+    @property
+    def stores(self) -> WorkspaceStores:
+        """The stores of changes, by workspace."""
+        ...
+
     def add(self, conversation: Conversation) -> None:
         """Take *conversation* among the open ones."""
 
@@ -129,6 +138,9 @@ class Conversation:
         extensions: The user's functions that the agent can call.
         kernel: What its agent gets of the kernel; None for nothing.
         events: Listens to its agent.
+        changes: Follows what its turns change.
+        changesets: The change sets that clients can subscribe to.
+        undo: Undoes, redoes and keeps what they changed.
     """
 
     Events: ClassVar[type[AgentEvents]] = AgentEvents
@@ -152,6 +164,7 @@ class Conversation:
         self.closing: asyncio.TimerHandle | None = None
         self._has_title = title is not None
         environment, loop = host.environment, host.loop
+        follows, stores_secrets = environment.default_changes()
         self.channels = SessionChannels(
             tab_id,
             self.spec,
@@ -160,6 +173,7 @@ class Conversation:
             title=title,
             listeners=host.listeners,
             changed=partial(host.summarize, self),
+            has_changesets=follows,
         )
         self.policy = SessionPolicy(host.policy, self.channels, configuration)
         self.inactivity = Inactivity(self.channels, loop)
@@ -210,6 +224,18 @@ class Conversation:
         self.turns.mentions = MentionResolution(
             self.channels, environment, loop, cwd=self.cwd, resolved=self.turns.pump
         )
+        self.changes = self.turns.changes = ChangeTracker(
+            self.channels,
+            loop,
+            host.stores.of(self.cwd, keeps_sensitive=stores_secrets) if follows else None,
+            patterns=lambda: self.policy.situation().patterns,
+            answered=self.turns.answered,
+            was_saved=environment.was_saved,
+            cwd=self.cwd,
+            kernel=self.kernel.changes if self.kernel is not None else None,
+        )
+        self.changesets = ChangesetChannels(self.channels, self.changes, host.listeners)
+        self.undo = Undo(self.changes, self.policy.record_changes)
 
     # --- its state ---
 

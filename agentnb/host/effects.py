@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from agentnb.acp.agent import Agent
 from agentnb.host.agents.agent_lifecycle import AgentLifecycle
 from agentnb.host.agents.agent_pool import AgentPool
+from agentnb.host.changes.change_tracker import ChangeTracker
 from agentnb.host.conversation import Conversation
 from agentnb.host.history.recorder import Recorder
 from agentnb.host.permissions.permissions import Permissions
@@ -24,6 +25,7 @@ from agentnb.state import (
     ChatToolCallConfirmed,
     ChatToolCallReady,
     ChatTurnCancelled,
+    ChatTurnComplete,
     ChatTurnStarted,
     SessionConfigChanged,
     SessionIsArchivedChanged,
@@ -56,6 +58,8 @@ class Effect(NamedTuple):
 LAUNCH = Effect("start the agent's process, or use one that runs", AgentPool.acquire)
 OPEN = Effect("open the agent's session, or take an old one up", AgentLifecycle.ready)
 RESTART = Effect("start a process that died again, ever more slowly", AgentLifecycle.lost)
+LOOK = Effect("take a snapshot of the workspace", ChangeTracker.begin)
+COMPARE = Effect("find out what the turn changed", ChangeTracker.ended)
 PROMPT = Effect("send the prompt to the agent", Agent.prompt)
 CANCEL = Effect("ask the agent to stop", Agent.cancel)
 SET_MODE = Effect("ask the agent for another mode", Agent.set_mode)
@@ -70,9 +74,10 @@ CLOSE = Effect("close the session after twelve seconds", Conversation.close)
 RECORD = Effect("write the action into the session log", Recorder.envelope)
 
 EFFECTS: dict[type[Any], tuple[Effect, ...]] = {
-    ChatTurnStarted: (LAUNCH, OPEN, PROMPT),
-    ChatTurnCancelled: (REFUSE, CANCEL),
-    ChatError: (REFUSE,),
+    ChatTurnStarted: (LOOK, LAUNCH, OPEN, PROMPT),
+    ChatTurnComplete: (COMPARE,),
+    ChatTurnCancelled: (REFUSE, CANCEL, COMPARE),
+    ChatError: (REFUSE, COMPARE),
     ChatPendingMessageSet: (MENTIONS, PROMPT),
     ChatToolCallReady: (DECIDE,),
     ChatToolCallConfirmed: (ANSWER, DECIDE),

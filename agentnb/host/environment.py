@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol, TypedDict
 
 import msgspec
 
+from agentnb.host.changes.location import are_off
 from agentnb.kernel.job_queue import JobQueue
 
 if TYPE_CHECKING:
@@ -68,6 +69,10 @@ class Editors(Protocol):
         """
         ...
 
+    def was_saved(self, path: str, since: int, until: int) -> bool:
+        """Whether the user saved the file *path*, absolute, between two moments (milliseconds since 1970)."""
+        ...
+
 
 class Settings(Protocol):
     """The defaults of new sessions. They are read when a session is opened, so a change counts from the next one on."""
@@ -103,6 +108,7 @@ class Parts(TypedDict, total=False):
     editors: Editors | None
     shell: Shell | None
     settings: Settings | None
+    changes: Callable[[], tuple[bool, bool]]
 
 
 class Environment:
@@ -114,6 +120,7 @@ class Environment:
         editors: Knows unsaved changes of files.
         shell: Runs code, and finds what a prompt mentions.
         settings: The defaults of new sessions.
+        changes: Says whether what turns change is followed, and whether that stores contents with secrets.
         job_queue: Does agents' work on the main thread when the user's own code leaves it free.
 
     Example:
@@ -129,6 +136,7 @@ class Environment:
         self.editors: Editors | None = None
         self.shell: Shell | None = None
         self.settings: Settings | None = None
+        self.changes: Callable[[], tuple[bool, bool]] = lambda: (True, False)
         self.job_queue = JobQueue()
         self._lock = threading.Lock()
         self._cassette: Switch | None = None
@@ -159,6 +167,15 @@ class Environment:
     def unsaved(self, path: str) -> Unsaved | None:
         """What an editor holds of the file *path* and has not saved."""
         return None if self.editors is None else self.editors.unsaved(path)
+
+    def was_saved(self, path: str, since: int, until: int) -> bool:
+        """Whether the user saved the file *path* in an editor between two moments (milliseconds since 1970)."""
+        return self.editors is not None and self.editors.was_saved(path, since, until)
+
+    def default_changes(self) -> tuple[bool, bool]:
+        """Whether what turns change is followed, and whether that stores the contents of files with secrets, too."""
+        follows, stores_secrets = self.changes()
+        return follows and not are_off(), stores_secrets
 
     def default_mcp_servers(self) -> tuple[McpServer, ...]:
         """The MCP servers of a session that names none.

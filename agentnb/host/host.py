@@ -15,6 +15,9 @@ from agentnb.errors import UnknownSession
 from agentnb.events.event_file import write_down
 from agentnb.events.kinds import SESSION_CLOSED, SESSION_OPENED
 from agentnb.host.agents.agent_pool import AgentPool
+from agentnb.host.changes.changeset_channels import session_of
+from agentnb.host.changes.location import changes_folder
+from agentnb.host.changes.workspace_store import WorkspaceStores
 from agentnb.host.channels import Channel
 from agentnb.host.conversation import Conversation
 from agentnb.host.environment import Environment, current_environment
@@ -79,6 +82,7 @@ class Host:
         self._published: dict[str, tuple[object, ...]] = {}
         self.root: Channel[RootState] = Channel(ROOT, RootState(agents=agent_infos()), reduce_root, self.listeners)
         self.recorder = None if log is None else Recorder(log, self.host_id, self.loop, place)
+        self.stores = WorkspaceStores(None if log is None else changes_folder())
         if self.recorder is not None:
             self.listen(self.recorder.envelope)
 
@@ -103,6 +107,7 @@ class Host:
         conversation = Conversation(self, configured, tab_id=tab_id or new_id(), mode=mode, title=title)
         self.add(conversation)
         SESSION_OPENED.tell(tab=conversation.tab_id, agent=conversation.spec.name, cwd=str(conversation.cwd))
+        self.loop.spawn(conversation.changes.prepare())
         return conversation
 
     def add(self, conversation: Conversation) -> None:
@@ -114,12 +119,12 @@ class Host:
         self.root.accept(RootActiveSessionsChanged(active_sessions=len(self.conversations), time=now_ms()))
 
     def find(self, channel: str) -> Conversation:
-        """The conversation whose session or chat channel is *channel*.
+        """The conversation whose session, chat or change-set channel is *channel*.
 
         Raises:
             UnknownSession: If there is none.
         """
-        uri = channel.removesuffix("/chat")
+        uri = session_of(channel.removesuffix("/chat"))
         if uri not in self.conversations:
             message = f"No session has the channel {channel!r}."
             raise UnknownSession(message, hint="It may have been closed; %agents list shows the open ones.")
@@ -134,7 +139,14 @@ class Host:
         if uri == ROOT:
             return self.root
         conversation = self.find(uri)
-        return conversation.chat if uri == conversation.chat.uri else conversation.session
+        if uri == conversation.chat.uri:
+            return conversation.chat
+        if uri == conversation.session.uri:
+            return conversation.session
+        changeset = conversation.changesets.find(uri)
+        if changeset is None:
+            raise UnknownSession(f"There is no change set {uri!r}.", hint="Nobody looked at what that turn changed.")
+        return changeset
 
     def channel_or_none(self, uri: str) -> Channel[Any] | None:
         """The channel with *uri*, or None."""
@@ -188,6 +200,7 @@ class Host:
             if self.recorder is not None:
                 self.recorder.close(LOG_TIMEOUT)
             self.loop.stop()
+            self.stores.close()
 
 
 def agent_infos() -> tuple[AgentInfo, ...]:

@@ -49,6 +49,16 @@ class Agentnb(Configurable):
         help="Whether agents in tabs opened from now on get tools for this kernel: look at its variables, run code in "
         "it, read and change the notebook's cells. What runs or changes something is asked for like everything else.",
     ).tag(config=True)
+    changes = Bool(
+        True,
+        help="Whether tabs opened from now on follow what each turn changes, so that it can be shown and undone. "
+        "AGENTNB_CHANGES=off switches it off for all.",
+    ).tag(config=True)
+    store_sensitive = Bool(
+        False,
+        help="Whether the contents of files that may hold secrets are stored, too, so that their changes can be shown "
+        "and undone. Otherwise only that they changed is known.",
+    ).tag(config=True)
     warm = List(
         Unicode(),
         help="Agents to start as soon as the extension is loaded, so that the first prompt need not wait; one that "

@@ -49,6 +49,10 @@ class Extension:
         """Whether agents have access to the kernel where a session does not say, as the settings are now."""
         return bool(self.settings.kernel_tools)
 
+    def default_changes(self) -> tuple[bool, bool]:
+        """Whether what turns change is followed, and whether that stores the contents of files with secrets, too."""
+        return bool(self.settings.changes), bool(self.settings.store_sensitive)
+
     def load(self) -> None:
         """Put everything in."""
         shell = self.shell
@@ -58,7 +62,7 @@ class Extension:
         shell.input_transformers_post.append(self.transform)
         shell.events.register("pre_run_cell", self.magics.forget_shown)
         connect_shell(shell)
-        current_environment().connect(settings=self)
+        current_environment().connect(settings=self, changes=self.default_changes)
         formatter = shell.display_formatter.ipython_display_formatter
         formatter.for_type_by_name("agentnb.api.session", "Turn", self.magics.show)
         if (completer := getattr(shell, "Completer", None)) is not None:

@@ -126,6 +126,10 @@ class AgentMagics(Magics):
             %agents open ID [AGENT]   open one of those in a tab
             %agents erase ID [AGENT]  make the agent forget one of those, for good
             %agents logout AGENT      make an agent forget its login
+            %agents changes [NAME]    what a tab's turns changed: files, cells, variables
+            %agents undo [TURN]       undo what a turn of the current tab changed: its number (-1: the last), or the
+                                      last that can be undone
+            %agents redo [TURN]       do again what was undone of it
             %agents health [NAME]     how a tab's agent is: process, age, deaths, silence, last output on stderr
             %agents record PATH       write what agents that start from now on say into a cassette
             %agents record stop       end that

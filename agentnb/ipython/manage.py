@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agentnb.api.agent_sessions import AgentSessions
+    from agentnb.api.changes import ChangeTable
+    from agentnb.api.session import Turn
     from agentnb.ipython.tabs import Tabs
 
 
@@ -144,6 +147,33 @@ def _logout(_: Tabs, name: str) -> Note:
     return Note(f"Logged out of {name}.")
 
 
+def _undo(tabs: Tabs, name: str) -> ChangeTable:
+    return _turn(tabs, name, "open", "undo").undo()
+
+
+def _redo(tabs: Tabs, name: str) -> ChangeTable:
+    return _turn(tabs, name, "undone", "redo").redo()
+
+
+def _turn(tabs: Tabs, name: str, state: str, command: str) -> Turn:
+    """The turn of the current tab with that number or id; the last with changes in *state* where none is named."""
+    turns = tabs.find(None).turns
+    if name:
+        with contextlib.suppress(ValueError, IndexError):
+            number = int(name)
+            if number:
+                return turns[number - 1 if number > 0 else number]
+        found = [turn for turn in turns if turn.id.startswith(name)]
+        if len(found) != 1:
+            hint = f"It has {len(turns)} turns: `%agents {command} 1` is its first, `%agents {command} -1` its last."
+            raise UsageError(f"The tab has no turn {name!r}.", hint=hint)
+        return found[0]
+    for turn in reversed(turns):
+        if any(change.state == state and change.undoable for change in turn.changes):
+            return turn
+    raise UsageError(f"No turn of the tab has changes to {command}.", hint="`%agents changes` shows what there is.")
+
+
 COMMANDS: dict[str, Callable[[Tabs, str], Any]] = {
     "list": lambda tabs, _: tab_table(tabs),
     "known": lambda *_: known_agents(),
@@ -161,6 +191,9 @@ COMMANDS: dict[str, Callable[[Tabs, str], Any]] = {
     "open": _open,
     "erase": _erase,
     "logout": _logout,
+    "changes": lambda tabs, name: tabs.find(name or None).changes,
+    "undo": _undo,
+    "redo": _redo,
     "health": lambda tabs, name: tabs.find(name or None).health(),
     "record": _record,
     "permissions": _permissions,

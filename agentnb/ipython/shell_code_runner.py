@@ -7,7 +7,10 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import msgspec
+
 from agentnb.api.describe import describe, summarize
+from agentnb.comm import lab_messages
 from agentnb.comm.lab import current_notebook, lab
 from agentnb.comm.lab_messages import EditParams
 from agentnb.comm.open_notebooks import notebook_file
@@ -21,11 +24,11 @@ from agentnb.kernel.job_queue import scheduler_of
 from agentnb.kernel.variable_path import follow
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from agentnb.comm.notebook import Notebook
-    from agentnb.kernel.code_runner import CodeWatch, Edit, Ran
+    from agentnb.kernel.code_runner import CellStep, CodeWatch, Edit, Ran
     from agentnb.kernel.job_queue import JobQueue, Work
 
 T = TypeVar("T")
@@ -106,15 +109,34 @@ class ShellCodeRunner:
         if done.error is not None:
             raise UsageError(done.error)
         cell = _named(done.cell_id)
+        index = max(0, done.number - 1)
         if edit.action == "insert":
-            return Edited(text=f"Inserted a cell (id {done.cell_id}).")
+            return Edited(text=f"Inserted a cell (id {done.cell_id}).", cell_id=done.cell_id, index=index)
         if edit.action == "replace":
-            return Edited(text=f"Replaced the text of {cell}.")
+            text = f"Replaced the text of {cell}."
+            return Edited(text=text, cell_id=done.cell_id, index=index, before=done.before)
         if done.outputs is None:
             text = f"{cell} runs as soon as the kernel is free: when the cell that asked has ended."
             return Edited(text=text[0].upper() + text[1:])
         raised = any(output.get("output_type") == "error" for output in done.outputs)
         return Edited(text=f"Ran {cell}.\n{output_text(done.outputs)}".rstrip(), raised=raised)
+
+    async def change_cells(self, notebook: str, steps: Sequence[CellStep]) -> Mapping[str, str | None]:
+        """Ask the page that shows *notebook*.
+
+        Raises:
+            UsageError: If there is none, it does not answer, or cannot.
+        """
+        told = tuple(msgspec.convert(step, lab_messages.CellStep, from_attributes=True) for step in steps)
+        ids = {step.cell_id for step in steps} | {step.below for step in steps}
+
+        def is_meant(shown: Notebook) -> bool:
+            return shown.path == notebook or any(cell.id in ids for cell in shown.cells)
+
+        done = await lab().edit(EditParams(id="", action="change", steps=told), ANSWER_SECONDS, notebook=is_meant)
+        if done.error is not None:
+            raise UsageError(done.error)
+        return {conflict.cell_id: conflict.current for conflict in done.conflicts or ()}
 
     def _outputs(self, file: Path | None) -> dict[str, str]:
         """The outputs by cell id, as far as they are saved; the page tells of sources only."""

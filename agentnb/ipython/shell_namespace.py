@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import contextlib
+import time
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentnb.ipython.mentions import visible
 from agentnb.kernel.variable_watch import VariableWatch, Watches
@@ -10,8 +12,37 @@ from agentnb.kernel.variable_watch import VariableWatch, Watches
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from agentnb.kernel.code_runner import CodeWatch
     from agentnb.kernel.job_queue import JobQueue
     from agentnb.kernel.variable_watch import NameChange
+
+
+LATE_SECONDS = 5.0
+"""How long after a cell's end one that waited behind it begins, at most."""
+
+
+class _ExpectedCell(NamedTuple):
+    """A cell that a page is about to run for an agent."""
+
+    cell_id: str
+    source: str
+    watch: CodeWatch
+    late: bool
+
+
+class _WatchedCell:
+    """Such a cell while it runs."""
+
+    def __init__(self, watch: CodeWatch) -> None:
+        self.depth = 1
+        self._watch = watch
+        self._running = contextlib.ExitStack()
+        self._running.enter_context(watch.running())
+
+    def close(self) -> None:
+        """It has ended."""
+        self._running.close()
+        self._watch.finish()
 
 
 class ShellNamespace:
@@ -27,6 +58,9 @@ class ShellNamespace:
         self._job_queue = job_queue
         self._watches: Watches | None = None
         self._released: list[object] = []
+        self._expected: list[_ExpectedCell] = []
+        self._cell: _WatchedCell | None = None
+        self._idle_since = 0.0
 
     def variables(self) -> dict[str, Any]:
         """The user's own, as ``%whos`` lists them: nothing private, and nothing that IPython put there."""
@@ -46,6 +80,19 @@ class ShellNamespace:
         """A watch for one piece of code."""
         return VariableWatch(self.variables, self._following(), found)
 
+    def watch_cell(self, cell_id: str, source: str, watch: CodeWatch, *, late: bool) -> Callable[[], None]:
+        """Watch the next run of the cell, as IPython's events tell of it."""
+        self._following()
+        expected = _ExpectedCell(cell_id, source, watch, late)
+        self._expected.append(expected)
+        self._idle_since = time.monotonic()
+
+        def end() -> None:
+            with contextlib.suppress(ValueError):
+                self._expected.remove(expected)
+
+        return end
+
     def release(self, objects: Sequence[object]) -> None:
         """Free *objects* on the main thread: as soon as its loop is free, else around the next cell."""
         self._released.extend(objects)
@@ -60,13 +107,36 @@ class ShellNamespace:
             self._shell.events.register("post_run_cell", self._cell_ended)
         return self._watches
 
-    def _cell_begins(self, _info: Any) -> None:
+    def _cell_begins(self, info: Any) -> None:
         self._free()
-        self._following().user_cell_begins()
+        if self._cell is not None:
+            self._cell.depth += 1  # code of the cell runs another
+            return
+        watches = self._following()
+        expected = None if watches.is_running else self._expected_as(info)
+        if expected is None:
+            watches.user_cell_begins()
+            return
+        self._expected.remove(expected)
+        self._cell = _WatchedCell(expected.watch)
 
     def _cell_ended(self, _result: Any) -> None:
-        self._following().user_cell_ended()
+        if self._cell is not None:
+            self._cell.depth -= 1
+            if not self._cell.depth:
+                self._cell.close()
+                self._cell = None
+        else:
+            self._following().user_cell_ended()
+        self._idle_since = time.monotonic()
         self._free()
+
+    def _expected_as(self, info: Any) -> _ExpectedCell | None:
+        if time.monotonic() - self._idle_since > LATE_SECONDS:
+            # The cell that it waited behind has ended long ago and it did not run: somebody stopped the queue.
+            self._expected = [each for each in self._expected if not each.late]
+        cell_id, source = getattr(info, "cell_id", None), getattr(info, "raw_cell", None)
+        return next((each for each in self._expected if each.source == source and each.cell_id == cell_id), None)
 
     def _free(self) -> None:
         self._released.clear()

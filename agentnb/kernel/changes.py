@@ -3,6 +3,9 @@
 Variables are watched while an agent's code runs (:mod:`agentnb.kernel.variable_watch`); what a name was bound to before
 is held, within a limit, until the change is kept or the conversation is closed. Undo binds it again. Nothing of the
 user's is overwritten: where they have bound a name, or changed the object, since, that is a conflict.
+
+Cells (:mod:`agentnb.kernel.cell_changes`) are changed by the page that shows the notebook, which compares before it
+changes anything; the user's own Ctrl+Z takes an undo back, too.
 """
 
 from __future__ import annotations
@@ -14,17 +17,19 @@ import msgspec
 
 from agentnb.errors import ChangesError, KernelChangesConflict
 from agentnb.kernel.value_fingerprint import fingerprint
-from agentnb.kernel.value_summary import ValueSummary, difference, summarize_value
+from agentnb.kernel.value_summary import summarize_value
+from agentnb.kernel.variable_changes import VariableRecord, is_at, is_untouched
 from agentnb.kernel.variable_watch import Binding
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from agentnb.kernel.cell_changes import CellChange, CellRecord
     from agentnb.kernel.code_runner import CodeRunner, CodeWatch, Namespace
     from agentnb.kernel.job_queue import JobQueue
+    from agentnb.kernel.variable_changes import VariableChange
     from agentnb.kernel.variable_watch import NameChange
 
-Status = Literal["added", "changed", "deleted"]
 Choice = Literal["mine", "theirs"]
 """What to do about a conflict: leave what is there now (``"mine"``), or replace it (``"theirs"``)."""
 
@@ -33,35 +38,7 @@ HELD_BYTES = 512 * 1024 * 1024
 PATIENCE_SECONDS = 10.0
 """How long undo waits for a busy kernel."""
 REBIND_SECONDS = 20.0
-_KEPT = "It was kept: the old object is no longer held."
-_IN_PLACE = "It was changed in place, which cannot be undone."
-_PARTLY = "Before, the object was changed in place, too: undo binds it again as it is now."
-
-
-class VariableChange(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A variable that is other after a turn.
-
-    Attributes:
-        id: ``variable:<name>``.
-        name: The variable's name.
-        status: ``"added"``, ``"changed"`` or ``"deleted"``.
-        before: A line on the object before; None where there was none.
-        after: A line on the object after; None where there is none.
-        detail: What became of it, in a line, such as ``DataFrame (100, 3) → DataFrame (100, 4)``.
-        undoable: Whether it can be undone, or redone where it is undone.
-        undone: Whether it is undone.
-        reason: Why it cannot be undone, or not wholly; a sentence.
-    """
-
-    id: str
-    name: str
-    status: Status
-    before: str | None
-    after: str | None
-    detail: str
-    undoable: bool
-    undone: bool = False
-    reason: str | None = None
+CELL_TRIES = 3
 
 
 class KernelConflict(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -82,61 +59,13 @@ class KernelConflict(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     target: str | None
 
 
-class _Variable:
-    """One changed variable of one turn."""
+class _Turn:
+    """What one turn has changed."""
 
-    def __init__(self, change: NameChange) -> None:
-        self.change = change
-        self.undone = False
-        self.kept = False
-
-    @property
-    def source(self) -> Binding | None:
-        """What the name has to be bound to so that it can be undone, or redone."""
-        return self.change.before if self.undone else self.change.after
-
-    @property
-    def target(self) -> Binding | None:
-        """What it is bound to then."""
-        return self.change.after if self.undone else self.change.before
-
-    @property
-    def refusal(self) -> str | None:
-        """Why it cannot be undone, or redone."""
-        if not self.change.rebound:
-            return _IN_PLACE
-        if self.kept:
-            return _KEPT
-        if self.target is not None and not self.target.is_available:
-            return f"The {'new' if self.undone else 'old'} object is no longer held: {_room(self.target)}."
-        if self.source is not None and not self.source.is_known:
-            return f"Whether the variable is still as the turn left it is not known: {_room(self.source)}."
-        return None
-
-    def turn_back(self, replaced: Binding | None) -> None:
-        """The name is bound to the target now; *replaced* is what it was bound to."""
-        if self.undone:
-            self.change.before = replaced
-        else:
-            self.change.after = replaced
-        self.undone = not self.undone
-
-    def told(self) -> VariableChange:
-        change = self.change
-        before = None if change.before is None else change.before.summary
-        after = None if change.after is None else change.after.summary
-        refusal = self.refusal
-        return VariableChange(
-            id=variable_id(change.name),
-            name=change.name,
-            status="added" if before is None else "deleted" if after is None else "changed",
-            before=None if before is None else before.text,
-            after=None if after is None else after.text,
-            detail=_detail(before, after),
-            undoable=refusal is None,
-            undone=self.undone,
-            reason=refusal if refusal is not None else _PARTLY if change.in_place else None,
-        )
+    def __init__(self) -> None:
+        self.cells: dict[str, CellRecord] = {}
+        self.variables: dict[str, VariableRecord] = {}
+        self.ended = False
 
 
 class KernelChanges:
@@ -169,37 +98,64 @@ class KernelChanges:
         self._limit = limit
         self.patience = PATIENCE_SECONDS
         self._lock = threading.RLock()
-        self._turns: dict[str, dict[str, _Variable]] = {}
+        self._turns: dict[str, _Turn] = {}
         self._held: list[Binding] = []  # the oldest first
         self._current: str | None = None
-        self._ended: set[str] = set()
 
     # --- while a turn runs ---
 
     def begin(self, turn_id: str) -> None:
-        """A turn begins: what the agent's code changes from now on is the turn's."""
+        """A turn begins: what the agent changes from now on is the turn's."""
         with self._lock:
             self._current = turn_id
-            self._turns.setdefault(turn_id, {})
+            self._turns.setdefault(turn_id, _Turn())
 
-    def end(self, turn_id: str) -> tuple[VariableChange, ...]:
-        """The turn has ended, or is to be shown while it runs: what it has changed so far.
+    def end(self, turn_id: str) -> tuple[CellChange | VariableChange, ...]:
+        """The turn has ended, or is to be shown while it runs: what it has changed so far, cells first.
 
         Code that goes on after the turn's end can change more; then :attr:`changed` is called.
         """
         with self._lock:
-            self._ended.add(turn_id)
-            found = self._turns.get(turn_id, {})
-            return tuple(found[name].told() for name in sorted(found))
+            turn = self._turns.get(turn_id)
+            if turn is None:
+                return ()
+            turn.ended = True
+            cells = [cell.told() for cell in turn.cells.values()]
+            return (*cells, *(turn.variables[name].told() for name in sorted(turn.variables)))
 
-    def watch(self) -> CodeWatch | None:
-        """A watch for code that the agent runs now; None where no turn has begun."""
+    def cell_changed(self, change: CellRecord) -> None:
+        """The agent has changed a cell, by a tool of ours."""
+        with self._lock:
+            turn = self._turns.get(self._current or "")
+            if turn is None:
+                return
+            earlier = turn.cells.pop(change.id, None)
+            merged = change if earlier is None else earlier.merged(change)
+            if merged is not None:
+                turn.cells[change.id] = merged
+        self._tell_if_late(turn)
+
+    def _tell_if_late(self, turn: _Turn) -> None:
+        if turn.ended:
+            self.changed(next(turn_id for turn_id, each in self._turns.items() if each is turn))
+
+    def watch(self, told: Callable[[Sequence[NameChange]], object] = lambda _changes: None) -> CodeWatch | None:
+        """A watch for code that the agent runs now; None where there is no kernel.
+
+        Args:
+            told: Called with what the code has done when it has ended; on the main thread.
+        """
         turn_id, runner = self._current, self._runner()
-        if turn_id is None or runner is None:
+        if runner is None:
             return None
-        return runner.namespace.watch(lambda changes: self._found(turn_id, changes))
 
-    def _found(self, turn_id: str, changes: Sequence[NameChange]) -> None:
+        def found(changes: Sequence[NameChange]) -> None:
+            self._found(turn_id, changes)
+            told(changes)
+
+        return runner.namespace.watch(found)
+
+    def _found(self, turn_id: str | None, changes: Sequence[NameChange]) -> None:
         """Code has ended, on the main thread."""
         if not changes:
             return
@@ -209,22 +165,20 @@ class KernelChanges:
             if change.after is not None and change.after.is_available:
                 change.after.contents = fingerprint(change.after.value)
         with self._lock:
-            variables = self._turns.get(turn_id)
-            if variables is None:
+            turn = self._turns.get(turn_id or "")
+            if turn is None:
                 return
             for change in changes:
-                self._add(variables, change)
-            late = turn_id in self._ended
-        if late:
-            self.changed(turn_id)
+                self._add(turn.variables, change)
+        self._tell_if_late(turn)
 
-    def _add(self, variables: dict[str, _Variable], change: NameChange) -> None:
+    def _add(self, variables: dict[str, VariableRecord], change: NameChange) -> None:
         earlier = variables.pop(change.name, None)
         merged = change if earlier is None or earlier.kept or earlier.undone else earlier.change.merged(change)
         if merged is None:
             self._release(_bindings(earlier))
             return
-        variables[change.name] = _Variable(merged)
+        variables[change.name] = VariableRecord(merged)
         self._release(each for each in _bindings(earlier) if each not in (merged.before, merged.after))
         if merged.rebound and merged.before is not None:
             self._hold(merged.before)
@@ -266,8 +220,11 @@ class KernelChanges:
         """Accept the turn's changes, or those of *ids*: the old objects are let go."""
         wanted = None if ids is None else set(ids)
         with self._lock:
-            for variable in self._turns.get(turn_id, {}).values():
-                if wanted is None or variable_id(variable.change.name) in wanted:
+            turn = self._turns.get(turn_id, _Turn())
+            for cell in turn.cells.values():
+                cell.kept = cell.kept or wanted is None or cell.id in wanted
+            for variable in turn.variables.values():
+                if wanted is None or variable.id in wanted:
                     variable.kept = True
                     self._release(_bindings(variable))
 
@@ -281,61 +238,119 @@ class KernelChanges:
     async def _turn_back(
         self, turn_id: str, ids: Sequence[str], choices: Mapping[str, Choice], *, undone: bool
     ) -> tuple[str, ...]:
+        cells, variables = self._chosen(turn_id, ids, undone=undone)
         runner = self._runner()
-        variables = self._chosen(turn_id, ids, undone=undone)
-        if not variables or runner is None:
+        if runner is None:
             return ()
-        work = runner.look(lambda: self._rebind(runner.namespace, variables, choices))
+        names = runner.namespace
+        if cells and variables:  # nothing is done to a cell where a variable is a conflict, or the kernel is busy
+            await self._on_main_thread(runner, lambda: self._rebind(names, variables, choices, check=True))
+        done = await self._change_cells(runner, cells, choices)
+        if variables:
+            done += await self._on_main_thread(runner, lambda: self._rebind(names, variables, choices))
+        return done
+
+    async def _on_main_thread(self, runner: CodeRunner, rebind: Callable[[], tuple[str, ...]]) -> tuple[str, ...]:
+        work = runner.look(rebind)
         return await self._job_queue.run(work, self._owner, patience=self.patience, timeout=REBIND_SECONDS)
 
-    def _chosen(self, turn_id: str, ids: Sequence[str], *, undone: bool) -> list[_Variable]:
-        """The variables with *ids* that are to be turned back."""
+    def _chosen(
+        self, turn_id: str, ids: Sequence[str], *, undone: bool
+    ) -> tuple[list[CellRecord], list[VariableRecord]]:
+        """The cells and variables with *ids* that are to be turned back, as far as they are not yet."""
         what = "redone" if undone else "undone"
         with self._lock:
-            found = {variable_id(name): each for name, each in self._turns.get(turn_id, {}).items()}
-            chosen = []
+            turn = self._turns.get(turn_id, _Turn())
+            cells, variables = [], []
+            known: dict[str, CellRecord | VariableRecord] = {each.id: each for each in turn.variables.values()}
             for named in ids:
-                variable = found.get(named)
-                if variable is None:
+                found = turn.cells.get(named) or known.get(named)
+                if found is None:
                     message = f"{named!r} of that turn cannot be {what}: the kernel knows nothing of it."
-                    raise ChangesError(message, hint="Variables can be undone until the kernel is restarted.")
-                if variable.undone is undone:
-                    if (refusal := variable.refusal) is not None:
-                        raise ChangesError(f"The variable {variable.change.name!r} cannot be {what}. {refusal}")
-                    chosen.append(variable)
-            return chosen
+                    hint = "Cells and variables can be undone until the kernel is restarted."
+                    raise ChangesError(message, hint=hint)
+                if found.undone is not undone:
+                    continue
+                if (refusal := found.refusal) is not None:
+                    raise ChangesError(f"{found.name!r} cannot be {what}. {refusal}")
+                if isinstance(found, VariableRecord):
+                    variables.append(found)
+                else:
+                    cells.append(found)
+            return cells, variables
+
+    async def _change_cells(
+        self, runner: CodeRunner, cells: Sequence[CellRecord], choices: Mapping[str, Choice]
+    ) -> tuple[str, ...]:
+        """Give the cells the texts that they are to have, notebook by notebook; all cells of one notebook or none."""
+        done: tuple[str, ...] = ()
+        for notebook in dict.fromkeys(cell.notebook for cell in cells):
+            done += await self._change_notebook(
+                runner, notebook, [cell for cell in cells if cell.notebook == notebook], choices
+            )
+        return done
+
+    async def _change_notebook(
+        self, runner: CodeRunner, notebook: str, cells: Sequence[CellRecord], choices: Mapping[str, Choice]
+    ) -> tuple[str, ...]:
+        expected = {cell.cell_id: cell.source for cell in cells}
+        for _ in range(CELL_TRIES):
+            chosen = [cell for cell in cells if cell.cell_id in expected]
+            steps = [cell.step(expected[cell.cell_id]) for cell in chosen]
+            found = await runner.change_cells(notebook, steps) if steps else {}
+            if not found:
+                for cell in chosen:
+                    cell.turn_back(expected[cell.cell_id])
+                return tuple(cell.id for cell in chosen)
+            unsettled = [cell for cell in chosen if cell.cell_id in found and cell.id not in choices]
+            if unsettled:
+                raise _conflicting([_cell_conflict(cell, found[cell.cell_id]) for cell in unsettled])
+            for cell in chosen:
+                if cell.cell_id in found and choices[cell.id] == "theirs":
+                    expected[cell.cell_id] = found[cell.cell_id]
+                elif cell.cell_id in found:
+                    del expected[cell.cell_id]
+        # The page compares each time, and the user can type between its answer and the next try.
+        raise ChangesError("The cells are being changed in the notebook.", hint="Try again in a moment.")
 
     def _rebind(
-        self, namespace: Namespace, variables: Sequence[_Variable], choices: Mapping[str, Choice]
+        self,
+        namespace: Namespace,
+        variables: Sequence[VariableRecord],
+        choices: Mapping[str, Choice],
+        *,
+        check: bool = False,
     ) -> tuple[str, ...]:
         """Bind the names to what they are to be, on the main thread; all of them or none."""
         names = namespace.variables()
         with self._lock:
             ready, conflicts = [], []
             for variable in variables:
-                name, choice = variable.change.name, choices.get(variable_id(variable.change.name))
-                if _is_at(variable.target, names, name):
+                name, choice = variable.name, choices.get(variable.id)
+                if is_at(variable.target, names, name):
                     ready.append((variable, False))
-                elif _is_untouched(variable.source, names, name) or choice == "theirs":
+                elif is_untouched(variable.source, names, name) or choice == "theirs":
                     ready.append((variable, True))
                 elif choice is None:
                     conflicts.append(_conflict(variable, names))
             if conflicts:
                 raise _conflicting(conflicts)
+            if check:
+                return ()
             replaced = [self._replaced(variable, names) if bind else variable.source for variable, bind in ready]
             for (variable, _), source in zip(ready, replaced, strict=True):
                 if variable.target is None:
-                    namespace.unbind(variable.change.name)
+                    namespace.unbind(variable.name)
                 else:
-                    namespace.bind(variable.change.name, variable.target.value)
+                    namespace.bind(variable.name, variable.target.value)
                 variable.turn_back(source)
-            return tuple(variable_id(variable.change.name) for variable, _ in ready)
+            return tuple(variable.id for variable, _ in ready)
 
-    def _replaced(self, variable: _Variable, names: Mapping[str, Any]) -> Binding | None:
+    def _replaced(self, variable: VariableRecord, names: Mapping[str, Any]) -> Binding | None:
         """What the name is bound to now, held so that it can be bound again."""
         if variable.target is not None:
             variable.target.contents = fingerprint(variable.target.value)
-        name = variable.change.name
+        name = variable.name
         if name not in names:
             return None
         binding = Binding(name, names[name])
@@ -362,32 +377,15 @@ class KernelChanges:
                 runner.namespace.release(objects)
 
 
-def variable_id(name: str) -> str:
-    """The id of the change of the variable *name*."""
-    return f"variable:{name}"
-
-
-def _bindings(variable: _Variable | None) -> Iterable[Binding]:
+def _bindings(variable: VariableRecord | None) -> Iterable[Binding]:
     return () if variable is None else filter(None, (variable.change.before, variable.change.after))
 
 
-def _is_at(target: Binding | None, names: Mapping[str, Any], name: str) -> bool:
-    """Whether *name* is bound to *target* already."""
-    return name not in names if target is None else name in names and target.is_of(names[name])
-
-
-def _is_untouched(source: Binding | None, names: Mapping[str, Any], name: str) -> bool:
-    """Whether *name* is bound to *source*, and that has not been changed in place since it was seen."""
-    if source is None or not _is_at(source, names, name):
-        return source is None and name not in names
-    return source.contents is None or fingerprint(names[name]) == source.contents
-
-
-def _conflict(variable: _Variable, names: Mapping[str, Any]) -> KernelConflict:
-    name = variable.change.name
+def _conflict(variable: VariableRecord, names: Mapping[str, Any]) -> KernelConflict:
+    name = variable.name
     source, target = variable.source, variable.target
     return KernelConflict(
-        id=variable_id(name),
+        id=variable.id,
         name=name,
         base=None if source is None else source.summary.text,
         current=summarize_value(names[name], name).text if name in names else None,
@@ -395,21 +393,13 @@ def _conflict(variable: _Variable, names: Mapping[str, Any]) -> KernelConflict:
     )
 
 
+def _cell_conflict(cell: CellRecord, current: str | None) -> KernelConflict:
+    return KernelConflict(id=cell.id, name=cell.name, base=cell.source, current=current, target=cell.target)
+
+
 def _conflicting(conflicts: Sequence[KernelConflict]) -> KernelChangesConflict:
     names = ", ".join(repr(each.name) for each in conflicts)
-    one = len(conflicts) == 1
-    message = (
-        f"{'A variable is' if one else 'Variables are'} other than the turn left {'it' if one else 'them'}: {names}."
-    )
+    verb, them = ("is", "it") if len(conflicts) == 1 else ("are", "them")
+    message = f"{names} {verb} other than the turn left {them}."
     hint = "Nothing was changed. Choose for each whether to leave what is there now."
     return KernelChangesConflict(message, hint=hint, conflicts=tuple(conflicts))
-
-
-def _detail(before: ValueSummary | None, after: ValueSummary | None) -> str:
-    if before is None or after is None:
-        return (before or after or ValueSummary("")).text
-    return difference(before, after)
-
-
-def _room(binding: Binding) -> str:
-    return f"it holds about {max(1, round(binding.size / 1_000_000)):,} MB, and room is limited"

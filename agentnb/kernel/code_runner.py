@@ -9,7 +9,7 @@ import msgspec
 from agentnb.kernel.job_queue import Stop
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from agentnb.kernel.job_queue import Work
@@ -122,10 +122,38 @@ class Edited(msgspec.Struct, frozen=True, kw_only=True):
     Args:
         text: The answer for the agent.
         raised: Whether the cell that was run raised an exception.
+        cell_id: The cell.
+        index: Its place in the notebook, from 0.
+        before: The text that was replaced; None where the page does not say.
     """
 
     text: str
     raised: bool = False
+    cell_id: str = ""
+    index: int = 0
+    before: str | None = None
+
+
+class CellStep(msgspec.Struct, frozen=True, kw_only=True):
+    """One step of undo or redo in the notebook.
+
+    Args:
+        action: What to do.
+        cell_id: The cell; the id that a cell gets that is inserted.
+        kind: The kind of a cell that is inserted.
+        source: The new text.
+        expected: The text that the cell must have now.
+        below: The cell above one that is inserted.
+        index: Its place from 0, where *below* is gone.
+    """
+
+    action: Literal["insert", "replace", "delete"]
+    cell_id: str
+    kind: str = "code"
+    source: str = ""
+    expected: str = ""
+    below: str | None = None
+    index: int = 0
 
 
 class CodeWatch(Protocol):
@@ -153,6 +181,20 @@ class Namespace(Protocol):
 
     def unbind(self, name: str) -> None:
         """Delete *name*, where it is there."""
+        ...
+
+    def watch_cell(self, cell_id: str, source: str, watch: CodeWatch, *, late: bool) -> Callable[[], None]:
+        """Watch the next run of a cell, which a page runs for an agent.
+
+        Args:
+            cell_id: The cell.
+            source: Its text.
+            watch: Watches it.
+            late: Whether the cell waits behind another; it is then expected as soon as that has ended.
+
+        Returns:
+            What ends this where the cell has not begun.
+        """
         ...
 
     def watch(self, found: Callable[[Sequence[NameChange]], object]) -> CodeWatch:
@@ -208,5 +250,21 @@ class CodeRunner(Protocol):
 
         Raises:
             UsageError: If no page shows the notebook.
+        """
+        ...
+
+    async def change_cells(self, notebook: str, steps: Sequence[CellStep]) -> Mapping[str, str | None]:
+        """Do all *steps* in the page that shows *notebook*, or none.
+
+        Args:
+            notebook: Its name (:class:`NotebookView`).
+            steps: What to do; a step that is done already is left out.
+
+        Returns:
+            The cells that are other than a step expects, by id, with their texts; None for one that is gone. Nothing
+            is changed where there is one.
+
+        Raises:
+            UsageError: If no page shows that notebook.
         """
         ...

@@ -6,9 +6,11 @@ import asyncio
 import fnmatch
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from agentnb.cassette.mcp import CHANGED
 from agentnb.credentials import is_secret_name
 from agentnb.errors import AgentnbError, UsageError
 from agentnb.kernel import content
+from agentnb.kernel.cell_changes import CellRecord
 from agentnb.kernel.cell_names import cell_title, number_in
 from agentnb.kernel.code_runner import Edit
 from agentnb.kernel.tools import PATIENCE_SECONDS, call_words, checked
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from agentnb.kernel.changes import KernelChanges
     from agentnb.kernel.code_runner import CellView, CodeRunner, NotebookView
     from agentnb.kernel.job_queue import JobQueue
+    from agentnb.kernel.variable_watch import NameChange
 
     Result = dict[str, Any]
 
@@ -142,13 +145,14 @@ class ToolRunner:
                 kind="kernel", title="Run code in the kernel", command=code, call=call_words("run_code", given)
             )
         )
-        watch = self._changes.watch() if self._changes is not None else None
+        changed: list[NameChange] = []
+        watch = self._changes.watch(changed.extend) if self._changes is not None else None
         work = self._runner.work(request.command or code, watch)
         patience = given.get("wait", PATIENCE_SECONDS)
         ran = await self._job_queue.run(work, self._owner, patience=patience, timeout=given.get("timeout"))
         if ran.stopped == "user":
             self._interrupted()
-        return content.of_run(ran)
+        return content.of_run(ran) | {"_meta": {CHANGED: sorted(change.told for change in changed)}}
 
     async def _cells(self, given: dict[str, Any]) -> Result:
         notebook = await self._notebook(outputs=given.get("outputs", False))
@@ -172,14 +176,40 @@ class ToolRunner:
             source=given["source"],
             kind=given.get("kind", "code"),
         )
-        return await self._edited(edit)
+        done = await self._runner.edit(edit)
+        above = below or (notebook.cells[-1] if notebook.cells else None)
+        self._changed(
+            CellRecord(
+                cell_id=done.cell_id,
+                notebook=notebook.name,
+                kind=edit.kind,
+                before=None,
+                after=edit.source,
+                below=above.cell_id if above is not None else None,
+                index=done.index,
+            )
+        )
+        return content.said(done.text)
 
     async def _replace_cell(self, given: dict[str, Any]) -> Result:
         notebook = await self._notebook()
         cell = _cell(given["cell"], notebook)
         call = call_words("replace_cell", given)
         await self._change(notebook, f"Replace {_title(cell)}", cell.source, given["source"], call)
-        return await self._edited(Edit(action="replace", cell_id=cell.cell_id, source=given["source"]))
+        done = await self._runner.edit(Edit(action="replace", cell_id=cell.cell_id, source=given["source"]))
+        self._changed(
+            CellRecord(
+                cell_id=cell.cell_id,
+                notebook=notebook.name,
+                kind=cell.kind,
+                before=cell.source if done.before is None else done.before,
+                after=given["source"],
+                is_known=done.before is not None or not cell.cut,
+                count=cell.count,
+                index=done.index,
+            )
+        )
+        return content.said(done.text)
 
     async def _run_cell(self, given: dict[str, Any]) -> Result:
         notebook = await self._notebook()
@@ -191,16 +221,32 @@ class ToolRunner:
             await self._runner.edit(Edit(action="run", cell_id=cell.cell_id, source=cell.source))  # says what to do
         call = call_words("run_cell", given)
         await self._authorize(PolicyRequest(kind="kernel", title=f"Run {_title(cell)}", command=cell.source, call=call))
-        return await self._edited(Edit(action="run", cell_id=cell.cell_id, source=cell.source))
+        return await self._ran(Edit(action="run", cell_id=cell.cell_id, source=cell.source))
 
     async def _change(self, notebook: NotebookView, title: str, before: str, after: str, call: tuple[str, str]) -> None:
         # A cell's text has no line break at its end; without one the diff would show "no newline at end of file".
         diff = ToolDiffContent(path=notebook.path or notebook.name, old_text=_lines(before), new_text=_lines(after))
         await self._authorize(PolicyRequest(kind="cell", title=title, path=notebook.path, preview=(diff,), call=call))
 
-    async def _edited(self, edit: Edit) -> Result:
-        done = await self._runner.edit(edit)
+    async def _ran(self, edit: Edit) -> Result:
+        watch = self._changes.watch() if self._changes is not None else None
+        late = self._job_queue.has_waiter
+        unwatch: Callable[[], None] | None = None
+        if watch is not None:
+            unwatch = self._runner.namespace.watch_cell(edit.cell_id or "", edit.source, watch, late=late)
+        try:
+            done = await self._runner.edit(edit)
+        except BaseException:
+            if unwatch is not None:
+                unwatch()
+            raise
+        if unwatch is not None and not late:
+            unwatch()
         return content.said(done.text, failed=done.raised)
+
+    def _changed(self, change: CellRecord) -> None:
+        if self._changes is not None:
+            self._changes.cell_changed(change)
 
     async def _notebook(self, *, outputs: bool = False) -> NotebookView:
         read = asyncio.to_thread(self._runner.notebook, outputs=outputs)

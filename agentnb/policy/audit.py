@@ -38,7 +38,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         tab: The tab's title.
         turn: In which turn.
         kind: The kind of request: ``"read"``, ``"write"``, ``"terminal"``, ``"permission"`` (the agent's own question),
-            ``"kernel"``, ``"cell"``; or ``"session"`` for a change of the session's mode.
+            ``"kernel"``, ``"cell"``; ``"session"`` for a change of the session's mode; or ``"changes"`` where the
+            user undid, redid or kept what turns had changed (*tool* says which).
         tool: With what kind of tool.
         what: What it wanted, secrets taken out.
         outcome: ``"allow"`` or ``"deny"``; for the kind ``"session"`` the mode that holds from then on.

@@ -1,5 +1,13 @@
 /** The states that the development page can show, by name. */
-import type { ActiveTurn, ChatState, ResponsePart, SessionState, ToolCallState, Turn } from "../src/state/types.gen";
+import type {
+  ActiveTurn,
+  ChangesetFile,
+  ChatState,
+  ResponsePart,
+  SessionState,
+  ToolCallState,
+  Turn,
+} from "../src/state/types.gen";
 import type { Connection, What } from "../src/view/store";
 import { ScriptedStore } from "./store";
 import { ANSWER, DIFF_NEW, DIFF_OLD, PICTURE } from "./texts";
@@ -349,6 +357,97 @@ const ASKED = "Why does this fit not converge? Look at @model and @df.";
 const inChat = (state: ChatState, more?: Loose): Scene => ({ store: store(state, more), what: chatView });
 const inTurn = (state: ChatState, more?: Loose): Scene => ({ store: store(state, more), what: turnView });
 
+const CHANGED_FILES = [
+  change("file:src/fit.py", { kind: "file", name: "src/fit.py", by: ["toolCall", "user"] }, [2, 1]),
+  change("file:report/résumé.md", { kind: "file", name: "report/résumé.md", status: "added", by: ["during"] }, [12, 0]),
+  change(
+    "file:old.csv",
+    {
+      kind: "file",
+      name: "data/old/measurements-of-the-first-long-run.csv",
+      status: "deleted",
+      by: ["during"],
+      state: "undone",
+    },
+    [0, 6],
+  ),
+  change("file:fig.png", {
+    kind: "file",
+    name: "fig.png",
+    status: "moved",
+    was: "plots/fig.png",
+    binary: true,
+    by: ["toolCall"],
+  }),
+  change("file:.env", {
+    kind: "file",
+    name: ".env",
+    by: ["during"],
+    undoable: false,
+    reason: "Its content was not stored: it may hold secrets.",
+  }),
+  change("cell:a", { kind: "cell", name: "In [4]: fit = curve_fit(model, df.x, df.y)", by: ["toolCall"] }, [3, 1]),
+  change("cell:b", { kind: "cell", name: "## Residuals", status: "added", by: ["toolCall"] }, [1, 0]),
+  change("variable:df", { kind: "variable", name: "df", detail: "DataFrame (100, 3) → (100, 4)", by: ["toolCall"] }),
+  change("variable:rows", {
+    kind: "variable",
+    name: "rows",
+    detail: "list, length 3",
+    by: ["toolCall"],
+    undoable: false,
+    reason: "changed in place, cannot be undone",
+  }),
+];
+
+function change(id: string, meta: Loose, lines?: [added: number, removed: number]): ChangesetFile {
+  const side = (name: string) => ({ uri: id, content: { uri: `agentnb-blob:/${name}` } });
+  const { status = "changed" } = meta;
+  const edit = {
+    ...(status === "added" ? {} : { before: side("1") }),
+    ...(status === "deleted" ? {} : { after: side("2") }),
+    ...(lines ? { diff: { added: lines[0], removed: lines[1] } } : {}),
+  };
+  return {
+    id,
+    edit,
+    _meta: { agentnb: { status, state: "open", undoable: true, ...meta } },
+  } as unknown as ChangesetFile;
+}
+
+/** A turn that changed things, with what is clicked there. */
+function changing(...clicks: string[]): Scene {
+  const changes = { status: "ready", files: 5, added: 14, removed: 7, cells: 2, variables: 2, undone: 1, undoable: 6 };
+  const notes = [
+    "data/huge.h5 is larger than 20 MB and was not looked at.",
+    "Programs that the agent ran may have changed other things.",
+  ];
+  const one = turn("u1", ASKED, [markdown("p1", "I added the weights and a short report.")], {
+    changes: { ...changes, notes } as Turn["changes"],
+  });
+  const scene = inChat(chat({ turns: [one] }), {
+    changesets: [{ label: "All", uriTemplate: "", changeKind: "session" }],
+  });
+  const state = { status: "ready", files: CHANGED_FILES };
+  for (const channel of [`${SESSION}/changes/u1`, `${SESSION}/changes`]) scene.store.changeset(channel).value = state;
+  scene.store.texts = { "file:src/fit.py before": DIFF_OLD, "file:src/fit.py after": DIFF_NEW };
+  const [target, base] = [DIFF_OLD, DIFF_NEW];
+  scene.store.answers = {
+    invokeChangesetOperation: {
+      message: "src/fit.py was changed since.",
+      conflicts: [{ id: "file:src/fit.py", path: "src/fit.py", base, target, current: `# mine\n${base}` }],
+    },
+  };
+  const click = () => {
+    const name = clicks.shift();
+    const all = [...(document.querySelector(".agentnb-view")?.shadowRoot?.querySelectorAll("button, input") ?? [])];
+    const label = (one: Element) => one.getAttribute("aria-label") ?? one.closest("label, button")?.textContent ?? "";
+    if (name) (all.find((one) => label(one).startsWith(name)) as HTMLElement).click();
+    if (clicks.length > 0) setTimeout(click, 80);
+  };
+  setTimeout(click, 80);
+  return scene;
+}
+
 /** A running turn, and the connection in some state. */
 function standing(connection: Connection): Scene {
   const scene = inChat(
@@ -362,6 +461,11 @@ function standing(connection: Connection): Scene {
 }
 
 export const SCENES: Record<string, () => Scene> = {
+  changes: () => changing(),
+  "changes-review": () => changing("Review", "2 notes", "Show change of src/fit.py"),
+  "changes-conflict": () => changing("Undo", "Keep mine"),
+  "changes-back": () => changing("Turn", "Back to"),
+  "changes-panel": () => changing("Conversation", "Changes"),
   answer: () =>
     inChat(
       chat({

@@ -1,7 +1,7 @@
 /** A store whose states are set by hand: what the development page shows. */
 import { type Signal, signal } from "@preact/signals";
-import type { Action, ChatState, RootState, SessionState } from "../src/state/types.gen";
-import type { Connection, ContentRef, Older, Refusal, Store } from "../src/view/store";
+import type { Action, ChangesetState, ChatState, RootState, SessionState } from "../src/state/types.gen";
+import type { ChangeText, Connection, ContentRef, Older, Refusal, Side, Store } from "../src/view/store";
 
 export class ScriptedStore implements Store {
   readonly clientId = "dev";
@@ -17,6 +17,11 @@ export class ScriptedStore implements Store {
   readonly sent: [string, Action][] = [];
   #older = signal<Older>({ left: 0, turns: [] });
   #sessions = new Map<string, Signal<SessionState | undefined>>();
+  #changesets = new Map<string, Signal<ChangesetState | undefined>>();
+  /** The sides of changes, by id and side. */
+  texts: Record<string, string> = {};
+  /** What the kernel answers, by method. */
+  answers: Record<string, unknown> = {};
   #chats = new Map<string, Signal<ChatState | undefined>>();
 
   session(channel: string): Signal<SessionState | undefined> {
@@ -25,6 +30,15 @@ export class ScriptedStore implements Store {
 
   chat(channel: string): Signal<ChatState | undefined> {
     return entry(this.#chats, channel);
+  }
+
+  changeset(channel: string): Signal<ChangesetState | undefined> {
+    return entry(this.#changesets, channel);
+  }
+
+  change(_: string, id: string, side: Side): Promise<ChangeText> {
+    const text = this.texts[`${id} ${side}`] ?? "";
+    return Promise.resolve({ text, size: text.length, isCut: false, isBinary: false });
   }
 
   older(): Signal<Older> {
@@ -51,6 +65,7 @@ export class ScriptedStore implements Store {
   notebook = { insertBelow: console.log, replaceActive: console.log, run: console.log };
 
   request<T>(method: string, params: unknown): Promise<T> {
+    if (method in this.answers) return Promise.resolve(this.answers[method] as T);
     if (method === "complete") {
       const items = [
         { text: "df", kind: "variable", detail: "pandas.core.frame.DataFrame, shape (1200, 7)" },

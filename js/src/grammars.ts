@@ -7,9 +7,10 @@ import java from "highlight.js/lib/languages/java";
 import julia from "highlight.js/lib/languages/julia";
 import latex from "highlight.js/lib/languages/latex";
 import makefile from "highlight.js/lib/languages/makefile";
+import markdown from "highlight.js/lib/languages/markdown";
 import r from "highlight.js/lib/languages/r";
 import rust from "highlight.js/lib/languages/rust";
 import typescript from "highlight.js/lib/languages/typescript";
 import xml from "highlight.js/lib/languages/xml";
 
-export default { cpp, dockerfile, go, ini, java, julia, latex, makefile, r, rust, typescript, xml };
+export default { cpp, dockerfile, go, ini, java, julia, latex, makefile, markdown, r, rust, typescript, xml };

@@ -12,7 +12,15 @@ describe("the licences of what is bundled", () => {
   let names: string[];
 
   beforeAll(async () => {
-    const built = await build({ ...options, entryPoints: [here("../src/widget.ts")], write: false, outdir: "unused" });
+    const entryPoints = [here("../src/widget.ts"), here("../src/lab/compare.ts")];
+    const external = [
+      "@codemirror/state",
+      "@codemirror/view",
+      "@codemirror/language",
+      "@lezer/highlight",
+      "@jupyterlab/*",
+    ];
+    const built = await build({ ...options, entryPoints, external, write: false, outdir: "unused" });
     names = bundledPackages(built.metafile);
   });
 

@@ -33,7 +33,18 @@ FILE = (
     "__import__('agentnb.comm.open_notebooks', fromlist=['notebook_file'])"
     f".notebook_file(__import__('os').environ['JPY_SESSION_NAME'], {NOTEBOOK}.path)"
 )
+CHANGE = """import asyncio, threading
+from agentnb.comm.lab import lab
+from agentnb.comm.lab_messages import CellStep, EditParams
+def change(*steps):
+    made = tuple(CellStep(**step) for step in steps)
+    edit = lab().edit(EditParams(id="", action="change", steps=made), 30)
+    threading.Thread(target=lambda: changed.append(asyncio.run(edit))).start()
+changed = []"""
+"""Defines what undo of cells asks the page for."""
 UNDO_CELLS = "notebook:undo-cell-action"
+CELLS = """() => window.jupyterapp.shell.currentWidget.content.model.sharedModel.cells
+  .map(({ id, cell_type }) => ({ id, cell_type }))"""
 EVERYTHING = ("/markdown", "/think Is it so?", "/plan 3", "/tool search", "/diff", "/fail", "/ask edit")
 CUT_OFF = """(view) => [...view.shadowRoot.querySelectorAll("*")].filter((e) => {
   const scrolls = e.closest("pre, table, .table, .diff, [role=tablist], svg, .visually-hidden, .sr-only") !== null;
@@ -384,6 +395,31 @@ def test_code_is_run_in_a_cell_of_its_own(lab: Lab, side: Side) -> None:
     side.expect_text("--- In [5]")
     lab.command(UNDO_CELLS)
     assert len(sources(lab)) == 2
+
+
+def test_cells_are_put_back_in_one_step_unless_the_user_changed_them(lab: Lab, side: Side) -> None:
+    """As undo of a turn does it: deleted, replaced and inserted at once, and Ctrl+Z takes all of that back."""
+    lab.open("side-change.ipynb", notebook(CHANGE, "b = 1", "c = 1", kernel=KERNEL))
+    side.open()
+    side.expect_chat()
+    lab.cell(0).run()
+    lab.cell(0).expect_done(1)
+    b, c = (each["id"] for each in lab.page.evaluate(CELLS)[1:])
+    steps = (
+        {"action": "delete", "cell_id": b, "expected": "b = 1"},
+        {"action": "replace", "cell_id": c, "expected": "c = 1", "source": "c = 2"},
+        {"action": "insert", "cell_id": "made", "source": "# D", "kind": "markdown", "below": c},
+    )
+    lab.expect_in_kernel(f"change(*{steps!r})", None)
+    lab.expect_in_kernel("[(each.error, each.conflicts) for each in changed]", [[None, []]])
+    assert sources(lab)[1:] == ["c = 2", "# D"]
+    assert lab.page.evaluate(CELLS)[2] == {"id": "made", "cell_type": "markdown"}
+    lab.command(UNDO_CELLS)
+    assert sources(lab)[1:] == ["b = 1", "c = 1"]
+    lab.cell(1).write("b = 'mine'")
+    lab.expect_in_kernel(f"change(*{steps!r})", None)
+    lab.expect_in_kernel("[(each.cell_id, each.current) for each in changed[-1].conflicts]", [[b, "b = 'mine'"]])
+    assert sources(lab)[1:] == ["b = 'mine'", "c = 1"]
 
 
 def test_the_kernel_knows_the_notebook_as_it_reads_now(lab: Lab, side: Side) -> None:

@@ -66,6 +66,7 @@ Session
     agent
     answer(request_id, values=None, *, response='accept')
     cancel()
+    changes
     chat
     close(timeout=10.0)
     closed
@@ -76,6 +77,7 @@ Session
     fork(title=None, timeout=120.0)
     gap
     health()
+    keep(*items)
     kernel_tools
     login(method=None, timeout=600.0)
     on_extension(method, handler)
@@ -85,6 +87,7 @@ Session
     questions
     queue
     read_only
+    redo(*items, choices=None)
     reorder(turns)
     restart(timeout=60.0)
     send_now(turn)
@@ -95,6 +98,7 @@ Session
     tab_id
     title
     turns
+    undo(*items, choices=None)
     waiting
 sessions(search='', *, here=False, cwd=None, limit=50)
 sidebar(session=None)
@@ -119,12 +123,15 @@ trust(folder='.')
 Turn
     add_done_callback(callback)
     cancel()
+    changes
     done
     error
     files
     id
+    keep(*items)
     plan
     raise_for_error()
+    redo(*items, choices=None)
     session
     snapshot
     state
@@ -132,6 +139,7 @@ Turn
     text
     thoughts
     tool_calls
+    undo(*items, onwards=False, choices=None)
     usage
     wait(timeout=None, *, check=True)
     wait_async(timeout=None, *, check=True)
@@ -203,7 +211,7 @@ def test_importing_loads_nothing_heavy() -> None:
 
 
 def test_using_it_loads_no_sdk() -> None:
-    """A whole turn in a plain process needs neither the official SDK nor a widget: only the agent loads the SDK."""
+    """A whole turn in a plain process needs neither the official SDK nor a widget."""
     program = (
         "import sys, agentnb\n"
         "session = agentnb.start()\n"

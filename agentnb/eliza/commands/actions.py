@@ -5,18 +5,17 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, get_args
 
-from acp import text_block, tool_content, tool_diff_content, tool_terminal_ref
-from acp.exceptions import RequestError
-from acp.schema import ToolKind
+import msgspec
 
 from agentnb.eliza.commands.registry import Misuse, command, counted, first_word, needed, whole
-from agentnb.eliza.reply import Trouble
+from agentnb.eliza.reply import Trouble, shown_text
+from agentnb.eliza.rpc import RequestError
+from agentnb.eliza.updates import ShownDiff, ShownTerminal, ToolKind
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from acp.schema import TerminalOutputResponse, WaitForTerminalExitResponse
-
+    from agentnb.eliza.client import TerminalExit
     from agentnb.eliza.reply import Reply, Tool
 
 GROUP = "Acting"
@@ -53,12 +52,12 @@ async def tool(reply: Reply, rest: str) -> None:
     call = await reply.start_tool(
         TITLES[kind], kind, raw_input={"kind": kind, "question": "How many?"}, path=reply.path("fit.py"), line=2
     )
-    await call.update("in_progress", content=[tool_content(text_block("Looking …"))])
+    await call.update("in_progress", content=[shown_text("Looking …")])
     if ending:
-        await call.update("failed", content=[tool_content(text_block("Nothing found."))], raw_output={"error": "empty"})
+        await call.update("failed", content=[shown_text("Nothing found.")], raw_output={"error": "empty"})
         await reply.say(f"The `{kind}` tool failed, as it was told to.")
     else:
-        await call.update("completed", content=[tool_content(text_block("Found **3**."))], raw_output={"found": 3})
+        await call.update("completed", content=[shown_text("Found **3**.")], raw_output={"found": 3})
         await reply.say(f"The `{kind}` tool found 3.")
 
 
@@ -67,8 +66,8 @@ async def diff(reply: Reply, _: str) -> None:
     """Shows an edit of two files, one of them new, as diffs; no file is touched."""
     call = await reply.start_tool("Edit `fit.py` and `test_fit.py`", "edit", path=reply.path("fit.py"), line=1)
     changes = [
-        tool_diff_content(str(reply.path("fit.py")), NEW_FIT, OLD_FIT),
-        tool_diff_content(str(reply.path("test_fit.py")), NEW_TEST),
+        ShownDiff(path=str(reply.path("fit.py")), old_text=OLD_FIT, new_text=NEW_FIT),
+        ShownDiff(path=str(reply.path("test_fit.py")), new_text=NEW_TEST),
     ]
     await call.update("in_progress", content=list(changes))
     await call.update("completed", content=list(changes))
@@ -86,13 +85,13 @@ async def read(reply: Reply, rest: str) -> None:
     line = whole(start, "LINE", 1, 10**9) if start else None
     limit = whole(count.strip(), "COUNT", 1, 10**9) if count else None
     path = reply.path(needed(name, "PATH"))
-    _demand(_can(reply, "read_text_file"), "fs/read_text_file")
+    _demand(_can_read(reply), "fs/read_text_file")
     call = await reply.start_tool(f"Read `{name}`", "read", raw_input={"path": name}, path=path, line=line)
     await call.update("in_progress")
     async with reply.asking("fs/read_text_file", call):
-        answer = await reply.client.read_text_file(reply.session.session_id, str(path), line=line, limit=limit)
-    await call.update("completed", content=[tool_content(text_block(answer.content))])
-    await reply.say(f"I read `{name}`: {_size(answer.content)}.")
+        text = await reply.client.read_text_file(reply.session.session_id, str(path), line=line, limit=limit)
+    await call.update("completed", content=[shown_text(text)])
+    await reply.say(f"I read `{name}`: {_size(text)}.")
 
 
 @command("write", "PATH TEXT", group=GROUP, example="/write notes.txt Remember the residuals.")
@@ -104,9 +103,11 @@ async def write(reply: Reply, rest: str) -> None:
     name, text = first_word(rest)
     path = reply.path(needed(name, "PATH"))
     text = needed(text, "TEXT").removesuffix("\n") + "\n"
-    _demand(_can(reply, "write_text_file"), "fs/write_text_file")
+    files = reply.capabilities.fs
+    _demand(bool(files and files.write_text_file), "fs/write_text_file")
     call = await reply.start_tool(f"Write `{name}`", "edit", raw_input={"path": name}, path=path)
-    await call.update("in_progress", content=[tool_diff_content(str(path), text, await _before(reply, path))])
+    change = ShownDiff(path=str(path), old_text=await _before(reply, path), new_text=text)
+    await call.update("in_progress", content=[change])
     async with reply.asking("fs/write_text_file", call):
         await reply.client.write_text_file(reply.session.session_id, str(path), text)
     await call.update("completed")
@@ -128,7 +129,7 @@ async def run(reply: Reply, rest: str) -> None:
             cwd=str(reply.session.cwd),
             output_byte_limit=LONGEST_OUTPUT,
         )
-    await _watch(reply, call, line, terminal.terminal_id)
+    await _watch(reply, call, line, terminal)
 
 
 def tool_kind(name: str) -> ToolKind:
@@ -146,7 +147,7 @@ def tool_kind(name: str) -> ToolKind:
 
 async def _watch(reply: Reply, call: Tool, line: str, terminal_id: str) -> None:
     session_id = reply.session.session_id
-    shown = tool_terminal_ref(terminal_id)
+    shown = ShownTerminal(terminal_id=terminal_id)
     try:
         await call.update("in_progress", content=[shown], kept=[])
         async with reply.asking("terminal/wait_for_exit", call):
@@ -158,13 +159,13 @@ async def _watch(reply: Reply, call: Tool, line: str, terminal_id: str) -> None:
     await call.update(
         "completed" if ended.exit_code == 0 else "failed",
         content=[shown],
-        kept=[tool_content(text_block(output.output))],
+        kept=[shown_text(output)],
         raw_output=_outcome(ended, output),
     )
     async with reply.asking("terminal/release", call):
         await reply.client.release_terminal(session_id, terminal_id)
     end = f"signal {ended.signal}" if ended.signal else f"exit code {ended.exit_code}"
-    await reply.say(f"`{line}` ended with {end}; it printed {counted(len(output.output.splitlines()), 'line')}.")
+    await reply.say(f"`{line}` ended with {end}; it printed {counted(len(output.splitlines()), 'line')}.")
 
 
 async def _give_up(reply: Reply, terminal_id: str) -> None:
@@ -172,28 +173,28 @@ async def _give_up(reply: Reply, terminal_id: str) -> None:
     await reply.client.release_terminal(reply.session.session_id, terminal_id)
 
 
-def _outcome(ended: WaitForTerminalExitResponse, output: TerminalOutputResponse) -> dict[str, object]:
-    found = {"exitCode": ended.exit_code, "signal": ended.signal, "output": output.output}
+def _outcome(ended: TerminalExit, output: str) -> dict[str, object]:
+    found = {"exitCode": ended.exit_code, "signal": ended.signal, "output": output}
     return {key: value for key, value in found.items() if value is not None}
 
 
 async def _before(reply: Reply, path: Path) -> str | None:
     """What a file held, as far as the client lets us see: a file that is not there has no old text."""
-    if not _can(reply, "read_text_file"):
+    if not _can_read(reply):
         return None
     try:
-        answer = await reply.client.read_text_file(reply.session.session_id, str(path))
-    except RequestError:
+        return await reply.client.read_text_file(reply.session.session_id, str(path))
+    except (RequestError, msgspec.ValidationError):
         return None
-    return answer.content
 
 
 def _size(text: str) -> str:
     return f"{counted(len(text.splitlines()), 'line')}, {counted(len(text), 'character')}"
 
 
-def _can(reply: Reply, what: str) -> bool:
-    return bool(getattr(reply.capabilities.fs, what, False))
+def _can_read(reply: Reply) -> bool:
+    files = reply.capabilities.fs
+    return bool(files and files.read_text_file)
 
 
 def _demand(able: bool, method: str) -> None:

@@ -5,18 +5,20 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from acp import RequestError, text_block, tool_content
-from acp.schema import ImageContentBlock
-
 from agentnb.eliza.commands.registry import Misuse, command, counted, first_word, needed
+from agentnb.eliza.content import ImageContent
 from agentnb.eliza.mcp import McpTrouble, reached
-from agentnb.eliza.reply import Trouble
+from agentnb.eliza.reply import Trouble, shown_text
+from agentnb.eliza.rpc import RequestError
+from agentnb.eliza.updates import ShownContent
 from agentnb.safe_json import read_json
 
 if TYPE_CHECKING:
-    from acp.schema import ToolKind
+    from collections.abc import Awaitable
 
-    from agentnb.eliza.reply import Reply, ToolContent
+    from agentnb.eliza.client_requests import McpServer
+    from agentnb.eliza.reply import Reply
+    from agentnb.eliza.updates import ToolContent, ToolKind
 
 _VERBS = ("variables", "inspect", "run", "cells", "insert", "replace", "run-cell")
 _READERS = frozenset({"variables", "inspect", "cells"})
@@ -39,7 +41,7 @@ async def mcp(reply: Reply, rest: str) -> None:
         await _use(reply, name, tool, arguments)
         return
     try:
-        async with reached(_server(reply, name), reply.session.cwd, reply.wire) as client:
+        async with reached(_server(reply, name), reply.session.cwd, reply.connection) as client:
             about = " ".join(str(client.about[key]) for key in ("name", "version") if client.about.get(key))
             tools = [f"- `{each.get('name')}`: {each.get('description', '')}" for each in await client.tools()]
             await reply.say(f"`{name}` is {about or 'nameless'}, with {counted(len(tools), 'tool')}:\n\n")
@@ -100,7 +102,7 @@ async def extend(reply: Reply, rest: str) -> None:
         raise Misuse(f"METHOD begins with an underscore, not `{method}`.")
     params = {"sessionId": reply.session.session_id, **_object(rest)}
     try:
-        answer = await reply.client.ext_method(method.removeprefix("_"), params)
+        answer = await reply.client.ext_method(method, params)
     except RequestError as refused:
         raise Trouble(f"The client refused `{method}`: {refused} ({refused.code}).") from None
     await reply.say(f"The client answered:\n\n```json\n{json.dumps(answer, indent=2)}\n```\n")
@@ -108,13 +110,15 @@ async def extend(reply: Reply, rest: str) -> None:
 
 async def _use(reply: Reply, name: str, tool: str, arguments: dict[str, Any], kind: ToolKind = "other") -> None:
     try:
-        async with reached(_server(reply, name), reply.session.cwd, reply.wire) as client:
+        async with reached(_server(reply, name), reply.session.cwd, reply.connection) as client:
             await _call(reply, client.call(tool, arguments), f"{name}: {tool}", arguments, kind)
     except McpTrouble as trouble:
         raise Trouble(f"The MCP server `{name}` failed: {trouble}.") from None
 
 
-async def _call(reply: Reply, calling: Any, title: str, arguments: dict[str, Any], kind: ToolKind) -> None:
+async def _call(
+    reply: Reply, calling: Awaitable[dict[str, Any]], title: str, arguments: dict[str, Any], kind: ToolKind
+) -> None:
     call = await reply.start_tool(title, kind, raw_input=arguments)
     await call.update("in_progress")
     try:
@@ -125,13 +129,13 @@ async def _call(reply: Reply, calling: Any, title: str, arguments: dict[str, Any
     blocks = [block for block in result.get("content") or [] if isinstance(block, dict)]
     text = "\n".join(str(block["text"]) for block in blocks if "text" in block)
     pictures = [
-        ImageContentBlock(type="image", data=block.get("data", ""), mime_type=block.get("mimeType", ""))
+        ImageContent(data=str(block.get("data", "")), mime_type=str(block.get("mimeType", "")))
         for block in blocks
         if block.get("type") == "image"
     ]
     failed = bool(result.get("isError"))
-    shown: list[ToolContent] = [tool_content(text_block(text))] if text or not pictures else []
-    shown += [tool_content(picture) for picture in pictures]
+    shown: list[ToolContent] = [shown_text(text)] if text or not pictures else []
+    shown += [ShownContent(content=picture) for picture in pictures]
     await call.update("failed" if failed else "completed", content=shown, raw_output=None if pictures else result)
     said = text or counted(len(pictures), "picture")
     # A fence opens a code block only at the beginning of a line.
@@ -139,7 +143,7 @@ async def _call(reply: Reply, calling: Any, title: str, arguments: dict[str, Any
     await reply.say(f"`{title}` {'failed' if failed else 'said'}:{gap}{said}")
 
 
-def _server(reply: Reply, name: str) -> Any:
+def _server(reply: Reply, name: str) -> McpServer:
     server = next((each for each in reply.session.mcp_servers if each.name == name), None)
     if server is None:
         raise Trouble(f"There is no MCP server `{name}`. {_servers(reply)}")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, get_args
 
-from acp.schema import ConfigOptionUpdate, Cost, CurrentModeUpdate, SessionInfoUpdate, StopReason, Usage, UsageUpdate
-
+from agentnb.eliza.client_requests import StopReason, Usage
 from agentnb.eliza.commands.registry import Misuse, command, needed
-from agentnb.eliza.settings import UnknownSetting, knows_switches
+from agentnb.eliza.settings import UnknownSetting
+from agentnb.eliza.updates import ChangedInfo, ChangedOptions, Cost, CurrentMode, UsedContext
 
 if TYPE_CHECKING:
     from agentnb.eliza.reply import Reply
@@ -28,7 +28,7 @@ async def mode(reply: Reply, rest: str) -> None:
         reply.session.settings.set_mode(mode_id)
     except UnknownSetting as unknown:
         raise Misuse(str(unknown)) from None
-    await reply.tell(CurrentModeUpdate(session_update="current_mode_update", current_mode_id=mode_id))
+    await reply.tell(CurrentMode(current_mode_id=mode_id))
     await reply.say(f"The mode is now `{mode_id}`.")
 
 
@@ -41,8 +41,8 @@ async def config(reply: Reply, rest: str) -> None:
         chosen = settings.set_option(option_id, needed(value.strip(), "VALUE"))
     except UnknownSetting as unknown:
         raise Misuse(str(unknown)) from None
-    options = settings.options(switches=knows_switches(reply.capabilities))
-    await reply.tell(ConfigOptionUpdate(session_update="config_option_update", config_options=options))
+    options = settings.options(switches=reply.capabilities.knows_switches)
+    await reply.tell(ChangedOptions(config_options=options))
     await reply.say(f"The option `{option_id}` is now `{chosen}`.")
 
 
@@ -50,7 +50,7 @@ async def config(reply: Reply, rest: str) -> None:
 async def title(reply: Reply, rest: str) -> None:
     """Gives the session a title."""
     reply.session.title = needed(rest.strip(), "TEXT")
-    await reply.tell(SessionInfoUpdate(session_update="session_info_update", title=reply.session.title))
+    await reply.tell(ChangedInfo(title=reply.session.title))
     await reply.say(f"This session is now called “{reply.session.title}”.")
 
 
@@ -59,9 +59,7 @@ async def usage(reply: Reply, _: str) -> None:
     """Reports how much was said so far, with its cost: a word counts as a token."""
     heard, said = _counts(reply.session)
     cost = Cost(amount=round((heard + said) * PRICE, 5), currency="USD")
-    await reply.tell(
-        UsageUpdate(session_update="usage_update", used=min(heard + said, CONTEXT_SIZE), size=CONTEXT_SIZE, cost=cost)
-    )
+    await reply.tell(UsedContext(used=min(heard + said, CONTEXT_SIZE), size=CONTEXT_SIZE, cost=cost))
     reply.usage = Usage(input_tokens=heard, output_tokens=said, total_tokens=heard + said)
     await reply.say(f"So far I heard {heard} words and said {said}, for {cost.amount:.5f} {cost.currency}.")
 

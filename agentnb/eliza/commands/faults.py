@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import sys
 from typing import TYPE_CHECKING
 
-from acp import RequestError
-
 from agentnb.eliza.commands.registry import Misuse, command, whole
+from agentnb.eliza.rpc import RequestError
 
 if TYPE_CHECKING:
     from agentnb.eliza.reply import Reply
@@ -62,10 +60,10 @@ async def noise(reply: Reply, rest: str) -> None:
     if rest.strip() not in {"", "all"}:
         raise Misuse(f"After `/noise` comes `all` or nothing, not `{rest.strip()}`.")
     await reply.say("Noise: ")
-    reply.write(_STRAY_TEXT)
+    reply.connection.write(_STRAY_TEXT)
     sys.stderr.write("eliza: a stray line on stderr\n")
     if rest.strip():
-        reply.write(_STRAY_JSON + _STRAY_BYTES)
+        reply.connection.write(_STRAY_JSON + _STRAY_BYTES)
         sys.stderr.write(("eliza: " + "z" * 120 + "\n") * 2048)
     sys.stderr.flush()
     await reply.say("survived.")
@@ -77,4 +75,4 @@ async def unknown(reply: Reply, _: str) -> None:
     update = {"sessionUpdate": "eliza_mood", "mood": "patient", "level": 3}
     params = {"sessionId": reply.session.session_id, "update": update}
     await reply.say("I sent an update that you can not know.")
-    reply.write(json.dumps({"jsonrpc": "2.0", "method": "session/update", "params": params}).encode() + b"\n")
+    await reply.connection.tell("session/update", params)

@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from acp import RequestError
-from acp.schema import (
-    AcceptElicitationResponse,
-    AllowedOutcome,
-    DeclineElicitationResponse,
-    ElicitationBooleanPropertySchema,
-    ElicitationFormSessionMode,
-    ElicitationIntegerPropertySchema,
-    ElicitationSchema,
-    ElicitationStringPropertySchema,
-    EnumOption,
-    PermissionOption,
-)
+import msgspec
 
+from agentnb.eliza.client import Chosen, PermissionOption
 from agentnb.eliza.commands.actions import TITLES, tool_kind
 from agentnb.eliza.commands.registry import command
-from agentnb.eliza.reply import Trouble
+from agentnb.eliza.reply import NO_ANSWER, Trouble
+from agentnb.eliza.rpc import RequestError
 
 if TYPE_CHECKING:
-    from acp.schema import CreateElicitationResponse, RequestPermissionResponse
-
+    from agentnb.eliza.client import Cancelled, FilledForm
     from agentnb.eliza.reply import Reply
 
 GROUP = "Asking"
@@ -34,6 +23,32 @@ OPTIONS = (
     PermissionOption(option_id="reject_once", name="Reject once", kind="reject_once"),
     PermissionOption(option_id="reject_always", name="Always reject", kind="reject_always"),
 )
+
+QUESTIONS: dict[str, Any] = {
+    "title": "The fit",
+    "properties": {
+        "name": {"title": "Name", "minLength": 1, "maxLength": 40, "type": "string"},
+        "method": {
+            "title": "Method",
+            "default": "least-squares",
+            "oneOf": [
+                {"const": "least-squares", "title": "Least squares"},
+                {"const": "robust", "title": "Robust"},
+            ],
+            "type": "string",
+        },
+        "steps": {
+            "title": "Steps",
+            "description": "At most",
+            "minimum": 1,
+            "maximum": 1000,
+            "default": 100,
+            "type": "integer",
+        },
+        "plot": {"title": "Plot the residuals", "default": True, "type": "boolean"},
+    },
+    "required": ["name"],
+}
 
 
 @command("ask", "[KIND]", group=GROUP, example="/ask execute")
@@ -62,48 +77,32 @@ async def ask(reply: Reply, rest: str) -> None:
 @command("form", group=GROUP)
 async def form(reply: Reply, _: str) -> None:
     """Asks to fill in a form with a text, a choice, a number and a switch, then tells the answers."""
-    offered = reply.capabilities.elicitation
-    if offered is None or offered.form is None:
+    if not reply.capabilities.shows_forms:
         raise Trouble("This client does not offer `elicitation/create` with forms.")
-    mode = ElicitationFormSessionMode(session_id=reply.session.session_id, requested_schema=_questions())
     try:
-        answer = await reply.client.create_elicitation("Before I begin, tell me about the fit.", mode)
+        answer = await reply.client.create_elicitation(
+            reply.session.session_id, "Before I begin, tell me about the fit.", QUESTIONS
+        )
     except RequestError as refused:
         raise Trouble(f"The client refused `elicitation/create`: {refused} ({refused.code}).") from None
+    except msgspec.ValidationError:
+        raise Trouble(f"The client refused `elicitation/create`: {NO_ANSWER}.") from None
     await reply.say(_told(answer))
 
 
-def _chosen(answer: RequestPermissionResponse) -> PermissionOption | None:
-    if not isinstance(answer.outcome, AllowedOutcome):
+def _chosen(answer: Chosen | Cancelled) -> PermissionOption | None:
+    if not isinstance(answer, Chosen):
         return None
     for option in OPTIONS:
-        if option.option_id == answer.outcome.option_id:
+        if option.option_id == answer.option_id:
             return option
-    raise Trouble(f"You chose `{answer.outcome.option_id}`, which I did not offer.")
+    raise Trouble(f"You chose `{answer.option_id}`, which I did not offer.")
 
 
-def _questions() -> ElicitationSchema:
-    methods = [EnumOption(const="least-squares", title="Least squares"), EnumOption(const="robust", title="Robust")]
-    return ElicitationSchema(
-        title="The fit",
-        properties={
-            "name": ElicitationStringPropertySchema(type="string", title="Name", min_length=1, max_length=40),
-            "method": ElicitationStringPropertySchema(
-                type="string", title="Method", one_of=methods, default="least-squares"
-            ),
-            "steps": ElicitationIntegerPropertySchema(
-                type="integer", title="Steps", description="At most", minimum=1, maximum=1000, default=100
-            ),
-            "plot": ElicitationBooleanPropertySchema(type="boolean", title="Plot the residuals", default=True),
-        },
-        required=["name"],
-    )
-
-
-def _told(answer: CreateElicitationResponse) -> str:
-    if isinstance(answer, AcceptElicitationResponse):
+def _told(answer: FilledForm) -> str:
+    if answer.action == "accept":
         rows = [f"- {name}: `{value}`" for name, value in sorted((answer.content or {}).items())]
         return "You told me:\n\n" + "\n".join(rows) + "\n" if rows else "You accepted, and told me nothing."
-    if isinstance(answer, DeclineElicitationResponse):
+    if answer.action == "decline":
         return "You would rather not say."
     return "You closed the form."

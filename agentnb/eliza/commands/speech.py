@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from importlib.resources import files
-from typing import TYPE_CHECKING
-
-from acp import image_block, plan_entry, update_agent_message_text, update_plan
+from typing import TYPE_CHECKING, Literal
 
 from agentnb.eliza.commands.registry import COMMANDS, GROUPS, Command, Misuse, command, counted, listed, needed, whole
+from agentnb.eliza.content import ImageContent
 from agentnb.eliza.picture import bar_chart
+from agentnb.eliza.updates import Plan, PlanEntry
 
 if TYPE_CHECKING:
-    from acp.schema import PlanEntry, PlanEntryStatus
-
     from agentnb.eliza.reply import Reply
+    from agentnb.eliza.updates import PlanEntryStatus
 
 GROUP = "Speaking"
 STEPS = ("Listen", "Ask what happened before", "Find the smallest example", "Change one thing", "Run it again", "Tell")
+_PRIORITIES: tuple[Literal["high", "medium", "low"], ...] = ("high", "medium", "low")
 LINE = "All work and no play makes a dull notebook, so here is one more line of text.\n"
 
 
@@ -58,7 +58,7 @@ async def plan(reply: Reply, rest: str) -> None:
     """
     count = whole(rest.strip(), "N", 1, 50)
     for done in range(count + 1):
-        await reply.send(update_plan(_entry(number, done) for number in range(count)))
+        await reply.send(Plan(entries=[_entry(number, done) for number in range(count)]))
     await reply.say(f"The plan had {counted(count, 'step')}; all are done.")
 
 
@@ -66,7 +66,7 @@ async def plan(reply: Reply, rest: str) -> None:
 async def image(reply: Reply, _: str) -> None:
     """Sends a small picture, a PNG of 120 × 72 pixels."""
     await reply.say("Here is a picture:\n\n")
-    await reply.show(image_block(bar_chart(), "image/png"))
+    await reply.show(ImageContent(data=bar_chart(), mime_type="image/png"))
 
 
 @command("markdown", group=GROUP)
@@ -99,7 +99,7 @@ async def slow(reply: Reply, rest: str) -> None:
     words, milliseconds = whole(count, "N", 1, 100_000), whole(pause, "MS", 0, 600_000)
     for number in range(1, words + 1):
         await asyncio.sleep(milliseconds / 1000)
-        await reply.send_text(update_agent_message_text(f"{number} "), f"{number} ")
+        await reply.send_text(f"{number} ")
 
 
 @command("flood", "N", group=GROUP, example="/flood 10000")
@@ -107,7 +107,7 @@ async def flood(reply: Reply, rest: str) -> None:
     """Sends N chunks as fast as it can, the numbers from 1 to N."""
     count = whole(rest.strip(), "N", 1, 10_000_000)
     for number in range(1, count + 1):
-        await reply.send_text(update_agent_message_text(f"{number} "), f"{number} ")
+        await reply.send_text(f"{number} ")
 
 
 @command("big", "KIB", group=GROUP, example="/big 64")
@@ -115,7 +115,7 @@ async def big(reply: Reply, rest: str) -> None:
     """Sends one chunk of KIB × 1,024 characters."""
     size = whole(rest.strip(), "KIB", 1, 64 * 1024) * 1024
     text = (LINE * (size // len(LINE) + 1))[:size]
-    await reply.send_text(update_agent_message_text(text), text)
+    await reply.send_text(text)
 
 
 def _overview() -> str:
@@ -135,7 +135,7 @@ def _entry(number: int, done: int) -> PlanEntry:
     status: PlanEntryStatus = "completed" if number < done else "in_progress" if number == done else "pending"
     step = STEPS[number % len(STEPS)]
     again = f" (round {number // len(STEPS) + 1})" if number >= len(STEPS) else ""
-    return plan_entry(step + again, priority=("high", "medium", "low")[number % 3], status=status)
+    return PlanEntry(content=step + again, priority=_PRIORITIES[number % 3], status=status)
 
 
 def _two(rest: str) -> tuple[str, str]:

@@ -136,7 +136,9 @@ def restore(host: Host, stored: StoredSession, options: SessionOptions) -> Conve
         opened.discard()  # what barred it then need not be so now
     configured = replace(options, cwd=cwd).configuration(host.environment.cassette.apart())
     conversation = Conversation(host, configured, tab_id=record.tab_id, mode=options.mode, title=record.title)
-    conversation.session.restore(_open_again(stored.session, options.mode), stored.session_index)
+    offered = conversation.session.state.changesets
+    session = replace(_open_again(stored.session, options.mode), changesets=offered)
+    conversation.session.restore(session, stored.session_index)
     conversation.chat.restore(stored.chat, stored.chat_index, stored.gap)
     conversation.restored(record.agent_session, _why_not(stored))
     host.add(conversation)

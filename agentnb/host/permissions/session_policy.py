@@ -107,6 +107,10 @@ class SessionPolicy:
         what = f"{self._channels.mode} → {mode}"
         self._add({}, kind="session", tool="permissions", what=what, outcome=mode, by=by)
 
+    def record_changes(self, operation: str, what: str, by: str) -> None:
+        """Write into the log that changes of turns were undone, redone or kept: *what*, *by* whom."""
+        self._add({}, kind="changes", tool=operation, what=what, outcome="allow", by=by)
+
     def record(
         self,
         request: PolicyRequest,

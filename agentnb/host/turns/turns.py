@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from agentnb.acp.prompt import PromptResult
     from agentnb.host.agents.agent_lifecycle import AgentLifecycle
     from agentnb.host.agents.login import Login
+    from agentnb.host.changes.change_tracker import ChangeTracker
     from agentnb.host.channels import SessionChannels
     from agentnb.host.loop import HostLoop
     from agentnb.host.permissions.permissions import Permissions
@@ -68,9 +69,11 @@ class Turns:
     Attributes:
         awaited: The turns that code in the kernel waits for, by id. Any thread may append and remove.
         mentions: Resolves what waiting messages mention; set by who puts the session together.
+        changes: Follows what each turn changes; set likewise.
     """
 
     mentions: MentionResolution
+    changes: ChangeTracker
 
     def __init__(
         self,
@@ -285,6 +288,7 @@ class Turns:
             error=ended.error.message if isinstance(ended, ChatError) else None,
             milliseconds=None if began is None or ended.ended_at is None else ended.ended_at - began,
         )
+        self.changes.ended(ended.turn_id)
 
     def _begin(
         self, turn_id: str, message: Message, *, queued_id: str | None = None, origin: ActionOrigin | None = None
@@ -305,6 +309,8 @@ class Turns:
     async def _run(self, turn_id: str, message: Message, *, again: bool = False) -> None:
         try:
             await self._previous_answer()
+            if not again:
+                await self.changes.begin(turn_id)
             agent = await self._lifecycle.ready()
         except AgentnbError as error:
             self.fail(turn_id, error)
@@ -336,13 +342,15 @@ class Turns:
         if self._channels.is_active(turn_id):
             await self._run(turn_id, message, again=True)
 
+    async def answered(self) -> None:
+        """Wait until the agent has answered the prompt before, or the time for that is over."""
+        if self._answer is not None and self._lifecycle.agent is not None:
+            await asyncio.wait([self._answer], timeout=self.cancel_grace)
+
     async def _previous_answer(self) -> None:
-        """Wait until the agent has answered the prompt before; an agent that never does is ended."""
-        agent = self._lifecycle.agent
-        if self._answer is None or agent is None:
-            return
-        await asyncio.wait([self._answer], timeout=self.cancel_grace)
-        if not self.settled:
+        """As :meth:`answered`; an agent that never answers is ended."""
+        await self.answered()
+        if not self.settled and (agent := self._lifecycle.agent) is not None:
             await agent.stop()
 
     def _answered(self, turn_id: str, message: Message, again: bool, result: PromptResult) -> None:

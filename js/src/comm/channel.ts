@@ -8,6 +8,8 @@ import type { Action, ChatState, Envelope } from "../state/types.gen.ts";
 import type { Older } from "../view/store.ts";
 import type { Turns } from "./messages.ts";
 
+/** Actions on turns that have ended: they may be about one that was fetched. */
+const LATE: ReadonlySet<string> = new Set(["x-agentnb/late", "x-agentnb/turnChanges"]);
 const ALL: Older = { left: 0, turns: [] };
 
 export type Reduce<S> = (state: S, action: Action) => S;
@@ -87,7 +89,7 @@ export class ChannelStore<S> {
     if ((envelope.first ?? envelope.index) !== this.index + 1 || this.#confirmed === undefined) return "hole";
     this.#confirmed = this.#reduce(this.#confirmed, envelope.action);
     this.index = envelope.index;
-    if (envelope.action.type === "x-agentnb/late" && envelope.index > this.#olderAt) this.#late(envelope.action);
+    if (LATE.has(envelope.action.type) && envelope.index > this.#olderAt) this.#late(envelope.action);
     return "applied";
   }
 

@@ -3,9 +3,9 @@
  * it refuses, and what is missing, is kept for them to show.
  */
 import { batch, signal } from "@preact/signals";
-import { reduceChat, reduceRoot, reduceSession } from "../state/reduce.ts";
+import { reduceChangeset, reduceChat, reduceRoot, reduceSession } from "../state/reduce.ts";
 import type { Action, Envelope, RootState } from "../state/types.gen.ts";
-import { ROOT } from "../view/identity.ts";
+import { isChanges, ROOT } from "../view/identity.ts";
 import type { Refusal } from "../view/store.ts";
 import { ChannelStore, type Reduce } from "./channel.ts";
 import { isReplay, isSnapshot } from "./messages.ts";
@@ -125,6 +125,7 @@ export class Channels implements Iterable<AnyChannel> {
 
   /** The kernel has no such channel (any more). */
   closed(uri: string): void {
+    if (isChanges(uri)) return this.#missing(uri, "The kernel no longer has these changes.");
     const had = this.of(uri).confirmed !== undefined;
     const shown = had ? "What is shown is the last that came; some of its end may be missing." : "It cannot be shown.";
     this.#missing(uri, `This conversation is no longer open in the kernel. ${shown}`);
@@ -169,5 +170,6 @@ export class Channels implements Iterable<AnyChannel> {
 // biome-ignore lint/suspicious/noExplicitAny: as above
 function reducerOf(uri: string): Reduce<any> {
   if (uri === ROOT) return reduceRoot;
+  if (isChanges(uri)) return reduceChangeset;
   return uri.endsWith("/chat") ? reduceChat : reduceSession;
 }

@@ -7,13 +7,23 @@
 import { batch, type ReadonlySignal, signal } from "@preact/signals";
 import { notebookOf } from "../notebooks.ts";
 import { isObject } from "../state/guard.ts";
-import type { Action, ChatState, RootState, SessionState } from "../state/types.gen.ts";
-import type { Connection, ContentRef, NotebookActions, Older, Refusal, Store, ViewLink } from "../view/store.ts";
+import type { Action, ChangesetState, ChatState, RootState, SessionState } from "../state/types.gen.ts";
+import type {
+  ChangeText,
+  Connection,
+  ContentRef,
+  NotebookActions,
+  Older,
+  Refusal,
+  Side,
+  Store,
+  ViewLink,
+} from "../view/store.ts";
 import { Channels, ROOT } from "./channels.ts";
-import { Contents, pieces, type Range } from "./contents.ts";
+import { Contents, changeText, pieces, RANGE } from "./contents.ts";
 import { Exchange, type Wire } from "./exchange.ts";
 import { Handshake } from "./handshake.ts";
-import { type Initialized, isContent, isFilePart, isFlush, isText, isTurns } from "./messages.ts";
+import { type Initialized, isChangePart, isContent, isFilePart, isFlush, isText, isTurns } from "./messages.ts";
 import { Presence } from "./presence.ts";
 import { announceLive, onLive } from "./surroundings.ts";
 import { Acknowledgements, ContinuedText } from "./text.ts";
@@ -118,6 +128,11 @@ class PageClient implements Client {
     return this.#channels.of<ChatState>(channel).shown;
   }
 
+  changeset(channel: string): ReadonlySignal<ChangesetState | undefined> {
+    this.#handshake.follow(channel);
+    return this.#channels.of<ChangesetState>(channel).shown;
+  }
+
   older(channel: string): ReadonlySignal<Older> {
     return this.#channels.of(channel).older;
   }
@@ -146,13 +161,18 @@ class PageClient implements Client {
     return new Blob(await pieces((offset) => this.#range("readFile", { channel, path, offset }, isFilePart)));
   }
 
+  change(changeset: string, id: string, side: Side): Promise<ChangeText> {
+    const of = { changeset, id, side, length: RANGE };
+    return changeText((first) => this.#range("readChange", { ...of, first }, isChangePart));
+  }
+
   readonly module = async (name: string): Promise<{ default: unknown }> => {
     const { bytes } = await this.#range("fetchModule", { name }, isContent);
     const url = URL.createObjectURL(new Blob([bytes], { type: "text/javascript" }));
     return import(url).finally(() => URL.revokeObjectURL(url));
   };
 
-  async #range(method: string, params: object, isAnswer: (result: unknown) => result is Omit<Range, "bytes">) {
+  async #range<R extends object>(method: string, params: object, isAnswer: (result: unknown) => result is R) {
     const { result, buffers } = await this.#exchange.ask(method, params);
     const view = buffers[0] as DataView<ArrayBuffer> | undefined;
     if (!isAnswer(result) || !view) throw new Error(`The kernel's answer to ${method} is not of the protocol.`);

@@ -1,7 +1,10 @@
 /** Large content, fetched in ranges when it is wanted, and kept for a while. */
-import type { ContentRef } from "../view/store.ts";
+import type { ChangeText, ContentRef } from "../view/store.ts";
 
-const RANGE = 262_144;
+/** In bytes. */
+export const RANGE = 262_144;
+/** No larger text is compared. */
+const LONGEST_CHANGE = 1_000_000;
 const KEPT = 16 * 1024 * 1024;
 
 export interface Range {
@@ -39,9 +42,21 @@ export class Contents {
 }
 
 async function whole(uri: string, fetch: FetchRange): Promise<string> {
+  return decode(await pieces((at) => fetch(uri, at, RANGE)));
+}
+
+function decode(found: readonly Uint8Array<ArrayBuffer>[]): string {
   const decoder = new TextDecoder();
-  const text = (await pieces((at) => fetch(uri, at, RANGE))).map((bytes) => decoder.decode(bytes, { stream: true }));
-  return text.join("") + decoder.decode();
+  return found.map((bytes) => decoder.decode(bytes, { stream: true })).join("") + decoder.decode();
+}
+
+/** One side of a change as text; only its size where it is no text, or too large to be compared. */
+export async function changeText(fetch: (first: number) => Promise<Range & { binary: boolean }>): Promise<ChangeText> {
+  const { size, binary, bytes } = await fetch(0);
+  const isCut = size > LONGEST_CHANGE;
+  if (binary || isCut) return { text: "", size, isCut, isBinary: binary };
+  const found = await pieces(async (first) => (first === 0 ? { size, bytes } : await fetch(first)));
+  return { text: decode(found), size, isCut, isBinary: false };
 }
 
 /** All bytes of something, range by range. */

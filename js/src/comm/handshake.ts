@@ -1,6 +1,7 @@
 /** Introduces the page to the kernel and asks for the channels that its views follow, again until it is answered. */
 import { batch, signal } from "@preact/signals";
 import { WINDOW } from "../state/tables.gen.ts";
+import { sessionChannel } from "../view/identity.ts";
 import { type Channels, ROOT } from "./channels.ts";
 import type { Exchange } from "./exchange.ts";
 import { type Initialized, isInitialized, Refused, speaks, UNSUPPORTED_VERSION, versions } from "./messages.ts";
@@ -82,9 +83,9 @@ export class Handshake {
   notice(): void {
     const open = new Set(this.#channels.sessions);
     for (const uri of this.#subscribed)
-      if (this.#open.has(sessionOf(uri)) && !open.has(sessionOf(uri))) this.#closed.add(uri);
+      if (this.#open.has(sessionChannel(uri)) && !open.has(sessionChannel(uri))) this.#closed.add(uri);
     this.#open = open;
-    const back = [...this.#closed].filter((uri) => open.has(sessionOf(uri)));
+    const back = [...this.#closed].filter((uri) => open.has(sessionChannel(uri)));
     for (const uri of back) this.#closed.delete(uri);
     this.#subscribe(back);
   }
@@ -130,10 +131,6 @@ export class Handshake {
       for (const { clientSeq, action } of channel.pending)
         this.#exchange.notify("dispatchAction", { clientSeq, channel: channel.uri, action });
   }
-}
-
-function sessionOf(uri: string): string {
-  return uri.replace(/\/chat$/, "");
 }
 
 function wrongVersion(theirs: number): Refused {

@@ -149,5 +149,9 @@ export const isInitialized = (value: unknown): value is Initialized =>
 export const isFilePart = (value: unknown): value is { size: number; modified: number } =>
   isContent(value) && Number.isSafeInteger((value as { modified?: unknown }).modified);
 
+/** The answer to `readChange`; the bytes travel beside it. */
+export const isChangePart = (value: unknown): value is { size: number; binary: boolean } =>
+  isContent(value) && typeof (value as { binary?: unknown }).binary === "boolean";
+
 /** The answer to `fetchContent`; the bytes travel beside it. */
 export const isContent = (value: unknown): value is { size: number } => isObject(value) && isCount(value.size);

@@ -1,16 +1,17 @@
 /** What an agent does to the notebook, once it may: through the notebook's own model, a step each for Undo. */
 import type { CellExecutor, NotebookPanel, SharedCell } from "@jupyterlab/notebook";
 import { isObject } from "../state/guard";
-import { insertCell, replace, runCell } from "./edits";
+import { type CellConflict, type CellStep, changeCells, insertCell, replace, runCell } from "./edits";
 
 /** What the kernel asks for (agentnb/comm/lab_messages.py: `EditParams`). */
 export interface AgentEdit {
   id: string;
-  action: "insert" | "replace" | "run";
+  action: "insert" | "replace" | "run" | "change";
   cellId?: string | null;
   source?: string;
   kind?: "code" | "markdown";
   wait?: boolean;
+  steps?: CellStep[];
 }
 
 /** What came of it (`EditedParams`). */
@@ -19,11 +20,15 @@ export interface Edited {
   number?: number;
   cellId?: string;
   outputs?: unknown[];
+  /** The text that was replaced. */
+  before?: string;
+  conflicts?: CellConflict[];
   error?: string;
 }
 
 const LONGEST_OUTPUT = 20_000;
 const MOST_OUTPUTS = 200;
+const LONGEST_TEXT = 1_000_000;
 
 export class AgentEdits {
   readonly #panel: NotebookPanel;
@@ -43,9 +48,14 @@ export class AgentEdits {
     }
   }
 
-  async #perform({ action, cellId, source = "", kind = "code", wait }: AgentEdit): Promise<Omit<Edited, "id">> {
+  async #perform(edit: AgentEdit): Promise<Omit<Edited, "id">> {
+    const { action, cellId, source = "", kind = "code", wait } = edit;
     const shared = this.#panel.content.model?.sharedModel;
     if (!shared) throw new Error("The notebook is no longer open.");
+    if (action === "change") {
+      const conflicts = changeCells(shared, edit.steps ?? []);
+      return { conflicts: conflicts.map(({ cellId, current }) => ({ cellId, current: told(current) ?? null })) };
+    }
     const index = cellId ? shared.cells.findIndex((cell) => cell.id === cellId) : shared.cells.length - 1;
     if (cellId && index < 0) throw new Error("The cell is no longer in the notebook.");
     if (action === "insert") {
@@ -56,8 +66,9 @@ export class AgentEdits {
     if (!cell) throw new Error("The notebook has no cells.");
     if (action === "replace") {
       if (cell.getMetadata("editable") === false) throw new Error("The cell is read-only.");
+      const before = told(cell.getSource());
       replace(cell, source);
-      return place(cell, index);
+      return { ...place(cell, index), ...(before === undefined ? {} : { before }) };
     }
     if (cell.cell_type !== "code") throw new Error("This isn't a code cell.");
     if (cell.getSource() !== source) throw new Error("The cell has changed since you read it: read it again.");
@@ -68,6 +79,10 @@ export class AgentEdits {
     return { ...place(cell, index), outputs: outputsOf(cell) };
   }
 }
+
+/** A cell's text, unless it is too long for a message. */
+const told = (text: string | null): string | undefined =>
+  text === null || text.length > LONGEST_TEXT ? undefined : text;
 
 const place = (cell: SharedCell, index: number): Omit<Edited, "id"> => ({ number: index + 1, cellId: cell.id });
 

@@ -2,6 +2,7 @@
 import type { Manager } from "@jupyter-widgets/jupyterlab-manager";
 import { type Application, ILayoutRestorer, type Restorer } from "@jupyterlab/application";
 import { ICommandPalette, Notification, type Palette, ToolbarButton } from "@jupyterlab/apputils";
+import { IEditorLanguageRegistry, type Languages } from "@jupyterlab/codemirror";
 import {
   type CellExecutor,
   INotebookCellExecutor,
@@ -12,13 +13,16 @@ import {
 } from "@jupyterlab/notebook";
 import type { Comm, Kernel } from "@jupyterlab/services";
 import { offer } from "../notebooks";
+import type { NotebookActions as Actions, Review } from "../view/store";
 import { AgentEdits } from "./agent-edits";
 import { NotebookEdits } from "./edits";
 import icon from "./icon";
 import styles from "./lab.css";
 import { savedOf } from "./link";
+import { ReviewPanel } from "./review";
 import { Session } from "./session";
 import { ID, Sidebar } from "./sidebar";
+import { openFile, placesOf, serverRoot } from "./workspace-files";
 
 const REVEAL = "agentnb.sidebar";
 const OPEN_KEY = "agentnb sidebar";
@@ -29,6 +33,7 @@ function activate(
   tracker: Tracker,
   restorer: Restorer | null,
   palette: Palette | null,
+  languages: Languages | null,
   executor: CellExecutor | null = null,
 ): void {
   document.head.append(Object.assign(document.createElement("style"), { textContent: styles }));
@@ -61,6 +66,7 @@ function activate(
     edits.set(panel, made);
     const manager = managerOf(panel);
     managers.set(panel, manager);
+    if (!classic) Object.assign(made, mainArea(app, panel, languages, warn));
     manager.then((known) => offer(known, made)).catch((error: unknown) => console.warn("agentnb:", error));
     followKernel(panel, () => reveal());
   };
@@ -100,6 +106,32 @@ function activate(
     if (classic && localStorage.getItem(OPEN_KEY)) reveal();
     sidebar.follow();
   });
+}
+
+/** What the chat can have shown beside the notebook, in JupyterLab's main area. */
+function mainArea(
+  app: Application,
+  notebook: NotebookPanel,
+  languages: Languages | null,
+  warn: (sentence: string) => void,
+): Pick<Actions, "compare" | "openFile"> {
+  const panels = new Map<string, ReviewPanel>();
+  const compare = (review: Review): void => {
+    let panel = panels.get(review.key);
+    if (!panel) {
+      panel = new ReviewPanel(languages);
+      panels.set(review.key, panel);
+      panel.disposed.connect(() => panels.delete(review.key));
+      app.shell.add(panel, "main", { mode: review.beside ? "split-right" : "tab-after", ref: notebook.id });
+    }
+    app.shell.activateById(panel.id);
+    panel.review(review);
+  };
+  return {
+    compare,
+    openFile: (path, workspace) =>
+      void openFile(app, placesOf(path, workspace, notebook.context.path, serverRoot()), warn),
+  };
 }
 
 interface Doings {
@@ -188,6 +220,6 @@ export default {
   description: "The chat with coding agents, in the right area.",
   autoStart: true,
   requires: [INotebookTracker],
-  optional: [ILayoutRestorer, ICommandPalette, INotebookCellExecutor].filter(Boolean),
+  optional: [ILayoutRestorer, ICommandPalette, IEditorLanguageRegistry, INotebookCellExecutor].filter(Boolean),
   activate,
 };

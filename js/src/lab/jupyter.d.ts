@@ -13,7 +13,7 @@ declare module "@lumino/widgets" {
     id: string;
     activate(): void;
     readonly node: HTMLElement;
-    readonly title: { label: string; caption: string; icon: unknown };
+    readonly title: { label: string; caption: string; icon: unknown; closable: boolean };
     readonly isDisposed: boolean;
     readonly isVisible: boolean;
     readonly disposed: Signal<unknown>;
@@ -46,7 +46,10 @@ declare module "@jupyterlab/services" {
     readonly newValue: { readonly path?: string } | null;
   }
   export interface ServiceManager {
-    readonly contents: { readonly fileChanged: Signal<FileChange> };
+    readonly contents: {
+      readonly fileChanged: Signal<FileChange>;
+      get(path: string, options: { content: boolean }): Promise<unknown>;
+    };
   }
   export interface Message {
     content: Record<string, unknown>;
@@ -105,6 +108,7 @@ declare module "@jupyterlab/notebook" {
     readonly cells: readonly SharedCell[];
     readonly undoManager?: { stopCapturing(): void } | null;
     insertCell(index: number, cell: unknown): SharedCell;
+    deleteCell(index: number): void;
     transact(change: () => void): void;
   }
   export interface Editor {
@@ -164,6 +168,59 @@ declare module "@jupyterlab/notebook" {
   export const NotebookActions: { readonly executed: Signal<{ notebook: Notebook }> };
 }
 
+declare module "@jupyterlab/codemirror" {
+  import type { Extension } from "@codemirror/state";
+
+  export interface Language {
+    readonly support?: Extension;
+  }
+  export interface Languages {
+    findByFileName?(name: string): Language | null;
+    getLanguage(language: Language): Promise<Language | null>;
+  }
+  export const IEditorLanguageRegistry: unique symbol;
+  /** The look of JupyterLab's own editors. */
+  export const jupyterTheme: Extension;
+}
+
+/** The page's own CodeMirror, and what `@codemirror/merge` makes of it. */
+declare module "@codemirror/state" {
+  export type Extension = object;
+  export const EditorState: { readonly readOnly: { of(value: boolean): Extension } };
+}
+
+declare module "@codemirror/view" {
+  import type { Extension } from "@codemirror/state";
+
+  export class EditorView {
+    constructor(config: { parent: HTMLElement; doc: string; extensions: Extension[] });
+    static readonly lineWrapping: Extension;
+    static readonly editable: { of(value: boolean): Extension };
+    static readonly contentAttributes: { of(value: Record<string, string>): Extension };
+    destroy(): void;
+  }
+  export function lineNumbers(): Extension;
+  export function highlightSpecialChars(): Extension;
+}
+
+declare module "@codemirror/merge" {
+  import type { Extension } from "@codemirror/state";
+
+  interface Options {
+    collapseUnchanged?: { margin: number; minSize: number };
+    diffConfig?: { scanLimit: number; timeout: number };
+  }
+  interface Side {
+    doc: string;
+    extensions: Extension[];
+  }
+  export class MergeView {
+    constructor(config: Options & { parent: HTMLElement; a: Side; b: Side });
+    destroy(): void;
+  }
+  export function unifiedMergeView(config: Options & { original: string; mergeControls: boolean }): Extension;
+}
+
 declare module "@jupyterlab/application" {
   import type { ServiceManager } from "@jupyterlab/services";
   import type { Widget } from "@lumino/widgets";
@@ -184,7 +241,7 @@ declare module "@jupyterlab/application" {
       addCommand(id: string, command: Command): unknown;
       notifyCommandChanged(id: string): void;
       processKeydownEvent(event: KeyboardEvent): void;
-      execute(id: string): Promise<unknown>;
+      execute(id: string, args?: unknown): Promise<unknown>;
     };
     readonly shell: {
       add(widget: Widget, area: string, options?: unknown): void;

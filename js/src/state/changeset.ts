@@ -1,4 +1,4 @@
-/** Reduces a changeset channel. No view shows one yet: nothing but the tests imports this, and the bundle has none of it. */
+/** Reduces a changeset channel: the changes of a turn, or of a conversation. */
 import { changed, put, upsert, without } from "./change.ts";
 import { byType } from "./reducers.ts";
 import type { ChangesetAction, ChangesetState } from "./types.gen.ts";

@@ -2,6 +2,7 @@
  * The reducers that the page runs, one for each channel: the same as `agentnb.state` runs in the kernel.
  * The JSON cases in `tests/cases/reducer` hold the two together.
  */
+export { reduceChangeset } from "./changeset.ts";
 export { reduceChat } from "./chat.ts";
 export { reduceRoot } from "./root.ts";
 export { reduceSession } from "./session.ts";

@@ -1,6 +1,7 @@
 /** One conversation: its transcript, what is asked of the reader, what waits, and the box to write in. */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { AgentInfo, ChatState, SessionState, SessionSummary } from "../state/types.gen";
+import { AllChanges } from "./all-changes";
 import { useAnnouncements } from "./announcements";
 import { PlaceContext, useView } from "./context";
 import { copyText } from "./copy";
@@ -20,7 +21,7 @@ import { agentName } from "./tabs";
 import { type Jump, Transcript } from "./transcript";
 
 /** What the conversation's menu can ask for. */
-export type ConversationTask = "find" | "rename" | "copy" | "save" | undefined;
+export type ConversationTask = "changes" | "find" | "rename" | "copy" | "save" | undefined;
 
 interface Props {
   resource: string;
@@ -55,6 +56,7 @@ export function Conversation({ resource, summary, agents, dead, doing, setDoing 
     <PlaceContext.Provider value={place}>
       {doing === "rename" && <Rename title={title} onDone={() => setDoing(undefined)} />}
       {doing === "find" && <Find chat={chat} onJump={setJump} onDone={() => setDoing(undefined)} />}
+      {doing === "changes" && <AllChanges title={title || agent} onDone={() => setDoing(undefined)} />}
       {isEmpty && !failed && <EmptyChat agent={agent} session={session} />}
       {!isEmpty && <Transcript chat={chat} jump={jump} started={started} />}
       <SessionTrouble agent={agent} session={session} />

@@ -3,6 +3,9 @@
 /** The channel of what there is in all. */
 export const ROOT = "ahp-root://";
 const CHAT = "/chat";
+/** What stands behind a session's channel in those of its chat and its change sets. */
+const MEMBER = /\/(?:chat|changes(?:\/[^/]*)?)$/;
+const CHANGES = /\/changes(?:\/[^/]*)?$/;
 
 /** A UUID v4; `crypto.randomUUID` exists only in secure contexts, a hub on plain http is none. */
 export function uuid(): string {
@@ -14,8 +17,18 @@ export function uuid(): string {
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
 }
 
+/** The session that a chat or a change set is of. */
 export function sessionChannel(channel: string): string {
-  return channel.endsWith(CHAT) ? channel.slice(0, -CHAT.length) : channel;
+  return channel.replace(MEMBER, "");
+}
+
+/** The change set of a turn, or of the whole conversation. */
+export function changesChannel(session: string, turnId?: string): string {
+  return `${session}/changes${turnId === undefined ? "" : `/${turnId}`}`;
+}
+
+export function isChanges(channel: string): boolean {
+  return CHANGES.test(channel);
 }
 
 export function chatChannel(channel: string): string {

@@ -1,6 +1,6 @@
 /** What the view knows of the host: signals to read and actions to send. The view never imports `comm`. */
 import type { ReadonlySignal } from "@preact/signals";
-import type { Action, ActiveTurn, ChatState, RootState, SessionState, Turn } from "../state/types.gen";
+import type { Action, ActiveTurn, ChangesetState, ChatState, RootState, SessionState, Turn } from "../state/types.gen";
 
 /** A turn, running or finished. */
 export type AnyTurn = Turn | ActiveTurn;
@@ -40,6 +40,19 @@ export interface ContentRef {
   readonly size: number;
 }
 
+/** Of a change: as it was, as the turn left it, and as it is. */
+export type Side = "before" | "after" | "now";
+
+/** One side of a change. */
+export interface ChangeText {
+  /** Empty where it is not there, is no text, or is too large. */
+  readonly text: string;
+  /** In bytes. */
+  readonly size: number;
+  readonly isCut: boolean;
+  readonly isBinary: boolean;
+}
+
 /** One of the reader's actions that the kernel did not accept. */
 export interface Refusal {
   readonly id: number;
@@ -62,6 +75,32 @@ export interface NotebookActions {
   replaceActive(source: string): void;
   /** Adds a code cell under the active one and runs it. */
   run(source: string): void;
+  /** Shows changes side by side; absent where there is no room for it. */
+  compare?(review: Review): void;
+  /** Opens a file of a workspace (a `file:` address) in an editor. */
+  openFile?(path: string, workspace: string | undefined): void;
+}
+
+/** A set of changes to be looked at side by side. */
+export interface Review {
+  /** What tells it from others: the same is shown in the same place. */
+  readonly key: string;
+  readonly title: string;
+  readonly changes: readonly Comparison[];
+  /** The id of the one to begin with. */
+  readonly first: string;
+  /** Whether it is asked for in the notebook itself, which must not be hidden then. */
+  readonly beside: boolean;
+}
+
+/** One change of a review; what it is called is text of an agent, made safe to be read. */
+export interface Comparison {
+  readonly id: string;
+  readonly name: string;
+  /** Absent where there is no file to open. */
+  readonly open?: () => void;
+  /** Rejects with the reason where the texts cannot be shown. */
+  load(): Promise<{ readonly before: string; readonly after: string }>;
 }
 
 export interface Store {
@@ -88,6 +127,9 @@ export interface Store {
   /** The same signal for the same channel, always. */
   session(channel: string): ReadonlySignal<SessionState | undefined>;
   chat(channel: string): ReadonlySignal<ChatState | undefined>;
+  changeset(channel: string): ReadonlySignal<ChangesetState | undefined>;
+  /** One side of the change `id` of a change set. */
+  change(changeset: string, id: string, side: Side): Promise<ChangeText>;
   /** The turns of a chat before those in its state, as far as they were fetched. */
   older(channel: string): ReadonlySignal<Older>;
   fetchOlder(channel: string, limit: number): Promise<void>;

@@ -14,7 +14,10 @@ interface Props {
 
 export function TabMenu({ session, onDo, onDuplicate, onRestart, onClose }: Props) {
   const { store } = useView();
-  const canFork = store.session(session).value?.agentProcess?.fork === true;
+  const state = store.session(session).value;
+  const canFork = state?.agentProcess?.fork === true;
+  const hasChanges = state?.changesets?.some(({ changeKind }) => changeKind === "session");
+  const changes: MenuItem = { name: "Changes", detail: "Of the conversation", onSelect: () => onDo("changes") };
   const duplicate: MenuItem = {
     name: "Duplicate",
     detail: "Continue separately from here",
@@ -22,6 +25,7 @@ export function TabMenu({ session, onDo, onDuplicate, onRestart, onClose }: Prop
   };
   const items: readonly MenuItem[] = [
     { name: "Find", detail: "Ctrl+F", onSelect: () => onDo("find") },
+    ...(hasChanges ? [changes] : []),
     { name: "Rename", detail: "F2 on the tab", onSelect: () => onDo("rename") },
     ...(canFork ? [duplicate] : []),
     { name: "Copy as Markdown", onSelect: () => onDo("copy") },

@@ -8,6 +8,7 @@ import { Icon, Spacer, Spinner } from "./icons";
 import { chatChannel, provider, sessionChannel } from "./identity";
 import { InputRequests } from "./input-request";
 import { Banner, SessionTrouble, useGap } from "./notices";
+import { TurnChanges } from "./parts/change-set";
 import { duration } from "./plain";
 import { StopButton } from "./prompt";
 import { Refusals } from "./rejected-actions";
@@ -73,6 +74,7 @@ function Ended({ turn, agent }: { turn: Turn; agent: string }) {
   return (
     <>
       <Answer turn={turn} />
+      <TurnChanges turn={turn} />
       {isBare && <p class="note">{agent} ended the turn without an answer.</p>}
       <div class={`ended is-${turn.state}`}>
         <span class="status-agent dim">{agent}</span>

@@ -7,10 +7,11 @@ import { usePlace, useView } from "./context";
 import { CopyButton } from "./copy";
 import { Took, useElapsed } from "./elapsed";
 import { turnMarkdown } from "./export";
+import { GoBack } from "./go-back";
 import { Icon } from "./icons";
 import { uuid } from "./identity";
 import { memo } from "./memo";
-import { Files } from "./parts/files";
+import { TurnChanges } from "./parts/change-set";
 import { UserMessage } from "./parts/message";
 import { Part, partKey } from "./parts/part";
 import { writtenPlan } from "./parts/plan";
@@ -25,7 +26,7 @@ export const TurnItem = memo(({ turn }: { turn: AnyTurn }) => (
   <article class="turn" data-turn={turn.id} aria-label={line(turn.message.text, 80) || "Turn"}>
     <UserMessage message={turn.message} />
     <Answer turn={turn} />
-    {!isActive(turn) && <Files turn={turn} />}
+    {!isActive(turn) && <TurnChanges turn={turn} />}
     {isActive(turn) ? <Working turn={turn} /> : <TurnEnd turn={turn} />}
   </article>
 ));
@@ -94,6 +95,7 @@ export function TurnEnd({ turn }: { turn: Turn }) {
         {said && <span class="dim">{said}</span>}
         <Took turn={turn} />
         {usage && <span class="dim usage">{usage}</span>}
+        <GoBack turn={turn} />
       </div>
     </>
   );

@@ -448,6 +448,21 @@ describe("older turns", () => {
     expect(texts(client)).toEqual(["a", "b+11+12"]);
   });
 
+  test("take what is undone in them", async () => {
+    const { kernel, client } = await long();
+    const fetched = client.fetchOlder(CHAT, 2);
+    await kernel.answer("fetchTurns", {
+      turns: [turn("a", "a"), turn("b", "b")],
+      hasMore: false,
+      earlier: 0,
+      index: 10,
+    });
+    await fetched;
+    const changes = { status: "ready", files: 1, undone: 1 };
+    kernel.flush(1, [{ channel: CHAT, index: 11, action: { type: "x-agentnb/turnChanges", turnId: "b", changes } }]);
+    expect(client.older(CHAT).value.turns.map((one) => one.changes)).toEqual([undefined, changes]);
+  });
+
   test("are forgotten where a snapshot begins elsewhere, and stay where it begins as before", async () => {
     const { kernel, client } = await long();
     const fetched = client.fetchOlder(CHAT, 2);
@@ -577,5 +592,77 @@ describe("a file of the workspace", () => {
     const failed = expect(client.file(CHAT, "a b.bin")).rejects.toThrow("readFile is not of the protocol");
     await give(kernel, 0, 5, { modified: "yesterday" });
     await failed;
+  });
+});
+
+describe("changes", () => {
+  const SET = "eliza:/1/changes/t";
+
+  async function give(kernel: Kernel, text: string, more: object = {}): Promise<void> {
+    const { id } = kernel.last("readChange");
+    const bytes = new TextEncoder().encode(text);
+    const result = { size: bytes.length, cut: false, binary: false, ...more };
+    kernel.tell({ id, result }, undefined, [new DataView(bytes.buffer)]);
+    for (let tick = 0; tick < 8; tick += 1) await Promise.resolve();
+  }
+
+  test("of a turn are a channel of their own, followed once they are looked at", async () => {
+    const { kernel, client } = await live();
+    const set = client.changeset(SET);
+    expect(kernel.last("subscribe").params).toEqual({ channels: [SET] });
+    await kernel.answer("subscribe", {
+      channels: { [SET]: { snapshot: { status: "ready", files: [] }, fromIndex: 1 } },
+    });
+    const file = { id: "file:a", edit: {} };
+    kernel.flush(1, [{ channel: SET, index: 2, action: { type: "changeset/fileSet", file } }]);
+    expect(set.value).toEqual({ status: "ready", files: [file] });
+  });
+
+  test("that the kernel no longer has are a gap of their own", async () => {
+    const { kernel, client } = await live();
+    client.changeset(SET);
+    await kernel.answer("subscribe", { channels: {}, missing: [SET] });
+    expect(client.gaps.value).toEqual({ [SET]: "The kernel no longer has these changes." });
+  });
+
+  test("are read side by side, in ranges", async () => {
+    const { kernel, client } = await live();
+    const text = client.change(SET, "file:a", "before");
+    expect(kernel.last("readChange").params).toEqual({
+      changeset: SET,
+      id: "file:a",
+      side: "before",
+      first: 0,
+      length: 262_144,
+    });
+    await give(kernel, "one\n", { size: 8, cut: true });
+    expect(kernel.last("readChange").params.first).toBe(4);
+    await give(kernel, "two\n", { size: 8 });
+    expect(await text).toEqual({ text: "one\ntwo\n", size: 8, isCut: false, isBinary: false });
+  });
+
+  test.each([
+    [
+      { size: 9, binary: true },
+      { text: "", size: 9, isCut: false, isBinary: true },
+    ],
+    [
+      { size: 1_000_001, cut: true },
+      { text: "", size: 1_000_001, isCut: true, isBinary: false },
+    ],
+    [{ size: 0 }, { text: "", size: 0, isCut: false, isBinary: false }],
+  ])("that are %j are not fetched whole", async (answer, expected) => {
+    const { kernel, client } = await live();
+    const text = client.change(SET, "file:a", "after");
+    await give(kernel, answer.size === 0 ? "" : "x", answer);
+    expect(await text).toEqual(expected);
+    expect(kernel.said.filter(({ method }) => method === "readChange")).toHaveLength(1);
+  });
+
+  test("of which the answer makes no sense are an error", async () => {
+    const { kernel, client } = await live();
+    const text = client.change(SET, "file:a", "after");
+    await give(kernel, "x", { binary: "no" });
+    await expect(text).rejects.toThrow("not of the protocol");
   });
 });

@@ -62,10 +62,20 @@ describe("an agent's edit", () => {
     const { edits, cells } = notebook([new Cell("a", "x = 1"), new Cell("b", "2", "code", false)]);
     expect(await edits.perform({ id: "1", action: "replace", cellId: "a", source: "x = 20" })).toMatchObject({
       number: 1,
+      before: "x = 1",
     });
     const refused = await edits.perform({ id: "2", action: "replace", cellId: "b", source: "no" });
     expect(refused.error).toBe("The cell is read-only.");
     expect(sources(cells)).toEqual(["x = 20", "2"]);
+  });
+
+  it("changes several cells, or tells which are other than expected", async () => {
+    const { edits, cells } = notebook([new Cell("a", "1")]);
+    const steps = [{ action: "replace" as const, cellId: "a", expected: "1", source: "2" }];
+    expect(await edits.perform({ id: "1", action: "change", steps })).toEqual({ id: "1", conflicts: [] });
+    cells[0] = new Cell("a", "mine");
+    const done = await edits.perform({ id: "2", action: "change", steps });
+    expect(done).toEqual({ id: "2", conflicts: [{ cellId: "a", current: "mine" }] });
   });
 
   it("runs a cell whose text is the one that was allowed, and tells its outputs without pictures", async () => {

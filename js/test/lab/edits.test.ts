@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { smallestEdit } from "../../src/lab/edits";
+import { type CellStep, changeCells, smallestEdit } from "../../src/lab/edits";
 
 const applied = (before: string, after: string): string => {
   const { start, end, text } = smallestEdit(before, after);
@@ -35,5 +35,89 @@ describe("the smallest edit", () => {
     expect(smallestEdit("😀", "😁")).toEqual({ start: 0, end: 2, text: "😁" });
     expect(smallestEdit("\u{1F600}", "\u{1FA00}")).toEqual({ start: 0, end: 2, text: "\u{1FA00}" });
     expect(smallestEdit("a\u{10000}b", "a\u{10400}b")).toEqual({ start: 1, end: 3, text: "\u{10400}" });
+  });
+});
+
+class Cell {
+  constructor(
+    readonly id: string,
+    public source: string,
+    readonly locked: Record<string, boolean> = {},
+    readonly cell_type = "code",
+  ) {}
+  getSource = (): string => this.source;
+  updateSource(start: number, end: number, value: string): void {
+    this.source = this.source.slice(0, start) + value + this.source.slice(end);
+  }
+  getMetadata = (name: string): unknown => this.locked[name];
+  toJSON = (): { outputs: unknown[] } => ({ outputs: [] });
+}
+
+/** A notebook's model as far as changes use it: `cells` is as before until a transaction ends, as in JupyterLab. */
+function notebook(...given: Cell[]) {
+  const found = { steps: 0, captures: 0 };
+  const now = [...given];
+  const shared = {
+    cells: [...given],
+    undoManager: { stopCapturing: () => void found.captures++ },
+    transact: (change: () => void) => {
+      found.steps++;
+      change();
+      shared.cells = [...now];
+    },
+    insertCell: (index: number, given: unknown) => {
+      if (index > now.length) throw new Error("Length exceeded!");
+      const made = given as { id: string; source: string; cell_type: string };
+      const cell = new Cell(made.id, made.source, {}, made.cell_type);
+      now.splice(index, 0, cell);
+      return cell;
+    },
+    deleteCell: (index: number) => void now.splice(index, 1),
+  };
+  return { shared, found, texts: () => shared.cells.map(({ id, source }) => [id, source]) };
+}
+
+describe("changing cells", () => {
+  const steps: CellStep[] = [
+    { action: "delete", cellId: "a", expected: "1" },
+    { action: "replace", cellId: "b", expected: "2", source: "20" },
+    { action: "insert", cellId: "d", kind: "markdown", source: "# D", below: "b" },
+    { action: "insert", cellId: "e", source: "5", below: "gone", index: 9 },
+  ];
+
+  it("deletes, replaces and inserts in one step of Undo", () => {
+    const { shared, found, texts } = notebook(new Cell("a", "1"), new Cell("b", "2"), new Cell("c", "3"));
+    expect(changeCells(shared, steps)).toEqual([]);
+    expect(texts()).toEqual([
+      ["b", "20"],
+      ["d", "# D"],
+      ["c", "3"],
+      ["e", "5"],
+    ]);
+    expect(shared.cells[1]?.cell_type).toBe("markdown");
+    expect(found).toEqual({ steps: 1, captures: 2 });
+    expect(changeCells(shared, steps)).toEqual([]); // done already
+    expect(found.steps).toBe(1);
+  });
+
+  it.each<[CellStep, string | null]>([
+    [{ action: "replace", cellId: "b", expected: "other", source: "20" }, "2"],
+    [{ action: "delete", cellId: "b", expected: "other" }, "2"],
+    [{ action: "replace", cellId: "gone", expected: "2", source: "20" }, null],
+    [{ action: "insert", cellId: "b", source: "20", index: 0 }, "2"],
+  ])("changes nothing where a cell is other than expected: %j", (step, current) => {
+    const { shared, found, texts } = notebook(new Cell("a", "1"), new Cell("b", "2"));
+    const conflicts = changeCells(shared, [{ action: "delete", cellId: "a", expected: "1" }, step]);
+    expect(conflicts).toEqual([{ cellId: step.cellId, current }]);
+    expect([texts().length, found.steps]).toEqual([2, 0]);
+  });
+
+  it.each<[CellStep, string]>([
+    [{ action: "replace", cellId: "a", expected: "1", source: "2" }, "editable"],
+    [{ action: "delete", cellId: "a", expected: "1" }, "deletable"],
+  ])("leaves a locked cell alone: %j", (step, lock) => {
+    const { shared, found } = notebook(new Cell("a", "1", { [lock]: false }));
+    expect(() => changeCells(shared, [step])).toThrow("read-only");
+    expect(found.steps).toBe(0);
   });
 });

@@ -1,8 +1,25 @@
 /** A store in memory on the real reducers: what the host would confirm is applied by the test itself. */
 import { type Signal, signal } from "@preact/signals";
-import { reduceChat, reduceRoot, reduceSession } from "../../src/state/reduce";
-import type { Action, ChatState, RootState, SessionState, SessionSummary } from "../../src/state/types.gen";
-import type { Connection, ContentRef, NotebookActions, Older, Refusal, Store, ViewLink } from "../../src/view/store";
+import { reduceChangeset, reduceChat, reduceRoot, reduceSession } from "../../src/state/reduce";
+import type {
+  Action,
+  ChangesetState,
+  ChatState,
+  RootState,
+  SessionState,
+  SessionSummary,
+} from "../../src/state/types.gen";
+import type {
+  ChangeText,
+  Connection,
+  ContentRef,
+  NotebookActions,
+  Older,
+  Refusal,
+  Side,
+  Store,
+  ViewLink,
+} from "../../src/view/store";
 
 export const SESSION = "eliza:/one";
 export const CHAT = `${SESSION}/chat`;
@@ -30,6 +47,7 @@ export class MemoryStore implements Store {
   #refused = 0;
   #sessions = new Map<string, Signal<SessionState | undefined>>();
   #older = new Map<string, Signal<Older>>();
+  #changesets = new Map<string, Signal<ChangesetState | undefined>>();
   #chats = new Map<string, Signal<ChatState | undefined>>();
 
   session(channel: string): Signal<SessionState | undefined> {
@@ -38,6 +56,14 @@ export class MemoryStore implements Store {
 
   chat(channel: string): Signal<ChatState | undefined> {
     return entry(this.#chats, channel);
+  }
+
+  changeset(channel: string): Signal<ChangesetState | undefined> {
+    return entry(this.#changesets, channel);
+  }
+
+  change(changeset: string, id: string, side: Side): Promise<ChangeText> {
+    return this.request("readChange", { changeset, id, side });
   }
 
   older(channel: string): Signal<Older> {
@@ -67,6 +93,7 @@ export class MemoryStore implements Store {
   /** What the host says. */
   apply(channel: string, action: Action): void {
     if (channel.endsWith("/chat")) update(this.chat(channel), (state) => reduceChat(state, action));
+    else if (channel.includes("/changes")) update(this.changeset(channel), (state) => reduceChangeset(state, action));
     else if (channel.startsWith("ahp-root:")) update(this.root, (state) => reduceRoot(state, action));
     else update(this.session(channel), (state) => reduceSession(state, action));
   }

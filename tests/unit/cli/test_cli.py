@@ -55,6 +55,16 @@ def test_help(name: str) -> None:
     assert COMMANDS[name].summary.split(".")[0] in " ".join(done.stdout.split())
 
 
+def test_changes_when_nothing_was_changed_says_so(tmp_path: Path) -> None:
+    """And a session that changed nothing is not found."""
+    env = {**os.environ, "AGENTNB_DATA_DIR": str(tmp_path)}
+    done = run("changes", env=env)
+    assert (done.returncode, done.stdout) == (0, "No conversation that is kept has changed anything.\n")
+    done = run("changes", "abc", env=env)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "No session whose id begins with 'abc'" in done.stderr
+
+
 def test_agents() -> None:
     """Agents lists every known agent with what to type."""
     done = run("agents")
@@ -109,7 +119,7 @@ def test_eliza_with_closed_stdin() -> None:
 
 @pytest.mark.parametrize("words", [("--version",), ("agents",)])
 def test_light_imports(words: tuple[str, ...]) -> None:
-    """Only eliza pays for the SDK."""
+    """What only tests, notebooks and pages need is not loaded."""
     code = (
         "import sys; from agentnb.cli import main\n"
         "try: main(sys.argv[1:])\nexcept SystemExit: pass\n"

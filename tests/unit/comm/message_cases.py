@@ -14,6 +14,7 @@ from agentnb.agent.catalog import find
 from agentnb.comm.service import Service
 from agentnb.errors import AgentStartFailed
 from agentnb.host import Host
+from agentnb.host.changes.records import Item, TurnRecord
 from agentnb.host.host import ROOT
 from agentnb.state import ChatTurnComplete, ChatTurnStarted, Message, MessageOrigin, SimpleMessageAttachment
 from agentnb.state.versions import WINDOW
@@ -71,15 +72,20 @@ class Kernel:
         known: Whether the page has introduced itself.
         log: The file of the session log, if there is one; then the session has had a turn.
         large: Whether the session has had a turn with something large in it.
+        changed: Whether the session has had a turn that changed a cell.
     """
 
-    def __init__(self, *, known: bool, log: Path | None = None, large: bool = False) -> None:
+    def __init__(self, *, known: bool, log: Path | None = None, large: bool = False, changed: bool = False) -> None:
         self.loop = AnsweringLoop()
         self.host = Host(self.loop, log=log, place="analysis.ipynb")
         self.heard: list[Any] = []
         self.service = Service(self.host, lambda _client, message, _buffers=(): self.heard.append(message))
         conversation = self.host.open(find("eliza"), cwd=Path.cwd(), tab_id=TAB)
-        if log is not None or large:
+        if changed:
+            cell = Item(id="cell:c1", kind="cell", name="In [3]", status="changed", before="1 + 1", after="1 + 2")
+            record = conversation.changes.record.with_turn(TurnRecord(turn_id="t", items=(cell,)))
+            run(conversation.changes.save(record))
+        if log is not None or large or changed:
             message = replace(HELLO, attachments=(LARGE,)) if large else HELLO
             conversation.dispatch(ChatTurnStarted(turn_id="t", message=message))
             conversation.dispatch(ChatTurnComplete(turn_id="t"))
@@ -93,6 +99,7 @@ class Kernel:
         """Let the log's writer end."""
         if self.host.recorder is not None:
             self.host.recorder.close(PATIENCE)
+        self.host.stores.close()
 
     def hear(self, message: Any) -> list[Any]:
         """What the page hears after it said *message*, within half a second."""

@@ -39,7 +39,8 @@ def kernel_of(tmp_path: Path) -> Iterator[MakeKernel]:
 
     def make(case: dict[str, Any]) -> Kernel:
         log = tmp_path / "log.db" if case.get("log") else None
-        kernels.append(Kernel(known=case.get("known", True), log=log, large=case.get("large", False)))
+        large, changed = case.get("large", False), case.get("changed", False)
+        kernels.append(Kernel(known=case.get("known", True), log=log, large=large, changed=changed))
         return kernels[-1]
 
     yield make

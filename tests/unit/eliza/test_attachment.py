@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import acp
 import pytest
-from acp.schema import BlobResourceContents, TextResourceContents
 
 from agentnb.eliza.attachment import attachments, words
+from agentnb.eliza.content import (
+    AudioContent,
+    ContentBlock,
+    EmbeddedResource,
+    ImageContent,
+    ResourceContents,
+    ResourceLink,
+    TextContent,
+)
 
 TABLE = "\n".join(f"line {number}" for number in range(1, 9))
 
 
-def embedded(uri: str, text: str, mime_type: str | None = None) -> Any:
+def embedded(uri: str, text: str, mime_type: str | None = None) -> ContentBlock:
     """A resource that was sent along."""
-    return acp.resource_block(TextResourceContents(uri=uri, text=text, mime_type=mime_type))
+    return EmbeddedResource(resource=ResourceContents(uri=uri, text=text, mime_type=mime_type))
 
 
 @pytest.mark.parametrize(
@@ -24,15 +29,19 @@ def embedded(uri: str, text: str, mime_type: str | None = None) -> Any:
         (embedded("agentnb://variable/df", "é" * 156, "text/csv"), "df", "text/csv, 312 B"),
         (embedded("file:///work/my%20notes.txt", "x" * 2048), "my notes.txt", "text, 2.0 KiB"),
         (embedded("file:///work/nb.ipynb#cell-3", ""), "cell-3", "text, 0 B"),
-        (acp.resource_block(BlobResourceContents(uri="x:/a.bin", blob="AAEC")), "a.bin", "bytes, 3 B"),
-        (acp.resource_link_block("README.md", "file:///r", size=3 * 2**20), "README.md", "link, type unknown, 3.0 MiB"),
-        (acp.resource_link_block("a", "x:a", mime_type="text/plain"), "a", "link, text/plain, size unknown"),
-        (acp.image_block("AAEC", "image/png"), "image", "image/png, 3 B"),
-        (acp.image_block("?", "image/png", uri="x:/plot.png"), "plot.png", "image/png, size unknown"),
-        (acp.audio_block("AAEC", "audio/wav"), "audio", "audio/wav, 3 B"),
+        (EmbeddedResource(resource=ResourceContents(uri="x:/a.bin", blob="AAEC")), "a.bin", "bytes, 3 B"),
+        (
+            ResourceLink(name="README.md", uri="file:///r", size=3 * 2**20),
+            "README.md",
+            "link, type unknown, 3.0 MiB",
+        ),
+        (ResourceLink(name="a", uri="x:a", mime_type="text/plain"), "a", "link, text/plain, size unknown"),
+        (ImageContent(data="AAEC", mime_type="image/png"), "image", "image/png, 3 B"),
+        (ImageContent(data="?", mime_type="image/png", uri="x:/plot.png"), "plot.png", "image/png, size unknown"),
+        (AudioContent(data="AAEC", mime_type="audio/wav"), "audio", "audio/wav, 3 B"),
     ],
 )
-def test_kinds_of_block(block: Any, name: str, detail: str) -> None:
+def test_kinds_of_block(block: ContentBlock, name: str, detail: str) -> None:
     """Each kind of block has a name a kind and a size."""
     (found,) = attachments([block])
     assert (found.name, found.detail) == (name, detail)
@@ -52,5 +61,5 @@ def test_long_line() -> None:
 
 def test_words() -> None:
     """The words are the text blocks and nothing else."""
-    prompt = [acp.text_block(" /say a"), embedded("x:/t", "no"), acp.text_block("b ")]
+    prompt = [TextContent(text=" /say a"), embedded("x:/t", "no"), TextContent(text="b ")]
     assert words(prompt) == "/say a\nb"

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from agentnb.errors import ChangesError, KernelBusy, KernelChangesConflict
-from agentnb.kernel.changes import KernelChanges, VariableChange, variable_id
+from agentnb.kernel.changes import KernelChanges
 from agentnb.kernel.job_queue import scheduler_of
+from agentnb.kernel.variable_changes import VariableChange, variable_id
 from tests.unit.kernel.shell_tools import OWNER, Tools
 
 MADE = "import numpy as np, pandas as pd\ndf = pd.DataFrame({'dose': [1, 2, 3]})\n"
@@ -22,7 +23,7 @@ def turn(tools: Tools, *codes: str, turn_id: str = "turn-1") -> dict[str, Variab
     tools.changes.begin(turn_id)
     for code in codes:
         tools.text("run_code", code=code)
-    return {each.name: each for each in tools.changes.end(turn_id)}
+    return {each.name: each for each in tools.changes.end(turn_id) if isinstance(each, VariableChange)}
 
 
 def undo(tools: Tools, *names: str, turn_id: str = "turn-1", **choices: Any) -> tuple[str, ...]:
@@ -161,7 +162,7 @@ def test_turns_are_undone_one_after_the_other(tools: Tools) -> None:
     tools.shell.run_cell("xs = [0]")
     turn(tools, "xs = [1]")
     turn(tools, "xs = [2]", turn_id="turn-2")
-    with pytest.raises(KernelChangesConflict, match="other than the turn left it: 'xs'"):
+    with pytest.raises(KernelChangesConflict, match="'xs' is other than the turn left it"):
         undo(tools, "xs")
     undo(tools, "xs", turn_id="turn-2")
     undo(tools, "xs")
@@ -298,3 +299,12 @@ def test_secrets_are_not_told(tools: Tools) -> None:
     """By name; texts are told by their length only."""
     found = turn(tools, "password = 1234\ntext = 'hush'")
     assert (found["password"].detail, found["text"].detail) == ("int", "str, 4 characters")
+
+
+def test_answer_of_code_names_the_variables_that_it_changed(tools: Tools) -> None:
+    """Apart from the text, so that a replay can compare them."""
+    tools.shell.run_cell("a = 1\nxs = []\ngone = 1")
+    result = tools.call("run_code", code="a = 2\nnew = 1\nxs.append(1)\ndel gone")
+    assert result["_meta"] == {
+        "agentnb/changed": ["a changed", "gone deleted", "new added", "xs changed in place"],
+    }

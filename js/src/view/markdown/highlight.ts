@@ -5,7 +5,6 @@ import hljs from "highlight.js/lib/core";
 import bash from "highlight.js/lib/languages/bash";
 import diff from "highlight.js/lib/languages/diff";
 import json from "highlight.js/lib/languages/json";
-import markdown from "highlight.js/lib/languages/markdown";
 import python from "highlight.js/lib/languages/python";
 import shell from "highlight.js/lib/languages/shell";
 import sql from "highlight.js/lib/languages/sql";
@@ -16,7 +15,6 @@ const LANGUAGES = {
   bash,
   diff,
   json,
-  markdown,
   python,
   shell,
   sql,

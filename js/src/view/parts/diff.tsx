@@ -75,7 +75,8 @@ export function Changed({ id, path, kind, change, open = false, label, children 
   );
 }
 
-function Hunks({ change }: { change: Change }) {
+/** The lines of a change, those that are the same around them included. */
+export function Hunks({ change }: { change: Change }) {
   const [shown, show] = useState(LINES);
   const isCut = shown < change.lines;
   useEffect(() => {

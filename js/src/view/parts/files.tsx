@@ -32,6 +32,16 @@ export const Files = memo(({ turn }: { turn: Turn }) => {
 });
 
 function File({ id, file: { path, kind, change } }: { id: string; file: FileChange }) {
+  return (
+    <div class="file">
+      <Changed id={id} path={path} kind={kind} change={change} label="Show change of " />
+      {kind !== "deleted" && <Download path={path} />}
+    </div>
+  );
+}
+
+/** Gives the reader a file of the workspace, or the reason why not. */
+export function Download({ path }: { path: string }) {
   const { store } = useView();
   const { chat } = usePlace();
   const [state, setState] = useState<{ busy?: boolean; failed?: string }>({});
@@ -48,17 +58,12 @@ function File({ id, file: { path, kind, change } }: { id: string; file: FileChan
   };
   return (
     <>
-      <div class="file">
-        <Changed id={id} path={path} kind={kind} change={change} label="Show change of " />
-        {kind !== "deleted" && (
-          <IconButton
-            name={`Download ${name}`}
-            icon="save"
-            disabled={state.busy || isOver(store.connection.value)}
-            onClick={download}
-          />
-        )}
-      </div>
+      <IconButton
+        name={`Download ${name}`}
+        icon="save"
+        disabled={state.busy || isOver(store.connection.value)}
+        onClick={download}
+      />
       {state.failed && (
         <p class="note" role="alert">
           {state.failed}

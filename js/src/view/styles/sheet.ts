@@ -1,5 +1,6 @@
 /** The styles of a view: one constructed sheet per document, shared by all its shadow roots. */
 import base from "./base.css";
+import changes from "./changes.css";
 import chat from "./chat.css";
 import code from "./code.css";
 import container from "./container.css";
@@ -24,6 +25,7 @@ const CSS = [
   parts,
   tools,
   diff,
+  changes,
   permission,
   plan,
   container,

@@ -1,0 +1,297 @@
+"""What turns changed, seen from Python: tables of changes, undo, redo and keep."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from concurrent.futures import TimeoutError as TooLong
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
+
+from agentnb.api.columns import html, lines
+from agentnb.api.rows import Rows
+from agentnb.changes import path_from_json, path_to_json
+from agentnb.errors import ChangesError, UsageError
+from agentnb.host.changes.undo import merged
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine, Iterable, Mapping
+
+    from agentnb.host.changes.records import By, Item, State, Status
+    from agentnb.host.changes.undo import Operation, Outcome
+    from agentnb.host.conversation import Conversation
+
+T = TypeVar("T")
+
+WAIT_SECONDS = 30.0
+"""How long :attr:`agentnb.Turn.changes` waits for the comparison, at most."""
+POLL_SECONDS = 0.2
+"""A blocked main thread looks up this often, so that Ctrl-C comes through on every platform."""
+UNDO_SECONDS = 120.0
+"""How long undo, redo and keep may take."""
+
+Choice: TypeAlias = Literal["mine", "theirs"]
+"""What to do about a file that changed since: leave it as it is now (``"mine"``), or replace it (``"theirs"``)."""
+
+_HEAD = ("kind", "name", "status", "added", "removed", "by", "state")
+_BY: dict[By, str] = {
+    "toolCall": "tool call",
+    "during": "during the turn",
+    "otherTab": "another tab",
+    "user": "you",
+}
+
+
+class Change:
+    """One file, cell or variable that is other after a turn.
+
+    Example:
+        >>> change = turn.changes[0]  # doctest: +SKIP
+        >>> change.kind, change.name, change.status  # doctest: +SKIP
+        ('file', 'fit.py', 'changed')
+    """
+
+    def __init__(self, conversation: Conversation, turn_id: str, item: Item) -> None:
+        self._conversation = conversation
+        self._turn_id = turn_id
+        self._item = item
+
+    @property
+    def item(self) -> Item:
+        """What is known of it."""
+        return self._item
+
+    @property
+    def id(self) -> str:
+        """What tells it from the turn's other changes, such as ``"file:fit.py"``."""
+        return self._item.id
+
+    @property
+    def kind(self) -> Literal["file", "cell", "variable"]:
+        """What was changed: ``"file"``, ``"cell"`` or ``"variable"``."""
+        return self._item.kind
+
+    @property
+    def name(self) -> str:
+        """The file's path in the workspace, the cell's or the variable's name."""
+        return path_from_json(self._item.name) if self.kind == "file" else self._item.name
+
+    @property
+    def was(self) -> str | None:
+        """The file's earlier path, where it was moved."""
+        return None if self._item.was is None else path_from_json(self._item.was)
+
+    @property
+    def status(self) -> Status:
+        """How it is other than before: ``"added"``, ``"changed"``, ``"deleted"`` or ``"moved"``."""
+        return self._item.status
+
+    @property
+    def state(self) -> State:
+        """What was done about it: ``"open"`` (nothing), ``"kept"`` or ``"undone"``."""
+        return self._item.state
+
+    @property
+    def by(self) -> tuple[By, ...]:
+        """Who changed it, as far as is known.
+
+        ``"toolCall"``: a tool call of the turn names it. ``"during"``: it changed while the turn ran, and nothing says
+        who did it. ``"otherTab"``: a tool call of another tab names it, too. ``"user"``: you saved it in JupyterLab.
+        """
+        return self._item.by
+
+    @property
+    def added(self) -> int | None:
+        """Lines that came; None where they cannot be counted."""
+        return self._item.added
+
+    @property
+    def removed(self) -> int | None:
+        """Lines that went; None where they cannot be counted."""
+        return self._item.removed
+
+    @property
+    def undoable(self) -> bool:
+        """Whether it can be undone; :attr:`reason` says why not."""
+        return self._item.undoable
+
+    @property
+    def reason(self) -> str | None:
+        """Why it cannot be undone, a sentence; None where it can."""
+        return self._item.reason
+
+    @property
+    def detail(self) -> str | None:
+        """A few words on it, such as a variable's shapes; None where there is nothing to say."""
+        return self._item.detail
+
+    def diff(self) -> str:
+        """The change as a unified diff; empty for a variable.
+
+        Raises:
+            ChangesError: If its contents are stored no longer.
+        """
+        return _within(self._conversation, self._conversation.undo.diff(self._item), WAIT_SECONDS)
+
+    def undo(self, *, choices: Mapping[str, Choice] | None = None) -> ChangeTable:
+        """Undo it; as :meth:`agentnb.Turn.undo`."""
+        return carry_out(self._conversation, "undo", self._turn_id, (self,), choices=choices)
+
+    def redo(self, *, choices: Mapping[str, Choice] | None = None) -> ChangeTable:
+        """Do it again; as :meth:`agentnb.Turn.redo`."""
+        return carry_out(self._conversation, "redo", self._turn_id, (self,), choices=choices)
+
+    def keep(self) -> ChangeTable:
+        """Accept it; as :meth:`agentnb.Turn.keep`."""
+        return carry_out(self._conversation, "keep", self._turn_id, (self,))
+
+    def __repr__(self) -> str:
+        return f"<Change: {self.kind} {self.name!r} {self.status}{'' if self.state == 'open' else f', {self.state}'}>"
+
+
+class ChangeTable(Rows[Change]):
+    """Changes; a table when displayed.
+
+    Args:
+        rows: The changes.
+        notes: What is not covered, or cannot be undone: whole sentences.
+    """
+
+    def __init__(self, rows: Iterable[Change] = (), notes: tuple[str, ...] = ()) -> None:
+        super().__init__(rows)
+        self.notes = notes
+
+    def __repr__(self) -> str:
+        table = lines(rows_of(each.item for each in self)) if self else ["Nothing was changed."]
+        return "\n".join([*table, *self.notes])
+
+    def _repr_html_(self) -> str:
+        head, *rows = rows_of(each.item for each in self)
+        table = html(head, rows) if self else "<p>Nothing was changed.</p>"
+        return table + html_notes(self.notes)
+
+
+def html_notes(notes: Iterable[str]) -> str:
+    """Sentences below a table."""
+    from html import escape
+
+    return "".join(f"<p>{escape(note)}</p>" for note in notes)
+
+
+def changes_of(conversation: Conversation, turn_id: str | None) -> ChangeTable:
+    """What turn *turn_id* changed, or the whole conversation; waits until that is known.
+
+    Raises:
+        ChangesError: If what the turn changed could not be found out.
+    """
+    _within(conversation, conversation.changes.compared(turn_id), WAIT_SECONDS)
+    return conversation.host.loop.call(_read, conversation, turn_id)
+
+
+def _read(conversation: Conversation, turn_id: str | None) -> ChangeTable:
+    record = conversation.changes.record
+    if turn_id is None:
+        rows = [Change(conversation, "", item) for item in merged(record.turns)]
+        return ChangeTable(rows, tuple(dict.fromkeys(note for turn in record.turns for note in turn.notes)))
+    known = next((turn.changes for turn in reversed(conversation.chat.state.turns) if turn.id == turn_id), None)
+    if known is not None and known.error is not None:
+        raise ChangesError(known.error.message)
+    turn = record.turn(turn_id)
+    if turn is None:
+        return ChangeTable(notes=() if known is None else known.notes or ())
+    return ChangeTable((Change(conversation, turn_id, item) for item in turn.items), turn.notes)
+
+
+def carry_out(
+    conversation: Conversation,
+    operation: Operation,
+    turn_id: str | None,
+    items: Iterable[Any] = (),
+    *,
+    onwards: bool = False,
+    choices: Mapping[str, Choice] | None = None,
+) -> ChangeTable:
+    """Undo, redo or keep; gives the changes that this was done with.
+
+    Raises:
+        UsageError: If an item is no change, or nothing is called so.
+        ChangesError: If it cannot be done.
+        SessionError: If a turn runs in the workspace.
+    """
+    wanted = tuple(map(_id_of, items))
+    for path, choice in (choices or {}).items():
+        if choice not in ("mine", "theirs"):
+            raise UsageError(f"choices[{path!r}] is {choice!r}.", hint='Say "mine" or "theirs".')
+    work = conversation.undo.do(operation, turn_id or None, wanted, onwards=onwards, choices=choices, by="python")
+    outcome: Outcome = _with_main_thread(conversation, work, UNDO_SECONDS)
+    return conversation.host.loop.call(_done, conversation, outcome)
+
+
+def _done(conversation: Conversation, outcome: Outcome) -> ChangeTable:
+    record = conversation.changes.record
+    found = ((turn_id, turn.item(item_id)) for turn_id, item_id in outcome.done if (turn := record.turn(turn_id)))
+    return ChangeTable(
+        (Change(conversation, turn_id, item) for turn_id, item in found if item is not None), (outcome.message,)
+    )
+
+
+def _id_of(item: Any) -> str:
+    """The id of a change that is given itself, by its id, or by its name."""
+    if isinstance(item, Change):
+        return item.id
+    if isinstance(item, str | os.PathLike) and (name := os.fspath(item)):
+        return path_to_json(str(name))
+    raise UsageError(f"{item!r} is no change.", hint="Give items of turn.changes, or paths.")
+
+
+def rows_of(items: Iterable[Item]) -> list[tuple[str, ...]]:
+    """The rows of a table of changes, the head first."""
+    return [_HEAD, *map(_cells, items)]
+
+
+def _cells(item: Item) -> tuple[str, ...]:
+    counts = ("" if count is None else f"{sign}{count}" for sign, count in (("+", item.added), ("-", item.removed)))
+    name = item.name if item.was is None else f"{item.was} → {item.name}"
+    by = ", ".join(_BY[each] for each in item.by)
+    detail = "" if item.detail is None else f" ({item.detail})"
+    state = "" if item.state == "open" else item.state
+    return (item.kind, _line(path_from_json(name)) + detail, item.status, *counts, by, state)
+
+
+def _line(name: str) -> str:
+    """A name on one line; what cannot be printed is written out."""
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape", "surrogatepass").decode() for char in name
+    )
+
+
+def _within(conversation: Conversation, work: Coroutine[Any, Any, T], timeout: float) -> T:
+    future = conversation.host.loop.submit(work)
+    try:
+        return future.result(timeout)
+    except TooLong as error:
+        if future.done():
+            raise
+        raise _slow(timeout) from error
+
+
+def _with_main_thread(conversation: Conversation, work: Coroutine[Any, Any, T], timeout: float) -> T:
+    """As :func:`_within`; meanwhile this thread, where it is the main one, binds variables again."""
+    if threading.current_thread() is not threading.main_thread():
+        return _within(conversation, work, timeout)
+    queue, woken, deadline = conversation.host.environment.job_queue, threading.Event(), time.monotonic() + timeout
+    with queue.waiting(conversation.tab_id, woken.set):
+        future = conversation.host.loop.submit(work)
+        future.add_done_callback(lambda _: woken.set())
+        while not future.done():
+            if time.monotonic() > deadline:
+                raise _slow(timeout)
+            woken.wait(POLL_SECONDS)
+            woken.clear()
+            queue.run_pending(loop_is_free=False)
+    return future.result()
+
+
+def _slow(timeout: float) -> ChangesError:
+    message = f"The store of changes did not answer within {timeout:g} s."
+    return ChangesError(message, hint="It goes on; look again later.")

@@ -1,0 +1,193 @@
+"""Snapshots without git: every file that changed is copied, compressed, under the name of its content.
+
+It reads every file's state in Python, so it is for smaller workspaces: :data:`MOST_FILES`. Contents have git's
+names, so a version means the same in either engine.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from agentnb.changes.coverage import Signature, TooSlow, file_mode, read_file, signature
+from agentnb.changes.ignore import read_rules
+from agentnb.changes.model import Version, path_from_json, path_to_json
+from agentnb.changes.objects import ObjectFolder, blob_id
+from agentnb.errors import ContentNotStored
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from agentnb.changes.coverage import Look
+    from agentnb.changes.engine import Differences
+    from agentnb.changes.folder_scan import FolderScan
+
+MOST_FILES = 20_000
+"""Files of a workspace; with more, only named files are covered."""
+
+_SETTLED_NS = 50_000_000  # a file that changed so lately may have changed again without another time
+_SETTLED_COARSE_NS = 2_000_000_000  # where file times are whole seconds
+
+
+class Known(msgspec.Struct, frozen=True, array_like=True):
+    """A file as it was stored last.
+
+    Args:
+        version: Its version.
+        signature: What the file system said of it.
+        read_at: When it was read, nanoseconds since 1970.
+    """
+
+    version: Version
+    signature: Signature
+    read_at: int
+
+
+class CopyEngine:
+    """Stores snapshots as copies.
+
+    Args:
+        folder: For contents and the index.
+        workspace: The folder that it looks at.
+        scan: Walks it.
+    """
+
+    name = "copy"
+
+    def __init__(self, folder: Path, workspace: Path, scan: FolderScan) -> None:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._root = os.fspath(workspace)
+        self._scan = scan
+        self._objects = ObjectFolder(folder / "objects")
+        self._trees = ObjectFolder(folder / "trees")
+        self._index = folder / "index.json"
+        self._known = self._read_index()
+        self._cache: tuple[str, dict[str, Version]] = ("", {})
+        self._last: str | None = None
+
+    @property
+    def files(self) -> int:
+        """How many files the last tree has."""
+        return len(self._known)
+
+    def refresh(self, look: Look, excludes: str, *, tracked_only: bool = False) -> str:
+        """Store what changed since the last tree; give the name of the tree of what there is now."""
+        paths: dict[str, None] = dict.fromkeys(self._known)
+        if not tracked_only:
+            paths |= dict.fromkeys(self._scan.files(look, read_rules(excludes)))
+        forced = look.named - paths.keys()
+        now: dict[str, Known] = {}
+        until = time.monotonic() + look.limits.seconds
+        for path in (*paths, *sorted(forced)):
+            verdict = look.verdict(path)
+            if verdict not in {"store", "unknown"}:
+                continue
+            known = self._look_at(path, look) if verdict == "store" else self._known.get(path)
+            if known is not None:
+                now[path] = known
+                if path in forced:
+                    look.forced.add(path)
+            if time.monotonic() > until:
+                raise TooSlow(look.limits.seconds)
+        if self._last is None or now != self._known:
+            self._known = now
+            raw = msgspec.json.encode({path_to_json(path): each for path, each in now.items()})
+            self._write_index(raw)
+            tree = {path_to_json(path): now[path].version for path in sorted(now)}
+            self._last = self._trees.write(msgspec.json.encode(tree))
+        return self._last
+
+    def differences(self, before: str, after: str) -> Differences:
+        """The files that two trees have in different versions."""
+        if before == after:
+            return {}
+        old, new = self._tree(before), self._tree(after)
+        return {
+            path: (old.get(path), new.get(path)) for path in old.keys() | new.keys() if old.get(path) != new.get(path)
+        }
+
+    def find(self, tree: str, paths: Iterable[str]) -> dict[str, Version]:
+        """The versions that *tree* has of *paths*."""
+        found = self._tree(tree)
+        return {path: found[path] for path in paths if path in found}
+
+    def read(self, blob: str) -> bytes:
+        """The content *blob*."""
+        content = self._objects.read(blob)
+        if content is None:
+            raise ContentNotStored(f"The content {blob} is stored no longer.")
+        return content
+
+    def write(self, content: bytes) -> str:
+        """Store *content*; give its name."""
+        return self._objects.write(content)
+
+    def keep(self, trees: Iterable[str], blobs: Iterable[str]) -> None:
+        """Forget all content but that of *trees* and *blobs*, and of the last tree."""
+        kept_trees = set(trees)
+        kept = set(blobs) | {each.version.blob for each in self._known.values()}
+        for tree in kept_trees:
+            kept |= {each.blob for each in self._tree(tree).values()}
+        for name in self._trees.names():
+            if name not in kept_trees and name != self._last:
+                self._trees.remove(name)
+        for name in self._objects.names():
+            if name not in kept:
+                self._objects.remove(name)
+
+    def _look_at(self, path: str, look: Look) -> Known | None:
+        """The version of one file, read only where the file system says that it changed."""
+        full = f"{self._root}/{path}"
+        try:
+            state = os.lstat(full)
+            known = self._known.get(path)
+            if known is not None and known.signature == signature(state) and _is_settled(known):
+                return known
+            read_at = time.time_ns()
+            if stat.S_ISLNK(state.st_mode):
+                content = os.readlink(os.fsencode(full))  # noqa: PTH115 - undecodable bytes
+            else:
+                content = read_file(full, look.limits.file_bytes + 1)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            look.unreadable(path, error)
+            return self._known.get(path)
+        name = blob_id(content)
+        if known is None or known.version.blob != name:
+            self._objects.write(content)
+        mode = "link" if stat.S_ISLNK(state.st_mode) else file_mode(state)
+        return Known(Version(blob=name, digest=name, mode=mode, size=len(content)), signature(state), read_at)
+
+    def _tree(self, name: str) -> dict[str, Version]:
+        if self._cache[0] != name:
+            raw = self._trees.read(name)
+            if raw is None:
+                raise ContentNotStored(f"The tree {name} is stored no longer.")
+            tree = msgspec.json.decode(raw, type=dict[str, Version])
+            self._cache = (name, {path_from_json(path): each for path, each in tree.items()})
+        return self._cache[1]
+
+    def _read_index(self) -> dict[str, Known]:
+        try:
+            found = msgspec.json.decode(self._index.read_bytes(), type=dict[str, Known])
+        except (FileNotFoundError, msgspec.DecodeError):
+            return {}
+        return {path_from_json(path): each for path, each in found.items()}
+
+    def _write_index(self, raw: bytes) -> None:
+        temporary = self._index.with_suffix(".new")
+        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:  # noqa: PTH123
+            file.write(raw)
+        temporary.replace(self._index)
+
+
+def _is_settled(known: Known) -> bool:
+    changed = max(known.signature[:2])
+    margin = _SETTLED_NS if changed % 1_000_000_000 else _SETTLED_COARSE_NS
+    return changed < known.read_at - margin

@@ -1,0 +1,224 @@
+"""Walks the workspace's folders: finds empty folders, what is no file, environments, and how much there is.
+
+A folder's time changes when something in it comes or goes, so an unchanged one is not listed again; its files may still
+have other contents, which is for the engine to find out.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from agentnb.changes.coverage import ENVIRONMENT_MARKS, TooSlow, is_left_out_name, read_file, signature
+from agentnb.changes.ignore import MOST_BYTES, Rule, decide, read_rules
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from agentnb.changes.coverage import Look, Signature
+
+_SETTLED_NS = 2_000_000_000  # a folder that changed so lately may change again without another time
+
+
+class Rules(NamedTuple):
+    """The ignore rules that hold in a folder: its own, behind those of the folders above."""
+
+    above: Rules | None
+    folder: str
+    rules: tuple[Rule, ...]
+
+    def ignores(self, path: str, *, is_folder: bool) -> bool:
+        """Whether *path*, whose folders are not ignored, is."""
+        here: Rules | None = self
+        while here is not None:
+            inside = path[len(here.folder) + 1 :] if here.folder else path
+            said = decide(here.rules, inside, is_folder=is_folder) if here.rules else None
+            if said is not None:
+                return said
+            here = here.above
+        return False
+
+
+@dataclass
+class Listed:
+    """What a folder has, as it was listed last."""
+
+    signature: Signature
+    listed_at: int
+    folders: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    special: tuple[str, ...] = ()
+    is_empty: bool = False
+    has_rules: bool = False
+    is_environment: bool = False
+    rules: Rules | None = None
+    rules_signature: Signature = ()
+    kept: tuple[str, ...] | None = None
+    """Its folders that are not ignored, by :attr:`rules`."""
+
+
+@dataclass
+class Scan:
+    """What one walk found.
+
+    Args:
+        empty: Empty folders.
+        files: How many files there are.
+        bytes: Their size together, where that was asked for.
+        is_cut: Whether it stopped at the limit.
+    """
+
+    empty: list[str] = field(default_factory=list)
+    files: int = 0
+    bytes: int = 0
+    is_cut: bool = False
+
+
+class FolderScan:
+    """Walks one workspace again and again.
+
+    Args:
+        workspace: The folder.
+    """
+
+    def __init__(self, workspace: Path) -> None:
+        self._root = os.fspath(workspace)
+        self._listed: dict[str, Listed] = {}
+        self._top = Rules(None, "", ())
+
+    def walk(self, look: Look, *, exclude: tuple[Rule, ...] = (), weigh: bool = False) -> Scan:
+        """Walk the folders; what is not covered goes into *look*.
+
+        Args:
+            look: Collects what is not covered.
+            exclude: Rules that hold in the whole workspace.
+            weigh: Whether to add up the files' sizes.
+        """
+        found = Scan()
+        for path, listed in self._folders(look, exclude):
+            found.files += len(listed.files)
+            if weigh:
+                found.bytes += self._weight(path, listed, look.limits.file_bytes)
+            for name in listed.special:
+                look.verdict(f"{path}/{name}" if path else name)
+            if path and listed.is_empty:
+                found.empty.append(path)
+            if found.files > look.limits.files or found.bytes > look.limits.bytes:
+                found.is_cut = True
+                break
+        return found
+
+    def files(self, look: Look, exclude: tuple[Rule, ...]) -> Iterator[str]:
+        """Every file and link that is not ignored, without a limit: walk first."""
+        for path, listed in self._folders(look, exclude):
+            rules = listed.rules
+            for name in listed.files:
+                inside = f"{path}/{name}" if path else name
+                if rules is None or not rules.ignores(inside, is_folder=False):
+                    yield inside
+
+    def _folders(self, look: Look, exclude: tuple[Rule, ...]) -> Iterator[tuple[str, Listed]]:
+        device = os.lstat(self._root).st_dev
+        if self._top.rules != exclude:
+            self._top = Rules(None, "", exclude)
+        waiting = [("", self._top)]
+        known, self._listed = self._listed, {}
+        until = time.monotonic() + look.limits.seconds
+        while waiting:
+            if time.monotonic() > until:
+                raise TooSlow(look.limits.seconds)
+            path, above = waiting.pop()
+            listed = self._list(path, known.get(path), look, device)
+            if listed is None:
+                continue
+            self._listed[path] = listed
+            if listed.is_environment and path:
+                look.environments.add(f"{path}/")
+                continue
+            self._read_rules(path, listed, above)
+            yield path, listed
+            assert listed.kept is not None  # noqa: S101 - the line before set it
+            rules = listed.rules or above
+            waiting += [(f"{path}/{name}" if path else name, rules) for name in reversed(listed.kept)]
+
+    def _list(self, path: str, known: Listed | None, look: Look, device: int) -> Listed | None:
+        """What a folder has; None where it is not covered."""
+        full = f"{self._root}/{path}" if path else self._root
+        try:
+            state = os.lstat(full)
+            if state.st_dev != device:
+                look.leave(path, "other file system", "It is on another file system.")
+                return None
+            if not stat.S_ISDIR(state.st_mode):
+                return None
+            now = signature(state)
+            if known is not None and known.signature == now and now[0] < known.listed_at - _SETTLED_NS:
+                return known
+            return self._listing(full, Listed(now, time.time_ns()))
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            if not path:
+                raise
+            look.leave(path, "unreadable", f"The folder cannot be read: {error.strerror}.")
+            return None
+
+    @staticmethod
+    def _listing(full: str, listed: Listed) -> Listed:
+        folders, files, special = [], [], []
+        with os.scandir(full) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append(entry.name)
+                elif entry.is_file(follow_symlinks=False) or entry.is_symlink():
+                    files.append(entry.name)
+                else:
+                    special.append(entry.name)
+        listed.folders = tuple(folders)
+        listed.files = tuple(each for each in files if each != ".git")
+        listed.special = tuple(special)
+        listed.is_empty = not (files or folders or special)
+        listed.has_rules = ".gitignore" in files
+        listed.is_environment = any(each in ENVIRONMENT_MARKS for each in (*files, *folders))
+        return listed
+
+    def _read_rules(self, path: str, listed: Listed, above: Rules) -> None:
+        """Bring a folder's rules and its folders that are not ignored up to date."""
+        place = f"{self._root}/{path}/.gitignore" if path else f"{self._root}/.gitignore"
+        now: Signature = ()
+        if listed.has_rules:
+            try:
+                now = signature(os.lstat(place))
+            except OSError:
+                listed.has_rules = False
+        same = listed.rules is not None and listed.rules_signature == now
+        if same and listed.rules is not None and (listed.rules is above or listed.rules.above is above):
+            return
+        listed.rules_signature = now
+        listed.rules = above
+        if listed.has_rules:
+            try:
+                text = os.fsdecode(read_file(place, MOST_BYTES))
+            except OSError:  # a link, as for git
+                text = ""
+            listed.rules = Rules(above, path, read_rules(text))
+        listed.kept = tuple(
+            name
+            for name in sorted(listed.folders)
+            if not is_left_out_name(name)
+            and not listed.rules.ignores(f"{path}/{name}" if path else name, is_folder=True)
+        )
+
+    def _weight(self, path: str, listed: Listed, most: int) -> int:
+        total = 0
+        for name in listed.files:
+            try:
+                size = os.lstat(f"{self._root}/{path}/{name}").st_size
+            except OSError:
+                continue
+            total += size if size <= most else 0
+        return total

@@ -1,0 +1,175 @@
+"""The rules of ``.gitignore`` files (gitignore), for looking without git, and for deciding what earlier rules ignored.
+
+Patterns come from the project, so a match takes time in proportion to the pattern's and the name's length: a wildcard
+that failed is only ever tried again from the last ``*``.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+MOST_BYTES = 1024**2
+"""Of an ignore file that is read."""
+
+MOST_LINES = 2_000
+"""Of an ignore file that is read here; git reads all of it."""
+
+
+class Rule(NamedTuple):
+    """One line of an ignore file.
+
+    Args:
+        parts: The pattern's parts, between slashes.
+        anchored: Whether it begins at the file's own folder; otherwise it names a file or folder at any depth.
+        only_folders: Whether it ends with a slash.
+        ignores: False for a line that begins with ``!``.
+    """
+
+    parts: tuple[str, ...]
+    anchored: bool
+    only_folders: bool
+    ignores: bool
+
+
+def read_rules(text: str) -> tuple[Rule, ...]:
+    r"""The rules of an ignore file, in order.
+
+    Example:
+        >>> [rule.parts for rule in read_rules("# comment\n*.log\n/build/\n")]
+        [('*.log',), ('build',)]
+    """
+    return tuple(rule for line in text.split("\n")[:MOST_LINES] if (rule := _rule(line)) is not None)
+
+
+def decide(rules: tuple[Rule, ...], path: str, *, is_folder: bool) -> bool | None:
+    r"""What an ignore file says of *path*, which is relative to its folder; None where it says nothing.
+
+    Example:
+        >>> rules = read_rules("*.log\n!keep.log\n")
+        >>> decide(rules, "a/x.log", is_folder=False), decide(rules, "keep.log", is_folder=False)
+        (True, False)
+    """
+    parts = path.split("/")
+    for rule in reversed(rules):
+        if rule.only_folders and not is_folder:
+            continue
+        if matches_path(rule.parts, parts) if rule.anchored else matches_name(rule.parts[0], parts[-1]):
+            return rule.ignores
+    return None
+
+
+def is_ignored(rules: tuple[Rule, ...], path: str) -> bool:
+    """Whether an ignore file alone ignores the file *path*, or a folder that it is in.
+
+    Example:
+        >>> is_ignored(read_rules("out/"), "out/a/b.csv")
+        True
+    """
+    parts = path.split("/")
+    for count in range(1, len(parts)):
+        if decide(rules, "/".join(parts[:count]), is_folder=True):
+            return True
+    return bool(decide(rules, path, is_folder=False))
+
+
+def literal(path: str) -> str:
+    r"""*path* as a pattern that means only itself.
+
+    Example:
+        >>> print(literal("a b[1]"))
+        a\ b\[1\]
+    """
+    return re.sub(r"([\\*?\[\]!# ])", r"\\\1", path)
+
+
+def matches_path(pattern: tuple[str, ...], parts: list[str]) -> bool:
+    """Whether a pattern's parts match a path's, where ``**`` stands for any number of folders."""
+    at = begin = 0
+    star = again = -1
+    while begin < len(parts):
+        if at < len(pattern) and pattern[at] == "**":
+            if at == len(pattern) - 1:
+                return True  # everything inside
+            star, again = at, begin
+            at += 1
+        elif at < len(pattern) and matches_name(pattern[at], parts[begin]):
+            at, begin = at + 1, begin + 1
+        elif star >= 0:
+            again += 1
+            at, begin = star + 1, again
+        else:
+            return False
+    return at == len(pattern)
+
+
+def matches_name(pattern: str, name: str) -> bool:
+    r"""Whether a wildcard pattern matches a name: ``*``, ``?``, ``[a-z]``, ``\``.
+
+    Example:
+        >>> matches_name("*.py[co]", "x.pyc"), matches_name("*.py[co]", "x.py")
+        (True, False)
+    """
+    if not any(each in pattern for each in "*?[\\"):
+        return pattern == name
+    if pattern[0] == "*" and not any(each in pattern[1:] for each in "*?[\\"):
+        return name.endswith(pattern[1:])
+    at = begin = 0
+    star = again = -1
+    while begin < len(name):
+        if at < len(pattern) and pattern[at] == "*":
+            star, again = at, begin
+            at += 1
+            continue
+        after = _one(pattern, at, name[begin]) if at < len(pattern) else None
+        if after is not None:
+            at, begin = after, begin + 1
+        elif star >= 0:
+            again += 1
+            at, begin = star + 1, again
+        else:
+            return False
+    return pattern[at:].strip("*") == ""
+
+
+def _one(pattern: str, at: int, character: str) -> int | None:
+    """Where the pattern goes on if its part at *at* matches *character*; None if it does not."""
+    if pattern[at] == "?":
+        return at + 1
+    if pattern[at] == "\\" and at + 1 < len(pattern):
+        return at + 2 if pattern[at + 1] == character else None
+    if pattern[at] == "[":
+        end = pattern.find("]", at + (3 if pattern[at + 1 : at + 2] in {"!", "^"} else 2))
+        if end > 0:
+            return end + 1 if _in_class(pattern[at + 1 : end], character) else None
+    return at + 1 if pattern[at] == character else None
+
+
+def _in_class(inside: str, character: str) -> bool:
+    negated = inside[:1] in {"!", "^"}
+    inside = inside[1:] if negated else inside
+    found = False
+    at = 0
+    while at < len(inside):
+        if inside[at + 1 : at + 2] == "-" and at + 2 < len(inside):
+            found = found or inside[at] <= character <= inside[at + 2]
+            at += 3
+        else:
+            found = found or inside[at] == character
+            at += 1
+    return found != negated
+
+
+def _rule(line: str) -> Rule | None:
+    line = line.removesuffix("\r")
+    while line.endswith(" ") and not line.endswith("\\ "):
+        line = line[:-1]
+    if not line or line.startswith("#"):
+        return None
+    ignores = not line.startswith("!")
+    line = line if ignores else line[1:]
+    only_folders = line.endswith("/")
+    line = line.rstrip("/") if only_folders else line
+    anchored = "/" in line
+    parts = tuple(line.removeprefix("/").split("/"))
+    return Rule(parts, anchored, only_folders, ignores) if line else None

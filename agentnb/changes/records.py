@@ -1,0 +1,198 @@
+"""What a store knows beside contents: its snapshots, named files, what undos wrote, and who uses it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from typing import TYPE_CHECKING, TypeVar
+
+import msgspec
+
+from agentnb.changes.comparison import Manifest
+from agentnb.changes.model import path_from_json, path_to_json
+from agentnb.changes.store_lock import try_lock
+from agentnb.clock import now_ms
+from agentnb.errors import ChangesError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from agentnb.changes.model import FileChange
+
+_Record = TypeVar("_Record", bound=msgspec.Struct)
+
+MOST_NAMED = 5_000
+"""Named files that are remembered; later ones count only in the snapshot that they were named for."""
+
+
+class Named(msgspec.Struct, frozen=True):
+    """Named files; paths are in the form for JSON."""
+
+    named: tuple[str, ...] = ()
+    forced: tuple[str, ...] = ()
+
+
+class Applied(msgspec.Struct, frozen=True):
+    """Contents that an undo stored, and when."""
+
+    at: int
+    blobs: tuple[str, ...]
+
+
+class Records:
+    """The records in a store's folder; whoever calls holds its lock, except for :meth:`read`.
+
+    Args:
+        folder: The store's.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._snapshots = folder / "snapshots"
+        self._undos = folder / "undos"
+        self._users = folder / "users"
+        self._named_file = folder / "named.json"
+        for each in (self._snapshots, self._undos, self._users):
+            each.mkdir(exist_ok=True, mode=0o700)
+        self.owner = os.urandom(8).hex()
+        self._user = os.open(self._users / self.owner, os.O_CREAT | os.O_RDWR | getattr(os, "O_CLOEXEC", 0), 0o600)
+        try_lock(self._user)
+        found = _decoded(self._named_file, Named) or Named()
+        self.named = frozenset(map(path_from_json, found.named))
+        self._forced = frozenset(map(path_from_json, found.forced))
+
+    def __del__(self) -> None:
+        with contextlib.suppress(AttributeError, OSError):
+            os.close(self._user)
+
+    @property
+    def is_there(self) -> bool:
+        """Whether nobody removed the folders."""
+        return (self._users / self.owner).exists() and self._snapshots.is_dir() and self._undos.is_dir()
+
+    def name(self, paths: Iterable[str]) -> None:
+        """Remember named files."""
+        new = set(paths) - self.named
+        if new and len(self.named) < MOST_NAMED:
+            self.named |= new
+            self._write_named()
+
+    def force(self, paths: Iterable[str]) -> frozenset[str]:
+        """Remember files that are covered only because they are named; gives all of them."""
+        new = set(paths) - self._forced
+        if new:
+            self._forced |= new
+            self._write_named()
+        return self._forced
+
+    def write(self, manifest: Manifest) -> Manifest:
+        """Write a snapshot, under an id that no other kernel's has (counted ids begin anew in each process)."""
+        number = 0
+        while True:
+            name = f"{manifest.snapshot.id}-{number}" if number else manifest.snapshot.id
+            path = self._snapshots / f"{name}.json"
+            if not path.exists():
+                break
+            number += 1
+        written = msgspec.structs.replace(manifest, snapshot=msgspec.structs.replace(manifest.snapshot, id=name))
+        _write(path, msgspec.json.encode(written))
+        return written
+
+    def read(self, name: str) -> Manifest:
+        """A snapshot.
+
+        Raises:
+            ChangesError: If it is stored no longer, or damaged.
+        """
+        path = self._snapshots / f"{name}.json"
+        found = _decoded(path, Manifest) if path.parent == self._snapshots else None
+        if found is None:
+            message = f"The snapshot {name} is stored no longer."
+            raise ChangesError(message, hint="Its changes can be neither shown nor undone.")
+        return found
+
+    def applied(self, changes: Iterable[FileChange]) -> None:
+        """Remember the contents of an undo: no snapshot may have them."""
+        versions = [version for each in changes for version in (each.before, each.after) if version is not None]
+        blobs = sorted({each.blob for each in versions if each.blob is not None})
+        if blobs:
+            _write(self._undos / f"{os.urandom(8).hex()}.json", msgspec.json.encode(Applied(now_ms(), tuple(blobs))))
+
+    def prune(self, keep: set[str]) -> None:
+        """Forget snapshots, except for *keep* and what another running kernel took; and undos before all of them."""
+        alive = self._other_users()
+        oldest = None
+        for path, manifest in self._all():
+            if manifest is None or (path.stem not in keep and manifest.owner not in alive):
+                path.unlink()
+            else:
+                oldest = min(oldest or manifest.snapshot.taken_at, manifest.snapshot.taken_at)
+        self._prune_undos(oldest)
+
+    def drop_oldest(self) -> bool:
+        """Forget the older half of the snapshots; False where only one is left."""
+        found = [(each.snapshot.taken_at, path) for path, each in self._all() if each is not None]
+        if len(found) < 2:  # noqa: PLR2004 - nothing to halve
+            return False
+        found.sort()
+        half = len(found) // 2
+        for _, path in found[:half]:
+            path.unlink()
+        self._prune_undos(found[half][0])
+        return True
+
+    def roots(self) -> tuple[set[str], set[str]]:
+        """The trees and blobs that count."""
+        manifests = [each for _, each in self._all() if each is not None]
+        blobs = {each.blob for one in manifests for each in one.extras.values() if each.blob is not None}
+        for path in self._undos.glob("*.json"):
+            blobs |= set((_decoded(path, Applied) or Applied(0, ())).blobs)
+        return {each.tree for each in manifests if each.tree}, blobs
+
+    def _prune_undos(self, oldest: int | None) -> None:
+        for path in self._undos.glob("*.json"):
+            found = _decoded(path, Applied)
+            if found is None or oldest is None or found.at < oldest:
+                path.unlink()
+
+    def _all(self) -> list[tuple[Path, Manifest | None]]:
+        return [(path, _decoded(path, Manifest)) for path in sorted(self._snapshots.glob("*.json"))]
+
+    def _other_users(self) -> set[str]:
+        """Store objects of processes that still run: each holds a lock as long as it lives."""
+        alive = set()
+        for path in self._users.iterdir():
+            if path.name == self.owner:
+                continue
+            try:
+                descriptor = os.open(path, os.O_RDWR)
+            except FileNotFoundError:  # another kernel was faster
+                continue
+            try:
+                if try_lock(descriptor):
+                    path.unlink(missing_ok=True)
+                else:
+                    alive.add(path.name)
+            finally:
+                os.close(descriptor)
+        return alive
+
+    def _write_named(self) -> None:
+        record = Named(tuple(sorted(map(path_to_json, self.named))), tuple(sorted(map(path_to_json, self._forced))))
+        _write(self._named_file, msgspec.json.encode(record))
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Write a file whole or not at all."""
+    temporary = path.with_name(f"{path.name}.new")
+    with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:  # noqa: PTH123
+        file.write(content)
+    temporary.replace(path)
+
+
+def _decoded(path: Path, kind: type[_Record]) -> _Record | None:
+    """What a file says; None where there is none, or a damaged one."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=kind)
+    except (FileNotFoundError, msgspec.DecodeError):
+        return None

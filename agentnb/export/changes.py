@@ -1,0 +1,90 @@
+"""What turns changed, as text for a shell: the conversations that changed something, and one of them turn by turn."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agentnb.api.changes import rows_of
+from agentnb.api.columns import lines
+from agentnb.changes import ChangeStore
+from agentnb.errors import AgentnbError, UnknownSession
+from agentnb.host.changes.location import changes_folder
+from agentnb.host.changes.records import all_records
+from agentnb.ids import new_id
+from agentnb.log.location import log_location
+from agentnb.log.store import Store
+
+if TYPE_CHECKING:
+    from agentnb.host.changes.records import ConversationRecord, TurnRecord
+
+_HEAD = ("session", "agent", "turns", "files", "cells", "variables", "folder")
+ID_CHARACTERS = 8
+
+
+def conversations() -> str:
+    """The conversations whose turns changed something, a table; a sentence where there are none."""
+    found = [record for _, record in all_records(changes_folder())]
+    if not found:
+        return "No conversation that is kept has changed anything."
+    return "\n".join(lines([_HEAD, *map(_row, found)]))
+
+
+def conversation(name: str, *, diffs: bool = False) -> str:
+    """What the turns of the conversation whose id begins with *name* changed.
+
+    Args:
+        name: The beginning of the session's id.
+        diffs: Whether the differences of files and cells follow each turn's table.
+
+    Raises:
+        UnknownSession: If there is none, or there are several.
+    """
+    those = [(path, each) for path, each in all_records(changes_folder()) if path.stem.startswith(name)]
+    if len(those) != 1:
+        what = "Several sessions whose id begins with" if those else "No session whose id begins with"
+        raise UnknownSession(f"{what} {name!r} changed anything.", hint="`agentnb changes` lists those that did.")
+    (path, record) = those[0]
+    prompts = _prompts(record)
+    parts: list[str] = []
+    for number, turn in enumerate(record.turns, 1):
+        prompt = prompts.get(turn.turn_id, "")
+        parts.append(f"{number}. {' '.join(prompt.split())[:200]}".rstrip())
+        parts.append("\n".join([*lines(rows_of(turn.items)), *turn.notes]))
+        parts += _differences(path, record, turn) if diffs else []
+    return "\n\n".join(parts)
+
+
+def _row(record: ConversationRecord) -> tuple[str, ...]:
+    counts = {
+        kind: len({item.id for turn in record.turns for item in turn.items if item.kind == kind})
+        for kind in ("file", "cell", "variable")
+    }
+    agent, _, tab_id = record.session.partition(":/")
+    return (tab_id[:ID_CHARACTERS], agent, str(len(record.turns)), *map(str, counts.values()), record.workspace)
+
+
+def _differences(path: Path, record: ConversationRecord, turn: TurnRecord) -> list[str]:
+    found = []
+    for item in turn.items:
+        try:
+            if item.file is not None:
+                store = ChangeStore(path.parents[1], Path(record.workspace), is_sensitive=lambda _: True)
+                found.append(store.diff(item.file).rstrip("\n"))
+        except AgentnbError as error:
+            found.append(f"{item.name}: {error}")
+    return found
+
+
+def _prompts(record: ConversationRecord) -> dict[str, str]:
+    """What was asked in each turn, as far as the log knows it."""
+    path = log_location()
+    if path is None or not path.exists():
+        return {}
+    store = Store(path, new_id())
+    try:
+        return {turn.id: turn.message.text for turn in store.load(record.session).chat.turns}
+    except AgentnbError:
+        return {}
+    finally:
+        store.close()

@@ -1,0 +1,89 @@
+"""Whose change it is, as far as is known: a turn's tool calls name files; another tab worked meanwhile; users save."""
+
+from __future__ import annotations
+
+import os
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from agentnb.state import ToolCallResponsePart, ToolDiffContent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from agentnb.host.changes.records import By
+    from agentnb.state import ResponsePart
+
+_WRITES = frozenset({"edit", "delete", "move"})
+
+
+def named_files(parts: Iterable[ResponsePart], workspace: str) -> tuple[frozenset[str], frozenset[str]]:
+    """The files that tool calls say they change: in the workspace (relative, with slashes), and outside of it.
+
+    Calls that were denied or failed count, too: what they name is only looked at.
+
+    Args:
+        parts: Of a turn.
+        workspace: The workspace, absolute.
+    """
+    inside, outside = set[str](), set[str]()
+    for path in _paths(parts):
+        real = _normal(workspace, path)
+        found = PurePath(real)
+        if found.is_relative_to(workspace):
+            inside.add(found.relative_to(workspace).as_posix())
+        else:
+            outside.add(real)
+    return frozenset(inside), frozenset(outside)
+
+
+def runs_commands(parts: Iterable[ResponsePart]) -> bool:
+    """Whether tool calls among *parts* ran commands: what these do elsewhere is not known."""
+    calls = (part.tool_call for part in parts if isinstance(part, ToolCallResponsePart))
+    return any(call.details is not None and call.details.kind == "execute" for call in calls)
+
+
+def attributed(
+    paths: Iterable[str], named: frozenset[str], others: frozenset[str], saved: frozenset[str]
+) -> tuple[By, ...]:
+    """Who changed a file, as far as is known.
+
+    Args:
+        paths: The file's path, and its earlier one where it was moved.
+        named: What the turn's tool calls name.
+        others: What tool calls of other tabs named meanwhile.
+        saved: What the user saved meanwhile.
+
+    Example:
+        >>> attributed(["a.py"], frozenset({"a.py"}), frozenset(), frozenset({"a.py"}))
+        ('toolCall', 'user')
+    """
+    wanted = frozenset(paths)
+    found: list[By] = ["toolCall"] if wanted & named else []
+    if wanted & others:
+        found.append("otherTab")
+    if wanted & saved:
+        found.append("user")
+    return tuple(found) or ("during",)
+
+
+def _paths(parts: Iterable[ResponsePart]) -> Iterable[str]:
+    for part in parts:
+        details = part.tool_call.details if isinstance(part, ToolCallResponsePart) else None
+        if details is None:
+            continue
+        for piece in details.content or ():
+            if isinstance(piece, ToolDiffContent):
+                yield piece.path
+        if details.kind in _WRITES:
+            for place in details.locations or ():
+                yield place.path
+
+
+def _normal(workspace: str, path: str) -> str:
+    """*path* with the links of its folder followed: agents name files by whatever way they took."""
+    try:
+        folder, name = os.path.split(os.path.join(workspace, path))  # noqa: PTH118 - as text
+        return os.path.join(os.path.realpath(folder), name)  # noqa: PTH118
+    except (OSError, ValueError):
+        return os.path.normpath(os.path.join(workspace, path))  # noqa: PTH118

@@ -1,0 +1,395 @@
+"""What each turn of one conversation changed: snapshots at its begin and its end, the difference, and its numbers.
+
+A turn is prompted only after its first snapshot was taken, so that all that the agent does is in between; a slow
+snapshot holds it for two seconds at most. At the end the files are compared off the loop, and the turn's numbers go
+into the chat's state.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from agentnb.changes import path_to_json
+from agentnb.changes.text_diff import count_lines
+from agentnb.clock import now_ms
+from agentnb.credentials import logger
+from agentnb.errors import AgentnbError, ChangesError
+from agentnb.host.changes.attribution import attributed, named_files, runs_commands
+from agentnb.host.changes.records import (
+    ConversationRecord,
+    Item,
+    TurnRecord,
+    read_record,
+    record_file,
+    write_record,
+)
+from agentnb.host.changes.workspace_store import EndedTurn, RunningTurn
+from agentnb.kernel.variable_changes import VariableChange
+from agentnb.state import ErrorInfo, TurnChanges, XTurnChanges
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from agentnb.changes import ChangeStore, FileChange, Snapshot
+    from agentnb.host.changes.records import By
+    from agentnb.host.changes.workspace_store import WorkspaceStore
+    from agentnb.host.channels import SessionChannels
+    from agentnb.host.loop import HostLoop
+    from agentnb.kernel.cell_changes import CellChange
+    from agentnb.kernel.changes import KernelChanges
+    from agentnb.policy.sensitive import Patterns
+    from agentnb.state import ResponsePart
+
+log = logger("agentnb.changes")
+
+BEGIN_SECONDS = 2.0
+"""How long a prompt waits for its first snapshot."""
+END_SECONDS = 1.0
+"""How long code that waits for a turn also waits for its last snapshot: what the code writes then is not the turn's."""
+MOST_ITEMS = 2_000
+"""Changed files of one turn that are listed one by one."""
+MOST_NAMED = 5
+"""Files that are named in notes."""
+MOST_COUNTED = 500
+"""Changed files of one turn whose lines are counted."""
+_LATE = "The first snapshot took longer than two seconds: it was taken while the turn ran, and lacks earlier changes."
+_KERNEL_ENDED = "The kernel was restarted since."
+_COMMANDS = "Commands ran: what they did outside the workspace, or over the network, is not known and cannot be undone."
+
+
+class _Running:
+    """One turn between its snapshots."""
+
+    def __init__(self, turn_id: str) -> None:
+        self.turn_id = turn_id
+        self.began_at = now_ms()
+        self.before: Snapshot | None = None
+        self.error: AgentnbError | None = None
+        self.notes: list[str] = []
+        self.begun = asyncio.Event()
+        self.compared = asyncio.Event()
+
+
+class ChangeTracker:
+    """Follows the changes of one conversation's turns. Everything here runs on the host's thread.
+
+    Args:
+        channels: The session's state.
+        loop: The host's loop.
+        store: Its workspace's store; None where snapshots are off.
+        patterns: The sensitive files, as the policy says now.
+        answered: Waits until the agent has answered the last prompt: a cancelled one may still write.
+        was_saved: Whether the user saved a file (its absolute path) between two moments (milliseconds since 1970).
+        cwd: The workspace.
+        kernel: What the agent changes in the kernel and the notebook; None where it has no access to them.
+
+    Attributes:
+        workspace: The workspace, without links on the way to it.
+        changed: Called with a turn's id when what is known of its changes is new.
+    """
+
+    def __init__(
+        self,
+        channels: SessionChannels,
+        loop: HostLoop,
+        store: WorkspaceStore | None,
+        *,
+        patterns: Callable[[], Patterns],
+        answered: Callable[[], Awaitable[None]],
+        was_saved: Callable[[str, int, int], bool],
+        cwd: Path,
+        kernel: KernelChanges | None,
+    ) -> None:
+        self.store = store
+        self.changed: Callable[[str], None] = lambda _turn_id: None
+        self._channels = channels
+        self._loop = loop
+        self._patterns = patterns
+        self._answered = answered
+        self._was_saved = was_saved
+        self.workspace = cwd if store is None else store.workspace
+        self.kernel = kernel
+        if kernel is not None:
+            kernel.changed = lambda turn_id: loop.post(self.refresh_kernel, turn_id)
+        self._running: dict[str, _Running] = {}
+        self._record: ConversationRecord | None = None
+
+    # --- what is known ---
+
+    @property
+    def record(self) -> ConversationRecord:
+        """What is known of all turns; read from its file at the first use."""
+        if self._record is None:
+            store, session = self.store, self._channels.session.uri
+            known = None if store is None else read_record(record_file(store.records, self._channels.tab_id))
+            workspace = "" if store is None else str(store.workspace)
+            self._record = _of_an_earlier_kernel(known) or ConversationRecord(session=session, workspace=workspace)
+        return self._record
+
+    def is_settled(self, turn_id: str) -> bool:
+        """Whether all is known of turn *turn_id*: what changes from now on is not the turn's."""
+        return turn_id not in self._running
+
+    async def compared(self, turn_id: str | None = None) -> None:
+        """Wait until the changes of turn *turn_id*, or of all turns that have ended, are known."""
+        waiting = [each for each in self._running.values() if turn_id in (None, each.turn_id)]
+        for running in waiting:
+            if not self._channels.is_active(running.turn_id):
+                await running.compared.wait()
+
+    # --- round a turn ---
+
+    async def prepare(self) -> None:
+        """The session was opened: take the first snapshot of a large workspace before the first prompt."""
+        if self.store is not None:
+            self.store.patterns = self._patterns()
+            try:
+                await self.store.prepare()
+            except Exception as error:  # noqa: BLE001 - the first turn says so
+                log.info("No snapshot of %s: %s", self.store.workspace, error)
+
+    async def begin(self, turn_id: str) -> None:
+        """A turn is about to be prompted: take its first snapshot; returns after two seconds at the latest."""
+        if self.store is None:
+            return
+        await self.compared()
+        running = self._running[turn_id] = _Running(turn_id)
+        self.store.running[turn_id] = RunningTurn(
+            self._channels.title, self._channels.session.uri, lambda: self._named_by(turn_id)[0]
+        )
+        self.store.patterns = self._patterns()
+        if self.kernel is not None:
+            self.kernel.begin(turn_id)
+        self._loop.spawn(self._take_first(running, self.store))
+        try:
+            await asyncio.wait_for(running.begun.wait(), BEGIN_SECONDS)
+        except asyncio.TimeoutError:
+            running.notes.append(_LATE)
+
+    async def _take_first(self, running: _Running, store: WorkspaceStore) -> None:
+        try:
+            running.before = await store.take()
+        except Exception as error:  # noqa: BLE001 - a turn goes on without its snapshot, and says so
+            running.error = _explained(error)
+        finally:
+            running.begun.set()
+
+    def ended(self, turn_id: str) -> None:
+        """A turn has ended: find out what it changed."""
+        running = self._running.get(turn_id)
+        if running is not None and self.store is not None:
+            self._loop.spawn(self._finish(running, self.store))
+
+    async def _finish(self, running: _Running, store: WorkspaceStore) -> None:
+        turn_id, record = running.turn_id, None
+        try:
+            await self._answered()
+            await running.begun.wait()
+            if running.before is not None:
+                record = await self._difference(running, store, running.before)
+        except Exception as error:  # noqa: BLE001 - as above
+            running.error = _explained(error)
+        finally:
+            store.running.pop(turn_id, None)
+        self._tell(turn_id, record, running.error)
+        self._running.pop(turn_id, None)
+        running.compared.set()
+        self._channels.notify()
+
+    async def _difference(self, running: _Running, store: WorkspaceStore, before: Snapshot) -> TurnRecord:
+        turn_id = running.turn_id
+        named, outside = self._named_by(turn_id)
+        after = await store.take(named)
+        session, ended_at = self._channels.session.uri, now_ms()
+        store.ended.append(EndedTurn(session, ended_at, named))
+        notes = [*running.notes, *_not_covered(after, outside)]
+        record = TurnRecord(turn_id=turn_id, before=before, after=after, notes=tuple(notes))
+        of_kernel = self._of_kernel(turn_id, ())
+        if before.id == after.id and not of_kernel:
+            return record
+        self._dispatch(turn_id, TurnChanges(status="computing"))
+        found, counted = await store.run(lambda store: _compared(store, before, after))
+        others = store.named_by_others(session, running.began_at)
+
+        def by(change: FileChange) -> tuple[By, ...]:
+            paths = _paths(change)
+            saved = {each for each in paths if self._was_saved(str(store.workspace / each), running.began_at, ended_at)}
+            return attributed(paths, named, others, frozenset(saved))
+
+        files = (_file_item(change, counted.get(change.path), by(change)) for change in found[:MOST_ITEMS])
+        items = (*files, *of_kernel)
+        if len(found) > MOST_ITEMS:
+            notes.append(f"{len(found) - MOST_ITEMS:,} more files changed; they are not listed.")
+        if items and runs_commands(self._parts(turn_id)):
+            notes.append(_COMMANDS)
+        record = TurnRecord(turn_id=turn_id, before=before, after=after, items=items, notes=tuple(notes))
+        if items:
+            await self.save(self.record.with_turn(record))
+            await store.prune()
+        return record
+
+    def _of_kernel(self, turn_id: str, known: Sequence[Item]) -> tuple[Item, ...]:
+        """The cells and variables that turn *turn_id* changed, as they are now; *known* says what was kept."""
+        if self.kernel is None:
+            return ()
+        kept = {each.id for each in known if each.state == "kept"}
+        return tuple(_kernel_item(change, is_kept=change.id in kept) for change in self.kernel.end(turn_id))
+
+    def refresh_kernel(self, turn_id: str) -> None:
+        """Take over what the kernel knows of turn *turn_id* now: code that went on has changed more, or undo has."""
+        turn = self.record.turn(turn_id)
+        known = () if turn is None else turn.items
+        of_kernel = self._of_kernel(turn_id, known)
+        if turn_id in self._running or self.kernel is None:
+            return  # it is looked at when the turn has ended
+        items = (*(each for each in known if each.kind == "file"), *of_kernel)
+        if items == known:
+            return
+        turn = replace(turn or TurnRecord(turn_id=turn_id), items=items)
+        self._loop.spawn(self.save(self.record.with_turn(turn)))
+        self.tell(turn_id)
+
+    async def save(self, record: ConversationRecord) -> None:
+        """Remember *record*, here and in its file."""
+        self._record = record
+        if self.store is not None:
+            path = record_file(self.store.records, self._channels.tab_id)
+            await self.store.run(lambda _: write_record(path, record))
+
+    def tell(self, turn_id: str) -> None:
+        """Put the numbers of turn *turn_id*, as its record has them now, into the chat's state."""
+        self._tell(turn_id, self.record.turn(turn_id), None)
+
+    def _tell(self, turn_id: str, record: TurnRecord | None, error: AgentnbError | None) -> None:
+        if error is not None:
+            info = ErrorInfo(error_type=type(error).__name__, message=str(error))
+            self._dispatch(turn_id, TurnChanges(status="error", error=info))
+        elif record is not None:
+            self._dispatch(turn_id, numbers(record))
+        self.changed(turn_id)
+
+    def _dispatch(self, turn_id: str, changes: TurnChanges) -> None:
+        self._channels.dispatch(XTurnChanges(turn_id=turn_id, changes=changes, time=now_ms()))
+
+    # --- read from the state ---
+
+    def _parts(self, turn_id: str) -> Sequence[ResponsePart]:
+        chat = self._channels.chat.state
+        if chat.active_turn is not None and chat.active_turn.id == turn_id:
+            return chat.active_turn.response_parts
+        return next((turn.response_parts for turn in reversed(chat.turns) if turn.id == turn_id), ())
+
+    def _named_by(self, turn_id: str) -> tuple[frozenset[str], frozenset[str]]:
+        """The files that the turn's tool calls name: in the workspace, and outside of it."""
+        return named_files(self._parts(turn_id), "" if self.store is None else str(self.store.workspace))
+
+
+def numbers(record: TurnRecord) -> TurnChanges:
+    """What the chat's state says of a turn's changes."""
+    items = record.items
+    return TurnChanges(
+        status="ready",
+        files=sum(each.kind == "file" for each in items),
+        added=sum(each.added or 0 for each in items if each.kind == "file"),
+        removed=sum(each.removed or 0 for each in items if each.kind == "file"),
+        cells=sum(each.kind == "cell" for each in items),
+        variables=sum(each.kind == "variable" for each in items),
+        undone=sum(each.state == "undone" for each in items),
+        kept=sum(each.state == "kept" for each in items),
+        undoable=sum(each.state == "open" and each.undoable for each in items),
+        notes=record.notes or None,
+    )
+
+
+def _compared(
+    store: ChangeStore, before: Snapshot, after: Snapshot
+) -> tuple[tuple[FileChange, ...], dict[str, tuple[int | None, int | None]]]:
+    """What changed, and the lines that came and went, by path."""
+    found = store.changes(before, after)
+    return found, {change.path: store.lines(change) for change in found[:MOST_COUNTED]}
+
+
+def _paths(change: FileChange) -> tuple[str, ...]:
+    return (change.path,) if change.was is None else (change.path, change.was)
+
+
+def _file_item(change: FileChange, counted: tuple[int | None, int | None] | None, by: tuple[By, ...]) -> Item:
+    added, removed = counted or (None, None)
+    name = path_to_json(change.path)
+    return Item(
+        id=f"file:{name}",
+        kind="file",
+        name=name,
+        was=None if change.was is None else path_to_json(change.was),
+        status=change.status,
+        by=by,
+        added=added,
+        removed=removed,
+        undoable=change.undoable,
+        reason=change.reason,
+        file=change,
+        binary=counted == (None, None) and change.undoable,
+    )
+
+
+def _kernel_item(change: CellChange | VariableChange, *, is_kept: bool) -> Item:
+    """A cell or a variable as an item; its texts are a cell's source, or a line on an object."""
+    item = Item(
+        id=change.id,
+        kind="variable",
+        name=change.name,
+        status=change.status,
+        state="undone" if change.undone else "kept" if is_kept else "open",
+        by=("toolCall",),
+        undoable=change.undoable,
+        reason=change.reason,
+    )
+    if isinstance(change, VariableChange):
+        return replace(item, detail=change.detail or None, before=change.before, after=change.after)
+    before, after = (None if each is None else each.source for each in (change.before, change.after))
+    cell = change.after or change.before
+    language = None if cell is None else {"code": "python", "markdown": "markdown"}.get(cell.kind)
+    added, removed = count_lines((before or "").encode("utf-8", "replace"), (after or "").encode("utf-8", "replace"))
+    return replace(item, kind="cell", before=before, after=after, added=added, removed=removed, language=language)
+
+
+def _of_an_earlier_kernel(record: ConversationRecord | None) -> ConversationRecord | None:
+    """*record* as it holds now: what was changed in a kernel that has ended cannot be undone any more."""
+    if record is None:
+        return None
+    turns = (
+        replace(
+            turn,
+            items=tuple(
+                each if each.kind == "file" else replace(each, undoable=False, reason=_KERNEL_ENDED)
+                for each in turn.items
+            ),
+        )
+        for turn in record.turns
+    )
+    return replace(record, turns=tuple(turns))
+
+
+def _not_covered(snapshot: Snapshot, outside: frozenset[str]) -> Iterator[str]:
+    """What snapshots leave out, in sentences."""
+    if snapshot.reason:
+        yield snapshot.reason
+    yield from snapshot.notes
+    for each in snapshot.not_covered[:MOST_NAMED]:
+        yield f"Not covered: {each.path}. {each.detail}".strip()
+    if (more := snapshot.not_covered_count - len(snapshot.not_covered[:MOST_NAMED])) > 0:
+        yield f"Not covered: {more:,} more."
+    for path in sorted(outside)[:MOST_NAMED]:
+        yield f"Not covered: {path}. It is outside the workspace."
+
+
+def _explained(error: Exception) -> AgentnbError:
+    """*error* in words for the user; one that nobody expected is logged whole."""
+    if isinstance(error, AgentnbError):
+        return error
+    log.error("the changes of a turn could not be found", exc_info=error)
+    return ChangesError(f"The changes of this turn are not known: {type(error).__name__}.")

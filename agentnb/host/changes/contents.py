@@ -1,0 +1,127 @@
+"""What a change holds on each side, and the three versions of a file that changed since."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+
+from agentnb.changes import path_to_json
+from agentnb.errors import ChangesUnavailable, ContentNotStored, FileUnavailable, UsageError
+from agentnb.host.files.workspace_files import for_page, snippet
+from agentnb.policy.sensitive import secret_pattern
+from agentnb.policy.workspace import Workspace
+
+if TYPE_CHECKING:
+    from agentnb.changes import ChangeStore, Conflict, Version
+    from agentnb.errors import FilesConflict
+    from agentnb.host.changes.change_tracker import ChangeTracker
+    from agentnb.host.changes.records import Item
+    from agentnb.policy.sensitive import Patterns
+
+Side: TypeAlias = Literal["before", "after", "now"]
+"""Of a change: before it, after it, or as a file is in the workspace now."""
+
+LONGEST_VERSION = 200_000
+"""Bytes of a conflict's version that are given as text."""
+_TEXT_START = 8_000
+
+
+class Piece(NamedTuple):
+    """A range of a content.
+
+    Attributes:
+        data: The bytes.
+        size: How many bytes there are in all.
+        is_cut: Whether there are more behind these.
+        is_binary: Whether it is no text.
+    """
+
+    data: bytes
+    size: int
+    is_cut: bool
+    is_binary: bool
+
+
+async def piece_for_page(
+    tracker: ChangeTracker, item: Item, side: Side, patterns: Patterns, *, first: int, length: int
+) -> Piece:
+    """A range of one side of *item*, as far as it may be given to a page: nothing that may hold secrets.
+
+    Args:
+        tracker: What is known of the changes.
+        item: The change.
+        side: Which side.
+        patterns: The sensitive files.
+        first: The first byte, from 0.
+        length: How many bytes, at most.
+
+    Raises:
+        UsageError: If a cell or a variable is wanted as it is now.
+        ContentNotStored: If its contents are not stored.
+        FileUnavailable: If it may hold secrets, or cannot be read.
+    """
+    for path in () if item.file is None else (item.file.path, item.file.was):
+        if path is not None and (pattern := secret_pattern(path, patterns)) is not None:
+            message = f"{item.name!r} may hold secrets: it matches {pattern}, and such files are not sent to a page."
+            raise FileUnavailable(message, hint="Look at it in Python: change.diff().")
+    if side == "now":
+        if item.file is None:
+            raise UsageError("Only files can be read as they are now.", hint="Look at the notebook.")
+        found = for_page(snippet(Workspace(tracker.workspace), item.file.path, offset=first, length=length), patterns)
+        return _piece(found.data, found.size, first, found.data)
+    content = await _content(tracker, item, after=side == "after")
+    return _piece(content[first : first + length], len(content), first, content)
+
+
+async def versions(tracker: ChangeTracker, refused: FilesConflict) -> list[dict[str, Any]]:
+    """The conflicts as the protocol has them: the three versions as text, where they are text."""
+    store, conflicts = tracker.store, refused.conflicts
+    return [] if store is None else await store.run(lambda opened: [_told(opened, each) for each in conflicts])
+
+
+async def _content(tracker: ChangeTracker, item: Item, *, after: bool) -> bytes:
+    """What one side of a change holds."""
+    store, file = tracker.store, item.file
+    if file is None:
+        text = item.after if after else item.before
+        return (text or "").encode("utf-8", "replace")
+    version = file.after if after else file.before
+    if version is None:
+        return b""
+    if store is None:
+        raise ChangesUnavailable("Changes are not followed here.", hint="AGENTNB_CHANGES switches that off.")
+    return await store.run(lambda opened: opened.content(version))
+
+
+def _piece(data: bytes, size: int, first: int, beginning: bytes) -> Piece:
+    return Piece(data, size, first + len(data) < size, not _is_text(beginning[:_TEXT_START]))
+
+
+def _is_text(start: bytes) -> bool:
+    """Whether *start*, the beginning of a content, can be shown as text; a character may be cut at its end."""
+    if b"\0" in start:
+        return False
+    for cut in range(4):
+        try:
+            start[: len(start) - cut].decode("utf-8")
+        except UnicodeDecodeError:
+            continue
+        return True
+    return False
+
+
+def _told(store: ChangeStore, conflict: Conflict) -> dict[str, Any]:
+    path = path_to_json(conflict.path)
+    versions = {"base": conflict.base, "current": conflict.current, "target": conflict.target}
+    texts = {name: _text(store, version) for name, version in versions.items()}
+    texts["merged"] = conflict.merged
+    return {"id": f"file:{path}", "path": path, **{name: text for name, text in texts.items() if text is not None}}
+
+
+def _text(store: ChangeStore, version: Version | None) -> str | None:
+    if version is None or version.size > LONGEST_VERSION:
+        return None
+    try:
+        content = store.content(version)
+        return content.decode("utf-8") if b"\0" not in content else None
+    except (ContentNotStored, UnicodeDecodeError):
+        return None

@@ -1,0 +1,212 @@
+"""What is known of the changes of one conversation's turns, kept beside the store: so a resumed one can undo, too."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import msgspec
+from msgspec.structs import replace
+
+from agentnb.changes import FileChange, Snapshot, path_from_json, path_to_json
+from agentnb.credentials import logger
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
+
+log = logger("agentnb.changes")
+
+Kind: TypeAlias = Literal["file", "cell", "variable"]
+"""What was changed."""
+
+Status: TypeAlias = Literal["added", "changed", "deleted", "moved"]
+"""How it is other than before."""
+
+State: TypeAlias = Literal["open", "kept", "undone"]
+"""What was done about it: nothing, it was accepted, or it was undone."""
+
+By: TypeAlias = Literal["toolCall", "during", "otherTab", "user"]
+"""Who changed it, as far as is known: a tool call of the turn named it; it changed while the turn ran; another tab of
+this kernel changed it, too; the user saved it."""
+
+
+class Item(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """One change of one turn.
+
+    Attributes:
+        id: ``file:<path>``, ``cell:<cell id>`` or ``variable:<name>``.
+        kind: What was changed.
+        name: The file's path in the workspace, the cell's or the variable's name. A path has the form of
+            :func:`agentnb.changes.path_to_json`, here and in the id.
+        was: The earlier path or name, where it was moved.
+        status: How it is other than before.
+        state: What was done about it.
+        by: Who changed it, as far as is known.
+        added: Lines that came; None where they cannot be counted.
+        removed: Lines that went, likewise.
+        undoable: Whether it could be undone when the turn had ended.
+        reason: Why it cannot be undone, a sentence.
+        detail: A few words on it, such as a variable's shapes.
+        file: The change, of a file.
+        before: The text before, of a cell.
+        after: The text after, of a cell.
+        language: What the text is written in, where it is known.
+        binary: Whether the contents are known to be no text.
+    """
+
+    id: str
+    kind: Kind
+    name: str
+    was: str | None = None
+    status: Status
+    state: State = "open"
+    by: tuple[By, ...] = ()
+    added: int | None = None
+    removed: int | None = None
+    undoable: bool = True
+    reason: str | None = None
+    detail: str | None = None
+    file: FileChange | None = None
+    before: str | None = None
+    after: str | None = None
+    language: str | None = None
+    binary: bool = False
+
+
+class TurnRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """What one turn changed.
+
+    Attributes:
+        turn_id: The turn.
+        before: The snapshot at its beginning.
+        after: The snapshot at its end.
+        items: The changes.
+        notes: What is not covered, or cannot be undone: whole sentences.
+    """
+
+    turn_id: str
+    before: Snapshot | None = None
+    after: Snapshot | None = None
+    items: tuple[Item, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def item(self, item_id: str) -> Item | None:
+        """The change *item_id*."""
+        return next((each for each in self.items if each.id == item_id), None)
+
+
+class Undone(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """One undo: a change itself, which redo takes back.
+
+    Attributes:
+        time: When, in milliseconds since 1970.
+        items: What was undone: turns and changes.
+        files: What it changed in files.
+    """
+
+    time: int
+    items: tuple[tuple[str, str], ...]
+    files: tuple[FileChange, ...] = ()
+
+
+class ConversationRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What the turns of one conversation changed.
+
+    Attributes:
+        session: Its channel.
+        workspace: Its workspace.
+        turns: Its turns, the oldest first.
+        undone: What was undone and not done again, the oldest first.
+        version: Of this form.
+    """
+
+    session: str
+    workspace: str
+    turns: tuple[TurnRecord, ...] = ()
+    undone: tuple[Undone, ...] = ()
+    version: int = 1
+
+    def turn(self, turn_id: str) -> TurnRecord | None:
+        """What the turn *turn_id* changed; None where that is not known."""
+        return next((each for each in self.turns if each.turn_id == turn_id), None)
+
+    def with_turn(self, turn: TurnRecord) -> ConversationRecord:
+        """The same with *turn*, in the place of what was known of it."""
+        known = any(each.turn_id == turn.turn_id for each in self.turns)
+        turns = tuple(turn if each.turn_id == turn.turn_id else each for each in self.turns)
+        return replace(self, turns=turns if known else (*turns, turn))
+
+    def with_states(self, items: Iterable[tuple[str, str]], state: State) -> ConversationRecord:
+        """The same with the changes *items*, turns and ids, in *state*."""
+        wanted = frozenset(items)
+        turns = tuple(
+            replace(
+                turn,
+                items=tuple(
+                    replace(item, state=state) if (turn.turn_id, item.id) in wanted else item for item in turn.items
+                ),
+            )
+            for turn in self.turns
+        )
+        return replace(self, turns=turns)
+
+    @property
+    def snapshots(self) -> frozenset[str]:
+        """The ids of the snapshots that it needs."""
+        pairs = ((turn.before, turn.after) for turn in self.turns)
+        return frozenset(snapshot.id for pair in pairs for snapshot in pair if snapshot is not None)
+
+
+def record_file(records: Path, tab_id: str) -> Path:
+    """The file of the conversation *tab_id* in the folder *records*."""
+    return records / f"{tab_id}.json"
+
+
+def read_record(path: Path) -> ConversationRecord | None:
+    """What the file *path* says; None where there is none, or it is damaged."""
+    try:
+        record = msgspec.json.decode(path.read_bytes(), type=ConversationRecord)
+    except FileNotFoundError:
+        return None
+    except (OSError, msgspec.DecodeError) as error:
+        log.warning("%s cannot be read, so its turns cannot be undone: %s", path, error)
+        return None
+    return _with_paths(record, path_from_json)
+
+
+def write_record(path: Path, record: ConversationRecord) -> None:
+    """Write *record* into the file *path*, whole or not at all; for its owner only."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.new")
+    try:
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with open(descriptor, "wb") as file:  # noqa: PTH123 - a descriptor
+            file.write(msgspec.json.encode(_with_paths(record, path_to_json)))
+        temporary.replace(path)
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            temporary.unlink()
+
+
+def all_records(changes: Path) -> Iterator[tuple[Path, ConversationRecord]]:
+    """The records of every conversation in every store below the folder *changes*."""
+    for path in sorted(changes.glob("*/records/*.json")):
+        record = read_record(path)
+        if record is not None:
+            yield path, record
+
+
+def _with_paths(record: ConversationRecord, change: Callable[[str], str]) -> ConversationRecord:
+    """The same with the paths of file changes rewritten: JSON has no undecodable bytes."""
+
+    def file(each: FileChange) -> FileChange:
+        return replace(each, path=change(each.path), was=None if each.was is None else change(each.was))
+
+    def item(each: Item) -> Item:
+        return each if each.file is None else replace(each, file=file(each.file))
+
+    turns = tuple(replace(turn, items=tuple(map(item, turn.items))) for turn in record.turns)
+    undone = tuple(replace(each, files=tuple(map(file, each.files))) for each in record.undone)
+    return replace(record, turns=turns, undone=undone)

@@ -1,0 +1,371 @@
+"""Undo, redo and keep: of single changes, of a turn, from a turn on, or of the whole conversation.
+
+Files are undone newest first, each from what the turn left to what it found, and never over what changed since: the
+store merges texts, or refuses. All files of one undo are written, or none. What an undo really did is remembered, so
+that redo takes back exactly that.
+"""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+
+from msgspec.structs import replace
+
+from agentnb.changes import FileChange, Step, path_to_json
+from agentnb.clock import now_ms
+from agentnb.errors import AgentnbError, ChangesError, ChangesUnavailable, SessionError, UsageError
+from agentnb.host.changes.records import Undone
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from agentnb.changes import ChangeStore, Choice
+    from agentnb.host.changes.change_tracker import ChangeTracker
+    from agentnb.host.changes.records import ConversationRecord, Item, TurnRecord
+
+Operation: TypeAlias = Literal["undo", "redo", "keep"]
+"""What can be done with changes."""
+
+_DONE: dict[Operation, str] = {"undo": "undone", "redo": "redone", "keep": "kept"}
+
+
+class Selected(NamedTuple):
+    """One change that something is done with.
+
+    Attributes:
+        turn_id: Its turn.
+        item: The change.
+    """
+
+    turn_id: str
+    item: Item
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Its turn and its id."""
+        return self.turn_id, self.item.id
+
+
+class Outcome(NamedTuple):
+    """What came of it.
+
+    Attributes:
+        done: The changes that are undone, redone or kept now: turns and ids.
+        message: The same in a sentence.
+    """
+
+    done: tuple[tuple[str, str], ...]
+    message: str
+
+
+class Undo:
+    """Undoes, redoes and keeps the changes of one conversation. On the host's thread.
+
+    Args:
+        tracker: What is known of the changes.
+        recorded: Called with what was done, in words, and by whom, for the audit log.
+    """
+
+    def __init__(self, tracker: ChangeTracker, recorded: Callable[[str, str, str], None]) -> None:
+        self._tracker = tracker
+        self._recorded = recorded
+
+    async def do(
+        self,
+        operation: Operation,
+        turn_id: str | None = None,
+        ids: Iterable[str] = (),
+        *,
+        onwards: bool = False,
+        choices: Mapping[str, Choice] | None = None,
+        by: str = "user",
+    ) -> Outcome:
+        """Undo, redo or keep changes.
+
+        Args:
+            operation: What is to be done.
+            turn_id: The turn; None for the conversation.
+            ids: Which of its changes, by id or name; all where none is named.
+            onwards: Whether the turns after it count, too.
+            choices: What to do about conflicts, by path: ``"mine"`` leaves the file as it is now, ``"theirs"`` takes
+                what undo or redo would make of it.
+            by: Who wants it, for the audit log: ``"user"`` or ``"python"``.
+
+        Raises:
+            FilesConflict: If files changed since and cannot be merged, and no choice says what to do; nothing was done.
+            SessionError: If a turn runs in the workspace.
+            UsageError: If there is no such turn or change.
+            ChangesError: If a change cannot be undone.
+        """
+        tracker = self._tracker
+        if tracker.store is None:
+            message = "Changes are not followed here: AGENTNB_CHANGES or %config Agentnb.changes switches that off."
+            raise ChangesUnavailable(message)
+        await tracker.compared()
+        if operation != "keep":
+            self._refuse_while_turns_run(operation)
+        selected = _selected(tracker.record, operation, turn_id, tuple(ids), onwards=onwards)
+        if not selected:
+            return Outcome((), f"There is nothing to {operation}.")
+        outcome = await self._carry_out(operation, selected, choices or {})
+        what = ", ".join(each.item.name for each in selected if each.key in outcome.done)
+        self._recorded(operation, what, by)
+        for each in dict.fromkeys(turn for turn, _ in outcome.done):
+            tracker.tell(each)
+        return outcome
+
+    async def diff(self, item: Item) -> str:
+        """The change as a unified diff; empty for a variable.
+
+        Raises:
+            ChangesError: If its contents are stored no longer.
+        """
+        store, file = self._tracker.store, item.file
+        if file is not None and store is not None:
+            return await store.run(lambda opened: opened.diff(file))
+        before, after = ((text or "").splitlines(keepends=True) for text in (item.before, item.after))
+        return "".join(difflib.unified_diff(before, after, f"a/{item.name}", f"b/{item.name}"))
+
+    async def _carry_out(
+        self, operation: Operation, selected: Sequence[Selected], choices: Mapping[str, Choice]
+    ) -> Outcome:
+        tracker = self._tracker
+        if operation == "keep":
+            keys = tuple(each.key for each in selected)
+            self._keep_kernel(selected)
+            await tracker.save(tracker.record.with_states(keys, "kept"))
+            return Outcome(keys, _sentence(operation, selected))
+        if (refused := next((each.item for each in selected if not each.item.undoable), None)) is not None:
+            raise ChangesError(f"{refused.name} cannot be {_DONE[operation]}. {refused.reason or ''}".strip())
+        files = [each for each in selected if each.item.file is not None]
+        turned = await self._turn_kernel(operation, [each for each in selected if each.item.file is None], choices)
+        try:
+            done = await (self._undo if operation == "undo" else self._redo)(files, choices)
+        except BaseException:
+            await self._turn_kernel("redo" if operation == "undo" else "undo", turned, {})
+            raise
+        for turn_id in dict.fromkeys(each.turn_id for each in turned):
+            tracker.refresh_kernel(turn_id)
+        done += turned
+        return Outcome(tuple(each.key for each in done), _sentence(operation, done))
+
+    async def _turn_kernel(
+        self, operation: Operation, selected: Sequence[Selected], choices: Mapping[str, Choice]
+    ) -> list[Selected]:
+        """Undo or redo cells and variables, turn by turn: all, or none."""
+        kernel, done = self._tracker.kernel, list[Selected]()
+        if kernel is None or not selected:
+            return done
+        by_id = {
+            each.item.id: choices[key] for each in selected for key in (each.item.name, each.item.id) if key in choices
+        }
+        turns = list(dict.fromkeys(each.turn_id for each in selected))
+        back = operation == "undo"
+        try:
+            for turn_id in reversed(turns) if back else turns:
+                ids = [each.item.id for each in selected if each.turn_id == turn_id]
+                turn = kernel.undo if back else kernel.redo
+                turned = await turn(turn_id, ids, choices=by_id)
+                done += [each for each in selected if each.turn_id == turn_id and each.item.id in turned]
+        except AgentnbError:
+            await self._turn_kernel("redo" if back else "undo", done, {})
+            raise
+        return done
+
+    def _keep_kernel(self, selected: Sequence[Selected]) -> None:
+        if (kernel := self._tracker.kernel) is not None:
+            for turn_id in dict.fromkeys(each.turn_id for each in selected):
+                kernel.keep(turn_id, [each.item.id for each in selected if each.turn_id == turn_id])
+
+    async def _undo(self, selected: Sequence[Selected], choices: Mapping[str, Choice]) -> list[Selected]:
+        tracker = self._tracker
+        if not selected:
+            return []
+        changes = [each.item.file for each in reversed(selected) if each.item.file is not None]
+        batches = _batches(step for change in changes for step in change.backward)
+        changed = await self._apply(batches, choices)
+        done = [each for each in selected if not _is_left(each, choices, changed)]
+        keys = tuple(each.key for each in done)
+        undone = Undone(time=now_ms(), items=keys, files=changed)
+        record = tracker.record.with_states(keys, "undone")
+        await tracker.save(replace(record, undone=(*record.undone, undone)))
+        return done
+
+    async def _redo(self, selected: Sequence[Selected], choices: Mapping[str, Choice]) -> list[Selected]:
+        tracker, wanted = self._tracker, {each.key for each in selected}
+        if not selected:
+            return []
+        steps: list[Step] = []
+        left: list[Undone] = []
+        remaining = dict.fromkeys(each.key for each in selected)
+        for undone in reversed(tracker.record.undone):
+            if wanted.issuperset(undone.items):  # exactly what that undo did is taken back
+                steps += [step for change in reversed(undone.files) for step in change.backward]
+                for key in undone.items:
+                    remaining.pop(key, None)
+            else:
+                left.append(replace(undone, items=tuple(key for key in undone.items if key not in wanted)))
+        changes = [each.item.file for each in selected if each.key in remaining and each.item.file is not None]
+        steps += [step for change in changes for step in change.forward]
+        changed = await self._apply(_batches(steps), choices)
+        done = [each for each in selected if not _is_left(each, choices, changed)]
+        record = tracker.record.with_states([each.key for each in done], "open")
+        await tracker.save(replace(record, undone=tuple(reversed(left))))
+        return done
+
+    async def _apply(self, batches: Sequence[Sequence[Step]], choices: Mapping[str, Choice]) -> tuple[FileChange, ...]:
+        store = self._tracker.store
+        if store is None or not batches:
+            return ()
+        return await store.run(lambda opened: _applied(opened, batches, choices))
+
+    def _refuse_while_turns_run(self, operation: Operation) -> None:
+        store = self._tracker.store
+        running = next(iter(store.running.values()), None) if store is not None else None
+        if running is not None:
+            message = (
+                f"A turn of {running.title!r} runs in this workspace: nothing can be {_DONE[operation]} meanwhile."
+            )
+            raise SessionError(message, hint="Wait for its end, or cancel it.")
+
+
+def _selected(
+    record: ConversationRecord, operation: Operation, turn_id: str | None, ids: tuple[str, ...], *, onwards: bool
+) -> list[Selected]:
+    """The changes that are meant, the oldest first; only those that *operation* does something with."""
+    turns = record.turns
+    if turn_id is not None:
+        at = next((i for i, turn in enumerate(turns) if turn.turn_id == turn_id), None)
+        if at is None:
+            at = len(turns)
+        turns = turns[at:] if onwards else turns[at : at + 1]
+    items = [item for turn in turns for item in turn.items]
+    unknown = [each for each in ids if not any(each in (item.id, item.name) for item in items)]
+    if unknown:
+        raise UsageError(f"Nothing that is called {unknown[0]!r} was changed.", hint="Look at the changes.")
+    wanted = {"undo": {"open", "kept"} if ids else {"open"}, "redo": {"undone"}, "keep": {"open"}}[operation]
+    return [
+        Selected(turn.turn_id, item)
+        for turn in turns
+        for item in turn.items
+        if item.state in wanted and ({item.id, item.name} & {*ids} if ids else item.undoable or operation == "keep")
+    ]
+
+
+def _batches(steps: Iterable[Step]) -> list[list[Step]]:
+    """*steps* in an order that can be applied batch by batch; steps of one path that fit together are one step.
+
+    Two steps of one path do not fit where the file was changed in between: then the second is merged after the first.
+    """
+    batches: list[dict[str, Step]] = [{}]
+    for step in steps:
+        pending = batches[-1].get(step.path)
+        if pending is None:
+            batches[-1][step.path] = step
+        elif _is_same(pending, step):
+            batches[-1][step.path] = replace(pending, target=step.target)
+        else:
+            batches.append({step.path: step})
+    return [[*batch.values()] for batch in batches if batch]
+
+
+def _is_same(first: Step, second: Step) -> bool:
+    """Whether *second* begins with what *first* ends with."""
+    if first.target is None or second.base is None:
+        return first.target is second.base
+    return (first.target.digest, first.target.mode) == (second.base.digest, second.base.mode)
+
+
+def _applied(
+    store: ChangeStore, batches: Sequence[Sequence[Step]], choices: Mapping[str, Choice]
+) -> tuple[FileChange, ...]:
+    """Apply the batches one after another; where one fails, those before it are taken back."""
+    done: list[FileChange] = []
+    try:
+        for batch in batches:
+            done += store.apply(batch, choices)
+    except AgentnbError:
+        for change in reversed(done):
+            store.apply(change.backward)
+        raise
+    return tuple(done)
+
+
+def _is_left(selected: Selected, choices: Mapping[str, Choice], changed: Iterable[FileChange]) -> bool:
+    """Whether the user chose to leave the file as it is."""
+    change = selected.item.file
+    paths = () if change is None else (change.path, change.was)
+    touched = {each.path for each in changed}
+    return any(choices.get(path) == "mine" and path not in touched for path in paths if path is not None)
+
+
+def _sentence(operation: Operation, selected: Sequence[Selected]) -> str:
+    counts = {kind: len({each.item.id for each in selected if each.item.kind == kind}) for kind in _NOUNS}
+    words = [f"{count} {_NOUNS[kind]}{'s' if count != 1 else ''}" for kind, count in counts.items() if count]
+    if not words:
+        return f"Nothing was {_DONE[operation]}."
+    return f"{_joined(words)} {'was' if sum(counts.values()) == 1 else 'were'} {_DONE[operation]}."
+
+
+_NOUNS = {"file": "file", "cell": "cell", "variable": "variable"}
+
+
+def _joined(words: Sequence[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def merged(turns: Iterable[TurnRecord]) -> list[Item]:
+    """The changes of several turns, one for each file, cell or variable: from before the first to after the last.
+
+    What is as it was before the first is left out. Undone changes count only where all of one are undone.
+    """
+    chains: dict[str, list[Item]] = {}
+    for turn in turns:
+        for item in turn.items:
+            moved = f"file:{item.was}" if item.kind == "file" and item.was is not None else item.id
+            chains.setdefault(item.id, chains.pop(moved, []) if moved != item.id else []).append(item)
+    found = (_merged_chain(chain) for chain in chains.values())
+    return [each for each in found if each is not None]
+
+
+def _merged_chain(chain: Sequence[Item]) -> Item | None:
+    """One change of several, the oldest first; None where nothing is left of them."""
+    effective = [each for each in chain if each.state != "undone"] or list(chain)
+    first, last = effective[0], effective[-1]
+    if first is last:
+        return last
+    file = _merged_file(first.file, last.file)
+    if file is not None and file.was is None and file.before == file.after:
+        return None
+    if last.kind == "cell" and first.before == last.after:
+        return None
+    counts = [(each.added, each.removed) for each in effective]
+    whole = next((each for each in effective if not each.undoable), None)
+    states = {each.state for each in effective}
+    return replace(
+        last,
+        was=None if file is None or file.was is None else path_to_json(file.was),
+        status=last.status if file is None else file.status,
+        state="kept" if states == {"kept"} else "undone" if states == {"undone"} else "open",
+        by=tuple(dict.fromkeys(by for each in effective for by in each.by)),
+        added=_sum(each for each, _ in counts),
+        removed=_sum(each for _, each in counts),
+        undoable=whole is None,
+        reason=None if whole is None else whole.reason,
+        before=first.before,
+        file=file,
+    )
+
+
+def _merged_file(first: FileChange | None, last: FileChange | None) -> FileChange | None:
+    if first is None or last is None:
+        return last
+    origin = first.was if first.was is not None else first.path
+    is_moved = first.before is not None and last.after is not None and origin != last.path
+    return FileChange(path=last.path, was=origin if is_moved else None, before=first.before, after=last.after)
+
+
+def _sum(counts: Iterable[int | None]) -> int | None:
+    known = [each for each in counts if each is not None]
+    return sum(known) if known else None

@@ -1,0 +1,304 @@
+"""The stores of changes of one host: one for each workspace, shared by the sessions that work there.
+
+A store is synchronous and may take a while. Its work runs on a thread of its own, one piece after another, so that the
+host's loop is never blocked and two sessions of one folder never disturb each other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import queue
+import shutil
+import tempfile
+import threading
+import time
+import uuid
+from collections import deque
+from concurrent.futures import Future
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
+
+from agentnb.changes import ChangeStore, Limits
+from agentnb.changes.coverage import is_left_out
+from agentnb.host.changes.location import store_name
+from agentnb.host.changes.records import read_record, record_file
+from agentnb.policy.sensitive import SENSITIVE, secret_pattern
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from agentnb.changes import Snapshot
+    from agentnb.policy.sensitive import Patterns
+
+T = TypeVar("T")
+
+MOST_ENDED = 100
+"""Turns that ran in a workspace and whose files are remembered, to tell whose change it was."""
+MOST_IDLE = 50
+"""Snapshots that no conversation needs and that are stored nevertheless: to forget some takes a while."""
+RUNNING_SECONDS = 24 * 3600.0
+"""For how long a snapshot may be that of a running turn."""
+MOST_ENTRIES = 500
+"""Files and folders of a workspace that are looked at without the store; a larger one is the store's."""
+CLOCK_NS = 20_000_000
+"""Nanoseconds by which the times of a file system may be coarse: what changed so shortly before a look may change
+again without another time."""
+
+_Entry: TypeAlias = tuple[int, int, int, int, int]
+
+
+class Seen:
+    """A look at a small workspace: enough to tell that nothing has changed.
+
+    Not checked: a file server whose clock is behind this machine's by more than the time between two changes.
+
+    Args:
+        entries: What the file system says of each path.
+        at: When the look began, in nanoseconds since 1970.
+    """
+
+    def __init__(self, entries: dict[str, _Entry], at: int) -> None:
+        self.entries = entries
+        newest = max((entry[1] for entry in entries.values()), default=0)
+        self.is_certain = newest < at - CLOCK_NS
+
+    def shows_no_change_since(self, before: Seen | None) -> bool:
+        """Whether all is as it was at the look *before*."""
+        return before is not None and before.is_certain and before.entries == self.entries
+
+
+def look_at(workspace: Path, named: Iterable[str] = ()) -> Seen | None:
+    """A look at *workspace*; None where it is large, or cannot be read.
+
+    Args:
+        workspace: The folder.
+        named: Files that count wherever they are, relative to it.
+    """
+    at, entries = time.time_ns(), dict[str, _Entry]()
+    root, folders = os.fspath(workspace), [""]
+    try:
+        while folders:
+            folder = folders.pop()
+            with os.scandir(f"{root}/{folder}") as found:
+                for entry in found:
+                    path = f"{folder}{entry.name}"
+                    if is_left_out(entry.name):
+                        continue
+                    entries[path] = _entry(entry.stat(follow_symlinks=False))
+                    if len(entries) > MOST_ENTRIES:
+                        return None
+                    if entry.is_dir(follow_symlinks=False):
+                        folders.append(f"{path}/")
+        for path in named:
+            if os.path.lexists(f"{root}/{path}"):
+                entries[path] = _entry(os.lstat(f"{root}/{path}"))
+    except OSError:
+        return None
+    return Seen(entries, at)
+
+
+def _entry(state: os.stat_result) -> _Entry:
+    return (state.st_mtime_ns, state.st_ctime_ns, state.st_size, state.st_ino, state.st_mode)
+
+
+class RunningTurn(NamedTuple):
+    """A turn that runs in a workspace.
+
+    Attributes:
+        title: Its session's title.
+        session: Its session's channel.
+        named: Gives the files that its tool calls name, relative to the workspace.
+    """
+
+    title: str
+    session: str
+    named: Callable[[], frozenset[str]]
+
+
+class EndedTurn(NamedTuple):
+    """A turn that ran in a workspace.
+
+    Attributes:
+        session: Its session's channel.
+        ended_at: When, in milliseconds since 1970.
+        named: The files that its tool calls named, relative to the workspace.
+    """
+
+    session: str
+    ended_at: int
+    named: frozenset[str]
+
+
+class WorkspaceStore:
+    """The store of one workspace. Its methods are used on the host's thread.
+
+    Args:
+        folder: The store's folder.
+        workspace: The workspace, without links on the way to it.
+        keeps_sensitive: Whether the contents of files that may hold secrets are stored.
+
+    Attributes:
+        running: Which turns run in the workspace, by id.
+        ended: Those that ran last.
+        patterns: The sensitive files.
+        recovered: What was finished or taken back when the store was opened, a sentence; None where nothing was.
+    """
+
+    def __init__(self, folder: Path, workspace: Path, *, keeps_sensitive: bool = False) -> None:
+        self.folder = folder
+        self.workspace = workspace
+        self.running: dict[str, RunningTurn] = {}
+        self.ended: deque[EndedTurn] = deque(maxlen=MOST_ENDED)
+        self.patterns: Patterns = SENSITIVE
+        self.recovered: str | None = None
+        self._keeps_sensitive = keeps_sensitive
+        self._store: ChangeStore | None = None
+        self._snapshot: Snapshot | None = None
+        self._named: frozenset[str] = frozenset()
+        self._seen: Seen | None = None
+        self._jobs: queue.SimpleQueue[tuple[Callable[[], Any], Future[Any]]] = queue.SimpleQueue()
+        self._thread: threading.Thread | None = None
+
+    @property
+    def records(self) -> Path:
+        """The folder with what is known of each conversation's turns."""
+        return self.folder / "records"
+
+    def named_by_others(self, session: str, since: int) -> frozenset[str]:
+        """The files that tool calls of other sessions' turns named that ran since *since* (milliseconds since 1970)."""
+        found = [each.named() for each in self.running.values() if each.session != session]
+        found += [each.named for each in self.ended if each.session != session and each.ended_at >= since]
+        return frozenset().union(*found)
+
+    async def run(self, work: Callable[[ChangeStore], T]) -> T:
+        """Do *work* with the store on its thread.
+
+        Raises:
+            ChangesError: If the store cannot be used; and what *work* raises.
+        """
+        return await self._do(lambda: work(self._opened()))
+
+    async def take(self, named: Iterable[str] = ()) -> Snapshot:
+        """A snapshot; the last one again where nothing has changed since.
+
+        Args:
+            named: Ignored or left-out files that count, relative to the workspace.
+
+        Raises:
+            ChangesUnavailable: If the workspace cannot be looked at, or the store not be written.
+        """
+        wanted = frozenset(named)
+        return await self._do(lambda: self._taken(wanted))
+
+    async def prepare(self) -> None:
+        """Take the first snapshot of a large workspace, so that the first prompt need not wait for it."""
+        await self._do(self._prepared)
+
+    async def prune(self, *, at_once: bool = False) -> None:
+        """Forget the snapshots that no conversation needs any more, where there are many, or *at_once*."""
+        await self._do(lambda: self._pruned(at_once=at_once))
+
+    def _pruned(self, *, at_once: bool) -> None:
+        """A snapshot of the last day may be that of a turn which still runs, in whatever kernel."""
+        needed = {
+            name for path in self.records.glob("*.json") if (record := read_record(path)) for name in record.snapshots
+        }
+        stored = list((self.folder / "snapshots").glob("*.json"))
+        young = {path.stem for path in stored if time.time() - path.stat().st_mtime < RUNNING_SECONDS}
+        if at_once and not self.running:
+            young = {each.id for each in (self._snapshot,) if each is not None}
+        idle = {path.stem for path in stored} - needed - young
+        if idle and (at_once or len(idle) > MOST_IDLE):
+            self._opened().prune(needed | young)
+
+    def _prepared(self) -> None:
+        if self._snapshot is None and look_at(self.workspace) is None:
+            self._taken(frozenset())
+
+    def _taken(self, named: frozenset[str]) -> Snapshot:
+        seen = look_at(self.workspace, named | self._named)
+        if self._snapshot is not None and seen is not None and named <= self._named:  # noqa: SIM102 - two questions
+            if seen.shows_no_change_since(self._seen):
+                return self._snapshot
+        snapshot = self._opened().take(sorted(named | self._named))
+        self._named, self._seen, self._snapshot = named | self._named, seen, snapshot
+        return snapshot
+
+    def _opened(self) -> ChangeStore:
+        if self._store is None:
+            store = ChangeStore(
+                self.folder,
+                self.workspace,
+                limits=Limits.from_environment(),
+                is_sensitive=lambda path: secret_pattern(path, self.patterns) is not None,
+                keep_sensitive=self._keeps_sensitive,
+            )
+            self.recovered = store.recover()
+            self._store = store
+        return self._store
+
+    async def _do(self, work: Callable[[], T]) -> T:
+        done: Future[T] = Future()
+        self._jobs.put((work, done))
+        if self._thread is None:
+            # A daemon: a long snapshot must not keep the kernel from ending.
+            self._thread = threading.Thread(target=self._work, name="agentnb-changes", daemon=True)
+            self._thread.start()
+        return await asyncio.shield(asyncio.wrap_future(done))
+
+    def _work(self) -> None:
+        while True:
+            work, done = self._jobs.get()
+            try:
+                done.set_result(work())
+            except BaseException as error:  # noqa: BLE001 - handed to who waits
+                done.set_exception(error)
+
+
+class WorkspaceStores:
+    """The stores of one host, by workspace.
+
+    Args:
+        folder: Where they are; None where nothing is to be kept: then they are in a folder that goes with the host.
+    """
+
+    def __init__(self, folder: Path | None) -> None:
+        self._folder = folder
+        self._temporary: Path | None = None
+        self._stores: dict[Path, WorkspaceStore] = {}
+
+    def of(self, workspace: Path, *, keeps_sensitive: bool = False) -> WorkspaceStore:
+        """The store of *workspace*; nothing is made or looked at yet."""
+        real = workspace.resolve()
+        if real not in self._stores:
+            folder = self._place() / store_name(real)
+            self._stores[real] = WorkspaceStore(folder, real, keeps_sensitive=keeps_sensitive)
+        return self._stores[real]
+
+    async def forget(self, workspace: Path, tab_id: str) -> None:
+        """The conversation *tab_id* is deleted: forget what its turns changed, and the contents that only it needs."""
+        store = self.of(workspace)
+        if await asyncio.to_thread(_removed, record_file(store.records, tab_id)):
+            await store.prune(at_once=True)
+
+    def close(self) -> None:
+        """Remove what is not to be kept."""
+        if self._temporary is not None:
+            shutil.rmtree(self._temporary, ignore_errors=True)
+
+    def _place(self) -> Path:
+        if self._folder is not None:
+            return self._folder
+        if self._temporary is None:  # made when something is stored
+            self._temporary = Path(tempfile.gettempdir()) / f"agentnb-changes-{uuid.uuid4().hex}"
+        return self._temporary
+
+
+def _removed(path: Path) -> bool:
+    """Whether *path* was there; it is not any more."""
+    try:
+        path.unlink()
+    except FileNotFoundError:
+        return False
+    return True

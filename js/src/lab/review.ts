@@ -1,0 +1,165 @@
+/** A change set in the main area: one difference at a time, side by side, and which of them. */
+import type { Extension } from "@codemirror/state";
+import type { Languages } from "@jupyterlab/codemirror";
+import { Widget } from "@lumino/widgets";
+import type { Comparison, Review } from "../view/store";
+import type { compare as Compare, How } from "./compare";
+import icon from "./icon";
+
+/** Narrower panels show one text with the other's lines in it, in pixels. */
+const ROOM = 640;
+
+/** The parts of the extension that are loaded when they are wanted (js/labextension.mjs). */
+interface Container {
+  part(name: "compare"): Promise<{ compare: typeof Compare }>;
+}
+
+const parts = (): Container => (window as unknown as { _JUPYTERLAB: { agentnb: Container } })._JUPYTERLAB.agentnb;
+
+let panels = 0;
+
+export class ReviewPanel extends Widget {
+  readonly #languages: Languages | null;
+  readonly #choice = document.createElement("select");
+  readonly #previous = button("Previous", () => this.#step(-1));
+  readonly #next = button("Next", () => this.#step(1));
+  readonly #open = button("Open file", () => this.#current?.open?.());
+  readonly #all = button("All lines", () => this.#showAll());
+  readonly #body = document.createElement("div");
+  readonly #resized = new ResizeObserver(() => this.#fit());
+  #changes: readonly Comparison[] = [];
+  #at = 0;
+  /** Counts what is shown: what was loaded for an earlier one is passed over. */
+  #shown = 0;
+  #draw: ((how: How) => () => void) | undefined;
+  #erase: (() => void) | undefined;
+  #isWide: boolean | undefined;
+
+  constructor(languages: Languages | null) {
+    super();
+    this.#languages = languages;
+    panels += 1;
+    this.id = `agentnb-review-${panels}`;
+    this.addClass("agentnb-review");
+    this.title.icon = icon;
+    this.title.closable = true;
+    const bar = document.createElement("div");
+    bar.className = "agentnb-review-bar";
+    bar.setAttribute("role", "toolbar");
+    bar.setAttribute("aria-label", "Changes");
+    this.#choice.setAttribute("aria-label", "Change");
+    this.#choice.addEventListener("change", () => this.#go(this.#choice.selectedIndex));
+    this.#all.setAttribute("aria-pressed", "false");
+    bar.append(this.#choice, this.#previous, this.#next, this.#all, this.#open);
+    this.#body.className = "agentnb-review-body";
+    this.node.append(bar, this.#body);
+    this.node.setAttribute("role", "region");
+    this.#resized.observe(this.node);
+  }
+
+  /** Shows these changes, beginning with the one that is wanted. */
+  review(review: Review): void {
+    this.title.label = `Changes: ${review.title}`;
+    this.title.caption = this.title.label;
+    this.node.setAttribute("aria-label", this.title.label);
+    this.#changes = review.changes;
+    this.#choice.replaceChildren(...review.changes.map(({ name }) => new Option(name)));
+    this.#go(
+      Math.max(
+        0,
+        this.#changes.findIndex(({ id }) => id === review.first),
+      ),
+    );
+  }
+
+  override dispose(): void {
+    this.#resized.disconnect();
+    this.#clear();
+    super.dispose();
+  }
+
+  get #current(): Comparison | undefined {
+    return this.#changes[this.#at];
+  }
+
+  #step(by: number): void {
+    this.#go(this.#at + by);
+  }
+
+  #go(at: number): void {
+    this.#at = Math.min(Math.max(0, at), this.#changes.length - 1);
+    this.#choice.selectedIndex = this.#at;
+    // Still to be reached by the keyboard, so that the focus stays.
+    this.#previous.setAttribute("aria-disabled", String(this.#at === 0));
+    this.#next.setAttribute("aria-disabled", String(this.#at >= this.#changes.length - 1));
+    this.#open.hidden = this.#current?.open === undefined;
+    this.#shown += 1;
+    void this.#load(this.#shown);
+  }
+
+  async #load(shown: number): Promise<void> {
+    const current = this.#current;
+    if (!current) return;
+    this.#clear();
+    this.#say("Loading…");
+    try {
+      const [{ compare }, texts, language] = await Promise.all([
+        parts().part("compare"),
+        current.load(),
+        this.#languageOf(current),
+      ]);
+      if (shown !== this.#shown || this.isDisposed) return;
+      this.#body.replaceChildren();
+      const all = { ...texts, name: current.name, language };
+      this.#draw = (how) => compare(this.#body, all, how);
+      this.#fit();
+    } catch (error) {
+      if (shown === this.#shown) this.#say(error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  /** The colours of its language by the name of the file; none for a cell's, which has no such name. */
+  async #languageOf({ name, open }: Comparison): Promise<Extension | undefined> {
+    const found = this.#languages?.findByFileName?.(open ? name : "cell.py");
+    const language = found && (await this.#languages?.getLanguage(found).catch(() => null));
+    return language?.support;
+  }
+
+  /** Draws for the room that there is. */
+  #fit(): void {
+    const isWide = this.node.offsetWidth >= ROOM;
+    if (!this.#draw || (this.#erase && isWide === this.#isWide) || this.node.offsetWidth === 0) return;
+    this.#isWide = isWide;
+    this.#erase?.();
+    this.#body.replaceChildren();
+    this.#erase = this.#draw({ sideBySide: isWide, allLines: this.#all.getAttribute("aria-pressed") === "true" });
+  }
+
+  #showAll(): void {
+    this.#all.setAttribute("aria-pressed", String(this.#all.getAttribute("aria-pressed") !== "true"));
+    this.#isWide = undefined;
+    this.#fit();
+  }
+
+  #clear(): void {
+    this.#erase?.();
+    this.#erase = undefined;
+    this.#draw = undefined;
+  }
+
+  #say(sentence: string): void {
+    const note = document.createElement("p");
+    note.setAttribute("role", "status");
+    note.textContent = sentence;
+    this.#body.replaceChildren(note);
+  }
+}
+
+function button(name: string, onClick: () => void): HTMLButtonElement {
+  const made = document.createElement("button");
+  made.type = "button";
+  made.className = "jp-mod-styled jp-mod-minimal";
+  made.textContent = name;
+  made.addEventListener("click", onClick);
+  return made;
+}

@@ -1,0 +1,88 @@
+/** Keeps, undoes and redoes changes: one operation at a time, with what came of it. */
+import { useState } from "preact/hooks";
+import { isObject } from "../state/guard";
+import { many } from "./change-set";
+import { useView } from "./context";
+import { line, reason } from "./plain";
+
+export interface Operation {
+  readonly operationId: "keep" | "undo" | "redo";
+  /** The id of the one change that is meant; else all of them. */
+  readonly target?: string;
+  /** Whether the turns behind this one are meant, too. */
+  readonly onwards?: boolean;
+}
+
+/** Something that was changed since: its versions are absent where they are not there, or are no text. */
+export interface Conflict {
+  readonly id: string;
+  readonly path: string;
+  readonly base?: string | null;
+  readonly current?: string | null;
+  readonly target?: string | null;
+}
+
+/** What is done with it: it stays as it is now, or it becomes what it would have become. */
+export type Choice = "mine" | "theirs";
+
+export interface Conflicts {
+  readonly operation: Operation;
+  readonly all: readonly Conflict[];
+}
+
+export interface Operations {
+  readonly isBusy: boolean;
+  /** What came of the last one, in a sentence. */
+  readonly said: string;
+  readonly failed: string;
+  /** Nothing was changed yet: the reader must choose first. */
+  readonly conflicts: Conflicts | undefined;
+  invoke(operation: Operation, choices?: Readonly<Record<string, Choice>>): void;
+  /** Leaves everything as it is. */
+  cancel(): void;
+}
+
+interface Outcome {
+  isBusy?: boolean;
+  said?: string;
+  failed?: string;
+  conflicts?: Conflicts;
+}
+
+const DONE = { keep: "Kept.", undo: "Undone.", redo: "Redone." };
+
+/** @param then Called when an operation has been done. */
+export function useOperations(changeset: string, then?: () => void): Operations {
+  const { store, announce } = useView();
+  const [{ isBusy = false, said = "", failed = "", conflicts }, set] = useState<Outcome>({});
+  const answered = (operation: Operation, answer: unknown) => {
+    const { message, conflicts } = isObject(answer) ? answer : {};
+    const all = Array.isArray(conflicts) ? (conflicts as Conflict[]) : [];
+    const text = line(message, 1000) || (all.length > 0 ? "" : DONE[operation.operationId]);
+    if (all.length > 0) {
+      set({ conflicts: { operation, all } });
+      announce(`${many(all.length, "conflict")}. ${text}`.trim());
+    } else {
+      set({ said: text });
+      announce(text);
+      then?.();
+    }
+  };
+  const invoke: Operations["invoke"] = (operation, choices) => {
+    if (isBusy) return;
+    const { operationId, target, onwards } = operation;
+    set({ isBusy: true, ...(conflicts ? { conflicts } : {}) });
+    const params = {
+      changeset,
+      operationId,
+      ...(target === undefined ? {} : { target: { kind: "resource", resource: target } }),
+      ...(choices ? { choices } : {}),
+      ...(onwards ? { onwards } : {}),
+    };
+    store.request("invokeChangesetOperation", params).then(
+      (answer) => answered(operation, answer),
+      (error: unknown) => set({ failed: line(reason(error), 1000) }),
+    );
+  };
+  return { isBusy, said, failed, conflicts, invoke, cancel: () => set({}) };
+}

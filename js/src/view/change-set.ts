@@ -1,0 +1,123 @@
+/** A change set as a view reads it: its changes, how many of which kind, and what can be done with them. */
+import type { ChangesetState, JsonObject, TurnChanges } from "../state/types.gen";
+import { count, line } from "./plain";
+
+export interface Change {
+  readonly id: string;
+  readonly kind: "file" | "cell" | "variable";
+  /** A file's path in the workspace, as it is: not to be shown. */
+  readonly path: string;
+  /** What it is called: nothing in it hides. */
+  readonly name: string;
+  /** What it was called before. */
+  readonly was: string;
+  readonly status: "added" | "changed" | "deleted" | "moved";
+  readonly state: "open" | "kept" | "undone";
+  /** Whose it is, and what else there is to know, in a few words each. */
+  readonly remarks: readonly string[];
+  readonly undoable: boolean;
+  readonly isBinary: boolean;
+  /** Lines that came and went; absent where they are not known. */
+  readonly lines: { readonly added: number; readonly removed: number } | undefined;
+  /** Where each side's content is; "" for a side that is not there. */
+  readonly before: string;
+  readonly after: string;
+}
+
+const WHOSE: Record<string, string> = {
+  toolCall: "by its tool calls",
+  during: "during the turn",
+  otherTab: "also changed by another tab",
+  user: "saved by you",
+};
+
+export const KINDS = { file: "Files", cell: "Cells", variable: "Variables" } as const;
+
+export function changesOf(state: ChangesetState | undefined): Change[] {
+  return (state?.files ?? []).map(({ id, edit, _meta }) => {
+    const meta = object(_meta?.agentnb);
+    const path = String(meta.name ?? id);
+    const diff = object(edit?.diff);
+    const by = Array.isArray(meta.by) ? meta.by.map((one) => WHOSE[String(one)]) : [];
+    const undoable = meta.undoable === true;
+    return {
+      id,
+      path,
+      kind: meta.kind === "cell" || meta.kind === "variable" ? meta.kind : "file",
+      name: line(path, 500) || "(no name)",
+      was: line(meta.was, 500),
+      status: (meta.status as Change["status"]) ?? "changed",
+      state: (meta.state as Change["state"]) ?? "open",
+      remarks: [line(meta.detail, 300), line(meta.mode, 60), ...by, undoable ? "" : line(meta.reason, 300)].filter(
+        (one): one is string => Boolean(one),
+      ),
+      undoable,
+      isBinary: meta.binary === true,
+      lines:
+        typeof diff.added === "number" && typeof diff.removed === "number"
+          ? { added: diff.added, removed: diff.removed }
+          : undefined,
+      before: address(edit?.before),
+      after: address(edit?.after),
+    };
+  });
+}
+
+const object = (value: unknown): JsonObject =>
+  value !== null && typeof value === "object" ? (value as JsonObject) : {};
+
+/** Where the content of one side is: another address where the content is another. */
+function address(side: unknown): string {
+  const { uri, content } = object(side);
+  return String(object(content).uri ?? uri ?? "");
+}
+
+/** How many changes there are of each kind, and how they stand. */
+export interface Tally {
+  readonly files: number;
+  readonly cells: number;
+  readonly variables: number;
+  readonly added: number;
+  readonly removed: number;
+  readonly undone: number;
+  readonly kept: number;
+  /** How many *Undo* would undo. */
+  readonly undoable: number;
+}
+
+export function tallyOf(changes: TurnChanges): Tally {
+  const { files = 0, cells = 0, variables = 0, added = 0, removed = 0, undone = 0, kept = 0 } = changes;
+  const undoable = changes.undoable ?? Math.max(0, files + cells + variables - undone - kept);
+  return { files, cells, variables, added, removed, undone, kept, undoable };
+}
+
+export function tallyOfAll(changes: readonly Change[]): Tally {
+  const number = (check: (change: Change) => boolean) => changes.filter(check).length;
+  const sum = (side: "added" | "removed") => changes.reduce((all, { lines }) => all + (lines?.[side] ?? 0), 0);
+  return {
+    files: number(({ kind }) => kind === "file"),
+    cells: number(({ kind }) => kind === "cell"),
+    variables: number(({ kind }) => kind === "variable"),
+    added: sum("added"),
+    removed: sum("removed"),
+    undone: number(({ state }) => state === "undone"),
+    kept: number(({ state }) => state === "kept"),
+    undoable: number(({ state, undoable }) => undoable && state === "open"),
+  };
+}
+
+export const totalOf = ({ files, cells, variables }: Tally): number => files + cells + variables;
+
+export function many(number: number, one: string): string {
+  return `${count(number)} ${one}${number === 1 ? "" : "s"}`;
+}
+
+/** "3 files", "2 cells", "1 variable": those that there are. */
+export function inWords({ files, cells, variables }: Pick<Tally, "files" | "cells" | "variables">): string[] {
+  const kinds: [number, string][] = [
+    [files, "file"],
+    [cells, "cell"],
+    [variables, "variable"],
+  ];
+  return kinds.filter(([number]) => number > 0).map(([number, one]) => many(number, one));
+}

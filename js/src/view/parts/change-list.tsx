@@ -1,0 +1,312 @@
+/** The changes of a set, by kind: each with its difference to unfold, and what can be done with it. */
+import type { TargetedMouseEvent } from "preact";
+import { useEffect, useMemo, useState } from "preact/hooks";
+import type { Operations } from "../change-operations";
+import { type Change, changesOf, KINDS } from "../change-set";
+import { useMemory, usePlace, useView } from "../context";
+import { Icon, IconButton, type IconName, Spacer, Spinner } from "../icons";
+import { bytes, count, line, reason, splitPath } from "../plain";
+import { type ChangeText, type Comparison, isOver, type Store } from "../store";
+import { Hunks } from "./diff";
+import { Download } from "./files";
+import { compare } from "./line-diff";
+
+const SHOWN = 100;
+const ICONS: Record<Change["kind"], IconName> = { file: "file", cell: "execute", variable: "variable" };
+const CHIPS: Record<string, string> = { added: "new", deleted: "deleted", moved: "moved" };
+
+interface Props {
+  id: string;
+  channel: string;
+  title: string;
+  operations: Operations;
+  /** Whether the differences are wanted side by side at once, where the front end has room for that. */
+  atOnce?: boolean;
+}
+
+export function ChangeList({ id, channel, title, operations, atOnce = false }: Props) {
+  const { store } = useView();
+  const [shown, show] = useState(SHOWN);
+  const state = store.changeset(channel).value;
+  const changes = useMemo(() => changesOf(state), [state]);
+  const compareFrom = useComparing(channel, title, changes);
+  const first = changes.find(isComparable)?.id;
+  useEffect(() => {
+    if (atOnce && first !== undefined) compareFrom?.(first);
+  }, [atOnce, first !== undefined]);
+  const gap = store.gaps.value[channel];
+  if (!state)
+    return gap ? (
+      <p class="note">{line(gap, 600)}</p>
+    ) : (
+      <p class="note">
+        <Spinner /> Loading the changes…
+      </p>
+    );
+  return (
+    <>
+      {state.error && <p class="note">{line(state.error.message, 600)}</p>}
+      {(["file", "cell", "variable"] as const).map((kind) => {
+        const all = changes.filter((change) => change.kind === kind);
+        return (
+          all.length > 0 && (
+            <section key={kind} class="change-group" aria-label={KINDS[kind]}>
+              <h4>{KINDS[kind]}</h4>
+              <ul>
+                {all.slice(0, shown).map((change) => (
+                  <ChangeItem
+                    key={change.id}
+                    id={`${id} ${change.id}`}
+                    channel={channel}
+                    change={change}
+                    operations={operations}
+                    onCompare={compareFrom}
+                  />
+                ))}
+              </ul>
+              {all.length > shown && (
+                <button type="button" class="text-button" onClick={() => show(shown + SHOWN)}>
+                  Show {count(Math.min(SHOWN, all.length - shown))} more of {count(all.length)}
+                </button>
+              )}
+            </section>
+          )
+        );
+      })}
+      {changes.length === 0 && !state.error && <p class="note">No changes.</p>}
+    </>
+  );
+}
+
+const isComparable = ({ kind, isBinary }: Change): boolean => kind !== "variable" && !isBinary;
+
+/** Shows the changes side by side, beginning with one; undefined where the front end has no room for that. */
+function useComparing(channel: string, title: string, changes: readonly Change[]) {
+  const { store, root } = useView();
+  const { session } = usePlace();
+  const notebook = store.notebook;
+  if (!notebook?.compare) return undefined;
+  return (first: string) => {
+    const workspace = store.session(session).peek()?.summary.workingDirectory;
+    const all = changes.filter(isComparable).map(
+      (change): Comparison => ({
+        id: change.id,
+        name: change.name,
+        load: () => textsOf(store, channel, change),
+        ...(change.kind === "file" && change.after !== ""
+          ? { open: () => notebook.openFile?.(change.path, workspace) }
+          : {}),
+      }),
+    );
+    const beside = root.host.closest(".jp-Cell") !== null;
+    notebook.compare?.({ key: channel, title, changes: all, first, beside });
+  };
+}
+
+/** Both sides; of one that is not there, nothing. */
+async function textsOf(store: Store, channel: string, change: Change): Promise<{ before: string; after: string }> {
+  const nothing: ChangeText = { text: "", size: 0, isCut: false, isBinary: false };
+  const side = (name: "before" | "after") => (change[name] === "" ? nothing : store.change(channel, change.id, name));
+  const [before, after] = await Promise.all([side("before"), side("after")]);
+  if (before.isBinary || after.isBinary)
+    throw new Error(`It is no text: ${bytes(before.size)} before, ${bytes(after.size)} after.`);
+  if (before.isCut || after.isCut)
+    throw new Error(`Too large to compare here: ${bytes(before.size)} before, ${bytes(after.size)} after.`);
+  return { before: before.text, after: after.text };
+}
+
+interface ItemProps {
+  id: string;
+  channel: string;
+  change: Change;
+  operations: Operations;
+  onCompare: ((first: string) => void) | undefined;
+}
+
+function ChangeItem({ id, channel, change, operations, onCompare }: ItemProps) {
+  const { store } = useView();
+  const [isOpen, open] = useMemory(`fold ${id}`, false);
+  const { name, status, state, remarks, lines, was } = change;
+  const hasBody = isComparable(change);
+  const { folder, name: base } = change.kind === "file" ? splitPath(name) : { folder: "", name };
+  const chip = CHIPS[status];
+  const label = (
+    <>
+      <Icon name={ICONS[change.kind]} />
+      <span class="path" title={name}>
+        <span class="folder">{folder}</span>
+        {base}
+      </span>
+    </>
+  );
+  const about = (
+    <>
+      {chip && <span class="chip">{chip}</span>}
+      {state !== "open" && <span class="chip">{state}</span>}
+      <Spacer />
+      {lines && <Lines {...lines} />}
+    </>
+  );
+  const toggle = () => open(!isOpen);
+  return (
+    <li class={`change is-${state}`} data-open={isOpen}>
+      <div class="change-row">
+        {!hasBody ? (
+          <div class="fold-head bare">
+            {label}
+            {about}
+          </div>
+        ) : onCompare ? (
+          <div class="fold-head">
+            <button
+              type="button"
+              class="fold-toggle"
+              aria-expanded={isOpen}
+              aria-label={`Show change of ${name}`}
+              onClick={toggle}
+            >
+              <Icon name="chevron" className="fold-mark" />
+            </button>
+            <button type="button" class="compare" title="Compare side by side" onClick={() => onCompare(change.id)}>
+              {label}
+            </button>
+            {about}
+          </div>
+        ) : (
+          <button type="button" class="fold-head" aria-expanded={isOpen} onClick={toggle}>
+            <Icon name="chevron" className="fold-mark" />
+            <span class="sr-only">Show change of </span>
+            {label}
+            {about}
+          </button>
+        )}
+        <Actions change={change} operations={operations} disabled={isOver(store.connection.value)} />
+      </div>
+      {(was || remarks.length > 0) && (
+        <p class="change-remarks">{[...(was ? [`was ${was}`] : []), ...remarks].join(" · ")}</p>
+      )}
+      {hasBody && isOpen && (
+        <div class="diff">
+          <Difference channel={channel} change={change} />
+        </div>
+      )}
+    </li>
+  );
+}
+
+interface ActionsProps {
+  change: Change;
+  operations: Operations;
+  disabled: boolean;
+}
+
+function Actions({ change, operations, disabled }: ActionsProps) {
+  const { store } = useView();
+  const { session } = usePlace();
+  const { id, name, path, state, undoable, kind } = change;
+  const openFile = store.notebook?.openFile;
+  const isThere = kind === "file" && (state === "undone" ? change.before : change.after) !== "";
+  const back = state === "undone" ? "redo" : "undo";
+  return (
+    <div class="change-actions">
+      {isThere &&
+        (openFile ? (
+          <IconButton
+            name={`Open ${name}`}
+            icon="link"
+            onClick={() => openFile(path, store.session(session).peek()?.summary.workingDirectory)}
+          />
+        ) : (
+          <Download path={path} />
+        ))}
+      {state === "open" && (
+        <ActionButton
+          key="keep"
+          word="Keep"
+          of={name}
+          disabled={disabled || operations.isBusy}
+          onClick={(event) => {
+            focusBefore(event);
+            operations.invoke({ operationId: "keep", target: id });
+          }}
+        />
+      )}
+      {undoable && state !== "kept" && (
+        <ActionButton
+          key="back"
+          word={back === "redo" ? "Redo" : "Undo"}
+          of={name}
+          disabled={disabled || operations.isBusy}
+          onClick={() => operations.invoke({ operationId: back, target: id })}
+        />
+      )}
+    </div>
+  );
+}
+
+interface ActionButtonProps {
+  word: string;
+  /** What it is done with, where that is not all. */
+  of?: string;
+  disabled: boolean;
+  onClick: (event: TargetedMouseEvent<HTMLButtonElement>) => void;
+}
+
+/** One that is disabled keeps the focus: it is so only as long as the kernel has not answered. */
+export function ActionButton({ word, of, disabled, onClick }: ActionButtonProps) {
+  return (
+    <button
+      type="button"
+      class="change-action"
+      aria-label={of === undefined ? undefined : `${word} ${of}`}
+      aria-disabled={disabled}
+      onClick={(event) => !disabled && onClick(event)}
+    >
+      {word}
+    </button>
+  );
+}
+
+/** The button is about to go: the first one of its change or set takes the focus. */
+export function focusBefore({ currentTarget }: TargetedMouseEvent<HTMLButtonElement>): void {
+  const others = currentTarget.closest(".change, .change-set")?.querySelectorAll<HTMLElement>("button") ?? [];
+  [...others].find((button) => button !== currentTarget)?.focus();
+}
+
+/** How many lines came and went. */
+export function Lines({ added, removed }: { added: number; removed: number }) {
+  return (
+    <span class="diff-count">
+      <span class="sr-only">{`${count(added)} lines added, ${count(removed)} removed`}</span>
+      <span aria-hidden="true">
+        <span class="added">+{count(added)}</span>
+        {"\u2009"}
+        <span class="removed">−{count(removed)}</span>
+      </span>
+    </span>
+  );
+}
+
+/** The lines that are different, fetched when they are looked at. */
+function Difference({ channel, change }: { channel: string; change: Change }) {
+  const { store } = useView();
+  const [found, set] = useState<{ before?: string; after?: string; failed?: string }>({});
+  useEffect(() => {
+    let isGone = false;
+    const settle = (result: typeof found) => void (isGone || set(result));
+    textsOf(store, channel, change).then(settle, (error: unknown) => settle({ failed: reason(error) }));
+    return () => {
+      isGone = true;
+    };
+  }, [store, channel, change.id, change.before, change.after]);
+  const { before, after, failed } = found;
+  const difference = useMemo(() => (before === undefined ? undefined : compare(before, after ?? "")), [before, after]);
+  if (failed !== undefined) return <p class="note">{line(failed, 600)}</p>;
+  if (before === undefined)
+    return (
+      <p class="note">
+        <Spinner /> Loading…
+      </p>
+    );
+  return difference ? <Hunks change={difference} /> : <p class="note">Too large to compare here.</p>;
+}

@@ -1,0 +1,176 @@
+/** What changed, in one line, with what can be done with all of it; and on demand the list of the changes. */
+import { useEffect, useId, useState } from "preact/hooks";
+import type { Turn } from "../../state/types.gen";
+import { type Operations, useOperations } from "../change-operations";
+import { inWords, many, type Tally, tallyOf, totalOf } from "../change-set";
+import { useMemory, usePlace, useView } from "../context";
+import { Icon, Spacer } from "../icons";
+import { changesChannel } from "../identity";
+import { memo } from "../memo";
+import { line } from "../plain";
+import { isOver } from "../store";
+import { ActionButton, ChangeList, focusBefore, Lines } from "./change-list";
+import { ConflictChoices } from "./conflicts";
+import { Files } from "./files";
+
+/** So long it may take before it is said that it takes time, in milliseconds. */
+const PATIENCE = 300;
+
+/** What a turn changed; of a turn of an older kernel, what its tool calls say. */
+export const TurnChanges = memo(({ turn }: { turn: Turn }) => {
+  const { session } = usePlace();
+  const { changes } = turn;
+  if (!changes) return <Files turn={turn} />;
+  if (changes.status === "computing") return <Computing />;
+  if (changes.status === "error")
+    return (
+      <>
+        <p class="note">What this turn changed is not known: {line(changes.error?.message, 600)}</p>
+        <Files turn={turn} />
+      </>
+    );
+  const tally = tallyOf(changes);
+  if (totalOf(tally) === 0) return null;
+  const channel = changesChannel(session, turn.id);
+  const title = line(turn.message.text, 40);
+  return <ChangeSet id={`${turn.id} changes`} channel={channel} title={title} tally={tally} notes={changes.notes} />;
+});
+
+function Computing() {
+  const [isLong, setLong] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setLong(true), PATIENCE);
+    return () => clearTimeout(timer);
+  }, []);
+  return isLong ? <p class="note">Computing what changed…</p> : null;
+}
+
+interface Props {
+  id: string;
+  channel: string;
+  title: string;
+  tally: Tally;
+  /** What is not covered, or cannot be undone. */
+  notes?: readonly string[] | undefined;
+  /** Whether the list is there without being asked for. */
+  always?: boolean;
+}
+
+export function ChangeSet({ id, channel, title, tally, notes = [], always = false }: Props) {
+  const { store } = useView();
+  const list = useId();
+  const operations = useOperations(channel);
+  const [isOpen, open] = useMemory(`fold ${id}`, false);
+  const [atOnce, setAtOnce] = useState(false);
+  const [hasNotes, showNotes] = useMemory(`fold ${id} notes`, false);
+  const review = () => {
+    setAtOnce(!isOpen); // not where a reload finds the list open
+    open(!isOpen);
+  };
+  const lines = tally.added + tally.removed > 0;
+  return (
+    <section class="change-set" aria-label="Changes">
+      <div class="change-line">
+        <span class="change-counts">
+          {inWords(tally).map((words, at) => (
+            <span key={words}>
+              {at > 0 && <span class="dim"> · </span>}
+              {words}
+              {at === 0 && tally.files > 0 && lines && (
+                <>
+                  {" "}
+                  <Lines {...tally} />
+                </>
+              )}
+            </span>
+          ))}
+        </span>
+        <span class="dim">{standing(tally)}</span>
+        {!always && (
+          <button type="button" class="change-action" aria-expanded={isOpen} aria-controls={list} onClick={review}>
+            Review
+          </button>
+        )}
+        <AllActions tally={tally} operations={operations} all={always} disabled={isOver(store.connection.value)} />
+        {notes.length > 0 && (
+          <button
+            type="button"
+            class="icon-button"
+            aria-expanded={hasNotes}
+            aria-label={`${many(notes.length, "note")}: what is not covered or cannot be undone`}
+            title="What is not covered or cannot be undone"
+            onClick={() => showNotes(!hasNotes)}
+          >
+            <Icon name="info" />
+          </button>
+        )}
+        <Spacer />
+      </div>
+      {hasNotes && notes.length > 0 && (
+        <ul class="change-notes">
+          {notes.map((note) => (
+            <li>{line(note, 600)}</li>
+          ))}
+        </ul>
+      )}
+      {operations.failed && (
+        <p class="note" role="alert">
+          {operations.failed}
+        </p>
+      )}
+      {operations.said && <p class="note">{operations.said}</p>}
+      {operations.conflicts && <ConflictChoices id={id} operations={operations} />}
+      <div id={list} class="change-list">
+        {(isOpen || always) && (
+          <ChangeList id={id} channel={channel} title={title} operations={operations} atOnce={atOnce} />
+        )}
+      </div>
+    </section>
+  );
+}
+
+/** How the changes stand, where they are not all open. */
+function standing(tally: Tally): string {
+  const { undone, kept } = tally;
+  const total = totalOf(tally);
+  const said = (number: number, word: string) => (number === 0 ? [] : [number === total ? word : `${number} ${word}`]);
+  return [...said(kept, "kept"), ...said(undone, "undone")].join(", ");
+}
+
+interface AllProps {
+  tally: Tally;
+  operations: Operations;
+  /** Whether it is said that all are meant: where the same words stand beside each change, too. */
+  all: boolean;
+  disabled: boolean;
+}
+
+function AllActions({ tally, operations, all, disabled }: AllProps) {
+  const { undone, kept, undoable } = tally;
+  const isOpen = undone + kept < totalOf(tally);
+  const isUndo = undoable > 0;
+  const off = disabled || operations.isBusy;
+  return (
+    <>
+      {isOpen && (
+        <ActionButton
+          key="keep"
+          word={all ? "Keep all" : "Keep"}
+          disabled={off}
+          onClick={(event) => {
+            focusBefore(event);
+            operations.invoke({ operationId: "keep" });
+          }}
+        />
+      )}
+      {(isUndo || undone > 0) && (
+        <ActionButton
+          key="back" // one button, so that the focus stays
+          word={(isUndo ? "Undo" : "Redo") + (all ? " all" : "")}
+          disabled={off}
+          onClick={() => operations.invoke({ operationId: isUndo ? "undo" : "redo" })}
+        />
+      )}
+    </>
+  );
+}

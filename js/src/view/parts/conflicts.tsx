@@ -1,0 +1,123 @@
+/** Changes that cannot be undone as they are, because they were changed since: the reader sees the versions and chooses. */
+import { useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { Choice, Conflict, Operations } from "../change-operations";
+import { many } from "../change-set";
+import { Fold } from "../fold";
+import { count, line } from "../plain";
+import { Hunks } from "./diff";
+import { compare } from "./line-diff";
+import { LongText } from "./long-text";
+
+export function ConflictChoices({ id, operations }: { id: string; operations: Operations }) {
+  const name = useId();
+  const form = useRef<HTMLFormElement>(null);
+  const [choices, choose] = useState<Readonly<Record<string, Choice>>>({});
+  useLayoutEffect(() => form.current?.focus(), []);
+  const conflicts = operations.conflicts;
+  if (!conflicts) return null;
+  const isRedo = conflicts.operation.operationId === "redo";
+  const versions = ["Before the turn", "As the agent left it"] as const;
+  const [old, left] = isRedo ? [versions[1], versions[0]] : versions;
+  const isChosen = conflicts.all.every(({ path }) => Object.hasOwn(choices, path));
+  return (
+    <form
+      ref={form}
+      class="conflicts card"
+      tabIndex={-1}
+      aria-labelledby={name}
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (isChosen) operations.invoke(conflicts.operation, choices);
+      }}
+    >
+      <strong id={name}>
+        {many(conflicts.all.length, "conflict")}: changed since. Nothing was {isRedo ? "redone" : "undone"} yet.
+      </strong>
+      {conflicts.all.map((conflict) => {
+        const option = (choice: Choice, text: string, hint: string) => (
+          <label class="check">
+            <input
+              type="radio"
+              name={`${name} ${conflict.id}`}
+              checked={choices[conflict.path] === choice}
+              onChange={() => choose({ ...choices, [conflict.path]: choice })}
+            />
+            <span>
+              {text} <span class="dim small">{hint}</span>
+            </span>
+          </label>
+        );
+        return (
+          <fieldset key={conflict.id} class="choices">
+            <legend class="path">{line(conflict.path, 500)}</legend>
+            {option("mine", "Keep mine", "It stays as it is now.")}
+            {option("theirs", isRedo ? "Take the agent's" : "Take the old one", "What is there now is stored first.")}
+            <Versions id={`${id} ${conflict.id}`} conflict={conflict} old={old} left={left} />
+          </fieldset>
+        );
+      })}
+      <div class="restart">
+        <button type="submit" class="button small primary" disabled={!isChosen || operations.isBusy}>
+          {isRedo ? "Redo" : "Undo"}
+        </button>
+        <button type="button" class="button small" onClick={operations.cancel}>
+          Cancel
+        </button>
+      </div>
+    </form>
+  );
+}
+
+/** The three versions: one as it is, the two others by what is different in them. */
+function Versions({ id, conflict, old, left }: { id: string; conflict: Conflict; old: string; left: string }) {
+  const { base, target, current } = conflict;
+  return (
+    <>
+      <Fold id={`${id} old`} className="diff" head={<span>{old}</span>}>
+        {typeof target === "string" ? (
+          <pre class="version">
+            <LongText text={target} />
+          </pre>
+        ) : (
+          <p class="note">{NOTHING}</p>
+        )}
+      </Fold>
+      <Compared id={`${id} left`} name={left} to={old} before={target} after={base} />
+      <Compared id={`${id} now`} name="Now" to={left} before={base} after={current} open />
+    </>
+  );
+}
+
+const NOTHING = "It is not there, or it is no text.";
+
+interface ComparedProps {
+  id: string;
+  name: string;
+  /** What it is compared to. */
+  to: string;
+  before: string | null | undefined;
+  after: string | null | undefined;
+  open?: boolean;
+}
+
+function Compared({ id, name, to, before, after, open = false }: ComparedProps) {
+  const change = useMemo(() => compare(before ?? "", after ?? ""), [before, after]);
+  const head = (
+    <>
+      <span>{name}</span>
+      <span class="dim small">compared to: {to.toLowerCase()}</span>
+      {change && (
+        <span class="diff-count">
+          <span class="added">+{count(change.added)}</span> <span class="removed">−{count(change.removed)}</span>
+        </span>
+      )}
+    </>
+  );
+  const isThere = typeof after === "string";
+  return (
+    <Fold id={id} className="diff" open={open} head={head}>
+      {!isThere && <p class="note">{NOTHING}</p>}
+      {change ? <Hunks change={change} /> : <p class="note">Too large to compare here.</p>}
+    </Fold>
+  );
+}

@@ -1,0 +1,466 @@
+/** What a turn changed: the line below it, the list, what can be done with it, conflicts, the conversation's panel. */
+import { describe, expect, test } from "vitest";
+import type { ChangesetFile, TurnChanges } from "../../src/state/types.gen";
+import type { Review } from "../../src/view/store";
+import { CHAT, type MemoryStore, readyStore, SESSION, startTurn } from "./memory-store";
+import { open, type Page, press } from "./page";
+
+const SET = `${SESSION}/changes/t1`;
+const ALL = `${SESSION}/changes`;
+const READY: TurnChanges = {
+  status: "ready",
+  files: 3,
+  added: 41,
+  removed: 7,
+  cells: 2,
+  variables: 1,
+  undone: 0,
+  kept: 0,
+  undoable: 5,
+};
+
+type Meta = Record<string, unknown>;
+
+function change(id: string, meta: Meta = {}, lines?: [number, number]): ChangesetFile {
+  const { status = "changed" } = meta;
+  const [kind, name] = [id.slice(0, id.indexOf(":")), id.slice(id.indexOf(":") + 1)];
+  const side = (blob: string) => ({ uri: `file:///w/${name}`, content: { uri: `agentnb-blob:/${blob}` } });
+  const edit = {
+    ...(status === "added" ? {} : { before: side(`${id}1`) }),
+    ...(status === "deleted" ? {} : { after: side(`${id}2`) }),
+    ...(lines ? { diff: { added: lines[0], removed: lines[1] } } : {}),
+  };
+  const agentnb = { kind, name, status, state: "open", by: ["during"], undoable: true, ...meta };
+  return { id, edit, _meta: { agentnb } } as unknown as ChangesetFile;
+}
+
+/** A chat with one finished turn; its change set has these files. */
+function ended(changes?: TurnChanges, ...files: ChangesetFile[]): MemoryStore {
+  const store = readyStore();
+  startTurn(store, "t1", "Fit it");
+  store.apply(CHAT, { type: "chat/turnComplete", turnId: "t1" });
+  if (changes) tell(store, changes);
+  store.changeset(SET).value = { status: "ready", files };
+  return store;
+}
+
+function tell(store: MemoryStore, changes: TurnChanges, turnId = "t1"): void {
+  store.apply(CHAT, { type: "x-agentnb/turnChanges", turnId, changes });
+}
+
+const show = (store: MemoryStore) => open(store, { kind: "chat" });
+const said = (page: Page) => page.all(".sr-only[role=status]").at(-1)?.textContent;
+const actions = (page: Page) => page.all(".change-line .change-action").map((one) => one.textContent);
+const operations = (store: MemoryStore) =>
+  store.requested.filter(({ method }) => method === "invokeChangesetOperation").map(({ params }) => params);
+const texts = (sides: Record<string, string>) => (method: string, params: unknown) => {
+  const { id, side } = params as { id: string; side: string };
+  const text = sides[`${id} ${side}`] ?? "";
+  return Promise.resolve(method === "readChange" ? { text, size: text.length, isCut: false, isBinary: false } : {});
+};
+
+describe("the line below a turn", () => {
+  test.each<[Partial<TurnChanges>, string | undefined]>([
+    [{}, "3 files 41 lines added, 7 removed+41\u2009−7 · 2 cells · 1 variable"],
+    [
+      { files: 1, cells: 1, variables: 1234, added: 1200, removed: 0 },
+      "1 file 1,200 lines added, 0 removed+1,200\u2009−0 · 1 cell · 1,234 variables",
+    ],
+    [{ files: 1, cells: 0, variables: 0, added: 0, removed: 0 }, "1 file"],
+    [{ files: 0, cells: 0, variables: 2, added: 0, removed: 0 }, "2 variables"],
+    [{ files: 0, cells: 0, variables: 0 }, undefined],
+  ])("counts %j", (more, expected) => {
+    const page = show(ended({ ...READY, ...more }));
+    expect(page.all(".change-counts").map((one) => one.textContent)).toEqual(expected === undefined ? [] : [expected]);
+    expect(page.all(".change-set").map((one) => one.getAttribute("aria-label"))).toEqual(expected ? ["Changes"] : []);
+  });
+
+  test.each<[Partial<TurnChanges>, string, string[]]>([
+    [{}, "", ["Review", "Keep", "Undo"]],
+    [{ undone: 6, undoable: 0 }, "undone", ["Review", "Redo"]],
+    [{ undone: 5, undoable: 0 }, "5 undone", ["Review", "Keep", "Redo"]],
+    [{ undone: 1, undoable: 4 }, "1 undone", ["Review", "Keep", "Undo"]],
+    [{ kept: 6, undoable: 0 }, "kept", ["Review"]],
+    [{ kept: 2, undone: 4, undoable: 0 }, "2 kept, 4 undone", ["Review", "Redo"]],
+    [{ undoable: 0 }, "", ["Review", "Keep"]],
+  ])("offers what can be done where %j", (more, standing, expected) => {
+    const page = show(ended({ ...READY, ...more }));
+    expect([page.find(".change-line > .dim").textContent, actions(page)]).toEqual([standing, expected]);
+  });
+
+  test("stands below the live view of a cell, too, and is the same after a reload as when it came", async () => {
+    const live = readyStore();
+    const pages = [show(live), open(live, { kind: "turn", channel: CHAT, turnId: "t1" })];
+    startTurn(live, "t1", "Fit it");
+    live.apply(CHAT, { type: "chat/turnComplete", turnId: "t1" });
+    tell(live, { status: "computing" });
+    tell(live, READY);
+    const restored = ended(READY);
+    const again = [show(restored), open(restored, { kind: "turn", channel: CHAT, turnId: "t1" })];
+    const html = (page: Page) => page.find(".change-set").outerHTML.replace(/(aria-controls|id)="[^"]*"/g, "");
+    for (const [at, page] of pages.entries()) {
+      await page.until(() => expect(actions(page)).toEqual(["Review", "Keep", "Undo"]));
+      expect(html(page)).toEqual(html(again[at] as Page));
+    }
+  });
+
+  test("says that it takes time only where it does", async () => {
+    const store = ended({ status: "computing" });
+    const quick = show(store);
+    expect(quick.all(".turn .note")).toEqual([]);
+    await quick.until(() => expect(quick.find(".turn .note").textContent).toBe("Computing what changed…"));
+    tell(store, READY);
+    await quick.until(() => expect(quick.all(".turn .note")).toEqual([]));
+  });
+
+  test("is one quiet sentence where the changes are not known", () => {
+    const error = { errorType: "ChangesUnavailable", message: "The folder is gone.\nReally" };
+    const page = show(ended({ status: "error", error }));
+    expect(page.find(".turn .note").textContent).toBe(
+      "What this turn changed is not known: The folder is gone. Really",
+    );
+    expect(page.all(".change-set")).toEqual([]);
+  });
+
+  test("has the notes behind a button", async () => {
+    const page = show(ended({ ...READY, notes: ["big.h5 is larger than 20 MB.", "rows was changed in place."] }));
+    expect(page.all(".change-notes")).toEqual([]);
+    const button = page.button("2 notes: what is not covered or cannot be undone");
+    button.click();
+    await page.until(() => expect(button.getAttribute("aria-expanded")).toBe("true"));
+    expect(page.all(".change-notes li").map((note) => note.textContent)).toEqual([
+      "big.h5 is larger than 20 MB.",
+      "rows was changed in place.",
+    ]);
+  });
+
+  test("undoes everything and then offers to redo it; the focus stays, and what was done is said", async () => {
+    const store = ended(READY);
+    store.answer = () => Promise.resolve({ message: "Undid 3 files and 2 cells." });
+    const page = show(store);
+    page.button("Undo").focus();
+    page.button("Undo").click();
+    expect(operations(store)).toEqual([{ changeset: SET, operationId: "undo" }]);
+    await page.until(() => expect(said(page)).toBe("Undid 3 files and 2 cells."));
+    tell(store, { ...READY, undone: 5, undoable: 0 });
+    await page.until(() => expect(actions(page)).toEqual(["Review", "Keep", "Redo"]));
+    expect(page.root.activeElement?.textContent).toBe("Redo");
+    page.button("Redo").click();
+    expect(operations(store)[1]).toEqual({ changeset: SET, operationId: "redo" });
+  });
+
+  test("keeps everything; the focus goes to what stays", async () => {
+    const store = ended(READY);
+    const page = show(store);
+    page.button("Keep").focus();
+    page.button("Keep").click();
+    tell(store, { ...READY, kept: 6, undoable: 0 });
+    await page.until(() => expect(actions(page)).toEqual(["Review"]));
+    expect(operations(store)).toEqual([{ changeset: SET, operationId: "keep" }]);
+    expect(page.root.activeElement?.textContent).toBe("Review");
+  });
+
+  test("says why something was not done, and does one thing at a time", async () => {
+    const store = ended(READY);
+    let refuse: (error: Error) => void = () => {};
+    store.answer = () => new Promise((_, reject) => (refuse = reject));
+    const page = show(store);
+    page.button("Undo").click();
+    await page.until(() => expect(page.button("Undo").getAttribute("aria-disabled")).toBe("true"));
+    page.button("Undo").click();
+    page.button("Keep").click();
+    expect(operations(store)).toHaveLength(1);
+    refuse(new Error("There is no space on the disk."));
+    await page.until(() => expect(page.find("[role=alert]").textContent).toBe("There is no space on the disk."));
+    expect(page.button("Undo").getAttribute("aria-disabled")).toBe("false");
+  });
+
+  test("does nothing without a kernel", () => {
+    const store = ended(READY);
+    store.connection.value = "gone";
+    const page = show(store);
+    page.button("Undo").click();
+    expect(operations(store)).toEqual([]);
+  });
+
+  test("is absent from a turn of an older kernel, which has what its tool calls say", () => {
+    expect(show(ended()).all(".change-set")).toEqual([]);
+  });
+});
+
+describe("the review", () => {
+  const FILES = [
+    change("file:src/fit.py", { by: ["toolCall", "user"] }, [2, 1]),
+    change("file:new.md", { status: "added", by: ["otherTab"] }, [1, 0]),
+    change("file:old.csv", { status: "deleted", state: "undone" }, [0, 6]),
+    change("file:fig.png", { status: "moved", was: "plots/fig.png", binary: true, state: "kept" }),
+    change("cell:c1", { name: "In [4]: fit()", by: ["toolCall"] }, [1, 1]),
+    change("variable:df", { detail: "DataFrame (100, 3) → (100, 4)" }),
+    change("variable:rows", { undoable: false, reason: "changed in place, cannot be undone" }),
+  ];
+
+  async function reviewed(store: MemoryStore): Promise<Page> {
+    const page = show(store);
+    page.button("Review").click();
+    await page.until(() => expect(page.all(".change").length).toBeGreaterThan(0));
+    return page;
+  }
+
+  test("lists files, cells and variables, whose each is, and what can be done with it", async () => {
+    const page = await reviewed(ended(READY, ...FILES));
+    expect(page.button("Review").getAttribute("aria-expanded")).toBe("true");
+    expect(page.all(".change-group").map((group) => group.getAttribute("aria-label"))).toEqual([
+      "Files",
+      "Cells",
+      "Variables",
+    ]);
+    const rows = page
+      .all(".change")
+      .map((row) => [
+        row.querySelector(".path")?.textContent,
+        [...row.querySelectorAll(".chip")].map((chip) => chip.textContent),
+        row.querySelector(".change-remarks")?.textContent,
+        [...row.querySelectorAll(".change-action")].map((button) => button.getAttribute("aria-label")),
+      ]);
+    expect(rows).toEqual([
+      ["src/fit.py", [], "by its tool calls · saved by you", ["Keep src/fit.py", "Undo src/fit.py"]],
+      ["new.md", ["new"], "also changed by another tab", ["Keep new.md", "Undo new.md"]],
+      ["old.csv", ["deleted", "undone"], "during the turn", ["Redo old.csv"]],
+      ["fig.png", ["moved", "kept"], "was plots/fig.png · during the turn", []],
+      ["In [4]: fit()", [], "by its tool calls", ["Keep In [4]: fit()", "Undo In [4]: fit()"]],
+      ["df", [], "DataFrame (100, 3) → (100, 4) · during the turn", ["Keep df", "Undo df"]],
+      ["rows", [], "during the turn · changed in place, cannot be undone", ["Keep rows"]],
+    ]);
+  });
+
+  test("shows a difference when it is asked for, as text", async () => {
+    const store = ended(READY, change("file:a.html", {}, [1, 1]));
+    store.answer = texts({ "file:a.html before": "<i>1</i>\n", "file:a.html after": "<script>2</script>\n" });
+    const page = await reviewed(store);
+    expect(store.requested.filter(({ method }) => method === "readChange")).toEqual([]);
+    page.find(".change .fold-head").click();
+    await page.until(() => expect(page.find(".change .line.added .text").textContent).toBe("<script>2</script>"));
+    expect(page.find(".change .line.removed .text").textContent).toBe("<i>1</i>");
+    expect(page.all(".change script, .change i")).toEqual([]);
+  });
+
+  test("asks only for the side that is there, and says why a difference cannot be shown", async () => {
+    const store = ended(READY, change("file:.env", { status: "added" }));
+    store.answer = () => Promise.reject(new Error("Its content was not stored."));
+    const page = await reviewed(store);
+    page.find(".change .fold-head").click();
+    await page.until(() => expect(page.find(".change .diff .note").textContent).toBe("Its content was not stored."));
+    const asked = store.requested.filter(({ method }) => method === "readChange").map(({ params }) => params);
+    expect(asked).toEqual([{ changeset: SET, id: "file:.env", side: "after" }]);
+  });
+
+  test.each([
+    [{ isBinary: true }, "It is no text: 5 B before, 5 B after."],
+    [{ isCut: true }, "Too large to compare here: 5 B before, 5 B after."],
+  ])("compares nothing that is %j", async (more, expected) => {
+    const store = ended(READY, change("file:a"));
+    store.answer = () => Promise.resolve({ text: "", size: 5, isCut: false, isBinary: false, ...more });
+    const page = await reviewed(store);
+    page.find(".change .fold-head").click();
+    await page.until(() => expect(page.find(".change .diff .note").textContent).toBe(expected));
+  });
+
+  test("undoes one change and redoes it; the focus stays", async () => {
+    const store = ended(READY, change("file:a"), change("file:b"));
+    const page = await reviewed(store);
+    page.button("Undo b").focus();
+    page.button("Undo b").click();
+    store.apply(SET, { type: "changeset/fileSet", file: change("file:b", { state: "undone" }) });
+    await page.until(() => expect(page.root.activeElement?.getAttribute("aria-label")).toBe("Redo b"));
+    await page.until(() => expect(page.button("Redo b").getAttribute("aria-disabled")).toBe("false"));
+    page.button("Redo b").click();
+    const target = { kind: "resource", resource: "file:b" };
+    expect(operations(store)).toEqual([
+      { changeset: SET, operationId: "undo", target },
+      { changeset: SET, operationId: "redo", target },
+    ]);
+  });
+
+  test("writes out what a name hides, cuts a long one, and takes no part of it for an element", async () => {
+    const names = ["a\n\u202egnp.exe", `${"x".repeat(600)}`, "<img src=x onerror=alert(1)>", " "];
+    const files = names.map((name, at) => change(`file:${at}`, { name }));
+    const page = await reviewed(ended(READY, ...files));
+    expect(page.all(".change .path").map((path) => path.textContent)).toEqual([
+      "a ⟨U+202E⟩gnp.exe",
+      `${"x".repeat(499)}…`,
+      "<img src=x onerror=alert(1)>",
+      "(no name)",
+    ]);
+    expect(page.all(".change img")).toEqual([]);
+  });
+
+  test("draws the first hundred of many, and more when they are asked for", async () => {
+    const files = Array.from({ length: 230 }, (_, at) => change(`file:${at}`));
+    const page = await reviewed(ended(READY, ...files));
+    expect(page.all(".change")).toHaveLength(100);
+    page.button("Show 100 more of 230").click();
+    await page.until(() => expect(page.all(".change")).toHaveLength(200));
+  });
+
+  test("says that the kernel no longer has the changes", async () => {
+    const store = ended(READY);
+    store.changeset(SET).value = undefined;
+    const page = show(store);
+    page.button("Review").click();
+    await page.until(() => expect(page.find(".change-list").textContent).toContain("Loading"));
+    store.gaps.value = { [SET]: "The kernel no longer has these changes." };
+    await page.until(() =>
+      expect(page.find(".change-list").textContent).toBe("The kernel no longer has these changes."),
+    );
+  });
+
+  test("opens side by side where the front end can, at once and from each name, and opens files", async () => {
+    const reviews: Review[] = [];
+    const opened: unknown[] = [];
+    const store = ended(READY, change("variable:df"), change("file:a.py"), change("cell:c", { name: "In [1]" }));
+    store.answer = texts({ "file:a.py before": "1\n", "file:a.py after": "2\n" });
+    store.notebook = {
+      insertBelow: () => {},
+      replaceActive: () => {},
+      run: () => {},
+      compare: (review) => void reviews.push(review),
+      openFile: (...file) => void opened.push(file),
+    };
+    const page = await reviewed(store);
+    await page.until(() => expect(reviews).toHaveLength(1));
+    page.all(".change .compare")[1]?.click();
+    expect(reviews.map(({ key, title, first }) => [key, title, first])).toEqual([
+      [SET, "Fit it", "file:a.py"],
+      [SET, "Fit it", "cell:c"],
+    ]);
+    const [file, cell] = reviews[0]?.changes ?? [];
+    expect([file?.name, cell?.name, cell?.open]).toEqual(["a.py", "In [1]", undefined]);
+    expect(await file?.load()).toEqual({ before: "1\n", after: "2\n" });
+    file?.open?.();
+    page.button("Open a.py").click();
+    expect(opened).toEqual([
+      ["a.py", undefined],
+      ["a.py", undefined],
+    ]);
+  });
+});
+
+describe("what was changed since", () => {
+  const conflicts = [
+    { id: "file:a.py", path: "a.py", base: "agent\n", current: "mine\n", target: "before\n" },
+    { id: "file:b.py", path: "b.py", base: "agent\n", target: "before\n" },
+  ];
+
+  async function conflicting() {
+    const store = ended(READY, change("file:a.py"));
+    store.answer = () => Promise.resolve({ message: "2 files were changed since.", conflicts });
+    const page = show(store);
+    page.button("Undo").click();
+    await page.until(() => expect(page.all(".conflicts fieldset")).toHaveLength(2));
+    return { store, page };
+  }
+
+  test("is shown in its three versions, and undone only as the reader chooses for each", async () => {
+    const { store, page } = await conflicting();
+    expect(page.find(".conflicts strong").textContent).toBe("2 conflicts: changed since. Nothing was undone yet.");
+    await page.until(() => expect(said(page)).toBe("2 conflicts. 2 files were changed since."));
+    const heads = page.all(".conflicts fieldset:nth-of-type(1) .fold-head > span:first-of-type");
+    expect(heads.map((head) => head.textContent)).toEqual(["Before the turn", "As the agent left it", "Now"]);
+    expect(page.all(".conflicts .line .text").map((one) => one.textContent)).toEqual(["agent", "mine", "agent"]);
+    const send = page.find<HTMLButtonElement>(".conflicts button[type=submit]");
+    const radio = (at: number) => page.all(".conflicts input")[at] as HTMLElement;
+    expect(send.disabled).toBe(true);
+    radio(0).click();
+    await page.until(() => expect((radio(0) as HTMLInputElement).checked).toBe(true));
+    expect(send.disabled).toBe(true);
+    radio(3).click();
+    await page.until(() => expect(send.disabled).toBe(false));
+    store.answer = () => Promise.resolve({ message: "Undid 1 file." });
+    send.click();
+    await page.until(() => expect(page.all(".conflicts")).toEqual([]));
+    expect(operations(store)[1]).toEqual({
+      changeset: SET,
+      operationId: "undo",
+      choices: { "a.py": "mine", "b.py": "theirs" },
+    });
+  });
+
+  test("stays as it is where the reader cancels", async () => {
+    const { store, page } = await conflicting();
+    page.button("Cancel").click();
+    await page.until(() => expect(page.all(".conflicts")).toEqual([]));
+    expect(operations(store)).toHaveLength(1);
+  });
+});
+
+describe("the conversation", () => {
+  function two(): MemoryStore {
+    const store = ended(READY, change("file:a.py"), change("variable:x", { undoable: false }));
+    startTurn(store, "t2", "And plot it");
+    store.apply(CHAT, { type: "chat/turnComplete", turnId: "t2" });
+    tell(store, { ...READY, files: 1, cells: 0, variables: 0, undoable: 1 }, "t2");
+    store.changeset(`${ALL}/t2`).value = { status: "ready", files: [change("file:a.py"), change("file:plot.py")] };
+    store.changeset(ALL).value = { status: "ready", files: [change("file:a.py", {}, [3, 1]), change("file:plot.py")] };
+    return store;
+  }
+
+  test("goes back to before a message once the reader has seen what that undoes", async () => {
+    const store = two();
+    const page = show(store);
+    page.button("Turn").click();
+    await page.until(() => expect(page.all("[role=menuitem]")).toHaveLength(1));
+    page.find("[role=menuitem]").click();
+    await page.until(() => expect(page.all("[role=alertdialog]")).toHaveLength(1));
+    const dialog = page.find("[role=alertdialog]");
+    expect(dialog.querySelector("strong")?.textContent).toBe("Back to before “Fit it”?");
+    expect(dialog.querySelector("p")?.textContent).toContain("Undoes what 2 turns changed: 2 files.");
+    expect([...dialog.querySelectorAll("li")].map((one) => one.textContent)).toEqual(["a.py", "plot.py"]);
+    expect(page.root.activeElement?.textContent).toBe("Undo 2 turns");
+    page.button("Undo 2 turns").click();
+    expect(operations(store)).toEqual([{ changeset: SET, operationId: "undo", onwards: true }]);
+    await page.until(() => expect(page.all("[role=alertdialog]")).toEqual([]));
+  });
+
+  test("leaves everything by Escape, and the focus is where it was", async () => {
+    const store = two();
+    const page = show(store);
+    page.button("Turn").click();
+    await page.until(() => expect(page.all("[role=menuitem]")).toHaveLength(1));
+    page.find("[role=menuitem]").click();
+    await page.until(() => expect(page.all("[role=alertdialog]")).toHaveLength(1));
+    press(page.find("[role=alertdialog]"), "Escape");
+    await page.until(() => expect(page.all("[role=alertdialog]")).toEqual([]));
+    expect(operations(store)).toEqual([]);
+    await page.until(() => expect(page.root.activeElement?.getAttribute("aria-label")).toBe("Turn"));
+  });
+
+  test("has all its changes in a panel that its menu opens, where the kernel offers them", async () => {
+    const store = two();
+    const page = show(store);
+    const names = async () => {
+      page.button("Conversation").click();
+      await page.until(() => expect(page.all("[role=menuitem]").length).toBeGreaterThan(0));
+      return page.all("[role=menuitem] .menu-name").map((one) => one.textContent);
+    };
+    expect(await names()).not.toContain("Changes");
+    press(page.find("[role=menuitem]"), "Escape");
+    const changesets = [{ label: "All", uriTemplate: ALL, changeKind: "session" }];
+    store.apply(SESSION, { type: "session/changesetsChanged", changesets });
+    await page.until(() => expect(page.all("[role=menuitem]")).toEqual([]));
+    expect(await names()).toContain("Changes");
+    (page.all("[role=menuitem]").find((one) => one.textContent?.startsWith("Changes")) as HTMLElement).click();
+    await page.until(() =>
+      expect(page.all(".all-changes .change .path").map((one) => one.textContent)).toEqual(["a.py", "plot.py"]),
+    );
+    expect(page.find(".all-changes .change-counts").textContent).toBe("2 files 3 lines added, 1 removed+3\u2009−1");
+    page.button("Undo all").click();
+    expect(operations(store)).toEqual([{ changeset: ALL, operationId: "undo" }]);
+    press(page.find(".all-changes"), "Escape");
+    await page.until(() => expect(page.all(".all-changes")).toEqual([]));
+  });
+
+  test("offers no way back where nothing can be undone", () => {
+    const store = ended({ ...READY, undone: 6, undoable: 0 });
+    expect(show(store).all("[aria-label=Turn]")).toEqual([]);
+  });
+});

@@ -1,0 +1,321 @@
+"""``turn.changes``, undo, redo and keep, with an agent that writes files by itself."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import agentnb
+from agentnb import Session, Turn
+from agentnb.checkup import files as kept_files
+from agentnb.errors import ChangesError, FilesConflict, SessionError, UsageError
+from agentnb.export.changes import conversation, conversations
+from agentnb.host.changes.location import changes_folder, store_name
+from agentnb.ipython.manage import COMMANDS
+from agentnb.state import TurnChanges
+from tests.unit.api.conftest import AGENTS, PATIENCE
+
+Start = Callable[..., Session]
+
+
+def does(session: Session, *steps: list[Any]) -> Turn:
+    """A turn in which the agent does *steps*."""
+    return session.prompt(json.dumps(steps)).wait(PATIENCE)
+
+
+def files(folder: Path) -> dict[str, str]:
+    """What is in the files of *folder*."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_text() for path in sorted(folder.rglob("*")) if path.is_file()
+    }
+
+
+def numbers(turn: Turn) -> TurnChanges:
+    """What the chat's state says of the turn's changes."""
+    assert turn.changes is not None
+    known = getattr(turn.snapshot, "changes", None)
+    assert isinstance(known, TurnChanges)
+    return known
+
+
+@pytest.fixture
+def session(start: Start) -> Session:
+    """A session with an agent that writes files by itself."""
+    return start("writes_files")
+
+
+def test_a_turn_when_its_agent_wrote_files_by_itself_tells_what_changed(session: Session, tmp_path: Path) -> None:
+    """Whatever way it was done, and who did it as far as is known; the chat's state has the numbers."""
+    (tmp_path / "fit.py").write_text("a\nb\n")
+    (tmp_path / "old.csv").write_text("1,2\n" * 20)
+    (tmp_path / "gone.txt").write_text("x")
+    turn = does(
+        session,
+        ["write", "fit.py", "a\nc\nd\n"],
+        ["claim", "fit.py"],
+        ["write", "out/new.txt", "n\n"],
+        ["move", "old.csv", "data.csv"],
+        ["delete", "gone.txt"],
+    )
+    rows = [
+        (each.kind, each.name, each.was, each.status, each.added, each.removed, each.by, each.undoable)
+        for each in turn.changes
+    ]
+    assert rows == [
+        ("file", "data.csv", "old.csv", "moved", 0, 0, ("during",), True),
+        ("file", "fit.py", None, "changed", 2, 1, ("toolCall",), True),
+        ("file", "gone.txt", None, "deleted", 0, 1, ("during",), True),
+        ("file", "out/new.txt", None, "added", 1, 0, ("during",), True),
+    ]
+    assert "-b\n+c\n+d\n" in turn.changes[1].diff()
+    assert numbers(turn) == TurnChanges(status="ready", files=4, added=3, removed=2, undoable=4)
+
+
+def test_a_turn_when_nothing_changed_says_so(session: Session) -> None:
+    """The state has zeros, the table a sentence."""
+    turn = does(session)
+    assert (repr(turn.changes), numbers(turn)) == ("Nothing was changed.", TurnChanges(status="ready", undoable=0))
+
+
+def test_undo_when_all_is_as_the_turn_left_it_brings_everything_back_and_redo_does_it_again(
+    session: Session, tmp_path: Path
+) -> None:
+    """Written, new, moved and deleted files; one alone, then all, and back."""
+    (tmp_path / "fit.py").write_text("a\n")
+    (tmp_path / "old.csv").write_text("1,2\n" * 20)
+    (tmp_path / "gone.txt").write_text("x")
+    before = files(tmp_path)
+    turn = does(
+        session,
+        ["write", "fit.py", "b\n"],
+        ["write", "out/new.txt", "n\n"],
+        ["move", "old.csv", "data.csv"],
+        ["delete", "gone.txt"],
+    )
+    after = files(tmp_path)
+    assert [each.name for each in turn.undo("fit.py")] == ["fit.py"]
+    assert files(tmp_path) == {**after, "fit.py": "a\n"}
+    assert (numbers(turn).undone, numbers(turn).undoable) == (1, 3)
+    assert len(turn.undo()) == 3
+    assert files(tmp_path) == before
+    assert not (tmp_path / "out").exists()
+    assert {each.state for each in turn.changes} == {"undone"}
+    assert repr(turn.undo()) == "Nothing was changed.\nThere is nothing to undo."
+    assert len(turn.redo()) == 4
+    assert files(tmp_path) == after
+    assert {each.state for each in turn.changes} == {"open"}
+
+
+def test_undo_when_the_file_changed_since_merges_and_redo_takes_exactly_that_back(
+    session: Session, tmp_path: Path
+) -> None:
+    """The user's line stays in both directions."""
+    lines = [f"line {number}\n" for number in range(20)]
+    (tmp_path / "fit.py").write_text("".join(lines))
+    turn = does(session, ["write", "fit.py", "".join(["agent\n", *lines[1:]])])
+    edited = "".join(["agent\n", *lines[1:-1], "user\n"])
+    (tmp_path / "fit.py").write_text(edited)
+    turn.undo()
+    assert (tmp_path / "fit.py").read_text() == "".join([*lines[:-1], "user\n"])
+    turn.redo()
+    assert (tmp_path / "fit.py").read_text() == edited
+
+
+def test_undo_when_the_file_cannot_be_merged_changes_nothing_until_the_user_chooses(
+    session: Session, tmp_path: Path
+) -> None:
+    """Not even the other file; then *mine* leaves it, and *theirs* takes what undo makes of it."""
+    (tmp_path / "a.txt").write_text("one\n")
+    turn = does(session, ["write", "a.txt", "two\n"], ["write", "b.txt", "new\n"])
+    (tmp_path / "a.txt").write_text("mine\n")
+    with pytest.raises(FilesConflict) as caught:
+        turn.undo()
+    assert [each.path for each in caught.value.conflicts] == ["a.txt"]
+    assert files(tmp_path) == {"a.txt": "mine\n", "b.txt": "new\n"}
+    assert [each.name for each in turn.undo(choices={"a.txt": "mine"})] == ["b.txt"]
+    assert (files(tmp_path), [each.state for each in turn.changes]) == ({"a.txt": "mine\n"}, ["open", "undone"])
+    turn.undo(choices={"a.txt": "theirs"})
+    assert files(tmp_path) == {"a.txt": "one\n"}
+    turn.redo("a.txt")
+    assert files(tmp_path) == {"a.txt": "mine\n"}
+
+
+def test_undo_onwards_takes_back_every_later_turn_and_keeps_what_the_user_wrote_in_between(
+    session: Session, tmp_path: Path
+) -> None:
+    """Back to before this message."""
+    lines = [f"line {number}\n" for number in range(20)]
+    (tmp_path / "fit.py").write_text("".join(lines))
+    does(session, ["write", "first.txt", "1"])
+    second = does(session, ["write", "fit.py", "".join(["agent\n", *lines[1:]])])
+    (tmp_path / "fit.py").write_text("".join(["agent\n", *lines[1:-1], "user\n"]))
+    does(session, ["write", "fit.py", "".join(["again\n", *lines[1:-1], "user\n"])], ["write", "third.txt", "3"])
+    after = files(tmp_path)
+    assert len(second.undo(onwards=True)) == 3
+    assert files(tmp_path) == {"first.txt": "1", "fit.py": "".join([*lines[:-1], "user\n"])}
+    assert len(session.redo()) == 3
+    assert files(tmp_path) == after
+    assert len(session.undo()) == 4
+    assert files(tmp_path) == {"fit.py": "".join([*lines[:-1], "user\n"])}
+
+
+def test_the_conversation_when_several_turns_changed_a_file_shows_it_once(session: Session, tmp_path: Path) -> None:
+    """From before the first to after the last; what is as it was is left out."""
+    (tmp_path / "a.txt").write_text("1\n")
+    does(session, ["write", "a.txt", "2\n"], ["write", "b.txt", "b\n"], ["write", "c.txt", "c\n"])
+    does(session, ["write", "a.txt", "3\n"], ["delete", "b.txt"], ["move", "c.txt", "d.txt"])
+    rows = {each.name: each.status for each in session.changes}
+    assert rows == {"a.txt": "changed", "d.txt": "added"}
+    assert "-1\n+3\n" in session.changes[0].diff()
+
+
+def test_keep_when_a_change_is_kept_undo_leaves_it_alone(session: Session, tmp_path: Path) -> None:
+    """Unless it is named."""
+    turn = does(session, ["write", "a.txt", "a"], ["write", "b.txt", "b"])
+    assert [each.name for each in turn.keep("a.txt")] == ["a.txt"]
+    assert (numbers(turn).kept, [each.name for each in turn.undo()]) == (1, ["b.txt"])
+    assert files(tmp_path) == {"a.txt": "a"}
+    turn.undo("a.txt")
+    assert files(tmp_path) == {}
+
+
+def test_undo_when_a_turn_runs_in_the_workspace_is_refused(start: Start, tmp_path: Path) -> None:
+    """Also where it is another tab's."""
+    pipe = tmp_path.parent / f"{tmp_path.name}.pipe"
+    os.mkfifo(pipe)
+    first, second = start("writes_files"), start("writes_files")
+    turn = does(first, ["write", "a.txt", "a"])
+    running = second.prompt(json.dumps([["wait", str(pipe)]]))
+    with pipe.open("wb"), pytest.raises(SessionError, match="runs in this workspace"):
+        turn.undo()
+    running.wait(PATIENCE)
+    assert len(turn.undo()) == 1
+
+
+def test_a_change_when_two_tabs_work_in_one_folder_is_told_of_both(start: Start, tmp_path: Path) -> None:
+    """Each says what its own tool calls name, and what the other's do."""
+    pipe = tmp_path.parent / f"{tmp_path.name}.pipe"
+    os.mkfifo(pipe)
+    first, second = start("writes_files"), start("writes_files", env={"APART": "1"})  # each with its own process
+    running = first.prompt(json.dumps([["write", "mine.txt", "1"], ["claim", "mine.txt"], ["wait", str(pipe)]]))
+    with pipe.open("wb"):
+        does(second, ["write", "theirs.txt", "2"], ["claim", "theirs.txt"])
+    running.wait(PATIENCE)
+    assert {each.name: each.by for each in running.changes} == {
+        "mine.txt": ("toolCall",),
+        "theirs.txt": ("otherTab",),
+    }
+
+
+def test_what_code_writes_right_after_a_turn_is_not_the_turns(session: Session, tmp_path: Path) -> None:
+    """`wait` returns when the last snapshot was taken."""
+    turn = does(session, ["write", "agent.txt", "a"])
+    (tmp_path / "user.txt").write_text("u")
+    assert [each.name for each in turn.changes] == ["agent.txt"]
+
+
+def test_a_secret_when_it_changed_is_told_and_its_contents_are_stored_nowhere(
+    session: Session, tmp_path: Path, home: Path
+) -> None:
+    """It cannot be undone, and says why."""
+    (tmp_path / ".env").write_text("KEY=swordfish-1\n")
+    turn = does(session, ["write", ".env", "KEY=swordfish-2\n"])
+    (change,) = turn.changes
+    assert (change.name, change.undoable, change.added) == (".env", False, None)
+    assert change.reason == "The contents are not stored."
+    with pytest.raises(ChangesError, match="not stored"):
+        turn.undo(".env")
+    assert numbers(turn).undoable == 0
+
+
+def test_commands_when_a_turn_ran_some_are_named_as_what_cannot_be_undone(session: Session) -> None:
+    """Their effects elsewhere are not known."""
+    turn = does(session, ["run"], ["write", "a.txt", "a"])
+    assert [note for note in turn.changes.notes if "Commands ran" in note] != []
+
+
+@pytest.mark.parametrize(
+    ("call", "error"),
+    [
+        (lambda turn: turn.undo("nothing.txt"), "'nothing.txt' was changed"),
+        (lambda turn: turn.undo(3), "3 is no change"),
+        (lambda turn: turn.undo(choices={"a.txt": "ours"}), 'Say "mine" or "theirs"'),
+    ],
+)
+def test_undo_when_what_is_named_makes_no_sense_says_so(
+    session: Session, call: Callable[[Turn], object], error: str
+) -> None:
+    """And changes nothing."""
+    turn = does(session, ["write", "a.txt", "a"])
+    with pytest.raises(UsageError, match=error):
+        call(turn)
+    assert turn.changes[0].state == "open"
+
+
+def test_changes_when_they_are_switched_off_are_not_looked_for(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    """``AGENTNB_CHANGES=off``."""
+    monkeypatch.setenv("AGENTNB_CHANGES", "off")
+    turn = does(start("writes_files"), ["write", "a.txt", "a"])
+    assert len(turn.changes) == 0
+    assert getattr(turn.snapshot, "changes", "none") is None
+    with pytest.raises(ChangesError, match="AGENTNB_CHANGES"):
+        turn.undo()
+
+
+def test_a_shell_shows_what_a_kept_conversation_changed_until_it_is_forgotten(tmp_path: Path) -> None:
+    """Its turns with their prompts and differences; and the doctor how much is stored."""
+    command = [sys.executable, str(AGENTS / "writes_files.py")]
+    with agentnb.start(command=command, cwd=tmp_path) as session:
+        does(session, ["write", "a.txt", "swordfish\n"])
+    assert session.tab_id[:8] in conversations()
+    told = conversation(session.tab_id, diffs=True)
+    assert told.startswith('1. [["write", "a.txt"')
+    assert "\n+swordfish" in told
+    assert "conversation" in kept_files.changes(changes_folder()).message
+    agentnb.forget(session.tab_id)
+    assert session.tab_id[:8] not in conversations()
+    assert not list((changes_folder() / store_name(tmp_path.resolve()) / "records").iterdir())
+
+
+def test_the_magics_show_undo_and_redo_what_a_tab_changed(session: Session, tmp_path: Path) -> None:
+    """By the turn's number or id; the last that can be where none is named."""
+    tabs: Any = SimpleNamespace(find=lambda _: session)
+    first = does(session, ["write", "a.txt", "a"])
+    does(session, ["write", "b.txt", "b"])
+    assert repr(COMMANDS["changes"](tabs, "")) == repr(session.changes)
+    assert [each.name for each in COMMANDS["undo"](tabs, "")] == ["b.txt"]
+    assert [each.name for each in COMMANDS["undo"](tabs, "1")] == ["a.txt"]
+    assert files(tmp_path) == {}
+    with pytest.raises(UsageError, match="has changes to undo"):
+        COMMANDS["undo"](tabs, "")
+    with pytest.raises(UsageError, match="It has 2 turns"):
+        COMMANDS["redo"](tabs, "7")
+    assert [each.name for each in COMMANDS["redo"](tabs, first.id)] == ["a.txt"]
+    assert [each.name for each in COMMANDS["redo"](tabs, "-1")] == ["b.txt"]
+    assert files(tmp_path) == {"a.txt": "a", "b.txt": "b"}
+
+
+def test_a_resumed_conversation_has_the_same_changes_and_can_undo(tmp_path: Path) -> None:
+    """What is known of them is kept beside the store."""
+    command = [sys.executable, str(AGENTS / "writes_files.py")]
+    with agentnb.start(command=command, cwd=tmp_path) as session:
+        turn = does(session, ["write", "a.txt", "a"], ["write", "b.txt", "b"])
+        turn.undo("b.txt")
+        told = repr(turn.changes)
+    resumed = agentnb.resume(session.tab_id, command=command)
+    try:
+        (again,) = resumed.turns
+        assert repr(again.changes) == told
+        again.redo()
+        assert files(tmp_path) == {"a.txt": "a", "b.txt": "b"}
+        resumed.undo()
+        assert files(tmp_path) == {}
+    finally:
+        resumed.close()

@@ -1,0 +1,72 @@
+"""An agent on the official SDK, run by the host: our client works with somebody else's reading of ACP."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import agentnb
+from agentnb import PermissionRequest, Session
+from tests.unit.api.conftest import AGENTS, PATIENCE
+
+
+class Copying:
+    """A session with that agent in a folder, and what it asked permission for."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.answer = "allow"
+        self.asked: list[PermissionRequest] = []
+        command = [sys.executable, str(AGENTS / "sdk.py")]
+        self.session: Session = agentnb.start(command=command, cwd=folder, permissions=self._decide)
+
+    def _decide(self, request: PermissionRequest) -> str:
+        self.asked.append(request)
+        return self.answer
+
+
+@pytest.fixture(scope="module")
+def copying(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Copying]:
+    """One for all tests here: the SDK takes a second to load."""
+    copying = Copying(tmp_path_factory.mktemp("sdk"))
+    (copying.folder / "a.txt").write_text("one\ntwo\n", encoding="utf-8")
+    yield copying
+    copying.session.close()
+
+
+def test_a_tool_call_that_is_allowed_reads_and_writes_files_and_streams_its_answer(copying: Copying) -> None:
+    """The agent's file requests, its permission request, its updates and its chunks of text."""
+    copying.answer = "allow"
+    turn = copying.session.prompt("copy a.txt b.txt").wait(PATIENCE)
+    (call,) = turn.tool_calls
+    assert (copying.folder / "b.txt").read_text(encoding="utf-8") == "one\ntwo\n"
+    assert [Path(path).name for path in copying.asked[-1].paths] == ["b.txt"]
+    assert (call.kind, call.status, call.title) == ("edit", "completed", "Copy")
+    assert (turn.text, turn.stop_reason) == ("Copied 8 characters.", "end_turn")
+
+
+def test_a_tool_call_that_is_denied_writes_nothing(copying: Copying) -> None:
+    """The agent is told which option was chosen."""
+    copying.answer = "deny"
+    turn = copying.session.prompt("copy a.txt c.txt").wait(PATIENCE)
+    assert (turn.text, (copying.folder / "c.txt").exists()) == ("I leave it.", False)
+
+
+def test_a_file_that_cannot_be_read_fails_the_turn_with_the_error_of_the_sdk(copying: Copying) -> None:
+    """The SDK answers the prompt with what our client answered it."""
+    turn = copying.session.prompt("copy none.txt d.txt").wait(PATIENCE, check=False)
+    assert turn.state == "error"
+    assert turn.error is not None
+    assert "none.txt" in turn.error.message
+
+
+def test_cancelling_ends_a_turn(copying: Copying) -> None:
+    """The agent hears `session/cancel` while it serves the prompt."""
+    turn = copying.session.prompt("wait")
+    assert next(iter(turn)) == "Waiting."
+    turn.cancel()
+    turn.wait(PATIENCE, check=False)
+    assert (turn.state, turn.stop_reason, turn.text) == ("cancelled", "cancelled", "Waiting.")

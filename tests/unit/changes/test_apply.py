@@ -1,0 +1,200 @@
+"""Writing many files or none: links, permissions, full disks, other kernels, and a process that is really killed."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from agentnb.changes import ChangeStore, FileChange, Limits, Step, Version
+from agentnb.errors import ChangesError, ChangesUnavailable, ContentNotStored, FilesConflict, OutsideWorkspace
+from tests.unit.changes.conftest import Opened, is_sensitive
+from tests.unit.changes.interrupted_files import InterruptedFiles, Killed
+
+NOTEBOOK = '{"cells": [\n1,\n2,\n3,\n4\n]}\n'
+
+
+def turn(store: ChangeStore, workspace: Path, **contents: str | None) -> tuple[FileChange, ...]:
+    """A turn that writes files; None deletes."""
+    before = store.take()
+    for name, content in contents.items():
+        path = workspace / name
+        path.unlink() if content is None else path.write_text(content)
+    return store.changes(before, store.take())
+
+
+def backward(changes: tuple[FileChange, ...]) -> list[Step]:
+    return [step for each in changes for step in each.backward]
+
+
+def test_undo_through_a_link_that_leads_out_writes_nothing(store: ChangeStore, workspace: Path, tmp_path: Path) -> None:
+    """A folder that was swapped for a link: the file behind it is not ours."""
+    (workspace / "d").mkdir()
+    (workspace / "d/x").write_text("mine\n")
+    changes = turn(store, workspace, **{"d/x": "agent\n"})
+    outside = tmp_path / "outside"
+    (workspace / "d").rename(outside)
+    (workspace / "d").symlink_to(outside)
+    for choices in ({}, {"d/x": "theirs"}):
+        with pytest.raises((ChangesError, OutsideWorkspace)):
+            store.apply(backward(changes), choices)  # type: ignore[arg-type]
+    assert (outside / "x").read_text() == "agent\n"
+
+
+@pytest.mark.parametrize("path", ["../x", "/etc/x", "a/../../x", "", ".", "a//b", ".git/config", "a/.git/x", "a\0b"])
+def test_a_step_that_names_no_file_of_the_workspace_is_refused(store: ChangeStore, path: str) -> None:
+    """Also one whose path comes from a log that somebody wrote to."""
+    with pytest.raises(OutsideWorkspace):
+        store.apply([Step(path=path, target=Version(mode="folder"))])
+
+
+def test_permissions_of_a_file_that_is_overwritten_stay(store: ChangeStore, workspace: Path) -> None:
+    """Only the right to run it follows the version."""
+    (workspace / "a").write_text("1")
+    (workspace / "a").chmod(0o640)
+    changes = turn(store, workspace, a="2")
+    store.apply(backward(changes))
+    assert (workspace / "a").stat().st_mode & 0o777 == 0o640
+
+
+def test_a_merge_that_would_break_json_is_a_conflict(store: ChangeStore, workspace: Path) -> None:
+    """A notebook that does not open is worse than a question."""
+    (workspace / "n.ipynb").write_text(NOTEBOOK)
+    changes = turn(store, workspace, **{"n.ipynb": NOTEBOOK.replace("4\n", "4,\n5\n").replace("1,\n", "")})
+    (workspace / "n.ipynb").write_text(NOTEBOOK.replace("4\n", "4,\n5\n").replace("1,\n2,\n3,\n4", ""))
+    with pytest.raises(FilesConflict):
+        store.apply(backward(changes))
+
+
+def test_conflicts_when_several_files_clash_are_all_named_and_nothing_is_written(
+    store: ChangeStore, workspace: Path
+) -> None:
+    """The files that could be undone stay, too."""
+    for name in "abc":
+        (workspace / name).write_text("1\n")
+    changes = turn(store, workspace, a="2\n", b="2\n", c="2\n")
+    (workspace / "a").write_text("3\n")
+    (workspace / "b").unlink()
+    with pytest.raises(FilesConflict, match="a, b have changed since") as raised:
+        store.apply(backward(changes))
+    assert [(each.path, each.current is None) for each in raised.value.conflicts] == [("a", False), ("b", True)]
+    assert (workspace / "c").read_text() == "2\n"
+
+
+def test_a_file_that_became_large_or_sensitive_is_not_lost(opened: Opened, workspace: Path) -> None:
+    """What cannot be stored is not overwritten, whatever was chosen."""
+    store = opened(limits=Limits(file_bytes=100))
+    (workspace / "a").write_text("1\n")
+    changes = turn(store, workspace, a="2\n")
+    (workspace / "a").write_text("x" * 101)
+    with pytest.raises(ContentNotStored, match="it is large"):
+        store.apply(backward(changes), {"a": "theirs"})
+    added = turn(store, workspace, **{".env": "KEY"})
+    with pytest.raises(ContentNotStored, match="it is sensitive"):
+        store.apply(backward(added))
+    assert ((workspace / "a").stat().st_size, (workspace / ".env").read_text()) == (101, "KEY")
+
+
+@pytest.mark.parametrize("at", range(14))
+def test_undo_on_a_full_disk_writes_nothing_and_says_so(
+    tmp_path: Path, workspace: Path, opened: Opened, engine: str, at: int
+) -> None:
+    """At whatever step it is full."""
+    files = InterruptedFiles(1 << 60, full=True)
+    store = opened(files=files)
+    (workspace / "a").write_text("1")
+    (workspace / "b").write_text("1")
+    changes = turn(store, workspace, a="2", b=None, c="2")
+    files.left = at
+    said = ""
+    try:
+        store.apply(backward(changes))
+    except ChangesUnavailable as error:
+        said = error.message
+    found = {each.name for each in workspace.iterdir() if each.is_file()}
+    assert (said, found) in [("The disk is full: nothing was written.", {"a", "c"}), ("", {"a", "b"})]
+    assert (workspace / "a").read_text() == ("2" if said else "1")
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from agentnb.changes import ChangeStore, Step
+from tests.unit.changes.interrupted_files import InterruptedFiles, Killed
+
+class Killing(InterruptedFiles):
+    def _count(self):
+        self.left -= 1
+        if self.left < 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+files = Killing(1 << 60)
+store = ChangeStore(Path(sys.argv[1]), Path(sys.argv[2]), is_sensitive=lambda _: False, files=files)
+workspace = Path(sys.argv[2])
+before = store.take()
+(workspace / "a").write_text("2")
+(workspace / "b").unlink()
+(workspace / "d").mkdir()
+(workspace / "d/c").write_text("2")
+changes = store.changes(before, store.take())
+files.left = int(sys.argv[3])
+store.apply([step for each in changes for step in each.backward])
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("at", [3, 6, 9])
+def test_a_kernel_that_is_killed_while_it_undoes_leaves_all_or_nothing(
+    tmp_path: Path, workspace: Path, at: int
+) -> None:
+    """The next one says what it did."""
+    (workspace / "a").write_text("1")
+    (workspace / "b").write_text("1")
+    arguments = [sys.executable, "-c", KILLED, os.fspath(tmp_path / "store"), os.fspath(workspace), str(at)]
+    killed = subprocess.run(arguments, cwd=Path(__file__).parents[3], check=False, capture_output=True)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr.decode()
+    store = ChangeStore(tmp_path / "store", workspace, is_sensitive=is_sensitive)
+    assert "undo was interrupted" in str(store.recover())
+    found = {
+        os.fspath(each.relative_to(workspace)): each.read_text() for each in workspace.rglob("*") if each.is_file()
+    }
+    assert found in [{"a": "2", "d/c": "2"}, {"a": "1", "b": "1"}]
+    assert store.recover() is None
+
+
+def test_recovery_leaves_alone_what_was_edited_after_the_kill(opened: Opened, workspace: Path) -> None:
+    """The sentence names it."""
+    files = InterruptedFiles(1 << 60)
+    store = opened(files=files)
+    (workspace / "a").write_text("1")
+    (workspace / "b").write_text("1")
+    changes = turn(store, workspace, a="2", b="2")
+    files.left = 9
+    with pytest.raises(Killed):
+        store.apply(backward(changes))
+    del store
+    (workspace / "a").write_text("user")
+    said = opened().recover()
+    assert ((workspace / "a").read_text(), (workspace / "b").read_text()) == ("user", "2")
+    assert said is not None
+    assert said.endswith("left alone: a.")
+
+
+def test_a_workspace_that_may_not_be_written_says_so(opened: Opened, workspace: Path) -> None:
+    """Nothing is written."""
+
+    class ReadOnly(InterruptedFiles):
+        def make_folder(self, folder: int, name: str, mode: int = 0o777) -> None:
+            raise OSError(errno.EROFS, os.strerror(errno.EROFS), name)
+
+    store = opened(files=ReadOnly(1 << 60))
+    (workspace / "a").write_text("1")
+    changes = turn(store, workspace, a="2")
+    with pytest.raises(ChangesUnavailable, match="Read-only file system"):
+        store.apply(backward(changes))
+    assert (workspace / "a").read_text() == "2"

@@ -1,0 +1,302 @@
+"""Which files snapshots cover, which they leave out, and what they say of it."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from agentnb.changes import ChangeStore, Limits, Snapshot, path_from_json, path_to_json
+from agentnb.errors import ChangesUnavailable, ContentNotStored
+from tests.unit.changes.conftest import Opened
+
+
+def changed(store: ChangeStore, before: Snapshot, after: Snapshot) -> dict[str, str]:
+    return {each.path: each.status for each in store.changes(before, after)}
+
+
+def write(path: Path, content: str = "content\n") -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(content)
+
+
+def covered(store: ChangeStore, workspace: Path, *paths: str) -> set[str]:
+    """The paths of which the store sees that they come."""
+    before = store.take()
+    for each in paths:
+        write(workspace / each)
+    return set(changed(store, before, store.take()))
+
+
+def test_ignored_and_left_out_files_when_nobody_named_them_are_not_covered(store: ChangeStore, workspace: Path) -> None:
+    """Rules of the project, of its repository's ``info/exclude``, environments and caches, whatever their name."""
+    write(workspace / ".gitignore", "*.log\n/out/\n!keep.log\n")
+    write(workspace / "sub/.gitignore", "local\n")
+    write(workspace / ".git/info/exclude", "private.txt\n")
+    write(workspace / "my env/pyvenv.cfg")
+    paths = ["a.py", "keep.log", "x.log", "out/x", "sub/local", "sub/other", "private.txt", "my env/lib/x.py"]
+    paths += ["node_modules/x.js", "d/__pycache__/x.pyc", ".venv/x", ".ipynb_checkpoints/n.ipynb", ".git/x"]
+    assert covered(store, workspace, *paths) == {"a.py", "keep.log", "sub/other"}
+
+
+def test_ignored_files_when_they_are_named_are_covered_from_then_on(store: ChangeStore, workspace: Path) -> None:
+    """In later snapshots, too; what was there before it was named is not said to be added."""
+    write(workspace / ".gitignore", "out/\n")
+    write(workspace / "out/old.csv")
+    first = store.take(["out/new.csv"])
+    write(workspace / "out/old.csv", "other\n")
+    write(workspace / "out/new.csv")
+    second = store.take([str(workspace / "out/old.csv"), "node_modules/x/../y.js", "../outside", ".git/config"])
+    write(workspace / "out/old.csv", "again\n")
+    write(workspace / "node_modules/y.js")
+    third = store.take()
+    assert [(each.path, each.status, each.undoable) for each in store.changes(first, second)] == [
+        ("out/new.csv", "added", True),
+        ("out/old.csv", "changed", False),
+    ]
+    assert changed(store, second, third) == {"node_modules/y.js": "added", "out/old.csv": "changed"}
+
+
+def test_files_when_an_ignore_rule_went_are_not_said_to_be_added(store: ChangeStore, workspace: Path) -> None:
+    """They may have been there before, so undo may not delete them."""
+    write(workspace / ".gitignore", "data/\n")
+    write(workspace / "data/mine.csv")
+    before = store.take()
+    write(workspace / ".gitignore", "")
+    write(workspace / "new.py")
+    after = store.take()
+    found = {each.path: (each.status, each.undoable) for each in store.changes(before, after)}
+    assert found == {
+        ".gitignore": ("changed", True),
+        "data/mine.csv": ("changed", False),
+        "new.py": ("added", True),
+    }
+
+
+def test_a_workspace_in_a_repository_follows_the_rules_above_it(tmp_path: Path, opened: Opened) -> None:
+    """Those that lie in folders above, as git would read them."""
+    write(tmp_path / "repository/.git/HEAD")
+    write(tmp_path / "repository/.gitignore", "*.tmp\n/notebooks/data/\n/data2/\n/notebooks/\n")
+    inner = tmp_path / "repository/notebooks"
+    inner.mkdir()
+    store = opened(workspace=inner)
+    assert covered(store, inner, "x.tmp", "data/x", "data2/x", "a.py") == {"data2/x", "a.py"}
+
+
+def test_sensitive_files_when_they_change_are_seen_and_not_stored(
+    store: ChangeStore, workspace: Path, tmp_path: Path
+) -> None:
+    """Their digest says nothing without the store's key; nothing of them can be had back."""
+    write(workspace / ".env", "TOKEN=1")
+    before = store.take()
+    write(workspace / ".env", "TOKEN=2")
+    [change] = store.changes(before, store.take())
+    assert (change.status, change.undoable, store.lines(change)) == ("changed", False, (None, None))
+    assert change.before is not None
+    with pytest.raises(ContentNotStored):
+        store.content(change.before)
+    with pytest.raises(ContentNotStored):
+        store.apply(change.backward)
+    assert "not stored" in store.diff(change)
+    other = ChangeStore(tmp_path / "other", workspace, is_sensitive=lambda path: path == ".env")
+    write(workspace / "plain", "TOKEN=2")
+    assert {each.mode: each.digest for each in [change.before]} != {"file": ""}
+    assert other.changes(other.take(), other.take()) == ()
+    raw = b"".join(path.read_bytes() for path in (tmp_path / "store").rglob("*") if path.is_file())
+    assert b"TOKEN" not in raw
+
+
+def test_sensitive_files_when_the_setting_says_so_are_stored(opened: Opened, workspace: Path) -> None:
+    """As other files are."""
+    store = opened(keep_sensitive=True)
+    write(workspace / ".env", "TOKEN=1")
+    before = store.take()
+    write(workspace / ".env", "TOKEN=2")
+    store.apply([step for each in store.changes(before, store.take()) for step in each.backward])
+    assert (workspace / ".env").read_text() == "TOKEN=1"
+
+
+def test_large_files_sockets_and_pipes_are_listed(opened: Opened, workspace: Path) -> None:
+    """Never silently; a large file's change is seen, and cannot be undone."""
+    store = opened(limits=Limits(file_bytes=1000))
+    write(workspace / "large", "x" * 1001)
+    write(workspace / "grows", "x")
+    os.mkfifo(workspace / "pipe")
+    with socket.socket(socket.AF_UNIX) as here:
+        here.bind(os.fspath(workspace / "s"))
+        before = store.take()
+    assert sorted((each.path, each.why) for each in before.not_covered) == [
+        ("large", "large"),
+        ("pipe", "pipe"),
+        ("s", "socket"),
+    ]
+    write(workspace / "large", "y" * 1002)
+    write(workspace / "grows", "x" * 1003)
+    after = store.take()
+    found = [(each.path, each.status, each.undoable) for each in store.changes(before, after)]
+    assert found == [("grows", "changed", False), ("large", "changed", False)]
+    assert after.not_covered_count == 4
+
+
+def test_empty_folders_links_modes_and_odd_names_come_back(store: ChangeStore, workspace: Path) -> None:
+    """A new line, bytes that are no UTF-8, spaces and dashes in names; a link that leads nowhere."""
+    odd = ["new\nline", os.fsdecode(b"byte\xff"), " space ", "-dash", "a:b", 'quote"', "back\\slash", "é", "\uf780"]
+    for name in odd:
+        write(workspace / name)
+    (workspace / "empty").mkdir()
+    (workspace / "link").symlink_to("nowhere/else")
+    (workspace / "run").touch(mode=0o755)
+    before = store.take()
+    for name in odd:
+        (workspace / name).unlink()
+    (workspace / "empty").rmdir()
+    (workspace / "link").unlink()
+    (workspace / "run").chmod(0o644)
+    changes = store.changes(before, store.take())
+    assert {each.path for each in changes} == {*odd, "empty", "link", "run"}
+    assert {path_from_json(path_to_json(each.path)) for each in changes} == {each.path for each in changes}
+    store.apply([step for each in changes for step in each.backward])
+    assert sorted(each.name for each in workspace.iterdir()) == sorted([*odd, "empty", "link", "run"])
+    assert (os.fspath((workspace / "link").readlink()), os.access(workspace / "run", os.X_OK)) == ("nowhere/else", True)
+
+
+def test_nested_repositories_are_covered_but_not_their_own_data(store: ChangeStore, workspace: Path) -> None:
+    """A clone, a worktree's or submodule's ``.git`` file, a repository in a repository."""
+    for name in ("clone", "clone/inner"):
+        (workspace / name).mkdir()
+        subprocess.run(["git", "init", "--quiet", "."], cwd=workspace / name, check=True)
+        write(workspace / name / "first.py")
+    write(workspace / "clone/.gitignore", "*.log\n")
+    write(workspace / "worktree/.git", "gitdir: /nowhere\n")
+    paths = ["clone/a.py", "clone/x.log", "clone/inner/b.py", "worktree/c.py", "clone/.git/d"]
+    assert covered(store, workspace, *paths) == {"clone/a.py", "clone/inner/b.py", "worktree/c.py"}
+
+
+def test_a_workspace_with_too_many_files_covers_named_files_only(opened: Opened, workspace: Path) -> None:
+    """It says why; what was named is seen and can be undone."""
+    for number in range(30):
+        write(workspace / f"f{number}")
+    store = opened(limits=Limits(files=20))
+    before = store.take(["f1"])
+    assert (before.coverage, "more than 20 files" in before.reason) == ("named", True)
+    write(workspace / "f1", "other\n")
+    write(workspace / "f2", "other\n")
+    after = store.take(["f2"])
+    assert [(each.path, each.undoable) for each in store.changes(before, after)] == [("f1", True), ("f2", False)]
+    store.apply(store.changes(before, after)[0].backward)
+    assert (workspace / "f1").read_text() == "content\n"
+
+
+def test_a_workspace_that_grows_too_large_keeps_what_it_covered(opened: Opened, workspace: Path) -> None:
+    """New files are not covered, and it says so."""
+    write(workspace / "a.py")
+    store = opened(limits=Limits(files=20))
+    before = store.take()
+    for number in range(30):
+        write(workspace / f"data/f{number}")
+    write(workspace / "a.py", "other\n")
+    after = store.take()
+    assert (after.coverage, [each.why for each in after.not_covered]) == ("whole", ["outside limit"])
+    assert changed(store, before, after)["a.py"] == "changed"
+
+
+def test_a_workspace_of_too_many_bytes_covers_named_files_only(opened: Opened, workspace: Path) -> None:
+    """Their size counts, too."""
+    write(workspace / "a", "x" * 3000)
+    before = opened(limits=Limits(bytes=2000)).take()
+    assert (before.coverage, before.reason.startswith("The workspace has more than")) == ("named", True)
+
+
+@pytest.mark.parametrize("which", ["home", "above", "root"])
+def test_the_home_folder_and_what_it_is_in_cover_named_files_only(
+    opened: Opened, home: Path, which: str, tmp_path: Path
+) -> None:
+    """Nobody waits until all of it is copied."""
+    chosen = {"home": home, "above": home.parent, "root": Path("/")}[which]
+    snapshot = opened(workspace=chosen, folder=tmp_path / "store", engine="auto").take()
+    assert (snapshot.coverage, snapshot.reason.startswith("The workspace")) == ("named", True)
+
+
+def test_a_store_in_the_workspace_does_not_cover_itself(opened: Opened, workspace: Path) -> None:
+    """Else every snapshot would change what the next one sees."""
+    store = opened(folder=workspace / "state/store")
+    before = store.take()
+    assert changed(store, before, store.take()) == {}
+
+
+def test_a_workspace_that_was_deleted_is_named_in_the_error(store: ChangeStore, workspace: Path) -> None:
+    """And is covered again when it is back."""
+    store.take()
+    workspace.rmdir()
+    with pytest.raises(ChangesUnavailable, match="does not exist any more"):
+        store.take()
+    workspace.mkdir()
+    assert covered(store, workspace, "a") == {"a"}
+
+
+@pytest.fixture
+def nobody() -> Iterator[Path]:
+    """A folder of a user who is not root, and that user for the time of the test: root may read everything."""
+    with tempfile.TemporaryDirectory() as folder:
+        was = os.geteuid()
+        if was == 0:
+            os.chown(folder, 65534, 65534)
+            os.seteuid(65534)
+        try:
+            yield Path(folder)
+        finally:
+            os.seteuid(was)
+
+
+def test_what_cannot_be_read_is_listed_and_not_said_to_be_deleted(opened: Opened, nobody: Path) -> None:
+    """Nothing is known of it, so it counts as unchanged; other files go on."""
+    workspace = nobody / "workspace"
+    for name in ("d/a", "e", "f", "private"):
+        write(workspace / name)
+    (workspace / "private").chmod(0)
+    store = opened(folder=nobody / "store", workspace=workspace)
+    before = store.take()
+    (workspace / "d").chmod(0)
+    (workspace / "e").chmod(0)
+    write(workspace / "f", "other\n")
+    after = store.take()
+    (workspace / "d").chmod(0o700)
+    assert [(each.path, each.why) for each in before.not_covered] == [("private", "unreadable")]
+    assert {each.path.partition("/")[0] for each in after.not_covered} == {"d", "e", "private"}
+    assert changed(store, before, after) == {"f": "changed"}
+
+
+def test_a_name_that_git_reserves_is_listed(store: ChangeStore, workspace: Path) -> None:
+    """``.GIT`` is ``.git`` on other file systems."""
+    write(workspace / ".GIT")
+    assert [(each.path, each.why) for each in store.take().not_covered] == [(".GIT", "name")]
+
+
+def test_a_folder_that_becomes_a_file_a_link_and_a_folder_again_comes_back(store: ChangeStore, workspace: Path) -> None:
+    """Whatever stood there."""
+    write(workspace / "d/x")
+    first = store.take()
+    (workspace / "d/x").unlink()
+    (workspace / "d").rmdir()
+    write(workspace / "d")
+    second = store.take()
+    (workspace / "d").unlink()
+    (workspace / "d").symlink_to("/")
+    third = store.take()
+    for before, after in ((second, third), (first, second)):
+        store.apply([step for each in store.changes(before, after) for step in each.backward])
+    assert (workspace / "d/x").read_text() == "content\n"
+
+
+def test_a_repository_that_begins_in_a_covered_folder_stays_covered(store: ChangeStore, workspace: Path) -> None:
+    """``git init`` in it changes nothing of its files."""
+    write(workspace / "d/x")
+    before = store.take()
+    subprocess.run(["git", "init", "--quiet", "."], cwd=workspace / "d", check=True)
+    assert covered(store, workspace, "d/y") == {"d/y"}
+    assert changed(store, before, store.take()) == {"d/y": "added"}

@@ -1,0 +1,166 @@
+"""A repository whose settings are set against us: nothing of theirs runs, and bytes come back as they were."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from agentnb.changes import ChangeStore
+from tests.unit.changes.conftest import is_sensitive
+
+ATTRIBUTES = """\
+* text=auto eol=crlf ident filter=evil diff=evil merge=evil
+*.utf16 working-tree-encoding=UTF-16
+"""
+
+
+@pytest.fixture
+def witness(tmp_path: Path) -> Path:
+    """A file that a program of the repository writes if it runs."""
+    return tmp_path / "it ran"
+
+
+@pytest.fixture
+def repository(workspace: Path, witness: Path) -> Path:
+    """A repository of which every setting that names a program names one that leaves a trace."""
+    program = workspace / "evil.sh"
+    program.write_text(f"#!/bin/sh\ntouch '{witness}'\ncat\n")
+    program.chmod(0o755)
+    git = ["git", "-C", os.fspath(workspace)]
+    subprocess.run([*git, "init", "--quiet"], check=True)
+    settings: dict[str, str | Path] = {
+        "core.fsmonitor": program,
+        "core.hooksPath": workspace / "hooks",
+        "core.attributesFile": workspace / "attributes",
+        "core.sshCommand": program,
+        "core.pager": program,
+        "filter.evil.clean": program,
+        "filter.evil.smudge": program,
+        "filter.evil.process": program,
+        "filter.evil.required": "true",
+        "diff.evil.command": program,
+        "diff.evil.textconv": program,
+        "diff.external": program,
+        "core.autocrlf": "true",
+        "core.safecrlf": "true",
+    }
+    for name, value in settings.items():
+        subprocess.run([*git, "config", name, os.fspath(value)], check=True)
+    (workspace / ".gitattributes").write_text(ATTRIBUTES)
+    for folder in (workspace / "hooks", workspace / ".git/hooks"):
+        folder.mkdir(exist_ok=True)
+        for hook in ("post-index-change", "pre-commit", "reference-transaction", "fsmonitor-watchman", "pre-auto-gc"):
+            (folder / hook).write_text(program.read_text())
+            (folder / hook).chmod(0o755)
+    return workspace
+
+
+def state(folder: Path) -> dict[str, tuple[int, int, bytes]]:
+    """Every file of a repository's own data, with its times."""
+    return {
+        os.fspath(path.relative_to(folder)): (path.stat().st_mtime_ns, path.stat().st_ino, path.read_bytes())
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+def test_snapshots_of_a_hostile_repository_run_nothing_of_it_and_leave_it_alone(
+    repository: Path, tmp_path: Path, witness: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither by its settings nor by the environment that the kernel was started in."""
+    environment: dict[str, str | Path] = {
+        "GIT_DIR": repository / ".git",
+        "GIT_INDEX_FILE": repository / ".git/index",
+        "GIT_EXTERNAL_DIFF": repository / "evil.sh",
+        "GIT_CONFIG_COUNT": "1",
+        "GIT_CONFIG_KEY_0": "core.fsmonitor",
+        "GIT_CONFIG_VALUE_0": repository / "evil.sh",
+    }
+    for name, value in environment.items():
+        monkeypatch.setenv(name, os.fspath(value))
+    contents = {
+        "crlf.txt": b"one\r\ntwo\n$Id$\r\n",
+        "lf.txt": b"one\ntwo",
+        "binary": bytes(range(256)),
+        "x.utf16": "\ufeffhello\n".encode("utf-16-le"),
+        ".gitattributes": ATTRIBUTES.encode(),
+    }
+    for name, content in contents.items():
+        (repository / name).write_bytes(content)
+    own = state(repository / ".git")
+    store = ChangeStore(tmp_path / "store", repository, is_sensitive=is_sensitive, engine="git")
+    before = store.take()
+    for name in contents:
+        (repository / name).write_bytes(b"other\n")
+    changes = store.changes(before, store.take())
+    assert {each.path for each in changes} == set(contents)
+    for each in changes:
+        assert each.before is not None
+        assert store.content(each.before) == contents[each.path]
+        store.diff(each)
+    store.apply([step for each in changes for step in each.backward])
+    store.prune([])
+    assert {name: (repository / name).read_bytes() for name in contents} == contents
+    assert state(repository / ".git") == own
+    assert not witness.exists()
+
+
+def test_a_workspace_of_another_owner_is_covered(tmp_path: Path, workspace: Path) -> None:
+    """``safe.directory`` is about repositories that are found; ours is named."""
+    subprocess.run(["git", "init", "--quiet", os.fspath(workspace)], check=True)
+    if os.geteuid() == 0:
+        os.chown(workspace, 12345, 12345)
+        os.chown(workspace / ".git", 12345, 12345)
+    store = ChangeStore(tmp_path / "store", workspace, is_sensitive=is_sensitive, engine="git")
+    before = store.take()
+    (workspace / "a").write_text("a")
+    assert [each.path for each in store.changes(before, store.take())] == ["a"]
+
+
+def test_a_git_that_lies_in_the_workspace_is_not_run(
+    tmp_path: Path, workspace: Path, witness: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An agent may have written it."""
+    program = workspace / "bin/git"
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\ntouch '{witness}'\necho git version 2.99.0\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", os.fspath(program.parent))
+    store = ChangeStore(tmp_path / "store", workspace, is_sensitive=is_sensitive)
+    store.take()
+    assert (store.engine, witness.exists()) == ("copy", False)
+
+
+@pytest.mark.parametrize("said", ["git version 2.29.9", "git version two", ""])
+def test_a_git_that_is_too_old_is_not_used(
+    tmp_path: Path, workspace: Path, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The plain copy takes over."""
+    program = tmp_path / "bin/git"
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\necho '{said}'\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", os.fspath(program.parent))
+    store = ChangeStore(tmp_path / "store", workspace, is_sensitive=is_sensitive)
+    assert store.engine == "copy"
+
+
+def test_nested_ignore_file_loops_and_links_do_not_lead_out(tmp_path: Path, workspace: Path) -> None:
+    """A link to a folder is a link: what is behind it is not covered."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "secret").write_text("s")
+    (workspace / "out").symlink_to(outside)
+    (workspace / "loop").symlink_to(workspace)
+    (workspace / ".gitignore").symlink_to(outside / "secret")
+    for engine in ("git", "copy"):
+        store = ChangeStore(tmp_path / engine, workspace, is_sensitive=is_sensitive, engine=engine)
+        before = store.take()
+        (workspace / "out").unlink()
+        changes = store.changes(before, store.take())
+        assert [(each.path, each.status) for each in changes] == [("out", "deleted")]
+        store.apply(changes[0].backward)
+        assert (workspace / "out").readlink() == outside

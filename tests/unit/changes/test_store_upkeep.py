@@ -1,0 +1,191 @@
+"""The store itself: private, pruned, capped, shared by kernels, and begun anew where it is damaged."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from agentnb.changes import ChangeStore, Limits, Snapshot
+from agentnb.changes.store_lock import StoreLock
+from agentnb.errors import ChangesError, ChangesUnavailable, ContentNotStored
+from tests.unit.changes.conftest import Opened
+
+HOLDS = """
+import fcntl, sys
+file = open(sys.argv[1])
+fcntl.flock(file, fcntl.LOCK_EX)
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+def noise(size: int) -> bytes:
+    return os.urandom(size)
+
+
+def test_everything_in_the_store_is_for_its_owner_only(store: ChangeStore, workspace: Path, tmp_path: Path) -> None:
+    """Whatever the umask: it has what the workspace has."""
+    (workspace / "a").write_text("a")
+    store.take()
+    folder = tmp_path / "store"
+    assert [path for path in (folder, *folder.rglob("*")) if path.stat().st_mode & 0o077] == []
+
+
+def test_prune_forgets_what_only_other_snapshots_have(store: ChangeStore, workspace: Path) -> None:
+    """What still counts can be undone; what an undo overwrote counts as long as an older snapshot does."""
+    (workspace / "a").write_bytes(b"first")
+    first = store.take()
+    (workspace / "a").write_bytes(b"second")
+    second = store.take()
+    (workspace / "a").write_bytes(b"third")
+    third = store.take()
+    [old] = store.changes(first, second)
+    [new] = store.changes(second, third)
+    (workspace / "a").write_bytes(b"user's")
+    [undone] = store.apply(new.backward, {"a": "theirs"})
+    assert undone.before is not None
+    assert old.before is not None
+    store.prune([second.id, third.id])
+    with pytest.raises(ContentNotStored):
+        store.content(old.before)
+    with pytest.raises(ChangesError, match="stored no longer"):
+        store.changes(first, second)
+    assert store.content(undone.before) == b"user's"
+    assert store.changes(second, third) == (new,)
+    store.prune([])
+    with pytest.raises(ContentNotStored):
+        store.content(undone.before)
+    assert (workspace / "a").read_bytes() == b"second"
+
+
+def test_a_store_above_its_limit_drops_the_oldest_snapshots(opened: Opened, workspace: Path) -> None:
+    """Although they count; the newest stays."""
+    store = opened(limits=Limits(store_bytes=400_000))
+    taken: list[Snapshot] = []
+    for _ in range(8):
+        (workspace / "a").write_bytes(noise(100_000))
+        taken.append(store.take())
+    assert store.size() > 800_000
+    store.prune([each.id for each in taken])
+    assert store.size() <= 400_000
+    assert [each.path for each in store.changes(taken[-2], taken[-1])] == ["a"]
+    with pytest.raises(ChangesError):
+        store.changes(taken[0], taken[1])
+
+
+def test_two_kernels_on_one_store_prune_nothing_of_one_another(opened: Opened, workspace: Path) -> None:
+    """Until the other has ended."""
+    one, other = opened(), opened()
+    before = one.take()
+    (workspace / "a").write_text("a")
+    after = one.take()
+    other.prune([])
+    assert [each.path for each in one.changes(before, after)] == ["a"]
+    assert [each.path for each in other.changes(before, after)] == ["a"]
+    del one
+    other.prune([])
+    with pytest.raises(ChangesError, match="stored no longer"):
+        other.changes(before, after)
+
+
+@pytest.mark.slow
+def test_a_store_that_another_kernel_holds_too_long_says_so(opened: Opened, workspace: Path, tmp_path: Path) -> None:
+    """It does not hang."""
+    store = opened(limits=Limits(lock_seconds=0.2))
+    command = [sys.executable, "-c", HOLDS, os.fspath(tmp_path / "store/lock")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b"held\n"
+        with pytest.raises(ChangesUnavailable, match="Another kernel"):
+            store.take()
+        holder.communicate()
+    assert store.take().coverage == "whole"
+
+
+def test_the_lock_can_be_held_again_by_the_one_who_holds_it(tmp_path: Path) -> None:
+    """And is free afterwards."""
+    lock, other = (StoreLock(tmp_path / "lock", seconds=0.05) for _ in range(2))
+    with lock.held():
+        with lock.held():
+            pass
+        with pytest.raises(ChangesUnavailable), other.held():
+            pass
+    with other.held():
+        pass
+
+
+@pytest.mark.parametrize("part", ["index", "HEAD", "objects", "config", "all"])
+def test_a_damaged_git_store_is_put_aside_and_begun_anew(
+    tmp_path: Path, workspace: Path, part: str, opened: Opened
+) -> None:
+    """Or mended where nothing is lost; the snapshot says so, and later ones work."""
+    store = opened(engine="git")
+    (workspace / "a").write_text("a")
+    store.take()
+    git = tmp_path / "store/git"
+    if part == "all":
+        shutil.rmtree(git)
+    elif part == "objects":
+        shutil.rmtree(git / "objects")
+    else:
+        (git / part).write_bytes(b"damaged" * 20)
+    (workspace / "b").write_text("b")
+    before = store.take()
+    notes = " ".join(before.notes)
+    assert ("was damaged" in notes) == (part in {"index", "HEAD", "objects"})
+    (workspace / "a").write_text("other")
+    changes = store.changes(before, store.take())
+    assert [each.path for each in changes] == ["a"]
+    store.apply(changes[0].backward)
+    assert (workspace / "a").read_text() == "a"
+
+
+def test_a_damaged_content_is_named_and_everything_else_goes_on(
+    opened: Opened, workspace: Path, tmp_path: Path
+) -> None:
+    """It is never given as if it were sound."""
+    store = opened()
+    (workspace / "a").write_text("a" * 100)
+    before = store.take()
+    (workspace / "a").write_text("b" * 100)
+    [change] = store.changes(before, store.take())
+    assert change.before is not None
+    assert change.before.blob is not None
+    name = change.before.blob
+    [path] = (tmp_path / "store").glob(f"*/objects/{name[:2]}/{name[2:]}")
+    path.chmod(0o600)
+    path.write_bytes(b"damaged")
+    with pytest.raises(ChangesError, match="damaged"):
+        store.apply(change.backward)
+    assert (workspace / "a").read_text() == "b" * 100
+
+
+def test_a_store_that_was_removed_begins_anew(store: ChangeStore, workspace: Path, tmp_path: Path) -> None:
+    """While the kernel runs."""
+    first = store.take()
+    shutil.rmtree(tmp_path / "store")
+    (workspace / "a").write_text("a")
+    before = store.take()
+    (workspace / "a").write_text("b")
+    assert [each.path for each in store.changes(before, store.take())] == ["a"]
+    with pytest.raises(ChangesError, match="stored no longer"):
+        store.changes(first, before)
+
+
+def test_a_store_whose_place_is_a_file_says_so(opened: Opened, tmp_path: Path) -> None:
+    """With what to do."""
+    (tmp_path / "store").write_text("")
+    with pytest.raises(ChangesUnavailable, match="permissions"):
+        opened()
+
+
+def test_the_size_of_the_store_can_be_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In bytes, or with a unit; anything else leaves it as it is."""
+    sizes = {said: Limits.from_environment({"AGENTNB_CHANGES_MAX": said}).store_bytes for said in ("1000", "2k", "3MB")}
+    assert sizes == {"1000": 1000, "2k": 2048, "3MB": 3 * 1024**2}
+    assert Limits.from_environment({"AGENTNB_CHANGES_MAX": "much"}) == Limits()

@@ -1,0 +1,138 @@
+"""What eliza accepts and refuses of a client: the same as the official SDK's models."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+from acp import schema as sdk
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import BaseModel, ValidationError
+
+from agentnb.eliza import client_requests as own
+from agentnb.eliza.content import read_blocks
+from agentnb.eliza.rpc import RequestError
+from agentnb.eliza.schema import SessionParams, read_params
+
+STDIO = {"name": "files", "command": "x", "args": ["y"], "env": [{"name": "A", "value": "b"}]}
+SERVERS: list[dict[str, Any]] = [
+    STDIO,
+    {"type": "acp", "name": "own", "serverId": "s"},
+    {"type": "http", "name": "h", "url": "u", "headers": []},
+]
+CAPABILITIES = {
+    "fs": {"readTextFile": True, "writeTextFile": False},
+    "terminal": True,
+    "session": {"configOptions": {"boolean": {}}},
+    "elicitation": {"form": {}},
+}
+OPEN = {"sessionId": "s", "cwd": "/", "mcpServers": SERVERS, "_meta": {"a": 1}}
+VALUE = {"sessionId": "s", "configId": "c", "value": "v"}
+REQUESTS: list[tuple[type[msgspec.Struct], type[BaseModel], dict[str, Any]]] = [
+    (own.Initialize, sdk.InitializeRequest, {"protocolVersion": 1, "clientCapabilities": CAPABILITIES}),
+    (own.Authenticate, sdk.AuthenticateRequest, {"methodId": "m", "unknown": 1}),
+    (own.NewSession, sdk.NewSessionRequest, {"cwd": "/", "mcpServers": SERVERS}),
+    (own.LoadSession, sdk.LoadSessionRequest, OPEN),
+    (own.OpenSession, sdk.ResumeSessionRequest, OPEN),
+    (own.OpenSession, sdk.ForkSessionRequest, OPEN),
+    (own.ListSessions, sdk.ListSessionsRequest, {"cwd": "/", "cursor": "5"}),
+    (own.SetMode, sdk.SetSessionModeRequest, {"sessionId": "s", "modeId": "m"}),
+    (own.SetConfigOption, sdk.SetSessionConfigOptionSelectRequest, VALUE),
+    (own.SetConfigOption, sdk.SetSessionConfigOptionBooleanRequest, {**VALUE, "type": "boolean", "value": True}),
+    (own.Prompt, sdk.PromptRequest, {"sessionId": "s", "prompt": []}),
+    (SessionParams, sdk.CancelNotification, {"sessionId": "s"}),
+]
+BLOCKS: list[dict[str, Any]] = [
+    {"type": "text", "text": "words", "annotations": {"priority": 0.5}, "_meta": {"a": None}, "unknown": 1},
+    {"type": "image", "data": "AAEC", "mimeType": "image/png", "uri": "x:/a"},
+    {"type": "audio", "data": "AAEC", "mimeType": "audio/wav", "_meta": {}},
+    {"type": "resource_link", "name": "n", "uri": "x:/", "size": 5, "title": "t", "mimeType": "m", "description": "d"},
+    {"type": "resource", "resource": {"uri": "x:/", "text": "words", "mimeType": "text/csv"}},
+    {"type": "resource", "resource": {"uri": "x:/", "blob": "AAEC"}, "annotations": {}},
+]
+# Not the text and the numbers that the SDK takes for a boolean or a number of another kind: eliza is stricter there.
+JUNK = st.sampled_from([None, -7, 5.5, "junk", [], {}, ["junk"], {"junk": 1}])
+
+FEW = settings(max_examples=40)
+
+
+@st.composite
+def damaged(draw: st.DrawFn, value: dict[str, Any]) -> dict[str, Any]:
+    """*value* with a few fields taken away, or replaced by something else, at any depth."""
+    copy: dict[str, Any] = {}
+    for name, item in value.items():
+        fate = draw(st.sampled_from(["kept", "kept", "kept", "gone", "junk"])) if name != "type" else "kept"
+        if fate == "junk":
+            copy[name] = draw(JUNK)
+        elif fate == "kept":
+            copy[name] = draw(damaged(item)) if isinstance(item, dict) and name != "annotations" else item
+    return copy
+
+
+def accept(kind: type[msgspec.Struct], params: dict[str, Any]) -> None:
+    request = read_params(kind, params)
+    if isinstance(request, own.Prompt):
+        read_blocks(request.prompt)
+
+
+@pytest.mark.parametrize(("kind", "model", "example"), REQUESTS, ids=lambda value: getattr(value, "__name__", ""))
+@FEW
+@given(data=st.data())
+def test_parameters_are_accepted_exactly_where_the_sdk_accepts_them(
+    kind: type[msgspec.Struct], model: type[BaseModel], example: dict[str, Any], data: st.DataObject
+) -> None:
+    """Missing, wrong, unknown and optional fields; a refusal is `-32602`, with what is wrong."""
+    params = data.draw(damaged(example))
+    try:
+        model.model_validate(params)
+    except ValidationError:
+        with pytest.raises(RequestError, match="Invalid params") as refused:
+            accept(kind, params)
+        assert (refused.value.code, list(refused.value.data)) == (-32602, ["details"])
+    else:
+        accept(kind, params)
+
+
+@FEW
+@given(params=damaged({"protocolVersion": 1, "clientCapabilities": CAPABILITIES}))
+def test_a_wrong_capability_counts_as_missing(params: dict[str, Any]) -> None:
+    """And leaves the others as they are."""
+    theirs = sdk.InitializeRequest.model_validate({**params, "protocolVersion": 1}).client_capabilities
+    ours = read_params(own.Initialize, {**params, "protocolVersion": 1}).client_capabilities
+    assert theirs is not None or ours is None
+    if ours is not None and theirs is not None:
+        files = ours.fs or own.FileCapabilities()
+        # What it puts in the place of a wrong one is a dictionary.
+        their_files = theirs.fs if isinstance(theirs.fs, sdk.FileSystemCapabilities) else sdk.FileSystemCapabilities()
+        assert bool(files.read_text_file) is bool(their_files.read_text_file)
+        assert bool(files.write_text_file) is bool(their_files.write_text_file)
+        assert bool(ours.terminal) is bool(theirs.terminal)
+        assert ours.shows_forms is bool(theirs.elicitation and theirs.elicitation.form)
+        options = theirs.session and theirs.session.config_options
+        assert ours.knows_switches is bool(options and options.boolean)
+
+
+@FEW
+@given(block=st.sampled_from(BLOCKS).flatmap(damaged))
+def test_a_block_is_read_as_the_sdk_reads_it(block: dict[str, Any]) -> None:
+    """The same fields in the same order, for the replay; or refused."""
+    try:
+        request = sdk.PromptRequest.model_validate({"sessionId": "s", "prompt": [block]})
+    except ValidationError:
+        with pytest.raises(RequestError, match="Invalid params"):
+            read_blocks([block])
+        return
+    (theirs,) = [each.model_dump(mode="json", by_alias=True, exclude_none=True) for each in request.prompt]
+    (ours,) = msgspec.to_builtins(read_blocks([block]))
+    assert list(map(repr, ours.items())) == list(map(repr, theirs.items()))
+
+
+@FEW
+@given(server=st.sampled_from(SERVERS).flatmap(damaged))
+def test_a_server_that_is_wrong_is_left_out(server: dict[str, Any]) -> None:
+    """Those over HTTP, too: eliza cannot reach them."""
+    request = sdk.NewSessionRequest.model_validate({"cwd": "/", "mcpServers": [server, STDIO]})
+    reached = [each.name for each in request.mcp_servers if isinstance(each, (sdk.McpServerStdio, sdk.McpServerAcp))]
+    assert [each.name for each in own.reachable([server, STDIO])] == reached

@@ -1,0 +1,205 @@
+"""The change sets that clients subscribe to, and what a page asks about them; with an agent that writes by itself."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from agentnb import Session, Turn
+from agentnb.comm import changes
+from agentnb.comm import messages as m
+from agentnb.errors import FileUnavailable, UnknownSession, UsageError
+from agentnb.host import Host
+from agentnb.host.conversation import Conversation
+from agentnb.state import ChangesetState, Envelope, action_type, reduce_changeset
+from tests.unit.api.conftest import PATIENCE
+from tests.unit.host.conftest import Open, hosted
+
+Follow = Callable[[str], "Follower"]
+
+
+class Follower:
+    """A client of one change set: what it was given first, and what it made of the actions since."""
+
+    def __init__(self, host: Host, uri: str) -> None:
+        channel = host.channel(uri)
+        self.uri = uri
+        self.state: ChangesetState = channel.state
+        self.heard: list[str] = []
+        host.listen(self.hear)
+
+    def hear(self, channel: Any, envelope: Envelope) -> None:
+        """An envelope of any channel."""
+        if channel.uri == self.uri:
+            self.heard.append(action_type(envelope.action))
+            self.state = reduce_changeset(self.state, envelope.action)
+
+    @property
+    def rows(self) -> list[tuple[str, Any, Any]]:
+        """The id, the state and the lines of each change."""
+        found = ((each.id, (each.meta or {})["agentnb"], each.edit.get("diff")) for each in self.state.files)
+        return [(change_id, meta["state"], diff) for change_id, meta, diff in found]
+
+
+@pytest.fixture
+def follow(host: Host) -> Follow:
+    """Subscribe to a change set."""
+    return lambda uri: host.loop.call(Follower, host, uri)
+
+
+def does(session: Session, *steps: list[Any]) -> Turn:
+    """A turn in which the agent does *steps*."""
+    return session.prompt(json.dumps(steps)).wait(PATIENCE)
+
+
+def ask(host: Host, conversation: Conversation, method: str, **params: Any) -> Any:
+    """What a page is answered."""
+    kinds: dict[str, Any] = {"invoke": m.InvokeChangesetOperationParams, "read": m.ReadChangeParams}
+    asked = msgspec.convert(params, kinds[method])
+    return host.loop.submit(getattr(changes, method)(conversation, asked)).result(PATIENCE)
+
+
+def test_a_session_offers_a_change_set_for_each_turn_and_one_for_the_conversation(
+    host: Host, open_session: Open, follow: Follow, tmp_path: Path
+) -> None:
+    """They are made from what is known when somebody subscribes."""
+    (tmp_path / "a.txt").write_text("1\n")
+    session = open_session("writes_files")
+    turn = does(session, ["write", "a.txt", "2\n"], ["write", "b c.txt", "b\n"], ["claim", "a.txt"])
+    uri = hosted(host, session).session.uri
+    templates = [each.uri_template for each in session.state.changesets or ()]
+    assert templates == [f"{uri}/changes/{{turnId}}", f"{uri}/changes"]
+    state = follow(f"{uri}/changes/{turn.id}").state
+    (first, second) = state.files
+    content = first.edit["before"].pop("content")["uri"], first.edit["after"].pop("content")["uri"]
+    place = f"{tmp_path.resolve().as_uri()}/a.txt"
+    assert first.edit == {"before": {"uri": place}, "after": {"uri": place}, "diff": {"added": 1, "removed": 1}}
+    assert content[0] != content[1]
+    assert content[0].startswith("agentnb-blob:/")
+    assert first.meta == {
+        "agentnb": {
+            "kind": "file",
+            "name": "a.txt",
+            "status": "changed",
+            "state": "open",
+            "by": ["toolCall"],
+            "undoable": True,
+        }
+    }
+    assert (second.id, "before" in second.edit) == ("file:b c.txt", False)
+    assert second.edit["after"]["uri"].endswith("/b%20c.txt")
+    assert [(each.id, each.scopes, each.status) for each in state.operations or ()] == [
+        (name, ("changeset", "resource"), "idle") for name in ("undo", "redo", "keep")
+    ]
+    assert [each.id for each in follow(f"{uri}/changes").state.files] == ["file:a.txt", "file:b c.txt"]
+    with pytest.raises(UnknownSession):
+        host.loop.call(host.channel, f"{uri}/changes/nothing")
+
+
+def test_a_change_set_when_something_is_done_with_it_tells_its_clients_step_by_step(
+    host: Host, open_session: Open, follow: Follow, tmp_path: Path
+) -> None:
+    """By actions whose reducers every client has; the state that they lead to is that of a new client."""
+    session = open_session("writes_files")
+    turn = does(session, ["write", "a.txt", "a\n"], ["write", "b.txt", "b\n"])
+    conversation = hosted(host, session)
+    of_turn = follow(f"{conversation.session.uri}/changes/{turn.id}")
+    of_all = follow(f"{conversation.session.uri}/changes")
+    added = {"added": 1, "removed": 0}
+    answer = ask(
+        host,
+        conversation,
+        "invoke",
+        changeset=of_turn.uri,
+        operationId="undo",
+        target={"kind": "resource", "resource": "file:a.txt"},
+    )
+    assert answer == {"message": "1 file was undone."}
+    rows = [("file:a.txt", "undone", added), ("file:b.txt", "open", added)]
+    assert (of_turn.rows, of_all.rows) == (rows, rows)
+    assert of_turn.heard == [
+        "changeset/operationStatusChanged",
+        "changeset/fileSet",
+        "changeset/operationStatusChanged",
+    ]
+    does(session, ["write", "c.txt", "c\n"])
+    assert of_all.rows == [*rows, ("file:c.txt", "open", added)]
+    assert of_turn.rows == rows
+    for each in (of_turn, of_all):
+        assert each.state == host.loop.call(host.channel, each.uri).state
+    ask(host, conversation, "invoke", changeset=of_all.uri, operationId="undo")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_operation_when_files_changed_since_answers_with_the_three_versions(
+    host: Host, open_session: Open, tmp_path: Path
+) -> None:
+    """Nothing was done; with choices it is."""
+    (tmp_path / "a.txt").write_text("one\n")
+    session = open_session("writes_files")
+    turn = does(session, ["write", "a.txt", "two\n"])
+    (tmp_path / "a.txt").write_text("mine\n")
+    conversation = hosted(host, session)
+    asked = {"changeset": f"{conversation.session.uri}/changes/{turn.id}", "operationId": "undo"}
+    (conflict,) = ask(host, conversation, "invoke", **asked)["conflicts"]
+    merged = conflict.pop("merged")
+    assert conflict == {"id": "file:a.txt", "path": "a.txt", "base": "two\n", "current": "mine\n", "target": "one\n"}
+    assert "mine\n" in merged
+    assert (tmp_path / "a.txt").read_text() == "mine\n"
+    assert ask(host, conversation, "invoke", **asked, choices={"a.txt": "theirs"}) == {"message": "1 file was undone."}
+    assert (tmp_path / "a.txt").read_text() == "one\n"
+
+
+def test_an_operation_from_a_turn_on_undoes_the_later_ones_too(host: Host, open_session: Open, tmp_path: Path) -> None:
+    """It goes with undo of a turn's whole change set only."""
+    session = open_session("writes_files")
+    does(session, ["write", "a.txt", "a\n"])
+    turn = does(session, ["write", "b.txt", "b\n"])
+    does(session, ["write", "c.txt", "c\n"])
+    conversation = hosted(host, session)
+    uri = f"{conversation.session.uri}/changes"
+    with pytest.raises(UsageError, match="onwards"):
+        ask(host, conversation, "invoke", changeset=uri, operationId="undo", onwards=True)
+    ask(host, conversation, "invoke", changeset=f"{uri}/{turn.id}", operationId="undo", onwards=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
+
+
+SIDES = (
+    ("file:a.txt", "before", b"one\n", False),
+    ("file:a.txt", "after", b"two\n", False),
+    ("file:a.txt", "now", b"three\n", False),
+    ("file:new.bin", "before", b"", False),
+    ("file:new.bin", "after", b"\0\1", True),
+)
+
+
+def test_a_change_when_a_page_reads_it_has_two_sides_and_what_is_there_now(
+    host: Host, open_session: Open, tmp_path: Path
+) -> None:
+    """A side that does not exist is empty."""
+    (tmp_path / "a.txt").write_text("one\n")
+    session = open_session("writes_files")
+    turn = does(session, ["write", "a.txt", "two\n"], ["write", "new.bin", "\0\1"])
+    (tmp_path / "a.txt").write_text("three\n")
+    conversation = hosted(host, session)
+    uri = f"{conversation.session.uri}/changes/{turn.id}"
+    for change_id, side, data, is_binary in SIDES:
+        result, buffers = ask(host, conversation, "read", changeset=uri, id=change_id, side=side)
+        assert (buffers, result) == ((data,), {"size": len(data), "cut": False, "binary": is_binary})
+
+
+def test_a_secret_when_a_page_reads_a_change_of_it_is_not_given(host: Host, open_session: Open, tmp_path: Path) -> None:
+    """Also not as it is now."""
+    (tmp_path / ".env").write_text("KEY=1\n")
+    session = open_session("writes_files")
+    turn = does(session, ["write", ".env", "KEY=2\n"])
+    conversation = hosted(host, session)
+    uri = f"{conversation.session.uri}/changes/{turn.id}"
+    for side in ("before", "after", "now"):
+        with pytest.raises(FileUnavailable, match="may hold secrets"):
+            ask(host, conversation, "read", changeset=uri, id="file:.env", side=side)

@@ -1,0 +1,122 @@
+"""A page that shows a notebook, in memory: it speaks the messages of the JupyterLab extension (``js/src/lab``)."""
+
+from __future__ import annotations
+
+from queue import SimpleQueue
+from typing import Any
+
+from agentnb.comm.lab import lab
+
+
+class NotebookPage:
+    """One notebook in one page.
+
+    Args:
+        path: The notebook's path on the server.
+        cells: Its code cells' texts, by id.
+
+    Attributes:
+        cells: Its cells: id, kind, source.
+        runs: The cells that are to be run; :meth:`ran` answers.
+        steps: How many steps of Undo there are.
+    """
+
+    def __init__(self, path: str, cells: dict[str, str]) -> None:
+        self.comm_id = f"page of {path}"
+        self.path = path
+        self.cells = [{"id": name, "kind": "code", "source": source} for name, source in cells.items()]
+        self.runs: SimpleQueue[dict[str, Any]] = SimpleQueue()
+        self.steps = 0
+        self._made = 0
+        lab().opened(self, {})
+        self.tell()
+
+    def on_msg(self, listener: Any) -> None:
+        self._listener = listener
+
+    def on_close(self, listener: Any) -> None:
+        self._closed = listener
+
+    def close(self) -> None:
+        self._closed({})
+
+    def texts(self) -> dict[str, str]:
+        """The cells' texts, in order."""
+        return {each["id"]: each["source"] for each in self.cells}
+
+    def type(self, cell_id: str, source: str) -> None:
+        """The user changes a cell."""
+        self.cells[self._index(cell_id)]["source"] = source
+        self.tell()
+
+    def remove(self, cell_id: str) -> None:
+        """The user deletes a cell."""
+        del self.cells[self._index(cell_id)]
+        self.tell()
+
+    def tell(self) -> None:
+        self._say("notebook", {"path": self.path, "cells": [dict(each) for each in self.cells]})
+
+    def send(self, message: dict[str, Any]) -> None:
+        if message["method"] != "edit":
+            return
+        edit = message["params"]
+        if edit["action"] == "run":
+            self.runs.put(edit)
+            if not edit["wait"]:
+                self._say("edited", {"id": edit["id"], "cellId": edit["cellId"]})
+            return
+        answer = getattr(self, f"_{edit['action']}")(edit)
+        self.tell()
+        self._say("edited", {"id": edit["id"], **answer})
+
+    def ran(self, edit: dict[str, Any]) -> None:
+        """A cell has run."""
+        self._say("edited", {"id": edit["id"], "cellId": edit["cellId"], "outputs": []})
+
+    def _say(self, method: str, params: dict[str, Any]) -> None:
+        self._listener({"content": {"data": {"jsonrpc": "2.0", "v": 1, "method": method, "params": params}}})
+
+    def _index(self, cell_id: str | None) -> int:
+        return next((at for at, each in enumerate(self.cells) if each["id"] == cell_id), -1)
+
+    def _insert(self, edit: dict[str, Any]) -> dict[str, Any]:
+        self._made += 1
+        made = {"id": f"new-{self._made}", "kind": edit["kind"], "source": edit["source"]}
+        index = self._index(edit["cellId"]) + 1 if edit["cellId"] else len(self.cells)
+        self.cells.insert(index, made)
+        return {"number": index + 1, "cellId": made["id"]}
+
+    def _replace(self, edit: dict[str, Any]) -> dict[str, Any]:
+        index = self._index(edit["cellId"])
+        before = self.cells[index]["source"]
+        self.cells[index]["source"] = edit["source"]
+        return {"number": index + 1, "cellId": edit["cellId"], "before": before}
+
+    def _change(self, edit: dict[str, Any]) -> dict[str, Any]:
+        conflicts, todo = [], []
+        for step in edit["steps"]:
+            at = self._index(step["cellId"])
+            current = self.cells[at]["source"] if at >= 0 else None
+            target = None if step["action"] == "delete" else step["source"]
+            if current == target:
+                continue
+            if current != (None if step["action"] == "insert" else step["expected"]):
+                conflicts.append({"cellId": step["cellId"], "current": current})
+            todo.append(step)
+        if not conflicts:
+            self.steps += bool(todo)
+            for step in todo:
+                self._do(step)
+        return {"conflicts": conflicts}
+
+    def _do(self, step: dict[str, Any]) -> None:
+        at = self._index(step["cellId"])
+        if step["action"] == "delete":
+            del self.cells[at]
+        elif step["action"] == "replace":
+            self.cells[at]["source"] = step["source"]
+        else:
+            above = self._index(step["below"])
+            place = above + 1 if above >= 0 else step["index"]
+            self.cells.insert(place, {"id": step["cellId"], "kind": step["kind"], "source": step["source"]})

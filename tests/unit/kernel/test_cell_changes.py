@@ -1,0 +1,179 @@
+"""Cells that an agent changes with the tools: what is told of them, and undo and redo in the page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from agentnb.errors import ChangesError, KernelChangesConflict, UsageError
+from agentnb.kernel.cell_changes import CellChange
+from tests.unit.kernel.notebook_page import NotebookPage
+from tests.unit.kernel.shell_tools import OWNER, Tools
+
+
+@pytest.fixture
+def page(tools: Tools) -> Iterator[NotebookPage]:
+    """A page that shows a notebook with two cells, in the first turn of a conversation."""
+    made = NotebookPage("fit.ipynb", {"a": "x = 1", "b": "y = 2"})
+    tools.changes.begin("turn-1")
+    yield made
+    made.close()
+
+
+def told(tools: Tools) -> dict[str, CellChange]:
+    return {each.id: each for each in tools.changes.end("turn-1") if isinstance(each, CellChange)}
+
+
+def undo(tools: Tools, *ids: str, **choices: Any) -> tuple[str, ...]:
+    chosen = {f"cell:{name}": choice for name, choice in choices.items()}
+    return tools.during(tools.changes.undo("turn-1", [f"cell:{name}" for name in ids], choices=chosen))
+
+
+def redo(tools: Tools, *ids: str) -> tuple[str, ...]:
+    return tools.during(tools.changes.redo("turn-1", [f"cell:{name}" for name in ids]))
+
+
+def test_cells_that_a_turn_inserts_and_replaces_are_told_once_each(tools: Tools, page: NotebookPage) -> None:
+    """From what was before the turn to what is there after it: inserted and then replaced is added."""
+    tools.call("insert_cell", source="# Fit", below="a", kind="markdown")
+    tools.call("replace_cell", cell="new-1", source="# The fit")
+    tools.call("replace_cell", cell="b", source="y = 3")
+    tools.call("replace_cell", cell="b", source="y = 4")
+    added, changed = told(tools).values()
+    assert (added.id, added.status, added.before) == ("cell:new-1", "added", None)
+    assert (added.name, added.notebook) == ("Markdown cell: # The fit", "fit.ipynb")
+    assert added.after is not None
+    assert (added.after.source, added.after.kind) == ("# The fit", "markdown")
+    assert (changed.id, changed.status, changed.undoable) == ("cell:b", "changed", True)
+    assert changed.before is not None
+    assert changed.after is not None
+    assert (changed.before.source, changed.after.source) == ("y = 2", "y = 4")
+
+
+def test_cell_that_is_as_before_is_not_told(tools: Tools, page: NotebookPage) -> None:
+    """It was replaced and replaced back."""
+    tools.call("replace_cell", cell="b", source="y = 3")
+    tools.call("replace_cell", cell="b", source="y = 2")
+    assert told(tools) == {}
+
+
+def test_undo_and_redo_change_the_page_in_one_step(tools: Tools, page: NotebookPage) -> None:
+    """Inserted cells are deleted and come back in their places with their ids; replaced ones get their text."""
+    tools.call("insert_cell", source="one", below="a")
+    tools.call("insert_cell", source="two", below="new-1")
+    tools.call("replace_cell", cell="b", source="y = 3")
+    after = page.texts()
+    assert undo(tools, "new-1", "new-2", "b") == ("cell:new-1", "cell:new-2", "cell:b")
+    assert page.texts() == {"a": "x = 1", "b": "y = 2"}
+    assert page.steps == 1
+    assert all(change.undone for change in told(tools).values())
+    redo(tools, "new-1", "new-2", "b")
+    assert (page.texts(), [*page.texts()]) == (after, ["a", "new-1", "new-2", "b"])
+
+
+@pytest.mark.parametrize("gone", [False, True])
+def test_cell_that_the_user_changed_since_is_a_conflict(tools: Tools, page: NotebookPage, gone: bool) -> None:
+    """All three texts are told and nothing is changed; a choice decides, and redo gives back the user's."""
+    tools.call("replace_cell", cell="b", source="y = 3")
+    tools.call("insert_cell", source="z")
+    if gone:
+        page.remove("b")
+    else:
+        page.type("b", "y = mine")
+    now = page.texts()
+    with pytest.raises(KernelChangesConflict, match="is other than the turn left it") as raised:
+        undo(tools, "new-1", "b")
+    (conflict,) = raised.value.conflicts
+    assert (conflict.id, conflict.base, conflict.target) == ("cell:b", "y = 3", "y = 2")
+    assert conflict.current == (None if gone else "y = mine")
+    assert page.texts() == now
+    assert undo(tools, "new-1", "b", b="mine") == ("cell:new-1",)
+    assert page.texts() == {name: text for name, text in now.items() if name != "new-1"}
+    assert undo(tools, "b", b="theirs") == ("cell:b",)
+    assert page.texts() == {"a": "x = 1", "b": "y = 2"}
+    redo(tools, "b")
+    assert page.texts().get("b") == now.get("b")
+
+
+def test_cell_that_the_user_changed_between_two_edits_keeps_their_text(tools: Tools, page: NotebookPage) -> None:
+    """Undo gives back what the user had written, and deletes no cell that they have changed."""
+    tools.call("insert_cell", source="z = 1")
+    page.type("new-1", "z = mine")
+    tools.call("replace_cell", cell="new-1", source="z = 3")
+    undo(tools, "new-1")
+    assert page.texts()["new-1"] == "z = mine"
+
+
+def test_what_the_user_has_undone_in_the_page_counts_as_undone(tools: Tools, page: NotebookPage) -> None:
+    """With Ctrl+Z; nothing is changed again, and redo works."""
+    tools.call("replace_cell", cell="b", source="y = 3")
+    page.type("b", "y = 2")
+    assert undo(tools, "b") == ("cell:b",)
+    assert page.steps == 0
+    redo(tools, "b")
+    assert page.texts()["b"] == "y = 3"
+
+
+def test_the_page_that_shows_the_notebook_is_asked(tools: Tools, page: NotebookPage) -> None:
+    """Not one that spoke later; where none shows it, that is said and nothing is undone."""
+    tools.call("replace_cell", cell="b", source="y = 3")
+    other = NotebookPage("other.ipynb", {"q": "1"})
+    undo(tools, "b")
+    assert page.texts()["b"] == "y = 2"
+    page.close()
+    with pytest.raises(UsageError, match="No browser page shows the notebook"):
+        redo(tools, "b")
+    other.close()
+    assert told(tools)["cell:b"].undone
+
+
+def test_cell_that_was_kept_cannot_be_undone(tools: Tools, page: NotebookPage) -> None:
+    """Until the agent changes it again: then what was kept is what undo gives back."""
+    tools.call("replace_cell", cell="b", source="y = 3")
+    tools.changes.keep("turn-1", ["cell:b"])
+    with pytest.raises(ChangesError, match="It was kept"):
+        undo(tools, "b")
+    tools.call("replace_cell", cell="b", source="y = 4")
+    undo(tools, "b")
+    assert page.texts()["b"] == "y = 3"
+
+
+def test_nothing_is_undone_where_a_variable_is_a_conflict(tools: Tools, page: NotebookPage) -> None:
+    """Cells and variables of a turn are undone together."""
+    tools.call("replace_cell", cell="b", source="y = 3")
+    tools.call("run_code", code="n = 1")
+    tools.shell.run_cell("n = 5")
+    with pytest.raises(KernelChangesConflict, match="'n'"):
+        tools.during(tools.changes.undo("turn-1", ["cell:b", "variable:n"]))
+    assert page.texts()["b"] == "y = 3"
+    done = tools.during(tools.changes.undo("turn-1", ["cell:b", "variable:n"], choices={"variable:n": "theirs"}))
+    assert done == ("cell:b", "variable:n")
+    assert (page.texts()["b"], "n" in tools.shell.user_ns) == ("y = 2", False)
+
+
+def test_variables_of_a_cell_that_the_page_runs_for_the_agent_are_its(tools: Tools, page: NotebookPage) -> None:
+    """Those of a cell that the user runs at the same time are not; nor are those of the next run."""
+    tools.shell.run_cell("n = 0")
+    work = tools.loop.submit(tools.tool_runner.call("run_cell", {"cell": "a"}))
+    edit = page.runs.get(timeout=30)
+    tools.shell.run_cell("n = 1", cell_id="b")
+    tools.shell.run_cell("x = 1", cell_id="a")
+    page.ran(edit)
+    work.result(30)
+    tools.shell.run_cell("x = 2", cell_id="a")
+    assert [(each.id, each.after) for each in tools.changes.end("turn-1")] == [("variable:x", "1")]
+
+
+def test_cell_that_runs_behind_the_turn_is_told_late(tools: Tools, page: NotebookPage) -> None:
+    """It waits behind the cell that waits for the turn; who keeps the changes hears of it."""
+    heard: list[str] = []
+    tools.changes.changed = heard.append
+    with tools.job_queue.waiting(OWNER):
+        result = tools.loop.submit(tools.tool_runner.call("run_cell", {"cell": "a"})).result(30)
+    assert "runs as soon as the kernel is free" in result["content"][0]["text"]
+    assert tools.changes.end("turn-1") == ()
+    tools.shell.run_cell("x = 1", cell_id="a")
+    assert heard == ["turn-1"]
+    assert [each.id for each in tools.changes.end("turn-1")] == ["variable:x"]
