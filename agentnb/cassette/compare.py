@@ -121,6 +121,10 @@ def difference(
         before, after = _content(recorded.result), _content(result)
         if before != after:
             return f"{_what(ask)}: the file is not what it was.\n{diff(before.split(chr(10)), after.split(chr(10)))}"
+    if ask.method == mcp.MESSAGE and header.answers == "content" and error is None:
+        ran, runs = mcp.ran(recorded.result), mcp.ran(result)
+        if ran is not None and ran != runs:
+            return f"{_what(ask)}: the code gave or changed something else.\n{diff(ran, runs or [])}"
     return None
 
 

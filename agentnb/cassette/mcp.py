@@ -7,12 +7,15 @@ by itself (stdio, http, sse) are not on this wire at all.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from typing import Any
 
 from agentnb.cassette.marks import CLOSE, OPEN, mark
 
 CONNECT, MESSAGE, DISCONNECT = "mcp/connect", "mcp/message", "mcp/disconnect"
+CHANGED = "agentnb/changed"
+"""In the ``_meta`` of an answer of the kernel tools: the variables that the code has changed."""
 _FIELDS = ("serverId", "connectionId")
 
 
@@ -83,6 +86,30 @@ def title(params: dict[str, Any]) -> str:
     inner = params.get("params")
     about = (inner.get("name") or inner.get("uri")) if isinstance(inner, dict) else None
     return f"MCP {params.get('method')} ({about})" if about else f"MCP {params.get('method')}"
+
+
+def ran(result: Any) -> list[str] | None:
+    """What code in the kernel gave and changed, as lines: text, pictures by their hash, and the variables.
+
+    None for answers of other tools, and for those that agentnb 0.1 and 0.2 recorded, which do not name the variables.
+
+    Example:
+        >>> ran({"content": [{"type": "text", "text": "7"}], "_meta": {"agentnb/changed": ["x added"]}})
+        ['7', '@ variable x added']
+    """
+    meta = result.get("_meta") if isinstance(result, dict) else None
+    changed = meta.get(CHANGED) if isinstance(meta, dict) else None
+    if not isinstance(changed, list):
+        return None
+    lines: list[str] = []
+    for block in result.get("content") or ():
+        match block:
+            case {"type": "text", "text": str(text)}:
+                lines += text.split("\n")
+            case {"type": str(kind), "data": str(data)}:
+                digest = hashlib.sha256(data.encode("utf-8", "replace")).hexdigest()[:12]
+                lines.append(f"@ {kind} {block.get('mimeType', '')}, {len(data)} characters, {digest}")
+    return [*lines, *(f"@ variable {each}" for each in changed)]
 
 
 def _servers(params: Any) -> list[dict[str, Any]]:

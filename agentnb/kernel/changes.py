@@ -139,14 +139,23 @@ class KernelChanges:
         if turn.ended:
             self.changed(next(turn_id for turn_id, each in self._turns.items() if each is turn))
 
-    def watch(self) -> CodeWatch | None:
-        """A watch for code that the agent runs now; None where no turn has begun."""
-        turn_id, runner = self._current, self._runner()
-        if turn_id is None or runner is None:
-            return None
-        return runner.namespace.watch(lambda changes: self._found(turn_id, changes))
+    def watch(self, told: Callable[[Sequence[NameChange]], object] = lambda _changes: None) -> CodeWatch | None:
+        """A watch for code that the agent runs now; None where there is no kernel.
 
-    def _found(self, turn_id: str, changes: Sequence[NameChange]) -> None:
+        Args:
+            told: Called with what the code has done when it has ended; on the main thread.
+        """
+        turn_id, runner = self._current, self._runner()
+        if runner is None:
+            return None
+
+        def found(changes: Sequence[NameChange]) -> None:
+            self._found(turn_id, changes)
+            told(changes)
+
+        return runner.namespace.watch(found)
+
+    def _found(self, turn_id: str | None, changes: Sequence[NameChange]) -> None:
         """Code has ended, on the main thread."""
         if not changes:
             return
@@ -156,7 +165,7 @@ class KernelChanges:
             if change.after is not None and change.after.is_available:
                 change.after.contents = fingerprint(change.after.value)
         with self._lock:
-            turn = self._turns.get(turn_id)
+            turn = self._turns.get(turn_id or "")
             if turn is None:
                 return
             for change in changes:

@@ -6,6 +6,7 @@ import asyncio
 import fnmatch
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from agentnb.cassette.mcp import CHANGED
 from agentnb.credentials import is_secret_name
 from agentnb.errors import AgentnbError, UsageError
 from agentnb.kernel import content
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from agentnb.kernel.changes import KernelChanges
     from agentnb.kernel.code_runner import CellView, CodeRunner, NotebookView
     from agentnb.kernel.job_queue import JobQueue
+    from agentnb.kernel.variable_watch import NameChange
 
     Result = dict[str, Any]
 
@@ -143,13 +145,14 @@ class ToolRunner:
                 kind="kernel", title="Run code in the kernel", command=code, call=call_words("run_code", given)
             )
         )
-        watch = self._changes.watch() if self._changes is not None else None
+        changed: list[NameChange] = []
+        watch = self._changes.watch(changed.extend) if self._changes is not None else None
         work = self._runner.work(request.command or code, watch)
         patience = given.get("wait", PATIENCE_SECONDS)
         ran = await self._job_queue.run(work, self._owner, patience=patience, timeout=given.get("timeout"))
         if ran.stopped == "user":
             self._interrupted()
-        return content.of_run(ran)
+        return content.of_run(ran) | {"_meta": {CHANGED: sorted(change.told for change in changed)}}
 
     async def _cells(self, given: dict[str, Any]) -> Result:
         notebook = await self._notebook(outputs=given.get("outputs", False))

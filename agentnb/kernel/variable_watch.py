@@ -133,6 +133,13 @@ class NameChange:
         self.rebound = rebound
         self.in_place = in_place
 
+    @property
+    def told(self) -> str:
+        """The name and what was done to it, such as ``df changed`` or ``xs changed in place``."""
+        if not self.rebound:
+            return f"{self.name} changed in place"
+        return f"{self.name} {'added' if self.before is None else 'deleted' if self.after is None else 'changed'}"
+
     def merged(self, later: NameChange) -> NameChange | None:
         """This and a later change of the name as one; None where all is as before.
 

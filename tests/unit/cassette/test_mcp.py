@@ -11,7 +11,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from agentnb.cassette import file
+from agentnb.cassette.compare import difference
+from agentnb.cassette.mcp import CHANGED
+from agentnb.cassette.recording import Event, Header
 from tests.conftest import ROOT
 from tests.unit.cassette.conversation import lines
 from tests.unit.eliza.patient import environment
@@ -198,3 +203,32 @@ def test_sessions_are_told_apart_by_their_servers(tmp_path: Path) -> None:
         docs, kernel = today.open("docs"), today.open("kernel")
         assert today.prompt(kernel, "kernel add 2 3")["result"]["stopReason"] == "end_turn"
         assert today.prompt(docs, "docs find axolotl")["result"]["stopReason"] == "end_turn"
+
+
+def answer(text: str, *changed: str, picture: str = "", recorded_by_old: bool = False) -> dict[str, Any]:
+    """What the tool run_code answers."""
+    blocks = [{"type": "text", "text": text}, *([{"type": "image", "data": picture}] if picture else [])]
+    meta = {} if recorded_by_old else {"_meta": {CHANGED: [*changed]}}
+    return {"content": blocks, "isError": False, **meta}
+
+
+@pytest.mark.parametrize(
+    ("recorded", "today", "line"),
+    [
+        (answer("42", "x added"), answer("42", "x added"), None),
+        (answer("42", "x added"), answer("43", "x added"), "+43"),
+        (answer("42", "x added"), answer("42", "x changed"), "+@ variable x changed"),
+        (answer("", picture="a"), answer("", picture="b"), "+@ image , 1 characters, 3e23e8160039"),
+        (answer("42", recorded_by_old=True), answer("43", "x added"), None),
+    ],
+)
+def test_code_that_gives_or_changes_something_else_is_a_mismatch(
+    recorded: dict[str, Any], today: dict[str, Any], line: str | None
+) -> None:
+    """Text, pictures and variables; old recordings do not name the variables and are compared as before."""
+    ask = Event(kind="asked", method="mcp/message", params={"method": "tools/call", "params": {"name": "run_code"}})
+    then = Event(kind="answered", result=recorded)
+    found = difference(ask, then, today, None, header=Header())
+    assert (found is None) is (line is None)
+    assert line is None or line in str(found).splitlines()
+    assert difference(ask, then, today, None, header=Header(answers="outcome")) is None

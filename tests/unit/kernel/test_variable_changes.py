@@ -162,7 +162,7 @@ def test_turns_are_undone_one_after_the_other(tools: Tools) -> None:
     tools.shell.run_cell("xs = [0]")
     turn(tools, "xs = [1]")
     turn(tools, "xs = [2]", turn_id="turn-2")
-    with pytest.raises(KernelChangesConflict, match="other than the turn left it: 'xs'"):
+    with pytest.raises(KernelChangesConflict, match="'xs' is other than the turn left it"):
         undo(tools, "xs")
     undo(tools, "xs", turn_id="turn-2")
     undo(tools, "xs")
@@ -299,3 +299,12 @@ def test_secrets_are_not_told(tools: Tools) -> None:
     """By name; texts are told by their length only."""
     found = turn(tools, "password = 1234\ntext = 'hush'")
     assert (found["password"].detail, found["text"].detail) == ("int", "str, 4 characters")
+
+
+def test_answer_of_code_names_the_variables_that_it_changed(tools: Tools) -> None:
+    """Apart from the text, so that a replay can compare them."""
+    tools.shell.run_cell("a = 1\nxs = []\ngone = 1")
+    result = tools.call("run_code", code="a = 2\nnew = 1\nxs.append(1)\ndel gone")
+    assert result["_meta"] == {
+        "agentnb/changed": ["a changed", "gone deleted", "new added", "xs changed in place"],
+    }
