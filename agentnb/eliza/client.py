@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from msgspec import Meta
 
-from agentnb.eliza.schema import Acp, Forgiving, SessionParams, always, read
+from agentnb.eliza.schema import Acp, Lenient, SessionParams, always, read
 from agentnb.eliza.updates import ToolCallStatus, ToolKind
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ class FilledForm(Acp):
     content: dict[str, Any] | None = None
 
 
-class TerminalExit(Forgiving):
+class TerminalExit(Lenient):
     """How the program in a terminal ended."""
 
     exit_code: Annotated[int, Meta(ge=0)] | None = None

@@ -6,39 +6,39 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, ValidationError
 
-from agentnb.eliza.schema import Acp, Forgiving, SessionParams, read
+from agentnb.eliza.schema import Acp, Lenient, SessionParams, read
 from agentnb.eliza.settings import ConfigOption, Modes
 
 StopReason = Literal["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"]
 Version = Annotated[int, Meta(ge=0, le=65535)]
 
 
-class FileCapabilities(Forgiving):
+class FileCapabilities(Lenient):
     """Whether a client reads and writes files for an agent."""
 
     read_text_file: bool | None = None
     write_text_file: bool | None = None
 
 
-class ConfigOptionCapabilities(Forgiving):
+class ConfigOptionCapabilities(Lenient):
     """The kinds of options that a client knows besides the choice."""
 
     boolean: dict[str, Any] | None = None
 
 
-class SessionCapabilities(Forgiving):
+class SessionCapabilities(Lenient):
     """What a client knows of sessions."""
 
     config_options: ConfigOptionCapabilities | None = None
 
 
-class ElicitationCapabilities(Forgiving):
+class ElicitationCapabilities(Lenient):
     """The ways in which a client asks its user."""
 
     form: dict[str, Any] | None = None
 
 
-class ClientCapabilities(Forgiving):
+class ClientCapabilities(Lenient):
     """What a client can do."""
 
     fs: FileCapabilities | None = None
@@ -58,7 +58,7 @@ class ClientCapabilities(Forgiving):
         return self.elicitation is not None and self.elicitation.form is not None
 
 
-class Initialize(Forgiving):
+class Initialize(Lenient):
     """ACP `initialize`; some clients send a date for the version, and whatever it is, 1 is spoken."""
 
     protocol_version: Version | float | str | bool | list[Any] | dict[str, Any] | None

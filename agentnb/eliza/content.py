@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from agentnb.eliza.schema import Forgiving, always, invalid_params, meta_field, read
+from agentnb.eliza.schema import Lenient, always, invalid_params, meta_field, read
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-class TextContent(Forgiving, kw_only=True):
+class TextContent(Lenient, kw_only=True):
     """Words, in markdown."""
 
     annotations: dict[str, Any] | None = None
@@ -21,7 +21,7 @@ class TextContent(Forgiving, kw_only=True):
     type: Literal["text"] = always("text")
 
 
-class ImageContent(Forgiving, kw_only=True):
+class ImageContent(Lenient, kw_only=True):
     """A picture; its data are base64."""
 
     annotations: dict[str, Any] | None = None
@@ -32,7 +32,7 @@ class ImageContent(Forgiving, kw_only=True):
     type: Literal["image"] = always("image")
 
 
-class AudioContent(Forgiving, kw_only=True):
+class AudioContent(Lenient, kw_only=True):
     """A sound; its data are base64."""
 
     annotations: dict[str, Any] | None = None
@@ -42,7 +42,7 @@ class AudioContent(Forgiving, kw_only=True):
     type: Literal["audio"] = always("audio")
 
 
-class ResourceLink(Forgiving, kw_only=True):
+class ResourceLink(Lenient, kw_only=True):
     """The address of something that was not sent along; its size is in bytes."""
 
     annotations: dict[str, Any] | None = None
@@ -56,7 +56,7 @@ class ResourceLink(Forgiving, kw_only=True):
     type: Literal["resource_link"] = always("resource_link")
 
 
-class ResourceContents(Forgiving, kw_only=True):
+class ResourceContents(Lenient, kw_only=True):
     """Something that was sent along: its text, or its bytes in base64."""
 
     blob: str | None = None
@@ -71,7 +71,7 @@ class ResourceContents(Forgiving, kw_only=True):
             raise ValueError("Object missing required field `text` or `blob`")
 
 
-class EmbeddedResource(Forgiving, kw_only=True):
+class EmbeddedResource(Lenient, kw_only=True):
     """A block with something that was sent along."""
 
     annotations: dict[str, Any] | None = None

@@ -19,7 +19,7 @@ class Acp(msgspec.Struct, rename="camel", omit_defaults=True):
     """An object of ACP."""
 
 
-class Forgiving(Acp):
+class Lenient(Acp):
     """An object whose optional fields count as not sent where they are wrong.
 
     ACP's schema says so of them (``x-deserialize-default-on-error``).
@@ -57,7 +57,7 @@ def read(kind: type[T], value: object) -> T:
     try:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError:
-        if not (issubclass(kind, Forgiving) and isinstance(value, dict)):
+        if not (issubclass(kind, Lenient) and isinstance(value, dict)):
             raise
         return msgspec.convert(_without_wrong_options(kind, value), kind)
 
@@ -79,21 +79,21 @@ def invalid_params(details: str) -> RequestError:
     return RequestError(INVALID_PARAMS, "Invalid params", {"details": details})
 
 
-def _without_wrong_options(kind: type[Forgiving], value: dict[str, Any]) -> dict[str, Any]:
+def _without_wrong_options(kind: type[Lenient], value: dict[str, Any]) -> dict[str, Any]:
     kept = {}
     for field in msgspec.structs.fields(kind):
         if field.encode_name not in value:
             continue
         item = value[field.encode_name]
         for inner in (field.type, *get_args(field.type)):
-            if isinstance(item, dict) and isinstance(inner, type) and issubclass(inner, Forgiving):
+            if isinstance(item, dict) and isinstance(inner, type) and issubclass(inner, Lenient):
                 item = _without_wrong_options(inner, item)
-        if field.required or _is(field.type, item):
+        if field.required or _fits(field.type, item):
             kept[field.encode_name] = item
     return kept
 
 
-def _is(kind: Any, value: object) -> bool:
+def _fits(kind: Any, value: object) -> bool:
     try:
         msgspec.convert(value, kind)
     except msgspec.ValidationError:
