@@ -137,6 +137,17 @@ class Agent:
         """Whether it connects to MCP servers on its own wire (:attr:`served`)."""
         return mapping(self.capabilities.get("mcpCapabilities")).get("acp") is True
 
+    def asked_aside(self, params: dict[str, Any]) -> Callable[[Any, dict[str, Any] | None], None]:
+        """The agent asks one of our MCP servers something by a way of its own, which is recorded as if on its wire.
+
+        Args:
+            params: Of ``mcp/message``: the server's id (``serverId``), and the inner method and its parameters.
+
+        Returns:
+            What is called with the answer: a result, or an error.
+        """
+        return self._peer.served(params)
+
     @property
     def steers(self) -> bool:
         """Whether a prompt sent while another runs goes into that turn, as the catalogue or the agent says."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from agentnb.acp.failure import answered as error_answer
 from agentnb.acp.mcp import ServedMcpServer
 from agentnb.agent.mcp import McpServer
 from agentnb.errors import NotOffered
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from agentnb.kernel.code_runner import CodeRunner
     from agentnb.policy.request import PolicyRequest
 
+ON_STDIO = "agentnb-kernel"
+"""The id of the tools of an agent that reaches them on stdio, in a cassette."""
 NAME = "kernel"
 """The server's name as agents see it, unless one of the user's own servers has that name."""
 
@@ -83,12 +86,13 @@ class KernelTools:
             changes=self.changes,
         )
         name = NAME if NAME not in taken else f"agentnb-{NAME}"
+        self._agent = agent
+        agent.served.offer(self._server_id, self._server)
         if agent.takes_served_mcp:
-            self._agent = agent
-            agent.served.offer(self._server_id, self._server)
             return ServedMcpServer(name, self._server_id)
+        agent.served.offer(ON_STDIO, self._server)  # a replay has no program on stdio: it asks here
         if self._socket_server is None:
-            self._socket_server = await SocketServer.started(self._server)
+            self._socket_server = await SocketServer.started(self._recorded_server)
         args, env = ("-I", "-S", bridge.__file__), dict(self._socket_server.environment)
         return McpServer(name=name, transport="stdio", command=sys.executable, args=args, env=env)
 
@@ -102,6 +106,7 @@ class KernelTools:
         self.cancel()
         if self._agent is not None:
             self._agent.served.withdraw(self._server_id)
+            self._agent.served.withdraw(ON_STDIO)
         if self._socket_server is not None:
             self._socket_server.close()
         self._agent = self._socket_server = None
@@ -115,3 +120,29 @@ class KernelTools:
         if self._tool_runner is None:
             raise RuntimeError("serve was not called")
         return KernelServer(self._tool_runner)
+
+    def _recorded_server(self) -> KernelServer:
+        if self._tool_runner is None:
+            raise RuntimeError("serve was not called")
+        return _RecordedServer(self._tool_runner, lambda: self._agent)
+
+
+class _RecordedServer(KernelServer):
+    """Serves an agent by the program on stdio; a cassette gets its calls as if they had come on the agent's wire."""
+
+    def __init__(self, tool_runner: ToolRunner, agent: Callable[[], Agent | None]) -> None:
+        super().__init__(tool_runner)
+        self._agent = agent
+
+    async def request(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        agent = self._agent()
+        if agent is None or method != "tools/call":
+            return await super().request(method, params)
+        answered = agent.asked_aside({"serverId": ON_STDIO, "method": method, "params": params})
+        try:
+            result = await super().request(method, params)
+        except BaseException as error:
+            answered(None, error_answer(error).to_json())
+            raise
+        answered(result, None)
+        return result
