@@ -97,7 +97,7 @@ def find_git(workspace: Path) -> str | None:
         ).stdout.decode("ascii", "replace")
     except (OSError, subprocess.SubprocessError):
         return None
-    version = re.search(r"(\d+)\.(\d+)", said)
+    version = re.match(r"git version (\d{1,5})\.(\d{1,5})", said)
     return found if version and (int(version[1]), int(version[2])) >= OLDEST else None
 
 
