@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from agentnb.acp import failure
 from agentnb.acp.fields import mapping, objects, text
 from agentnb.acp.listing import Page, read_page
 from agentnb.acp.login import ways_of
@@ -136,6 +137,22 @@ class Agent:
     def takes_served_mcp(self) -> bool:
         """Whether it connects to MCP servers on its own wire (:attr:`served`)."""
         return mapping(self.capabilities.get("mcpCapabilities")).get("acp") is True
+
+    def asked_aside(
+        self, server_id: str, method: str, params: dict[str, Any]
+    ) -> Callable[[Any, BaseException | None], None]:
+        """The agent asks one of our MCP servers something by a way of its own, which is recorded as if on its wire.
+
+        Args:
+            server_id: The server's id; in a replay the server is offered under it (:attr:`served`).
+            method: The MCP method.
+            params: Its parameters.
+
+        Returns:
+            What is called with the answer: a result, or an exception.
+        """
+        answered = self._peer.served({"serverId": server_id, "method": method, "params": params})
+        return lambda result, error: answered(result, None if error is None else failure.answered(error).to_json())
 
     @property
     def steers(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from agentnb.acp.elicitation import ElicitationAnswer, ElicitationQuestion
     from agentnb.acp.permission import PermissionQuestion
@@ -89,6 +89,14 @@ class Tap(Protocol):
 
     def received(self, data: bytes) -> None:
         """The agent has written *data*."""
+
+    def served(self, params: dict[str, Any]) -> Callable[[Any, dict[str, Any] | None], None]:
+        """The agent has asked something that did not come over this connection: an ``mcp/message`` of *params*.
+
+        Returns:
+            What is called with the answer: a result, or an error.
+        """
+        ...
 
     def ended(self) -> None:
         """The agent is gone, unasked."""

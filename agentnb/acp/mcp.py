@@ -113,10 +113,14 @@ class Served:
 
         Raises:
             RpcError: If there is no such server or connection, or the server refuses.
+
+        An ``mcp/message`` that names a server (``serverId``) and no connection gets one; only replays send that.
         """
         if method == METHODS[0]:
             return self._connect(params.get("serverId"))
         connection = params.get("connectionId")
+        if connection is None and method == MESSAGE:  # a replay: the recorded agent had a connection of its own
+            connection = self._connect(params.get("serverId"))["connectionId"]
         held = self._connections.get(connection) if isinstance(connection, str) else None
         if held is None:
             raise RpcError(INVALID_PARAMS, f"There is no MCP connection {connection!r}.")

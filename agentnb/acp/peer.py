@@ -141,6 +141,10 @@ class Peer:
         """Send a notification."""
         self._connection.notify(method, params)
 
+    def served(self, params: dict[str, Any]) -> Callable[[Any, dict[str, Any] | None], None]:
+        """See :meth:`agentnb.acp.listener.Tap.served`; where nobody listens, the answer is for nobody."""
+        return (lambda _result, _error: None) if self._tap is None else self._tap.served(params)
+
     async def stop(self, patience: float = 2.5) -> None:
         """End it and everything it started.
 

@@ -13,6 +13,7 @@ from agentnb.api.rows import Rows
 from agentnb.changes import path_from_json, path_to_json
 from agentnb.errors import ChangesError, UsageError
 from agentnb.host.changes.undo import merged
+from agentnb.host.files.changes import FileChange
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterable, Mapping
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from agentnb.host.changes.records import By, Item, State, Status
     from agentnb.host.changes.undo import Operation, Outcome
     from agentnb.host.conversation import Conversation
+    from agentnb.host.files.changes import Kind
 
 T = TypeVar("T")
 
@@ -200,6 +202,27 @@ def _read(conversation: Conversation, turn_id: str | None) -> ChangeTable:
     if turn is None:
         return ChangeTable(notes=() if known is None else known.notes or ())
     return ChangeTable((Change(conversation, turn_id, item) for item in turn.items), turn.notes)
+
+
+def files_of(conversation: Conversation, turn_id: str) -> list[FileChange] | None:
+    """The files that turn *turn_id* changed, as ``turn.files`` has them; None where that is not known (yet)."""
+    turn = conversation.host.loop.call(lambda: conversation.changes.record.turn(turn_id))
+    if turn is None:
+        return None
+    found = []
+    for item in turn.items:
+        if item.kind == "file":
+            change = Change(conversation, turn_id, item)
+            kind: Kind = "created" if item.status == "added" else item.status
+            found.append(FileChange(change.name, kind, item.added, item.removed, _diff_if_stored(change)))
+    return found
+
+
+def _diff_if_stored(change: Change) -> str:
+    try:
+        return change.diff() if change.undoable else ""
+    except ChangesError:
+        return ""
 
 
 def carry_out(

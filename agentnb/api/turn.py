@@ -13,7 +13,7 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from agentnb.api.changes import carry_out, changes_of
+from agentnb.api.changes import carry_out, changes_of, files_of
 from agentnb.api.files import ChangeTable
 from agentnb.api.interrupts import CountedInterrupts
 from agentnb.api.loops import nest, running_loop
@@ -124,12 +124,14 @@ class FollowedTurn:
 
     @property
     def files(self) -> ChangeTable:
-        """What its tool calls changed in files, by path: kind, lines added and removed, diff; a table when displayed.
+        """The files that it changed, by path: kind, lines added and removed, diff; a table when displayed.
 
-        That is what the calls show; a command that changes files shows none of them. :attr:`changes` has what was
-        found by looking.
+        The files of :attr:`changes`, where they are known: those that were found by looking. While it runs, and where
+        nobody looked, what its tool calls show; a command that changes files shows none of them then.
         """
         snapshot = self.snapshot
+        if (found := files_of(self._conversation, self._id)) is not None:
+            return ChangeTable(found)
         return ChangeTable(changes(snapshot.response_parts if snapshot is not None else (), self._conversation.cwd))
 
     @property

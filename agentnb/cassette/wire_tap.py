@@ -134,6 +134,24 @@ class WireTap:
             elif message.id is not None:
                 self._agent_answers(message)
 
+    def served(self, params: dict[str, Any]) -> Callable[[Any, dict[str, Any] | None], None]:
+        """The agent asks one of the client's MCP servers something by a way of its own: it is recorded like the rest.
+
+        Returns:
+            What is called with the answer.
+        """
+        busy = [section for section in self.sessions if section.prompt is not None]
+        section = next(reversed(busy or self.sessions), self.connection)
+        section.asked += 1
+        ask = Event(kind="asked", method=mcp.MESSAGE, params=params, id=section.asked)
+        exchange = section.add(ask)
+
+        def answered(result: Any, error: dict[str, Any] | None) -> None:
+            if exchange is not None:
+                section.add_to(exchange, Event(kind="answered", id=ask.id, result=result, error=error))
+
+        return answered
+
     def ended(self) -> None:
         """The agent is gone, unasked."""
         for section in self.sessions:

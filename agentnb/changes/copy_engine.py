@@ -84,9 +84,10 @@ class CopyEngine:
         now: dict[str, Known] = {}
         until = time.monotonic() + look.limits.seconds
         for path in (*paths, *sorted(forced)):
-            if look.verdict(path) != "store":
+            verdict = look.verdict(path)
+            if verdict not in {"store", "unknown"}:
                 continue
-            known = self._look_at(path, look)
+            known = self._look_at(path, look) if verdict == "store" else self._known.get(path)
             if known is not None:
                 now[path] = known
                 if path in forced:
@@ -152,9 +153,11 @@ class CopyEngine:
                 content = os.readlink(os.fsencode(full))  # noqa: PTH115 - undecodable bytes
             else:
                 content = read_file(full, look.limits.file_bytes + 1)
-        except OSError as error:
-            look.leave(path, "unreadable", f"It cannot be read: {error.strerror}.")
+        except FileNotFoundError:
             return None
+        except OSError as error:
+            look.unreadable(path, error)
+            return self._known.get(path)
         name = blob_id(content)
         if known is None or known.version.blob != name:
             self._objects.write(content)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
-Verdict: TypeAlias = Literal["store", "skip", "gone"]
+Verdict: TypeAlias = Literal["store", "skip", "unknown", "gone"]
 Signature: TypeAlias = tuple[int, ...]
 
 VARIABLE = "AGENTNB_CHANGES_MAX"
@@ -164,15 +164,18 @@ class Look:
         self._root = os.fspath(self.workspace)
 
     def verdict(self, path: str) -> Verdict:
-        """Whether the engine stores *path*, skips it, or forgets it because it does not exist."""
+        """Whether the engine stores *path*, skips it, leaves it as it was known, or forgets it: it does not exist."""
         try:
             state = os.lstat(f"{self._root}/{path}")
         except (FileNotFoundError, NotADirectoryError):
             return "gone"
         except OSError as error:
-            return self.leave(path, "unreadable", f"It cannot be read: {error.strerror}.")
-        if self._is_left_out(path):
-            return "skip"
+            return self.unreadable(path, error)
+        return "skip" if self._is_left_out(path) else self._kind(path, state)
+
+    def _kind(self, path: str, state: os.stat_result) -> Verdict:
+        if ".git" in path.lower().split("/"):
+            return self.leave(path, "name", "Git reserves this name.")
         if state.st_dev != self._device:
             return self.leave(path, "other file system", "It is on another file system.")
         if stat.S_ISLNK(state.st_mode):
@@ -183,6 +186,11 @@ class Look:
             if is_kind(state.st_mode):
                 return self.leave(path, why, detail)
         return "gone"
+
+    def unreadable(self, path: str, error: OSError) -> Literal["unknown"]:
+        """List *path* as unreadable: nothing is known of it, so it counts as unchanged."""
+        self.leave(path, "unreadable", f"It cannot be read: {error.strerror or error}.")
+        return "unknown"
 
     def leave(self, path: str, why: Why, detail: str) -> Literal["skip"]:
         """List *path* as not covered."""
@@ -206,7 +214,7 @@ class Look:
         if self.is_sensitive(path):
             return self._sensitive(path, state)
         if not os.access(f"{self._root}/{path}", os.R_OK):
-            return self.leave(path, "unreadable", f"It cannot be read: {os.strerror(errno.EACCES)}.")
+            return self.unreadable(path, PermissionError(errno.EACCES, os.strerror(errno.EACCES)))
         return "store"
 
     def _sensitive(self, path: str, state: os.stat_result) -> Verdict:
@@ -217,7 +225,7 @@ class Look:
             try:
                 content = read_file(f"{self._root}/{path}", self.limits.file_bytes)
             except OSError as error:
-                return self.leave(path, "unreadable", f"It cannot be read: {error.strerror}.")
+                return self.unreadable(path, error)
             version = Version(digest=self.digest(content), mode=file_mode(state), size=len(content))
             self.known[path] = seen = (signature(state), version)
         self.extras[path] = seen[1]

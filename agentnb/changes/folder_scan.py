@@ -12,7 +12,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from agentnb.changes.coverage import ENVIRONMENT_MARKS, is_left_out_name, read_file, signature
+from agentnb.changes.coverage import ENVIRONMENT_MARKS, TooSlow, is_left_out_name, read_file, signature
 from agentnb.changes.ignore import MOST_BYTES, Rule, decide, read_rules
 
 if TYPE_CHECKING:
@@ -127,7 +127,10 @@ class FolderScan:
             self._top = Rules(None, "", exclude)
         waiting = [("", self._top)]
         known, self._listed = self._listed, {}
+        until = time.monotonic() + look.limits.seconds
         while waiting:
+            if time.monotonic() > until:
+                raise TooSlow(look.limits.seconds)
             path, above = waiting.pop()
             listed = self._list(path, known.get(path), look, device)
             if listed is None:
@@ -159,6 +162,8 @@ class FolderScan:
         except FileNotFoundError:
             return None
         except OSError as error:
+            if not path:
+                raise
             look.leave(path, "unreadable", f"The folder cannot be read: {error.strerror}.")
             return None
 

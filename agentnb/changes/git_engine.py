@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import re
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from agentnb.changes.coverage import ENVIRONMENT_MARKS, LEFT_OUT, PENDING, Signature, TooSlow, read_file, signature
 from agentnb.changes.git_program import GitFailed, GitProgram, nul_joined
-from agentnb.changes.ignore import literal
+from agentnb.changes.ignore import is_ignored, literal
 from agentnb.changes.model import Mode, Version
 from agentnb.changes.objects import ObjectFolder
+from agentnb.changes.repository import folder_rules
 from agentnb.errors import ContentNotStored
 
 if TYPE_CHECKING:
@@ -25,6 +27,8 @@ _MODES: dict[bytes, Mode] = {b"100644": "file", b"100755": "executable", b"12000
 _BATCH = 5_000  # paths that one run of git adds, between two looks at the clock
 _LOOSE = 5_000  # contents in a file each; more are packed
 _ARGUMENTS = 500  # paths on one command line
+_REPACK_SECONDS = 1_800.0
+_LARGE = 10_000  # files
 _ROUNDS = 8  # of nested repositories in nested repositories
 _EXCLUDES = (*tuple(f"--exclude={each}/" for each in (*LEFT_OUT, f"{PENDING}*")), "--exclude=.git")
 _UNPROCESSED = re.compile(r"fatal: Unable to process path (.*)\Z", re.DOTALL)
@@ -140,16 +144,15 @@ class GitEngine:
         kept = self._git.run("mktree", "--missing", given="".join(f"{each}\n" for each in lines).encode())
         self._git.run("update-ref", "refs/agentnb/kept", kept.decode().strip())
         pack = self._git.folder / "objects" / "pack"
+        for left in pack.glob("tmp_*"):  # of a git that was killed
+            left.unlink(missing_ok=True)
         if any(pack.glob("*.pack")) or len(self._objects.names()) > _LOOSE:
-            self._git.run("repack", "-a", "-d", "-q")
+            self._git.run("repack", "-a", "-d", "-q", seconds=_REPACK_SECONDS)
         self._git.run("prune", "--expire=now")
 
     def _update(self, look: Look, until: float, *, tracked_only: bool) -> list[str]:
         """One look, and what it found stored; gives nested repositories that git did not look into yet."""
-        others_too = () if tracked_only else ("--others", "--exclude-standard", *_EXCLUDES)
-        found, more = self._git.paths(
-            *("ls-files", "-t", "-z", "--modified", "--deleted", *others_too), most=2 * look.limits.files
-        )
+        found, more = self._listed(2 * look.limits.files, tracked_only=tracked_only)
         if more:
             look.leave(".", "outside limit", f"More than {2 * look.limits.files:,} files changed at once.")
         tracked = {each[2:] for each in found if not each.startswith("? ")}
@@ -164,6 +167,20 @@ class GitEngine:
             self._git.run("update-index", "-z", "--force-remove", "--stdin", given=nul_joined(removes))
             self._named.difference_update(removes)
         return [each for each, first in seeds.items() if first]
+
+    def _listed(self, most: int, *, tracked_only: bool) -> tuple[list[str], bool]:
+        """What git finds to be changed, gone or new, with a letter in front; and whether there is more."""
+        tracked = ("ls-files", "-t", "-z", "--modified", "--deleted")
+        others = ("--others", "--exclude-standard", *_EXCLUDES)
+        if tracked_only:
+            return self._git.paths(*tracked, most=most)
+        if self.files < _LARGE:
+            return self._git.paths(*tracked, *others, most=most)
+        with ThreadPoolExecutor(1) as pool:  # two runs at once take two thirds of the time of one that does both
+            waiting = pool.submit(self._git.paths, *tracked, most=most)
+            new, more_new = self._git.paths("ls-files", "-t", "-z", *others, most=most)
+            old, more_old = waiting.result()
+        return old + new, more_new or more_old
 
     def _forced(self, look: Look, others: set[str]) -> list[str]:
         """Named files that git would not list: they are ignored. They stay in the index, so later changes are seen."""
@@ -185,7 +202,9 @@ class GitEngine:
         adds: list[str] = []
         removes: list[str] = []
         for path in tracked:
-            (adds if look.verdict(path) == "store" else removes).append(path)
+            verdict = look.verdict(path)
+            if verdict != "unknown":
+                (adds if verdict == "store" else removes).append(path)
         adds += [path for path in others if look.verdict(path) == "store"]
         return adds, removes
 
@@ -215,11 +234,12 @@ class GitEngine:
 
     def _first_of(self, nested: str, look: Look) -> list[str]:
         """One file of a nested repository: git looks into a folder that has one in the index."""
+        rules = folder_rules(self._workspace / nested)
         for folder, folders, files in os.walk(self._workspace / nested):
             folders[:] = sorted(each for each in folders if each not in LEFT_OUT)
             for each in sorted(files):
                 path = os.path.relpath(os.path.join(folder, each), self._workspace)  # noqa: PTH118
-                if look.verdict(path) == "store":
+                if not is_ignored(rules, path[len(nested) + 1 :]) and look.verdict(path) == "store":
                     return [path]
         return []
 

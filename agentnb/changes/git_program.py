@@ -12,8 +12,10 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
+import threading
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from agentnb.changes.coverage import TooSlow
 from agentnb.errors import ChangesError, ChangesUnavailable
@@ -95,7 +97,7 @@ def find_git(workspace: Path) -> str | None:
         ).stdout.decode("ascii", "replace")
     except (OSError, subprocess.SubprocessError):
         return None
-    version = re.search(r"(\d+)\.(\d+)", said)
+    version = re.match(r"git version (\d{1,5})\.(\d{1,5})", said)
     return found if version and (int(version[1]), int(version[2])) >= OLDEST else None
 
 
@@ -167,7 +169,7 @@ class GitProgram:
             ChangesUnavailable: If it cannot be started.
         """
         limit = self._seconds if seconds is None else seconds
-        with self._start(arguments, given is not None) as process:
+        with self._start(arguments, has_input=given is not None) as process:
             try:
                 printed, said = process.communicate(given, timeout=limit)
             except subprocess.TimeoutExpired as error:
@@ -190,27 +192,46 @@ class GitProgram:
         """
         found = bytearray()
         count = 0
-        with self._start(arguments, has_input=False) as process:
+        is_slow = threading.Event()
+        with tempfile.TemporaryFile() as said, self._start(arguments, has_input=False, said=said) as process:
             assert process.stdout is not None  # noqa: S101 - it is a pipe
-            while block := process.stdout.read(1 << 20):
-                found += block
-                count += block.count(0)
+
+            def stop() -> None:
+                is_slow.set()
+                process.kill()
+
+            watch = threading.Timer(self._seconds, stop)
+            watch.daemon = True
+            watch.start()
+            try:
+                while count <= most and (block := process.stdout.read(1 << 20)):
+                    found += block
+                    count += block.count(0)
                 if count > most:
                     process.kill()
-                    break
-            _, said = process.communicate()
-        names = [os.fsdecode(each) for each in bytes(found).split(b"\0")[: min(count, most)]]
+                process.wait()
+            except BaseException:
+                process.kill()
+                raise
+            finally:
+                watch.cancel()
+            said.seek(0)
+            words = said.read(10_000).decode("utf-8", "replace").strip()
+        if is_slow.is_set():
+            raise TooSlow(self._seconds)
         if count <= most and process.returncode:
-            raise GitFailed(said.decode("utf-8", "replace").strip() or f"git {arguments[0]} failed.")
-        return names, count > most
+            raise GitFailed(words or f"git {arguments[0]} failed.")
+        return [os.fsdecode(each) for each in bytes(found).split(b"\0")[: min(count, most)]], count > most
 
-    def _start(self, arguments: Iterable[str], has_input: bool) -> subprocess.Popen[bytes]:
+    def _start(
+        self, arguments: Iterable[str], *, has_input: bool, said: IO[bytes] | None = None
+    ) -> subprocess.Popen[bytes]:
         try:
             return subprocess.Popen(
                 [*self._command, *arguments],
                 stdin=subprocess.PIPE if has_input else subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
+                stderr=subprocess.PIPE if said is None else said,  # a pipe that nobody reads would stop git
                 cwd=self._workspace,
                 env=self._environment,
                 umask=0o077,

@@ -12,6 +12,9 @@ from typing import NamedTuple
 MOST_BYTES = 1024**2
 """Of an ignore file that is read."""
 
+MOST_LINES = 2_000
+"""Of an ignore file that is read here; git reads all of it."""
+
 
 class Rule(NamedTuple):
     """One line of an ignore file.
@@ -36,7 +39,7 @@ def read_rules(text: str) -> tuple[Rule, ...]:
         >>> [rule.parts for rule in read_rules("# comment\n*.log\n/build/\n")]
         [('*.log',), ('build',)]
     """
-    return tuple(rule for line in text.split("\n") if (rule := _rule(line)) is not None)
+    return tuple(rule for line in text.split("\n")[:MOST_LINES] if (rule := _rule(line)) is not None)
 
 
 def decide(rules: tuple[Rule, ...], path: str, *, is_folder: bool) -> bool | None:

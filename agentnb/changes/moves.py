@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 MOST_FILES = 100
 MOST_BYTES = 1024**2
+MOST_LINES = 2_000_000
+"""Lines that are compared in all; beyond that only files of the same name."""
 _SIMILAR = 0.5
 _SHORTEST = 16  # bytes; shorter files are equal by chance
 
@@ -77,9 +79,11 @@ def _similar(
         return {}
     lines = {path: _lines(version, read) for each in (gone, new) for path, version in each.items()}
     pairs = []
+    left = MOST_LINES
     for path in new:
         for was in gone:
-            share = _share(lines[was], lines[path])
+            left -= min(len(lines[was]), len(lines[path]))
+            share = _share(lines[was], lines[path]) if left > 0 or _name(was) == _name(path) else 0.0
             if share >= _SIMILAR:
                 pairs.append((-share, _name(was) != _name(path), path, was))
     found: dict[str, str] = {}

@@ -164,7 +164,10 @@ class Records:
         for path in self._users.iterdir():
             if path.name == self.owner:
                 continue
-            descriptor = os.open(path, os.O_RDWR)
+            try:
+                descriptor = os.open(path, os.O_RDWR)
+            except FileNotFoundError:  # another kernel was faster
+                continue
             try:
                 if try_lock(descriptor):
                     path.unlink(missing_ok=True)

@@ -28,6 +28,11 @@ def outer_excludes(workspace: Path) -> str:
     return "\n".join(texts)
 
 
+def folder_rules(folder: Path) -> tuple[Rule, ...]:
+    """The rules of a folder's own ``.gitignore``."""
+    return read_rules(_text(folder / ".gitignore"))
+
+
 def _top(workspace: Path) -> Path | None:
     here = os.fspath(workspace)
     for _ in range(_HIGHEST):

@@ -112,11 +112,13 @@ class ChangeStore:
             ChangesUnavailable: If the workspace cannot be looked at, or the store not be written.
         """
         with self._explained(), self._held():
+            self._note(self._transaction.recover())
             taken_at = now_ms()
             self._records.name(normal_names(self._workspace, named))
             look = self._look()
             tree, reason = self._tree(look)
             extras = look.extras if tree else self._named_versions(look)
+            self._workspace.lstat()  # where it went meanwhile, its files were not deleted one by one
             snapshot = Snapshot(
                 id=new_id(),
                 taken_at=taken_at,
@@ -204,7 +206,7 @@ class ChangeStore:
             ChangesError: If the file system refuses; nothing was written.
         """
         with self._explained(), self._held():
-            self._transaction.recover()
+            self._note(self._transaction.recover())
             planner = self._planner()
             for _ in range(_ATTEMPTS):
                 plan = planner.plan(steps, choices or {})
@@ -322,6 +324,11 @@ class ChangeStore:
         except GitFailed as error:
             message = f"git cannot take a snapshot of {self._workspace}: {error}"
             raise ChangesUnavailable(message, hint="Turns continue; their changes are not recorded.") from error
+
+    def _note(self, said: str | None) -> None:
+        """Let the next snapshot say it."""
+        if said is not None:
+            self._notes.append(said)
 
     def _excludes(self) -> str:
         """Ignore rules that hold in the whole workspace: those from outside, and the store itself."""

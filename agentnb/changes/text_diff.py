@@ -21,7 +21,7 @@ Match: TypeAlias = tuple[int, int, int]
 LONGEST = 5_000_000
 """Bytes of a text that is compared line by line; a longer one is taken as binary."""
 
-_FULLY = 40_000  # product of two numbers of lines that difflib compares
+_FULLY = 10_000  # product of two numbers of lines that difflib compares
 _HEAD = 8_000
 _CONTEXT = 3
 

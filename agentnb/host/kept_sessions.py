@@ -103,6 +103,7 @@ async def forked(conversation: Conversation, title: str | None = None) -> Conver
         await copy.lifecycle.leave()
         raise
     conversation.host.add(copy)
+    await copy.changes.adopt(conversation.changes)
     return copy
 
 

@@ -1,6 +1,7 @@
 """Writes files directly, without asking: the prompt is a JSON list of steps.
 
-`["write", path, text]`, `["delete", path]`, `["move", path, to]`, `["folder", path]`, `["claim", path]` (a tool call
+`["write", path, text]`, `["delete", path]`, `["move", path, to]`, `["folder", path]`, `["vanish"]` (removes the
+session's folder, which is empty), `["claim", path]` (a tool call
 that names the file), `["run"]` (one that says it ran a command), `["wait", pipe]` (until someone writes into that named
 pipe). Paths are relative to the session's folder.
 """
@@ -27,6 +28,8 @@ def prompt(request):
             Path(path).unlink()
         elif step == "move":
             Path(path).rename(rest[1])
+        elif step == "vanish":
+            Path.cwd().rmdir()
         elif step == "folder":
             Path(path).mkdir(parents=True)
         elif step == "claim":

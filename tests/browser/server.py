@@ -30,6 +30,8 @@ QUIET = {
     "@jupyterlab/application-extension:context-menu": {},
 }
 """Settings that make the page do nothing by itself."""
+PAGE_CONFIG = {"buildAvailable": False, "buildCheck": False}
+"""Else each page that is loaded has the server start Node and yarn, only to see that nothing is to be built."""
 
 
 def free_port() -> int:
@@ -125,7 +127,7 @@ def start(home: Path, folder: Path, *options: str, port: int | None = None) -> S
     Raises:
         AssertionError: If it ends, or says nothing, before it is ready; with what it wrote.
     """
-    _write_settings(home / "lab-settings")
+    _write_settings(home)
     command = [
         sys.executable, "-m", "jupyterlab", "--no-browser", "--expose-app-in-browser", "--allow-root",
         "--JupyterNotebookApp.expose_app_in_browser=True",
@@ -161,9 +163,12 @@ def _follow(process: subprocess.Popen[bytes], log: list[bytes], ready: threading
     ready.set()
 
 
-def _write_settings(folder: Path) -> None:
+def _write_settings(home: Path) -> None:
+    files: dict[str, object] = {"jupyter/config/labconfig/page_config.json": PAGE_CONFIG}
     for plugin, values in QUIET.items():
         package, _, name = plugin.partition(":")
-        path = folder / package / f"{name}.jupyterlab-settings"
+        files[f"lab-settings/{package}/{name}.jupyterlab-settings"] = values
+    for name, values in files.items():
+        path = home / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(values), encoding="utf-8")

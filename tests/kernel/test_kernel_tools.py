@@ -128,9 +128,12 @@ def test_an_agent_that_knows_only_stdio_comes_by_the_bridge(kernel: RunningKerne
 
 @ONE_KERNEL
 def test_a_cassette_does_it_all_again(kernel: RunningKernel) -> None:
-    """In a session that is replayed the code runs again, under today's policy: denied today, the turn fails."""
+    """In a session that is replayed the code runs again, under today's policy: denied today, the turn fails.
+
+    So it does where it gives or changes something else, and where the recorded agent came by the bridge.
+    """
     kernel.run("%agents record tools.cassette.jsonl\nxs = [1]")
-    assert kernel.run(f"%agent -n {ALLOW} /kernel run xs.append(2); print(xs)").status == "ok"
+    assert kernel.run(f"%agent -n {ALLOW} /kernel run xs.append(2); print(len(xs))").status == "ok"
     kernel.run("%agents record stop")
     cassette = (kernel.folder / "tools.cassette.jsonl").read_text(encoding="utf-8")
     assert "xs.append(2)" in cassette
@@ -138,8 +141,20 @@ def test_a_cassette_does_it_all_again(kernel: RunningKernel) -> None:
     begin = (
         "agentnb.start(command=[sys.executable, '-m', 'agentnb', 'replay', 'tools.cassette.jsonl'], kernel_tools=True"
     )
-    again = kernel.run(f"turn = {begin}, permissions='allow').prompt('/kernel run xs.append(2); print(xs)').wait(); xs")
+    again = kernel.run(
+        f"turn = {begin}, permissions='allow').prompt('/kernel run xs.append(2); print(len(xs))').wait(); xs"
+    )
     assert again.values == ["['today', 2]"]
-    denied = kernel.run(f"{begin}, permissions='deny').prompt('/kernel run xs.append(2); print(xs)').wait()")
+    denied = kernel.run(f"{begin}, permissions='deny').prompt('/kernel run xs.append(2); print(len(xs))').wait()")
     assert denied.error.startswith("CassetteMismatch")
     assert kernel.run("print(xs)").stdout == "['today', 2]\n"
+    other = kernel.run(
+        f"xs = []\n{begin}, permissions='allow').prompt('/kernel run xs.append(2); print(len(xs))').wait()"
+    )
+    assert "\n-2\n+1\n" in other.error
+    kernel.run("%agents record bridge.cassette.jsonl")
+    ask = 'prompt(\'kernel run_code {"code": "n = len(xs)"}\').wait()'
+    kernel.run(f"agentnb.start(command={STDIO}, permissions='allow', kernel_tools=True).{ask}")
+    kernel.run("%agents record stop\ndel n")
+    kernel.run(f"{begin.replace('tools.cassette', 'bridge.cassette')}, permissions='allow').{ask}")
+    assert kernel.run("print(n)").stdout == "1\n"

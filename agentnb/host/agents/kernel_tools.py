@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from typing import TYPE_CHECKING
 
 from agentnb.acp.mcp import ServedMcpServer
@@ -12,6 +13,7 @@ from agentnb.ids import new_id
 from agentnb.kernel import bridge
 from agentnb.kernel.changes import KernelChanges
 from agentnb.kernel.server import McpServer as KernelServer
+from agentnb.kernel.server import RecordedServer
 from agentnb.kernel.socket_server import SocketServer
 from agentnb.kernel.tool_runner import ToolRunner
 
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     from agentnb.kernel.code_runner import CodeRunner
     from agentnb.policy.request import PolicyRequest
 
+ON_STDIO = "agentnb-kernel"
+"""The id of the tools of an agent that reaches them on stdio, in a cassette."""
 NAME = "kernel"
 """The server's name as agents see it, unless one of the user's own servers has that name."""
 
@@ -83,12 +87,13 @@ class KernelTools:
             changes=self.changes,
         )
         name = NAME if NAME not in taken else f"agentnb-{NAME}"
+        self._agent = agent
+        agent.served.offer(self._server_id, self._server)
         if agent.takes_served_mcp:
-            self._agent = agent
-            agent.served.offer(self._server_id, self._server)
             return ServedMcpServer(name, self._server_id)
+        agent.served.offer(ON_STDIO, self._server)  # a replay has no program on stdio: it asks here
         if self._socket_server is None:
-            self._socket_server = await SocketServer.started(self._server)
+            self._socket_server = await SocketServer.started(self._recorded_server)
         args, env = ("-I", "-S", bridge.__file__), dict(self._socket_server.environment)
         return McpServer(name=name, transport="stdio", command=sys.executable, args=args, env=env)
 
@@ -102,6 +107,7 @@ class KernelTools:
         self.cancel()
         if self._agent is not None:
             self._agent.served.withdraw(self._server_id)
+            self._agent.served.withdraw(ON_STDIO)
         if self._socket_server is not None:
             self._socket_server.close()
         self._agent = self._socket_server = None
@@ -115,3 +121,9 @@ class KernelTools:
         if self._tool_runner is None:
             raise RuntimeError("serve was not called")
         return KernelServer(self._tool_runner)
+
+    def _recorded_server(self) -> KernelServer:
+        agent = self._agent
+        if self._tool_runner is None or agent is None:
+            raise RuntimeError("serve was not called")
+        return RecordedServer(self._tool_runner, partial(agent.asked_aside, ON_STDIO))

@@ -57,7 +57,8 @@ MOST_NAMED = 5
 MOST_COUNTED = 500
 """Changed files of one turn whose lines are counted."""
 _LATE = "The first snapshot took longer than two seconds: it was taken while the turn ran, and lacks earlier changes."
-_KERNEL_ENDED = "The kernel was restarted since."
+_KERNEL_GONE = "The kernel ended before it was known what this turn changed."
+_OTHER_KERNEL = "It was changed in another kernel or conversation."
 _COMMANDS = "Commands ran: what they did outside the workspace, or over the network, is not known and cannot be undone."
 
 
@@ -265,6 +266,19 @@ class ChangeTracker:
             path = record_file(self.store.records, self._channels.tab_id)
             await self.store.run(lambda _: write_record(path, record))
 
+    def restored(self) -> None:
+        """The conversation is one of an earlier kernel: what that was about to find out of its last turn ends here."""
+        turns = self._channels.chat.state.turns
+        if turns and (known := turns[-1].changes) is not None and known.status == "computing":
+            turn = self.record.turn(turns[-1].id)
+            self._tell(turns[-1].id, turn, ChangesError(_KERNEL_GONE) if turn is None else None)
+
+    async def adopt(self, other: ChangeTracker) -> None:
+        """The conversation is a copy of *other*'s: it has the same turns, and can undo their files, too."""
+        if other.record.turns and self.store is not None:
+            known = _of_an_earlier_kernel(other.record) or other.record
+            await self.save(replace(known, session=self._channels.session.uri))
+
     def tell(self, turn_id: str) -> None:
         """Put the numbers of turn *turn_id*, as its record has them now, into the chat's state."""
         self._tell(turn_id, self.record.turn(turn_id), None)
@@ -370,7 +384,7 @@ def _of_an_earlier_kernel(record: ConversationRecord | None) -> ConversationReco
         replace(
             turn,
             items=tuple(
-                each if each.kind == "file" else replace(each, undoable=False, reason=_KERNEL_ENDED)
+                each if each.kind == "file" else replace(each, undoable=False, reason=_OTHER_KERNEL)
                 for each in turn.items
             ),
         )

@@ -189,6 +189,8 @@ def _say_what_happened(conversation: Conversation, gap: str | None, *, elsewhere
         part = SystemNotificationResponsePart(content=f"Something is missing here. {gap}")
         turn_id = turns[-1].id
         conversation.dispatch(XLate(turn_id=turn_id, action=ChatResponsePart(turn_id=turn_id, part=part), time=now))
+    if barred is None:
+        conversation.changes.restored()
     message = "The agent restarts with your next message." if barred is None else f"Read only. {barred}"
     stopped = AgentProcess(state="stopped", message=message)
     conversation.dispatch(XAgentChanged(agent_process=stopped, time=now))

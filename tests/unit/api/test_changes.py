@@ -78,6 +78,16 @@ def test_a_turn_when_its_agent_wrote_files_by_itself_tells_what_changed(session:
     assert numbers(turn) == TurnChanges(status="ready", files=4, added=3, removed=2, undoable=4)
 
 
+def test_the_files_of_a_turn_when_they_were_found_by_looking_are_those_of_its_changes(
+    session: Session, tmp_path: Path
+) -> None:
+    """In the words and the form that `turn.files` has always had."""
+    (tmp_path / "fit.py").write_text("a\nb\n")
+    turn = does(session, ["write", "fit.py", "a\nc\n"], ["write", "new.py", "n\n"])
+    assert [tuple(each[:4]) for each in turn.files] == [("fit.py", "changed", 1, 1), ("new.py", "created", 1, 0)]
+    assert turn.files[0].diff == turn.changes[0].diff()
+
+
 def test_a_turn_when_nothing_changed_says_so(session: Session) -> None:
     """The state has zeros, the table a sentence."""
     turn = does(session)
@@ -282,6 +292,20 @@ def test_a_shell_shows_what_a_kept_conversation_changed_until_it_is_forgotten(tm
     agentnb.forget(session.tab_id)
     assert session.tab_id[:8] not in conversations()
     assert not list((changes_folder() / store_name(tmp_path.resolve()) / "records").iterdir())
+
+
+def test_a_copied_conversation_when_its_agent_can_copy_can_undo_the_same_turns(start: Start, tmp_path: Path) -> None:
+    """Its files: each on its own way from there."""
+    session = start()
+    session.permissions = "allow"
+    session.prompt("/write a.txt new").wait(PATIENCE)
+    copy = session.fork()
+    try:
+        assert [each.name for each in copy.turns[0].undo()] == ["a.txt"]
+        assert files(tmp_path) == {}
+        assert [each.state for each in session.changes] == ["open"]
+    finally:
+        copy.close()
 
 
 def test_the_magics_show_undo_and_redo_what_a_tab_changed(session: Session, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from agentnb.cassette.compare import difference
 from agentnb.cassette.mcp import CHANGED
 from agentnb.cassette.recording import Event, Header
 from tests.conftest import ROOT
-from tests.unit.cassette.conversation import lines
+from tests.unit.cassette.conversation import Conversation, lines, recorder
 from tests.unit.eliza.patient import environment
 
 AGENTNB = (sys.executable, "-m", "agentnb")
@@ -232,3 +232,25 @@ def test_code_that_gives_or_changes_something_else_is_a_mismatch(
     assert (found is None) is (line is None)
     assert line is None or line in str(found).splitlines()
     assert difference(ask, then, today, None, header=Header(answers="outcome")) is None
+
+
+def test_tool_call_beside_the_wire_is_recorded_where_it_happens(tmp_path: Path) -> None:
+    """Of an agent that reaches the kernel tools by a program on stdio: in its turn, with its answer."""
+    path = tmp_path / "a.cassette.jsonl"
+    keeper = recorder(path)
+    talk = Conversation(keeper.tap("eliza"))
+    session = talk.begin()
+    request = talk.prompt(session, "Count.")
+    call = {"serverId": "agentnb-kernel", "method": "tools/call", "params": {"name": "run_code"}}
+    for result, error in ((answer("42", "x added"), None), (None, {"code": -32000, "message": "No."})):
+        talk.tap.served(call)(result, error)
+    talk.says(session, "Done.")
+    talk.received(id=request, result={"stopReason": "end_turn"})
+    keeper.close()
+    rows = lines(path)
+    begin = next(at for at, row in enumerate(rows) if row.get("method") == "mcp/message")
+    asked, first, again, refused = rows[begin : begin + 4]
+    assert (asked["method"], asked["params"]) == ("mcp/message", call)
+    assert (first["result"], first["id"]) == (answer("42", "x added"), asked["id"])
+    assert (refused["error"]["message"], refused["id"]) == ("No.", again["id"])
+    assert rows[begin - 1]["method"] == "session/prompt"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import socket
 import subprocess
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -235,3 +237,66 @@ def test_a_workspace_that_was_deleted_is_named_in_the_error(store: ChangeStore, 
         store.take()
     workspace.mkdir()
     assert covered(store, workspace, "a") == {"a"}
+
+
+@pytest.fixture
+def nobody() -> Iterator[Path]:
+    """A folder of a user who is not root, and that user for the time of the test: root may read everything."""
+    with tempfile.TemporaryDirectory() as folder:
+        was = os.geteuid()
+        if was == 0:
+            os.chown(folder, 65534, 65534)
+            os.seteuid(65534)
+        try:
+            yield Path(folder)
+        finally:
+            os.seteuid(was)
+
+
+def test_what_cannot_be_read_is_listed_and_not_said_to_be_deleted(opened: Opened, nobody: Path) -> None:
+    """Nothing is known of it, so it counts as unchanged; other files go on."""
+    workspace = nobody / "workspace"
+    for name in ("d/a", "e", "f", "private"):
+        write(workspace / name)
+    (workspace / "private").chmod(0)
+    store = opened(folder=nobody / "store", workspace=workspace)
+    before = store.take()
+    (workspace / "d").chmod(0)
+    (workspace / "e").chmod(0)
+    write(workspace / "f", "other\n")
+    after = store.take()
+    (workspace / "d").chmod(0o700)
+    assert [(each.path, each.why) for each in before.not_covered] == [("private", "unreadable")]
+    assert {each.path.partition("/")[0] for each in after.not_covered} == {"d", "e", "private"}
+    assert changed(store, before, after) == {"f": "changed"}
+
+
+def test_a_name_that_git_reserves_is_listed(store: ChangeStore, workspace: Path) -> None:
+    """``.GIT`` is ``.git`` on other file systems."""
+    write(workspace / ".GIT")
+    assert [(each.path, each.why) for each in store.take().not_covered] == [(".GIT", "name")]
+
+
+def test_a_folder_that_becomes_a_file_a_link_and_a_folder_again_comes_back(store: ChangeStore, workspace: Path) -> None:
+    """Whatever stood there."""
+    write(workspace / "d/x")
+    first = store.take()
+    (workspace / "d/x").unlink()
+    (workspace / "d").rmdir()
+    write(workspace / "d")
+    second = store.take()
+    (workspace / "d").unlink()
+    (workspace / "d").symlink_to("/")
+    third = store.take()
+    for before, after in ((second, third), (first, second)):
+        store.apply([step for each in store.changes(before, after) for step in each.backward])
+    assert (workspace / "d/x").read_text() == "content\n"
+
+
+def test_a_repository_that_begins_in_a_covered_folder_stays_covered(store: ChangeStore, workspace: Path) -> None:
+    """``git init`` in it changes nothing of its files."""
+    write(workspace / "d/x")
+    before = store.take()
+    subprocess.run(["git", "init", "--quiet", "."], cwd=workspace / "d", check=True)
+    assert covered(store, workspace, "d/y") == {"d/y"}
+    assert changed(store, before, store.take()) == {"d/y": "added"}

@@ -219,3 +219,28 @@ def test_a_server_s_path_is_a_file_where_the_session_says_so(
 def test_a_session_that_is_no_absolute_path_says_nothing(session: str) -> None:
     """Jupyter gives the path on the server where a page named no notebook."""
     assert notebook_file(session, "fit.ipynb") is None
+
+
+def test_a_file_when_the_user_saved_it_in_that_time_is_known(page: Page, tmp_path: Path) -> None:
+    """By its place on the server, where a notebook's path says where that is; else by its end."""
+    (tmp_path / "work").mkdir()
+    notebook = tmp_path / "work/fit.ipynb"
+    notebook.write_text(TWO)
+    (tmp_path / "work/data.csv").write_text("1")
+    page.say(path="work/fit.ipynb", cells=[cell("a", "x")])
+    for path, kind, was in (("work/data.csv", "save", None), ("work/new.py", "rename", "work/old.py")):
+        page.lab.heard(
+            page.comm_id,
+            {"content": {"data": {"v": 1, "method": "saved", "params": {"path": path, "type": kind, "was": was}}}},
+        )
+    heard = int(page.lab.saved[0][1] * 1000)
+    for session in (notebook, ""):
+        known = notebooks(page, session)
+        found = [
+            name
+            for name in ("data.csv", "new.py", "old.py", "other.csv")
+            if known.was_saved(str(tmp_path / "work" / name), heard - 1000, heard + 60_000)
+        ]
+        assert found == ["data.csv", "new.py", "old.py"]
+        assert not known.was_saved(str(tmp_path / "work/data.csv"), 0, heard - 1000)
+    assert not notebooks(page, notebook).was_saved(str(tmp_path / "elsewhere/work/data.csv"), 0, heard + 60_000)

@@ -1,0 +1,93 @@
+"""Ignore rules mean what they mean for git, and no pattern makes them slow."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from agentnb.changes.ignore import is_ignored, literal, matches_name, matches_path, read_rules
+
+NAMES = ["a", "b", "build", "x.log", "keep.log", "x.pyc", "d e", "[z]", "ab"]
+PATTERNS = [
+    "a",
+    "/a",
+    "b/",
+    "*.log",
+    "!keep.log",
+    "**/b",
+    "a/**",
+    "a/**/b",
+    "*.py[co]",
+    "!a",
+    "/build/",
+    "a/b",
+    "build/*",
+    "!build/a",
+    "?",
+    "[ab]",
+    "[!ab]",
+    "x*",
+    "*",
+    "!*.log",
+    "a/*/b",
+    "\\[z\\]",
+    "d\\",
+    "e",
+    "**/a/b",
+    "***",
+    "a**b",
+    "[a-b]b",
+    "[]z]",
+    "/**/x.log",
+    "**",
+    "/*/",
+    "a/",
+    "!a/b",
+    "#a",
+    "\\#a",
+    "[ab",
+    "a\\",
+]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_ignored_files_when_rules_are_mixed_are_those_that_git_ignores(tmp_path: Path, seed: int) -> None:
+    """Many folders with rules of their own in one repository."""
+    chance = random.Random(seed)
+    subprocess.run(["git", "init", "--quiet", "."], cwd=tmp_path, check=True)
+    rules = {}
+    for number in range(40):
+        text = "\n".join(chance.sample(PATTERNS, chance.randint(1, 4))) + "\n"
+        rules[f"r{number}"] = read_rules(text)
+        for _ in range(10):
+            path = tmp_path / f"r{number}" / "/".join(chance.choice(NAMES) for _ in range(chance.randint(1, 3)))
+            if not any(above.is_file() for above in path.parents) and not path.exists():
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.touch()
+        (tmp_path / f"r{number}/.gitignore").write_text(text)
+    command = ["git", "ls-files", "--others", "--exclude-standard", "-z"]
+    listed = subprocess.run(command, cwd=tmp_path, capture_output=True, check=True).stdout.decode().split("\0")
+    files = [path.relative_to(tmp_path) for path in tmp_path.rglob("r*/**/*") if path.is_file()]
+    found = {path.as_posix() for path in files if not is_ignored(rules[path.parts[0]], "/".join(path.parts[1:]))}
+    assert found == {each for each in listed if each.startswith("r")}
+
+
+@pytest.mark.parametrize("name", ["a*b", "[x]", "!a", "#a", "a b ", "back\\slash", "a?"])
+def test_a_name_as_a_literal_pattern_means_only_itself(name: str) -> None:
+    """Whatever characters it has."""
+    [rule] = read_rules(f"/{literal(name)}/")
+    assert matches_path(rule.parts, [name])
+    assert not matches_path(rule.parts, [f"{name}x"])
+    assert not matches_path(rule.parts, ["ab"])
+
+
+def test_patterns_when_they_are_hostile_take_no_more_than_pattern_times_name() -> None:
+    """A regular expression would take for ever."""
+    began = time.process_time()
+    assert not matches_name("*a" * 60 + "b", "a" * 250)
+    assert not matches_path(tuple(["**", "a"] * 30 + ["b"]), ["a"] * 250)
+    assert time.process_time() - began < 2

@@ -1,0 +1,79 @@
+"""Differences and merges of texts: exact, and in time that grows with the texts' length."""
+
+from __future__ import annotations
+
+import itertools
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agentnb.changes.text_diff import count_lines, matches, merge, text_lines, unified
+
+lines = st.sampled_from([b"a\n", b"b\n", b"c\r\n", b"\n", b"long line\n"])
+texts = st.builds(lambda body, end: b"".join(body) + end, st.lists(lines, max_size=8), st.sampled_from([b"", b"end"]))
+
+
+@settings(max_examples=80)
+@given(old=texts, new=texts)
+def test_matches_when_two_texts_share_lines_are_equal_parts_in_order(old: bytes, new: bytes) -> None:
+    """So what is between them is what was added and removed."""
+    before, after = text_lines(old), text_lines(new)
+    assert before is not None
+    assert after is not None
+    found = matches(before, after)
+    assert all(before[at : at + size] == after[other : other + size] for at, other, size in found)
+    assert found == sorted(found)
+    assert all(one[0] + one[2] <= two[0] and one[1] + one[2] <= two[1] for one, two in itertools.pairwise(found))
+    same = sum(size for _, _, size in found)
+    assert count_lines(old, new) == (len(after) - same, len(before) - same)
+
+
+@settings(max_examples=80)
+@given(base=texts, other=texts)
+def test_a_merge_when_one_side_changed_nothing_is_the_other(base: bytes, other: bytes) -> None:
+    """And when both made the same of it, that."""
+    assert merge(base, base, other) == (other, True)
+    assert merge(base, other, base) == (other, True)
+    assert merge(base, other, other) == (other, True)
+
+
+@settings(max_examples=80)
+@given(base=texts, mine=texts, theirs=texts)
+def test_a_merge_that_is_clean_has_every_line_that_either_side_added(base: bytes, mine: bytes, theirs: bytes) -> None:
+    """No user's line is lost where no conflict is told."""
+    merged, is_clean = merge(base, mine, theirs)
+    assert merged is not None
+    if is_clean:
+        for side in (mine, theirs):
+            for line in set(text_lines(side) or []) - set(text_lines(base) or []):
+                assert line.rstrip(b"\n") in merged
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b"1\n2\n3\n", b"1\n3\n"),
+        (b"", b"a"),
+        (b"a", b""),
+        (b"a\nb", b"a\nb\n"),
+        (b"".join(b"%d\n" % n for n in range(40)), b"".join(b"%d\n" % (n + n % 11 // 10) for n in range(40))),
+    ],
+)
+def test_a_unified_diff_when_patch_reads_it_gives_the_other_text(tmp_path: Path, old: bytes, new: bytes) -> None:
+    """As git's own do."""
+    (tmp_path / "x").write_bytes(old)
+    subprocess.run(["git", "init", "--quiet", "."], cwd=tmp_path, check=True)
+    patch = unified(old, new, "a/x", "b/x").encode()
+    subprocess.run(["git", "apply", "--unidiff-zero", "-"], cwd=tmp_path, input=patch, check=True)
+    assert (tmp_path / "x").read_bytes() == new
+
+
+@pytest.mark.parametrize("content", [b"\0", b"\xff\xfe", b"x" * 6_000_000])
+def test_what_is_no_text_or_very_long_is_not_compared_by_lines(content: bytes) -> None:
+    """Its lines are not counted, and it is never merged."""
+    assert count_lines(content, b"a") == (None, None)
+    assert merge(content, b"a", b"b") == (None, False)
+    assert unified(content, b"a", "a/x", "b/x") == "Binary files a/x and b/x differ\n"

@@ -1,0 +1,128 @@
+"""How turns are followed where that is hard: no git, no store, a folder that vanishes, a slow or a large workspace."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentnb.agent.catalog import custom
+from agentnb.api.session import Session, Turn
+from agentnb.errors import ChangesError
+from agentnb.host import Host
+from agentnb.host.changes.workspace_store import CLOCK_NS, Seen, look_at
+from tests.unit.api.conftest import AGENTS, PATIENCE
+from tests.unit.host.conftest import Open, hosted, until
+
+
+def does(session: Session, *steps: list[Any]) -> Turn:
+    """A turn in which the agent does *steps*."""
+    return session.prompt(json.dumps(steps)).wait(PATIENCE)
+
+
+@pytest.fixture
+def kept_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Host]:
+    """A host that keeps sessions, and whose data folder cannot be made."""
+    (tmp_path / "data").write_text("a file")
+    monkeypatch.setenv("AGENTNB_DATA_DIR", str(tmp_path / "data"))
+    host = Host(log=tmp_path / "log.db")
+    yield host
+    host.close()
+
+
+def test_a_turn_when_git_is_missing_is_followed_all_the_same(
+    open_session: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With copies."""
+    monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
+    (tmp_path / "a.txt").write_text("one\n")
+    turn = does(open_session("writes_files"), ["write", "a.txt", "two\n"])
+    assert [(each.name, each.status) for each in turn.changes] == [("a.txt", "changed")]
+    turn.undo()
+    assert (tmp_path / "a.txt").read_text() == "one\n"
+
+
+def test_a_turn_when_nothing_can_be_stored_goes_on_and_says_so(kept_host: Host, tmp_path: Path) -> None:
+    """Its changes are not known: the state and Python say why."""
+    (tmp_path / "work").mkdir()
+    spec = custom([sys.executable, str(AGENTS / "writes_files.py")], name="writes_files")
+    session = Session(kept_host.loop.call(lambda: kept_host.open(spec, cwd=tmp_path / "work")))
+    turn = does(session, ["write", "a.txt", "a"])
+    assert turn.text == "Done."
+    known = session.chat.turns[0].changes
+    assert known is not None
+    assert (known.status, known.error is None) == ("error", False)
+    with pytest.raises(ChangesError, match="data"):
+        _ = turn.changes
+
+
+def test_a_turn_when_its_folder_vanished_says_so(open_session: Open, tmp_path: Path) -> None:
+    """The next one fails as ever, by itself."""
+    session = open_session("writes_files")
+    turn = does(session, ["vanish"])
+    with pytest.raises(ChangesError, match="does not exist any more"):
+        _ = turn.changes
+    tmp_path.mkdir()
+
+
+def test_a_home_folder_when_an_agent_works_there_is_covered_by_named_files_only(
+    open_session: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And the notes say so."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    turn = does(open_session("writes_files"), ["write", "a.txt", "a"], ["claim", "a.txt"], ["write", "b.txt", "b"])
+    assert [each.name for each in turn.changes] == ["a.txt"]
+    assert [note for note in turn.changes.notes if "home folder" in note] != []
+
+
+def test_a_file_when_its_name_is_no_text_is_undone_and_redone(open_session: Open, tmp_path: Path) -> None:
+    """A line break, and a byte that is no UTF-8."""
+    session = open_session("writes_files")
+    names = ["a\nb.txt", "c\udcff.txt"]
+    turn = does(session, *(["write", name, "x\n"] for name in names))
+    assert [each.name for each in turn.changes] == names
+    assert "\\ub" not in json.dumps([each.id for each in turn.changes])
+    turn.undo()
+    assert list(tmp_path.iterdir()) == []
+    turn.redo(names[1])
+    assert [path.name for path in tmp_path.iterdir()] == [names[1]]
+
+
+def test_a_cancelled_turn_when_its_agent_writes_on_has_that_too(host: Host, open_session: Open, tmp_path: Path) -> None:
+    """What changed is looked for when the agent has answered."""
+    pipe = tmp_path.parent / f"{tmp_path.name}.pipe"
+    os.mkfifo(pipe)
+    session = open_session("writes_files")
+    turn = session.prompt(json.dumps([["write", "a.txt", "a"], ["wait", str(pipe)], ["write", "late.txt", "l"]]))
+    with pipe.open("wb"):
+        turn.cancel()
+    until(host, session, lambda: hosted(host, session).changes.is_settled(turn.id))
+    assert [each.name for each in turn.changes] == ["a.txt", "late.txt"]
+
+
+def test_a_look_at_a_small_workspace_when_something_changed_shows_it(tmp_path: Path) -> None:
+    """Environments and the like do not count."""
+    (tmp_path / "a.txt").write_text("one")
+    first = look_at(tmp_path)
+    (tmp_path / "node_modules").mkdir()
+    (tmp_path / "node_modules/x.js").write_text("x")
+    (tmp_path / "b.txt").write_text("two")
+    second = look_at(tmp_path)
+    assert first is not None
+    assert second is not None
+    assert ({*first.entries}, {*second.entries}) == ({"a.txt"}, {"a.txt", "b.txt"})
+    assert not second.shows_no_change_since(first)
+    assert look_at(tmp_path / "nothing") is None
+
+
+@pytest.mark.parametrize(("age", "is_certain"), [(1, False), (10 * CLOCK_NS, True)])
+def test_a_look_when_something_changed_a_moment_before_is_not_relied_on(age: int, is_certain: bool) -> None:
+    """It may change again without another time: file systems' clocks are coarse."""
+    entries = {"a.txt": (0, 10**18 - age, 1, 1, 1)}
+    before, after = Seen(entries, 10**18), Seen(entries, 10**18 + CLOCK_NS)
+    assert after.shows_no_change_since(before) is is_certain

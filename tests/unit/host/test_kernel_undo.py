@@ -1,0 +1,93 @@
+"""Undo of a turn that changed files and variables at once: all of it, or nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentnb import Turn
+from agentnb.errors import FilesConflict, KernelChangesConflict
+from agentnb.host import Host
+from tests.unit.api.conftest import PATIENCE
+from tests.unit.host.test_changesets import ask
+from tests.unit.host.test_permissions import Talk, environment, host, work
+from tests.unit.kernel.conftest import tools
+from tests.unit.kernel.shell_tools import Tools
+
+__all__ = ["environment", "host", "tools", "work"]  # the fixtures
+
+
+@pytest.fixture
+def talk(host: Host, work: Path, tools: Tools) -> Talk:
+    """A session whose agent has access to the kernel, and need not ask."""
+    host.environment.connect(shell=tools)
+    return Talk(host, work, "allow", script="calls_kernel", kernel_tools=True)
+
+
+def turn_that(talk: Talk, tools: Tools, work: Path) -> Turn:
+    """A turn that binds `x` anew, adds `y` and writes a file."""
+    tools.shell.user_ns["x"] = 1
+    (work / "a.txt").write_text("one\n")
+    write = f"with open({str(work / 'a.txt')!r}, 'w') as file:\n    file.write('two\\n')\ndel file"
+    code = f"x = 2\ny = 'new'\n{write}"
+    return talk.prompt({"start": ["run_code", {"code": code}]}, {"end": 1}).wait(PATIENCE)
+
+
+def names(tools: Tools) -> dict[str, Any]:
+    """The variables that the turn is about."""
+    return {name: tools.shell.user_ns[name] for name in ("x", "y") if name in tools.shell.user_ns}
+
+
+def test_undo_when_a_turn_changed_files_and_variables_brings_both_back(talk: Talk, tools: Tools, work: Path) -> None:
+    """Also from a cell, which blocks the thread that binds variables; redo does both again."""
+    turn = turn_that(talk, tools, work)
+    assert turn.text.split() == ["true"]
+    assert [(each.id, each.status) for each in turn.changes] == [
+        ("file:a.txt", "changed"),
+        ("variable:x", "changed"),
+        ("variable:y", "added"),
+    ]
+    outcome = turn.undo()
+    assert outcome.notes == ("1 file and 2 variables were undone.",)
+    assert ((work / "a.txt").read_text(), names(tools)) == ("one\n", {"x": 1})
+    assert {each.state for each in turn.changes} == {"undone"}
+    turn.redo()
+    assert ((work / "a.txt").read_text(), names(tools)) == ("two\n", {"x": 2, "y": "new"})
+    turn.keep()
+    assert {each.state for each in turn.changes} == {"kept"}
+
+
+def test_undo_when_a_variable_was_bound_since_undoes_no_file_either(talk: Talk, tools: Tools, work: Path) -> None:
+    """Until the user chooses; a page gets the versions."""
+    turn = turn_that(talk, tools, work)
+    tools.shell.user_ns["x"] = 3
+    with pytest.raises(KernelChangesConflict):
+        turn.undo()
+    assert ((work / "a.txt").read_text(), names(tools)) == ("two\n", {"x": 3, "y": "new"})
+    turn.undo(choices={"x": "theirs"})
+    assert ((work / "a.txt").read_text(), names(tools)) == ("one\n", {"x": 1})
+
+
+def test_undo_when_a_file_changed_since_leaves_the_variables_as_they_are(talk: Talk, tools: Tools, work: Path) -> None:
+    """What was bound already is bound back."""
+    turn = turn_that(talk, tools, work)
+    (work / "a.txt").write_text("mine\n")
+    with pytest.raises(FilesConflict):
+        turn.undo()
+    assert ((work / "a.txt").read_text(), names(tools)) == ("mine\n", {"x": 2, "y": "new"})
+    assert {each.state for each in turn.changes} == {"open"}
+
+
+def test_a_page_when_it_reads_a_changed_variable_gets_a_line_on_it(
+    host: Host, talk: Talk, tools: Tools, work: Path
+) -> None:
+    """As it was, and as it is."""
+    turn = turn_that(talk, tools, work)
+    uri = f"{talk.conversation.session.uri}/changes/{turn.id}"
+    sides = [
+        ask(host, talk.conversation, "read", changeset=uri, id="variable:x", side=side)[1][0].decode()
+        for side in ("before", "after")
+    ]
+    assert ["1" in sides[0], "2" in sides[1]] == [True, True]
