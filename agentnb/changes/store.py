@@ -294,6 +294,12 @@ class ChangeStore:
         """The engine's tree of the workspace, and an empty reason; or no tree, and why only named files count."""
         if self._too_wide:
             return "", self._too_wide
+        try:
+            return self._looked_at(look)
+        except TooSlow as error:
+            return "", f"{error.message} Only files that were named are covered."
+
+    def _looked_at(self, look: Look) -> tuple[str, str]:
         excludes = self._excludes()
         is_first = self._engine.files == 0
         scan = self._scan.walk(look, exclude=read_rules(excludes), weigh=is_first)
@@ -307,10 +313,7 @@ class ChangeStore:
                 return "", f"{reason}{advice}, so only files that were named are covered."
             look.leave(".", "outside limit", f"{reason}, so new files are not covered.")
         look.empty = scan.empty
-        try:
-            return self._refreshed(look, excludes, tracked_only=scan.is_cut), ""
-        except TooSlow as error:
-            return "", f"{error.message} Only files that were named are covered."
+        return self._refreshed(look, excludes, tracked_only=scan.is_cut), ""
 
     def _refreshed(self, look: Look, excludes: str, *, tracked_only: bool) -> str:
         try:
