@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from agentnb.acp import failure
 from agentnb.acp.fields import mapping, objects, text
 from agentnb.acp.listing import Page, read_page
 from agentnb.acp.login import ways_of
@@ -137,16 +138,21 @@ class Agent:
         """Whether it connects to MCP servers on its own wire (:attr:`served`)."""
         return mapping(self.capabilities.get("mcpCapabilities")).get("acp") is True
 
-    def asked_aside(self, params: dict[str, Any]) -> Callable[[Any, dict[str, Any] | None], None]:
+    def asked_aside(
+        self, server_id: str, method: str, params: dict[str, Any]
+    ) -> Callable[[Any, BaseException | None], None]:
         """The agent asks one of our MCP servers something by a way of its own, which is recorded as if on its wire.
 
         Args:
-            params: Of ``mcp/message``: the server's id (``serverId``), and the inner method and its parameters.
+            server_id: The server's id; in a replay the server is offered under it (:attr:`served`).
+            method: The MCP method.
+            params: Its parameters.
 
         Returns:
-            What is called with the answer: a result, or an error.
+            What is called with the answer: a result, or an exception.
         """
-        return self._peer.served(params)
+        answered = self._peer.served({"serverId": server_id, "method": method, "params": params})
+        return lambda result, error: answered(result, None if error is None else failure.answered(error).to_json())
 
     @property
     def steers(self) -> bool:

@@ -11,6 +11,7 @@ import errno
 import hashlib
 import os
 import shutil
+import uuid
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from agentnb.changes.apply import Planner
@@ -31,7 +32,6 @@ from agentnb.changes.text_diff import count_lines, unified
 from agentnb.clock import now_ms
 from agentnb.errors import AgentnbError, ChangesError, ChangesUnavailable, ContentNotStored
 from agentnb.folders import home
-from agentnb.ids import new_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -120,7 +120,7 @@ class ChangeStore:
             extras = look.extras if tree else self._named_versions(look)
             self._workspace.lstat()  # where it went meanwhile, its files were not deleted one by one
             snapshot = Snapshot(
-                id=new_id(),
+                id=uuid.uuid4().hex,  # not a counted one: those are seen in outputs, and must come as ever
                 taken_at=taken_at,
                 coverage="whole" if tree else "named",
                 reason=reason,

@@ -12,6 +12,8 @@ from agentnb.acp.services import own_info
 from agentnb.kernel.tools import TOOLS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from agentnb.kernel.tool_runner import ToolRunner
 
 VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
@@ -64,3 +66,33 @@ class McpServer:
         if not isinstance(name, str) or name not in TOOLS:
             raise RpcError(INVALID_PARAMS, f"Unknown tool: {name}", {"tools": list(TOOLS)})
         return await self._tool_runner.call(name, params.get("arguments"))
+
+
+class RecordedServer(McpServer):
+    """Serves an agent on stdio: its tool calls, which do not come on the agent's own wire, are told to a recorder.
+
+    Args:
+        tool_runner: Carries out the calls.
+        asked: Called with each call's method and parameters; what it returns is called with the result or the error.
+    """
+
+    def __init__(
+        self,
+        tool_runner: ToolRunner,
+        asked: Callable[[str, dict[str, Any]], Callable[[Any, BaseException | None], None]],
+    ) -> None:
+        super().__init__(tool_runner)
+        self._asked = asked
+
+    async def request(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        """Answer one request; see :meth:`McpServer.request`."""
+        if method != "tools/call":
+            return await super().request(method, params)
+        answered = self._asked(method, params)
+        try:
+            result = await super().request(method, params)
+        except BaseException as error:
+            answered(None, error)
+            raise
+        answered(result, None)
+        return result

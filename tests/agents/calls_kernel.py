@@ -1,10 +1,11 @@
 """Calls the client's kernel tools as the prompt says: a JSON list of steps, one key each; says the tools' answers.
 
 ``update``: a session update. ``ask``: a tool call that permission is asked for. ``start``: a tool and its arguments,
-called over MCP. ``end``: waits for that call's answer.
+called over MCP. ``end``: waits for that call's answer. ``write``: a file and its text, written without asking anyone.
 """
 
 import json
+from pathlib import Path
 
 import wire
 
@@ -52,6 +53,8 @@ def prompt(asked):
             case {"start": [tool, arguments]}:
                 params = {"name": tool, "arguments": arguments}
                 number = request("mcp/message", connectionId=connection, method="tools/call", params=params)
+            case {"write": [path, text]}:
+                Path(path).write_text(text, encoding="utf-8")
             case {"end": _}:
                 said = answer(number)
                 wire.say(json.dumps(not said["result"].get("isError", False)) + "\n")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
-from agentnb.acp.failure import answered as error_answer
 from agentnb.acp.mcp import ServedMcpServer
 from agentnb.agent.mcp import McpServer
 from agentnb.errors import NotOffered
@@ -13,6 +13,7 @@ from agentnb.ids import new_id
 from agentnb.kernel import bridge
 from agentnb.kernel.changes import KernelChanges
 from agentnb.kernel.server import McpServer as KernelServer
+from agentnb.kernel.server import RecordedServer
 from agentnb.kernel.socket_server import SocketServer
 from agentnb.kernel.tool_runner import ToolRunner
 
@@ -122,27 +123,7 @@ class KernelTools:
         return KernelServer(self._tool_runner)
 
     def _recorded_server(self) -> KernelServer:
-        if self._tool_runner is None:
+        agent = self._agent
+        if self._tool_runner is None or agent is None:
             raise RuntimeError("serve was not called")
-        return _RecordedServer(self._tool_runner, lambda: self._agent)
-
-
-class _RecordedServer(KernelServer):
-    """Serves an agent by the program on stdio; a cassette gets its calls as if they had come on the agent's wire."""
-
-    def __init__(self, tool_runner: ToolRunner, agent: Callable[[], Agent | None]) -> None:
-        super().__init__(tool_runner)
-        self._agent = agent
-
-    async def request(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        agent = self._agent()
-        if agent is None or method != "tools/call":
-            return await super().request(method, params)
-        answered = agent.asked_aside({"serverId": ON_STDIO, "method": method, "params": params})
-        try:
-            result = await super().request(method, params)
-        except BaseException as error:
-            answered(None, error_answer(error).to_json())
-            raise
-        answered(result, None)
-        return result
+        return RecordedServer(self._tool_runner, partial(agent.asked_aside, ON_STDIO))

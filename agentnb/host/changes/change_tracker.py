@@ -251,12 +251,17 @@ class ChangeTracker:
         if items == known:
             return
         turn = replace(turn or TurnRecord(turn_id=turn_id), items=items)
-        self._loop.spawn(self.save(self.record.with_turn(turn)))
+        self._record = self.record.with_turn(turn)  # at once: it is told of now, and others may add to it
+        self._loop.spawn(self._write())
         self.tell(turn_id)
 
     async def save(self, record: ConversationRecord) -> None:
         """Remember *record*, here and in its file."""
         self._record = record
+        await self._write()
+
+    async def _write(self) -> None:
+        record = self.record
         if self.store is not None:
             path = record_file(self.store.records, self._channels.tab_id)
             await self.store.run(lambda _: write_record(path, record))

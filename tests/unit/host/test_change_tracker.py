@@ -120,6 +120,18 @@ def test_a_look_at_a_small_workspace_when_something_changed_shows_it(tmp_path: P
     assert look_at(tmp_path / "nothing") is None
 
 
+def test_counted_ids_when_changes_are_followed_are_those_that_they_always_were(
+    open_session: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Saved notebooks show such ids; a snapshot takes none of them."""
+    monkeypatch.setenv("AGENTNB_IDS", "counted")
+    session = open_session("writes_files")
+    first = does(session, ["write", "a.txt", "a"])
+    second = does(session, ["write", "b.txt", "b"])
+    assert len(second.changes) == 1
+    assert int(second.id[-12:], 16) - int(first.id[-12:], 16) == 1
+
+
 @pytest.mark.parametrize(("age", "is_certain"), [(1, False), (10 * CLOCK_NS, True)])
 def test_a_look_when_something_changed_a_moment_before_is_not_relied_on(age: int, is_certain: bool) -> None:
     """It may change again without another time: file systems' clocks are coarse."""

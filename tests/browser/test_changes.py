@@ -1,0 +1,96 @@
+"""What a turn changed, in a real JupyterLab: seen, undone and redone."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from tests.browser.axe import serious
+from tests.browser.lab import PATIENCE_MS, Lab, notebook
+from tests.browser.side import Side, sources
+from tests.conftest import ROOT
+
+SETUP = f"""import sys, agentnb
+x = 1
+agent = [sys.executable, {str(ROOT / "tests/agents/calls_kernel.py")!r}]
+session = agentnb.start(command=agent, title="Fit", cwd="changed", kernel_tools=True, permissions="allow")"""
+OLD = "import numpy\n\nslope = 1\n"
+NEW = "import numpy\n\nslope = 2\nprint(slope)\n"
+COUNTS = "2 files 3 lines added, 1 removed+3\u2009−1 · 2 cells · 1 variable"
+
+
+def call(tool: str, **arguments: str) -> list[dict[str, object]]:
+    """One call of a kernel tool, to its end."""
+    return [{"start": [tool, arguments]}, {"end": 1}]
+
+
+STEPS = [
+    {"write": ["fit.py", NEW]},
+    {"write": ["report.md", "# Fit\n"]},
+    *call("replace_cell", cell="2", source="a = 10"),
+    *call("replace_cell", cell="3", source="b = 20"),
+    *call("run_code", code="x = 2"),
+]
+
+
+@pytest.fixture
+def side(lab: Lab, kernelspecs: Path) -> Side:
+    """The sidebar of a page."""
+    return Side(lab.page)
+
+
+def test_a_turn_is_reviewed_undone_and_redone(lab: Lab, side: Side) -> None:
+    """Files that the agent wrote itself, cells and a variable: one undone, all undone, all redone.
+
+    *Review* shows the differences side by side in the main area.
+    """
+    folder = lab.server.folder / "changed"
+    folder.mkdir()
+    (folder / "fit.py").write_text(OLD, encoding="utf-8")
+    lab.open("changes.ipynb", notebook(SETUP, "a = 1", "b = 2", kernel="ipykernel7"))
+    for index in range(3):
+        lab.cell(index).run()
+        lab.cell(index).expect_done(index + 1)
+    side.open()
+    side.expect_chat()
+    side.say(json.dumps(STEPS))
+    for asked in ("Replace In [2]", "Replace In [3]"):
+        expect(side.chat.locator(".permission-head")).to_contain_text(asked, timeout=PATIENCE_MS)
+        side.allow()
+    counts = side.chat.locator(".change-counts")
+    expect(counts).to_have_text(COUNTS, timeout=PATIENCE_MS)
+    assert sources(lab)[1:] == ["a = 10", "b = 20"]
+
+    button(side, "Review").click()
+    rows = side.chat.locator(".change .path")
+    expect(rows).to_have_text(["fit.py", "report.md", "In [2]: a = 10", "In [3]: b = 20", "x"], timeout=PATIENCE_MS)
+    review = lab.page.locator(".agentnb-review:visible")
+    expect(review.locator(".cm-merge-b")).to_contain_text("print(slope)", timeout=PATIENCE_MS)
+    expect(review.locator("option")).to_have_text(["fit.py", "report.md", "In [2]: a = 10", "In [3]: b = 20"])
+    assert serious(lab.page) == []
+    lab.picture("changes")
+
+    button(side, "Undo fit.py").click()
+    expect(button(side, "Redo fit.py")).to_be_focused(timeout=PATIENCE_MS)
+    assert (folder / "fit.py").read_text(encoding="utf-8") == OLD
+    button(side, "Undo").click()
+    expect(button(side, "Redo")).to_be_focused(timeout=PATIENCE_MS)
+    assert not (folder / "report.md").exists()
+    lab.page.get_by_role("tab", name="changes.ipynb").click()
+    assert sources(lab)[1:] == ["a = 1", "b = 2"]
+    lab.expect_in_kernel("x", 1)
+
+    button(side, "Redo").click()
+    expect(button(side, "Undo")).to_be_focused(timeout=PATIENCE_MS)
+    assert (folder / "fit.py").read_text(encoding="utf-8") == NEW
+    assert (folder / "report.md").read_text(encoding="utf-8") == "# Fit\n"
+    assert sources(lab)[1:] == ["a = 10", "b = 20"]
+    lab.expect_in_kernel("x", 2)
+
+
+def button(side: Side, name: str) -> Locator:
+    """A button of the chat, by its exact name."""
+    return side.session.get_by_role("button", name=name, exact=True)
