@@ -43,6 +43,10 @@ if TYPE_CHECKING:
 
 EngineName: TypeAlias = Literal["auto", "git", "copy"]
 
+_REFUSALS = (
+    *(errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.ESTALE, errno.ETIMEDOUT),
+    *(errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.EAGAIN),
+)
 _ATTEMPTS = 3  # to write, where files change between the look and the write
 
 
@@ -274,6 +278,7 @@ class ChangeStore:
             try:
                 return GitEngine(program, self._folder / "git", self._workspace)
             except GitFailed as error:
+                _raise_if_refused(error, self._folder)
                 self._put_aside(error)
                 return GitEngine(program, self._folder / "git", self._workspace)
         if self._chosen == "git":
@@ -420,7 +425,7 @@ def unavailable(error: OSError, folder: Path, workspace: Path) -> ChangesUnavail
 def _raise_if_refused(error: GitFailed, folder: Path) -> None:
     """Raise what git says of the file system: it does not mean that the store is damaged."""
     said = str(error)
-    for number in (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM):
+    for number in _REFUSALS:
         if os.strerror(number) in said:
             raise unavailable(OSError(number, os.strerror(number)), folder, folder) from error
 
