@@ -43,6 +43,18 @@ TALK = (
     "/diff",
 )
 
+FIT = """import numpy as np
+
+
+def fit(x, y):
+    slope = np.sum(x * y) / np.sum(x * x)
+    return slope
+"""
+CHANGE = (
+    "/run sed -i 's/np.sum(x \\* /np.sum(w * x * /g; s/(x, y)/(x, y, w=1.0)/' fit.py"
+    " && printf '# Residuals\\n\\nThey grow with x.\\n' > report.md"
+)
+
 
 def main(folder: Path) -> None:
     """Take every picture."""
@@ -57,6 +69,7 @@ def main(folder: Path) -> None:
             _cell(lab, folder)
             _chat(lab, folder)
             _sidebar(lab, folder)
+            _changes(lab, folder)
     finally:
         shutil.rmtree(workspace, ignore_errors=True)
 
@@ -109,6 +122,32 @@ def _sidebar(lab: Lab, folder: Path) -> None:
     for name in ("light", "dark"):
         lab.theme(THEMES[name])
         lab.page.screenshot(path=folder / f"sidebar-{name}.png", animations="disabled")
+
+
+def _changes(lab: Lab, folder: Path) -> None:
+    file = lab.server.folder / "residuals" / "fit.py"
+    file.parent.mkdir()
+    file.write_text(FIT, encoding="utf-8")
+    start = "import agentnb\nsession = agentnb.start(title='Weights', cwd='residuals', permissions='allow')"
+    lab.open_too("fit.ipynb", notebook(start, kernel="python3"))
+    lab.cell(0).run()
+    lab.cell(0).expect_done(1)
+    side = Side(lab.page)
+    if not side.panel.is_visible():
+        side.open()
+    side.expect_chat()
+    side.resize(480)
+    side.say(CHANGE)
+    side.session.get_by_role("button", name="Review", exact=True).click(timeout=PATIENCE_MS)
+    expect(lab.page.locator(".agentnb-review:visible .cm-merge-b")).to_contain_text("w=1.0", timeout=PATIENCE_MS)
+    for name in ("light", "dark"):
+        lab.theme(THEMES[name])
+        lab.page.screenshot(path=folder / f"changes-{name}.png", animations="disabled")
+    lab.theme(THEMES["light"])
+    file.write_text(file.read_text(encoding="utf-8").replace("w=1.0", "w=0.5"), encoding="utf-8")
+    side.session.get_by_role("button", name="Undo fit.py", exact=True).click()
+    expect(side.chat.locator(".conflicts")).to_be_visible(timeout=PATIENCE_MS)
+    _take(side.chat.locator(".conflicts"), folder / "changes-conflict.png")
 
 
 def _box(cell: Cell) -> Locator:

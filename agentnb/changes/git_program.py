@@ -180,7 +180,7 @@ class GitProgram:
                 process.kill()
                 raise
         if process.returncode:
-            raise GitFailed(said.decode("utf-8", "replace").strip() or f"git {arguments[0]} failed.")
+            raise _failure(arguments[0], process.returncode, said.decode("utf-8", "replace").strip())
         return printed
 
     def paths(self, *arguments: str, most: int) -> tuple[list[str], bool]:
@@ -220,7 +220,7 @@ class GitProgram:
         if is_slow.is_set():
             raise TooSlow(self._seconds)
         if count <= most and process.returncode:
-            raise GitFailed(words or f"git {arguments[0]} failed.")
+            raise _failure(arguments[0], process.returncode, words)
         return [os.fsdecode(each) for each in bytes(found).split(b"\0")[: min(count, most)]], count > most
 
     def _start(
@@ -235,9 +235,18 @@ class GitProgram:
                 cwd=self._workspace,
                 env=self._environment,
                 umask=0o077,
+                start_new_session=True,  # an interrupt of the kernel goes to its whole group
             )
         except OSError as error:
             raise ChangesUnavailable(f"git cannot be run in {self._workspace}: {error.strerror}.") from error
+
+
+def _failure(command: str, code: int, said: str) -> ChangesError:
+    """What to raise where git ended with an error; one that a signal ended says nothing of the store."""
+    if code < 0:
+        message = f"git {command} was ended by signal {-code}."
+        return ChangesUnavailable(message, hint="The next snapshot tries again.")
+    return GitFailed(said or f"git {command} failed.")
 
 
 def nul_joined(paths: Iterable[str]) -> bytes:

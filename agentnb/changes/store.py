@@ -43,6 +43,10 @@ if TYPE_CHECKING:
 
 EngineName: TypeAlias = Literal["auto", "git", "copy"]
 
+_REFUSALS = (
+    *(errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.ESTALE, errno.ETIMEDOUT),
+    *(errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.EAGAIN),
+)
 _ATTEMPTS = 3  # to write, where files change between the look and the write
 
 
@@ -274,6 +278,7 @@ class ChangeStore:
             try:
                 return GitEngine(program, self._folder / "git", self._workspace)
             except GitFailed as error:
+                _raise_if_refused(error, self._folder)
                 self._put_aside(error)
                 return GitEngine(program, self._folder / "git", self._workspace)
         if self._chosen == "git":
@@ -294,6 +299,12 @@ class ChangeStore:
         """The engine's tree of the workspace, and an empty reason; or no tree, and why only named files count."""
         if self._too_wide:
             return "", self._too_wide
+        try:
+            return self._looked_at(look)
+        except TooSlow as error:
+            return "", f"{error.message} Only files that were named are covered."
+
+    def _looked_at(self, look: Look) -> tuple[str, str]:
         excludes = self._excludes()
         is_first = self._engine.files == 0
         scan = self._scan.walk(look, exclude=read_rules(excludes), weigh=is_first)
@@ -307,10 +318,7 @@ class ChangeStore:
                 return "", f"{reason}{advice}, so only files that were named are covered."
             look.leave(".", "outside limit", f"{reason}, so new files are not covered.")
         look.empty = scan.empty
-        try:
-            return self._refreshed(look, excludes, tracked_only=scan.is_cut), ""
-        except TooSlow as error:
-            return "", f"{error.message} Only files that were named are covered."
+        return self._refreshed(look, excludes, tracked_only=scan.is_cut), ""
 
     def _refreshed(self, look: Look, excludes: str, *, tracked_only: bool) -> str:
         try:
@@ -417,7 +425,7 @@ def unavailable(error: OSError, folder: Path, workspace: Path) -> ChangesUnavail
 def _raise_if_refused(error: GitFailed, folder: Path) -> None:
     """Raise what git says of the file system: it does not mean that the store is damaged."""
     said = str(error)
-    for number in (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM):
+    for number in _REFUSALS:
         if os.strerror(number) in said:
             raise unavailable(OSError(number, os.strerror(number)), folder, folder) from error
 

@@ -237,8 +237,8 @@ def test_code_that_gives_or_changes_something_else_is_a_mismatch(
 def test_tool_call_beside_the_wire_is_recorded_where_it_happens(tmp_path: Path) -> None:
     """Of an agent that reaches the kernel tools by a program on stdio: in its turn, with its answer."""
     path = tmp_path / "a.cassette.jsonl"
-    keeper = recorder(path)
-    talk = Conversation(keeper.tap("eliza"))
+    made = recorder(path)
+    talk = Conversation(made.tap("eliza"))
     session = talk.begin()
     request = talk.prompt(session, "Count.")
     call = {"serverId": "agentnb-kernel", "method": "tools/call", "params": {"name": "run_code"}}
@@ -246,7 +246,7 @@ def test_tool_call_beside_the_wire_is_recorded_where_it_happens(tmp_path: Path) 
         talk.tap.served(call)(result, error)
     talk.says(session, "Done.")
     talk.received(id=request, result={"stopReason": "end_turn"})
-    keeper.close()
+    made.close()
     rows = lines(path)
     begin = next(at for at, row in enumerate(rows) if row.get("method") == "mcp/message")
     asked, first, again, refused = rows[begin : begin + 4]

@@ -212,6 +212,16 @@ def test_a_workspace_of_too_many_bytes_covers_named_files_only(opened: Opened, w
     assert (before.coverage, before.reason.startswith("The workspace has more than")) == ("named", True)
 
 
+def test_a_workspace_that_takes_too_long_covers_named_files_only(opened: Opened, workspace: Path) -> None:
+    """What was stored until then is not stored again by the next one."""
+    write(workspace / "a")
+    store = opened(limits=Limits(seconds=0))
+    before = store.take(["a"])
+    assert (before.coverage, "took longer than 0 seconds" in before.reason) == ("named", True)
+    write(workspace / "a", "other\n")
+    assert changed(store, before, store.take()) == {"a": "changed"}
+
+
 @pytest.mark.parametrize("which", ["home", "above", "root"])
 def test_the_home_folder_and_what_it_is_in_cover_named_files_only(
     opened: Opened, home: Path, which: str, tmp_path: Path

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from agentnb.changes import ChangeStore
+from agentnb.errors import ChangesUnavailable
 from tests.unit.changes.conftest import is_sensitive
 
 ATTRIBUTES = """\
@@ -164,3 +166,29 @@ def test_nested_ignore_file_loops_and_links_do_not_lead_out(tmp_path: Path, work
         assert [(each.path, each.status) for each in changes] == [("out", "deleted")]
         store.apply(changes[0].backward)
         assert (workspace / "out").readlink() == outside
+
+
+@pytest.mark.parametrize(
+    ("ends", "said"),
+    [("kill -9 $$", "ended by signal 9"), ("echo 'fatal: Input/output error' >&2; exit 128", "Input/output")],
+)
+def test_a_git_that_is_killed_or_refused_does_not_make_the_store_a_damaged_one(
+    tmp_path: Path, workspace: Path, ends: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Earlier snapshots stay, and the next one works."""
+    ending = tmp_path / "ending"
+    program = tmp_path / "bin/git"
+    program.parent.mkdir()
+    real = shutil.which("git")
+    program.write_text(f"#!/bin/sh\nif [ -e '{ending}' ]; then {ends}; fi\nexec '{real}' \"$@\"\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+    store = ChangeStore(tmp_path / "store", workspace, is_sensitive=is_sensitive, engine="git")
+    before = store.take()
+    ending.touch()
+    (workspace / "a").write_text("a")
+    with pytest.raises(ChangesUnavailable, match=said):
+        store.take()
+    ending.unlink()
+    after = store.take()
+    assert ([each.path for each in store.changes(before, after)], after.notes) == (["a"], ())

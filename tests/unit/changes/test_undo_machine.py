@@ -28,7 +28,7 @@ from tests.unit.changes.interrupted_files import InterruptedFiles, Killed
 COMMON = 2_000
 RUNS = int(os.environ.get("AGENTNB_UNDOS", str(COMMON)))
 PARTS = max(1, RUNS // COMMON)
-STEPS = 6
+STEPS = 5
 MEMORY = "/dev/shm"  # noqa: S108 - where it is there, no disk is waited for
 
 PATHS = ("a", "b", "d", "d/x", "d/e/y", "e/x", os.fsdecode(b"d/\xff\n"))
@@ -55,14 +55,17 @@ LEAVES: list[Leaf | None] = [
     *(Leaf(mode, content) for content in CONTENTS for mode in ("file", "file", "executable")),
     *[Leaf("link", b"a"), Leaf("link", b"/nowhere"), Leaf("folder"), Leaf("folder"), None, None, None] * 5,
 ]
+TEXTS = [Leaf("file", content) for content in CONTENTS if content.startswith(b"slot")]
+NEAR = 0.7
 numbers = st.integers(0, 2**31 - 1)
 """One number says everything of a step: drawing many would take longer than the step."""
 
 
-def edits(number: int) -> list[tuple[str, Leaf | None]]:
-    """One to three edits."""
+def edits(number: int, near: tuple[str, ...] = ()) -> list[tuple[str, Leaf | None]]:
+    """One to three edits, most of them of the paths *near*, where two sides meet."""
     chance = random.Random(number)
-    return [(chance.choice(PATHS), chance.choice(LEAVES)) for _ in range(chance.randint(1, 3))]
+    paths = [chance.choice(near if near and chance.random() < NEAR else PATHS) for _ in range(chance.randint(1, 3))]
+    return [(path, chance.choice(TEXTS if chance.random() < NEAR else LEAVES)) for path in paths]
 
 
 class Turn(NamedTuple):
@@ -101,7 +104,7 @@ class Undos(RuleBasedStateMachine):
     def agent_edits(self, number: int) -> None:
         """A turn: what it changed is found by looking."""
         before, first = self.model, self.store.take()
-        self._edit(edits(number))
+        self._edit(edits(number, tuple(before)))
         last = self.store.take()
         changes = self.store.changes(first, last)
         paths = {path for path in before.keys() | self.model.keys() if before.get(path) != self.model.get(path)}
@@ -117,7 +120,7 @@ class Undos(RuleBasedStateMachine):
     @rule(number=numbers)
     def user_edits(self, number: int) -> None:
         """Nobody looks."""
-        self._edit(edits(number))
+        self._edit(edits(number, tuple(each.path for each in self.turns[-1].changes) if self.turns else ()))
 
     @rule(number=numbers)
     def undo(self, number: int) -> None:
