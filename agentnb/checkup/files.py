@@ -8,6 +8,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from agentnb.cassette import file
 from agentnb.cassette.switch import MODE, PATH
 from agentnb.changes.git_program import find_git
@@ -25,17 +27,23 @@ if TYPE_CHECKING:
     from agentnb.acp.doctor import Checkup
     from agentnb.cassette.switch import Switch
 
-ROWS = ("log", "changes", "policy", "cassette")
+ROWS = ("log", "policy", "cassette")
 
 
 def examine() -> list[Checkup]:
     """Each of them."""
-    return [
-        log(log_location()),
-        changes(changes_folder(), off=are_off()),
-        policy(PolicyFiles()),
-        cassette(current_environment().cassette),
-    ]
+    return [kept(), policy(PolicyFiles()), cassette(current_environment().cassette)]
+
+
+def kept() -> Checkup:
+    """What is kept of sessions: the log, and where that is well what their turns changed."""
+    sessions = log(log_location())
+    if sessions.state != "ready":
+        return sessions
+    stores = changes(changes_folder(), off=are_off())
+    if stores.state == "broken":
+        return replace(stores, name=sessions.name, title=sessions.title)
+    return replace(sessions, message=f"{sessions.message} What turns changed: {stores.message}")
 
 
 def log(path: Path | None) -> Checkup:

@@ -208,6 +208,9 @@ class ChangeTracker:
         session, ended_at = self._channels.session.uri, now_ms()
         store.ended.append(EndedTurn(session, ended_at, named))
         notes = [*running.notes, *_not_covered(after, outside)]
+        if store.recovered is not None:
+            notes.append(store.recovered)
+            store.recovered = None
         record = TurnRecord(turn_id=turn_id, before=before, after=after, notes=tuple(notes))
         of_kernel = self._of_kernel(turn_id, ())
         if before.id == after.id and not of_kernel:

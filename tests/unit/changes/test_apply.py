@@ -198,3 +198,35 @@ def test_a_workspace_that_may_not_be_written_says_so(opened: Opened, workspace: 
     with pytest.raises(ChangesUnavailable, match="Read-only file system"):
         store.apply(backward(changes))
     assert (workspace / "a").read_text() == "2"
+
+
+@pytest.mark.parametrize(("edit", "expected"), [("user\n2\n3\n", "user\n2\nold\n"), ("1\n2\nuser\n", None)])
+def test_a_file_that_is_saved_while_undo_writes_is_not_lost(
+    opened: Opened, workspace: Path, edit: str, expected: str | None
+) -> None:
+    """Undo looks again: it merges, or says that it cannot."""
+
+    class Saving(InterruptedFiles):
+        """A user who saves between the look and the write."""
+
+        has_saved = True
+
+        def make_folder(self, folder: int, name: str, mode: int = 0o777) -> None:
+            super().make_folder(folder, name, mode)
+            if not self.has_saved:
+                (workspace / "a").write_text(edit)
+                self.has_saved = True
+
+    files = Saving(1 << 60)
+    store = opened(files=files)
+    (workspace / "a").write_text("1\n2\nold\n")
+    changes = turn(store, workspace, a="1\n2\n3\n", b="new")
+    files.has_saved = False
+    if expected is None:
+        with pytest.raises(FilesConflict):
+            store.apply(backward(changes))
+    else:
+        store.apply(backward(changes))
+    assert (workspace / "a").read_text() == (expected or edit)
+    assert (workspace / "b").exists() == (expected is None)
+    assert [each.name for each in workspace.iterdir() if each.name.startswith(".")] == []

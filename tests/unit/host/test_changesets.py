@@ -120,6 +120,8 @@ def test_a_change_set_when_something_is_done_with_it_tells_its_clients_step_by_s
         target={"kind": "resource", "resource": "file:a.txt"},
     )
     assert answer == {"message": "1 file was undone."}
+    decision = host.policy.audit.records[-1]
+    assert (decision.kind, decision.tool, decision.what, decision.by) == ("changes", "undo", "a.txt", "user")
     rows = [("file:a.txt", "undone", added), ("file:b.txt", "open", added)]
     assert (of_turn.rows, of_all.rows) == (rows, rows)
     assert of_turn.heard == [
