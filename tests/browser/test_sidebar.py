@@ -374,7 +374,7 @@ def test_code_is_run_in_a_cell_of_its_own(lab: Lab, side: Side) -> None:
     expect(side.chat.locator(".permission .diff")).to_contain_text("print(x)")
     side.allow()
     expect(side.chat.locator(".permission, .tool").last).not_to_contain_text("No newline")
-    inserted = side.chat.get_by_text(re.compile(r"Inserted a cell \(id ")).last
+    inserted = side.chat.get_by_text(re.compile(r"Inserted a cell \(id [\w-]+\)")).last
     cell_id = str(re.search(r"\(id ([\w-]+)\)", inserted.inner_text(timeout=PATIENCE_MS))[1])  # type: ignore[index]
     assert sources(lab)[2:] == ["print(x)"]
     side.say(f"/kernel run-cell {cell_id}")
