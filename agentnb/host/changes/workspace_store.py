@@ -35,6 +35,8 @@ T = TypeVar("T")
 
 MOST_ENDED = 100
 """Turns that ran in a workspace and whose files are remembered, to tell whose change it was."""
+CLOSE_SECONDS = 1.0
+"""How long the end of a host waits for a store whose folder goes with it."""
 PRUNE_TURNS = 50
 """After how many turns that changed something it is looked whether contents can be forgotten; after the first, too."""
 MOST_IDLE = 50
@@ -160,13 +162,19 @@ class WorkspaceStore:
         self._named: frozenset[str] = frozenset()
         self._seen: Seen | None = None
         self._turns = 0
-        self._jobs: queue.SimpleQueue[tuple[Callable[[], Any], Future[Any]]] = queue.SimpleQueue()
+        self._jobs: queue.SimpleQueue[tuple[Callable[[], Any], Future[Any]] | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
 
     @property
     def records(self) -> Path:
         """The folder with what is known of each conversation's turns."""
         return self.folder / "records"
+
+    def close(self, timeout: float) -> None:
+        """End the thread when its work is done, at most *timeout* seconds; from any thread but its own."""
+        if self._thread is not None:
+            self._jobs.put(None)
+            self._thread.join(timeout)
 
     def named_by_others(self, session: str, since: int) -> frozenset[str]:
         """The files that tool calls of other sessions' turns named that ran since *since* (milliseconds since 1970)."""
@@ -254,8 +262,8 @@ class WorkspaceStore:
         return await asyncio.shield(asyncio.wrap_future(done))
 
     def _work(self) -> None:
-        while True:
-            work, done = self._jobs.get()
+        while (job := self._jobs.get()) is not None:
+            work, done = job
             try:
                 done.set_result(work())
             except BaseException as error:  # noqa: BLE001 - handed to who waits
@@ -291,6 +299,8 @@ class WorkspaceStores:
     def close(self) -> None:
         """Remove what is not to be kept."""
         if self._temporary is not None:
+            for store in self._stores.values():
+                store.close(CLOSE_SECONDS)
             shutil.rmtree(self._temporary, ignore_errors=True)
 
     def _place(self) -> Path:
