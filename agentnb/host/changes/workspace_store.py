@@ -35,6 +35,8 @@ T = TypeVar("T")
 
 MOST_ENDED = 100
 """Turns that ran in a workspace and whose files are remembered, to tell whose change it was."""
+PRUNE_TURNS = 50
+"""After how many turns that changed something it is looked whether contents can be forgotten; after the first, too."""
 MOST_IDLE = 50
 """Snapshots that no conversation needs and that are stored nevertheless: to forget some takes a while."""
 RUNNING_SECONDS = 24 * 3600.0
@@ -157,6 +159,7 @@ class WorkspaceStore:
         self._snapshot: Snapshot | None = None
         self._named: frozenset[str] = frozenset()
         self._seen: Seen | None = None
+        self._turns = 0
         self._jobs: queue.SimpleQueue[tuple[Callable[[], Any], Future[Any]]] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
 
@@ -196,21 +199,24 @@ class WorkspaceStore:
         await self._do(self._prepared)
 
     async def prune(self, *, at_once: bool = False) -> None:
-        """Forget the snapshots that no conversation needs any more, where there are many, or *at_once*."""
+        """Forget what no conversation needs, where that is much or the store is too large; *at_once* all of it."""
         await self._do(lambda: self._pruned(at_once=at_once))
 
     def _pruned(self, *, at_once: bool) -> None:
         """A snapshot of the last day may be that of a turn which still runs, in whatever kernel."""
-        needed = {
-            name for path in self.records.glob("*.json") if (record := read_record(path)) for name in record.snapshots
-        }
+        self._turns += 1
+        if not at_once and self._turns % PRUNE_TURNS != 1:
+            return
+        records = filter(None, map(read_record, self.records.glob("*.json")))
+        needed = {name for record in records for name in record.snapshots}
         stored = list((self.folder / "snapshots").glob("*.json"))
         young = {path.stem for path in stored if time.time() - path.stat().st_mtime < RUNNING_SECONDS}
         if at_once and not self.running:
             young = {each.id for each in (self._snapshot,) if each is not None}
         idle = {path.stem for path in stored} - needed - young
-        if idle and (at_once or len(idle) > MOST_IDLE):
-            self._opened().prune(needed | young)
+        store = self._opened()
+        if len(idle) > (0 if at_once else MOST_IDLE) or store.size() > Limits.from_environment().store_bytes:
+            store.prune(needed | young)
 
     def _prepared(self) -> None:
         if self._snapshot is None and look_at(self.workspace) is None:

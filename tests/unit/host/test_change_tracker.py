@@ -120,6 +120,19 @@ def test_a_look_at_a_small_workspace_when_something_changed_shows_it(tmp_path: P
     assert look_at(tmp_path / "nothing") is None
 
 
+def test_a_store_when_it_is_larger_than_it_may_be_forgets_the_oldest(
+    open_session: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Then those turns can be undone no more, and say so."""
+    monkeypatch.setenv("AGENTNB_CHANGES_MAX", "1")
+    (tmp_path / "a.txt").write_text("one\n")
+    turn = does(open_session("writes_files"), ["write", "a.txt", "two\n"])
+    assert [each.name for each in turn.changes] == ["a.txt"]
+    with pytest.raises(ChangesError, match="stored no longer"):
+        turn.undo()
+    assert (tmp_path / "a.txt").read_text() == "two\n"
+
+
 def test_counted_ids_when_changes_are_followed_are_those_that_they_always_were(
     open_session: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
