@@ -220,7 +220,8 @@ def a_changed_file_is_downloaded(chat: Cell, lab: Lab) -> None:
     """From the line at the end of the turn that wrote it, with its change; the bytes are those of the disk."""
     say(chat, "/write kept.bin <b>first</b>")
     chat.button("Allow").click()
-    files = chat.output.get_by_role("region", name="Files")
+    chat.output.get_by_role("button", name="Review", exact=True).last.click(timeout=PATIENCE_MS)
+    files = chat.output.get_by_role("region", name="Files", exact=True).last
     expect(files).to_contain_text("kept.bin", timeout=PATIENCE_MS)
     files.get_by_role("button", name="Show change of kept.bin").click()
     expect(files.locator(".line.added")).to_contain_text("<b>first</b>")

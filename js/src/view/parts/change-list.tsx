@@ -209,16 +209,14 @@ function Actions({ change, operations, disabled }: ActionsProps) {
   const back = state === "undone" ? "redo" : "undo";
   return (
     <div class="change-actions">
-      {isThere &&
-        (openFile ? (
-          <IconButton
-            name={`Open ${name}`}
-            icon="link"
-            onClick={() => openFile(path, store.session(session).peek()?.summary.workingDirectory)}
-          />
-        ) : (
-          <Download path={path} />
-        ))}
+      {isThere && openFile && (
+        <IconButton
+          name={`Open ${name}`}
+          icon="link"
+          onClick={() => openFile(path, store.session(session).peek()?.summary.workingDirectory)}
+        />
+      )}
+      {isThere && <Download path={path} />}
       {state === "open" && (
         <ActionButton
           key="keep"
