@@ -155,6 +155,11 @@ class Agent:
         return lambda result, error: answered(result, None if error is None else failure.answered(error).to_json())
 
     @property
+    def tap(self) -> Tap | None:
+        """What records this agent; None where nothing does."""
+        return self._peer.tap
+
+    @property
     def steers(self) -> bool:
         """Whether a prompt sent while another runs goes into that turn, as the catalogue or the agent says."""
         own = mapping(self.capabilities.get("_meta")).values()

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from agentnb.acp.elicitation import ElicitationAnswer, ElicitationQuestion
     from agentnb.acp.permission import PermissionQuestion
+    from agentnb.changes import FileChange
     from agentnb.errors import AgentnbError
     from agentnb.policy.request import PolicyRequest
     from agentnb.state import Action, ChatState
@@ -81,6 +82,22 @@ class Unsaved(Protocol):
         ...
 
 
+class ChangedFile(NamedTuple):
+    """A file that a turn changed.
+
+    Attributes:
+        change: What changed.
+        before: The earlier content; None where there is none, or it is not stored.
+        after: The later content, likewise.
+        is_sensitive: Whether it may hold secrets.
+    """
+
+    change: FileChange
+    before: bytes | None
+    after: bytes | None
+    is_sensitive: bool
+
+
 class Tap(Protocol):
     """Receives a copy of the bytes of one agent's connection, in both directions."""
 
@@ -97,6 +114,20 @@ class Tap(Protocol):
             What is called with the answer: a result, or an error.
         """
         ...
+
+    @property
+    def takes_files(self) -> bool:
+        """Whether it is told which files a turn changed."""
+        ...
+
+    def changed_files(self, session_id: str, files: Sequence[ChangedFile], is_own: Callable[[str], bool]) -> None:
+        """A turn has changed *files*; called on any thread.
+
+        Args:
+            session_id: The agent's id of the session whose last turn it is.
+            files: What changed, with the contents.
+            is_own: Whether a path, relative to the workspace, is the recording's own.
+        """
 
     def ended(self) -> None:
         """The agent is gone, unasked."""

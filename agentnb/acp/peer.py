@@ -145,6 +145,11 @@ class Peer:
         """See :meth:`agentnb.acp.listener.Tap.served`; where nobody listens, the answer is for nobody."""
         return (lambda _result, _error: None) if self._tap is None else self._tap.served(params)
 
+    @property
+    def tap(self) -> Tap | None:
+        """Who listens, if anybody does."""
+        return self._tap
+
     async def stop(self, patience: float = 2.5) -> None:
         """End it and everything it started.
 

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from agentnb.cassette.changed_files import check_files
 from agentnb.cassette.large_content import LargeContent, folder_of
-from agentnb.cassette.recording import VERSION, Cassette, Event, Exchange, Header, Section
+from agentnb.cassette.recording import PROMPT, VERSION, Cassette, Event, Exchange, Header, RecordedFile, Section
 from agentnb.cassette.secrets import shapes
 from agentnb.cassette.text_streams import joined_texts
-from agentnb.errors import CassetteBroken
+from agentnb.errors import AgentnbError, CassetteBroken
 from agentnb.safe_json import read_json
 
 if TYPE_CHECKING:
@@ -229,6 +230,8 @@ class Reader:
         section = self._sections[-1]
         if "pace" in row:
             self._pace(section, row["pace"])
+        elif "file" in row:
+            self._file(section, row)
         elif row.get("from") == "client" and "method" in row and "id" in row:
             params = self._get(row.get("params"))
             section.exchanges.append(Exchange(method=str(row["method"]), params=params, line=self._number))
@@ -270,6 +273,22 @@ class Reader:
             error=self._get(row.get("error")),
         )
         (exchange.after if exchange.answered else exchange.before).append(event)
+
+    def _file(self, section: Section, row: dict[str, Any]) -> None:
+        """A file that the last turn changed."""
+        exchange = section.exchanges[-1] if section.exchanges else None
+        if exchange is None or exchange.method != PROMPT:
+            raise self._broken("this file belongs to no turn.", _WHOLE)
+        try:
+            recorded = msgspec.convert(self._get(row), RecordedFile)
+            check_files([recorded])
+        except msgspec.ValidationError as error:
+            raise self._broken(f"the file cannot be read: {error}.", _WHOLE) from error
+        except CassetteBroken:
+            raise
+        except AgentnbError as error:
+            raise self._broken(error.message, "Do not use this cassette unless you know who made it.") from error
+        exchange.files.append(recorded)
 
     def _pace(self, section: Section, pace: Any) -> None:
         exchange = section.exchanges[-1] if section.exchanges else None
@@ -317,6 +336,8 @@ def _exchange(number: int, exchange: Exchange, large: LargeContent) -> Iterator[
     for event in exchange.after:
         pace.append(event.delay)
         yield _event(event, large)
+    for file in exchange.files:
+        yield large.put(msgspec.to_builtins(file))
     if pace:
         yield {"pace": pace}
 

@@ -75,6 +75,10 @@ class _Reader:
             process = f"{row['agent']}, process {row.get('launch')}"
             yield from ("", f"## Session {row['session']}: {process}" if row.get("session") else f"## {process}")
             yield from _body(row.get("description"))
+        elif "file" in row:
+            status = "moved" if row.get("was") else "changed" if row.get("before") and row.get("after") else None
+            yield f"File {row['file']}: {status or ('added' if row.get('after') else 'deleted')}"
+            yield from _body({name: item for name, item in row.items() if name != "file"})
         elif row.get("method") == PROMPT and row.get("from") == "client":
             self._turn += 1
             yield from ("", f"### Turn {self._turn}")

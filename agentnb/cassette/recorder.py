@@ -67,6 +67,8 @@ class Recorder:
         agent: str,
         environment: Mapping[str, str] | None = None,
         description: dict[str, Any] | None = None,
+        *,
+        takes_files: bool = False,
     ) -> WireTap:
         """A tap for the next process of *agent*.
 
@@ -74,12 +76,13 @@ class Recorder:
             agent: Its name.
             environment: Variables that it is started with on top of ours.
             description: What a replay needs to know of it (:mod:`agentnb.cassette.description`).
+            takes_files: Whether the files that it changes by itself are recorded.
         """
         with self._lock:
             self._environment |= environment or {}
             self._secrets = Secrets(self._environment)
             self._launches[agent] = launch = self._launches.get(agent, 0) + 1
-            tap = WireTap(agent, launch, self._written, description=description)
+            tap = WireTap(agent, launch, self._written, description=description, takes_files=takes_files)
             self._taps.append(tap)
             return tap
 

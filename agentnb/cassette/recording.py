@@ -40,6 +40,47 @@ class Event(msgspec.Struct, kw_only=True, omit_defaults=True):
     delay: int = 0
 
 
+class FileState(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):
+    """A file before or after a turn.
+
+    Args:
+        mode: What it is.
+        text: Its content, or where a link leads to, with marks; None where it is no text, or not stored.
+        base64: Its content where it is no text.
+        digest: Of an earlier content that is not stored: the SHA-256 of a binary file, or of a text with marks.
+        size: In bytes, where the content is not stored.
+        missing: Why the content is not stored; empty where it is, or where a digest is enough.
+    """
+
+    mode: Literal["file", "executable", "link", "folder"] = "file"
+    text: str | None = None
+    base64: str | None = None
+    digest: str = ""
+    size: int = 0
+    missing: Literal["", "large", "sensitive", "credential", "link outside", "moved", "unknown"] = ""
+
+    @property
+    def stored(self) -> bool:
+        """Whether the cassette has its content."""
+        return self.text is not None or self.base64 is not None
+
+
+class RecordedFile(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):
+    """A file that a turn changed.
+
+    Args:
+        path: Relative to the workspace, in the form of :func:`agentnb.changes.path_to_json`.
+        was: Its earlier path, where it was moved.
+        before: What was there; None: nothing.
+        after: What is there then; None: nothing.
+    """
+
+    path: str = msgspec.field(name="file")
+    was: str | None = None
+    before: FileState | None = None
+    after: FileState | None = None
+
+
 class Exchange(msgspec.Struct, kw_only=True):
     """A request of the client, what the agent did until it answered, and what it did after that.
 
@@ -53,6 +94,7 @@ class Exchange(msgspec.Struct, kw_only=True):
         answered: Whether there was one at all; False where the recording ended first, or the agent died.
         delay: Milliseconds between the last event and the answer.
         line: Where it begins in the file; 0 where it was not read from one.
+        files: What the turn changed in files, by path, but for what its own requests to the client write.
     """
 
     method: str
@@ -64,6 +106,7 @@ class Exchange(msgspec.Struct, kw_only=True):
     answered: bool = False
     delay: int = 0
     line: int = 0
+    files: list[RecordedFile] = msgspec.field(default_factory=list)
 
 
 class Section(msgspec.Struct, kw_only=True):

@@ -1,8 +1,9 @@
 """An ACP agent over stdio that says what was recorded, and asks the client again for what was asked.
 
 Files, terminals, permissions and questions are real requests to today's client: what they do happens again, under
-today's policy. Where the answer is another than the recorded one, what the recorded agent did next does not follow
-from it; the turn then fails and says so.
+today's policy. Files that the recorded agent wrote by itself are written here
+(:mod:`agentnb.cassette.replayed_files`). Where the answer is another than the recorded one, what the recorded agent did
+next does not follow from it; the turn then fails and says so.
 """
 
 from __future__ import annotations
@@ -15,8 +16,10 @@ import msgspec
 
 from agentnb.acp.failure import CASSETTE, METHOD_NOT_FOUND, RpcError
 from agentnb.cassette import file, mcp
+from agentnb.cassette.changed_files import keeps_files
 from agentnb.cassette.compare import difference, mismatch
 from agentnb.cassette.recording import OPENERS, PROMPT, Event, Exchange
+from agentnb.cassette.replayed_files import ReplayedFiles
 from agentnb.cassette.report import REPORTS, Report
 from agentnb.cassette.secrets import Secrets
 from agentnb.cassette.stdio import Stdio, say
@@ -53,13 +56,17 @@ class Replayer:
         stdio: Where the client is.
         paced: Whether to wait as long as the recorded agent did.
         report: Where it reports what was replayed.
+        writes: Whether it writes the files that the recorded agent wrote by itself.
     """
 
-    def __init__(self, store: Store | AgentnbError, stdio: Stdio, *, paced: bool, report: Report) -> None:
+    def __init__(
+        self, store: Store | AgentnbError, stdio: Stdio, *, paced: bool, report: Report, writes: bool = True
+    ) -> None:
         self._store = store
         self._stdio = stdio
         self._paced = paced
         self._report = report
+        self._writes = writes
         self._last_id = 0
         self._waiting: dict[int, asyncio.Future[tuple[Any, Any]]] = {}
         self._turns: dict[str, Turn] = {}
@@ -124,6 +131,7 @@ class Replayer:
             self._turns[session] = turn
             self._report.used(playing.section.session, playing.section.turns.index(exchange) + 1)
         try:
+            files = self._files(playing, exchange) if is_prompt else None
             # What came late comes before the answer, so that nothing hangs on who is faster.
             late = exchange.after if is_prompt and not self._paced else []
             if not await self._events(playing, turn, [*exchange.before, *late]):
@@ -133,12 +141,22 @@ class Replayer:
                 message = f"The recording stops within turn {playing.section.turns.index(exchange) + 1}."
                 raise mismatch(message)
             await self._pause(exchange.delay, turn)
+            if files is not None:
+                files.end()
             self._stdio.send([{"id": request, **_response(playing.marks.fill(_answer_of(exchange)))}])
             if not late:
                 await self._events(playing, Turn(), exchange.after)
         finally:
             if is_prompt and session is not None and self._turns.get(session) is turn:
                 del self._turns[session]
+
+    def _files(self, playing: ReplayedSession, exchange: Exchange) -> ReplayedFiles | None:
+        """The files that the recorded agent wrote by itself in a turn; None where it did not, or they are left out."""
+        if not exchange.files or not self._writes or playing.marks.cwd is None or isinstance(self._store, AgentnbError):
+            return None
+        files = ReplayedFiles(exchange, playing.marks, self._store.ruled, self._store.left)
+        files.begin()
+        return files
 
     async def _events(self, playing: ReplayedSession, turn: Turn, events: list[Event]) -> bool:
         """Play *events*; False when the client cancelled the turn, which it did not do when it was recorded."""
@@ -262,12 +280,14 @@ def replay(path: Path, *, agent: str | None = None, launch: int | None = None, p
     """
     report = Report(path, os.environ.get(REPORTS))
     store: Store | AgentnbError
+    writes = True
     try:
+        writes = keeps_files(os.environ)
         store = Store(file.read(path), agent, launch, Secrets(os.environ))
     except AgentnbError as error:
         say(str(error))
         store = error
-    asyncio.run(Replayer(store, Stdio(), paced=paced, report=report).run())
+    asyncio.run(Replayer(store, Stdio(), paced=paced, report=report, writes=writes).run())
     report.finished()
     if isinstance(store, AgentnbError):
         return 1

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from agentnb.cassette.changed_files import comparable
 from agentnb.cassette.compare import ruled
 from agentnb.cassette.recording import DEFAULT_RULES, Cassette, Event, Exchange, Section
 
@@ -70,7 +71,7 @@ class FormerExchanges:
             return known[1]
         said = [list(_merged(part, self._lasting)) for part in (exchange.before, exchange.after)]
         ended = [exchange.answered, self._lasting(exchange.result), self._lasting(exchange.error)]
-        whole = [exchange.method, self._lasting(exchange.params), said, ended]
+        whole = [exchange.method, self._lasting(exchange.params), said, ended, comparable(exchange.files, self._ruled)]
         content = json.dumps(whole, ensure_ascii=False, sort_keys=not self._is_sorted)
         if exchange.answered:
             self._contents[id(exchange)] = (exchange, content)

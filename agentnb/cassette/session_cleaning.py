@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from agentnb.cassette.changed_files import cleaned_files
 from agentnb.cassette.marks import each_text, escaped
-from agentnb.cassette.recording import Event, Exchange, Section
+from agentnb.cassette.recording import Event, Exchange, RecordedFile, Section
 from agentnb.cassette.session_marks import SessionMarks
 from agentnb.cassette.text_streams import rewrite, streams
 
@@ -38,7 +39,8 @@ class SessionCleaner:
         self._marks = SessionMarks(None)
         self._ids = _Ids()
         self._past: list[Exchange] = []
-        self._sizes: list[tuple[int, int]] = []
+        self._sizes: list[tuple[int, int, int]] = []
+        self._files: dict[int, tuple[list[RecordedFile], list[RecordedFile]]] = {}  # by identity, with what keeps that
 
     def section(self, session: int, cwd: str | None, secrets: Secrets) -> Section:
         """All of it.
@@ -72,6 +74,7 @@ class SessionCleaner:
         """Clean everything again: what is known now may occur in what was said before."""
         self._known, self._marks = known, marks
         self._ids, self._past, self._sizes = _Ids(), [], []
+        self._files.clear()
 
     def _ended(self) -> int:
         """How many exchanges at the beginning are over: answered, and followed by another."""
@@ -86,11 +89,23 @@ class SessionCleaner:
         part = [_each(exchange, lambda value: each_text(value, escaped)) for exchange in said]
         for _, pieces in streams(part):
             rewrite(pieces, self._marks.spans)
-        return [_each(exchange, lambda value: ids.counted(self._marks.kept(value))) for exchange in part]
+        kept = [_each(exchange, lambda value: ids.counted(self._marks.kept(value))) for exchange in part]
+        for exchange, raw in zip(kept, said, strict=True):
+            exchange.files = self._kept_files(raw)
+        return kept
+
+    def _kept_files(self, exchange: Exchange) -> list[RecordedFile]:
+        """The files of *exchange*, cleaned once: their contents can be long."""
+        if not exchange.files:
+            return []
+        known = self._files.get(id(exchange.files))
+        if known is None:
+            known = self._files[id(exchange.files)] = (exchange.files, cleaned_files(exchange, self._marks))
+        return known[1]
 
 
-def _size(exchange: Exchange) -> tuple[int, int]:
-    return len(exchange.before), len(exchange.after)
+def _size(exchange: Exchange) -> tuple[int, int, int]:
+    return len(exchange.before), len(exchange.after), len(exchange.files)
 
 
 def _each(exchange: Exchange, change: Callable[[Any], Any]) -> Exchange:

@@ -92,6 +92,10 @@ class SessionMarks:
                 found.append((*match.span(), mark(self._groups[int((match.lastgroup or "g0")[1:])])))
         return apart(found)
 
+    def holds_secret(self, text: str) -> bool:
+        """Whether a credential is in *text*."""
+        return bool(self._secrets.spans(text))
+
     def fill(self, value: Any) -> Any:
         """*value*, as kept, with today's values in the place of its marks."""
         values = {HOME: self._home}

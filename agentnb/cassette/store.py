@@ -12,7 +12,7 @@ from agentnb.cassette.session_marks import SessionMarks
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agentnb.cassette.recording import Cassette, Exchange, Section
+    from agentnb.cassette.recording import Cassette, Exchange, FileState, Section
     from agentnb.cassette.secrets import Secrets
 
 _LENIENT: dict[str, dict[str, Any]] = {
@@ -59,6 +59,9 @@ class Store:
         launch: Which process of it; None takes those of all.
         secrets: What is taken out of today's prompts before they are compared.
 
+    Attributes:
+        left: What turns leave at each path that they change by themselves.
+
     Raises:
         CassetteMismatch: If nothing of that agent was recorded.
     """
@@ -80,6 +83,13 @@ class Store:
         self.agent = agent or sections[0].agent
         self.sections = [section for section in sections if section.session]
         self._written = _written(self.sections)
+        self.left: dict[str, list[FileState | None]] = {}
+        for section in self.sections:
+            for turn in section.turns:
+                for each in turn.files:
+                    self.left.setdefault(each.path, []).append(each.after)
+                    if each.was is not None:
+                        self.left.setdefault(each.was, []).append(None)
         self.connection = [ReplayedSession(section, SessionMarks(None)) for section in sections if not section.session]
 
     def outside(self, method: str, params: Any) -> Exchange | dict[str, Any]:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from agentnb.cassette import file
+from agentnb.cassette.changed_files import FILES, keeps_files
 from agentnb.cassette.description import description_of, recorded_spec
 from agentnb.cassette.file import AGAIN
 from agentnb.cassette.recorder import check_place
@@ -124,6 +125,16 @@ class Switch:
             return self.state()[1]
         return None
 
+    def owns(self, path: Path) -> bool:
+        """Whether *path* is the cassette, a file beside it that belongs to it, or its notebook: no agent wrote that."""
+        cassette = self.path()
+        if cassette is None or not is_beside(path, cassette):
+            return False
+        name = cassette.name.removesuffix(".jsonl")
+        whose = path.relative_to(cassette.parent.resolve()).parts[0].removeprefix(".")
+        notebook = f"{name.removesuffix('.cassette')}.ipynb"
+        return whose == notebook or whose.startswith((f"{name}.jsonl", f"{name}.old.", f"{name}.files"))
+
     def matched_prompts(self) -> int | None:
         """How many prompts the replay has found in the cassette so far; None where nothing is replayed."""
         with contextlib.suppress(UsageError, CassetteBroken):
@@ -146,10 +157,12 @@ class Switch:
             if state == "replay":
                 self._launches[spec.name] = number = self._launches.get(spec.name, 0) + 1
                 CASSETTE_OPENED.tell(path=str(path), mode=state, agent=spec.name)
-                return _replayer(spec, path, number, self._pace(), self._reports(path)), None
+                files = {FILES: "on" if keeps_files(self._environment) else "off"}
+                return _replayer(spec, path, number, self._pace(), {**files, **self._reports(path)}), None
+            takes_files = keeps_files(self._environment)
             recorder = self._recorder if self._recorder is not None else self._record(path)
             CASSETTE_OPENED.tell(path=str(path), mode=state, agent=spec.name)
-            return spec, recorder.tap(spec.name, {**spec.env, **env}, description_of(spec))
+            return spec, recorder.tap(spec.name, {**spec.env, **env}, description_of(spec), takes_files=takes_files)
 
     @contextlib.contextmanager
     def scope(self, path: Path | None, mode: str) -> Iterator[None]:
@@ -248,6 +261,11 @@ def _begun_in() -> Path:
     with contextlib.suppress(FileNotFoundError):
         return Path(getattr(shell, "starting_dir", None) or os.getcwd())  # noqa: PTH109 - as the kernel has it
     return Path()
+
+
+def is_beside(path: Path, cassette: Path) -> bool:
+    """Whether *path* is in the folder of *cassette*."""
+    return cassette.parent.resolve() in path.parents
 
 
 def _replayer(spec: AgentSpec, path: Path, launch: int, pace: str, env: Mapping[str, str]) -> AgentSpec:

@@ -55,6 +55,9 @@ def joined_texts(exchanges: Sequence[Exchange]) -> Iterator[tuple[Exchange, str]
         for event in (*exchange.before, *exchange.after):
             for value in (event.params, event.result, event.error):
                 yield from ((exchange, text) for text in _texts(value))
+        for file in exchange.files:
+            texts = [file.path, *(each.text for each in (file.before, file.after) if each is not None)]
+            yield from ((exchange, text) for text in texts if text is not None)
 
 
 def rewrite(pieces: list[Piece], spans: Spans) -> None:

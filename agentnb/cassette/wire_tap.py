@@ -9,10 +9,13 @@ import msgspec
 
 from agentnb.acp import wire
 from agentnb.cassette import mcp
+from agentnb.cassette.changed_files import recorded_files
 from agentnb.cassette.recording import OPENERS, PROMPT, Event, Exchange, Section
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
+
+    from agentnb.acp.listener import ChangedFile
 
 _CROSSING = ("available_commands_update", "usage_update")
 
@@ -95,6 +98,7 @@ class WireTap:
         launch: Which process of it.
         on_rest: Called when a turn has ended, or the agent has: a good moment to write.
         description: What a replay needs to know of the agent.
+        takes_files: Whether the files that it changes by itself are recorded.
     """
 
     def __init__(
@@ -104,8 +108,10 @@ class WireTap:
         on_rest: Callable[[], None] = lambda: None,
         *,
         description: dict[str, Any] | None = None,
+        takes_files: bool = False,
     ) -> None:
         self.agent = agent
+        self.takes_files = takes_files
         self.launch = launch
         self.connection = RawSection(agent, launch)
         self.connection.section.description = description
@@ -151,6 +157,14 @@ class WireTap:
                 section.add_to(exchange, Event(kind="answered", id=ask.id, result=result, error=error))
 
         return answered
+
+    def changed_files(self, session_id: str, files: Sequence[ChangedFile], is_own: Callable[[str], bool]) -> None:
+        """The last turn of the session has changed *files*; may be called from another thread."""
+        section = self._known({"sessionId": session_id})
+        turns = [] if section is None else section.section.turns
+        if turns and turns[-1].answered and (rows := recorded_files(files, is_own)):
+            turns[-1].files = rows
+            self._on_rest()
 
     def ended(self) -> None:
         """The agent is gone, unasked."""

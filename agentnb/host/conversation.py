@@ -18,6 +18,7 @@ from agentnb.host.agents.kernel_tools import KernelTools
 from agentnb.host.agents.login import Login, log_in_with
 from agentnb.host.changes.change_tracker import ChangeTracker
 from agentnb.host.changes.changeset_channels import ChangesetChannels
+from agentnb.host.changes.turn_recording import TurnRecording
 from agentnb.host.changes.undo import Undo
 from agentnb.host.channels import PERMISSIONS, SessionChannels
 from agentnb.host.permissions.permissions import Permissions
@@ -233,6 +234,7 @@ class Conversation:
             was_saved=environment.was_saved,
             cwd=self.cwd,
             kernel=self.kernel.changes if self.kernel is not None else None,
+            recording=TurnRecording(self.lifecycle, environment),
         )
         self.changesets = ChangesetChannels(self.channels, self.changes, host.listeners)
         self.undo = Undo(self.changes, self.policy.record_changes)

@@ -67,6 +67,16 @@ def attributed(
     return tuple(found) or ("during",)
 
 
+def by_others(who: tuple[By, ...]) -> bool:
+    """Whether the turn did not change a file, as far as is known: the user saved it, or another tab named it.
+
+    Example:
+        >>> by_others(("user",)), by_others(("toolCall", "user"))
+        (True, False)
+    """
+    return bool(who) and set(who) <= {"user", "otherTab"}
+
+
 def _paths(parts: Iterable[ResponsePart]) -> Iterable[str]:
     for part in parts:
         details = part.tool_call.details if isinstance(part, ToolCallResponsePart) else None

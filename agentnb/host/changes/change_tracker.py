@@ -17,7 +17,7 @@ from agentnb.changes.text_diff import count_lines
 from agentnb.clock import now_ms
 from agentnb.credentials import logger
 from agentnb.errors import AgentnbError, ChangesError
-from agentnb.host.changes.attribution import attributed, named_files, runs_commands
+from agentnb.host.changes.attribution import attributed, by_others, named_files, runs_commands
 from agentnb.host.changes.records import (
     ConversationRecord,
     Item,
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from agentnb.changes import ChangeStore, FileChange, Snapshot
     from agentnb.host.changes.records import By
+    from agentnb.host.changes.turn_recording import TurnRecording
     from agentnb.host.changes.workspace_store import WorkspaceStore
     from agentnb.host.channels import SessionChannels
     from agentnb.host.loop import HostLoop
@@ -87,6 +88,7 @@ class ChangeTracker:
         was_saved: Whether the user saved a file (its absolute path) between two moments (milliseconds since 1970).
         cwd: The workspace.
         kernel: What the agent changes in the kernel and the notebook; None where it has no access to them.
+        recording: Puts the files of turns into the cassette that is recorded.
 
     Attributes:
         workspace: The workspace, without links on the way to it.
@@ -104,8 +106,10 @@ class ChangeTracker:
         was_saved: Callable[[str, int, int], bool],
         cwd: Path,
         kernel: KernelChanges | None,
+        recording: TurnRecording,
     ) -> None:
         self.store = store
+        self.recording = recording
         self.changed: Callable[[str], None] = lambda _turn_id: None
         self._channels = channels
         self._loop = loop
@@ -217,6 +221,7 @@ class ChangeTracker:
             return record
         self._dispatch(turn_id, TurnChanges(status="computing"))
         found, counted = await store.run(lambda store: _compared(store, before, after))
+        found = tuple(each for each in found if not self.recording.owns(store.workspace / each.path))
         others = store.named_by_others(session, running.began_at)
 
         def by(change: FileChange) -> tuple[By, ...]:
@@ -226,6 +231,7 @@ class ChangeTracker:
 
         files = (_file_item(change, counted.get(change.path), by(change)) for change in found[:MOST_ITEMS])
         items = (*files, *of_kernel)
+        await self.recording.record(store, [each for each in found if not by_others(by(each))])
         if len(found) > MOST_ITEMS:
             notes.append(f"{len(found) - MOST_ITEMS:,} more files changed; they are not listed.")
         if items and runs_commands(self._parts(turn_id)):

@@ -1,0 +1,232 @@
+"""The files that a turn changed, as a cassette holds them: cleaned like everything else in it.
+
+Contents are texts with marks, or base64. What is not stored is noted with the reason: large files, sensitive ones,
+links that lead out of the workspace, and binary files in which something looks like a credential.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import posixpath
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+
+from agentnb.cassette.marks import escaped
+from agentnb.cassette.recording import Exchange, FileState, RecordedFile
+from agentnb.cassette.secrets import shapes
+from agentnb.changes import path_from_json, path_to_json
+from agentnb.changes.apply import check_path
+from agentnb.changes.model import UNKNOWN
+from agentnb.errors import AgentnbError, UsageError
+from agentnb.policy.sensitive import secret_pattern
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from agentnb.acp.listener import ChangedFile
+    from agentnb.cassette.session_marks import SessionMarks
+    from agentnb.changes import Version
+
+FILES = "AGENTNB_CASSETTE_FILES"
+"""Environment: ``off`` leaves the files that agents write by themselves out of recordings and replays."""
+SWITCHES = ("on", "off")
+
+MOST_BYTES = 4 * 1024**2
+"""Bytes of a file whose content is stored."""
+MOST_TURN_BYTES = 16 * 1024**2
+"""Bytes of all contents of one turn that are stored."""
+MOST_FILES = 1_000
+"""Files of one turn that are listed."""
+MOST_BEFORE = 16 * 1024
+"""Characters of an earlier text that is stored, for the difference in an error; of a longer one only a digest is."""
+
+Written = dict[str, str]
+
+
+def keeps_files(environment: Mapping[str, str]) -> bool:
+    """Whether the files that agents write by themselves are recorded and written again.
+
+    Raises:
+        UsageError: If the environment says neither ``on`` nor ``off``.
+
+    Example:
+        >>> keeps_files({}), keeps_files({"AGENTNB_CASSETTE_FILES": "off"})
+        (True, False)
+    """
+    said = environment.get(FILES, "") or "on"
+    if said not in SWITCHES:
+        raise UsageError(f"{FILES}={said!r} is none of {', '.join(SWITCHES)}.", hint="Unset it.")
+    return said == "on"
+
+
+def recorded_files(changed: Iterable[ChangedFile], is_own: Callable[[str], bool]) -> list[RecordedFile]:
+    """What a turn changed, by path, not cleaned yet.
+
+    Args:
+        changed: The changes, with their contents.
+        is_own: Whether a path (relative to the workspace) is the cassette's own, or its notebook.
+    """
+    room = MOST_TURN_BYTES
+    rows: list[RecordedFile] = []
+    for each in sorted(changed, key=lambda each: path_to_json(each.change.path)):
+        change = each.change
+        paths = [change.path] if change.was is None else [change.path, change.was]
+        if any(map(is_own, paths)) or len(rows) == MOST_FILES:
+            continue
+        is_sensitive = each.is_sensitive or any(secret_pattern(path) is not None for path in paths)
+        before = _state(change.before, each.before, is_sensitive=is_sensitive)
+        after = _state(change.after, each.after, is_sensitive=is_sensitive)
+        if change.was is not None and each.before == each.after and after is not None and not is_sensitive:
+            after = FileState(mode=after.mode, missing="moved")
+        elif after is not None and after.stored:
+            room -= len(each.after or b"")
+            after = after if room >= 0 else _not_stored(after, "large", len(each.after or b""))
+        was = None if change.was is None else path_to_json(change.was)
+        rows.append(RecordedFile(path=path_to_json(change.path), was=was, before=before, after=after))
+    return rows
+
+
+def cleaned_files(exchange: Exchange, marks: SessionMarks) -> list[RecordedFile]:
+    """The files of *exchange* as they are written; without those that a replay's own requests write."""
+    written = written_by_requests(exchange)
+    rows = []
+    for each in exchange.files:
+        row = msgspec.structs.replace(
+            each, before=_earlier(_cleaned(each.before, each, marks)), after=_cleaned(each.after, each, marks)
+        )
+        if each.after is None or each.after.text is None or _written_text(written, each.path, marks) != each.after.text:
+            rows.append(row)
+    return rows
+
+
+def written_by_requests(exchange: Exchange) -> Written:
+    """The texts that *exchange* wrote last through the client (``fs/write_text_file``), by path as it named them."""
+    asked = (event for event in exchange.before if event.method == "fs/write_text_file")
+    return {
+        str(event.params.get("path")): str(event.params.get("content"))
+        for event in asked
+        if isinstance(event.params, dict)
+    }
+
+
+def runs_again(exchange: Exchange) -> bool:
+    """Whether *exchange* ran commands or code through the client, which run again in a replay and may write files."""
+    return any(
+        event.kind == "asked" and event.method in ("terminal/create", "mcp/message") for event in exchange.before
+    )
+
+
+def check_files(rows: Iterable[RecordedFile]) -> None:
+    """Refuse paths that lead out of the workspace, and contents that no recording has.
+
+    Raises:
+        AgentnbError: If a path or a content must not be in a cassette; the message says which.
+    """
+    for row in rows:
+        for path in (row.path, row.path if row.was is None else row.was):
+            check_path(path_from_json(path))
+            stored = any(each is not None and each.stored for each in (row.before, row.after))
+            if stored and secret_pattern(path) is not None:
+                message = f"the contents of {path!r}, a sensitive file, are in the cassette."
+                raise AgentnbError(message, hint="Remove them: a recording has no such contents.")
+        for each in (row.before, row.after):
+            if each is not None and each.base64 is not None:
+                content_of(each, str)
+
+
+def content_of(state: FileState, fill: Callable[[str], str]) -> bytes:
+    """The bytes of *state*, which is stored; *fill* puts today's values in the place of marks.
+
+    Raises:
+        AgentnbError: If it is no base64.
+    """
+    if state.base64 is None:
+        return fill(state.text or "").encode("utf-8")
+    try:
+        return base64.b64decode(state.base64, validate=True)
+    except ValueError as error:
+        raise AgentnbError("a file's content is not base64.", hint="Take it from version control again.") from error
+
+
+def text_of(content: bytes) -> str | None:
+    """*content* as text; None where it is none."""
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+    return None if "\0" in text else text
+
+
+def digest_of(content: bytes, marks: SessionMarks) -> str:
+    """What names *content*: of a text as it is cleaned, so that it is the same in every workspace."""
+    text = text_of(content) if len(content) <= MOST_BYTES else None
+    data = content if text is None else marks.clean_text(escaped(text)).encode("utf-8")
+    return hashlib.sha256(data).hexdigest()
+
+
+def leads_outside(path: str, target: str, workspace: str) -> bool:
+    """Whether a link at *path*, relative to *workspace*, leads out of it.
+
+    Example:
+        >>> leads_outside("a/link", "../b.txt", "/work"), leads_outside("a/link", "../../b.txt", "/work")
+        (False, True)
+    """
+    absolute = posixpath.normpath(posixpath.join(workspace, posixpath.dirname(path), target))
+    return not absolute.startswith(workspace.rstrip("/") + "/")
+
+
+def comparable(files: Sequence[RecordedFile], ruled: Callable[[Any], Any]) -> Any:
+    """*files* as JSON that is equal for equal recordings."""
+    return ruled(msgspec.to_builtins(list(files)))
+
+
+def _state(version: Version | None, content: bytes | None, *, is_sensitive: bool) -> FileState | None:
+    """A version as it is kept until it is cleaned."""
+    if version is None:
+        return None
+    if version.mode == "folder":
+        return FileState(mode="folder")
+    if is_sensitive:
+        return FileState(mode=version.mode, missing="sensitive")
+    if content is None:
+        is_unknown = version.digest == UNKNOWN
+        return FileState(mode=version.mode, missing="unknown" if is_unknown else "large", size=version.size)
+    if len(content) > MOST_BYTES:
+        digest = hashlib.sha256(content).hexdigest()
+        return FileState(mode=version.mode, missing="large", size=len(content), digest=digest)
+    text = text_of(content)
+    if text is not None:
+        return FileState(mode=version.mode, text=text)
+    return FileState(mode=version.mode, base64=base64.b64encode(content).decode("ascii"))
+
+
+def _not_stored(state: FileState, why: Literal["large", "credential", "link outside"], size: int = 0) -> FileState:
+    return FileState(mode=state.mode, missing=why, size=size)
+
+
+def _cleaned(state: FileState | None, row: RecordedFile, marks: SessionMarks) -> FileState | None:
+    """*state* with marks and without secrets."""
+    if state is None or not state.stored:
+        return state
+    if state.base64 is not None:
+        data = base64.b64decode(state.base64)
+        risky = marks.holds_secret(data.decode("latin-1")) or shapes(state.base64)
+        return _not_stored(state, "credential") if risky else state
+    if state.mode == "link" and leads_outside(row.path, state.text or "", marks.cwd or ""):
+        return _not_stored(state, "link outside")
+    return FileState(mode=state.mode, text=marks.clean_text(escaped(state.text or "")))
+
+
+def _earlier(state: FileState | None) -> FileState | None:
+    """An earlier version: a short text stays, for the difference; of the others there is a digest."""
+    if state is None or not state.stored or (state.text is not None and len(state.text) <= MOST_BEFORE):
+        return state
+    data = state.text.encode("utf-8") if state.text is not None else base64.b64decode(state.base64 or "")
+    return FileState(mode=state.mode, digest=hashlib.sha256(data).hexdigest(), size=len(data))
+
+
+def _written_text(written: Written, path: str, marks: SessionMarks) -> str | None:
+    real = path_from_json(path)
+    return next((text for name, text in written.items() if name in {real, f"{marks.cwd}/{real}"}), None)

@@ -1,0 +1,64 @@
+"""Puts the files that a turn changed into the cassette that is being recorded, so that a replay has them, too."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agentnb.acp.listener import ChangedFile
+from agentnb.errors import ChangesError
+from agentnb.policy.sensitive import secret_pattern
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from agentnb.changes import ChangeStore, FileChange, Version
+    from agentnb.host.agents.agent_lifecycle import AgentLifecycle
+    from agentnb.host.changes.workspace_store import WorkspaceStore
+    from agentnb.host.environment import Environment
+
+
+class TurnRecording:
+    """The recording of one session's files.
+
+    Args:
+        lifecycle: Its agent, whose connection is recorded.
+        environment: Its cassette.
+    """
+
+    def __init__(self, lifecycle: AgentLifecycle, environment: Environment) -> None:
+        self._lifecycle = lifecycle
+        self._environment = environment
+
+    def owns(self, path: Path) -> bool:
+        """Whether *path* is the cassette's: recording it is no change of a turn."""
+        return self._environment.cassette.owns(path)
+
+    async def record(self, store: WorkspaceStore, changes: Sequence[FileChange]) -> None:
+        """Record *changes* as those of the last turn; nothing where nothing is recorded."""
+        agent, session_id = self._lifecycle.agent, self._lifecycle.session_id
+        tap = None if agent is None else agent.tap
+        if tap is None or not tap.takes_files or session_id is None or not changes:
+            return
+        workspace, patterns = store.workspace, store.patterns
+
+        def is_sensitive(change: FileChange) -> bool:
+            paths = filter(None, (change.path, change.was))
+            return any(secret_pattern(path, patterns) is not None for path in paths)
+
+        def record_all(store: ChangeStore) -> None:
+            files = [
+                ChangedFile(each, _content(store, each.before), _content(store, each.after), is_sensitive(each))
+                for each in changes
+            ]
+            tap.changed_files(session_id, files, lambda path: self.owns(workspace / path))
+
+        await store.run(record_all)
+
+
+def _content(store: ChangeStore, version: Version | None) -> bytes | None:
+    """The content of *version*; None where it is not stored."""
+    try:
+        return None if version is None or version.blob is None else store.content(version)
+    except ChangesError:
+        return None

@@ -1,0 +1,325 @@
+"""Files that an agent writes by itself: they are in the cassette, and a replay writes them again."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentnb.agent.catalog import custom
+from agentnb.api.session import Session, Turn
+from agentnb.cassette import file
+from agentnb.cassette.readable import readable
+from agentnb.cassette.recording import Cassette, FileState, RecordedFile
+from agentnb.errors import CassetteBroken, CassetteMismatch
+from agentnb.host import Host
+from tests.unit.api.conftest import AGENTS, PATIENCE
+from tests.unit.cassette.conversation import lines
+
+TOKEN = "ghp_" + "A1b2C3d4E5f6G7h8I9" * 2
+"""Looks like a credential, and is none."""
+
+
+@contextmanager
+def talking(path: Path, mode: str, work: Path) -> Iterator[Session]:
+    """A session with an agent that writes files by itself, recorded in or replayed from *path*."""
+    work.mkdir(exist_ok=True)
+    host = Host()
+    try:
+        with host.environment.cassette.scope(path, mode):
+            spec = custom([sys.executable, str(AGENTS / "writes_files.py")], name="writes_files")
+            yield Session(host.loop.call(lambda: host.open(spec, cwd=work, mode="allow")))
+    finally:
+        host.close()
+
+
+def does(session: Session, *steps: list[Any]) -> Turn:
+    """A turn in which the agent does *steps*, and what it changed."""
+    turn = session.prompt(json.dumps(steps)).wait(PATIENCE)
+    _ = turn.changes  # the files are compared, and recorded
+    return turn
+
+
+def record(path: Path, work: Path, *turns: list[list[Any]]) -> list[list[tuple[str, str]]]:
+    """Record *turns*; what each changed."""
+    with talking(path, "record", work) as session:
+        return [[(each.name, each.status) for each in does(session, *steps).changes] for steps in turns]
+
+
+def play(path: Path, work: Path, *turns: list[list[Any]]) -> list[list[tuple[str, str]]]:
+    """Replay *turns*; what each changed."""
+    with talking(path, "replay", work) as session:
+        return [[(each.name, each.status) for each in does(session, *steps).changes] for steps in turns]
+
+
+def tree(work: Path) -> dict[str, tuple[str, str | bytes]]:
+    """All that is in a folder."""
+    found: dict[str, tuple[str, str | bytes]] = {}
+    for each in sorted(work.rglob("*")):
+        name = str(each.relative_to(work))
+        if each.is_symlink():
+            found[name] = ("link", str(each.readlink()))
+        elif each.is_dir():
+            found[name] = ("folder", "")
+        else:
+            found[name] = ("executable" if each.stat().st_mode & 0o100 else "file", each.read_bytes())
+    return found
+
+
+def files(path: Path) -> list[dict[str, Any]]:
+    """The lines of a cassette that are files."""
+    return [line for line in lines(path) if "file" in line]
+
+
+def begun(work: Path) -> None:
+    """A workspace as it is before the recording."""
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir()
+    (work / "notes.txt").write_text("one\ntwo\nthree\n")
+    (work / "old.txt").write_text("goes\n")
+    (work / "table.csv").write_text("a,b\n1,2\n" * 20)
+    (work / "run.sh").write_text("echo\n")
+
+
+STEPS: list[list[Any]] = [
+    ["write", "notes.txt", "one\n2\nthree\n"],
+    ["write", "sub/deep/new.txt", "né\r\nw\n"],
+    ["write", "empty.txt", ""],
+    ["write", "data.bin", "\x00\udcff\udcfe"],
+    ["delete", "old.txt"],
+    ["move", "table.csv", "kept.csv"],
+    ["executable", "run.sh"],
+    ["link", "latest", "sub/deep/new.txt"],
+    ["folder", "out"],
+]
+
+
+def test_files_when_the_agent_wrote_them_by_itself_are_there_after_a_replay(tmp_path: Path) -> None:
+    """New, changed, deleted and moved ones, binary ones, links, modes and empty folders; in another folder."""
+    path, work, other = tmp_path / "a.cassette.jsonl", tmp_path / "work", tmp_path / "other"
+    begun(work)
+    changed = record(path, work, STEPS, [["write", "notes.txt", "last\n"]])
+    begun(other)
+    assert play(path, other, STEPS, [["write", "notes.txt", "last\n"]]) == changed
+    assert tree(other) == tree(work)
+    text = path.read_text(encoding="utf-8")
+    assert str(tmp_path) not in text
+    assert "a,b" not in json.dumps(next(line for line in files(path) if line["file"] == "kept.csv")["after"])
+
+
+def test_a_replay_when_it_runs_again_in_its_folder_finds_its_own_files_and_goes_on(tmp_path: Path) -> None:
+    """What the recording itself leaves is no other file."""
+    path, work = tmp_path / "a.cassette.jsonl", tmp_path / "work"
+    turns: list[list[list[Any]]] = [[["write", "a.txt", "1\n"]], [["write", "a.txt", "2\n"]], [["delete", "a.txt"]]]
+    record(path, work, *turns)
+    play(path, work, *turns[:2])
+    play(path, work, *turns)
+    assert tree(work) == {}
+
+
+def test_a_recording_when_it_is_made_again_is_equal_to_the_byte(tmp_path: Path) -> None:
+    """The workspace's path in a file is a mark, so a recording in another folder has the same."""
+    path = tmp_path / "a.cassette.jsonl"
+    begun(tmp_path / "work")
+    record(path, tmp_path / "work", STEPS)
+    data = path.read_bytes()
+    begun(tmp_path / "other")
+    record(path, tmp_path / "other", STEPS)
+    assert path.read_bytes() == data
+
+
+def test_a_turn_when_it_changes_no_file_adds_nothing_to_the_cassette(tmp_path: Path) -> None:
+    """Nor does the cassette itself, which is in the workspace, or a file that the option leaves out."""
+    path = tmp_path / "work/a.cassette.jsonl"
+    assert record(path, tmp_path / "work", [], [["claim", "a.txt"]]) == [[], []]
+    assert files(path) == []
+
+
+def test_files_when_the_option_is_off_are_neither_recorded_nor_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`AGENTNB_CASSETTE_FILES=off`."""
+    path, steps = tmp_path / "a.cassette.jsonl", [["write", "a.txt", "a\n"]]
+    record(path, tmp_path / "work", steps)
+    monkeypatch.setenv("AGENTNB_CASSETTE_FILES", "off")
+    assert play(path, tmp_path / "other", steps) == [[]]
+    record(tmp_path / "b.cassette.jsonl", tmp_path / "third", steps)
+    assert files(tmp_path / "b.cassette.jsonl") == []
+
+
+def test_a_replay_when_a_file_is_other_than_recorded_fails_with_a_diff_and_writes_nothing(tmp_path: Path) -> None:
+    """It says what, where and what to do."""
+    path, work = tmp_path / "a.cassette.jsonl", tmp_path / "work"
+    begun(work)
+    record(path, work, STEPS)
+    begun(work)
+    (work / "notes.txt").write_text("one\ntwo\nmine\n")
+    before = tree(work)
+    with pytest.raises(CassetteMismatch) as caught:
+        play(path, work, STEPS)
+    message = str(caught.value)
+    assert "notes.txt is not what it was when this turn was recorded.\n--- recorded\n+++ today\n" in message
+    assert "-three\n+mine\n" in message
+    assert f"Restore these files in {work}" in message
+    assert "AGENTNB_CASSETTE_MODE=record" in message
+    assert tree(work) == before
+
+
+def test_a_replay_when_a_new_file_exists_already_leaves_it_alone(tmp_path: Path) -> None:
+    """With the recorded content it is fine; with another one it is a mismatch."""
+    path, work, steps = tmp_path / "a.cassette.jsonl", tmp_path / "work", [["write", "a.txt", "On 2026-11-21: a\n"]]
+    record(path, work, steps)
+    (work / "a.txt").write_text("On 2026-11-22: a\n")
+    play(path, work, steps)
+    assert (work / "a.txt").read_text() == "On 2026-11-22: a\n"
+    (work / "a.txt").write_text("mine\n")
+    with pytest.raises(CassetteMismatch, match=r"a\.txt exists; it did not when this turn was recorded"):
+        play(path, work, steps)
+    assert (work / "a.txt").read_text() == "mine\n"
+
+
+def test_a_file_when_the_client_wrote_it_is_not_in_the_cassette_but_for_what_came_then(tmp_path: Path) -> None:
+    """The request is asked again; where the agent changed the file by itself afterwards, that comes on top."""
+    path = tmp_path / "a.cassette.jsonl"
+    steps = [["ask", "a.txt", "one\n"], ["ask", "b.txt", "one\n"], ["write", "b.txt", "one\ntwo\n"]]
+    changed = record(path, tmp_path / "work", steps)
+    assert [line["file"] for line in files(path)] == ["b.txt"]
+    assert play(path, tmp_path / "other", steps) == changed
+    assert tree(tmp_path / "other") == tree(tmp_path / "work")
+
+
+def test_a_credential_when_an_agent_writes_it_is_not_in_the_cassette(tmp_path: Path) -> None:
+    """In a text it is masked, in a binary file and a sensitive one nothing is stored."""
+    path, work = tmp_path / "a.cassette.jsonl", tmp_path / "work"
+    steps = [
+        ["write", "a.ini", f"token = {TOKEN}\nuser = ada\n"],
+        ["write", "b.bin", f"\udcff {TOKEN} "],
+        ["repeat", ".env", "plainword ", 2],
+    ]
+    record(path, work, steps)
+    text = path.read_text(encoding="utf-8")
+    assert (TOKEN in text, "plainword plainword" in text) == (False, False)
+    assert [line["after"].get("missing") for line in files(path)] == ["sensitive", None, "credential"]
+    with pytest.raises(CassetteMismatch, match=r"\.env is missing, and cannot be written: it may hold secrets"):
+        play(path, tmp_path / "other", steps)
+    assert tree(tmp_path / "other") == {}
+    (tmp_path / "other/.env").write_text("PASSWORD=other\n")
+    (tmp_path / "other/b.bin").write_bytes(b"\0")
+    play(path, tmp_path / "other", steps)
+    assert (tmp_path / "other/a.ini").read_text() == "token = ***\nuser = ada\n"
+    assert (tmp_path / "other/.env").read_text() == "PASSWORD=other\n"
+
+
+def test_contents_when_they_are_large_are_beside_the_cassette_or_left_out(tmp_path: Path) -> None:
+    """A file over the limit is noted; that it is missing is a mismatch, that it is there is fine."""
+    path, work = tmp_path / "a.cassette.jsonl", tmp_path / "work"
+    steps = [["repeat", "large.txt", "line\n", 10_000], ["repeat", "huge.txt", "x", 5 * 1024**2]]
+    record(path, work, steps)
+    assert len(path.read_bytes()) < 10_000
+    assert len(list((tmp_path / "a.cassette.files").iterdir())) == 1
+    with pytest.raises(CassetteMismatch, match=r"huge\.txt is missing.*too large for the cassette"):
+        play(path, tmp_path / "other", steps)
+    (tmp_path / "other/huge.txt").write_text("y")
+    play(path, tmp_path / "other", steps)
+    assert (tmp_path / "other/large.txt").read_text() == "line\n" * 10_000
+
+
+def test_a_cassette_with_files_when_it_is_shown_names_them(tmp_path: Path) -> None:
+    """For reviews."""
+    path = tmp_path / "a.cassette.jsonl"
+    record(path, tmp_path / "work", [["write", "a.txt", "one\n"]])
+    assert "File a.txt: added\n" in readable(path)
+
+
+@pytest.fixture(scope="module")
+def recorded_turn(tmp_path_factory: pytest.TempPathFactory) -> Cassette:
+    """A recording of one turn that changes nothing."""
+    folder = tmp_path_factory.mktemp("recorded")
+    record(folder / "a.cassette.jsonl", folder / "work", [])
+    return file.read(folder / "a.cassette.jsonl")
+
+
+@pytest.fixture
+def hostile(recorded_turn: Cassette, tmp_path: Path) -> Callable[[RecordedFile], Path]:
+    """That recording with one file in its turn."""
+
+    def written(recorded: RecordedFile) -> Path:
+        recorded_turn.sections[-1].turns[0].files = [recorded]
+        file.write(tmp_path / "a.cassette.jsonl", recorded_turn)
+        return tmp_path / "a.cassette.jsonl"
+
+    return written
+
+
+PATHS = ["../x", "/x", "a/../../x", "", ".", "a//b", "./a", ".git/hooks/pre-commit", "a/.GIT/config", "a\0b"]
+
+
+@pytest.mark.parametrize("name", PATHS)
+def test_a_hostile_cassette_when_it_names_no_file_of_the_workspace_is_refused(
+    hostile: Callable[[RecordedFile], Path], name: str
+) -> None:
+    """With the line, before anything is played."""
+    path = hostile(RecordedFile(path=name, after=FileState(text="x")))
+    with pytest.raises(CassetteBroken, match=r"a\.cassette\.jsonl:\d+: .* names no file of the workspace"):
+        file.read(path)
+    path = hostile(RecordedFile(path="a", was=name, after=FileState(missing="moved")))
+    with pytest.raises(CassetteBroken, match="names no file of the workspace"):
+        file.read(path)
+
+
+OTHERS = [
+    (RecordedFile(path=".env", after=FileState(text="A=b\n")), "a sensitive file"),
+    (RecordedFile(path="a.bin", after=FileState(base64="?")), "not base64"),
+]
+
+
+@pytest.mark.parametrize(("recorded", "said"), OTHERS)
+def test_a_hostile_cassette_when_it_has_contents_that_none_has_is_refused(
+    hostile: Callable[[RecordedFile], Path], recorded: RecordedFile, said: str
+) -> None:
+    """Those of a sensitive file, and what is no base64."""
+    path = hostile(recorded)
+    with pytest.raises(CassetteBroken, match=said):
+        file.read(path)
+
+
+LINKS = [
+    (RecordedFile(path="way/x", after=FileState(text="x")), "way is no folder, but a file or a link"),
+    (RecordedFile(path="a", after=FileState(mode="link", text="/etc/passwd")), "leads out of the workspace"),
+    (RecordedFile(path="d/a", after=FileState(mode="link", text="../../outside/x")), "leads out of the workspace"),
+]
+
+
+@pytest.mark.parametrize(("recorded", "said"), LINKS)
+def test_a_hostile_cassette_when_it_goes_through_a_link_writes_nothing_outside(
+    hostile: Callable[[RecordedFile], Path], tmp_path: Path, recorded: RecordedFile, said: str
+) -> None:
+    """Neither through one that is there, nor through one that it makes."""
+    path, work, outside = hostile(recorded), tmp_path / "work", tmp_path / "outside"
+    work.mkdir()
+    outside.mkdir()
+    (outside / "there").write_text("safe\n")
+    (work / "way").symlink_to(outside)
+    with pytest.raises((CassetteBroken, CassetteMismatch), match=said):
+        play(path, work, [])
+    assert tree(outside) == {"there": ("file", b"safe\n")}
+    assert tree(work) == {"way": ("link", str(outside))}
+
+
+def test_a_hostile_cassette_when_it_deletes_through_a_link_deletes_nothing_outside(
+    hostile: Callable[[RecordedFile], Path], tmp_path: Path
+) -> None:
+    """In the workspace there is no such file."""
+    path = hostile(RecordedFile(path="way/there", before=FileState(text="safe\n")))
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside/there").write_text("safe\n")
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work/way").symlink_to(tmp_path / "outside")
+    play(path, tmp_path / "work", [])
+    assert tree(tmp_path / "outside") == {"there": ("file", b"safe\n")}
