@@ -19,7 +19,7 @@ VARIABLES = """\
 |---|---|---|
 | `AGENTNB_CASSETTE` | kernels, `agentnb.start` | the cassette that agents are played from or recorded in |
 | `AGENTNB_CASSETTE_MODE` | the same | `auto`, `record`, `replay`, `off`, or `builtin`: the built-in agent only |
-| `AGENTNB_CASSETTE_FILES` | the same, `agentnb replay` | `off`: files that agents write by themselves are neither recorded nor written again |
+| `AGENTNB_CASSETTE_FILES` | the same, `agentnb replay` | `off`: without the files that agents write by themselves |
 | `AGENTNB_CASSETTE_PACE` | the same | `instant`, or `recorded`: take as long as the agent did |
 | `AGENTNB_CASSETTE_REPORT` | `agentnb replay` | a folder in which to say what was played |
 | `AGENTNB_NOTEBOOK` | kernels | the notebook that is run; the pytest plugin sets it |

@@ -19,19 +19,15 @@ from agentnb.cassette.secrets import shapes
 from agentnb.changes import path_from_json, path_to_json
 from agentnb.changes.apply import check_path
 from agentnb.changes.model import UNKNOWN
-from agentnb.errors import AgentnbError, UsageError
+from agentnb.errors import AgentnbError
 from agentnb.policy.sensitive import secret_pattern
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from agentnb.acp.listener import ChangedFile
     from agentnb.cassette.session_marks import SessionMarks
     from agentnb.changes import Version
-
-FILES = "AGENTNB_CASSETTE_FILES"
-"""Environment: ``off`` leaves the files that agents write by themselves out of recordings and replays."""
-SWITCHES = ("on", "off")
 
 MOST_BYTES = 4 * 1024**2
 """Bytes of a file whose content is stored."""
@@ -43,22 +39,6 @@ MOST_BEFORE = 16 * 1024
 """Characters of an earlier text that is stored, for the difference in an error; of a longer one only a digest is."""
 
 Written = dict[str, str]
-
-
-def keeps_files(environment: Mapping[str, str]) -> bool:
-    """Whether the files that agents write by themselves are recorded and written again.
-
-    Raises:
-        UsageError: If the environment says neither ``on`` nor ``off``.
-
-    Example:
-        >>> keeps_files({}), keeps_files({"AGENTNB_CASSETTE_FILES": "off"})
-        (True, False)
-    """
-    said = environment.get(FILES, "") or "on"
-    if said not in SWITCHES:
-        raise UsageError(f"{FILES}={said!r} is none of {', '.join(SWITCHES)}.", hint="Unset it.")
-    return said == "on"
 
 
 def recorded_files(changed: Iterable[ChangedFile], is_own: Callable[[str], bool]) -> list[RecordedFile]:

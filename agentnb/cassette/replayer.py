@@ -16,10 +16,9 @@ import msgspec
 
 from agentnb.acp.failure import CASSETTE, METHOD_NOT_FOUND, RpcError
 from agentnb.cassette import file, mcp
-from agentnb.cassette.changed_files import keeps_files
 from agentnb.cassette.compare import difference, mismatch
+from agentnb.cassette.files_setting import keeps_files
 from agentnb.cassette.recording import OPENERS, PROMPT, Event, Exchange
-from agentnb.cassette.replayed_files import ReplayedFiles
 from agentnb.cassette.report import REPORTS, Report
 from agentnb.cassette.secrets import Secrets
 from agentnb.cassette.stdio import Stdio, say
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agentnb.acp.wire import Message
+    from agentnb.cassette.replayed_files import ReplayedFiles
 
 GONE = "$/gone"
 _CANCEL = "session/cancel"
@@ -154,6 +154,8 @@ class Replayer:
         """The files that the recorded agent wrote by itself in a turn; None where it did not, or they are left out."""
         if not exchange.files or not self._writes or playing.marks.cwd is None or isinstance(self._store, AgentnbError):
             return None
+        from agentnb.cassette.replayed_files import ReplayedFiles  # here: most cassettes have no files
+
         files = ReplayedFiles(exchange, playing.marks, self._store.ruled, self._store.left)
         files.begin()
         return files

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from agentnb.cassette import file
-from agentnb.cassette.changed_files import FILES, keeps_files
 from agentnb.cassette.description import description_of, recorded_spec
 from agentnb.cassette.file import AGAIN
+from agentnb.cassette.files_setting import FILES, keeps_files
 from agentnb.cassette.recorder import check_place
 from agentnb.cassette.report import REPORTS, ExitReport, reports
 from agentnb.errors import CassetteBroken, UsageError

@@ -2,8 +2,9 @@
 
 `["write", path, text]`, `["repeat", path, text, times]`, `["delete", path]`, `["move", path, to]`, `["folder", path]`,
 `["executable", path]`, `["link", path, target]`, `["vanish"]` (removes the session's folder, which is empty),
-`["ask", path, text]` (the client writes the file), `["claim", path]` (a tool call that names the file), `["run"]` (one that says it ran a command), `["wait", pipe]` (until
-someone writes into that named pipe). Paths are relative to the session's folder.
+`["ask", path, text]` (the client writes the file), `["claim", path]` (a tool call that names the file), `["run"]` (one
+that says it ran a command), `["wait", pipe]` (until someone writes into that named pipe). Paths are relative to the
+session's folder.
 """
 
 import json

@@ -197,7 +197,7 @@ def test_a_file_when_the_client_wrote_it_is_not_in_the_cassette_but_for_what_cam
 def test_a_credential_when_an_agent_writes_it_is_not_in_the_cassette(tmp_path: Path) -> None:
     """In a text it is masked, in a binary file and a sensitive one nothing is stored."""
     path, work = tmp_path / "a.cassette.jsonl", tmp_path / "work"
-    steps = [
+    steps: list[list[Any]] = [
         ["write", "a.ini", f"token = {TOKEN}\nuser = ada\n"],
         ["write", "b.bin", f"\udcff {TOKEN} "],
         ["repeat", ".env", "plainword ", 2],
