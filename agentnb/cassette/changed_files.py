@@ -34,7 +34,7 @@ MOST_BYTES = 4 * 1024**2
 MOST_TURN_BYTES = 16 * 1024**2
 """Bytes of all contents of one turn that are stored."""
 MOST_FILES = 1_000
-"""Files of one turn that are listed."""
+"""Files of one turn whose contents are stored."""
 MOST_BEFORE = 16 * 1024
 """Characters of an earlier text that is stored, for the difference in an error; of a longer one only a digest is."""
 
@@ -53,13 +53,15 @@ def recorded_files(changed: Iterable[ChangedFile], is_own: Callable[[str], bool]
     for each in sorted(changed, key=lambda each: path_to_json(each.change.path)):
         change = each.change
         paths = [change.path] if change.was is None else [change.path, change.was]
-        if any(map(is_own, paths)) or len(rows) == MOST_FILES:
+        if any(map(is_own, paths)):
             continue
         is_sensitive = each.is_sensitive or any(secret_pattern(path) is not None for path in paths)
         before = _state(change.before, each.before, is_sensitive=is_sensitive)
         after = _state(change.after, each.after, is_sensitive=is_sensitive)
         if change.was is not None and each.before == each.after and after is not None and not is_sensitive:
             after = FileState(mode=after.mode, missing="moved")
+        elif after is not None and after.stored and len(rows) >= MOST_FILES:
+            after = _not_stored(after, "many", len(each.after or b""))
         elif after is not None and after.stored:
             room -= len(each.after or b"")
             after = after if room >= 0 else _not_stored(after, "large", len(each.after or b""))
@@ -106,7 +108,9 @@ def check_files(rows: Iterable[RecordedFile]) -> None:
     """
     for row in rows:
         for path in (row.path, row.path if row.was is None else row.was):
-            check_path(path_from_json(path))
+            real = path_from_json(path)
+            check_path(real)
+            _check_text(real, "surrogateescape")
             stored = any(each is not None and each.stored for each in (row.before, row.after))
             if stored and secret_pattern(path) is not None:
                 message = f"the contents of {path!r}, a sensitive file, are in the cassette."
@@ -114,6 +118,16 @@ def check_files(rows: Iterable[RecordedFile]) -> None:
         for each in (row.before, row.after):
             if each is not None and each.base64 is not None:
                 content_of(each, str)
+            _check_text((each.text if each is not None else None) or "")
+
+
+def _check_text(text: str, errors: str = "strict") -> None:
+    """Refuse what no file and no name can be."""
+    try:
+        text.encode("utf-8", errors)
+    except UnicodeEncodeError as error:
+        message = f"{text[:40]!r} is no text that a file or a name can be."
+        raise AgentnbError(message, hint="Take it from version control again.") from error
 
 
 def content_of(state: FileState, fill: Callable[[str], str]) -> bytes:
@@ -182,7 +196,9 @@ def _state(version: Version | None, content: bytes | None, *, is_sensitive: bool
     return FileState(mode=version.mode, base64=base64.b64encode(content).decode("ascii"))
 
 
-def _not_stored(state: FileState, why: Literal["large", "credential", "link outside"], size: int = 0) -> FileState:
+def _not_stored(
+    state: FileState, why: Literal["large", "many", "credential", "link outside"], size: int = 0
+) -> FileState:
     return FileState(mode=state.mode, missing=why, size=size)
 
 

@@ -57,7 +57,7 @@ class FileState(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):
     base64: str | None = None
     digest: str = ""
     size: int = 0
-    missing: Literal["", "large", "sensitive", "credential", "link outside", "moved", "unknown"] = ""
+    missing: Literal["", "large", "many", "sensitive", "credential", "link outside", "moved", "unknown"] = ""
 
     @property
     def stored(self) -> bool:

@@ -43,6 +43,7 @@ MOST_READ = 256 * 1024**2
 _MOST_SHOWN = 3
 _WHY = {
     "large": "it was too large for the cassette",
+    "many": "the turn changed too many files for the cassette",
     "sensitive": "it may hold secrets, so its contents are not in the cassette",
     "credential": "something in it looks like a credential, so its contents are not in the cassette",
     "link outside": "it is a link that leads out of the workspace, so it is not in the cassette",
@@ -153,14 +154,16 @@ class ReplayedFiles:
         source, there = self._entry(was), self._entry(row.path)
         if source is None and self._is_at(there, before):
             return
-        if source is None or not self._is_at(source, before) or there is not None:
+        if source is None or not self._is_at(source, before):
             if not (self._runs and self._has_changed(was, source)):
-                moved = self._other(was, before, source, "before this turn was recorded")
-                wrong.append(moved if there is None else f"{row.path} exists already; the turn moves {was} there.")
+                wrong.append(self._other(was, before, source, "before this turn was recorded"))
+            return
+        if not self._is_at(there, before) and not self._may_change(row.path, there, None):
+            wrong.append(f"{row.path} exists already; the turn moves {was} there.")
             return
         target = self._version(was, source)
         steps.append(Step(path=path_from_json(was), base=target))
-        steps.append(Step(path=path_from_json(row.path), target=target))
+        steps.append(Step(path=path_from_json(row.path), base=self._version(row.path, there), target=target))
 
     def _may_change(self, path: str, entry: Entry | None, before: FileState | None) -> bool:
         """Whether what is at *path* is known to the recording, so that nothing of anybody else is lost."""
@@ -234,6 +237,8 @@ class ReplayedFiles:
             return self._planner.entry(path_from_json(path))
         except AgentnbError as error:
             raise self._mismatch([error.message]) from error
+        except OSError as error:
+            raise self._mismatch([f"{path} cannot be read: {error.strerror}."]) from error
 
     def _other(self, path: str, before: FileState | None, entry: Entry | None, when: str) -> str:
         """What is at *path* in the place of *before*, with a difference where both are texts."""

@@ -87,7 +87,8 @@ class Store:
         for section in self.sections:
             for turn in section.turns:
                 for each in turn.files:
-                    self.left.setdefault(each.path, []).append(each.after)
+                    moved = each.after is not None and each.after.missing == "moved"
+                    self.left.setdefault(each.path, []).append(each.before if moved else each.after)
                     if each.was is not None:
                         self.left.setdefault(each.was, []).append(None)
         self.connection = [ReplayedSession(section, SessionMarks(None)) for section in sections if not section.session]

@@ -116,11 +116,16 @@ def test_files_when_the_agent_wrote_them_by_itself_are_there_after_a_replay(tmp_
 def test_a_replay_when_it_runs_again_in_its_folder_finds_its_own_files_and_goes_on(tmp_path: Path) -> None:
     """What the recording itself leaves is no other file."""
     path, work = tmp_path / "a.cassette.jsonl", tmp_path / "work"
-    turns: list[list[list[Any]]] = [[["write", "a.txt", "1\n"]], [["write", "a.txt", "2\n"]], [["delete", "a.txt"]]]
+    turns: list[list[list[Any]]] = [
+        [["write", "a.txt", "1\n"], ["write", "b.txt", "to be moved\n" * 9]],
+        [["write", "a.txt", "2\n"], ["move", "b.txt", "c.txt"]],
+        [["delete", "a.txt"]],
+    ]
     record(path, work, *turns)
+    assert [line.get("was") for line in files(path)] == [None, None, None, "b.txt", None]
     play(path, work, *turns[:2])
     play(path, work, *turns)
-    assert tree(work) == {}
+    assert tree(work) == {"c.txt": ("file", b"to be moved\n" * 9)}
 
 
 def test_a_recording_when_it_is_made_again_is_equal_to_the_byte(tmp_path: Path) -> None:
