@@ -84,6 +84,8 @@ def begun(work: Path) -> None:
     (work / "notes.txt").write_text("one\ntwo\nthree\n")
     (work / "old.txt").write_text("goes\n")
     (work / "table.csv").write_text("a,b\n1,2\n" * 20)
+    (work / "in").mkdir()
+    (work / "in/only.txt").write_text("leaves its folder empty\n")
     (work / "run.sh").write_text("echo\n")
 
 
@@ -97,6 +99,7 @@ STEPS: list[list[Any]] = [
     ["executable", "run.sh"],
     ["link", "latest", "sub/deep/new.txt"],
     ["folder", "out"],
+    ["move", "in/only.txt", "only.txt"],
 ]
 
 
