@@ -126,7 +126,7 @@ class Tap(Protocol):
         Args:
             session_id: The agent's id of the session whose last turn it is.
             files: What changed, with the contents.
-            is_own: Whether a path, relative to the workspace, is the recording's own.
+            is_own: Whether a path, relative to the workspace, is the notebook of the recording: it is left out.
         """
 
     def ended(self) -> None:

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
     from agentnb.host.conversation import Conversation
 
-__all__ = ["ChangeTable", "FileChange", "FileTable", "SessionFiles", "Snippet"]
+__all__ = ["FileChange", "FileChangeTable", "FileTable", "SessionFiles", "Snippet"]
 
 MOST = 1024 * 1024
 """Bytes that :meth:`SessionFiles.read` gives where nothing else is asked for."""
 
 
-class ChangeTable(tuple[FileChange, ...]):
+class FileChangeTable(tuple[FileChange, ...]):
     """The changes of files; a table when displayed."""
 
     __slots__ = ()

@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from agentnb.api.changes import carry_out, changes_of, files_of
-from agentnb.api.files import ChangeTable
+from agentnb.api.files import FileChangeTable
 from agentnb.api.interrupts import CountedInterrupts
 from agentnb.api.loops import nest, running_loop
 from agentnb.api.text_reader import TextReader
@@ -39,8 +39,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from agentnb.api.changes import Change, Choice
-    from agentnb.api.changes import ChangeTable as TurnChangeTable
+    from agentnb.api.changes import Change, ChangeTable, Choice
     from agentnb.host.conversation import Conversation
     from agentnb.state import ChatState, ErrorInfo, PlanEntry, UsageInfo
 
@@ -123,7 +122,7 @@ class FollowedTurn:
         return tuple(tool_call(call, chat.terminals or ()) for call in calls)
 
     @property
-    def files(self) -> ChangeTable:
+    def files(self) -> FileChangeTable:
         """The files that it changed, by path: kind, lines added and removed, diff; a table when displayed.
 
         The files of :attr:`changes`, where they are known: those that were found by looking. While it runs, and where
@@ -131,11 +130,11 @@ class FollowedTurn:
         """
         snapshot = self.snapshot
         if (found := files_of(self._conversation, self._id)) is not None:
-            return ChangeTable(found)
-        return ChangeTable(changes(snapshot.response_parts if snapshot is not None else (), self._conversation.cwd))
+            return FileChangeTable(found)
+        return FileChangeTable(changes(snapshot.response_parts if snapshot is not None else (), self._conversation.cwd))
 
     @property
-    def changes(self) -> TurnChangeTable:
+    def changes(self) -> ChangeTable:
         """What is other after the turn than before: files, cells and variables; a table when displayed.
 
         Found by looking at the workspace before and after, whatever way the agent did it. Empty while the turn runs.
@@ -194,7 +193,7 @@ class FollowedTurn:
         *items: Change | str | os.PathLike[str],
         onwards: bool = False,
         choices: Mapping[str, Choice] | None = None,
-    ) -> TurnChangeTable:
+    ) -> ChangeTable:
         """Undo what it changed: all, or only *items*. All files are brought back, or none.
 
         What changed since is not overwritten: texts are merged, and where that is not possible nothing is done.
@@ -220,9 +219,7 @@ class FollowedTurn:
         """
         return carry_out(self._conversation, "undo", self._id, items, onwards=onwards, choices=choices)
 
-    def redo(
-        self, *items: Change | str | os.PathLike[str], choices: Mapping[str, Choice] | None = None
-    ) -> TurnChangeTable:
+    def redo(self, *items: Change | str | os.PathLike[str], choices: Mapping[str, Choice] | None = None) -> ChangeTable:
         """Do again what was undone: all, or only *items*. Arguments and errors as for :meth:`undo`.
 
         Example:
@@ -230,7 +227,7 @@ class FollowedTurn:
         """
         return carry_out(self._conversation, "redo", self._id, items, choices=choices)
 
-    def keep(self, *items: Change | str | os.PathLike[str]) -> TurnChangeTable:
+    def keep(self, *items: Change | str | os.PathLike[str]) -> ChangeTable:
         """Accept what it changed: all, or only *items*. ``undo()`` leaves that alone from now on.
 
         A kept change can still be undone by its name as long as its contents are stored.

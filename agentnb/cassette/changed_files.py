@@ -46,7 +46,7 @@ def recorded_files(changed: Iterable[ChangedFile], is_own: Callable[[str], bool]
 
     Args:
         changed: The changes, with their contents.
-        is_own: Whether a path (relative to the workspace) is the cassette's own, or its notebook.
+        is_own: Whether a path (relative to the workspace) is the cassette's notebook, which is left out.
     """
     room = MOST_TURN_BYTES
     rows: list[RecordedFile] = []

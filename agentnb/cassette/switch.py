@@ -126,14 +126,19 @@ class Switch:
         return None
 
     def owns(self, path: Path) -> bool:
-        """Whether *path* is the cassette, a file beside it that belongs to it, or its notebook: no agent wrote that."""
+        """Whether *path* is the cassette, or a file beside it that belongs to it: no agent wrote that."""
         cassette = self.path()
         if cassette is None or not is_beside(path, cassette):
             return False
         name = cassette.name.removesuffix(".jsonl")
         whose = path.relative_to(cassette.parent.resolve()).parts[0].removeprefix(".")
-        notebook = f"{name.removesuffix('.cassette')}.ipynb"
-        return whose == notebook or whose.startswith((f"{name}.jsonl", f"{name}.old.", f"{name}.files"))
+        return whose.startswith((f"{name}.jsonl", f"{name}.old.", f"{name}.files"))
+
+    def is_notebook(self, path: Path) -> bool:
+        """Whether *path* is the notebook beside the cassette, which the user and Jupyter write, too."""
+        cassette = self.path()
+        name = "" if cassette is None else cassette.name.removesuffix(".jsonl").removesuffix(".cassette")
+        return cassette is not None and path == cassette.parent.resolve() / f"{name}.ipynb"
 
     def matched_prompts(self) -> int | None:
         """How many prompts the replay has found in the cassette so far; None where nothing is replayed."""

@@ -40,7 +40,7 @@ class TurnRecording:
         tap = None if agent is None else agent.tap
         if tap is None or not tap.takes_files or session_id is None or not changes:
             return
-        workspace, patterns = store.workspace, store.patterns
+        workspace, patterns, cassette = store.workspace, store.patterns, self._environment.cassette
 
         def is_sensitive(change: FileChange) -> bool:
             paths = filter(None, (change.path, change.was))
@@ -51,7 +51,7 @@ class TurnRecording:
                 ChangedFile(each, _content(store, each.before), _content(store, each.after), is_sensitive(each))
                 for each in changes
             ]
-            tap.changed_files(session_id, files, lambda path: self.owns(workspace / path))
+            tap.changed_files(session_id, files, lambda path: cassette.is_notebook(workspace / path))
 
         await store.run(record_all)
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import agentnb
-from agentnb.api.files import ChangeTable, FileTable, SessionFiles
+from agentnb.api.files import FileChangeTable, FileTable, SessionFiles
 from agentnb.errors import FileUnavailable, OutsideWorkspace, UsageError
 from agentnb.host.files.changes import FileChange
 from agentnb.host.files.workspace_files import ENTRIES, LARGEST, for_page
@@ -57,11 +57,16 @@ def test_a_turn_tells_what_it_changed_and_the_session_shows_the_diff(work: Path)
 
 def test_changes_are_a_table_in_which_names_are_text() -> None:
     """In HTML nothing of a name is markup, and no name ends its line."""
-    table = ChangeTable([FileChange("a<b>\n.py", "changed", 2, 1, ""), FileChange("gone", "deleted", None, None, "")])
+    table = FileChangeTable(
+        [FileChange("a<b>\n.py", "changed", 2, 1, ""), FileChange("gone", "deleted", None, None, "")]
+    )
     assert repr(table).splitlines()[1:] == ["a<b>\\n.py  changed  +2     -1", "gone       deleted"]
     assert "<b>" not in table._repr_html_()
     assert "a&lt;b&gt;\\n.py" in table._repr_html_()
-    assert (repr(ChangeTable()), ChangeTable()._repr_html_()) == ("No file was changed.", "<p>No file was changed.</p>")
+    assert (repr(FileChangeTable()), FileChangeTable()._repr_html_()) == (
+        "No file was changed.",
+        "<p>No file was changed.</p>",
+    )
 
 
 ODD = ["a b.txt", "ü€.txt", "new\nline.txt", "tab\tname", "-rf", "<img src=x>", "'\""]

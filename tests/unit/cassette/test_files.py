@@ -143,9 +143,10 @@ def test_a_recording_when_it_is_made_again_is_equal_to_the_byte(tmp_path: Path) 
 
 
 def test_a_turn_when_it_changes_no_file_adds_nothing_to_the_cassette(tmp_path: Path) -> None:
-    """Nor does the cassette itself, which is in the workspace, or a file that the option leaves out."""
+    """Nor do the cassette itself, which is in the workspace, and the notebook beside it."""
     path = tmp_path / "work/a.cassette.jsonl"
-    assert record(path, tmp_path / "work", [], [["claim", "a.txt"]]) == [[], []]
+    notebook = [["write", "a.ipynb", "{}"]]
+    assert record(path, tmp_path / "work", [], [["claim", "a.txt"]], notebook) == [[], [], [("a.ipynb", "added")]]
     assert files(path) == []
 
 

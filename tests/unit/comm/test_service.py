@@ -37,7 +37,14 @@ class Page:
             self.told.put({**message, "buffers": buffers} if buffers else message)
 
     def say(self, method: str, params: object, **more: object) -> None:
-        message = {"jsonrpc": "2.0", "v": 1, "clientId": self.client_id, "method": method, "params": params, **more}
+        message = {
+            "jsonrpc": "2.0",
+            "v": WINDOW.current,
+            "clientId": self.client_id,
+            "method": method,
+            "params": params,
+            **more,
+        }
         self.host.loop.call(self.service.receive, message)
 
     def ask(self, method: str, params: object, **more: object) -> dict[str, Any]:
@@ -52,7 +59,7 @@ class Page:
                 return message
 
     def ready(self, *channels: str) -> dict[str, Any]:
-        params = {"protocolVersions": [1], "lastSeen": {}, "visible": True}
+        params = {"protocolVersions": [WINDOW.current], "lastSeen": {}, "visible": True}
         answer = self.ask("initialize", params)
         if channels:
             self.ask("subscribe", {"channels": list(channels)})
@@ -66,6 +73,7 @@ class Page:
         while True:
             flush = self.hear("actions")["params"]
             seen = {envelope["channel"]: envelope["index"] for envelope in flush["envelopes"]}
+            seen |= {uri: each["fromIndex"] for uri, each in flush.get("snapshots", {}).items()}
             self.say("ack", {"flush": flush["flush"], "seen": seen})
             for envelope in flush["envelopes"]:
                 if envelope.get("origin", {}).get("clientSeq") == seq:
@@ -82,7 +90,7 @@ def test_the_handshake_gives_the_host_and_the_root(page: Page, conversation: Con
     """Version, host id and the root's state with its sessions."""
     result = page.ready()["result"]
     sessions = result["channels"][ROOT]["snapshot"]["sessions"]
-    assert (result["protocolVersion"], result["hostId"]) == (1, page.host.host_id)
+    assert (result["protocolVersion"], result["hostId"]) == (WINDOW.current, page.host.host_id)
     assert [session["resource"] for session in sessions] == [conversation.session.uri]
 
 
