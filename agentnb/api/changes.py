@@ -90,7 +90,10 @@ class Change:
 
     @property
     def state(self) -> State:
-        """What was done about it: ``"open"`` (nothing), ``"kept"`` or ``"undone"``."""
+        """What was done about it: ``"open"`` (nothing), ``"kept"`` or ``"undone"``.
+
+        ``"offered"``: a cell that the agent wrote to the file of a notebook that is open, and that notebook lacks it.
+        """
         return self._item.state
 
     @property

@@ -259,7 +259,7 @@ class InvokeChangesetOperationParams(msgspec.Struct, frozen=True, rename="camel"
     """
 
     changeset: str
-    operation_id: Literal["undo", "redo", "keep"]
+    operation_id: Literal["undo", "redo", "keep", "apply"]
     target: ChangeTarget | None = None
     choices: dict[str, Literal["mine", "theirs"]] = msgspec.field(default_factory=dict)
     onwards: bool = False

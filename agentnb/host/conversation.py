@@ -26,6 +26,7 @@ from agentnb.host.turns.inactivity import Inactivity
 from agentnb.host.turns.input_requests import InputRequests
 from agentnb.host.turns.mention_resolution import MentionResolution
 from agentnb.host.turns.turns import Turns
+from agentnb.kernel.changes import KernelChanges
 from agentnb.state import SessionConfigChanged, SessionTitleChanged
 
 if TYPE_CHECKING:
@@ -232,7 +233,10 @@ class Conversation:
             answered=self.turns.answered,
             was_saved=environment.was_saved,
             cwd=self.cwd,
-            kernel=self.kernel.changes if self.kernel is not None else None,
+            kernel=KernelChanges(tab_id, environment.code_runner, environment.job_queue)
+            if self.kernel is None
+            else self.kernel.changes,
+            attached=lambda: environment.attached(),  # noqa: PLW0108 - it is connected later
         )
         self.changesets = ChangesetChannels(self.channels, self.changes, host.listeners)
         self.undo = Undo(self.changes, self.policy.record_changes)

@@ -164,6 +164,10 @@ class Environment:
         """Whether somebody can answer a question, now or within a moment: a view may just have been shown."""
         return self.attached() or await self.arrival()
 
+    def code_runner(self) -> CodeRunner | None:
+        """The kernel and its notebook; None outside of IPython."""
+        return None if self.shell is None else self.shell.code_runner
+
     def unsaved(self, path: str) -> Unsaved | None:
         """What an editor holds of the file *path* and has not saved."""
         return None if self.editors is None else self.editors.unsaved(path)

@@ -40,6 +40,8 @@ class CellChange(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         undoable: Whether it can be undone, or redone where it is undone.
         undone: Whether it is undone.
         reason: Why it cannot be undone; a sentence.
+        offered: Whether the page has not been given it yet; it counts as undone until then.
+        from_file: Whether the agent wrote it to the notebook's file.
     """
 
     id: str
@@ -51,6 +53,8 @@ class CellChange(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     undoable: bool
     undone: bool = False
     reason: str | None = None
+    offered: bool = False
+    from_file: bool = False
 
 
 class CellRecord(msgspec.Struct, kw_only=True):
@@ -68,6 +72,8 @@ class CellRecord(msgspec.Struct, kw_only=True):
         index: Its place, from 0.
         undone: Whether it is undone.
         kept: Whether the user has accepted it.
+        offered: Whether the page has not been given it yet: the agent wrote it to the notebook's file.
+        from_file: Whether the agent wrote it there.
     """
 
     cell_id: str
@@ -81,6 +87,8 @@ class CellRecord(msgspec.Struct, kw_only=True):
     index: int = 0
     undone: bool = False
     kept: bool = False
+    offered: bool = False
+    from_file: bool = False
 
     @property
     def id(self) -> str:
@@ -146,7 +154,7 @@ class CellRecord(msgspec.Struct, kw_only=True):
             self.before = replaced
         else:
             self.after = replaced
-        self.undone = not self.undone
+        self.undone, self.offered = not self.undone, False
 
     def told(self) -> CellChange:
         """The change as it is shown."""
@@ -163,6 +171,8 @@ class CellRecord(msgspec.Struct, kw_only=True):
             undoable=refusal is None,
             undone=self.undone,
             reason=refusal,
+            offered=self.offered,
+            from_file=self.from_file,
         )
 
 

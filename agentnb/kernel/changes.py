@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from agentnb.errors import ChangesError, KernelChangesConflict
+from agentnb.errors import AgentnbError, ChangesError, KernelChangesConflict
 from agentnb.kernel.value_fingerprint import fingerprint
 from agentnb.kernel.value_summary import summarize_value
 from agentnb.kernel.variable_changes import VariableRecord, is_at, is_untouched
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from agentnb.kernel.cell_changes import CellChange, CellRecord
-    from agentnb.kernel.code_runner import CodeRunner, CodeWatch, Namespace
+    from agentnb.kernel.code_runner import CodeRunner, CodeWatch, Namespace, NotebookView
     from agentnb.kernel.job_queue import JobQueue
     from agentnb.kernel.variable_changes import VariableChange
     from agentnb.kernel.variable_watch import NameChange
@@ -134,6 +134,25 @@ class KernelChanges:
             if merged is not None:
                 turn.cells[change.id] = merged
         self._tell_if_late(turn)
+
+    def offer(self, turn_id: str, cells: Iterable[CellRecord]) -> None:
+        """The agent wrote *cells* to the file of a notebook that a page has open: redo gives them to the page.
+
+        A cell that a tool of ours changed in the same turn stays as it is known.
+        """
+        with self._lock:
+            turn = self._turns.setdefault(turn_id, _Turn())
+            for cell in cells:
+                turn.cells.setdefault(cell.id, cell)
+
+    def open_notebook(self) -> NotebookView | None:
+        """The notebook as a page has it open; None where no page told of one, or its file is not known."""
+        runner = self._runner()
+        try:
+            found = None if runner is None else runner.notebook(outputs=False)
+        except (AgentnbError, OSError):
+            return None
+        return found if found is not None and found.live and found.path is not None else None
 
     def _tell_if_late(self, turn: _Turn) -> None:
         if turn.ended:

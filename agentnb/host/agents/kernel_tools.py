@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from agentnb.acp.agent import Agent
     from agentnb.host.environment import Environment
-    from agentnb.kernel.code_runner import CodeRunner
     from agentnb.policy.request import PolicyRequest
 
 ON_STDIO = "agentnb-kernel"
@@ -58,7 +57,7 @@ class KernelTools:
         self._authorize = authorize
         self._interrupted = interrupted
         self._finished = finished
-        self.changes = KernelChanges(tab_id, self._runner, environment.job_queue)
+        self.changes = KernelChanges(tab_id, environment.code_runner, environment.job_queue)
         self._server_id = new_id()
         self._agent: Agent | None = None
         self._socket_server: SocketServer | None = None
@@ -74,7 +73,7 @@ class KernelTools:
         Raises:
             NotOffered: Outside of IPython, or where no socket can be made for the program.
         """
-        runner = self._runner()
+        runner = self._environment.code_runner()
         if runner is None:
             raise NotOffered("There is no IPython kernel here.", hint="Kernel tools work in IPython and in notebooks.")
         self._tool_runner = self._tool_runner or ToolRunner(
@@ -112,10 +111,6 @@ class KernelTools:
             self._socket_server.close()
         self._agent = self._socket_server = None
         self.changes.close()
-
-    def _runner(self) -> CodeRunner | None:
-        shell = self._environment.shell
-        return None if shell is None else shell.code_runner
 
     def _server(self) -> KernelServer:
         if self._tool_runner is None:

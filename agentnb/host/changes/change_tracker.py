@@ -8,7 +8,8 @@ into the chat's state.
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+import os
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
@@ -18,6 +19,7 @@ from agentnb.clock import now_ms
 from agentnb.credentials import logger
 from agentnb.errors import AgentnbError, ChangesError
 from agentnb.host.changes.attribution import attributed, named_files, runs_commands
+from agentnb.host.changes.open_notebook import cells_in, missing_in_page, notice
 from agentnb.host.changes.records import (
     ConversationRecord,
     Item,
@@ -27,19 +29,27 @@ from agentnb.host.changes.records import (
     write_record,
 )
 from agentnb.host.changes.workspace_store import EndedTurn, RunningTurn
+from agentnb.kernel.cell_changes import CellChange
 from agentnb.kernel.variable_changes import VariableChange
-from agentnb.state import ErrorInfo, TurnChanges, XTurnChanges
+from agentnb.state import (
+    ChatResponsePart,
+    ErrorInfo,
+    SystemNotificationResponsePart,
+    TurnChanges,
+    XLate,
+    XTurnChanges,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Sequence
     from pathlib import Path
 
-    from agentnb.changes import ChangeStore, FileChange, Snapshot
-    from agentnb.host.changes.records import By
+    from agentnb.changes import ChangeStore, FileChange, Snapshot, Version
+    from agentnb.host.changes.open_notebook import FileCell
+    from agentnb.host.changes.records import By, State
     from agentnb.host.changes.workspace_store import WorkspaceStore
     from agentnb.host.channels import SessionChannels
     from agentnb.host.loop import HostLoop
-    from agentnb.kernel.cell_changes import CellChange
     from agentnb.kernel.changes import KernelChanges
     from agentnb.policy.sensitive import Patterns
     from agentnb.state import ResponsePart
@@ -57,6 +67,8 @@ MOST_NAMED = 5
 MOST_COUNTED = 500
 """Changed files of one turn whose lines are counted."""
 _LATE = "The first snapshot took longer than two seconds: it was taken while the turn ran, and lacks earlier changes."
+_OLD_CELLS = "It is open in a page, which still has the old cells."
+_OLD_OUTPUTS = "It is open in a page, which still has the old outputs and metadata."
 _KERNEL_GONE = "The kernel ended before it was known what this turn changed."
 _OTHER_KERNEL = "It was changed in another kernel or conversation."
 _COMMANDS = "Commands ran: what they did outside the workspace, or over the network, is not known and cannot be undone."
@@ -75,6 +87,20 @@ class _Running:
         self.compared = asyncio.Event()
 
 
+class _WrittenNotebook(NamedTuple):
+    """The open notebook whose file the agent wrote.
+
+    Attributes:
+        change: Of its file.
+        detail: What the change's row says of it.
+        notice: What the transcript says of it.
+    """
+
+    change: FileChange
+    detail: str
+    notice: str
+
+
 class ChangeTracker:
     """Follows the changes of one conversation's turns. Everything here runs on the host's thread.
 
@@ -86,7 +112,8 @@ class ChangeTracker:
         answered: Waits until the agent has answered the last prompt: a cancelled one may still write.
         was_saved: Whether the user saved a file (its absolute path) between two moments (milliseconds since 1970).
         cwd: The workspace.
-        kernel: What the agent changes in the kernel and the notebook; None where it has no access to them.
+        kernel: What the agent changes in the kernel and the notebook.
+        attached: Whether a page is there: one that was closed says no goodbye.
 
     Attributes:
         workspace: The workspace, without links on the way to it.
@@ -104,6 +131,7 @@ class ChangeTracker:
         was_saved: Callable[[str, int, int], bool],
         cwd: Path,
         kernel: KernelChanges | None,
+        attached: Callable[[], bool] = lambda: False,
     ) -> None:
         self.store = store
         self.changed: Callable[[str], None] = lambda _turn_id: None
@@ -112,6 +140,7 @@ class ChangeTracker:
         self._patterns = patterns
         self._answered = answered
         self._was_saved = was_saved
+        self._attached = attached
         self.workspace = cwd if store is None else store.workspace
         self.kernel = kernel
         if kernel is not None:
@@ -224,8 +253,12 @@ class ChangeTracker:
             saved = {each for each in paths if self._was_saved(str(store.workspace / each), running.began_at, ended_at)}
             return attributed(paths, named, others, frozenset(saved))
 
-        files = (_file_item(change, counted.get(change.path), by(change)) for change in found[:MOST_ITEMS])
-        items = (*files, *of_kernel)
+        listed = found[:MOST_ITEMS]
+        files = [_file_item(change, counted.get(change.path), by(change)) for change in listed]
+        if (wrote := await self._written_notebook(turn_id, store, listed)) is not None:
+            files = [replace(each, detail=wrote.detail) if each.file is wrote.change else each for each in files]
+            self._say(turn_id, wrote.notice)
+        items = (*files, *self._of_kernel(turn_id, ()))
         if len(found) > MOST_ITEMS:
             notes.append(f"{len(found) - MOST_ITEMS:,} more files changed; they are not listed.")
         if items and runs_commands(self._parts(turn_id)):
@@ -235,6 +268,38 @@ class ChangeTracker:
             await self.save(self.record.with_turn(record))
             await store.prune()
         return record
+
+    async def _written_notebook(
+        self, turn_id: str, store: WorkspaceStore, changes: Sequence[FileChange]
+    ) -> _WrittenNotebook | None:
+        """The notebook that a page has open, if the agent wrote its file: its cells are offered to the page."""
+        notebooks = [each for each in changes if each.after is not None and each.path.endswith(".ipynb")]
+        if not notebooks or self.kernel is None or not self._attached():
+            return None
+        shown = self.kernel.open_notebook()
+        path = None if shown is None else shown.path
+        change = next((each for each in notebooks if str(store.workspace / each.path) == path), None)
+        if shown is None or path is None or change is None or self._was_saved_since(path):
+            return None
+        before, after = await store.run(lambda opened: _cells(opened, change))
+        missing = missing_in_page(shown.name, before, after, shown.cells)
+        self.kernel.offer(turn_id, missing or ())
+        detail = _OLD_CELLS if missing is None or missing else _OLD_OUTPUTS
+        return _WrittenNotebook(change, detail, notice(path_to_json(change.path), missing))
+
+    def _was_saved_since(self, path: str) -> bool:
+        """Whether the user saved the file *path* when it had been written: then it is what the page shows."""
+        try:
+            written = os.stat(path).st_mtime_ns // 1_000_000  # noqa: PTH116 - as text
+        except OSError:
+            return True
+        return self._was_saved(path, written, now_ms())
+
+    def _say(self, turn_id: str, words: str) -> None:
+        """Put a notice for the user into the turn, which has ended."""
+        part = SystemNotificationResponsePart(content=words)
+        said = ChatResponsePart(turn_id=turn_id, part=part)
+        self._channels.dispatch(XLate(turn_id=turn_id, action=said, time=now_ms()))
 
     def _of_kernel(self, turn_id: str, known: Sequence[Item]) -> tuple[Item, ...]:
         """The cells and variables that turn *turn_id* changed, as they are now; *known* says what was kept."""
@@ -365,8 +430,8 @@ def _kernel_item(change: CellChange | VariableChange, *, is_kept: bool) -> Item:
         kind="variable",
         name=change.name,
         status=change.status,
-        state="undone" if change.undone else "kept" if is_kept else "open",
-        by=("toolCall",),
+        state=_state(change, is_kept=is_kept),
+        by=("during",) if isinstance(change, CellChange) and change.from_file else ("toolCall",),
         undoable=change.undoable,
         reason=change.reason,
     )
@@ -377,6 +442,24 @@ def _kernel_item(change: CellChange | VariableChange, *, is_kept: bool) -> Item:
     language = None if cell is None else {"code": "python", "markdown": "markdown"}.get(cell.kind)
     added, removed = count_lines((before or "").encode("utf-8", "replace"), (after or "").encode("utf-8", "replace"))
     return replace(item, kind="cell", before=before, after=after, added=added, removed=removed, language=language)
+
+
+def _state(change: CellChange | VariableChange, *, is_kept: bool) -> State:
+    if isinstance(change, CellChange) and change.offered:
+        return "kept" if is_kept else "offered"
+    return "undone" if change.undone else "kept" if is_kept else "open"
+
+
+def _cells(store: ChangeStore, change: FileChange) -> tuple[tuple[FileCell, ...] | None, tuple[FileCell, ...] | None]:
+    """The cells of a notebook's file before and after *change*, where they are known."""
+
+    def side(version: Version | None) -> tuple[FileCell, ...] | None:
+        try:
+            return None if version is None else cells_in(store.content(version))
+        except ChangesError:
+            return None
+
+    return side(change.before), side(change.after)
 
 
 def _of_an_earlier_kernel(record: ConversationRecord | None) -> ConversationRecord | None:

@@ -43,6 +43,7 @@ OPERATIONS = (
     ChangesetOperation(id="undo", label="Undo", scopes=_SCOPES, status="idle"),
     ChangesetOperation(id="redo", label="Redo", scopes=_SCOPES, status="idle"),
     ChangesetOperation(id="keep", label="Keep", scopes=_SCOPES, status="idle"),
+    ChangesetOperation(id="apply", label="Apply to the notebook", scopes=_SCOPES, status="idle"),
 )
 """What can be done with every change set."""
 

@@ -24,8 +24,9 @@ Kind: TypeAlias = Literal["file", "cell", "variable"]
 Status: TypeAlias = Literal["added", "changed", "deleted", "moved"]
 """How it is other than before."""
 
-State: TypeAlias = Literal["open", "kept", "undone"]
-"""What was done about it: nothing, it was accepted, or it was undone."""
+State: TypeAlias = Literal["open", "kept", "undone", "offered"]
+"""What was done about it: nothing, it was accepted, or it was undone. A cell that an agent wrote to the file of an open
+notebook is offered to the notebook until it is applied there."""
 
 By: TypeAlias = Literal["toolCall", "during", "otherTab", "user"]
 """Who changed it, as far as is known: a tool call of the turn named it; it changed while the turn ran; another tab of

@@ -22,12 +22,20 @@ if TYPE_CHECKING:
 
     from agentnb.changes import ChangeStore, Choice
     from agentnb.host.changes.change_tracker import ChangeTracker
-    from agentnb.host.changes.records import ConversationRecord, Item, TurnRecord
+    from agentnb.host.changes.records import ConversationRecord, Item, State, TurnRecord
 
-Operation: TypeAlias = Literal["undo", "redo", "keep"]
-"""What can be done with changes."""
+Operation: TypeAlias = Literal["undo", "redo", "keep", "apply"]
+"""What can be done with changes. ``apply`` gives an open notebook the cells that an agent wrote to its file."""
 
-_DONE: dict[Operation, str] = {"undo": "undone", "redo": "redone", "keep": "kept"}
+_DONE: dict[Operation, str] = {"undo": "undone", "redo": "redone", "keep": "kept", "apply": "applied"}
+_WANTED: dict[Operation, frozenset[State]] = {
+    "undo": frozenset({"open"}),
+    "redo": frozenset({"undone"}),
+    "keep": frozenset({"open", "offered"}),
+    "apply": frozenset({"offered"}),
+}
+_OVERWRITE = "When you save the notebook, JupyterLab says that its file has changed: choose Overwrite."
+_OTHERS = "Apply the others, too, before you save the notebook: saving it replaces its file."
 
 
 class Selected(NamedTuple):
@@ -148,7 +156,15 @@ class Undo:
         for turn_id in dict.fromkeys(each.turn_id for each in turned):
             tracker.refresh_kernel(turn_id)
         done += turned
-        return Outcome(tuple(each.key for each in done), _sentence(operation, done))
+        said = _sentence(operation, done)
+        if operation == "apply" and done:
+            said = f"{said} {self._next_save()}"
+        return Outcome(tuple(each.key for each in done), said)
+
+    def _next_save(self) -> str:
+        """What the user is told who has applied cells: JupyterLab asks before it replaces a file that has changed."""
+        items = (item for turn in self._tracker.record.turns for item in turn.items)
+        return _OTHERS if any(item.state == "offered" and item.undoable for item in items) else _OVERWRITE
 
     async def _turn_kernel(
         self, operation: Operation, selected: Sequence[Selected], choices: Mapping[str, Choice]
@@ -244,7 +260,7 @@ def _selected(
     unknown = [each for each in ids if not any(each in (item.id, item.name) for item in items)]
     if unknown:
         raise UsageError(f"Nothing that is called {unknown[0]!r} was changed.", hint="Look at the changes.")
-    wanted = {"undo": {"open", "kept"} if ids else {"open"}, "redo": {"undone"}, "keep": {"open"}}[operation]
+    wanted = _WANTED[operation] | ({"kept"} if operation == "undo" and ids else set())
     return [
         Selected(turn.turn_id, item)
         for turn in turns
@@ -331,7 +347,7 @@ def merged(turns: Iterable[TurnRecord]) -> list[Item]:
 
 def _merged_chain(chain: Sequence[Item]) -> Item | None:
     """One change of several, the oldest first; None where nothing is left of them."""
-    effective = [each for each in chain if each.state != "undone"] or list(chain)
+    effective = [each for each in chain if each.state not in {"undone", "offered"}] or list(chain)
     first, last = effective[0], effective[-1]
     if first is last:
         return last
@@ -347,7 +363,7 @@ def _merged_chain(chain: Sequence[Item]) -> Item | None:
         last,
         was=None if file is None or file.was is None else path_to_json(file.was),
         status=last.status if file is None else file.status,
-        state="kept" if states == {"kept"} else "undone" if states == {"undone"} else "open",
+        state=states.pop() if len(states) == 1 else "open",
         by=tuple(dict.fromkeys(by for each in effective for by in each.by)),
         added=_sum(each for each, _ in counts),
         removed=_sum(each for _, each in counts),

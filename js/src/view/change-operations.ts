@@ -6,7 +6,7 @@ import { useView } from "./context";
 import { line, reason } from "./plain";
 
 export interface Operation {
-  readonly operationId: "keep" | "undo" | "redo";
+  readonly operationId: "keep" | "undo" | "redo" | "apply";
   /** The id of the one change that is meant; else all of them. */
   readonly target?: string;
   /** Whether the turns behind this one are meant, too. */
@@ -49,7 +49,7 @@ interface Outcome {
   conflicts?: Conflicts;
 }
 
-const DONE = { keep: "Kept.", undo: "Undone.", redo: "Redone." };
+const DONE = { keep: "Kept.", undo: "Undone.", redo: "Redone.", apply: "Applied." };
 
 /** @param then Called when an operation has been done. */
 export function useOperations(changeset: string, then?: () => void): Operations {

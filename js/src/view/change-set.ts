@@ -12,7 +12,8 @@ export interface Change {
   /** What it was called before. */
   readonly was: string;
   readonly status: "added" | "changed" | "deleted" | "moved";
-  readonly state: "open" | "kept" | "undone";
+  /** `offered`: a cell that is in the notebook's file and not yet in the notebook. */
+  readonly state: "open" | "kept" | "undone" | "offered";
   /** Whose it is, and what else there is to know, in a few words each. */
   readonly remarks: readonly string[];
   readonly undoable: boolean;

@@ -281,6 +281,34 @@ describe("the review", () => {
     ]);
   });
 
+  test("offers cells that are in the notebook's file only, all or one by one", async () => {
+    const store = ended(READY, change("cell:a", { state: "offered" }), change("cell:b", { state: "offered" }));
+    const page = await reviewed(store);
+    expect(page.all(".change .chip").map((chip) => chip.textContent)).toEqual(["in the file only", "in the file only"]);
+    page.button("Apply b").click();
+    await page.until(() => expect(page.button("Apply b").getAttribute("aria-disabled")).toBe("false"));
+    page.button("Apply to the notebook").click();
+    expect(operations(store)).toEqual([
+      { changeset: SET, operationId: "apply", target: { kind: "resource", resource: "cell:b" } },
+      { changeset: SET, operationId: "apply" },
+    ]);
+    const gone = change("cell:a", { state: "offered", undoable: false, reason: "It was changed in another kernel." });
+    store.changeset(SET).value = { status: "ready", files: [gone, change("cell:b")] };
+    await page.until(() => expect(page.all("[aria-label^=Apply]")).toEqual([]));
+    expect(page.all(".change-group > button")).toEqual([]);
+  });
+
+  test("shows a cell that the user edited since in its three versions before it is applied", async () => {
+    const store = ended(READY, change("cell:a", { state: "offered" }));
+    const conflict = { id: "cell:a", path: "In [1]", base: "x = 1", current: "x = 2", target: "x = 10" };
+    store.answer = () => Promise.resolve({ message: "Other.", conflicts: [conflict] });
+    const page = await reviewed(store);
+    page.button("Apply to the notebook").click();
+    await page.until(() => expect(page.find(".conflicts strong").textContent).toContain("Nothing was applied yet."));
+    expect(page.find(".conflicts [type=submit]").textContent).toBe("Apply");
+    expect(page.find(".conflicts").textContent).toContain("Take the agent's");
+  });
+
   test("writes out what a name hides, cuts a long one, and takes no part of it for an element", async () => {
     const names = ["a\n\u202egnp.exe", `${"x".repeat(600)}`, "<img src=x onerror=alert(1)>", " "];
     const files = names.map((name, at) => change(`file:${at}`, { name }));

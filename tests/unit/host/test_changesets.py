@@ -94,7 +94,7 @@ def test_a_session_offers_a_change_set_for_each_turn_and_one_for_the_conversatio
     assert (second.id, "before" in second.edit) == ("file:b c.txt", False)
     assert second.edit["after"]["uri"].endswith("/b%20c.txt")
     assert [(each.id, each.scopes, each.status) for each in state.operations or ()] == [
-        (name, ("changeset", "resource"), "idle") for name in ("undo", "redo", "keep")
+        (name, ("changeset", "resource"), "idle") for name in ("undo", "redo", "keep", "apply")
     ]
     assert [each.id for each in follow(f"{uri}/changes").state.files] == ["file:a.txt", "file:b c.txt"]
     with pytest.raises(UnknownSession):

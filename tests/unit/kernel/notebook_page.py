@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 from queue import SimpleQueue
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import msgspec
+
+from agentnb.comm import lab_messages
 from agentnb.comm.lab import lab
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agentnb.kernel.code_runner import CellStep
 
 
 class NotebookPage:
@@ -92,6 +100,12 @@ class NotebookPage:
         before = self.cells[index]["source"]
         self.cells[index]["source"] = edit["source"]
         return {"number": index + 1, "cellId": edit["cellId"], "before": before}
+
+    def changed(self, steps: Sequence[CellStep]) -> dict[str, str | None]:
+        """Does *steps*, all or none; what is other than they expect, by cell."""
+        told = [msgspec.convert(each, lab_messages.CellStep, from_attributes=True) for each in steps]
+        answer = self._change({"steps": msgspec.to_builtins(told)})
+        return {each["cellId"]: each["current"] for each in answer["conflicts"]}
 
     def _change(self, edit: dict[str, Any]) -> dict[str, Any]:
         conflicts, todo = [], []

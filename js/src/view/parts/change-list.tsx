@@ -14,6 +14,12 @@ import { compare } from "./line-diff";
 const SHOWN = 100;
 const ICONS: Record<Change["kind"], IconName> = { file: "file", cell: "execute", variable: "variable" };
 const CHIPS: Record<string, string> = { added: "new", deleted: "deleted", moved: "moved" };
+const STATES: Record<Change["state"], string> = {
+  open: "",
+  kept: "kept",
+  undone: "undone",
+  offered: "in the file only",
+};
 
 interface Props {
   id: string;
@@ -52,6 +58,13 @@ export function ChangeList({ id, channel, title, operations, atOnce = false }: P
           all.length > 0 && (
             <section key={kind} class="change-group" aria-label={KINDS[kind]}>
               <h4>{KINDS[kind]}</h4>
+              {kind === "cell" && all.some(isOffered) && (
+                <ActionButton
+                  word="Apply to the notebook"
+                  disabled={operations.isBusy || isOver(store.connection.value)}
+                  onClick={() => operations.invoke({ operationId: "apply" })}
+                />
+              )}
               <ul>
                 {all.slice(0, shown).map((change) => (
                   <ChangeItem
@@ -78,6 +91,7 @@ export function ChangeList({ id, channel, title, operations, atOnce = false }: P
   );
 }
 
+const isOffered = ({ state, undoable }: Change): boolean => state === "offered" && undoable;
 const isComparable = ({ kind, isBinary }: Change): boolean => kind !== "variable" && !isBinary;
 
 /** Shows the changes side by side, beginning with one; undefined where the front end has no room for that. */
@@ -142,7 +156,7 @@ function ChangeItem({ id, channel, change, operations, onCompare }: ItemProps) {
   const about = (
     <>
       {chip && <span class="chip">{chip}</span>}
-      {state !== "open" && <span class="chip">{state}</span>}
+      {STATES[state] && <span class="chip">{STATES[state]}</span>}
       <Spacer />
       {lines && <Lines {...lines} />}
     </>
@@ -194,6 +208,8 @@ function ChangeItem({ id, channel, change, operations, onCompare }: ItemProps) {
   );
 }
 
+const WORDS = { undo: "Undo", redo: "Redo", apply: "Apply" };
+
 interface ActionsProps {
   change: Change;
   operations: Operations;
@@ -206,7 +222,7 @@ function Actions({ change, operations, disabled }: ActionsProps) {
   const { id, name, path, state, undoable, kind } = change;
   const openFile = store.notebook?.openFile;
   const isThere = kind === "file" && (state === "undone" ? change.before : change.after) !== "";
-  const back = state === "undone" ? "redo" : "undo";
+  const back = state === "offered" ? "apply" : state === "undone" ? "redo" : "undo";
   return (
     <div class="change-actions">
       {isThere && openFile && (
@@ -217,7 +233,7 @@ function Actions({ change, operations, disabled }: ActionsProps) {
         />
       )}
       {isThere && <Download path={path} />}
-      {state === "open" && (
+      {(state === "open" || state === "offered") && (
         <ActionButton
           key="keep"
           word="Keep"
@@ -232,7 +248,7 @@ function Actions({ change, operations, disabled }: ActionsProps) {
       {undoable && state !== "kept" && (
         <ActionButton
           key="back"
-          word={back === "redo" ? "Redo" : "Undo"}
+          word={WORDS[back]}
           of={name}
           disabled={disabled || operations.isBusy}
           onClick={() => operations.invoke({ operationId: back, target: id })}

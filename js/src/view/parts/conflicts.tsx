@@ -15,7 +15,10 @@ export function ConflictChoices({ id, operations }: { id: string; operations: Op
   useLayoutEffect(() => form.current?.focus(), []);
   const conflicts = operations.conflicts;
   if (!conflicts) return null;
-  const isRedo = conflicts.operation.operationId === "redo";
+  const { operationId } = conflicts.operation;
+  const isRedo = operationId === "redo" || operationId === "apply";
+  const [done, word] =
+    operationId === "apply" ? ["applied", "Apply"] : isRedo ? ["redone", "Redo"] : ["undone", "Undo"];
   const versions = ["Before the turn", "As the agent left it"] as const;
   const [old, left] = isRedo ? [versions[1], versions[0]] : versions;
   const isChosen = conflicts.all.every(({ path }) => Object.hasOwn(choices, path));
@@ -31,7 +34,7 @@ export function ConflictChoices({ id, operations }: { id: string; operations: Op
       }}
     >
       <strong id={name}>
-        {many(conflicts.all.length, "conflict")}: changed since. Nothing was {isRedo ? "redone" : "undone"} yet.
+        {many(conflicts.all.length, "conflict")}: changed since. Nothing was {done} yet.
       </strong>
       {conflicts.all.map((conflict) => {
         const option = (choice: Choice, text: string, hint: string) => (
@@ -58,7 +61,7 @@ export function ConflictChoices({ id, operations }: { id: string; operations: Op
       })}
       <div class="restart">
         <button type="submit" class="button small primary" disabled={!isChosen || operations.isBusy}>
-          {isRedo ? "Redo" : "Undo"}
+          {word}
         </button>
         <button type="button" class="button small" onClick={operations.cancel}>
           Cancel

@@ -1,0 +1,184 @@
+"""A notebook that an agent wrote to its file while a page has it open: which of its cells the page lacks.
+
+JupyterLab does not look at the file before the next save, and then asks whether to overwrite or to reload it. What the
+agent did is known before: from the cells of the file before and after the turn, and from those that the page shows.
+Both files are untrusted: whatever is in them, nothing here raises.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from agentnb.kernel.cell_changes import CellRecord
+from agentnb.safe_json import read_json
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agentnb.kernel.code_runner import CellView
+
+FORMAT = 4
+MOST_CELLS = 1_000
+"""Cells of a notebook whose changes are looked for: a page tells of no more."""
+LONGEST_ID = 64
+MOST_CHARACTERS = 2_000_000
+"""Characters of the cells that are offered to a page, in all."""
+_KINDS = frozenset({"code", "markdown", "raw"})
+
+
+class FileCell(NamedTuple):
+    """A cell in a notebook's file.
+
+    Attributes:
+        cell_id: Its id; empty where the notebook has none (nbformat 4.4 and older).
+        kind: ``"code"``, ``"markdown"`` or ``"raw"``.
+        source: Its text.
+    """
+
+    cell_id: str
+    kind: str
+    source: str
+
+
+def cells_in(content: bytes) -> tuple[FileCell, ...] | None:
+    """The cells of a notebook's file; None where *content* is no notebook whose cells can be told apart.
+
+    Example:
+        >>> cells_in(b'{"nbformat": 4, "cells": [{"id": "a", "cell_type": "code", "source": ["x = ", "1"]}]}')
+        (FileCell(cell_id='a', kind='code', source='x = 1'),)
+        >>> cells_in(b"[") is None
+        True
+    """
+    try:
+        notebook = read_json(content)
+    except ValueError:  # also what is no UTF-8
+        return None
+    cells = notebook.get("cells") if isinstance(notebook, dict) and notebook.get("nbformat") == FORMAT else None
+    if not isinstance(cells, list) or len(cells) >= MOST_CELLS:
+        return None
+    found = [_cell(each) for each in cells]
+    known = [each for each in found if each is not None]
+    ids = {each.cell_id for each in known}
+    if len(known) < len(found) or (len(ids) < len(known) and ids != {""}):
+        return None
+    return tuple(known)
+
+
+def _cell(cell: Any) -> FileCell | None:
+    if not isinstance(cell, dict):
+        return None
+    cell_id, kind, source = cell.get("id", ""), cell.get("cell_type"), cell.get("source", "")
+    if isinstance(source, list) and all(isinstance(line, str) for line in source):
+        source = "".join(source)
+    if not all(isinstance(each, str) for each in (cell_id, kind, source)):
+        return None
+    return FileCell(cell_id, kind, source) if kind in _KINDS and len(cell_id) <= LONGEST_ID else None
+
+
+def missing_in_page(
+    notebook: str,
+    before: Sequence[FileCell] | None,
+    after: Sequence[FileCell] | None,
+    page: Sequence[CellView],
+) -> list[CellRecord] | None:
+    """What an agent changed in a notebook's file and the page that has it open does not show.
+
+    A cell that only the user changed in the page is none of it. A cell that both changed is: the page finds it other
+    than the agent found it, which is a conflict.
+
+    Args:
+        notebook: The notebook's path on the Jupyter server.
+        before: The cells of the file before the turn; None where they are not known.
+        after: Those after it, likewise.
+        page: The cells that the page shows, the first first.
+
+    Returns:
+        Changes that the page can be given, as if they had been undone; None where they cannot be told: cells were
+        moved or have another kind, or there are too many.
+    """
+    after, before = _with_ids(after, page), _with_ids(before, page)
+    if after is None or len(page) >= MOST_CELLS:
+        return None
+    shown = {cell.cell_id: cell for cell in page}
+    was = {cell.cell_id: cell for cell in before} if before is not None else None
+    if _is_moved(before, after, page):
+        return None
+    made = _Changes(notebook, shown, was)
+    place = {cell.cell_id: at for at, cell in enumerate(after)}
+    for at, cell in enumerate(after):
+        if (old := shown.get(cell.cell_id)) is not None and old.kind != cell.kind:
+            return None
+        made.add(cell.cell_id, cell.kind, cell.source, after[at - 1].cell_id if at else None, at)
+    for at, gone in enumerate(page):
+        if gone.cell_id not in place and was is not None and gone.cell_id in was:
+            made.add(gone.cell_id, gone.kind, None, page[at - 1].cell_id if at else None, at)
+    characters = sum(len(each.before or "") + len(each.after or "") for each in made.found)
+    return made.found if characters <= MOST_CHARACTERS else None
+
+
+class _Changes:
+    """Collects the changes of one notebook."""
+
+    def __init__(self, notebook: str, shown: dict[str, CellView], was: dict[str, FileCell] | None) -> None:
+        self.found: list[CellRecord] = []
+        self._notebook = notebook
+        self._shown = shown
+        self._was = was
+
+    def add(self, cell_id: str, kind: str, source: str | None, below: str | None, index: int) -> None:
+        """The file has *source* in the cell *cell_id* now (None: no such cell), below the cell *below*."""
+        shown, was = self._shown.get(cell_id), None if self._was is None else self._was.get(cell_id)
+        if was is not None:
+            found: str | None = was.source
+        else:
+            found = None if shown is None or self._was is not None else shown.source
+        is_shown = shown is not None and not shown.cut and shown.source == source
+        if is_shown or source == found or (shown is not None and shown.cut and was is None):
+            return
+        self.found.append(
+            CellRecord(
+                cell_id=cell_id,
+                notebook=self._notebook,
+                kind=kind,
+                before=found,
+                after=source,
+                count=None if shown is None else shown.count,
+                below=below,
+                index=index,
+                undone=True,
+                offered=True,
+                from_file=True,
+            )
+        )
+
+
+def _with_ids(cells: Sequence[FileCell] | None, page: Sequence[CellView]) -> Sequence[FileCell] | None:
+    """*cells* with the page's ids where they have none and are as many, of the same kinds; else None."""
+    if cells is None or not any(each.cell_id == "" for each in cells):
+        return cells
+    if [each.kind for each in cells] != [each.kind for each in page]:
+        return None
+    return [cell._replace(cell_id=shown.cell_id) for cell, shown in zip(cells, page, strict=True)]
+
+
+def _is_moved(before: Sequence[FileCell] | None, after: Sequence[FileCell], page: Sequence[CellView]) -> bool:
+    """Whether the agent put cells in another order, or it is not known who did."""
+    now = [each.cell_id for each in after]
+    then = [each.cell_id for each in (page if before is None else before)]
+    return [each for each in then if each in {*now}] != [each for each in now if each in {*then}]
+
+
+def notice(name: str, missing: Sequence[CellRecord] | None) -> str:
+    """What the user is told of the notebook *name*: what :func:`missing_in_page` gave, in a sentence or two.
+
+    Example:
+        >>> notice("fit.ipynb", [])[:62]
+        'The agent wrote fit.ipynb directly while it is open here. Its '
+    """
+    told = f"The agent wrote {name} directly while it is open here."
+    if missing is None:
+        return f"{told} Reload it to see its cells: they cannot be applied one by one."
+    if not missing:
+        return f"{told} Its cells have the texts that it shows; reload it to see the rest."
+    changes = "cell change" if len(missing) == 1 else f"{len(missing)} cell changes"
+    return f"{told} Apply its {changes} to the notebook, or reload it."

@@ -1,0 +1,273 @@
+"""An agent writes the file of a notebook that a page has open: real files and sessions, and a page in memory."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentnb import Turn
+from agentnb.api.session import Session
+from agentnb.errors import KernelChangesConflict
+from agentnb.host import Host
+from agentnb.host.changes.open_notebook import MOST_CELLS, FileCell, cells_in, missing_in_page
+from agentnb.kernel.code_runner import CellView
+from agentnb.state import SystemNotificationResponsePart
+from tests.unit.host.conftest import Open, hosted
+from tests.unit.host.test_change_tracker import does
+from tests.unit.host.test_changesets import ask
+from tests.unit.kernel.conftest import tools
+from tests.unit.kernel.notebook_page import NotebookPage
+from tests.unit.kernel.shell_tools import Tools
+
+__all__ = ["tools"]  # the fixture
+
+OLD = {"a": "x = 1", "b": "y = 2", "c": "z = 3"}
+NEW = {"a": "x = 10", "b": "y = 2", "n": "new", "c": "z = 3"}
+
+
+def notebook(cells: dict[str, str], **more: Any) -> str:
+    """A notebook's text."""
+    made: list[dict[str, Any]] = [
+        {"id": name, "cell_type": "code", "metadata": {}, "source": source, "outputs": [], "execution_count": None}
+        for name, source in cells.items()
+    ]
+    return json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": made, **more})
+
+
+@pytest.fixture
+def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The notebook that Jupyter started this kernel for."""
+    file = tmp_path / "fit.ipynb"
+    file.write_text(notebook(OLD))
+    monkeypatch.setenv("JPY_SESSION_NAME", str(file))
+    return file
+
+
+@pytest.fixture
+def page(path: Path) -> Iterator[NotebookPage]:
+    """A page that shows it."""
+    made = NotebookPage(path.name, OLD)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def session(attended: Host, tools: Tools, open_session: Open, page: NotebookPage) -> Session:
+    """A session whose agent has no access to the kernel and writes files itself."""
+    attended.environment.connect(shell=tools)
+    return open_session("writes_files")
+
+
+def notices(session: Session) -> list[str]:
+    """What the transcript says beside the agent."""
+    parts = [part for turn in session.chat.turns for part in turn.response_parts]
+    return [str(part.content) for part in parts if isinstance(part, SystemNotificationResponsePart)]
+
+
+def states(turn: Turn) -> dict[str, str]:
+    """The states of the turn's changes, by id."""
+    return {each.id: each.state for each in turn.changes}
+
+
+def apply(host: Host, session: Session, turn: Turn, **more: Any) -> Any:
+    """A page applies cells."""
+    conversation = hosted(host, session)
+    uri = f"{conversation.session.uri}/changes/{turn.id}"
+    return ask(host, conversation, "invoke", changeset=uri, operationId="apply", **more)
+
+
+def test_an_open_notebook_when_an_agent_writes_its_file_is_offered_the_cells(
+    host: Host, session: Session, page: NotebookPage
+) -> None:
+    """The page has its old cells until they are applied; undo takes both back."""
+    turn = does(session, ["write", "fit.ipynb", notebook(NEW)])
+    assert states(turn) == {"file:fit.ipynb": "open", "cell:a": "offered", "cell:n": "offered"}
+    assert turn.changes[0].detail == "It is open in a page, which still has the old cells."
+    (said,) = notices(session)
+    assert said.startswith("The agent wrote fit.ipynb directly while it is open here.")
+    assert said.endswith("Apply its 2 cell changes to the notebook, or reload it.")
+    assert page.texts() == OLD
+    answer = apply(host, session, turn)
+    assert answer["message"].startswith("2 cells were applied. When you save the notebook, JupyterLab says")
+    assert (list(page.texts().items()), page.steps) == (list(NEW.items()), 1)
+    assert states(turn) == {"file:fit.ipynb": "open", "cell:a": "open", "cell:n": "open"}
+    turn.undo()
+    assert page.texts() == OLD
+    assert set(states(turn).values()) == {"undone"}
+    turn.redo()
+    assert page.texts() == NEW
+
+
+def test_cells_when_one_is_applied_leave_the_others_offered(host: Host, session: Session, page: NotebookPage) -> None:
+    """What is kept is offered no longer, and undo of the turn leaves out what was not applied."""
+    turn = does(session, ["write", "fit.ipynb", notebook({"a": "x = 10", "b": "y = 20"})])
+    answer = apply(host, session, turn, target={"kind": "resource", "resource": "cell:c"})
+    assert answer["message"].startswith("1 cell was applied. Apply the others, too, before you save")
+    assert page.texts() == {"a": "x = 1", "b": "y = 2"}
+    turn.keep("cell:a")
+    assert states(turn) == {"file:fit.ipynb": "open", "cell:a": "kept", "cell:b": "offered", "cell:c": "open"}
+    turn.undo()
+    assert page.texts() == OLD
+    assert states(turn)["cell:b"] == "offered"
+
+
+def test_a_cell_when_the_user_edited_it_since_is_a_conflict_with_three_versions(
+    host: Host, session: Session, page: NotebookPage
+) -> None:
+    """Nothing is applied before the user has chosen."""
+    page.type("a", "x = mine")
+    page.type("b", "y = mine")
+    turn = does(session, ["write", "fit.ipynb", notebook(NEW)])
+    assert states(turn) == {"file:fit.ipynb": "open", "cell:a": "offered", "cell:n": "offered"}
+    (conflict,) = apply(host, session, turn)["conflicts"]
+    assert [conflict[name] for name in ("id", "base", "current", "target")] == ["cell:a", "x = 1", "x = mine", "x = 10"]
+    assert page.texts() == {**OLD, "a": "x = mine", "b": "y = mine"}
+    apply(host, session, turn, choices={conflict["path"]: "theirs"})
+    assert page.texts() == {**NEW, "b": "y = mine"}
+
+
+def test_a_notebook_when_the_user_saved_it_last_is_offered_nothing(
+    session: Session, page: NotebookPage, path: Path, host: Host
+) -> None:
+    """Then its file is what the page showed, whatever was typed since."""
+    host.environment.connect(editors=Saved(str(path)))
+    turn = does(session, ["write", "fit.ipynb", notebook(NEW)])
+    assert (states(turn), notices(session)) == ({"file:fit.ipynb": "open"}, [])
+
+
+class Saved:
+    """An editor in which the user saved one file just now."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def unsaved(self, path: str) -> None:
+        del path
+
+    def was_saved(self, path: str, since: int, until: int) -> bool:
+        return path == self._path and since <= until
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (notebook(OLD, metadata={"a": 1}), "reload it to see the rest"),
+        ("no notebook", "Reload it to see its cells"),
+        (notebook({"c": "z = 3", "a": "x = 1", "b": "y = 2"}), "Reload it to see its cells"),
+    ],
+)
+def test_a_notebook_when_its_cells_cannot_be_applied_is_to_be_reloaded(session: Session, text: str, words: str) -> None:
+    """Other outputs and metadata, a file that is none, moved cells: the notice says it."""
+    turn = does(session, ["write", "fit.ipynb", text])
+    assert states(turn) == {"file:fit.ipynb": "open"}
+    (said,) = notices(session)
+    assert words in said
+
+
+@pytest.mark.parametrize("name", ["other.ipynb", "fit.py"])
+def test_another_file_when_an_agent_writes_it_is_no_open_notebook(session: Session, name: str) -> None:
+    """Only the notebook of the page is offered anything."""
+    does(session, ["write", name, notebook(NEW)])
+    assert notices(session) == []
+
+
+def test_an_open_notebook_when_no_page_is_attached_any_more_is_offered_nothing(session: Session, host: Host) -> None:
+    """A page that was closed says no goodbye."""
+    host.environment.connect(attached=lambda: False)
+    does(session, ["write", "fit.ipynb", notebook(NEW)])
+    assert notices(session) == []
+
+
+def test_applied_cells_when_the_user_changes_them_are_not_undone(
+    host: Host, session: Session, page: NotebookPage
+) -> None:
+    """As other cells."""
+    turn = does(session, ["write", "fit.ipynb", notebook(NEW)])
+    apply(host, session, turn)
+    page.type("n", "mine")
+    with pytest.raises(KernelChangesConflict):
+        turn.undo()
+    assert page.texts() == {**NEW, "n": "mine"}
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["id", "cell_type", "source", "x"]), inner, max_size=4)
+    ),
+    max_leaves=8,
+)
+
+
+@given(st.lists(json_values, max_size=4) | json_values, st.sampled_from([4, 3, "4", None]))
+def test_a_file_when_its_json_is_any_gives_cells_or_none(cells: Any, version: Any) -> None:
+    """Nothing that an agent writes raises."""
+    found = cells_in(json.dumps({"nbformat": version, "cells": cells}).encode())
+    assert found is None or len(found) == len(cells)
+
+
+@pytest.mark.parametrize("content", [b"", b"\xff\xfe\x00", b"[" * 100_000, b"4", b'{"nbformat": 4}', b"\xff"])
+def test_a_file_when_it_is_no_notebook_gives_no_cells(content: bytes) -> None:
+    """Nor does it raise."""
+    assert cells_in(content) is None
+
+
+texts = st.dictionaries(st.sampled_from("abcdef"), st.sampled_from("123"), max_size=6)
+
+
+def in_order(cells: dict[str, str]) -> dict[str, str]:
+    return dict(sorted(cells.items()))
+
+
+@given(texts.map(in_order), texts.map(in_order))
+def test_a_page_when_it_shows_what_the_file_had_gets_exactly_the_new_cells(
+    before: dict[str, str], after: dict[str, str]
+) -> None:
+    """In whatever way the agent changed, added and deleted them."""
+    page = NotebookPage("fit.ipynb", before)
+    then, now = ([FileCell(name, "code", text) for name, text in cells.items()] for cells in (before, after))
+    shown = [CellView(cell_id=name, kind="code", source=text) for name, text in before.items()]
+    found = missing_in_page("fit.ipynb", then, now, shown)
+    assert found is not None
+    steps = [each.step(each.source) for each in found]
+    page.close()
+    assert page.changed(steps) == {}
+    assert list(page.texts().items()) == list(after.items())
+
+
+@given(texts.map(in_order), texts.map(in_order))
+def test_a_page_when_only_the_user_changed_it_is_offered_nothing(shown: dict[str, str], saved: dict[str, str]) -> None:
+    """The file has the same cells before and after: only its outputs are other."""
+    cells = [FileCell(name, "code", text) for name, text in saved.items()]
+    page = [CellView(cell_id=name, kind="code", source=text) for name, text in shown.items()]
+    assert missing_in_page("fit.ipynb", cells, cells, page) == []
+
+
+def test_cells_when_the_notebook_has_no_ids_are_known_by_their_places() -> None:
+    """Of nbformat 4.4 and older: the page gave them ids that the file has not."""
+    then, now = (
+        [FileCell("", "code", "1"), FileCell("", "code", "2")],
+        [FileCell("", "code", "1"), FileCell("", "code", "3")],
+    )
+    page = [CellView(cell_id=name, kind="code", source=text) for name, text in (("p", "1"), ("q", "2"))]
+    (change,) = missing_in_page("fit.ipynb", then, now, page) or []
+    assert (change.cell_id, change.before, change.after) == ("q", "2", "3")
+    assert missing_in_page("fit.ipynb", then, now[:1], page) is None
+
+
+def test_a_page_when_it_tells_of_a_part_of_a_cell_is_asked_for_the_text_of_the_file() -> None:
+    """It compares the whole text itself."""
+    long = "1" * 30_000
+    page = [CellView(cell_id="a", kind="code", source=long[:20_000], cut=True)]
+    then, now = ([FileCell("a", "code", text)] for text in (long, f"{long}2"))
+    (change,) = missing_in_page("fit.ipynb", then, now, page) or []
+    assert (change.before, change.after) == (long, f"{long}2")
+    many = [FileCell(str(at), "code", "") for at in range(MOST_CELLS)]
+    assert cells_in(notebook({each.cell_id: each.source for each in many}).encode()) is None
