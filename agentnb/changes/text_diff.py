@@ -7,10 +7,11 @@ of line at the end, belong to the line, so bytes come back as they were.
 
 from __future__ import annotations
 
-import json
 from bisect import bisect_left
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, TypeAlias
+
+from agentnb.safe_json import read_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -274,7 +275,7 @@ def _is_json(content: bytes) -> bool:
     if content.lstrip()[:1] not in {b"{", b"["}:
         return False
     try:
-        json.loads(content)
-    except (ValueError, RecursionError):
+        read_json(content)
+    except ValueError:
         return False
     return True
