@@ -2,9 +2,9 @@
 
 `["write", path, text]`, `["repeat", path, text, times]`, `["delete", path]`, `["move", path, to]`, `["folder", path]`,
 `["executable", path]`, `["link", path, target]`, `["vanish"]` (removes the session's folder, which is empty),
-`["ask", path, text]` (the client writes the file), `["claim", path]` (a tool call that names the file), `["run"]` (one
-that says it ran a command), `["wait", pipe]` (until someone writes into that named pipe). Paths are relative to the
-session's folder.
+`["ask", path, text]` (the client writes the file), `["shell", command]` (the client runs the command),
+`["claim", path]` (a tool call that names the file), `["run"]` (one that says it ran a command), `["wait", pipe]` (until
+someone writes into that named pipe). Paths are relative to the session's folder.
 """
 
 import json
@@ -45,6 +45,9 @@ def prompt(request):
             wire.update("tool_call", **call, title="Edit", kind="edit", locations=[place])
         elif step == "ask":
             wire.ask(number, "fs/write_text_file", path=str(Path(rest[0]).absolute()), content=rest[1])
+        elif step == "shell":
+            made = wire.ask(10 * number, "terminal/create", command="sh", args=["-c", rest[0]], cwd=str(Path.cwd()))
+            wire.ask(10 * number + 1, "terminal/wait_for_exit", terminalId=made["result"]["terminalId"])
         elif step == "run":
             wire.update("tool_call", **call, title="Run", kind="execute")
         else:

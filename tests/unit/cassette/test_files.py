@@ -203,6 +203,28 @@ def test_a_file_when_the_client_wrote_it_is_not_in_the_cassette_but_for_what_cam
     assert tree(tmp_path / "other") == tree(tmp_path / "work")
 
 
+def test_a_file_when_a_command_of_the_client_writes_it_again_is_that_of_today(tmp_path: Path) -> None:
+    """Commands run again in a replay; what the agent wrote beside them comes from the cassette."""
+    path = tmp_path / "a.cassette.jsonl"
+    steps = [["shell", "echo $$ > process.txt; echo same > same.txt"], ["write", "own.txt", "own\n"]]
+    record(path, tmp_path / "work", steps)
+    play(path, tmp_path / "other", steps)
+    then, now = tree(tmp_path / "work"), tree(tmp_path / "other")
+    assert {name for name in then if then[name] == now[name]} == {"own.txt", "same.txt"}
+    assert then.keys() == now.keys()
+
+
+def test_a_file_when_a_command_runs_and_it_is_other_than_recorded_is_not_overwritten(tmp_path: Path) -> None:
+    """It was not the command of today that changed it."""
+    path = tmp_path / "a.cassette.jsonl"
+    steps = [["shell", "true"], ["write", "own.txt", "own\n"]]
+    record(path, tmp_path / "work", steps)
+    (tmp_path / "work/own.txt").write_text("mine\n")
+    with pytest.raises(CassetteMismatch, match=r"own\.txt exists; it did not before this turn was recorded"):
+        play(path, tmp_path / "work", steps)
+    assert (tmp_path / "work/own.txt").read_text() == "mine\n"
+
+
 def test_a_credential_when_an_agent_writes_it_is_not_in_the_cassette(tmp_path: Path) -> None:
     """In a text it is masked, in a binary file and a sensitive one nothing is stored."""
     path, work = tmp_path / "a.cassette.jsonl", tmp_path / "work"
