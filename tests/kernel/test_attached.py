@@ -133,7 +133,7 @@ def test_a_streaming_text_comes_in_short_messages(kernel: RunningKernel, model: 
     kernel.say(model, said("initialize", id=1, params={**HELLO, "accepts": ["text"]}))
     tab = kernel.run("session = agentnb.start()\nsession.tab_id").values[0].strip("'")
     kernel.say(model, said("subscribe", id=2, params={"channels": [f"eliza:/{tab}/chat"]}))
-    kernel.run("turn = session.prompt('/slow 600 10')")
+    kernel.run("turn = session.prompt('/slow 600 10')", console=True)  # nobody waits for the turn's end
     acknowledged: set[int] = set()
 
     def texts() -> list[dict[str, Any]]:
@@ -141,7 +141,9 @@ def test_a_streaming_text_comes_in_short_messages(kernel: RunningKernel, model: 
         for _, flush in flushes:
             if flush.get("method") == "actions" and flush["params"]["flush"] not in acknowledged:
                 acknowledged.add(flush["params"]["flush"])
-                kernel.say(model, said("ack", params={"flush": flush["params"]["flush"], "seen": {}}))
+                seen = {each["channel"]: each["index"] for each in flush["params"]["envelopes"]}
+                seen |= {uri: each["fromIndex"] for uri, each in flush["params"].get("snapshots", {}).items()}
+                kernel.say(model, said("ack", params={"flush": flush["params"]["flush"], "seen": seen}))
         return [message for message, flush in flushes if flush.get("method") == "text"]
 
     kernel.until(lambda: bool(texts()))
