@@ -6,6 +6,7 @@ from the cursor on, or a snapshot where that is smaller or the log no longer rea
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -27,7 +28,11 @@ if TYPE_CHECKING:
 MAX_UNACKNOWLEDGED = 2
 MAX_TEXTS = 48  # flushes in all that may be unacknowledged; those that only continue a text are acknowledged together
 UNHEARD_SECONDS = 0.3  # between flushes to a client whose words cannot come through (a cell blocks the kernel)
+ACK_SECONDS = 0.3  # until a page that reads has acknowledged a flush
+TEXT_ACK_SECONDS = 1.3  # the same for one that only continues a text: pages collect those for a second
+SILENT_SECONDS = 12.0  # a page pings every ten: where none was heard for longer, the kernel hears none
 UNSEEN = -1  # below every index: only a snapshot helps
+MOST_STOPS = 256  # flushes that a client has not acknowledged and whose ends are known; beyond them, a snapshot
 SNAPSHOT_FROM = 64  # merged envelopes from which on a snapshot may be the smaller thing to send
 
 
@@ -37,12 +42,14 @@ class Cursor(msgspec.Struct):
     Attributes:
         sent: The last index sent.
         acked: The last index that the client says it has applied.
+        stops: The indexes beyond that where flushes to it ended, in order: the client is at one of them.
         earlier: How many of a chat's first turns it was not given; None where it was given none yet.
         state_bytes: How large its snapshot was when that was last looked at; states mostly grow.
     """
 
     sent: int = UNSEEN
     acked: int = UNSEEN
+    stops: tuple[int, ...] = ()
     earlier: int | None = None
     state_bytes: int = 0
 
@@ -59,6 +66,11 @@ class Flight(msgspec.Struct, frozen=True):
     at: float
     reaches: dict[str, int]
     is_text: bool = False
+
+    @property
+    def due(self) -> float:
+        """When it should be acknowledged: a page heard only before that need not have had it yet."""
+        return self.at + (TEXT_ACK_SECONDS if self.is_text else ACK_SECONDS)
 
 
 class Rejection(msgspec.Struct):
@@ -138,12 +150,17 @@ class Client:
         """
         if not self.is_full:
             return False
-        moments = [flight.at for flight in self._flights.values()]
-        return last_message_at > min(moments) or now - max(moments) < UNHEARD_SECONDS
+        flights = self._flights.values()
+        is_heard = last_message_at > min(flight.due for flight in flights) and now - last_message_at < SILENT_SECONDS
+        return is_heard or now - max(flight.at for flight in flights) < UNHEARD_SECONDS
 
     def waiting_since(self) -> float | None:
         """When the oldest flush that it has not acknowledged was sent."""
         return min((flight.at for flight in self._flights.values()), default=None)
+
+    def due(self) -> float | None:
+        """When the first acknowledgement that has not come was due."""
+        return min((flight.due for flight in self._flights.values()), default=None)
 
     def answered(self, envelope: Envelope, client_seq: int) -> None:
         """One of its own actions was accepted or rejected: it must hear so, even where a snapshot replaces the echo."""
@@ -155,7 +172,8 @@ class Client:
     def subscribe(self, channel: Channel[Any], last_seen: int = 0) -> dict[str, Any]:
         """Begin to follow *channel*; returns what brings the client up to date from *last_seen*."""
         known = 0 < last_seen <= channel.index and channel.log.reaches(last_seen)
-        self.cursors[channel.uri] = Cursor(sent=channel.index, acked=last_seen if known else UNSEEN)
+        acked = last_seen if known else UNSEEN
+        self.cursors[channel.uri] = Cursor(sent=channel.index, acked=acked, stops=(channel.index,))
         replay = merge_envelopes(channel.log.after(last_seen)) if known else []
         if not known or self._better_whole(replay, channel):
             return self._snapshot(channel)
@@ -214,12 +232,13 @@ class Client:
         for channel in channels:
             cursor = self.cursors[channel.uri]
             if cursor.sent < channel.index:
-                fresh = merge_envelopes(channel.log.after(cursor.sent)) if channel.log.reaches(cursor.sent) else None
+                fresh = _unseen(channel, cursor)
                 if fresh is None or self._better_whole(fresh, channel):
                     snapshots[channel.uri] = self._snapshot(channel)
                 else:
                     envelopes += fresh
                 cursor.sent = channel.index
+                cursor.stops = (*cursor.stops, cursor.sent)[-MOST_STOPS:]
             reaches[channel.uri] = cursor.sent
         envelopes += self._unsent_rejections()
         if not envelopes and not snapshots:
@@ -235,6 +254,7 @@ class Client:
     def _advance(self, uri: str, index: int) -> None:
         if (cursor := self.cursors.get(uri)) is not None:
             cursor.acked = max(cursor.acked, min(index, cursor.sent))
+            cursor.stops = tuple(stop for stop in cursor.stops if stop > cursor.acked)
             accepted = self._accepted.get(uri, {})
             self._accepted[uri] = {at: seq for at, seq in accepted.items() if at > cursor.acked}
 
@@ -277,6 +297,21 @@ class Client:
         if size > cursor.state_bytes:  # else a long state would be encoded for every flush
             cursor.state_bytes = len(encode(window.latest(channel.state, cursor.earlier, turns=self.turns)[0]))
         return size > cursor.state_bytes
+
+
+def _unseen(channel: Channel[Any], cursor: Cursor) -> list[Envelope] | None:
+    """What *channel* has after the last index sent; None where only a snapshot helps.
+
+    What is sent once more may have been applied by a client that cannot be heard, up to any of its stops. A text
+    merged across a stop could not be applied from there on: it is cut there.
+    """
+    forgot_stops = len(cursor.stops) == MOST_STOPS and cursor.sent < cursor.stops[0]
+    if forgot_stops or not channel.log.reaches(cursor.sent):
+        return None
+    pieces: dict[int, list[Envelope]] = {}
+    for envelope in channel.log.after(cursor.sent):
+        pieces.setdefault(bisect_left(cursor.stops, envelope.index), []).append(envelope)
+    return [merged for piece in pieces.values() for merged in merge_envelopes(piece)]
 
 
 def _filled(**fields: Any) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agentnb.comm.client import UNHEARD_SECONDS, Client
+from agentnb.comm.client import ACK_SECONDS, MOST_STOPS, SILENT_SECONDS, UNHEARD_SECONDS, Client
 from agentnb.host.channels import Channel
 from agentnb.host.conversation import Conversation
 from agentnb.state import (
@@ -68,9 +68,9 @@ def test_two_flushes_may_be_unacknowledged_and_no_more(conversation: Conversatio
     for moment, text in ((1.0, "a"), (1.1, "b")):
         stream(conversation, text)
         client.next_flush([conversation.chat], moment)
-    before = client.blocked(9.0, 1.2)
+    before = client.blocked(9.0, 1.4)
     client.acknowledge(1, {})
-    assert (before, client.blocked(9.0, 1.2)) == (True, False)
+    assert (before, client.blocked(9.0, 1.4)) == (True, False)
 
 
 def test_a_client_that_cannot_be_heard_is_sent_on_seldom(conversation: Conversation) -> None:
@@ -80,6 +80,51 @@ def test_a_client_that_cannot_be_heard_is_sent_on_seldom(conversation: Conversat
         stream(conversation, text)
         client.next_flush([conversation.chat], moment)
     assert [client.blocked(1.1 + UNHEARD_SECONDS * share, 0.0) for share in (0.5, 1.5)] == [True, False]
+
+
+def test_an_acknowledgement_that_was_not_due_yet_says_nothing(conversation: Conversation) -> None:
+    """It may be on its way when a cell blocks the kernel: the page is sent on as one that cannot be heard."""
+    client = client_of(conversation)
+    for moment, text in ((1.0, "a"), (1.1, "b")):
+        stream(conversation, text)
+        client.next_flush([conversation.chat], moment)
+    assert [client.blocked(9.0, 1.0 + ACK_SECONDS * share) for share in (0.9, 1.1)] == [False, True]
+
+
+def test_a_client_is_sent_on_where_no_page_pings_any_more(conversation: Conversation) -> None:
+    """Pages ping every ten seconds: a kernel that hears none for longer cannot hear any."""
+    client = client_of(conversation)
+    for moment, text in ((1.0, "a"), (1.1, "b")):
+        stream(conversation, text)
+        client.next_flush([conversation.chat], moment)
+    assert [client.blocked(5.0 + SILENT_SECONDS * share, 5.0) for share in (0.9, 1.1)] == [True, False]
+
+
+def test_what_is_sent_again_can_be_applied_wherever_the_client_is(conversation: Conversation) -> None:
+    """It may have had any of the flushes that it has not acknowledged: a text is not merged across their ends."""
+    client = client_of(conversation)
+    for moment, text in ((1.0, "a"), (1.1, "b"), (1.2, "c")):
+        stream(conversation, text, text)
+        client.next_flush([conversation.chat], moment)
+    client.acknowledge(1, {conversation.chat.uri: 4})
+    client.rewind()
+    stream(conversation, "d")
+    again = client.next_flush([conversation.chat], 4.0)
+    assert again is not None
+    texts = [(e.get("first", e["index"]), e["index"]) for e in again["envelopes"] if "content" in e["action"]]
+    assert texts == [(5, 6), (7, 8), (9, 9)]
+
+
+def test_a_client_of_which_too_many_ends_are_open_gets_a_snapshot(conversation: Conversation) -> None:
+    """Whatever it has had, a snapshot can be applied."""
+    client = client_of(conversation)
+    for number in range(MOST_STOPS + 1):
+        stream(conversation, "a")
+        client.next_flush([conversation.chat], float(number))
+    client.rewind()
+    again = client.next_flush([conversation.chat], 9_000.0)
+    assert again is not None
+    assert (again["envelopes"], [*again["snapshots"]]) == ([], [conversation.chat.uri])
 
 
 def test_what_was_not_acknowledged_is_sent_again(conversation: Conversation) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from agentnb.agent.catalog import find
-from agentnb.comm.client import MAX_TEXTS, MAX_UNACKNOWLEDGED
+from agentnb.comm.client import MAX_TEXTS, MAX_UNACKNOWLEDGED, SILENT_SECONDS
 from agentnb.comm.service import Service
 from agentnb.host import Host
 from agentnb.host.channels import Channel
@@ -86,8 +86,8 @@ class World:
         delivery = self.service.delivery
         client = delivery.clients[client_id]
         few = client.unacknowledged_whole <= MAX_UNACKNOWLEDGED and client.unacknowledged <= MAX_TEXTS
-        since = client.waiting_since()
-        assert few or (since is not None and delivery.last_message_at <= since)
+        due, silent = client.due(), self.loop.time() - delivery.last_message_at >= SILENT_SECONDS
+        assert few or silent or (due is not None and delivery.last_message_at <= due)
 
     # --- the pages ---
 
@@ -111,7 +111,12 @@ class World:
         """All that is on the wire arrives, in order."""
         for _ in range(len(page.outgoing)):
             self.service.receive(page.outgoing.popleft())
-        for _ in range(len(page.incoming) if hears else 0):
+        if hears:
+            self.listen(page)
+
+    def listen(self, page: Page) -> None:
+        """The page hears all that is on the wire to it."""
+        for _ in range(len(page.incoming)):
             page.hear(page.incoming.popleft())
 
     def settle(self) -> None:
