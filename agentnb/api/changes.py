@@ -14,6 +14,7 @@ from agentnb.changes import path_from_json, path_to_json
 from agentnb.errors import ChangesError, UsageError
 from agentnb.host.changes.undo import merged
 from agentnb.host.files.changes import FileChange
+from agentnb.state import find_finished_turn
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterable, Mapping
@@ -198,7 +199,8 @@ def _read(conversation: Conversation, turn_id: str | None) -> ChangeTable:
     if turn_id is None:
         rows = [Change(conversation, "", item) for item in merged(record.turns)]
         return ChangeTable(rows, tuple(dict.fromkeys(note for turn in record.turns for note in turn.notes)))
-    known = next((turn.changes for turn in reversed(conversation.chat.state.turns) if turn.id == turn_id), None)
+    ended = find_finished_turn(conversation.chat.state, turn_id)
+    known = None if ended is None else ended.changes
     if known is not None and known.error is not None:
         raise ChangesError(known.error.message)
     turn = record.turn(turn_id)
