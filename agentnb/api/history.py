@@ -146,7 +146,7 @@ def history(
 
     Args:
         search: What is to be found in titles, prompts, answers, agents or folders; capitals do not matter. Each row's
-            ``hits`` say where it stands. A text of one or two characters is looked for in the latest 2,000 sessions.
+            ``hits`` say where it stands. A text of one or two characters is looked for in the latest 500 sessions.
         here: Only those that were begun in this notebook; where no server says which that is (a console, a script), in
             this folder.
         folder: Only those of this workspace, which need not be there any more.

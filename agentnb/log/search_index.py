@@ -31,9 +31,9 @@ SHORTEST = 3
 """Characters that a trigram has: what is shorter is looked for in the log, in the latest conversations only."""
 MOST_TRIGRAMS = 300
 """Characters of the text whose trigrams are asked for; each match is compared with the whole text."""
-LATEST = 2_000
+LATEST = 500
 """Conversations in which a shorter text is looked for."""
-MOST_CONVERSATIONS = 500
+MOST_CONVERSATIONS = 200
 """That one search finds, the latest first."""
 HITS = 3
 """Places of one conversation that are shown."""
