@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from agentnb.state import SessionState
 
 KERNEL_ENDED = "The kernel ended while this turn ran."
-RUNSELSEWHERE = "This turn is still running in another kernel; this is its state when it was read here."
+RUNS_ELSEWHERE = "This turn is still running in another kernel; this is its state when it was read here."
 ELSEWHERE = "The session {!r} is open in another kernel."
 LOG_OFF = "The session log is off (AGENTNB_LOG=off): sessions are not kept."
 FLUSH_SECONDS = 5.0
@@ -182,7 +182,7 @@ def _why_not(stored: StoredSession) -> SessionError | None:
 def _say_what_happened(conversation: Conversation, gap: str | None, *, elsewhere: bool) -> None:
     chat, now, barred = conversation.chat.state, now_ms(), conversation.barred
     if chat.active_turn is not None:
-        kind, words = ("OpenElsewhere", RUNSELSEWHERE) if elsewhere else ("KernelEnded", KERNEL_ENDED)
+        kind, words = ("OpenElsewhere", RUNS_ELSEWHERE) if elsewhere else ("KernelEnded", KERNEL_ENDED)
         ended = ErrorInfo(error_type=kind, message=words)
         conversation.dispatch(ChatError(turn_id=chat.active_turn.id, error=ended, stop_reason="error", time=now))
     if gap is not None and (turns := conversation.chat.state.turns):
