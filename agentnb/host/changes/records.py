@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
 
+from agentnb.atomic_write import write_atomically
 from agentnb.changes import FileChange, Snapshot, path_from_json, path_to_json
 from agentnb.credentials import logger
 
@@ -180,15 +179,7 @@ def read_record(path: Path) -> ConversationRecord | None:
 def write_record(path: Path, record: ConversationRecord) -> None:
     """Write *record* into the file *path*, whole or not at all; for its owner only."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.new")
-    try:
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with open(descriptor, "wb") as file:  # noqa: PTH123 - a descriptor
-            file.write(msgspec.json.encode(_with_paths(record, path_to_json)))
-        temporary.replace(path)
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            temporary.unlink()
+    write_atomically(path, msgspec.json.encode(_with_paths(record, path_to_json)))
 
 
 def all_records(changes: Path) -> Iterator[tuple[Path, ConversationRecord]]:
