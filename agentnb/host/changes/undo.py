@@ -135,6 +135,19 @@ class Undo:
         before, after = ((text or "").splitlines(keepends=True) for text in (item.before, item.after))
         return "".join(difflib.unified_diff(before, after, f"a/{item.name}", f"b/{item.name}"))
 
+    async def file_diffs(self, items: Iterable[Item]) -> list[str]:
+        """The changes of files as unified diffs, all in one job of the store.
+
+        The diff is empty for a file that cannot be undone, or whose contents are stored no longer.
+
+        Raises:
+            ChangesError: If the store cannot be used.
+        """
+        store, files = self._tracker.store, [item.file if item.undoable else None for item in items]
+        if store is None or not any(files):
+            return [""] * len(files)
+        return await store.run(lambda opened: [_diff_if_stored(opened, file) for file in files])
+
     async def _carry_out(
         self, operation: Operation, selected: Sequence[Selected], choices: Mapping[str, Choice]
     ) -> Outcome:
@@ -244,6 +257,13 @@ class Undo:
                 f"A turn of {running.title!r} runs in this workspace: nothing can be {_DONE[operation]} meanwhile."
             )
             raise SessionError(message, hint="Wait for its end, or cancel it.")
+
+
+def _diff_if_stored(store: ChangeStore, change: FileChange | None) -> str:
+    try:
+        return "" if change is None else store.diff(change)
+    except ChangesError:
+        return ""
 
 
 def _selected(
