@@ -132,6 +132,8 @@ class Undo:
         store, file = self._tracker.store, item.file
         if file is not None and store is not None:
             return await store.run(lambda opened: opened.diff(file))
+        if item.kind == "variable":  # its texts are lines on objects, not contents
+            return ""
         before, after = ((text or "").splitlines(keepends=True) for text in (item.before, item.after))
         return "".join(difflib.unified_diff(before, after, f"a/{item.name}", f"b/{item.name}"))
 
