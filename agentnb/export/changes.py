@@ -10,7 +10,7 @@ from agentnb.api.columns import lines
 from agentnb.changes import ChangeStore
 from agentnb.errors import AgentnbError, UnknownSession
 from agentnb.host.changes.location import changes_folder
-from agentnb.host.changes.records import all_records
+from agentnb.host.changes.records import all_records, count_by_kind
 from agentnb.ids import new_id
 from agentnb.log.location import log_location
 from agentnb.log.store import Store
@@ -60,10 +60,7 @@ def conversation(name: str, *, diffs: bool = False) -> str:
 
 
 def _row(record: ConversationRecord) -> tuple[str, ...]:
-    counts = {
-        kind: len({item.id for turn in record.turns for item in turn.items if item.kind == kind})
-        for kind in ("file", "cell", "variable")
-    }
+    counts = count_by_kind(item for turn in record.turns for item in turn.items)
     agent, _, tab_id = record.session.partition(":/")
     return (tab_id[:ID_CHARACTERS], agent, str(len(record.turns)), *map(str, counts.values()), record.workspace)
 

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from agentnb.changes import FileChange, Step, path_to_json
 from agentnb.clock import now_ms
 from agentnb.errors import AgentnbError, ChangesError, ChangesUnavailable, SessionError, UsageError
-from agentnb.host.changes.records import Undone
+from agentnb.host.changes.records import Undone, count_by_kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -339,14 +339,11 @@ def _is_left(selected: Selected, choices: Mapping[str, Choice], changed: Iterabl
 
 
 def _sentence(operation: Operation, selected: Sequence[Selected]) -> str:
-    counts = {kind: len({each.item.id for each in selected if each.item.kind == kind}) for kind in _NOUNS}
-    words = [f"{count} {_NOUNS[kind]}{'s' if count != 1 else ''}" for kind, count in counts.items() if count]
+    counts = count_by_kind(each.item for each in selected)
+    words = [f"{count} {kind}{'s' if count != 1 else ''}" for kind, count in counts.items() if count]
     if not words:
         return f"Nothing was {_DONE[operation]}."
     return f"{_joined(words)} {'was' if sum(counts.values()) == 1 else 'were'} {_DONE[operation]}."
-
-
-_NOUNS = {"file": "file", "cell": "cell", "variable": "variable"}
 
 
 def _joined(words: Sequence[str]) -> str:
