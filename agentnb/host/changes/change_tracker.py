@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
@@ -19,7 +20,7 @@ from agentnb.clock import now_ms
 from agentnb.credentials import logger
 from agentnb.errors import AgentnbError, ChangesError
 from agentnb.host.changes.attribution import attributed, by_others, named_files, runs_commands
-from agentnb.host.changes.open_notebook import cells_in, missing_in_page, notice
+from agentnb.host.changes.open_notebook import cells_in, is_cells_only, missing_in_page, notice
 from agentnb.host.changes.records import (
     ConversationRecord,
     Item,
@@ -100,6 +101,33 @@ class _WrittenNotebook(NamedTuple):
     change: FileChange
     detail: str
     notice: str
+
+
+class _NotebookCells(NamedTuple):
+    """The cells of a notebook's file before and after a change, where they are known.
+
+    Attributes:
+        before: Those before.
+        after: Those after.
+        hashes: The SHA-256 of the file before and after it, where only cells are other in it.
+    """
+
+    before: tuple[FileCell, ...] | None
+    after: tuple[FileCell, ...] | None
+    hashes: tuple[str, str] | None
+
+    @classmethod
+    def of(cls, store: ChangeStore, change: FileChange) -> _NotebookCells:
+        """Read what is stored; on the store's thread."""
+        before, after = _content(store, change.before), _content(store, change.after)
+        if before is None or after is None:
+            return cls(
+                before=None if before is None else cells_in(before),
+                after=None if after is None else cells_in(after),
+                hashes=None,
+            )
+        hashes = (sha256(before).hexdigest(), sha256(after).hexdigest()) if is_cells_only(before, after) else None
+        return cls(cells_in(before), cells_in(after), hashes)
 
 
 class ChangeTracker:
@@ -287,8 +315,8 @@ class ChangeTracker:
         change = next((each for each in notebooks if str(store.workspace / each.path) == path), None)
         if shown is None or path is None or change is None or self._was_saved_since(path):
             return None
-        before, after = await store.run(lambda opened: _cells(opened, change))
-        missing = missing_in_page(shown.name, before, after, shown.cells)
+        cells = await store.run(lambda opened: _NotebookCells.of(opened, change))
+        missing = missing_in_page(shown.name, cells.before, cells.after, shown.cells, cells.hashes)
         self.kernel.offer(turn_id, missing or ())
         detail = _OLD_CELLS if missing is None or missing else _OLD_OUTPUTS
         return _WrittenNotebook(change, detail, notice(path_to_json(change.path), missing))
@@ -456,16 +484,11 @@ def _state(change: CellChange | VariableChange, *, is_kept: bool) -> State:
     return "undone" if change.undone else "kept" if is_kept else "open"
 
 
-def _cells(store: ChangeStore, change: FileChange) -> tuple[tuple[FileCell, ...] | None, tuple[FileCell, ...] | None]:
-    """The cells of a notebook's file before and after *change*, where they are known."""
-
-    def side(version: Version | None) -> tuple[FileCell, ...] | None:
-        try:
-            return None if version is None else cells_in(store.content(version))
-        except ChangesError:
-            return None
-
-    return side(change.before), side(change.after)
+def _content(store: ChangeStore, version: Version | None) -> bytes | None:
+    try:
+        return None if version is None else store.content(version)
+    except ChangesError:
+        return None
 
 
 def _of_an_earlier_kernel(record: ConversationRecord | None) -> ConversationRecord | None:

@@ -34,7 +34,7 @@ _WANTED: dict[Operation, frozenset[State]] = {
     "keep": frozenset({"open", "offered"}),
     "apply": frozenset({"offered"}),
 }
-_OVERWRITE = "When you save the notebook, JupyterLab says that its file has changed: choose Overwrite."
+_OVERWRITE = "If JupyterLab says that its file has changed when you save the notebook, choose Overwrite."
 _OTHERS = "Apply the others, too, before you save the notebook: saving it replaces its file."
 
 
