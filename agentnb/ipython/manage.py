@@ -12,6 +12,7 @@ from agentnb.api.agents import doctor
 from agentnb.api.history import forget, resume, sessions
 from agentnb.api.policy import policy, trust, untrust
 from agentnb.errors import UsageError
+from agentnb.host.changes.attribution import is_left_alone
 from agentnb.host.environment import current_environment
 from agentnb.ipython.policy_table import PolicyTable
 from agentnb.ipython.sidebar import sidebar
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from agentnb.api.changes import ChangeTable
     from agentnb.api.session import Turn
     from agentnb.ipython.tabs import Tabs
+
+SHORTEST_ID = 8
+"""Characters of a turn's id, at least, where they are all digits: fewer are a turn's number."""
 
 
 def _use(tabs: Tabs, name: str) -> Note:
@@ -163,13 +167,15 @@ def _turn(tabs: Tabs, name: str, state: str, command: str) -> Turn:
             number = int(name)
             if number:
                 return turns[number - 1 if number > 0 else number]
-        found = [turn for turn in turns if turn.id.startswith(name)]
+        is_number = name.lstrip("-").isdecimal() and len(name) < SHORTEST_ID
+        found = [turn for turn in turns if turn.id.startswith(name) and not is_number]
         if len(found) != 1:
             hint = f"It has {len(turns)} turns: `%agents {command} 1` is its first, `%agents {command} -1` its last."
             raise UsageError(f"The tab has no turn {name!r}.", hint=hint)
         return found[0]
     for turn in reversed(turns):
-        if any(change.state == state and change.undoable for change in turn.changes):
+        changes = [each for each in turn.changes if each.state == state and each.undoable]
+        if any(state != "open" or not is_left_alone(each.by) for each in changes):
             return turn
     raise UsageError(f"No turn of the tab has changes to {command}.", hint="`%agents changes` shows what there is.")
 

@@ -19,7 +19,7 @@ from agentnb.changes.text_diff import count_lines
 from agentnb.clock import now_ms
 from agentnb.credentials import logger
 from agentnb.errors import AgentnbError, ChangesError
-from agentnb.host.changes.attribution import attributed, by_others, named_files, runs_commands
+from agentnb.host.changes.attribution import attributed, by_others, is_left_alone, named_files, runs_commands
 from agentnb.host.changes.open_notebook import cells_in, is_cells_only, missing_in_page, notice
 from agentnb.host.changes.records import (
     ConversationRecord,
@@ -421,7 +421,7 @@ def numbers(record: TurnRecord) -> TurnChanges:
         variables=sum(each.kind == "variable" for each in items),
         undone=sum(each.state == "undone" for each in items),
         kept=sum(each.state == "kept" for each in items),
-        undoable=sum(each.state == "open" and each.undoable for each in items),
+        undoable=sum(each.state == "open" and each.undoable and not is_left_alone(each.by) for each in items),
         notes=record.notes or None,
     )
 

@@ -19,7 +19,7 @@ from agentnb.host import Host
 from agentnb.host.changes.open_notebook import MOST_CELLS, FileCell, cells_in, is_cells_only, missing_in_page
 from agentnb.kernel.code_runner import CellView
 from agentnb.state import SystemNotificationResponsePart
-from tests.unit.host.conftest import Open, hosted
+from tests.unit.host.conftest import Open, Saved, hosted
 from tests.unit.host.test_change_tracker import does
 from tests.unit.host.test_changesets import ask
 from tests.unit.kernel.conftest import tools
@@ -142,19 +142,6 @@ def test_a_notebook_when_the_user_saved_it_last_is_offered_nothing(
     host.environment.connect(editors=Saved(str(path)))
     turn = does(session, ["write", "fit.ipynb", notebook(NEW)])
     assert (states(turn), notices(session)) == ({"file:fit.ipynb": "open"}, [])
-
-
-class Saved:
-    """An editor in which the user saved one file just now."""
-
-    def __init__(self, path: str) -> None:
-        self._path = path
-
-    def unsaved(self, path: str) -> None:
-        del path
-
-    def was_saved(self, path: str, since: int, until: int) -> bool:
-        return path == self._path and since <= until
 
 
 @pytest.mark.parametrize(
