@@ -8,12 +8,13 @@ import time
 from concurrent.futures import TimeoutError as TooLong
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
-from agentnb.api.columns import html, lines
+from agentnb.api.columns import html, line_counts, lines, on_one_line
 from agentnb.api.rows import Rows
 from agentnb.changes import path_from_json, path_to_json
 from agentnb.errors import ChangesError, UsageError
 from agentnb.host.changes.undo import merged
 from agentnb.host.files.changes import FileChange
+from agentnb.state import find_finished_turn
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterable, Mapping
@@ -198,7 +199,8 @@ def _read(conversation: Conversation, turn_id: str | None) -> ChangeTable:
     if turn_id is None:
         rows = [Change(conversation, "", item) for item in merged(record.turns)]
         return ChangeTable(rows, tuple(dict.fromkeys(note for turn in record.turns for note in turn.notes)))
-    known = next((turn.changes for turn in reversed(conversation.chat.state.turns) if turn.id == turn_id), None)
+    ended = find_finished_turn(conversation.chat.state, turn_id)
+    known = None if ended is None else ended.changes
     if known is not None and known.error is not None:
         raise ChangesError(known.error.message)
     turn = record.turn(turn_id)
@@ -276,19 +278,12 @@ def rows_of(items: Iterable[Item]) -> list[tuple[str, ...]]:
 
 
 def _cells(item: Item) -> tuple[str, ...]:
-    counts = ("" if count is None else f"{sign}{count}" for sign, count in (("+", item.added), ("-", item.removed)))
     name = item.name if item.was is None else f"{item.was} → {item.name}"
     by = ", ".join(_BY[each] for each in item.by)
     detail = "" if item.detail is None else f" ({item.detail})"
     state = "" if item.state == "open" else item.state
-    return (item.kind, _line(path_from_json(name)) + detail, item.status, *counts, by, state)
-
-
-def _line(name: str) -> str:
-    """A name on one line; what cannot be printed is written out."""
-    return "".join(
-        char if char.isprintable() else char.encode("unicode_escape", "surrogatepass").decode() for char in name
-    )
+    name = on_one_line(path_from_json(name)) + detail
+    return (item.kind, name, item.status, *line_counts(item.added, item.removed), by, state)
 
 
 def _within(conversation: Conversation, work: Coroutine[Any, Any, T], timeout: float) -> T:

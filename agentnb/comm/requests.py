@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from agentnb.comm.delivery import Delivery
     from agentnb.host.conversation import Conversation
     from agentnb.host.host import Host
+    from agentnb.log.store import Which
     from agentnb.state.versions import Window
 
 DEFAULT_AGENT = "eliza"
@@ -245,12 +246,9 @@ async def _started(conversation: Conversation) -> None:
 
 def _listed(host: Host, params: m.ListSessionsParams) -> dict[str, Any]:
     recorder = recorder_of(host)
-    records = recorder.store.sessions(
-        params.search,
-        **(recorder.here() if params.here else {}),
-        limit=min(params.limit, MAX_LISTED),
-        offset=params.offset,
-    )
+    which: Which = {"limit": min(params.limit, MAX_LISTED), "offset": params.offset}
+    which |= recorder.here() if params.here else {}
+    records = recorder.store.sessions(params.search, **which)
     held = recorder.store.held(records)
     elsewhere = [record.uri for record in records if record.uri in held]
     note = {"note": recorder.note} if recorder.note else {}

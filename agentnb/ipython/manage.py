@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from agentnb.api.agent_sessions import agent_sessions, delete_session, logout
 from agentnb.api.agents import agents as known_agents
 from agentnb.api.agents import doctor
-from agentnb.api.history import forget, resume, sessions
+from agentnb.api.history import forget, history, resume
 from agentnb.api.policy import policy, trust, untrust
 from agentnb.errors import UsageError
 from agentnb.host.changes.attribution import is_left_alone
@@ -189,7 +189,7 @@ COMMANDS: dict[str, Callable[[Tabs, str], Any]] = {
     "cancel": _cancel,
     "close": lambda tabs, name: Note(f"Closed the tab {tabs.close(name or None)!r}."),
     "restart": _restart,
-    "history": lambda _, words: sessions(words),
+    "history": lambda _, words: history(words),
     "resume": _resume,
     "delete": _delete,
     "fork": _fork,

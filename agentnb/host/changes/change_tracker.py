@@ -39,6 +39,7 @@ from agentnb.state import (
     TurnChanges,
     XLate,
     XTurnChanges,
+    find_turn,
 )
 
 if TYPE_CHECKING:
@@ -399,10 +400,8 @@ class ChangeTracker:
     # --- read from the state ---
 
     def _parts(self, turn_id: str) -> Sequence[ResponsePart]:
-        chat = self._channels.chat.state
-        if chat.active_turn is not None and chat.active_turn.id == turn_id:
-            return chat.active_turn.response_parts
-        return next((turn.response_parts for turn in reversed(chat.turns) if turn.id == turn_id), ())
+        turn = find_turn(self._channels.chat.state, turn_id)
+        return () if turn is None else turn.response_parts
 
     def _named_by(self, turn_id: str) -> tuple[frozenset[str], frozenset[str]]:
         """The files that the turn's tool calls name: in the workspace, and outside of it."""
