@@ -197,6 +197,10 @@ class ChangeTracker:
         """Whether all is known of turn *turn_id*: what changes from now on is not the turn's."""
         return turn_id not in self._running
 
+    def has_ended(self, turn_id: str) -> bool:
+        """Whether turn *turn_id* neither runs nor waits."""
+        return not self._channels.is_active(turn_id) and self._channels.queued(turn_id) is None
+
     async def compared(self, turn_id: str | None = None) -> None:
         """Wait until the changes of turn *turn_id*, or of all turns that have ended, are known."""
         waiting = [each for each in self._running.values() if turn_id in (None, each.turn_id)]

@@ -115,6 +115,9 @@ class Undo:
             message = "Changes are not followed here: AGENTNB_CHANGES or %config Agentnb.changes switches that off."
             raise ChangesUnavailable(message)
         await tracker.compared()
+        if turn_id is not None and not tracker.has_ended(turn_id):
+            message = "The turn has not ended: what it changes is not known yet."
+            raise SessionError(message, hint="Wait for its end, or cancel it.")
         if operation != "keep":
             self._refuse_while_turns_run(operation)
         selected = _selected(tracker.record, operation, turn_id, tuple(ids), onwards=onwards)
