@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 from agentnb.changes import ChangeStore, Limits
 from agentnb.changes.coverage import is_left_out
+from agentnb.changes.temporary_folder import TemporaryFolder
 from agentnb.host.changes.location import store_name
 from agentnb.host.changes.records import read_record, record_file
-from agentnb.host.changes.temporary_folder import TemporaryFolder
 from agentnb.policy.sensitive import SENSITIVE, secret_pattern
 
 if TYPE_CHECKING:

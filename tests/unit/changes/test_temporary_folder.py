@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from agentnb.changes import ChangeStore
-from agentnb.host.changes.temporary_folder import ABANDONED_SECONDS, TemporaryFolder
+from agentnb.changes.temporary_folder import ABANDONED_SECONDS, TemporaryFolder
 from agentnb.host.changes.workspace_store import WorkspaceStores
 from tests.unit.running import run
 
@@ -22,7 +22,7 @@ PATIENCE = 60
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from agentnb.host.changes.temporary_folder import TemporaryFolder
+from agentnb.changes.temporary_folder import TemporaryFolder
 
 folder = TemporaryFolder(Path(sys.argv[1]))
 folder.make()
