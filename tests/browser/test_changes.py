@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -100,6 +101,19 @@ def test_a_turn_is_reviewed_undone_and_redone(lab: Lab, side: Side) -> None:
     assert (folder / "report.md").read_text(encoding="utf-8") == "# Fit\n"
     assert sources(lab)[1:] == ["a = 10", "b = 20"]
     lab.expect_in_kernel("x", 2)
+
+    lab.page.get_by_role("tab", name=re.compile("^Changes: ")).click()
+    review.get_by_role("button", name="Undo fit.py").press("Enter")
+    expect(review.get_by_role("button", name="Redo fit.py")).to_be_focused(timeout=PATIENCE_MS)
+    assert (folder / "fit.py").read_text(encoding="utf-8") == OLD
+    expect(review.locator(".agentnb-review-said")).to_have_text("undone")
+    assert lab.page.evaluate(REVIEW) == []
+    lab.page.keyboard.press("Enter")
+    expect(review.get_by_role("button", name="Undo fit.py")).to_be_focused(timeout=PATIENCE_MS)
+    assert (folder / "fit.py").read_text(encoding="utf-8") == NEW
+    review.get_by_role("button", name="Keep fit.py").press("Enter")
+    expect(review.get_by_role("combobox", name="Change", exact=True)).to_be_focused(timeout=PATIENCE_MS)
+    expect(review.locator(".agentnb-review-said")).to_have_text("kept")
 
 
 def test_a_notebook_that_the_user_saved_during_a_turn_is_left_alone_by_undo(lab: Lab, side: Side) -> None:
