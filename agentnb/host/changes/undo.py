@@ -16,7 +16,7 @@ from agentnb.changes import FileChange, Step, path_to_json
 from agentnb.clock import now_ms
 from agentnb.errors import AgentnbError, ChangesError, ChangesUnavailable, SessionError, UsageError
 from agentnb.host.changes.attribution import is_left_alone
-from agentnb.host.changes.records import Undone
+from agentnb.host.changes.records import Undone, count_by_kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -140,8 +140,23 @@ class Undo:
         store, file = self._tracker.store, item.file
         if file is not None and store is not None:
             return await store.run(lambda opened: opened.diff(file))
+        if item.kind == "variable":  # its texts are lines on objects, not contents
+            return ""
         before, after = ((text or "").splitlines(keepends=True) for text in (item.before, item.after))
         return "".join(difflib.unified_diff(before, after, f"a/{item.name}", f"b/{item.name}"))
+
+    async def file_diffs(self, items: Iterable[Item]) -> list[str]:
+        """The changes of files as unified diffs, all in one job of the store.
+
+        The diff is empty for a file that cannot be undone, or whose contents are stored no longer.
+
+        Raises:
+            ChangesError: If the store cannot be used.
+        """
+        store, files = self._tracker.store, [item.file if item.undoable else None for item in items]
+        if store is None or not any(files):
+            return [""] * len(files)
+        return await store.run(lambda opened: [_diff_if_stored(opened, file) for file in files])
 
     async def _carry_out(
         self, operation: Operation, selected: Sequence[Selected], choices: Mapping[str, Choice]
@@ -254,6 +269,13 @@ class Undo:
             raise SessionError(message, hint="Wait for its end, or cancel it.")
 
 
+def _diff_if_stored(store: ChangeStore, change: FileChange | None) -> str:
+    try:
+        return "" if change is None else store.diff(change)
+    except ChangesError:
+        return ""
+
+
 def _selected(
     record: ConversationRecord, operation: Operation, turn_id: str | None, ids: tuple[str, ...], *, onwards: bool
 ) -> list[Selected]:
@@ -346,14 +368,11 @@ def _is_left(selected: Selected, choices: Mapping[str, Choice], changed: Iterabl
 
 
 def _sentence(operation: Operation, selected: Sequence[Selected]) -> str:
-    counts = {kind: len({each.item.id for each in selected if each.item.kind == kind}) for kind in _NOUNS}
-    words = [f"{count} {_NOUNS[kind]}{'s' if count != 1 else ''}" for kind, count in counts.items() if count]
+    counts = count_by_kind(each.item for each in selected)
+    words = [f"{count} {kind}{'s' if count != 1 else ''}" for kind, count in counts.items() if count]
     if not words:
         return f"Nothing was {_DONE[operation]}."
     return f"{_joined(words)} {'was' if sum(counts.values()) == 1 else 'were'} {_DONE[operation]}."
-
-
-_NOUNS = {"file": "file", "cell": "cell", "variable": "variable"}
 
 
 def _joined(words: Sequence[str]) -> str:
