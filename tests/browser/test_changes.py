@@ -102,15 +102,21 @@ def test_a_turn_is_reviewed_undone_and_redone(lab: Lab, side: Side) -> None:
     assert sources(lab)[1:] == ["a = 10", "b = 20"]
     lab.expect_in_kernel("x", 2)
 
+    expect_buttons_side_by_side(lab, folder / "fit.py")
+
+
+def expect_buttons_side_by_side(lab: Lab, file: Path) -> None:
+    """Undo, redo and keep a change of *file* beside its difference, by the keyboard."""
     lab.page.get_by_role("tab", name=re.compile("^Changes: ")).click()
+    review = lab.page.locator(".agentnb-review:visible")
     review.get_by_role("button", name="Undo fit.py").press("Enter")
     expect(review.get_by_role("button", name="Redo fit.py")).to_be_focused(timeout=PATIENCE_MS)
-    assert (folder / "fit.py").read_text(encoding="utf-8") == OLD
+    assert file.read_text(encoding="utf-8") == OLD
     expect(review.locator(".agentnb-review-said")).to_have_text("undone")
     assert lab.page.evaluate(REVIEW) == []
     lab.page.keyboard.press("Enter")
     expect(review.get_by_role("button", name="Undo fit.py")).to_be_focused(timeout=PATIENCE_MS)
-    assert (folder / "fit.py").read_text(encoding="utf-8") == NEW
+    assert file.read_text(encoding="utf-8") == NEW
     review.get_by_role("button", name="Keep fit.py").press("Enter")
     expect(review.get_by_role("combobox", name="Change", exact=True)).to_be_focused(timeout=PATIENCE_MS)
     expect(review.locator(".agentnb-review-said")).to_have_text("kept")

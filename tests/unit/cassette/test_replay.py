@@ -28,7 +28,8 @@ AGENTNB = (sys.executable, "-m", "agentnb")
 @asynccontextmanager
 async def recording(path: Path) -> AsyncIterator[Patient]:
     """A client that talks with eliza through the recording proxy."""
-    async with visit(command=(*AGENTNB, "record", "--name", "eliza", str(path), "--", *COMMAND), env=NO_FILES) as patient:
+    command = (*AGENTNB, "record", "--name", "eliza", str(path), "--", *COMMAND)
+    async with visit(command=command, env=NO_FILES) as patient:
         patient.files["/work/a.txt"] = "one\ntwo\n"
         patient.answers = {"name": "Ada"}
         yield patient
