@@ -1,6 +1,7 @@
 /** What a turn changed: the line below it, the list, what can be done with it, conflicts, the conversation's panel. */
 import { describe, expect, test } from "vitest";
 import type { ChangesetFile, TurnChanges } from "../../src/state/types.gen";
+import { changesOf, tallyOfAll } from "../../src/view/change-set";
 import type { Review, Standing } from "../../src/view/store";
 import { CHAT, type MemoryStore, readyStore, SESSION, startTurn } from "./memory-store";
 import { open, type Page, press } from "./page";
@@ -516,6 +517,17 @@ describe("the conversation", () => {
     expect(operations(store)).toEqual([{ changeset: ALL, operationId: "undo" }]);
     press(page.find(".all-changes"), "Escape");
     await page.until(() => expect(page.all(".all-changes")).toEqual([]));
+  });
+
+  test.each([
+    [["toolCall", "user"], 0],
+    [["user"], 0],
+    [["otherTab"], 0],
+    [["toolCall", "otherTab"], 1],
+    [["during"], 1],
+    [[], 1],
+  ])("undoes with all others what was changed by %j: %i", (by, expected) => {
+    expect(tallyOfAll(changesOf({ status: "ready", files: [change("file:a.py", { by })] })).undoable).toBe(expected);
   });
 
   test("offers no way back where nothing can be undone", () => {
