@@ -104,6 +104,15 @@ def limited_server(home: Path, kernelspecs: Path, tmp_path: Path) -> Iterator[Se
     server.stop()
 
 
+def new_lab(profile: BrowserContext, server: Server) -> Lab:
+    """A new page for JupyterLab, which finds nothing of what other pages have left in the browser but its cache."""
+    page = profile.new_page()
+    browser = profile.new_cdp_session(page)
+    browser.send("Storage.clearDataForOrigin", {"origin": server.url, "storageTypes": "local_storage"})
+    browser.detach()
+    return Lab(page, server, PICTURES)
+
+
 @pytest.fixture
 def lab_on(profile: BrowserContext, request: pytest.FixtureRequest) -> Iterator[Callable[[Server], Lab]]:
     """Make pages that only one test uses; afterwards their kernels and agents are gone."""
@@ -111,7 +120,7 @@ def lab_on(profile: BrowserContext, request: pytest.FixtureRequest) -> Iterator[
     failed = request.session.testsfailed
 
     def make(server: Server) -> Lab:
-        labs.append(Lab(profile.new_page(), server, PICTURES))
+        labs.append(new_lab(profile, server))
         return labs[-1]
 
     yield make
@@ -143,7 +152,7 @@ class Kept:
 
     def take(self) -> Lab:
         """The page, empty."""
-        lab, self._free = self._free or Lab(self._profile.new_page(), self._server, PICTURES), None
+        lab, self._free = self._free or new_lab(self._profile, self._server), None
         return lab
 
     def give_back(self, lab: Lab, *, passed: bool) -> None:

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import BrowserContext, WebSocketRoute, expect
 
 from tests.browser.chat import Chat
-from tests.browser.conftest import PICTURES
+from tests.browser.conftest import new_lab
 from tests.browser.lab import PATIENCE_MS, Lab, notebook
 from tests.browser.server import start
 
@@ -149,7 +149,7 @@ def test_a_server_that_is_stopped_and_started_again_takes_the_kernel_with_it_and
     """First no connection, then no kernel; without a reload the draft is there, and a cell that is run goes on."""
     assert (kernelspecs / "kernels/ipykernel7").exists()
     server = start(home, tmp_path)
-    lab = Lab(profile.new_page(), server, PICTURES)
+    lab = new_lab(profile, server)
     try:
         chat = opened(lab, "stopped", "ipykernel7", CHAT)
         chat.count_slowly(1_000, 20)

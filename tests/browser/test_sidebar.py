@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import BrowserContext, expect
 
 from tests.browser.axe import serious
-from tests.browser.conftest import PICTURES
+from tests.browser.conftest import new_lab
 from tests.browser.lab import PATIENCE_MS, Lab, notebook
 from tests.browser.server import Server
 from tests.browser.side import NOTEBOOK, Side, install, sources
@@ -545,7 +545,7 @@ def test_nothing_moves_where_motion_is_reduced(lab: Lab, side: Side) -> None:
 @pytest.fixture(scope="module")
 def without_extension(profile: BrowserContext, server: Server, kernelspecs: Path) -> Iterator[Lab]:
     """A page that has not got our extension."""
-    lab = Lab(profile.new_page(), server, PICTURES)
+    lab = new_lab(profile, server)
     network = profile.new_cdp_session(lab.page)
     network.send("Network.enable")
     network.send("Network.setBlockedURLs", {"urls": ["*/lab/extensions/agentnb/*"]})
