@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from agentnb.api.agents import agents as agents
     from agentnb.api.agents import doctor as doctor
     from agentnb.api.history import forget as forget
+    from agentnb.api.history import history as history
     from agentnb.api.history import resume as resume
     from agentnb.api.history import sessions as sessions
     from agentnb.api.policy import trust as trust
@@ -102,6 +103,7 @@ _HOMES = {  # every other public name is an error
     "delete_session": "agentnb.api.agent_sessions",
     "doctor": "agentnb.api.agents",
     "forget": "agentnb.api.history",
+    "history": "agentnb.api.history",
     "logout": "agentnb.api.agent_sessions",
     "resume": "agentnb.api.history",
     "sessions": "agentnb.api.history",
@@ -169,6 +171,7 @@ __all__ = [
     "doctor",
     "errors",
     "forget",
+    "history",
     "logout",
     "resume",
     "sessions",

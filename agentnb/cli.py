@@ -10,7 +10,7 @@ import argparse
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agentnb import __version__
 from agentnb.command import Command, Option
@@ -154,6 +154,31 @@ def _changes(arguments: argparse.Namespace) -> int:
     return OK
 
 
+def _history(arguments: argparse.Namespace) -> int:
+    from agentnb.api.history import kept
+    from agentnb.errors import AgentnbError
+    from agentnb.log.store import LISTED
+
+    try:
+        limit = LISTED if arguments.limit is None else arguments.limit
+        which = {"folder": arguments.folder, "agent": arguments.agent, "since": arguments.since}
+        found = kept(" ".join(arguments.words), limit=limit, **which)
+    except AgentnbError as error:
+        return _complain(str(error))
+    text = repr(found)
+    if arguments.json:
+        import msgspec
+
+        text = msgspec.json.format(msgspec.json.encode([_fields(row) for row in found])).decode()
+    sys.stdout.buffer.write(f"{text}\n".encode("utf-8", "replace"))
+    return OK
+
+
+def _fields(row: Any) -> dict[str, Any]:
+    """A row of the history by the names of its fields, for JSON."""
+    return {**row._asdict(), "hits": [hit._asdict() for hit in row.hits]}
+
+
 def _doctor(arguments: argparse.Namespace) -> int:
     import asyncio
 
@@ -246,6 +271,20 @@ COMMANDS = {
                 Option("--to", "the form; md by default", choices=("md", "html", "jsonl", "ipynb")),
                 Option("--output", "where to write it; by default to stdout", "FILE"),
             ),
+        ),
+        Command(
+            "history",
+            "Lists the kept conversations, or those in which a text was said.",
+            "To go on with one, type %agents resume ID in a notebook; `agentnb export ID` saves it.",
+            _history,
+            (
+                Option("--folder", "only those of this folder", "FOLDER"),
+                Option("--agent", "only those of this agent", "NAME"),
+                Option("--since", "only those in which something happened since then, as 2026-11-02", "DATE"),
+                Option("--limit", "how many, at most; 50 by default", "N", kind=int),
+                Option("--json", "print them as JSON, with what was found"),
+            ),
+            ("WORD", "what to look for, in titles, prompts and answers; several words are one text"),
         ),
         Command(
             "record",

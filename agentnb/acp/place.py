@@ -12,6 +12,7 @@ from agentnb.state import (
     MessageOrigin,
     Parts,
     XLate,
+    find_turn,
 )
 
 if TYPE_CHECKING:
@@ -99,10 +100,5 @@ def of_call(chat: ChatState, place: Place, call_id: str) -> tuple[Place, ToolCal
 
 
 def _turn(chat: ChatState, turn_id: str | None) -> ActiveTurn | Turn | None:
-    active = chat.active_turn
-    if active is not None and (turn_id is None or active.id == turn_id):
-        return active
-    for turn in reversed(chat.turns):
-        if turn.id == turn_id:
-            return turn
-    return active or (chat.turns[-1] if chat.turns else None)
+    named = None if turn_id is None else find_turn(chat, turn_id)
+    return named or chat.active_turn or (chat.turns[-1] if chat.turns else None)

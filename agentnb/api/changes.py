@@ -8,12 +8,13 @@ import time
 from concurrent.futures import TimeoutError as TooLong
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
-from agentnb.api.columns import html, lines
+from agentnb.api.columns import html, line_counts, lines, on_one_line
 from agentnb.api.rows import Rows
 from agentnb.changes import path_from_json, path_to_json
 from agentnb.errors import ChangesError, UsageError
 from agentnb.host.changes.undo import merged
 from agentnb.host.files.changes import FileChange
+from agentnb.state import find_finished_turn
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterable, Mapping
@@ -30,7 +31,7 @@ WAIT_SECONDS = 30.0
 POLL_SECONDS = 0.2
 """A blocked main thread looks up this often, so that Ctrl-C comes through on every platform."""
 UNDO_SECONDS = 120.0
-"""How long undo, redo and keep may take."""
+"""How long undo, redo and keep may take, and the differences of all files of a turn."""
 
 Choice: TypeAlias = Literal["mine", "theirs"]
 """What to do about a file that changed since: leave it as it is now (``"mine"``), or replace it (``"theirs"``)."""
@@ -198,7 +199,8 @@ def _read(conversation: Conversation, turn_id: str | None) -> ChangeTable:
     if turn_id is None:
         rows = [Change(conversation, "", item) for item in merged(record.turns)]
         return ChangeTable(rows, tuple(dict.fromkeys(note for turn in record.turns for note in turn.notes)))
-    known = next((turn.changes for turn in reversed(conversation.chat.state.turns) if turn.id == turn_id), None)
+    ended = find_finished_turn(conversation.chat.state, turn_id)
+    known = None if ended is None else ended.changes
     if known is not None and known.error is not None:
         raise ChangesError(known.error.message)
     turn = record.turn(turn_id)
@@ -212,20 +214,17 @@ def files_of(conversation: Conversation, turn_id: str) -> list[FileChange] | Non
     turn = conversation.host.loop.call(lambda: conversation.changes.record.turn(turn_id))
     if turn is None:
         return None
-    found = []
-    for item in turn.items:
-        if item.kind == "file":
-            change = Change(conversation, turn_id, item)
-            kind: Kind = "created" if item.status == "added" else item.status
-            found.append(FileChange(change.name, kind, item.added, item.removed, _diff_if_stored(change)))
-    return found
-
-
-def _diff_if_stored(change: Change) -> str:
+    files = [item for item in turn.items if item.kind == "file"]
     try:
-        return change.diff() if change.undoable else ""
-    except ChangesError:
-        return ""
+        diffs = _within(conversation, conversation.undo.file_diffs(files), UNDO_SECONDS)
+    except ChangesError:  # the store cannot be read: the rest is known nevertheless
+        diffs = [""] * len(files)
+    return [_as_file_change(item, diff) for item, diff in zip(files, diffs, strict=True)]
+
+
+def _as_file_change(item: Item, diff: str) -> FileChange:
+    kind: Kind = "created" if item.status == "added" else item.status
+    return FileChange(path_from_json(item.name), kind, item.added, item.removed, diff)
 
 
 def carry_out(
@@ -276,19 +275,12 @@ def rows_of(items: Iterable[Item]) -> list[tuple[str, ...]]:
 
 
 def _cells(item: Item) -> tuple[str, ...]:
-    counts = ("" if count is None else f"{sign}{count}" for sign, count in (("+", item.added), ("-", item.removed)))
     name = item.name if item.was is None else f"{item.was} → {item.name}"
     by = ", ".join(_BY[each] for each in item.by)
     detail = "" if item.detail is None else f" ({item.detail})"
     state = "" if item.state == "open" else item.state
-    return (item.kind, _line(path_from_json(name)) + detail, item.status, *counts, by, state)
-
-
-def _line(name: str) -> str:
-    """A name on one line; what cannot be printed is written out."""
-    return "".join(
-        char if char.isprintable() else char.encode("unicode_escape", "surrogatepass").decode() for char in name
-    )
+    name = on_one_line(path_from_json(name)) + detail
+    return (item.kind, name, item.status, *line_counts(item.added, item.removed), by, state)
 
 
 def _within(conversation: Conversation, work: Coroutine[Any, Any, T], timeout: float) -> T:

@@ -43,3 +43,25 @@ def html(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     names = "".join(f"<th>{escape(word)}</th>" for word in head)
     body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
     return f"<table><thead><tr>{names}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def line_counts(added: int | None, removed: int | None) -> tuple[str, str]:
+    """The cells for added and removed lines; empty where they are not counted.
+
+    Example:
+        >>> line_counts(2, None)
+        ('+2', '')
+    """
+    return "" if added is None else f"+{added}", "" if removed is None else f"-{removed}"
+
+
+def on_one_line(name: str) -> str:
+    r"""A file's name on one line; what cannot be printed is written as an escape.
+
+    Example:
+        >>> print(on_one_line("a\nb"))
+        a\nb
+    """
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape", "surrogatepass").decode() for char in name
+    )

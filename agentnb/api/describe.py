@@ -7,6 +7,7 @@ import reprlib
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from agentnb.kernel.error_summary import summarize_error
 from agentnb.state import SimpleMessageAttachment
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ def describe(value: Any, name: str | None = None) -> SimpleMessageAttachment:
 
     Args:
         value: Any object. A frame is shown by shape, columns and head; an array by shape, dtype and a summary; a
-            function or class by its source; anything else by its repr.
+            function or class by its source; an error by its frames, causes and values; anything else by its repr.
         name: What the user calls it; by default its own name or its type's.
 
     Returns:
@@ -133,7 +134,12 @@ def _text(value: str) -> str:
     return value
 
 
+def _error(value: BaseException) -> str:
+    return summarize_error(value).text
+
+
 _BODIES: tuple[tuple[Callable[[Any], bool], Callable[[Any], str]], ...] = (
+    (lambda value: isinstance(value, BaseException), _error),
     (_is_frame, _frame),
     (_is_array, _array),
     (lambda value: isinstance(value, str), _text),

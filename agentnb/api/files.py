@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from agentnb.api.arguments import check_count
-from agentnb.api.columns import html, lines
+from agentnb.api.columns import html, line_counts, lines, on_one_line
 from agentnb.errors import UsageError
 from agentnb.host.files.changes import FileChange, changes, relative
 from agentnb.host.files.workspace_files import LARGEST, Entry, Snippet, listed, snippet
@@ -154,17 +154,9 @@ _ENTRY = ("name", "kind", "bytes", "changed")
 
 
 def _change(change: FileChange) -> tuple[str, ...]:
-    counts = ("" if count is None else f"{sign}{count}" for sign, count in zip("+-", change[2:4], strict=True))
-    return (_line(change.path), change.kind, *counts)
+    return (on_one_line(change.path), change.kind, *line_counts(change.added, change.removed))
 
 
 def _entry(entry: Entry) -> tuple[str, ...]:
     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(entry.modified / 1000))
-    return (_line(entry.name), entry.kind, "" if entry.size is None else f"{entry.size:,}", when)
-
-
-def _line(name: str) -> str:
-    """A name on one line; what cannot be printed is written out."""
-    return "".join(
-        char if char.isprintable() else char.encode("unicode_escape", "surrogatepass").decode() for char in name
-    )
+    return (on_one_line(entry.name), entry.kind, "" if entry.size is None else f"{entry.size:,}", when)

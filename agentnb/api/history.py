@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timezone
+from datetime import date, datetime, timezone
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -14,11 +14,15 @@ from agentnb.api.columns import html, lines
 from agentnb.api.configured import check_kernel, folders_of
 from agentnb.api.rows import Rows
 from agentnb.api.session import CALLBACK_SECONDS, session_of
-from agentnb.errors import SessionError, UsageError
+from agentnb.errors import UsageError
 from agentnb.host import current_host
-from agentnb.host.history.restore import LOG_OFF, found, read_back, recorder_of, restore, spec_of
+from agentnb.host.history.deletion import delete
+from agentnb.host.history.restore import LOG_OFF, named, read_back, recorder_of, restore, spec_of
 from agentnb.host.session_options import SessionOptions
-from agentnb.log.store import LISTED
+from agentnb.ids import new_id
+from agentnb.log.location import log_location
+from agentnb.log.search_index import Hit  # noqa: TC001 - a field of a NamedTuple
+from agentnb.log.store import LISTED, Store
 
 if TYPE_CHECKING:
     import os
@@ -26,6 +30,7 @@ if TYPE_CHECKING:
 
     from agentnb.api.session import Permissions, Session
     from agentnb.log.record import SessionRecord
+    from agentnb.log.store import Which
 
 ID_CHARACTERS = 8  # of an id, in tables; as many as tell sessions apart are enough for `resume`
 FORGET_SECONDS = 60.0
@@ -33,6 +38,7 @@ NONE = "The session log is empty: a session is kept once its first turn has fini
 NOT_FOUND = "The session log has no such session."
 
 _HEAD = ("id", "title", "agent", "turns", "when", "open", "folder")
+_FOUND = "found"
 
 
 class SessionRow(NamedTuple):
@@ -47,6 +53,8 @@ class SessionRow(NamedTuple):
         open: ``"here"``, ``"in another kernel"``, or empty.
         cwd: Its workspace.
         place: What it was begun in, such as a notebook's path.
+        hits: A few places where the searched text stands, the latest first; empty where it was found in the title, the
+            agent or the folder only, and where nothing was searched for.
     """
 
     id: str
@@ -57,6 +65,7 @@ class SessionRow(NamedTuple):
     open: Literal["here", "in another kernel", ""]
     cwd: str
     place: str
+    hits: tuple[Hit, ...] = ()
 
 
 class SessionTable(Rows[SessionRow]):
@@ -76,14 +85,24 @@ class SessionTable(Rows[SessionRow]):
     def __repr__(self) -> str:
         if not self:
             return self.note or self._none
-        rows = [_HEAD, *map(_cells, self)]
+        rows = [self._head, *map(self._cells, self)]
         return "\n".join([*lines(rows), *([self.note] if self.note else [])])
 
     def _repr_html_(self) -> str:
         note = f"<p>{escape(self.note)}</p>" if self.note else ""
         if not self:
             return note or f"<p>{self._none}</p>"
-        return html(_HEAD, map(_cells, self)) + note
+        return html(self._head, map(self._cells, self)) + note
+
+    @property
+    def _head(self) -> tuple[str, ...]:
+        return (*_HEAD, _FOUND) if any(row.hits for row in self) else _HEAD
+
+    def _cells(self, row: SessionRow) -> tuple[str, ...]:
+        when = row.modified.astimezone().strftime("%Y-%m-%d %H:%M")
+        cells = (row.id[:ID_CHARACTERS], row.title, row.agent, str(row.turns), when, row.open, row.cwd)
+        found = str(row.hits[0]) if row.hits else ""
+        return cells if self._head is _HEAD else (*cells, found)
 
 
 def sessions(
@@ -93,14 +112,13 @@ def sessions(
     cwd: str | os.PathLike[str] | None = None,
     limit: int = LISTED,
 ) -> SessionTable:
-    """The sessions that the log has kept, of this kernel and of others; the latest first.
+    """The sessions that the log has kept; :func:`history` with fewer choices.
 
     Args:
-        search: What is to be found in titles, prompts, answers, agents or folders; capitals do not matter.
-        here: Only those that were begun in this notebook; where no server says which that is (a console, a script), in
-            this folder.
-        cwd: Only those of this workspace, which need not be there any more.
-        limit: How many, at most.
+        search: As for :func:`history`.
+        here: As for :func:`history`.
+        cwd: As *folder* for :func:`history`.
+        limit: As for :func:`history`.
 
     Returns:
         A row per session; displayed in a notebook it is a table.
@@ -112,21 +130,93 @@ def sessions(
     Example:
         >>> agentnb.sessions(search="residuals")  # doctest: +SKIP
     """
+    return history(search, here=here, folder=cwd, limit=limit)
+
+
+def history(
+    search: str = "",
+    *,
+    here: bool = False,
+    folder: str | os.PathLike[str] | None = None,
+    agent: str | None = None,
+    since: date | str | None = None,
+    until: date | str | None = None,
+    limit: int = LISTED,
+) -> SessionTable:
+    """The sessions that the log has kept, of this kernel and of others; the latest first. All conditions must hold.
+
+    Args:
+        search: What is to be found in titles, prompts, answers, agents or folders; capitals do not matter. Each row's
+            ``hits`` say where it stands. A text of one or two characters is looked for in the latest 500 sessions.
+        here: Only those that were begun in this notebook; where no server says which that is (a console, a script), in
+            this folder.
+        folder: Only those of this workspace, which need not be there any more.
+        agent: Only those of this agent, by its name.
+        since: Only those in which something happened on this day or later, or from this moment on: a date, a datetime,
+            or ISO 8601 text (``"2026-11-02"``). Without a time zone it is local time.
+        until: Only those in which nothing has happened since that moment; for a day, since its beginning.
+        limit: How many, at most.
+
+    Returns:
+        A row per session; displayed in a notebook it is a table. Its ``note`` says where not all could be searched yet:
+        the first search after an update adds what is there to the search index, three seconds long at most.
+
+    Raises:
+        UsageError: If *search* or *agent* is no text, *folder* no path, *since* or *until* no date, or *limit* no
+            number above zero.
+        LogError: If the log cannot be read.
+
+    Example:
+        >>> agentnb.history("residuals", since="2026-11-01")  # doctest: +SKIP
+    """
     if search != "":
         check_text("search", search, example='search="residuals"')
     check_count("limit", limit)
     host = current_host()
+    which: Which = {"limit": limit, "agent": agent, "since": _moment("since", since), "until": _moment("until", until)}
+    if agent is not None:
+        check_text("agent", agent, example='agent="eliza"')
     if host.recorder is None:
         return SessionTable(note=LOG_OFF)
     recorder = recorder_of(host)
-    where: dict[str, Any] = recorder.here() if here else {}
-    if cwd is not None:
-        where["cwd"] = _folder(cwd)
-    records = recorder.store.sessions(search, **where, limit=limit)
-    held = recorder.store.held(records)
-    return SessionTable(
-        (_row(record, host.conversations, held) for record in records), recorder.note, searched=bool(search or where)
-    )
+    which |= recorder.here() if here else {}
+    if folder is not None:
+        which["cwd"] = _folder(folder)
+    return _table(recorder.store, search, which, host.conversations, recorder.note)
+
+
+def kept(
+    search: str = "",
+    *,
+    folder: str | None = None,
+    agent: str | None = None,
+    since: str | None = None,
+    limit: int = LISTED,
+) -> SessionTable:
+    """The same for a shell, where no kernel runs; the arguments are those of :func:`history`.
+
+    Raises:
+        UsageError: As :func:`history`.
+        LogError: As :func:`history`.
+    """
+    path = log_location()
+    if path is None:
+        return SessionTable(note=LOG_OFF)
+    check_count("limit", limit)
+    which: Which = {"limit": limit, "agent": agent, "since": _moment("since", since)}
+    if folder is not None:
+        which["cwd"] = _folder(folder)
+    return _table(Store(path, new_id()), search, which, (), "")
+
+
+def _table(store: Store, search: str, which: Which, here: Container[str], note: str) -> SessionTable:
+    found = store.find(search, **which)
+    if found.left:
+        note = f"{note} {found.left:,} older sessions are not in the search index yet: search again.".strip()
+    elsewhere = store.held(found.sessions)
+    narrowed = search or [value for name, value in which.items() if name != "limit" and value is not None]
+    rows = (_row(record, here, elsewhere, found.hits.get(record.uri, ())) for record in found.sessions)
+    return SessionTable(rows, note, searched=bool(narrowed))
 
 
 def resume(
@@ -210,25 +300,35 @@ def forget(session: str | SessionRow) -> SessionRow:
         >>> agentnb.forget("1f0c83a2")  # doctest: +SKIP
     """
     host = current_host()
-    recorder = recorder_of(host)
     wanted = session.id if isinstance(session, SessionRow) else session
     check_text("A session's id", wanted, example='"1f0c83a2", as in agentnb.sessions()')
-    record = found(recorder, wanted)
-    if record.uri in host.conversations:
-        raise SessionError(f"The session {record.title!r} is open here.", hint="Close it first.")
-    recorder.store.forget(record.uri)
-    host.loop.submit(host.stores.forget(Path(record.cwd), record.tab_id)).result(FORGET_SECONDS)
-    return _row(record, (), ())
+    deletion = delete(host, lambda recorder: named(recorder, wanted))
+    return _row(host.loop.submit(deletion).result(FORGET_SECONDS), (), ())
+
+
+def _moment(name: str, given: date | str | None) -> int | None:
+    """Milliseconds since 1970."""
+    if given is None:
+        return None
+    try:
+        moment = datetime.fromisoformat(given) if isinstance(given, str) else given
+        if not isinstance(moment, datetime):
+            moment = datetime(moment.year, moment.month, moment.day)  # noqa: DTZ001 - local time
+        return int(moment.timestamp() * 1000)
+    except (ValueError, AttributeError, OverflowError, OSError):
+        raise UsageError(f"{name}={given!r} is no date.", hint=f'For example {name}="2026-11-02".') from None
 
 
 def _folder(cwd: str | os.PathLike[str]) -> str:
     try:
         return str(Path(cwd).expanduser().resolve())
     except (TypeError, RuntimeError) as error:
-        raise UsageError(f"cwd={cwd!r} names no folder: {error}.", hint="Give a path.") from None
+        raise UsageError(f"{cwd!r} names no folder: {error}.", hint="Give a path.") from None
 
 
-def _row(record: SessionRecord, here: Container[str], elsewhere: Container[str]) -> SessionRow:
+def _row(
+    record: SessionRecord, here: Container[str], elsewhere: Container[str], hits: Iterable[Hit] = ()
+) -> SessionRow:
     return SessionRow(
         id=record.tab_id,
         title=record.title,
@@ -238,9 +338,5 @@ def _row(record: SessionRecord, here: Container[str], elsewhere: Container[str])
         open="here" if record.uri in here else "in another kernel" if record.uri in elsewhere else "",
         cwd=record.cwd,
         place=record.place,
+        hits=tuple(hits),
     )
-
-
-def _cells(row: SessionRow) -> tuple[str, ...]:
-    when = row.modified.astimezone().strftime("%Y-%m-%d %H:%M")
-    return row.id[:ID_CHARACTERS], row.title, row.agent, str(row.turns), when, row.open, row.cwd

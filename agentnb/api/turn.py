@@ -30,6 +30,7 @@ from agentnb.state import (
     PlanResponsePart,
     ReasoningResponsePart,
     ToolCallResponsePart,
+    find_turn,
 )
 from agentnb.state import Turn as FinishedTurn
 
@@ -128,9 +129,9 @@ class FollowedTurn:
         The files of :attr:`changes`, where they are known: those that were found by looking. While it runs, and where
         nobody looked, what its tool calls show; a command that changes files shows none of them then.
         """
-        snapshot = self.snapshot
         if (found := files_of(self._conversation, self._id)) is not None:
             return FileChangeTable(found)
+        snapshot = self.snapshot
         return FileChangeTable(changes(snapshot.response_parts if snapshot is not None else (), self._conversation.cwd))
 
     @property
@@ -505,11 +506,9 @@ class FollowedTurn:
 
 
 def _found(chat: ChatState, turn_id: str) -> tuple[Snapshot | None, TurnState]:
-    if chat.active_turn is not None and chat.active_turn.id == turn_id:
-        return chat.active_turn, "running"
-    ended = next((turn for turn in reversed(chat.turns) if turn.id == turn_id), None)
-    if ended is not None:
-        return ended, _STATES[str(ended.state)]
+    turn = find_turn(chat, turn_id)
+    if turn is not None:
+        return turn, "running" if isinstance(turn, ActiveTurn) else _STATES[str(turn.state)]
     queued = any(message.id == turn_id for message in chat.queued_messages or ())
     return None, "queued" if queued else "cancelled"
 

@@ -19,6 +19,7 @@ from agentnb.cassette.secrets import shapes
 from agentnb.changes import path_from_json, path_to_json
 from agentnb.changes.apply import check_path
 from agentnb.changes.model import UNKNOWN
+from agentnb.changes.text_diff import text_of
 from agentnb.errors import AgentnbError
 from agentnb.policy.sensitive import secret_pattern
 
@@ -142,15 +143,6 @@ def content_of(state: FileState, fill: Callable[[str], str]) -> bytes:
         return base64.b64decode(state.base64, validate=True)
     except ValueError as error:
         raise AgentnbError("a file's content is not base64.", hint="Take it from version control again.") from error
-
-
-def text_of(content: bytes) -> str | None:
-    """*content* as text; None where it is none."""
-    try:
-        text = content.decode("utf-8")
-    except UnicodeDecodeError:
-        return None
-    return None if "\0" in text else text
 
 
 def digest_of(content: bytes, marks: SessionMarks) -> str:

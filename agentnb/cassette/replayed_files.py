@@ -18,7 +18,6 @@ from agentnb.cassette.changed_files import (
     digest_of,
     leads_outside,
     runs_again,
-    text_of,
     written_by_requests,
 )
 from agentnb.cassette.compare import diff, mismatch
@@ -28,6 +27,7 @@ from agentnb.changes.apply import Planner
 from agentnb.changes.file_operations import FileOperations
 from agentnb.changes.journal import FileChanged, Transaction
 from agentnb.changes.objects import blob_id
+from agentnb.changes.text_diff import text_of
 from agentnb.errors import AgentnbError, CassetteBroken
 
 if TYPE_CHECKING:

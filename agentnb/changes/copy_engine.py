@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from agentnb.atomic_write import write_atomically
 from agentnb.changes.coverage import Signature, TooSlow, file_mode, read_file, signature
 from agentnb.changes.ignore import read_rules
 from agentnb.changes.model import Version, path_from_json, path_to_json
@@ -97,7 +98,7 @@ class CopyEngine:
         if self._last is None or now != self._known:
             self._known = now
             raw = msgspec.json.encode({path_to_json(path): each for path, each in now.items()})
-            self._write_index(raw)
+            write_atomically(self._index, raw)
             tree = {path_to_json(path): now[path].version for path in sorted(now)}
             self._last = self._trees.write(msgspec.json.encode(tree))
         return self._last
@@ -179,12 +180,6 @@ class CopyEngine:
         except (FileNotFoundError, msgspec.DecodeError):
             return {}
         return {path_from_json(path): each for path, each in found.items()}
-
-    def _write_index(self, raw: bytes) -> None:
-        temporary = self._index.with_suffix(".new")
-        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:  # noqa: PTH123
-            file.write(raw)
-        temporary.replace(self._index)
 
 
 def _is_settled(known: Known) -> bool:

@@ -8,6 +8,7 @@ import os
 import stat
 from pathlib import Path
 
+from agentnb.atomic_write import write_atomically
 from agentnb.changes.coverage import read_file
 
 _NO_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EXDEV}
@@ -36,13 +37,7 @@ class FileOperations:
 
     def replace_text(self, path: Path, content: bytes) -> None:
         """Write a file of the store, whole or not at all."""
-        temporary = path.with_name(f"{path.name}.new")
-        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:  # noqa: PTH123
-            file.write(content)
-            file.flush()
-            if self._sync:
-                os.fsync(file.fileno())
-        temporary.replace(path)
+        write_atomically(path, content, sync=self._sync)
         self.sync_folder(path.parent)
 
     def symlink(self, target: bytes, folder: int, name: str) -> None:

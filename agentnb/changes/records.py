@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
+from agentnb.atomic_write import write_atomically
 from agentnb.changes.comparison import Manifest
 from agentnb.changes.model import path_from_json, path_to_json
 from agentnb.changes.store_lock import try_lock
@@ -95,7 +96,7 @@ class Records:
                 break
             number += 1
         written = msgspec.structs.replace(manifest, snapshot=msgspec.structs.replace(manifest.snapshot, id=name))
-        _write(path, msgspec.json.encode(written))
+        write_atomically(path, msgspec.json.encode(written))
         return written
 
     def read(self, name: str) -> Manifest:
@@ -116,7 +117,8 @@ class Records:
         versions = [version for each in changes for version in (each.before, each.after) if version is not None]
         blobs = sorted({each.blob for each in versions if each.blob is not None})
         if blobs:
-            _write(self._undos / f"{os.urandom(8).hex()}.json", msgspec.json.encode(Applied(now_ms(), tuple(blobs))))
+            path = self._undos / f"{os.urandom(8).hex()}.json"
+            write_atomically(path, msgspec.json.encode(Applied(now_ms(), tuple(blobs))))
 
     def prune(self, keep: set[str]) -> None:
         """Forget snapshots, except for *keep* and what another running kernel took; and undos before all of them."""
@@ -179,15 +181,7 @@ class Records:
 
     def _write_named(self) -> None:
         record = Named(tuple(sorted(map(path_to_json, self.named))), tuple(sorted(map(path_to_json, self._forced))))
-        _write(self._named_file, msgspec.json.encode(record))
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all."""
-    temporary = path.with_name(f"{path.name}.new")
-    with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:  # noqa: PTH123
-        file.write(content)
-    temporary.replace(path)
+        write_atomically(self._named_file, msgspec.json.encode(record))
 
 
 def _decoded(path: Path, kind: type[_Record]) -> _Record | None:

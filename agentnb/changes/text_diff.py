@@ -8,6 +8,7 @@ of line at the end, belong to the line, so bytes come back as they were.
 from __future__ import annotations
 
 from bisect import bisect_left
+from codecs import getincrementaldecoder
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -27,9 +28,39 @@ _HEAD = 8_000
 _CONTEXT = 3
 
 
+def text_of(content: bytes) -> str | None:
+    r"""*content* as text; None where it is no UTF-8, or holds a NUL.
+
+    Example:
+        >>> text_of(b"a\n"), text_of(b"\xff"), text_of(b"\0")
+        ('a\n', None, None)
+    """
+    try:
+        return None if b"\0" in content else content.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+
+
+def begins_as_text(content: bytes) -> bool:
+    r"""Whether *content*, which may be cut within a character, begins as a text in UTF-8.
+
+    As git does, only the first 8,000 bytes are looked at.
+
+    Example:
+        >>> begins_as_text("für".encode()[:2]), begins_as_text(b"\x89PNG")
+        (True, False)
+    """
+    start = content[:_HEAD]
+    try:
+        getincrementaldecoder("utf-8")().decode(start)
+    except UnicodeDecodeError:
+        return False
+    return b"\0" not in start
+
+
 def text_lines(content: bytes) -> list[bytes] | None:
     """The lines of a text in UTF-8, with their ends; None for anything else, and for a very long text."""
-    if len(content) > LONGEST or b"\0" in content[:_HEAD]:
+    if len(content) > LONGEST or not begins_as_text(content):
         return None
     try:
         content.decode("utf-8")

@@ -33,6 +33,9 @@ MOST_SAVED = 1_000  # files that users saved: the oldest go
 MOST_PAGES = 16  # a page that was closed says no goodbye: the oldest go
 
 
+_Said = m.NotebookMessage | m.EditedMessage | m.SavedMessage | m.FailedMessage
+
+
 class _Page(NamedTuple):
     """One notebook in one page."""
 
@@ -50,6 +53,8 @@ class Lab:
         self._pages: dict[str, _Page] = {}  # who spoke last is last
         self._asked: dict[str, Future[m.EditedParams]] = {}
         self._saved: deque[tuple[m.SavedParams, float]] = deque(maxlen=MOST_SAVED)
+        self.prompt_for: Callable[[m.FailedParams], str] | None = None
+        """Gives the prompt for a cell that failed, once a shell is connected."""
 
     @property
     def notebook(self) -> Notebook | None:
@@ -90,9 +95,12 @@ class Lab:
         if page is None:
             return
         try:
-            said = msgspec.convert(message["content"]["data"], m.NotebookMessage | m.EditedMessage | m.SavedMessage)
+            said = msgspec.convert(message["content"]["data"], _Said)
             if isinstance(said, m.EditedMessage):
                 self._edited(said.params)
+                return
+            if isinstance(said, m.FailedMessage):
+                self._failed(page, said.params)
                 return
             if isinstance(said, m.SavedMessage):
                 with self._lock:
@@ -146,6 +154,11 @@ class Lab:
             answer = self._asked.pop(params.id, None)
         if answer is not None and answer.set_running_or_notify_cancel():
             answer.set_result(params)
+
+    def _failed(self, page: _Page, params: m.FailedParams) -> None:
+        if self.prompt_for is not None:
+            answer = m.FailedPromptParams(id=params.id, text=self.prompt_for(params))
+            page.context.copy().run(page.comm.send, notification("failedPrompt", msgspec.to_builtins(answer)))
 
     def _forget(self, comm_id: str) -> None:
         with self._lock:

@@ -4,7 +4,8 @@
 …}``. The page says ``notebook`` there when the notebook's cells, the active one, the selection or whether it is saved
 have changed (a quarter of a second after the last change), and the kernel ``notebookAgain`` where it cannot follow and
 wants to hear all of it. The kernel says ``edit`` where an agent may change or run a cell, and the page answers with
-``edited``.
+``edited``. The page says ``failed`` when the user wants the error of a cell fixed or explained, and the kernel answers
+with ``failedPrompt``: what to send to the agent.
 
 The page says ``saved`` when a file was saved, made, renamed or deleted through it, in whatever editor: so that this
 change can be told apart from an agent's.
@@ -151,6 +152,52 @@ class EditedParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     before: Annotated[str, msgspec.Meta(max_length=LONGEST_TEXT)] | None = None
     conflicts: Annotated[tuple[CellConflict, ...], msgspec.Meta(max_length=MOST_CELLS)] | None = None
     error: Annotated[str, msgspec.Meta(max_length=LONGEST_CELL)] | None = None
+
+
+class FailedParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """``failed``, on the comm ``agentnb.lab``, from the page: the user wants the error of a cell fixed or explained.
+
+    Attributes:
+        id: What the answer names.
+        action: What the user wants.
+        cell_id: The cell.
+        count: Its execution count.
+        name: The error's class, as the cell's output has it.
+        message: The error's message.
+        traceback: The traceback in the output; of a long one its end.
+    """
+
+    id: Annotated[str, msgspec.Meta(max_length=256)]
+    action: Literal["fix", "explain"]
+    cell_id: Annotated[str, msgspec.Meta(max_length=256)]
+    count: int | None = None
+    name: _Bounded = ""
+    message: _Bounded = ""
+    traceback: _Bounded = ""
+
+
+class FailedPromptParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """``failedPrompt``, on the comm ``agentnb.lab``, from the kernel: the prompt for a ``failed``.
+
+    Attributes:
+        id: The ``failed``'s.
+        text: What to send to the agent; it mentions the error.
+    """
+
+    id: str
+    text: str
+
+
+class FailedMessage(msgspec.Struct, frozen=True, kw_only=True, tag_field="method", tag="failed"):
+    """The envelope of ``failed``.
+
+    Attributes:
+        v: The protocol's version.
+        params: Which cell's error, and what the user wants.
+    """
+
+    v: Literal[1]
+    params: FailedParams
 
 
 class EditedMessage(msgspec.Struct, frozen=True, kw_only=True, tag_field="method", tag="edited"):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from agentnb.errors import UsageError
-from agentnb.state import ChatState, encode
+from agentnb.state import ChatState, encode, finished_turn_index
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,7 +60,7 @@ def before(state: ChatState, turn_id: str | None, limit: int) -> tuple[tuple[Tur
 
 
 def _place(state: ChatState, turn_id: str) -> int:
-    at = next((at for at, turn in enumerate(state.turns) if turn.id == turn_id), None)
+    at = finished_turn_index(state, turn_id)
     if at is None and state.active_turn is not None and state.active_turn.id == turn_id:
         at = len(state.turns)
     if at is None:

@@ -7,11 +7,11 @@ the next free number is taken by creating the file exclusively: ids stay unique 
 from __future__ import annotations
 
 import json
-import os
 import re
 from pathlib import Path
 from typing import Any, Protocol
 
+from agentnb.atomic_write import write_atomically
 from agentnb.safe_json import read_json
 
 _SESSION_ID = re.compile(r"sess-([1-9]\d*)")
@@ -92,9 +92,7 @@ class FolderStore:
     def save(self, record: Record) -> None:
         """Write the file whole or not at all."""
         path = self._path(record["session_id"])
-        draft = path.with_suffix(f".{os.getpid()}.tmp")
-        draft.write_text(json.dumps(record, ensure_ascii=False), encoding="utf-8")
-        draft.replace(path)
+        write_atomically(path, json.dumps(record, ensure_ascii=False).encode("utf-8"))
 
     def load(self, session_id: str) -> Record | None:
         """The record of a session; None if there is none, or if its file is empty or no JSON."""

@@ -27,6 +27,7 @@ from agentnb.state import (
     ToolCallResponsePart,
     Turn,
     UsageInfo,
+    find_finished_turn,
     reduce_chat,
 )
 
@@ -90,7 +91,7 @@ class Replayed:
             self._take(ChatUsage(turn_id=turn_id, usage=counts, time=0))
         if self.state.active_turn is not None:
             self._take(ChatTurnComplete(turn_id=turn_id, stop_reason=stop_reason, time=0))
-        return next((turn for turn in self.state.turns if turn.id == turn_id), None), stop_reason
+        return find_finished_turn(self.state, turn_id), stop_reason
 
     def _event(self, turn_id: str, event: Event, marks: SessionMarks, asked: dict[int, str]) -> None:
         params = marks.fill(event.params)

@@ -20,6 +20,7 @@ from agentnb.state import (
     SessionStatus,
     SessionSummary,
     SystemNotificationResponsePart,
+    find_turn,
     reduce_chat,
     reduce_session,
 )
@@ -193,8 +194,7 @@ class SessionChannels:
 
     def knows_turn(self, turn_id: str) -> bool:
         """Whether there is a turn *turn_id*: ended, running or in the queue."""
-        ended = any(turn.id == turn_id for turn in self.chat.state.turns)
-        return ended or self.is_active(turn_id) or self.queued(turn_id) is not None
+        return find_turn(self.chat.state, turn_id) is not None or self.queued(turn_id) is not None
 
     def tool_call(self, call_id: str) -> ToolCallState | None:
         """The tool call *call_id* of the running turn."""

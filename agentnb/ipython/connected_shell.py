@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +40,18 @@ class ConnectedShell:
 
         return ShellMentions(self.ip, self._connected_queue)
 
+    def cell_ended(self, result: Any) -> None:
+        """IPython's ``post_run_cell``. Code without a number, as an agent's, is none of the user's cells."""
+        error = result and (result.error_before_exec or result.error_in_exec)
+        if error is not None and result.execution_count is not None:
+            self.remember(error, result.execution_count, getattr(result.info, "cell_id", None))
+
+    def remember(self, error: BaseException, count: int | None = None, cell_id: str | None = None) -> None:
+        """Note an error for ``@error``; what tells of errors is loaded with the first."""
+        from agentnb.ipython.cell_errors import errors_of
+
+        errors_of(self.ip).remember(error, count, cell_id)
+
     @cached_property
     def _connected_queue(self) -> JobQueue:
         """The queue, which from now on runs its jobs where the shell runs no cell."""
@@ -52,4 +65,8 @@ def connect_shell(ip: Any) -> None:
     """Connect the IPython shell *ip* to this process's environment; nothing happens where it is connected already."""
     environment = current_environment()
     if not (isinstance(environment.shell, ConnectedShell) and environment.shell.ip is ip):
-        environment.connect(shell=ConnectedShell(ip, environment.job_queue))
+        shell = ConnectedShell(ip, environment.job_queue)
+        environment.connect(shell=shell)
+        ip.events.register("post_run_cell", shell.cell_ended)
+        if (error := getattr(sys, "last_value", None)) is not None:  # what failed before agentnb was loaded
+            shell.remember(error)

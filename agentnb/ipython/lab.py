@@ -10,6 +10,7 @@ from agentnb import __version__
 from agentnb.comm.frontend import current_frontend
 from agentnb.comm.lab import lab
 from agentnb.ipython.connected_shell import connect_shell
+from agentnb.ipython.error_prompts import failed_prompt
 
 
 class Loaded:
@@ -31,7 +32,9 @@ class Loaded:
 
 def boot() -> Loaded:
     """Make this kernel's one chat model and listen to the extension; as often as you like, from any thread."""
-    connect_shell(get_ipython())
+    shell = get_ipython()
+    connect_shell(shell)
+    lab().prompt_for = lambda params: failed_prompt(shell, params)
     lab().register()
     frontend = current_frontend()
     if _on_subshell():

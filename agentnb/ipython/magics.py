@@ -74,6 +74,12 @@ class AgentMagics(Magics):
         -k, --kernel            give the agent of a new tab access to this kernel: variables, code, cells
         --                      end of options; what follows is prompt, even if it begins with a dash
 
+        What failed last, without a prompt of your own:
+
+        %agent fix              have the last error of a cell fixed; `%agent fix 3`: that of cell [3]
+        %agent explain          have it explained; nothing is changed
+        %%agent fix             the same, with more words below
+
         Without -a and -t it talks in the current tab; the first use opens one with the default agent
         (`%config Agentnb.agent = "claude"` sets it).
 
@@ -83,6 +89,7 @@ class AgentMagics(Magics):
         @data/train.csv         a file or folder of the workspace; with spaces: @"my data.csv"
         @cell:3, @cells         the cell with that number and its result; all of them
         @cell, @selection       the active cell, and what is selected in it (where the sidebar is open)
+        @error, @error:3        the last error, or that of cell [3]: your own frames, their lines and values
 
         An @ inside a word (an address), in backticks or in a decorator is just an @. Quotes, braces, dollars and
         question marks in a prompt are just text.

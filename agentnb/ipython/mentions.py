@@ -2,9 +2,10 @@ r"""Mentions: what ``@name`` in a prompt, or ``-c NAME``, attaches for the agent
 
 A mention is an ``@`` at the start of a word, outside of code: not in an address (``ada@example.org``), not between
 backticks, not in a decorator above a ``def``, not after a backslash. It means, in this order: ``@cell:3`` and
-``@cells``, and where a page tells of its notebook (the sidebar) ``@cell`` and ``@selection``; a path with a dot or
-slash that exists; a variable (of ``@df.columns`` the variable is ``df``); any other existing file. A mention that means
-nothing is an error and not sent on as prose: the agent would only guess.
+``@cells``, and where a page tells of its notebook (the sidebar) ``@cell`` and ``@selection``; ``@error:3`` (the error
+of that cell); a path with a dot or slash that exists; a variable (of ``@df.columns`` the variable is ``df``);
+``@error`` (what failed last); any other existing file. A mention that means nothing is an error and not sent on as
+prose: the agent would only guess.
 """
 
 from __future__ import annotations
@@ -20,12 +21,14 @@ from agentnb.api.describe import describe
 from agentnb.comm.lab import current_notebook
 from agentnb.errors import OutsideWorkspace, UnknownMention
 from agentnb.ipython import cells as real_cells
+from agentnb.ipython.cell_errors import errors_of, text_of
 from agentnb.state import MessageResourceAttachment, SimpleMessageAttachment, TextPosition, TextRange
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from agentnb.comm.notebook import Notebook
+    from agentnb.ipython.cell_errors import CellError, CellErrors
     from agentnb.state import MessageAttachment
 
 LONGEST_CELLS = 20_000
@@ -40,6 +43,7 @@ _CODE = re.compile(
 )
 _SHELL_NAMES = frozenset({"In", "Out", "exit", "get_ipython", "open", "quit"})
 _CELL = re.compile(r"cells?:(?P<number>\d+)")
+_ERROR = re.compile(r"error:(?P<number>\d{1,9})")
 
 
 def represented(value: Any, name: str) -> str | None:
@@ -58,6 +62,7 @@ class Scope:
         cwd: The workspace.
         notebook: The notebook itself; the one that a page tells of by default.
         represent: How an agent is shown a variable.
+        errors: What has failed.
     """
 
     variables: Mapping[str, Any]
@@ -66,6 +71,7 @@ class Scope:
     cwd: Path = field(default_factory=Path.cwd)
     notebook: Notebook | None = field(default_factory=current_notebook)
     represent: Callable[[Any, str], str | None] = represented
+    errors: CellErrors | None = None
 
 
 def cells_run(shell: Any) -> list[str]:
@@ -87,6 +93,7 @@ def scope_of(shell: Any, cwd: Path, represent: Callable[[Any, str], str | None] 
         outputs=shell.history_manager.output_hist_reprs,
         cwd=cwd,
         represent=represent,
+        errors=errors_of(shell),
     )
 
 
@@ -153,11 +160,15 @@ def _resolve(name: str, place: TextRange | None, scope: Scope) -> MessageAttachm
         return _text("cells", _cells_text(numbers, scope), place)
     if match := _CELL.fullmatch(name):
         return _cell(int(match["number"]), place, scope)
+    if match := _ERROR.fullmatch(name):
+        return _error(name, scope.errors.of(int(match["number"])) if scope.errors else None, place)
     if ("." in name or "/" in name or "~" in name) and (path := _existing(name, scope)):
         return _file(path, name, place, scope)
     base = name.partition(".")[0]
     if base in scope.variables:
         return _variable(base, place, scope)
+    if name == "error":
+        return _error(name, scope.errors.last if scope.errors else None, place)
     if path := _existing(name, scope):
         return _file(path, name, place, scope)
     raise _unknown(name, scope)
@@ -203,6 +214,17 @@ def _cells_text(numbers: Iterable[int], scope: Scope) -> str:
     return "\n\n".join(reversed(pieces)) or "(no cell has been run)"
 
 
+def _error(name: str, error: CellError | None, place: TextRange | None) -> SimpleMessageAttachment:
+    if error is not None:
+        return _text(name, text_of(error), place)
+    number = name.partition(":")[2]
+    what = f"cell {number} has not failed" if number else "no cell has failed"
+    raise UnknownMention(
+        f"@{name}: {what} since agentnb was loaded in this kernel.",
+        hint="Run the cell that fails, then send this again.",
+    )
+
+
 def _variable(name: str, place: TextRange | None, scope: Scope) -> SimpleMessageAttachment:
     shown = scope.represent(scope.variables[name], name)
     return SimpleMessageAttachment(label=name, range=place, display_kind="symbol", model_representation=shown)
@@ -235,7 +257,7 @@ def _file(path: Path, name: str, place: TextRange | None, scope: Scope) -> Messa
 
 
 def _unknown(name: str, scope: Scope) -> UnknownMention:
-    known = [*visible(scope.variables), *file_names(scope.cwd), "cells"]
+    known = [*visible(scope.variables), *file_names(scope.cwd), "cells", "error"]
     if name in {"cell", "selection"}:
         what = "cell is active" if name == "cell" else "text is selected"
         hint = "Open agentnb's sidebar: it tells the kernel of the notebook. @cell:3 and @cells work without it."

@@ -10,6 +10,7 @@ from IPython.display import display
 from agentnb.host.environment import current_environment
 from agentnb.ipython.arguments import parse
 from agentnb.ipython.audience import Audience, audience_of, in_notebook, is_unattended
+from agentnb.ipython.error_prompts import expanded
 from agentnb.ipython.mentions import attachments, scope_of
 from agentnb.ipython.record import record, workspace
 from agentnb.ipython.turn_display import LiveDisplay, display_for
@@ -85,8 +86,9 @@ class PromptCommand:
         session = self.tabs.choose(arguments)
         if not arguments.background:
             current_environment().job_queue.check_can_wait(session.tab_id)
-        attached = attachments(arguments.prompt, arguments.context, scope_of(self.shell, workspace(session)))
-        turn = session.prompt(arguments.prompt, attachments=attached)
+        prompt = expanded(arguments.prompt, self.shell, edits=session.kernel_tools)
+        attached = attachments(prompt, arguments.context, scope_of(self.shell, workspace(session)))
+        turn = session.prompt(prompt, attachments=attached)
         if arguments.output:
             self.shell.user_ns[arguments.output] = turn
         self._shown.add(turn.id)

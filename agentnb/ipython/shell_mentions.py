@@ -17,6 +17,7 @@ from agentnb.api.describe import summarize
 from agentnb.comm.lab import current_notebook
 from agentnb.errors import AgentnbError, KernelBusy
 from agentnb.host.environment import Suggestion
+from agentnb.ipython.cell_errors import errors_of
 from agentnb.ipython.execution import Look
 from agentnb.ipython.mentions import attachments, cells_run, file_names, mentioned, represented, scope_of, visible
 
@@ -110,12 +111,18 @@ class ShellMentions:
             return
         own, others = names_by_recency(self._shell)
         cells = list(self._numbered_cells())
+        yield from self._last_error()
         yield from self._current_cells()
         yield from cells[:RECENT_CELLS]
         yield from (Suggestion(text=name, kind="variable") for name in own)
         yield from files
         yield from cells[RECENT_CELLS:]
         yield from (Suggestion(text=name, kind="variable") for name in others)
+
+    def _last_error(self) -> Iterator[Suggestion]:
+        error = errors_of(self._shell).last
+        if error is not None and "error" not in self._shell.user_ns:
+            yield Suggestion(text="error", kind="cell", detail=f"the last one: {error.title}"[:_DETAIL_CHARACTERS])
 
     def _current_cells(self) -> Iterator[Suggestion]:
         if (notebook := current_notebook()) is not None:

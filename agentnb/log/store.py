@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any
+import json
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 from agentnb.errors import LogDamaged, LogUnavailable, ProtocolError, UnknownSession
 from agentnb.log import database
 from agentnb.log.process import alive
-from agentnb.log.record import SessionRecord, StoredSession
+from agentnb.log.record import SessionRecord, StoredSession, TurnRecord
+from agentnb.log.search_index import SearchIndex
 from agentnb.log.writer import Writer, enter, sound
 from agentnb.state import ChatState, Envelope, SessionState, decode, reduce_chat, reduce_session
 
@@ -17,25 +19,77 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
+    from typing_extensions import Unpack
+
     from agentnb.errors import LogError
     from agentnb.log.record import Batch
+    from agentnb.log.search_index import Hit
 
 FLUSH_SECONDS = 5.0
 LISTED = 50
 
 _COLUMNS = "s.uri, agent, title, cwd, place, agent_session, host_id, open, created_at, modified_at, gap"
+_COUNT = "(SELECT count(*) FROM turns t WHERE t.uri = s.uri)"
 _LIST = f"""
-    SELECT {_COLUMNS}, count(t.number) FROM sessions s JOIN turns t USING (uri)
-    WHERE (:cwd IS NULL OR cwd = :cwd) AND (:place IS NULL OR place = :place) AND (:search = '' OR
-        instr(folded(title || char(10) || agent || char(10) || cwd || char(10) || place), :search) OR
-        EXISTS (SELECT 1 FROM turns f WHERE f.uri = s.uri AND
-            instr(folded(f.prompt || char(10) || f.answer), :search)))
-    GROUP BY s.uri ORDER BY modified_at DESC, s.uri LIMIT :limit OFFSET :offset
+    SELECT {_COLUMNS}, {_COUNT} FROM sessions s WHERE EXISTS (SELECT 1 FROM turns t WHERE t.uri = s.uri)
+        AND (:cwd IS NULL OR cwd = :cwd) AND (:place IS NULL OR place = :place) AND (:agent IS NULL OR agent = :agent)
+        AND (:since IS NULL OR modified_at >= :since) AND (:until IS NULL OR modified_at < :until)
+        AND (:search = '' OR s.uri IN (SELECT value FROM json_each(:found)) OR
+            instr(folded(title || char(10) || agent || char(10) || cwd || char(10) || place), :search))
+    ORDER BY modified_at DESC, s.uri LIMIT :limit OFFSET :offset
 """  # noqa: S608 - constants only
-_ONE = f"SELECT {_COLUMNS}, (SELECT count(*) FROM turns t WHERE t.uri = s.uri) FROM sessions s WHERE s.uri = ?"  # noqa: S608
+_ONE = f"SELECT {_COLUMNS}, {_COUNT} FROM sessions s WHERE s.uri = ?"  # noqa: S608
 _NAMED = f"{_ONE.partition(' WHERE s.uri')[0]} WHERE instr(s.uri, ?) > 0 LIMIT 2"
+_LATEST_TURNS = "SELECT number, turn_id, prompt, answer FROM turns WHERE uri = ? ORDER BY number DESC LIMIT ?"
 _HOSTS = "SELECT host_id, machine, pid, started FROM hosts"
 _ENTRIES = "SELECT at, first, envelope, checksum FROM entries WHERE channel = ? AND at > ? ORDER BY at"
+
+
+class Which(TypedDict, total=False):
+    """Which sessions are asked for; all that are given must hold.
+
+    Attributes:
+        cwd: Those of this workspace.
+        place: Those begun here.
+        agent: Those of this agent, by its name.
+        since: Those in which something happened at this moment or later, in milliseconds since 1970.
+        until: Those in which nothing has happened from this moment on.
+        limit: How many, at most.
+        offset: How many to pass over.
+    """
+
+    cwd: str | None
+    place: str | None
+    agent: str | None
+    since: int | None
+    until: int | None
+    limit: int
+    offset: int
+
+
+_EVERY: Which = {
+    "cwd": None,
+    "place": None,
+    "agent": None,
+    "since": None,
+    "until": None,
+    "limit": LISTED,
+    "offset": 0,
+}
+
+
+class Found(NamedTuple):
+    """What a search has found.
+
+    Attributes:
+        sessions: The sessions, the latest first.
+        hits: A few places where the text stands in turns, by the session's URI; none of those found by their title.
+        left: How many conversations could not be searched yet.
+    """
+
+    sessions: list[SessionRecord]
+    hits: dict[str, list[Hit]]
+    left: int
 
 
 class Store:
@@ -51,6 +105,7 @@ class Store:
         self.path = path
         self._host_id = host_id
         self._writer = Writer(path, host_id, on_done)
+        self._index = SearchIndex(path)
 
     def write(self, batch: Batch) -> None:
         """Write *batch* soon; never waits."""
@@ -64,30 +119,27 @@ class Store:
         """Write what was handed over and end the thread, at most *timeout* seconds."""
         self._writer.stop(timeout)
 
-    def sessions(
-        self,
-        search: str = "",
-        *,
-        cwd: str | None = None,
-        place: str | None = None,
-        limit: int = LISTED,
-        offset: int = 0,
-    ) -> list[SessionRecord]:
-        """The sessions with at least one finished turn, the latest first.
+    def sessions(self, search: str = "", **which: Unpack[Which]) -> list[SessionRecord]:
+        """The sessions with at least one finished turn, the latest first; as :meth:`find` takes its arguments."""
+        return self.find(search, **which).sessions
+
+    def find(self, search: str = "", **which: Unpack[Which]) -> Found:
+        """The sessions with at least one finished turn, the latest first, and where in them the text stands.
 
         Args:
             search: What is to be found in titles, agents, folders, prompts or answers; capitals do not matter.
-            cwd: Only those of this workspace.
-            place: Only those begun here.
-            limit: How many, at most.
-            offset: How many to pass over.
+            which: Which of them, as :class:`Which` says.
 
         Raises:
             LogError: If the file cannot be read.
         """
-        asked = {"search": search.casefold(), "cwd": cwd, "place": place, "limit": limit, "offset": offset}
         with self._reading() as connection:
-            return [] if connection is None else [_record(row) for row in connection.execute(_LIST, asked)]
+            if connection is None:
+                return Found([], {}, 0)
+            hits = self._index.find(connection, search) if search else {}
+            asked = {**_EVERY, **which, "search": search.casefold(), "found": json.dumps([*hits])}
+            sessions = [_record(row) for row in connection.execute(_LIST, asked)]
+        return Found(sessions, {each.uri: hits[each.uri] for each in sessions if each.uri in hits}, self._index.left)
 
     def named(self, beginning: str) -> list[SessionRecord]:
         """The sessions whose tab id begins so; two at most.
@@ -99,6 +151,26 @@ class Store:
             if connection is None or not beginning:
                 return []
             return [_record(row) for row in connection.execute(_NAMED, (f"/{beginning}",))]
+
+    def latest_turns(self, uri: str, limit: int) -> list[TurnRecord]:
+        """The last finished turns of a session as text, oldest first; none where the log does not have it.
+
+        Args:
+            uri: Its channel.
+            limit: How many, at most.
+
+        Raises:
+            LogError: If the file cannot be read.
+        """
+        with self._reading() as connection:
+            if connection is None:
+                return []
+            rows = connection.execute(_LATEST_TURNS, (uri, limit)).fetchall()
+        turns = (
+            TurnRecord(uri=uri, number=number, turn_id=turn, prompt=prompt, answer=answer)
+            for number, turn, prompt, answer in rows
+        )
+        return [*turns][::-1]
 
     def load(self, uri: str) -> StoredSession:
         """Read a session back.
@@ -184,6 +256,7 @@ class Store:
                 connection.execute("DELETE FROM turns WHERE uri = ?", (uri,))
                 for table in ("snapshots", "entries"):
                     connection.execute(f"DELETE FROM {table} WHERE channel IN (?, ?)", (uri, f"{uri}/chat"))  # noqa: S608
+        self._index.forget(uri)
         return found > 0
 
     @contextlib.contextmanager

@@ -6,10 +6,10 @@ import contextlib
 import os
 import stat
 import sys
-import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agentnb.atomic_write import write_atomically
 from agentnb.errors import PolicyError
 from agentnb.policy.places import PROJECT, user_policy
 from agentnb.policy.settings import Settings, load, parse
@@ -119,7 +119,8 @@ class PolicyFiles:
                 after = change(before)
                 parse(after, str(path))
                 if after != before:
-                    _replace(path, after)
+                    mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o600
+                    write_atomically(path, after.encode("utf-8"), mode=mode, sync=True)
         except (OSError, UnicodeDecodeError) as error:
             raise PolicyError(f"{path} could not be changed: {error}.", hint=hint) from error
         return path
@@ -182,19 +183,3 @@ def _locked(path: Path) -> Iterator[None]:
 
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield
-
-
-def _replace(path: Path, text: str) -> None:
-    draft = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.part")
-    mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o600
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        with open(descriptor, "w", encoding="utf-8") as file:  # noqa: PTH123 - a descriptor
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.chmod(mode)
-        draft.replace(path)
-    except BaseException:
-        draft.unlink(missing_ok=True)
-        raise

@@ -40,6 +40,9 @@ from agentnb.state.chat_tool_actions import *
 from agentnb.state.chat_tool_content import *
 from agentnb.state.chat_tool_state import *
 from agentnb.state.chat_turn_actions import *
+from agentnb.state.chat_turns import find_finished_turn as find_finished_turn
+from agentnb.state.chat_turns import find_turn as find_turn
+from agentnb.state.chat_turns import finished_turn_index as finished_turn_index
 from agentnb.state.codec import decode as decode
 from agentnb.state.codec import decode_action as decode_action
 from agentnb.state.codec import encode as encode

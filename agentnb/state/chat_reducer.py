@@ -16,13 +16,14 @@ from agentnb.state.action import Action, TurnContentAction
 from agentnb.state.change import put
 from agentnb.state.chat_actions import XLate
 from agentnb.state.chat_state import ActiveTurn, ChatState, Turn
+from agentnb.state.chat_turns import finished_turn_index
 from agentnb.state.reducers import REDUCERS, reduces
 
 
 @reduces(XLate)
 def _late(state: ChatState, action: XLate) -> ChatState:
     """The inner action on a finished turn, as if that turn still ran; nothing else is touched."""
-    at = next((i for i in range(len(state.turns) - 1, -1, -1) if state.turns[i].id == action.turn_id), None)
+    at = finished_turn_index(state, action.turn_id)
     if at is None or not isinstance(action.action, TurnContentAction):
         return state
     old = state.turns[at]

@@ -20,6 +20,7 @@ from agentnb.state.chat_turn_actions import (
     ChatUsage,
     XTurnChanges,
 )
+from agentnb.state.chat_turns import find_turn, finished_turn_index
 from agentnb.state.parts import Parts
 from agentnb.state.reducers import reduces
 from agentnb.state.status import SessionStatus, with_activity, with_flag
@@ -28,18 +29,12 @@ from agentnb.state.status import SessionStatus, with_activity, with_flag
 @reduces(ChatTurnStarted)
 def turn_started(state: ChatState, action: ChatTurnStarted) -> ChatState:
     """A turn begins. One that has begun before is left alone."""
-    if _knows_turn(state, action.turn_id):
+    if find_turn(state, action.turn_id) is not None:
         return state
     turn = ActiveTurn(id=action.turn_id, message=action.message, response_parts=(), started_at=action.started_at)
     state = _without_pending(replace(state, active_turn=turn), action.queued_message_id)
     status = with_flag(derived_status(state), SessionStatus.IS_READ, on=False)
     return replace(state, status=status, modified_at=modified_at(state, action))
-
-
-def _knows_turn(state: ChatState, turn_id: str) -> bool:
-    if state.active_turn is not None and state.active_turn.id == turn_id:
-        return True
-    return any(turn.id == turn_id for turn in reversed(state.turns))
 
 
 def _without_pending(state: ChatState, message_id: str | None) -> ChatState:
@@ -143,9 +138,9 @@ def truncated(state: ChatState, action: ChatTruncated) -> ChatState:
 @reduces(XTurnChanges)
 def turn_changes(state: ChatState, action: XTurnChanges) -> ChatState:
     """What a finished turn changed. A turn that is not among the finished ones is left alone."""
-    turns = state.turns
-    at = next((i for i in range(len(turns) - 1, -1, -1) if turns[i].id == action.turn_id), None)
+    at = finished_turn_index(state, action.turn_id)
     if at is None:
         return state
-    turn = changed(turns[at], changes=action.changes)
-    return state if turn is turns[at] else changed(state, turns=put(turns, at, turn))
+    old = state.turns[at]
+    turn = changed(old, changes=action.changes)
+    return state if turn is old else changed(state, turns=put(state.turns, at, turn))

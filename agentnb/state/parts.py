@@ -68,11 +68,7 @@ class Parts(ChunkedSequence[ResponsePart]):
     def put(self, at: int, part: ResponsePart) -> Parts:
         """These parts with *part*, of the same id, in the place *at*."""
         chunks, old = self._with(at, part), self._at(at)
-        if isinstance(part, ToolCallResponsePart) and isinstance(old, ToolCallResponsePart):
-            same_name = part.tool_call.tool_call_id == old.tool_call.tool_call_id
-        else:
-            same_name = self.keys_of(part) == self.keys_of(old)
-        if not same_name:  # a plan in the place of another part: it is found by other names
+        if self.keys_of(part) != self.keys_of(old):  # such as a plan in the place of another part
             return Parts(chain.from_iterable(chunks))
         waiting, begun = self.waiting - _waits(old) + _waits(part), self.begun - _is_begun(old) + _is_begun(part)
         return self._counted(chunks, self._length, waiting, begun)

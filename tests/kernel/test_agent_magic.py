@@ -83,6 +83,33 @@ def test_a_variable_that_is_mentioned_goes_to_the_agent(kernel: RunningKernel) -
     assert ["('numbers', 'numbers: list, length 3\\n[1, 2, 3]')"] == found
 
 
+def test_the_last_error_is_sent_to_be_fixed_and_can_be_mentioned(kernel: RunningKernel) -> None:
+    """With the cells and the values; the words of an error of the user's own class are those that the cell showed.
+
+    Before anything has failed the magic says so, and that is no error to be fixed.
+    """
+    assert "No cell has failed" in kernel.run("%agent fix").error
+    kernel.run(
+        "class Mine(ValueError):\n    def __str__(self):\n        return 'my words'\ndef f(x):\n    raise Mine(x)"
+    )
+    kernel.run("n = 5\nf(n)")
+    kernel.run("%agent -o turn fix")
+    prompt = (
+        "message = turn.snapshot.message\nmessage.text.splitlines()[0], [each.label for each in message.attachments]"
+    )
+    assert kernel.run(prompt).values == ["('Fix the error in In [4]: @error:4', ['error:4'])"]
+    text = kernel.run("print(message.attachments[0].model_representation)").stdout
+    assert text.startswith("Mine: my words\nThe cell that failed: In [4]")
+    places = [line for line in text.splitlines() if line.startswith(("In [", "      "))]
+    assert places[:4] == ["In [4], line 2, in <module>:", "      n = 5", "In [3], line 5, in f:", "      x = 5"]
+    kernel.run("%%agent -o turn explain 4\nBriefly.")
+    assert kernel.run("turn.snapshot.message.text.splitlines()[::4]").values == [
+        "['Explain the error in In [4]: @error:4', 'Briefly.']"
+    ]
+    kernel.run("%agent -o turn Why? @error")
+    assert kernel.run("turn.snapshot.message.attachments[0].label").values == ["'error'"]
+
+
 def test_permission_is_denied_where_nobody_can_be_asked_and_the_output_says_so(kernel: RunningKernel) -> None:
     """Permission is denied where nobody can be asked and the output says so."""
     (shown,) = kernel.run("%agent /ask edit").displayed()

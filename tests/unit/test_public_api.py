@@ -27,6 +27,7 @@ InputQuestion
     message
     questions
     url
+history(search='', *, here=False, folder=None, agent=None, since=None, until=None, limit=50)
 logout(agent=None, *, command=None, env=None, cwd=None, timeout=120.0)
 PermissionQuestion
     agent

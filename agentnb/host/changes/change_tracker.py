@@ -24,6 +24,7 @@ from agentnb.host.changes.records import (
     ConversationRecord,
     Item,
     TurnRecord,
+    count_by_kind,
     read_record,
     record_file,
     write_record,
@@ -38,6 +39,7 @@ from agentnb.state import (
     TurnChanges,
     XLate,
     XTurnChanges,
+    find_turn,
 )
 
 if TYPE_CHECKING:
@@ -371,10 +373,8 @@ class ChangeTracker:
     # --- read from the state ---
 
     def _parts(self, turn_id: str) -> Sequence[ResponsePart]:
-        chat = self._channels.chat.state
-        if chat.active_turn is not None and chat.active_turn.id == turn_id:
-            return chat.active_turn.response_parts
-        return next((turn.response_parts for turn in reversed(chat.turns) if turn.id == turn_id), ())
+        turn = find_turn(self._channels.chat.state, turn_id)
+        return () if turn is None else turn.response_parts
 
     def _named_by(self, turn_id: str) -> tuple[frozenset[str], frozenset[str]]:
         """The files that the turn's tool calls name: in the workspace, and outside of it."""
@@ -383,14 +383,14 @@ class ChangeTracker:
 
 def numbers(record: TurnRecord) -> TurnChanges:
     """What the chat's state says of a turn's changes."""
-    items = record.items
+    items, counts = record.items, count_by_kind(record.items)
     return TurnChanges(
         status="ready",
-        files=sum(each.kind == "file" for each in items),
+        files=counts["file"],
         added=sum(each.added or 0 for each in items if each.kind == "file"),
         removed=sum(each.removed or 0 for each in items if each.kind == "file"),
-        cells=sum(each.kind == "cell" for each in items),
-        variables=sum(each.kind == "variable" for each in items),
+        cells=counts["cell"],
+        variables=counts["variable"],
         undone=sum(each.state == "undone" for each in items),
         kept=sum(each.state == "kept" for each in items),
         undoable=sum(each.state == "open" and each.undoable for each in items),

@@ -21,6 +21,7 @@ from agentnb.state import (
     ChangesetState,
     ChangesetStatusChanged,
     ErrorInfo,
+    find_finished_turn,
     reduce_changeset,
 )
 
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from agentnb.host.changes.change_tracker import ChangeTracker
     from agentnb.host.changes.records import Item
     from agentnb.host.channels import Listener, SessionChannels
-    from agentnb.state import Action
+    from agentnb.state import Action, TurnChanges
 
 MOST_SINGLE = 20
 """Changes that are told one by one; where more are new, all are told at once."""
@@ -107,9 +108,10 @@ class ChangesetChannels:
                 for action in _difference(channel.state, self._state(each)):
                     channel.accept(action)
 
-    def _known(self, turn_id: str) -> Any:
-        turns = self._channels.chat.state.turns
-        return next((turn.changes for turn in reversed(turns) if turn.id == turn_id), None)
+    def _known(self, turn_id: str) -> TurnChanges | None:
+        """What the chat's state says of a turn's changes."""
+        turn = find_finished_turn(self._channels.chat.state, turn_id)
+        return None if turn is None else turn.changes
 
     def _items(self, turn_id: str | None) -> Sequence[Item]:
         record = self._tracker.record

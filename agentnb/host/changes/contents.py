@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from agentnb.changes import path_to_json
+from agentnb.changes.text_diff import begins_as_text, text_of
 from agentnb.errors import ChangesUnavailable, ContentNotStored, FileUnavailable, UsageError
 from agentnb.host.files.workspace_files import for_page, snippet
 from agentnb.policy.sensitive import secret_pattern
@@ -22,7 +23,6 @@ Side: TypeAlias = Literal["before", "after", "now"]
 
 LONGEST_VERSION = 200_000
 """Bytes of a conflict's version that are given as text."""
-_TEXT_START = 8_000
 
 
 class Piece(NamedTuple):
@@ -93,20 +93,7 @@ async def _content(tracker: ChangeTracker, item: Item, *, after: bool) -> bytes:
 
 
 def _piece(data: bytes, size: int, first: int, beginning: bytes) -> Piece:
-    return Piece(data, size, first + len(data) < size, not _is_text(beginning[:_TEXT_START]))
-
-
-def _is_text(start: bytes) -> bool:
-    """Whether *start*, the beginning of a content, can be shown as text; a character may be cut at its end."""
-    if b"\0" in start:
-        return False
-    for cut in range(4):
-        try:
-            start[: len(start) - cut].decode("utf-8")
-        except UnicodeDecodeError:
-            continue
-        return True
-    return False
+    return Piece(data, size, first + len(data) < size, not begins_as_text(beginning))
 
 
 def _told(store: ChangeStore, conflict: Conflict) -> dict[str, Any]:
@@ -121,7 +108,6 @@ def _text(store: ChangeStore, version: Version | None) -> str | None:
     if version is None or version.size > LONGEST_VERSION:
         return None
     try:
-        content = store.content(version)
-        return content.decode("utf-8") if b"\0" not in content else None
-    except (ContentNotStored, UnicodeDecodeError):
+        return text_of(store.content(version))
+    except ContentNotStored:
         return None

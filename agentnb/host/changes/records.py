@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
 
+from agentnb.atomic_write import write_atomically
 from agentnb.changes import FileChange, Snapshot, path_from_json, path_to_json
 from agentnb.credentials import logger
 
@@ -160,6 +159,20 @@ class ConversationRecord(msgspec.Struct, frozen=True, kw_only=True, rename="came
         return frozenset(snapshot.id for pair in pairs for snapshot in pair if snapshot is not None)
 
 
+def count_by_kind(items: Iterable[Item]) -> dict[Kind, int]:
+    """How many files, cells and variables changed; what several turns changed counts once.
+
+    Example:
+        >>> item = Item(id="file:a.py", kind="file", name="a.py", status="changed")
+        >>> count_by_kind([item, item])
+        {'file': 1, 'cell': 0, 'variable': 0}
+    """
+    counts: dict[Kind, int] = {"file": 0, "cell": 0, "variable": 0}
+    for kind, _ in {(item.kind, item.id) for item in items}:
+        counts[kind] += 1
+    return counts
+
+
 def record_file(records: Path, tab_id: str) -> Path:
     """The file of the conversation *tab_id* in the folder *records*."""
     return records / f"{tab_id}.json"
@@ -180,15 +193,7 @@ def read_record(path: Path) -> ConversationRecord | None:
 def write_record(path: Path, record: ConversationRecord) -> None:
     """Write *record* into the file *path*, whole or not at all; for its owner only."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.new")
-    try:
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with open(descriptor, "wb") as file:  # noqa: PTH123 - a descriptor
-            file.write(msgspec.json.encode(_with_paths(record, path_to_json)))
-        temporary.replace(path)
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            temporary.unlink()
+    write_atomically(path, msgspec.json.encode(_with_paths(record, path_to_json)))
 
 
 def all_records(changes: Path) -> Iterator[tuple[Path, ConversationRecord]]:

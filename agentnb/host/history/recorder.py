@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from agentnb.errors import LogError
     from agentnb.host.channels import Channel
     from agentnb.host.loop import HostLoop
+    from agentnb.log.store import Which
     from agentnb.state import ChatState, Envelope, SessionState, Turn
 
 log = logger("agentnb.log")
@@ -103,7 +104,7 @@ class Recorder:
             return ""
         return f"{self.trouble} Since then the log has been written again." if self._mended else str(self.trouble)
 
-    def here(self) -> dict[str, Any]:
+    def here(self) -> Which:
         """What tells the sessions begun here: the notebook, or the folder where no server says what runs."""
         return {"place": self.place} if self.place else {"cwd": str(Path.cwd())}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -36,6 +37,14 @@ class Folder:
 
     def says(self, expression: str, folder: str = ".", **env: str) -> str:
         return self.run(f"import agentnb; print({expression})", folder, **env).stdout.strip()
+
+    def shell(self, *words: str, code: int = 0) -> str:
+        """What `agentnb WORDS` says here."""
+        env = {**os.environ, "PYTHONPATH": str(ROOT), "AGENTNB_LOG": str(self.log)}
+        command = [sys.executable, "-m", "agentnb", *words]
+        done = subprocess.run(command, cwd=self.path, env=env, capture_output=True, text=True, timeout=120, check=False)
+        assert done.returncode == code, done.stderr
+        return done.stdout + done.stderr
 
 
 @pytest.fixture
@@ -92,3 +101,34 @@ def test_a_title_is_cut_after_its_secrets_are_taken_out(here: Folder) -> None:
     """Not before: half a key is no key to look at, and still half of one."""
     here.run(BEGIN.format(cwd={}, text=f"/say in the folder of today {KEY} and on"))
     assert here.says("agentnb.sessions()[0].title") == "/say in the folder of today *** and on"
+
+
+def test_a_search_says_where_the_text_stands(here: Folder) -> None:
+    """In Python and in a shell, by the same table; in JSON with all that is known."""
+    here.run(BEGIN.format(cwd={}, text="/say the residuals are not normal"), "one")
+    here.run(BEGIN.format(cwd={}, text="/say something else"), "two")
+    found = here.says("[hit.text for row in agentnb.history('RESIDUALS') for hit in row.hits]")
+    assert found == "['residuals', 'residuals']"
+    table = here.shell("history", "residuals", "are")
+    assert (table.count("\n"), "the residuals are not normal" in table) == (2, True)
+    (row,) = json.loads(here.shell("history", "--json", "residuals"))
+    assert (row["agent"], row["turns"], row["hits"][0]["where"]) == ("eliza", 1, "prompt")
+
+
+def test_history_is_narrowed_by_folder_agent_and_time(here: Folder) -> None:
+    """All that is given must hold."""
+    here.run(BEGIN.format(cwd={}, text="/say one"), "one")
+    here.run(BEGIN.format(cwd={}, text="/say two"), "two")
+    assert here.says("[row.title for row in agentnb.history(folder='one')]") == "['/say one']"
+    count = "[len(agentnb.history({})), len(agentnb.history({}))]"
+    assert here.says(count.format("agent='eliza'", "agent='claude'")) == "[2, 0]"
+    assert here.says(count.format("since='2020-01-01'", "until='2020-01-01'")) == "[2, 0]"
+    assert here.shell("history", "--folder", "one", "--since", "2020-01-01").count("\n") == 2
+    assert here.shell("history", "--since", "2999-01-01") == "The session log has no such session.\n"
+
+
+def test_history_refuses_what_is_no_date(here: Folder) -> None:
+    """In words, and with an example."""
+    assert here.shell("history", "--since", "yesterday", code=1).endswith(
+        "since='yesterday' is no date. For example since=\"2026-11-02\".\n"
+    )

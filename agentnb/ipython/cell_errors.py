@@ -1,0 +1,190 @@
+"""The errors of one shell's cells: what ``@error`` attaches, and what ``%agent fix`` is about.
+
+An error is told when its cell ends, as text: the values are those of that moment, and no frame of the user's is kept
+alive. What a page says of an output with an error stands in for one that this kernel has not seen.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from agentnb.comm.lab import current_notebook
+from agentnb.credentials import Credentials, logger
+from agentnb.errors import AgentnbError
+from agentnb.ipython.capture import without_colours
+from agentnb.kernel.cell_names import cell_name
+from agentnb.kernel.content import fenced
+from agentnb.kernel.error_summary import LONGEST, LONGEST_CELL, LONGEST_MESSAGE, Place, summarize_error
+from agentnb.kernel.value_text import cut, masked
+
+if TYPE_CHECKING:
+    from agentnb.comm.lab_messages import FailedParams
+    from agentnb.comm.notebook import NotebookCell
+
+log = logger("agentnb.ipython")
+
+MOST = 30
+"""Errors that are remembered; the oldest are forgotten first."""
+_ATTRIBUTE = "_agentnb_errors"
+_NO_FAILURES = (AgentnbError, KeyboardInterrupt, SystemExit, asyncio.CancelledError)
+_IN = re.compile(r"In ?\[(?P<count>\d+)\]")
+
+
+class CellError(msgspec.Struct, frozen=True, kw_only=True):
+    """The error of one cell.
+
+    Attributes:
+        name: Its class.
+        message: Its message, cut.
+        text: All that is told of it.
+        count: The execution count of the cell that was run; None where it has none.
+        cell_id: The cell's id, where the front end says it.
+    """
+
+    name: str
+    message: str
+    text: str
+    count: int | None = None
+    cell_id: str | None = None
+
+    @property
+    def mention(self) -> str:
+        """What to write after the ``@`` to mean it."""
+        return "error" if self.count is None else f"error:{self.count}"
+
+    @property
+    def title(self) -> str:
+        """The error in a line."""
+        said = next(iter(self.message.splitlines()), "")
+        return f"{self.name}: {said}" if said else self.name
+
+
+class CellErrors:
+    """The errors of one shell's cells. Usable from any thread.
+
+    Args:
+        shell: The IPython shell.
+    """
+
+    def __init__(self, shell: Any) -> None:
+        self._shell = shell
+        self._lock = threading.Lock()
+        self._errors: list[CellError] = []
+
+    @property
+    def last(self) -> CellError | None:
+        """What failed last; None before anything has."""
+        with self._lock:
+            return self._errors[-1] if self._errors else None
+
+    def of(self, count: int) -> CellError | None:
+        """The error of the cell with an execution count."""
+        with self._lock:
+            return next((each for each in reversed(self._errors) if each.count == count), None)
+
+    def remember(self, error: BaseException, count: int | None = None, cell_id: str | None = None) -> None:
+        """Note that a cell has failed.
+
+        An interrupt is no failure, and agentnb's own errors say themselves what to do.
+
+        Args:
+            error: What it raised.
+            count: Its execution count.
+            cell_id: Its id.
+        """
+        if issubclass(type(error), _NO_FAILURES):
+            return
+        failed = Place(count, cell_id)
+        try:
+            told = summarize_error(
+                error,
+                cell_of=lambda file: self._cell_of(file, failed),
+                failed=failed if count else None,
+                root=Path.cwd(),
+                displayed=self._displayed(),
+            )
+        except Exception:  # noqa: BLE001 - the cell's own traceback is shown all the same
+            log.warning("An error could not be summarized: %s", type(error).__name__)
+            return
+        self._add(CellError(name=told.name, message=told.message, text=told.text, count=count, cell_id=cell_id))
+
+    def told(self, params: FailedParams) -> CellError:
+        """The error that a page's output shows: the one remembered of that run of the cell, else what the page says."""
+        with self._lock:
+            known = next((each for each in self._errors if _is_of(each, params)), None)
+            if known is not None:
+                self._errors.remove(known)
+        error = known or _from_output(params)
+        self._add(error)
+        return error
+
+    def _add(self, error: CellError) -> None:
+        with self._lock:
+            self._errors.append(error)
+            del self._errors[:-MOST]
+
+    def _cell_of(self, file: str, failed: Place) -> Place | None:
+        """The cell that IPython has compiled under a file name."""
+        named = self._shell.compile.format_code_name(file)
+        match = _IN.search(named[1]) if named else None
+        if match is None:
+            return None
+        count = int(match["count"])
+        if count == failed.count:
+            return failed
+        cell = _cell(lambda each: each.count == count)
+        return Place(count, cell.id if cell else None)
+
+    def _displayed(self) -> str | None:
+        """The traceback that was just displayed: ipykernel keeps it for its reply."""
+        lines = getattr(self._shell, "_last_traceback", None)
+        return without_colours("\n".join(map(str, lines))) if lines else None
+
+
+def text_of(error: CellError) -> str:
+    """What an agent is shown of *error*: what was told of it, and how its cell reads now where that has changed."""
+    cell = _cell(lambda each: each.id == error.cell_id) if error.cell_id else None
+    if cell is None:
+        return error.text
+    now = cut(masked(cell.source, Credentials(os.environ)), LONGEST_CELL)
+    if now.rstrip("\n") in error.text:
+        return error.text
+    return f"{error.text}\n\n{cell_name('code', error.count)} (cell id {cell.id}) as it reads now:\n{fenced(now)}"
+
+
+def errors_of(shell: Any) -> CellErrors:
+    """The errors of *shell*'s cells."""
+    found: CellErrors = shell.__dict__.setdefault(_ATTRIBUTE, CellErrors(shell))
+    return found
+
+
+def _is_of(error: CellError, params: FailedParams) -> bool:
+    return (error.cell_id, error.count, error.name) == (params.cell_id, params.count, params.name)
+
+
+def _from_output(params: FailedParams) -> CellError:
+    """What can be told of an error that is only an output."""
+    credentials = Credentials(os.environ)
+    place = f"{cell_name('code', params.count)} (cell id {params.cell_id})"
+    name, message = params.name[:100], cut(masked(params.message, credentials), LONGEST_MESSAGE)
+    traceback = cut(masked(without_colours(params.traceback), credentials), LONGEST - 2 * LONGEST_MESSAGE)
+    lines = [
+        f"{name}: {message}" if message else name,
+        f"The cell that failed: {place}.",
+        "",
+        "The traceback in its output; the values of the variables are not known, the kernel did not see the error:",
+        fenced(traceback),
+    ]
+    return CellError(name=name, message=message, text="\n".join(lines), count=params.count, cell_id=params.cell_id)
+
+
+def _cell(is_meant: Any) -> NotebookCell | None:
+    notebook = current_notebook()
+    return None if notebook is None else next((each for each in notebook.cells if is_meant(each)), None)

@@ -1,0 +1,71 @@
+"""The prompts about an error: what ``%agent fix``, ``%agent explain`` and the buttons on a failed cell send."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from agentnb.errors import UsageError
+from agentnb.ipython.cell_errors import errors_of
+from agentnb.kernel.cell_names import cell_name
+
+if TYPE_CHECKING:
+    from agentnb.comm.lab_messages import FailedParams
+    from agentnb.ipython.cell_errors import CellError
+
+_COMMAND = re.compile(r"(?P<action>fix|explain)(?:[ \t]+@?(?:(?:error|cell):)?(?P<count>\d{1,9}))?[ \t]*(?:\n|\Z)")
+_EDIT = "change the cell with the tool replace_cell, so that I can review the edit; don't run it"
+_SHOW = "show the whole corrected code of the cell"
+_FIX = {
+    True: f"Find the cause, then {_EDIT}.",
+    False: f"Find the cause, then {_SHOW}.",
+    None: f"Find the cause. If you have the notebook's tools, {_EDIT}. Otherwise {_SHOW}.",
+}
+_ENDING = "If the cause is in another cell or file, change that one. Say in one or two sentences what was wrong."
+_EXPLAIN = "Say what it means, what caused it here and how to avoid it. Don't change anything."
+
+
+def error_prompt(action: str, error: CellError, *, edits: bool | None = None, words: str = "") -> str:
+    """The prompt for an agent.
+
+    Args:
+        action: ``"fix"`` or ``"explain"``.
+        error: The error.
+        edits: Whether the agent has the tools for the notebook's cells; None where that is not known.
+        words: What the user adds.
+    """
+    where = "" if error.count is None else f" in {cell_name('code', error.count)}"
+    if action == "fix":
+        text = f"Fix the error{where}: @{error.mention}\n\n{_FIX[edits]} {_ENDING}"
+    else:
+        text = f"Explain the error{where}: @{error.mention}\n\n{_EXPLAIN}"
+    return f"{text}\n\n{words}" if words else text
+
+
+def expanded(prompt: str, shell: Any, *, edits: bool) -> str:
+    """*prompt*; where its first line is ``fix`` or ``explain`` alone (or with a cell's number), the prompt for that.
+
+    Args:
+        prompt: What stands behind ``%agent`` and its options, and below ``%%agent``.
+        shell: The IPython shell.
+        edits: Whether the agent has the tools for the notebook's cells.
+
+    Raises:
+        UsageError: If nothing has failed, or not the cell of that number.
+    """
+    match = _COMMAND.match(prompt)
+    if match is None:
+        return prompt
+    action, count = match["action"], match["count"]
+    errors = errors_of(shell)
+    error = errors.of(int(count)) if count else errors.last
+    if error is None:
+        what = f"Cell {count} has not failed" if count else "No cell has failed"
+        hint = f"Run the cell whose error you mean, then `%agent {action}`. An ordinary prompt has more than that word."
+        raise UsageError(f"{what} since agentnb was loaded in this kernel.", hint=hint)
+    return error_prompt(action, error, edits=edits, words=prompt[match.end() :].strip())
+
+
+def failed_prompt(shell: Any, params: FailedParams) -> str:
+    """The prompt for the error that a page's output shows."""
+    return error_prompt(params.action, errors_of(shell).told(params))

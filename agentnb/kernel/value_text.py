@@ -1,0 +1,154 @@
+"""The value of a variable as a line of text: short values whole, others by type and size.
+
+None of the user's code runs for it: only objects of exactly the built-in types are written out, of anything else the
+class and the shape are told. It is bounded in time and size, and credentials are masked.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+from typing import Any
+
+from agentnb.credentials import HIDDEN, Credentials, is_secret_name, replaced
+from agentnb.kernel.value_summary import summarize_value
+
+LONGEST = 200
+"""Characters of one value."""
+MOST_ITEMS = 6
+"""Items of a container that are written out."""
+MOST_COLUMNS = 20
+"""Columns of a data frame that are named."""
+MOST_BYTES = 60
+"""Bytes of a bytes object that are written out."""
+DEEPEST = 2
+"""How many levels of nested containers are written out."""
+_MOST_BITS = 256
+_SIMPLE = frozenset({bool, float, complex, type(None)})
+_WINDOW = 2_000  # characters of a string in which credentials are looked for before it is cut
+_SHAPED_BY = frozenset({"numpy", "pandas", "polars", "torch", "builtins"})
+_BRACKETS: dict[type, tuple[str, str]] = {
+    list: ("[", "]"),
+    tuple: ("(", ")"),
+    set: ("{", "}"),
+    frozenset: ("frozenset({", "})"),
+}
+_LITERAL = re.compile(
+    r"""(?P<name>\b[A-Za-z_]\w{0,63})["']?[ \t]{0,4}[=:][ \t]{0,4}[rbfuRBFU]{0,2}"""
+    r"""(?P<value>"[^"\n]{1,500}"|'[^'\n]{1,500}')"""
+)
+
+
+def value_text(value: Any, name: str, credentials: Credentials) -> str:
+    r"""*value* in at most about :data:`LONGEST` characters.
+
+    Args:
+        value: Any object.
+        name: The variable; where that is the name of a secret its value is not shown.
+        credentials: The credentials to mask.
+
+    Example:
+        >>> [value_text(value, "x", Credentials()) for value in (5, "a\n", [1, [2, [3]]], range)]
+        ['5', "'a\\n'", '[1, [2, list, 1 item]]', 'type']
+        >>> value_text("hunter2", "password", Credentials())
+        '***'
+    """
+    if is_secret_name(name):
+        return HIDDEN
+    try:
+        return cut(masked(_text(value, name, 0, credentials), credentials), LONGEST)
+    except Exception:  # noqa: BLE001 - changed by another thread meanwhile, or a broken object
+        return _class_name(type(value))
+
+
+def masked(text: str, credentials: Credentials) -> str:
+    """*text*, with ``***`` for credentials and for the literals that are given to names of secrets.
+
+    Example:
+        >>> masked('connect(user="ada", password="open sesame")', Credentials())
+        'connect(user="ada", password="***")'
+    """
+    text = credentials.hidden(text)
+    literals = (found for found in _LITERAL.finditer(text) if is_secret_name(found["name"]))
+    return replaced(text, [(found.start("value") + 1, found.end("value") - 1, HIDDEN) for found in literals])
+
+
+def cut(text: str, most: int) -> str:
+    """*text* where it has at most *most* characters; else its beginning and its end, and how much is left out between.
+
+    Example:
+        >>> cut("a" * 30 + "b" * 30, 24)
+        'aaaaaaaaaaaaaaaa… (36 characters left out) …bbbbbbbb'
+    """
+    if len(text) <= most:
+        return text
+    tail = most // 3
+    return f"{text[: most - tail]}… ({len(text) - most:,} characters left out) …{text[-tail:]}"
+
+
+def _text(value: Any, name: str, depth: int, credentials: Credentials) -> str:
+    kind = type(value)
+    if kind is str:
+        return _string(value, credentials)
+    if kind in _SIMPLE:
+        return repr(value)
+    if kind in (int, bytes):
+        return _number_or_bytes(value)
+    if depth < DEEPEST and (kind is dict or kind in _BRACKETS):
+        return _mapping(value, depth, credentials) if kind is dict else _items(value, depth, credentials)
+    return _summary(value, name) if is_of_known_package(kind) else _class_name(kind)
+
+
+def _summary(value: Any, name: str) -> str:
+    """The type and the shape; of a data frame the columns, too."""
+    summary = summarize_value(value, name)
+    if not summary.columns:
+        return summary.text
+    columns = ", ".join(f"{cut(column, 40)} {dtype}" for column, dtype in summary.columns[:MOST_COLUMNS])
+    more = f" and {len(summary.columns) - MOST_COLUMNS} more" if len(summary.columns) > MOST_COLUMNS else ""
+    return f"{summary.text}: {columns}{more}"
+
+
+def is_of_known_package(kind: type[Any]) -> bool:
+    """Whether *kind* is a class of Python's or of a package whose attributes are known to be harmless to read."""
+    module = vars(kind).get("__module__", "builtins")
+    return type(module) is str and module.partition(".")[0] in _SHAPED_BY
+
+
+def _class_name(kind: type[Any]) -> str:
+    return str(type.__dict__["__name__"].__get__(kind))
+
+
+def _string(value: str, credentials: Credentials) -> str:
+    shown = repr(cut(masked(value[:_WINDOW], credentials), LONGEST - 40))
+    return shown if len(value) <= _WINDOW else f"{shown} (str, {len(value):,} characters)"
+
+
+def _number_or_bytes(value: Any) -> str:
+    if type(value) is bytes:
+        more = f"… ({len(value):,} bytes)" if len(value) > MOST_BYTES else ""
+        return f"{value[:MOST_BYTES]!r}{more}"
+    return repr(value) if value.bit_length() <= _MOST_BITS else f"int of {value.bit_length():,} bits"
+
+
+def _items(value: Any, depth: int, credentials: Credentials) -> str:
+    opening, closing = _BRACKETS[type(value)]
+    shown = [_text(item, "", depth + 1, credentials) for item in islice(value, MOST_ITEMS)]
+    if len(value) > MOST_ITEMS:
+        shown.append(f"… {len(value):,} items")
+    return f"{opening}{', '.join(shown)}{closing}"
+
+
+def _mapping(value: dict[Any, Any], depth: int, credentials: Credentials) -> str:
+    shown = [
+        f"{_text(key, '', depth + 1, credentials)}: {_item(key, item, depth, credentials)}"
+        for key, item in islice(value.items(), MOST_ITEMS)
+    ]
+    if len(value) > MOST_ITEMS:
+        shown.append(f"… {len(value):,} items")
+    return f"{{{', '.join(shown)}}}"
+
+
+def _item(key: Any, item: Any, depth: int, credentials: Credentials) -> str:
+    name = key if type(key) is str else ""
+    return HIDDEN if is_secret_name(name) else _text(item, name, depth + 1, credentials)

@@ -1,0 +1,270 @@
+"""A search index over the log's turns, in a file of its own beside the log (SQLite FTS5 with trigrams).
+
+It holds nothing that the log has not: where it is missing, damaged or of another form it is made anew, and where
+SQLite has no trigrams (before 3.34) or the file cannot be written, the log itself is read through. It is brought up to
+date by each search, for :data:`UPDATE_SECONDS` at most, the latest conversations first: :attr:`SearchIndex.left` says
+how many are still to be added.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import time
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable  # noqa: TC003 - read at run time by NamedTuple
+from functools import partial
+from itertools import accumulate
+from typing import TYPE_CHECKING, NamedTuple
+
+from agentnb.log.database import BUSY_SECONDS, transaction
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+FORM = 1
+"""Of the file: one of another form is made anew."""
+UPDATE_SECONDS = 3.0
+SHORTEST = 3
+"""Characters that a trigram has: what is shorter is looked for in the log, in the latest conversations only."""
+MOST_TRIGRAMS = 300
+"""Characters of the text whose trigrams are asked for; each match is compared with the whole text."""
+LATEST = 500
+"""Conversations in which a shorter text is looked for."""
+MOST_CONVERSATIONS = 200
+"""That one search finds, the latest first."""
+HITS = 3
+"""Places of one conversation that are shown."""
+AROUND = 60
+"""Characters that are shown before and behind what was found."""
+
+_SCHEMA = f"""
+    CREATE TABLE sessions (uri TEXT PRIMARY KEY, modified_at INTEGER NOT NULL) WITHOUT ROWID;
+    CREATE TABLE places (id INTEGER PRIMARY KEY, uri TEXT NOT NULL, number INTEGER NOT NULL, turn_id TEXT NOT NULL);
+    CREATE INDEX places_by_session ON places (uri);
+    CREATE VIRTUAL TABLE texts USING fts5(prompt, answer, tokenize = 'trigram', detail = none, columnsize = 0);
+    PRAGMA user_version = {FORM};
+"""
+_MATCHES = """
+    SELECT p.uri, p.number, p.turn_id FROM texts t JOIN places p ON p.id = t.rowid
+    WHERE t.texts MATCH ? ORDER BY t.rowid DESC
+"""
+"""Without the places of trigrams (``detail = none``) the file is half as large; each match is compared again."""
+_SCAN = """
+    SELECT t.uri, t.number, t.turn_id, t.prompt, t.answer FROM turns t
+    JOIN (SELECT uri, modified_at FROM sessions ORDER BY modified_at DESC LIMIT ?) s USING (uri)
+    WHERE instr(folded(t.prompt), ?) OR instr(folded(t.answer), ?) ORDER BY s.modified_at DESC, t.number DESC
+"""
+
+
+class Hit(NamedTuple):
+    """One place where a searched text stands.
+
+    Attributes:
+        number: The turn's number, 0 for the conversation's first.
+        turn_id: Its id.
+        where: ``"prompt"`` or ``"answer"``.
+        before: The text before it, on one line, cut.
+        text: What was found, as it stands there.
+        after: The text behind it, on one line, cut.
+    """
+
+    number: int
+    turn_id: str
+    where: str
+    before: str
+    text: str
+    after: str
+
+    def __str__(self) -> str:
+        return f"{self.before}{self.text}{self.after}"
+
+
+class SearchIndex:
+    """The index that belongs to one log. A new connection for each call; safe from any thread and process.
+
+    Args:
+        log: The log's file.
+
+    Attributes:
+        left: How many conversations the last search could not take into account yet.
+    """
+
+    def __init__(self, log: Path) -> None:
+        self.path = log.with_name(f"{log.stem}-search.db")
+        self.left = 0
+
+    def find(self, log: sqlite3.Connection, text: str) -> dict[str, list[Hit]]:
+        """Where *text* stands in prompts and answers: at most a few places of each conversation, by its URI.
+
+        Args:
+            log: The log, open; with the function ``folded``.
+            text: What to look for, not empty; capitals do not matter.
+        """
+        self.left = 0
+        if len(text) >= SHORTEST:
+            with contextlib.suppress(sqlite3.Error, OSError):
+                return self._found_in_index(log, text)
+        few = LATEST if len(text) < SHORTEST else -1
+        folded = text.casefold()
+        rows = log.execute(_SCAN, (few, folded, folded))
+        return _hits((_Turn(uri, number, turn, partial(tuple, both)) for uri, number, turn, *both in rows), text)
+
+    def forget(self, uri: str) -> None:
+        """The conversation was deleted: nothing of it stays here either."""
+        if self.path.exists():
+            with contextlib.suppress(sqlite3.Error, OSError), self._opened() as index, transaction(index):
+                _remove(index, uri)
+
+    def _found_in_index(self, log: sqlite3.Connection, text: str) -> dict[str, list[Hit]]:
+        try:
+            return self._updated_and_found(log, text)
+        except sqlite3.OperationalError:
+            raise  # locked, no room, no trigrams: it is not damaged
+        except sqlite3.DatabaseError:
+            for suffix in ("", "-wal", "-shm"):
+                with contextlib.suppress(FileNotFoundError):
+                    self.path.with_name(self.path.name + suffix).unlink()
+            return self._updated_and_found(log, text)
+
+    def _updated_and_found(self, log: sqlite3.Connection, text: str) -> dict[str, list[Hit]]:
+        with self._opened() as index:
+            self.left = _update(index, log)
+            matches = index.execute(_MATCHES, (_trigrams(text.casefold()),))
+            return _hits(
+                (_Turn(uri, number, turn, partial(_read, log, uri, number)) for uri, number, turn in matches), text
+            )
+
+    @contextlib.contextmanager
+    def _opened(self) -> Iterator[sqlite3.Connection]:
+        os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))  # what was said to an agent is private
+        index = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None)
+        with contextlib.closing(index):
+            index.execute("PRAGMA journal_mode = WAL")
+            index.execute("PRAGMA synchronous = NORMAL")
+            index.execute("PRAGMA secure_delete = ON")
+            if index.execute("PRAGMA user_version").fetchone()[0] != FORM:
+                _make_anew(index)
+            yield index
+
+
+def _make_anew(index: sqlite3.Connection) -> None:
+    with transaction(index):
+        if index.execute("PRAGMA user_version").fetchone()[0] == FORM:
+            return  # another kernel was faster
+        for table in ("sessions", "places", "texts"):
+            index.execute(f"DROP TABLE IF EXISTS {table}")
+        for statement in filter(str.strip, _SCHEMA.split(";")):
+            index.execute(statement)
+
+
+def _update(index: sqlite3.Connection, log: sqlite3.Connection) -> int:
+    """Take over what is new in the log, the latest first; says how many conversations are still to be taken over."""
+    known = dict(index.execute("SELECT uri, modified_at FROM sessions"))
+    there = dict(log.execute("SELECT uri, modified_at FROM sessions ORDER BY modified_at DESC"))
+    gone = known.keys() - there.keys()
+    new = [uri for uri, modified_at in there.items() if known.get(uri) != modified_at]
+    if gone:
+        with transaction(index):
+            for uri in gone:
+                _remove(index, uri)
+    until, done = time.monotonic() + UPDATE_SECONDS, 0
+    for uri in new:
+        if time.monotonic() > until:
+            break
+        with transaction(index):
+            _take_over(index, log, uri, there[uri])
+        done += 1
+    return len(new) - done
+
+
+def _take_over(index: sqlite3.Connection, log: sqlite3.Connection, uri: str, modified_at: int) -> None:
+    """Bring one conversation up to date: turns are only added and taken back at its end."""
+    known = dict(index.execute("SELECT number, turn_id FROM places WHERE uri = ?", (uri,)))
+    there = dict(log.execute("SELECT number, turn_id FROM turns WHERE uri = ?", (uri,)))
+    for number, turn_id in known.items():
+        if there.get(number) != turn_id:
+            _remove(index, uri, number)
+    for number in sorted(number for number, turn_id in there.items() if known.get(number) != turn_id):
+        turn = log.execute("SELECT prompt, answer FROM turns WHERE uri = ? AND number = ?", (uri, number)).fetchone()
+        place = (uri, number, there[number])
+        added = index.execute("INSERT INTO places (uri, number, turn_id) VALUES (?, ?, ?)", place).lastrowid
+        folded = [each.casefold() for each in turn]
+        index.execute("INSERT INTO texts (rowid, prompt, answer) VALUES (?, ?, ?)", (added, *folded))
+    index.execute("INSERT OR REPLACE INTO sessions VALUES (?, ?)", (uri, modified_at))
+
+
+def _remove(index: sqlite3.Connection, uri: str, number: int | None = None) -> None:
+    """Take out a conversation, or one turn of it."""
+    which = "uri = ?" if number is None else "uri = ? AND number = ?"
+    named = (uri,) if number is None else (uri, number)
+    index.execute(f"DELETE FROM texts WHERE rowid IN (SELECT id FROM places WHERE {which})", named)  # noqa: S608
+    index.execute(f"DELETE FROM places WHERE {which}", named)  # noqa: S608
+    if number is None:
+        index.execute("DELETE FROM sessions WHERE uri = ?", (uri,))
+
+
+def _trigrams(text: str) -> str:
+    """The query for turns that have all trigrams of *text*."""
+    parts = {text[at : at + SHORTEST].replace('"', '""') for at in range(min(len(text), MOST_TRIGRAMS) - SHORTEST + 1)}
+    return " AND ".join(f'"{part}"' for part in sorted(parts))
+
+
+def _read(log: sqlite3.Connection, uri: str, number: int) -> tuple[str, ...]:
+    """A turn's prompt and answer; empty where another kernel has just deleted them."""
+    row = log.execute("SELECT prompt, answer FROM turns WHERE uri = ? AND number = ?", (uri, number)).fetchone()
+    return ("", "") if row is None else tuple(row)
+
+
+class _Turn(NamedTuple):
+    """A turn that may have the text; its prompt and answer are read only where need be."""
+
+    uri: str
+    number: int
+    turn_id: str
+    read: Callable[[], tuple[str, ...]]
+
+
+def _hits(turns: Iterable[_Turn], text: str) -> dict[str, list[Hit]]:
+    """The first few hits of each conversation."""
+    found: dict[str, list[Hit]] = {}
+    for turn in turns:
+        hits = found.get(turn.uri, [])
+        if len(hits) >= HITS:
+            continue
+        here = _in_turn(turn, text)
+        if here and not hits and len(found) == MOST_CONVERSATIONS:
+            break
+        if here:
+            found[turn.uri] = (hits + here)[:HITS]
+    return found
+
+
+def _in_turn(turn: _Turn, text: str) -> list[Hit]:
+    places = zip(("prompt", "answer"), turn.read(), strict=True)
+    found = [(where, _hit(whole, text)) for where, whole in places]
+    return [Hit(turn.number, turn.turn_id, where, *hit) for where, hit in found if hit is not None]
+
+
+def _hit(whole: str, text: str) -> tuple[str, str, str] | None:
+    """What stands before *text*, itself, and what stands behind it; None where *whole* does not have it."""
+    folded, wanted = whole.casefold(), text.casefold()
+    at = folded.find(wanted)
+    if at < 0:
+        return None
+    begin, end = at, at + len(wanted)
+    if len(folded) != len(whole):  # some letters are several when capitals do not matter
+        ends = list(accumulate(len(letter.casefold()) for letter in whole))
+        begin, end = bisect_right(ends, begin), bisect_left(ends, end) + 1
+    before, after = whole[max(0, begin - AROUND) : begin], whole[end : end + AROUND]
+    return (
+        ("…" if begin > AROUND else "") + _on_one_line(before),
+        _on_one_line(whole[begin:end]),
+        _on_one_line(after) + ("…" if end + AROUND < len(whole) else ""),
+    )
+
+
+def _on_one_line(text: str) -> str:
+    return "".join(" " if letter.isspace() else letter for letter in text)

@@ -1,0 +1,211 @@
+"""Errors as they are told to agents: the user's own frames with values, whatever the error is; bounded; no secrets."""
+
+from __future__ import annotations
+
+import linecache
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentnb.credentials import Credentials
+from agentnb.kernel.error_summary import LONGEST, ErrorSummary, Place, summarize_error
+from agentnb.kernel.value_text import LONGEST as LONGEST_VALUE
+from agentnb.kernel.value_text import value_text
+
+CELL = "<cell 3>"
+TOKEN = "ghp_" + 36 * "a"  # what a token looks like
+CALLED: list[str] = []
+"""What of the user's own code was called while an error was told."""
+HOSTILE = """
+class Hostile:
+    def __call__(self, *_, **__): called.append("call"); raise RuntimeError
+    __repr__ = __str__ = __len__ = __iter__ = __eq__ = __hash__ = __bool__ = __getattr__ = __dir__ = __call__
+    shape = columns = args = property(__call__)
+class HostileError(Exception):
+    def __call__(self, *_, **__): called.append("call"); raise RuntimeError
+    __repr__ = __str__ = __eq__ = __hash__ = __getattr__ = __call__
+    def __getattribute__(self, name): called.append(name); raise RuntimeError
+"""
+
+
+def failing(source: str, **variables: Any) -> BaseException:
+    """What *source* raises, run as a cell."""
+    namespace = {"__name__": "__main__", "called": CALLED, **variables}
+    linecache.cache[CELL] = (len(source), None, source.splitlines(keepends=True), CELL)
+    try:
+        exec(compile(source, CELL, "exec"), namespace)  # noqa: S102 - a cell
+    except BaseException as error:  # noqa: BLE001 - any at all is told
+        traceback = sys.exc_info()[2]
+        return BaseException.with_traceback(error, traceback.tb_next if traceback else None)
+    raise AssertionError("nothing failed")
+
+
+def told(error: BaseException, **options: Any) -> ErrorSummary:
+    """What is told of it."""
+    failed = Place(3, "c3")
+    return summarize_error(error, cell_of=lambda file: failed if file == CELL else None, failed=failed, **options)
+
+
+def test_an_error_is_told_with_the_line_and_the_values_of_the_names_in_it() -> None:
+    """Of each of the user's own frames; functions and modules are what their names say."""
+    source = "import math\ndef ratio(a, b):\n    return a / b\nxs = [3, 4]\nratio(math.floor(xs[0]), 0)\n"
+    lines = told(failing(source)).text.splitlines()
+    assert lines[:2] == ["ZeroDivisionError: division by zero", "The cell that failed: In [3] (cell id c3)."]
+    assert lines[4:11] == [
+        "In [3] (cell id c3), line 5, in <module>:",
+        ">    5 | ratio(math.floor(xs[0]), 0)",
+        "      xs = [3, 4]",
+        "In [3] (cell id c3), line 3, in ratio:",
+        ">    3 |     return a / b",
+        "      a = 3",
+        "      b = 0",
+    ]
+    assert "as it was run:" in "\n".join(lines[11:])
+
+
+def test_causes_and_the_errors_of_a_group_are_told() -> None:
+    """Each once, also in a chain that goes round."""
+    source = "try:\n    {}['key']\nexcept KeyError as e:\n    raise ValueError('worse') from e"
+    assert "Caused by:\n  KeyError: 'key'" in told(failing(source)).text
+    source = "try:\n    1 / 0\nexcept ZeroDivisionError:\n    raise ValueError('worse')"
+    assert "While this error was handled:\n  ZeroDivisionError: division by zero" in told(failing(source)).text
+    error, other = ValueError("one"), ValueError("two")
+    error.__cause__, other.__cause__ = other, error
+    assert told(error).text.count("ValueError: one") == 1
+    if sys.version_info >= (3, 11):
+        group = told(failing("raise ExceptionGroup('many', [ValueError(n) for n in range(1000)])")).text
+        assert "Error 1 of 1000 in the group:\n  ValueError: 0" in group
+        assert "the others are left out" in group
+
+
+def test_a_syntax_error_is_told_with_its_place() -> None:
+    """It has no frames of the user's."""
+    lines = told(failing("x = (1,")).text.splitlines()
+    assert lines[1:4] == ["Place: In [3] (cell id c3), line 1", "  1 | x = (1,", "    |     ^"]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "x = Hostile()\nx.shape, raised(x)",
+        "def f(x, y):\n    raise HostileError(x, y)\nf(Hostile(), [Hostile()])",
+        "raise HostileError(HostileError(Hostile()))",
+        "try:\n    raise HostileError(1)\nexcept HostileError as e:\n    raise KeyError(Hostile()) from e",
+        "x = Hostile()\nraise OSError(1, x)",
+        "x = {1: Hostile()}, {Hostile}\nraise SyntaxError(x)",
+        "e = ValueError()\ne.__notes__ = [Hostile()]\nraise e",
+        "e = SyntaxError('bad')\ne.lineno, e.text, e.filename = [Hostile()] * 3\nraise e",
+    ],
+)
+def test_none_of_the_users_code_runs_when_its_error_is_told(source: str) -> None:
+    """Neither of objects nor of errors: what hangs or raises when it is printed cannot hold up the cell."""
+    error = failing(HOSTILE + source)
+    CALLED.clear()
+    summary = told(error)
+    assert CALLED == []
+    assert summary.text.startswith(summary.name)
+
+
+def test_an_error_that_hangs_when_it_is_printed_is_told_by_its_arguments() -> None:
+    """Its own words are taken from the traceback, where one was displayed."""
+    error = failing("class Mine(Exception):\n    def __str__(self):\n        while True: pass\nraise Mine('a', 2)")
+    assert told(error).message == "'a', 2"
+    assert (
+        told(error, displayed="---\nMine   Traceback\n...\n__main__.Mine: its own\nwords\n").message == "its own\nwords"
+    )
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "raise ValueError('line\\n' * 100_000)",
+        "raise ValueError(*['x' * 10_000] * 1_000)",
+        "raise KeyError('x' * 10_000_000)",
+        "raise ValueError(10 ** 100_000)",
+        "def f(n): return f(n + 1)\nf(0)",
+        "def f(n): return g(n + 1)\ndef g(n): return f(n + 1)\nf(0)",
+        "xs = list(range(10 ** 6)); xs.append(xs)\nraise ValueError(xs)",
+        "x = " + " + ".join(f"n{n}" for n in range(2_000)),
+        "\n" * 100_000 + "raise ValueError",
+        "e = ValueError()\nfor n in range(10_000):\n    e, e.__cause__ = ValueError(n), e\nraise e",
+        "e = ValueError()\ne.__notes__ = ['x' * 10_000] * 10_000\nraise e",
+    ],
+)
+def test_what_is_told_is_bounded_and_says_what_was_cut(source: str) -> None:
+    """Whatever is large: the message, the frames, the values, the causes, the cell."""
+    variables = {f"n{n}": n for n in range(1_999)}
+    text = told(failing(source, **variables)).text
+    assert len(text) <= LONGEST + 100
+    assert text.isprintable() or "\n" in text
+    if len(source) < 10_000:
+        assert "left out" in text or "times in a row" in text or "bits" in text or "items" in text or "Note" in text
+
+
+@given(
+    st.recursive(
+        st.none() | st.integers() | st.floats() | st.text() | st.binary() | st.just(TOKEN),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text() | st.just("password"), inner) | st.sets(st.text()),
+    ),
+    st.sampled_from(["x", "password", "api_key"]),
+)
+def test_the_text_of_a_value_is_bounded_and_holds_no_credential(value: object, name: str) -> None:
+    """Any value; that of a secret's name is not shown at all."""
+    text = value_text(value, name, Credentials({}))
+    assert len(text) <= LONGEST_VALUE + 60
+    assert TOKEN not in text
+    assert (text == "***") or name == "x"
+
+
+def test_credentials_are_masked_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In messages, lines, values, causes and cells."""
+    monkeypatch.setenv("SERVICE_TOKEN", "open sesame")
+    source = f"""key = {{"password": "hunter2"}}
+password = "hunter2"
+text = "{TOKEN}"
+try:
+    raise KeyError("open sesame", text)
+except KeyError as e:
+    raise ValueError(text, key, password, "open sesame") from e"""
+    text = told(failing(source)).text
+    assert [secret for secret in (TOKEN, "open sesame", "hunter2") if secret in text] == []
+
+
+def test_files_of_the_workspace_are_the_users_own_and_libraries_are_a_line(tmp_path: Path) -> None:
+    """A file's line comes with those around it."""
+    own = tmp_path / "fit.py"
+    own.write_text("def fit(xs):\n    n = len(xs)\n    return sum(xs) / n\n", encoding="utf-8")
+    library = tmp_path / "lib/site-packages/other.py"
+    library.parent.mkdir(parents=True)
+    library.write_text("def call(f, x):\n    return f(x)\n", encoding="utf-8")
+    functions: dict[str, Callable[..., Any]] = {}
+    for file in (own, library):
+        exec(compile(file.read_text(encoding="utf-8"), file, "exec"), functions)  # noqa: S102 - a module
+    text = told(failing("call(fit, [])", **functions), root=tmp_path).text
+    assert "\nother.py, line 2, in call\nfit.py, line 3, in fit:\n     1 | def fit(xs):\n" in text
+    assert ">    3 |     return sum(xs) / n\n      xs = []\n      n = 0\n" in text
+
+
+def test_a_traceback_can_be_told_while_its_objects_change() -> None:
+    """On another thread: what cannot be read at that moment is told by its class."""
+    xs: dict[int, int] = {}
+    over = threading.Event()
+
+    def change() -> None:
+        while not over.is_set():
+            xs.clear()
+            xs.update({n: n for n in range(50)})
+
+    thread = threading.Thread(target=change)
+    thread.start()
+    try:
+        error = failing("raise ValueError(xs)", xs=xs)
+        assert [told(error).name for _ in range(50)] == ["ValueError"] * 50
+    finally:
+        over.set()
+        thread.join()

@@ -1,0 +1,186 @@
+"""The search index: it finds what reading through the whole log finds, whatever happened to the log or to itself."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agentnb.log import database
+from agentnb.log.record import Batch, SessionRecord, TurnRecord
+from agentnb.log.search_index import AROUND, HITS, SHORTEST, SearchIndex
+from agentnb.log.store import Store
+from tests.unit.api.conftest import PATIENCE
+
+TEXTS = st.text(alphabet="abB ß%_\"*'\n\N{SNOWMAN}\N{GRINNING FACE}数据", max_size=12)
+TURNS = st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=4)
+
+
+class Log:
+    """A log in a folder, written as kernels write it.
+
+    Args:
+        folder: Where.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "sessions.db"
+        self.store = Store(self.path, "host")
+        self.index = self.path.with_name("sessions-search.db")
+        self.said: dict[str, list[tuple[str, str]]] = {}
+        self._moment = 0
+
+    def say(self, uri: str, turns: list[tuple[str, str]], *, title: str = "-") -> None:
+        """The conversation has these turns now."""
+        self._moment += 1
+        self.said[uri] = turns
+        session = SessionRecord(
+            uri=uri, agent="-", title=title, cwd="-", host_id="host", created_at=1, modified_at=self._moment
+        )
+        records = [
+            TurnRecord(uri=uri, number=number, turn_id=f"{self._moment}.{number}", prompt=prompt, answer=answer)
+            for number, (prompt, answer) in enumerate(turns)
+        ]
+        self.store.write(Batch(sessions={uri: session}, turns=records))
+        assert self.store.flush(PATIENCE)
+
+    def found(self, text: str) -> set[str]:
+        return {record.uri for record in self.store.sessions(text)}
+
+    def holds(self, text: str) -> set[str]:
+        """The conversations that hold *text*, by looking at each."""
+        folded = text.casefold()
+        return {
+            uri
+            for uri, turns in self.said.items()
+            if any(folded in said.casefold() for turn in turns for said in turn) or folded in "-\n-\n-\n"
+        }
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Log:
+    return Log(tmp_path)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    steps=st.lists(st.tuples(st.sampled_from(["a", "b", "c"]), TURNS), min_size=1, max_size=6),
+    wanted=st.lists(TEXTS.filter(bool), min_size=1, max_size=6),
+    forgotten=st.sampled_from(["", "a"]),
+)
+def test_it_finds_what_looking_at_every_text_finds(
+    steps: list[tuple[str, list[tuple[str, str]]]], wanted: list[str], forgotten: str
+) -> None:
+    """Letters of any kind, patterns and quotes are letters; a search between the changes alters nothing."""
+    with tempfile.TemporaryDirectory() as folder:
+        log = Log(Path(folder))
+        for uri, turns in steps:
+            before = log.said.get(uri, [])
+            log.say(uri, turns + before[len(turns) :])
+            log.found(wanted[0])
+        if forgotten in log.said:
+            log.store.forget(forgotten)
+            del log.said[forgotten]
+        parts = [turn[0][1:6] for turns in log.said.values() for turn in turns]
+        for text in [*wanted, *filter(str.strip, parts)]:
+            assert (text, log.found(text)) == (text, log.holds(text))
+        log.store.close()
+
+
+def test_hits_say_where_the_text_stands(log: Log) -> None:
+    """The text as it is written there, and some of what is around it on one line."""
+    log.say("a", [("one", "x" * 100 + "\nthe Straße\nends" + "y" * 100), ("STRASSE?", "no")])
+    hits = log.store.find("strasse").hits["a"]
+    assert [(hit.number, hit.where, hit.text) for hit in hits] == [(1, "prompt", "STRASSE"), (0, "answer", "Straße")]
+    assert str(hits[1]) == "…" + "x" * (AROUND - 5) + " the Straße ends" + "y" * (AROUND - 5) + "…"
+
+
+def test_a_conversation_shows_a_few_of_its_hits_the_latest_first(log: Log) -> None:
+    """A word that is everywhere does not fill the list."""
+    log.say("a", [("the word", "the word")] * 20)
+    assert [hit.number for hit in log.store.find("word").hits["a"]] == [19, 19, 18][:HITS]
+
+
+def test_what_is_found_by_its_title_has_no_hits(log: Log) -> None:
+    """It is listed all the same."""
+    log.say("a", [("one", "two")], title="Residuals")
+    found = log.store.find("residual")
+    assert ([record.uri for record in found.sessions], found.hits) == (["a"], {})
+
+
+def test_a_deleted_conversation_leaves_nothing_in_the_index(log: Log) -> None:
+    """Not in a table, and not in the bytes of its file."""
+    log.say("a", [("a very private matter", "indeed")])
+    log.say("b", [("something else", "yes")])
+    assert log.found("private")
+    log.store.forget("a")
+    with sqlite3.connect(log.index) as index:
+        index.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        assert index.execute("SELECT uri FROM places").fetchall() == [("b",)]
+    assert b"private" not in log.index.read_bytes()
+
+
+@pytest.mark.parametrize("damage", [b"", b"no database at all, " * 50, None])
+def test_an_index_that_is_damaged_or_missing_is_made_anew(log: Log, damage: bytes | None) -> None:
+    """It has nothing that the log has not."""
+    log.say("a", [("residuals", "two")])
+    assert log.found("residual")
+    for suffix in ("", "-wal", "-shm"):
+        log.index.with_name(log.index.name + suffix).unlink(missing_ok=True)
+    if damage is not None:
+        log.index.write_bytes(damage)
+    assert log.found("residual") == {"a"}
+    with sqlite3.connect(log.index) as index:
+        assert index.execute("SELECT count(*) FROM places").fetchone() == (1,)
+
+
+def test_an_index_of_another_form_is_made_anew(log: Log) -> None:
+    """A newer agentnb may have written it."""
+    log.say("a", [("residuals", "two")])
+    with sqlite3.connect(log.index) as index:
+        index.execute("CREATE TABLE places (something TEXT)")
+        index.execute("PRAGMA user_version = 99")
+    assert log.found("residual") == {"a"}
+
+
+def test_where_the_index_cannot_be_written_the_log_is_read_through(log: Log) -> None:
+    """A folder in its place stands for a disk that is full, or read-only."""
+    log.say("a", [("residuals", "two")])
+    log.index.mkdir()
+    assert log.found("residual") == {"a"}
+    assert log.store.find("residual").hits["a"][0].text == "residual"
+
+
+def test_the_index_is_readable_by_its_owner_only(log: Log) -> None:
+    """What was said to an agent is nobody else's business."""
+    log.say("a", [("residuals", "two")])
+    log.found("residual")
+    assert log.index.stat().st_mode & 0o777 == 0o600
+
+
+def test_two_searches_at_once_add_each_turn_once(log: Log) -> None:
+    """Kernels share the index; one may be adding what the other has just looked for."""
+    for number in range(20):
+        log.say(f"{number}", [("residuals", "two")] * 3)
+
+    def search(_: int) -> int:
+        with contextlib.closing(database.connect(log.path)) as connection:
+            return len(SearchIndex(log.path).find(connection, "residuals"))
+
+    with ThreadPoolExecutor(4) as threads:
+        assert [*threads.map(search, range(4))] == [20] * 4
+    with sqlite3.connect(log.index) as index:
+        assert index.execute("SELECT count(*), count(DISTINCT rowid) FROM texts").fetchone() == (60, 60)
+
+
+def test_a_text_shorter_than_a_trigram_is_found_in_the_log(log: Log) -> None:
+    """Two letters are a word in Chinese."""
+    log.say("a", [("看数据", "x")])
+    assert SHORTEST > len("数据")
+    assert log.found("数据") == {"a"}
