@@ -17,7 +17,7 @@ PYTEST := $(BIN)/python -m pytest
 # What builds the package: installed first, since the install itself asks for no others.
 BUILD_TOOLS := hatchling hatch-fancy-pypi-readme hatch-jupyter-builder editables
 # The pip that comes with Python 3.11 takes three times as long to find what to install.
-PIP := pip==26.3
+PIP := pip>=25.2
 # Kernels that no fixture starts: nothing of the user's profile is read.
 AT_HOME = mkdir -p .cache/ipython .cache/jupyter && IPYTHONDIR=$(CURDIR)/.cache/ipython JUPYTER_CONFIG_DIR=$(CURDIR)/.cache/jupyter JUPYTER_DATA_DIR=$(CURDIR)/.cache/jupyter
 NBVAL := --nbval --nbval-sanitize-with tests/notebooks/sanitize.cfg -p no:cacheprovider
@@ -54,7 +54,7 @@ $(VENV)/.created:
 
 # What is installed changes with the requirements, not with the code: the install is editable. It does not wait for the front end.
 $(VENV)/.installed: $(VENV)/.created pyproject.toml constraints.txt
-	$(BIN)/python -m pip install --quiet $(PIP)
+	$(BIN)/python -m pip install --quiet "$(PIP)"
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt $(BUILD_TOOLS)
 	$(BIN)/python -m pip uninstall --quiet --yes agentnb # the name before it was jupyter-agentnb
 	SKIP_JUPYTER_BUILDER=1 $(BIN)/python -m pip install --quiet --constraint constraints.txt --no-build-isolation --editable '.[dev]'
@@ -70,7 +70,7 @@ $(VENV6)/.installed: pyproject.toml constraints.txt constraints-ipykernel6.txt |
 	test -x $(VENV6)/bin/python || $(PYTHON) -m venv $(VENV6)
 	grep -v '^ipykernel==' constraints.txt > $(VENV6)/constraints.txt
 	cat constraints-ipykernel6.txt >> $(VENV6)/constraints.txt
-	$(VENV6)/bin/python -m pip install --quiet $(PIP)
+	$(VENV6)/bin/python -m pip install --quiet "$(PIP)"
 	$(VENV6)/bin/python -m pip install --quiet --constraint $(VENV6)/constraints.txt $(BUILD_TOOLS)
 	$(VENV6)/bin/python -m pip uninstall --quiet --yes agentnb
 	SKIP_JUPYTER_BUILDER=1 $(VENV6)/bin/python -m pip install --quiet --constraint $(VENV6)/constraints.txt \

@@ -42,7 +42,7 @@ _OTHERS = "Apply the others, too, before you save the notebook: saving it replac
 
 
 class Selected(NamedTuple):
-    """One change that something is done with.
+    """One change that an operation is to be done with.
 
     Attributes:
         turn_id: Its turn.
@@ -59,11 +59,11 @@ class Selected(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What came of it.
+    """The result of an operation.
 
     Attributes:
         done: The changes that are undone, redone or kept now: turns and ids.
-        message: The same in a sentence.
+        message: The result in a sentence, for the user.
     """
 
     done: tuple[tuple[str, str], ...]
@@ -170,11 +170,13 @@ class Undo:
         if (refused := next((each.item for each in selected if not each.item.undoable), None)) is not None:
             raise ChangesError(f"{refused.name} cannot be {_DONE[operation]}. {refused.reason or ''}".strip())
         files = [each for each in selected if each.item.file is not None]
-        turned = await self._turn_kernel(operation, [each for each in selected if each.item.file is None], choices)
+        turned = await self._undo_or_redo_in_kernel(
+            operation, [each for each in selected if each.item.file is None], choices
+        )
         try:
             done = await (self._undo if operation == "undo" else self._redo)(files, choices)
         except BaseException:
-            await self._turn_kernel("redo" if operation == "undo" else "undo", turned, {})
+            await self._undo_or_redo_in_kernel("redo" if operation == "undo" else "undo", turned, {})
             raise
         for turn_id in dict.fromkeys(each.turn_id for each in turned):
             tracker.refresh_kernel(turn_id)
@@ -185,11 +187,11 @@ class Undo:
         return Outcome(tuple(each.key for each in done), said)
 
     def _next_save(self) -> str:
-        """What the user is told who has applied cells: JupyterLab asks before it replaces a file that has changed."""
+        """What the user should know before the next save: JupyterLab asks before it replaces a changed file."""
         items = (item for turn in self._tracker.record.turns for item in turn.items)
         return _OTHERS if any(item.state == "offered" and item.undoable for item in items) else _OVERWRITE
 
-    async def _turn_kernel(
+    async def _undo_or_redo_in_kernel(
         self, operation: Operation, selected: Sequence[Selected], choices: Mapping[str, Choice]
     ) -> list[Selected]:
         """Undo or redo cells and variables, turn by turn: all, or none."""
@@ -208,7 +210,7 @@ class Undo:
                 turned = await turn(turn_id, ids, choices=by_id)
                 done += [each for each in selected if each.turn_id == turn_id and each.item.id in turned]
         except AgentnbError:
-            await self._turn_kernel("redo" if back else "undo", done, {})
+            await self._undo_or_redo_in_kernel("redo" if back else "undo", done, {})
             raise
         return done
 
@@ -330,15 +332,15 @@ def _batches(steps: Iterable[Step]) -> list[list[Step]]:
         pending = batches[-1].get(step.path)
         if pending is None:
             batches[-1][step.path] = step
-        elif _is_same(pending, step):
+        elif _can_be_joined(pending, step):
             batches[-1][step.path] = replace(pending, target=step.target)
         else:
             batches.append({step.path: step})
     return [[*batch.values()] for batch in batches if batch]
 
 
-def _is_same(first: Step, second: Step) -> bool:
-    """Whether *second* begins with what *first* ends with."""
+def _can_be_joined(first: Step, second: Step) -> bool:
+    """Whether *second* starts from the version that *first* leads to."""
     if first.target is None or second.base is None:
         return first.target is second.base
     return (first.target.digest, first.target.mode) == (second.base.digest, second.base.mode)
@@ -360,7 +362,7 @@ def _applied(
 
 
 def _is_left(selected: Selected, choices: Mapping[str, Choice], changed: Iterable[FileChange]) -> bool:
-    """Whether the user chose to leave the file as it is."""
+    """Whether the user chose ``"mine"`` for the file, and it was indeed not written."""
     change = selected.item.file
     paths = () if change is None else (change.path, change.was)
     touched = {each.path for each in changed}
