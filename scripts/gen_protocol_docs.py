@@ -118,6 +118,8 @@ LIMITS: tuple[tuple[str, str, str, str], ...] = (
     ("agentnb.comm.service", "LONGEST_DRAFT", "characters", "of a draft that other windows are told of, at most"),
     ("agentnb.host.environment", "LOOK_SECONDS", "s", "that looking for what can be mentioned may take"),
     ("agentnb.comm.requests", "MAX_LISTED", "sessions", "in an answer to `listSessions`, at most"),
+    ("agentnb.comm.requests", "PREVIEWED_TURNS", "turns", "in an answer to `previewSession`, at most"),
+    ("agentnb.comm.requests", "PREVIEWED_CHARACTERS", "characters", "of a prompt or an answer there, at most"),
     (
         "agentnb.state.chat_terminal_reducer",
         "OUTPUT_LIMIT",

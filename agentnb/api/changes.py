@@ -31,7 +31,7 @@ WAIT_SECONDS = 30.0
 POLL_SECONDS = 0.2
 """A blocked main thread looks up this often, so that Ctrl-C comes through on every platform."""
 UNDO_SECONDS = 120.0
-"""How long undo, redo and keep may take."""
+"""How long undo, redo and keep may take, and the differences of all files of a turn."""
 
 Choice: TypeAlias = Literal["mine", "theirs"]
 """What to do about a file that changed since: leave it as it is now (``"mine"``), or replace it (``"theirs"``)."""
@@ -214,20 +214,17 @@ def files_of(conversation: Conversation, turn_id: str) -> list[FileChange] | Non
     turn = conversation.host.loop.call(lambda: conversation.changes.record.turn(turn_id))
     if turn is None:
         return None
-    found = []
-    for item in turn.items:
-        if item.kind == "file":
-            change = Change(conversation, turn_id, item)
-            kind: Kind = "created" if item.status == "added" else item.status
-            found.append(FileChange(change.name, kind, item.added, item.removed, _diff_if_stored(change)))
-    return found
-
-
-def _diff_if_stored(change: Change) -> str:
+    files = [item for item in turn.items if item.kind == "file"]
     try:
-        return change.diff() if change.undoable else ""
-    except ChangesError:
-        return ""
+        diffs = _within(conversation, conversation.undo.file_diffs(files), UNDO_SECONDS)
+    except ChangesError:  # the store cannot be read: the rest is known nevertheless
+        diffs = [""] * len(files)
+    return [_as_file_change(item, diff) for item, diff in zip(files, diffs, strict=True)]
+
+
+def _as_file_change(item: Item, diff: str) -> FileChange:
+    kind: Kind = "created" if item.status == "added" else item.status
+    return FileChange(path_from_json(item.name), kind, item.added, item.removed, diff)
 
 
 def carry_out(

@@ -14,9 +14,10 @@ from agentnb.api.columns import html, lines
 from agentnb.api.configured import check_kernel, folders_of
 from agentnb.api.rows import Rows
 from agentnb.api.session import CALLBACK_SECONDS, session_of
-from agentnb.errors import SessionError, UsageError
+from agentnb.errors import UsageError
 from agentnb.host import current_host
-from agentnb.host.history.restore import LOG_OFF, found, read_back, recorder_of, restore, spec_of
+from agentnb.host.history.deletion import delete
+from agentnb.host.history.restore import LOG_OFF, named, read_back, recorder_of, restore, spec_of
 from agentnb.host.session_options import SessionOptions
 from agentnb.ids import new_id
 from agentnb.log.location import log_location
@@ -299,15 +300,10 @@ def forget(session: str | SessionRow) -> SessionRow:
         >>> agentnb.forget("1f0c83a2")  # doctest: +SKIP
     """
     host = current_host()
-    recorder = recorder_of(host)
     wanted = session.id if isinstance(session, SessionRow) else session
     check_text("A session's id", wanted, example='"1f0c83a2", as in agentnb.sessions()')
-    record = found(recorder, wanted)
-    if record.uri in host.conversations:
-        raise SessionError(f"The session {record.title!r} is open here.", hint="Close it first.")
-    recorder.store.forget(record.uri)
-    host.loop.submit(host.stores.forget(Path(record.cwd), record.tab_id)).result(FORGET_SECONDS)
-    return _row(record, (), ())
+    deletion = delete(host, lambda recorder: named(recorder, wanted))
+    return _row(host.loop.submit(deletion).result(FORGET_SECONDS), (), ())
 
 
 def _moment(name: str, given: date | str | None) -> int | None:

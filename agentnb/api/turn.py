@@ -129,9 +129,9 @@ class FollowedTurn:
         The files of :attr:`changes`, where they are known: those that were found by looking. While it runs, and where
         nobody looked, what its tool calls show; a command that changes files shows none of them then.
         """
-        snapshot = self.snapshot
         if (found := files_of(self._conversation, self._id)) is not None:
             return FileChangeTable(found)
+        snapshot = self.snapshot
         return FileChangeTable(changes(snapshot.response_parts if snapshot is not None else (), self._conversation.cwd))
 
     @property

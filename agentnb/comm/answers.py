@@ -277,12 +277,68 @@ class ListSessionsResult(Wire, frozen=True, kw_only=True):
     Attributes:
         sessions: What the log says of each.
         elsewhere: The URIs of those that another kernel has open.
+        hits: Where the searched text stands in turns, a few places for each session's URI, the latest first.
+        left: How many older sessions could not be searched yet; the next search goes on. Absent where there are none.
         note: Why some may be missing: the log is off, or in trouble.
     """
 
     sessions: tuple[SessionRecord, ...]
     elsewhere: tuple[str, ...] | None = None
+    hits: dict[str, tuple[SearchHit, ...]] | None = None
+    left: Count | None = None
     note: str | None = None
+
+
+class SearchHit(Wire, frozen=True, kw_only=True):
+    """One place where a searched text stands.
+
+    Attributes:
+        number: The turn's number, 0 for the session's first.
+        turn_id: Its id.
+        where: Whether it stands in the prompt or in the answer.
+        before: The text before it, on one line, cut.
+        text: What was found, as it stands there.
+        after: The text behind it, on one line, cut.
+    """
+
+    number: Count
+    turn_id: str
+    where: Literal["prompt", "answer"]
+    before: str
+    text: str
+    after: str
+
+
+class PreviewSessionResult(Wire, frozen=True, kw_only=True):
+    """The latest turns, oldest first.
+
+    Attributes:
+        title: The session's title.
+        total: How many turns it has.
+        turns: The last of them.
+    """
+
+    title: str
+    total: Count
+    turns: tuple[TurnPreview, ...]
+
+
+class TurnPreview(Wire, frozen=True, kw_only=True):
+    """A turn as plain text.
+
+    Attributes:
+        number: Its number, 0 for the session's first.
+        turn_id: Its id.
+        prompt: What was asked, cut.
+        answer: The agent's message text, cut.
+        cut: Whether either is longer than what is given.
+    """
+
+    number: Count
+    turn_id: str
+    prompt: str
+    answer: str
+    cut: bool
 
 
 class ResumeSessionResult(Wire, frozen=True, kw_only=True):

@@ -16,6 +16,10 @@ from agentnb.state.versions import WINDOW
 
 VERSION = WINDOW.current
 
+LARGEST = 2**53 - 1
+"""The largest number that a page can say exactly."""
+Moment = Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
+
 METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
 UNSUPPORTED_VERSION = -32010
@@ -300,17 +304,52 @@ class FetchTurnsParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True
 class ListSessionsParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """``listSessions``: the sessions that the log has kept, the latest first.
 
+    All that are given must hold.
+
     Attributes:
         search: What is to be found in titles, prompts, answers, agents or folders.
         here: Only those that were begun in this notebook, or in this folder where no notebook is known.
+        folder: Only those whose workspace is the kernel's folder.
+        agent: Only those of this agent, by its name in the catalogue.
+        since: Only those in which something happened at this moment or later, in milliseconds since 1970.
+        until: Only those in which nothing has happened from this moment on, in milliseconds since 1970.
         limit: How many, at most; 200 are the most that are given at once.
         offset: How many to pass over.
     """
 
     search: str = ""
     here: bool = False
-    limit: int = 50
-    offset: int = 0
+    folder: bool = False
+    agent: str | None = None
+    since: Moment | None = None
+    until: Moment | None = None
+    limit: Annotated[int, msgspec.Meta(ge=1, le=LARGEST)] = 50
+    offset: Moment = 0
+
+
+class PreviewSessionParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """``previewSession``: the latest turns of a session of the log, as plain text.
+
+    Nothing is opened and no agent starts, so that a session that another kernel has open can be read, too.
+
+    Attributes:
+        channel: The session's channel.
+    """
+
+    channel: str
+
+
+class DeleteSessionParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """``deleteSession``: delete a session from the log for good, with what its turns changed.
+
+    It must not be open, here or in another kernel; a tab that was closed and can still be brought back is closed for
+    good. What the agent itself keeps of it stays.
+
+    Attributes:
+        channel: The session's channel.
+    """
+
+    channel: str
 
 
 class ResumeSessionParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):

@@ -22,7 +22,8 @@ from agentnb.comm.content_refs import Contents, with_references
 from agentnb.errors import AgentnbError, UsageError
 from agentnb.host import intents
 from agentnb.host.environment import LOOK_SECONDS
-from agentnb.host.history.restore import LOG_OFF, read_back, recorder_of, restore, spec_of
+from agentnb.host.history.deletion import delete
+from agentnb.host.history.restore import LOG_OFF, kept, read_back, recorder_of, restore, spec_of
 from agentnb.host.host import ROOT
 from agentnb.host.kept_sessions import forked
 from agentnb.state import to_json
@@ -34,11 +35,16 @@ if TYPE_CHECKING:
     from agentnb.comm.delivery import Delivery
     from agentnb.host.conversation import Conversation
     from agentnb.host.host import Host
+    from agentnb.log.record import TurnRecord
+    from agentnb.log.search_index import Hit
     from agentnb.log.store import Which
     from agentnb.state.versions import Window
 
 DEFAULT_AGENT = "eliza"
 MAX_LISTED = 200
+PREVIEWED_TURNS = 5
+PREVIEWED_CHARACTERS = 4_000
+"""Of each prompt and each answer."""
 
 
 MODULES = {"grammars": Path(__file__).parent.parent / "static" / "grammars.js"}
@@ -96,6 +102,8 @@ class Requests:
             "fetchTurns": self._fetch_turns,
             "listSessions": self._list_sessions,
             "resumeSession": self._resume_session,
+            "previewSession": self._preview_session,
+            "deleteSession": self._delete_session,
         }
 
     def _initialize(self, client_id: str, raw: bytes) -> dict[str, Any]:
@@ -237,6 +245,15 @@ class Requests:
         conversation = restore(self._host, stored, options)
         return {"channel": conversation.session.uri, "chat": conversation.chat.uri}
 
+    async def _preview_session(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
+        params = msgspec.json.decode(raw, type=m.PreviewSessionParams)
+        return await asyncio.to_thread(_preview, self._host, params.channel)
+
+    async def _delete_session(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
+        params = msgspec.json.decode(raw, type=m.DeleteSessionParams)
+        await delete(self._host, lambda recorder: kept(recorder, params.channel))
+        return {}
+
 
 async def _started(conversation: Conversation) -> None:
     """Start the agent of a tab that someone will write in: its commands, modes and options are wanted by then."""
@@ -247,9 +264,43 @@ async def _started(conversation: Conversation) -> None:
 def _listed(host: Host, params: m.ListSessionsParams) -> dict[str, Any]:
     recorder = recorder_of(host)
     which: Which = {"limit": min(params.limit, MAX_LISTED), "offset": params.offset}
+    which |= {"agent": params.agent, "since": params.since, "until": params.until}
+    which |= {"cwd": str(Path.cwd())} if params.folder else {}
     which |= recorder.here() if params.here else {}
-    records = recorder.store.sessions(params.search, **which)
-    held = recorder.store.held(records)
-    elsewhere = [record.uri for record in records if record.uri in held]
-    note = {"note": recorder.note} if recorder.note else {}
-    return {"sessions": [to_json(record) for record in records], "elsewhere": elsewhere, **note}
+    found = recorder.store.find(params.search, **which)
+    held = recorder.store.held(found.sessions)
+    answer: dict[str, Any] = {
+        "sessions": [to_json(record) for record in found.sessions],
+        "elsewhere": [record.uri for record in found.sessions if record.uri in held],
+    }
+    if params.search:
+        answer["hits"] = {uri: [_hit(hit) for hit in hits] for uri, hits in found.hits.items()}
+    if found.left:
+        answer["left"] = found.left
+    if recorder.note:
+        answer["note"] = recorder.note
+    return answer
+
+
+def _hit(hit: Hit) -> dict[str, Any]:
+    return {
+        "number": hit.number,
+        "turnId": hit.turn_id,
+        "where": hit.where,
+        "before": hit.before,
+        "text": hit.text,
+        "after": hit.after,
+    }
+
+
+def _preview(host: Host, uri: str) -> dict[str, Any]:
+    recorder = recorder_of(host)
+    record = kept(recorder, uri)
+    turns = recorder.store.latest_turns(uri, PREVIEWED_TURNS)
+    return {"title": record.title, "total": record.turns, "turns": [_previewed(turn) for turn in turns]}
+
+
+def _previewed(turn: TurnRecord) -> dict[str, Any]:
+    prompt, answer = turn.prompt[:PREVIEWED_CHARACTERS], turn.answer[:PREVIEWED_CHARACTERS]
+    cut = (prompt, answer) != (turn.prompt, turn.answer)
+    return {"number": turn.number, "turnId": turn.turn_id, "prompt": prompt, "answer": answer, "cut": cut}

@@ -109,12 +109,12 @@ class CellRecord(msgspec.Struct, kw_only=True):
 
     @property
     def source(self) -> str | None:
-        """The text that the cell must have to be undone, or redone."""
+        """The text that undo (or redo) expects in the cell: what the turn (or undo) left."""
         return self.before if self.undone else self.after
 
     @property
     def target(self) -> str | None:
-        """The text that it has then."""
+        """The text that undo (or redo) gives the cell."""
         return self.after if self.undone else self.before
 
     def merged(self, later: CellRecord) -> CellRecord | None:
@@ -129,7 +129,7 @@ class CellRecord(msgspec.Struct, kw_only=True):
         return msgspec.structs.replace(later, before=self.before, is_known=self.is_known, below=self.below)
 
     def step(self, expected: str | None) -> CellStep:
-        """What undoes it, or redoes it.
+        """The step for the page that undoes it, or redoes it.
 
         Args:
             expected: The text that the cell must have; None where it must not be there.
@@ -148,15 +148,15 @@ class CellRecord(msgspec.Struct, kw_only=True):
             index=self.index,
         )
 
-    def turn_back(self, replaced: str | None) -> None:
-        """The cell has the target's text now; *replaced* is what it had."""
+    def reverse(self, replaced: str | None) -> None:
+        """Note that it was undone, or redone: the cell has the target's text now, and had the text *replaced*."""
         if self.undone:
             self.before = replaced
         else:
             self.after = replaced
         self.undone, self.offered = not self.undone, False
 
-    def told(self) -> CellChange:
+    def as_change(self) -> CellChange:
         """The change as it is shown."""
         before = None if self.before is None else CellText(source=self.before, kind=self.kind)
         after = None if self.after is None else CellText(source=self.after, kind=self.kind)

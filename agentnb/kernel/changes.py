@@ -120,8 +120,8 @@ class KernelChanges:
             if turn is None:
                 return ()
             turn.ended = True
-            cells = [cell.told() for cell in turn.cells.values()]
-            return (*cells, *(turn.variables[name].told() for name in sorted(turn.variables)))
+            cells = [cell.as_change() for cell in turn.cells.values()]
+            return (*cells, *(turn.variables[name].as_change() for name in sorted(turn.variables)))
 
     def cell_changed(self, change: CellRecord) -> None:
         """The agent has changed a cell, by a tool of ours."""
@@ -227,13 +227,13 @@ class KernelChanges:
             ChangesError: If something cannot be undone.
             KernelBusy: If the kernel is busy for too long.
         """
-        return await self._turn_back(turn_id, ids, choices or {}, undone=False)
+        return await self._undo_or_redo(turn_id, ids, choices or {}, undone=False)
 
     async def redo(
         self, turn_id: str, ids: Sequence[str], *, choices: Mapping[str, Choice] | None = None
     ) -> tuple[str, ...]:
         """Do again what was undone: all of *ids*, or nothing. As :meth:`undo`."""
-        return await self._turn_back(turn_id, ids, choices or {}, undone=True)
+        return await self._undo_or_redo(turn_id, ids, choices or {}, undone=True)
 
     def keep(self, turn_id: str, ids: Iterable[str] | None = None) -> None:
         """Accept the turn's changes, or those of *ids*: the old objects are let go."""
@@ -254,7 +254,7 @@ class KernelChanges:
             self._current = None
             self._release([*self._held])
 
-    async def _turn_back(
+    async def _undo_or_redo(
         self, turn_id: str, ids: Sequence[str], choices: Mapping[str, Choice], *, undone: bool
     ) -> tuple[str, ...]:
         cells, variables = self._chosen(turn_id, ids, undone=undone)
@@ -276,7 +276,7 @@ class KernelChanges:
     def _chosen(
         self, turn_id: str, ids: Sequence[str], *, undone: bool
     ) -> tuple[list[CellRecord], list[VariableRecord]]:
-        """The cells and variables with *ids* that are to be turned back, as far as they are not yet."""
+        """The cells and variables with *ids* that are to be undone (or redone), as far as they are not yet."""
         what = "redone" if undone else "undone"
         with self._lock:
             turn = self._turns.get(turn_id, _Turn())
@@ -319,7 +319,7 @@ class KernelChanges:
             found = await runner.change_cells(notebook, steps) if steps else {}
             if not found:
                 for cell in chosen:
-                    cell.turn_back(expected[cell.cell_id])
+                    cell.reverse(expected[cell.cell_id])
                 return tuple(cell.id for cell in chosen)
             unsettled = [cell for cell in chosen if cell.cell_id in found and cell.id not in choices]
             if unsettled:
@@ -362,7 +362,7 @@ class KernelChanges:
                     namespace.unbind(variable.name)
                 else:
                     namespace.bind(variable.name, variable.target.value)
-                variable.turn_back(source)
+                variable.reverse(source)
             return tuple(variable.id for variable, _ in ready)
 
     def _replaced(self, variable: VariableRecord, names: Mapping[str, Any]) -> Binding | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 from agentnb.errors import LogDamaged, LogUnavailable, ProtocolError, UnknownSession
 from agentnb.log import database
 from agentnb.log.process import alive
-from agentnb.log.record import SessionRecord, StoredSession
+from agentnb.log.record import SessionRecord, StoredSession, TurnRecord
 from agentnb.log.search_index import SearchIndex
 from agentnb.log.writer import Writer, enter, sound
 from agentnb.state import ChatState, Envelope, SessionState, decode, reduce_chat, reduce_session
@@ -40,6 +40,7 @@ _LIST = f"""
 """  # noqa: S608 - constants only
 _ONE = f"SELECT {_COLUMNS}, {_COUNT} FROM sessions s WHERE s.uri = ?"  # noqa: S608
 _NAMED = f"{_ONE.partition(' WHERE s.uri')[0]} WHERE instr(s.uri, ?) > 0 LIMIT 2"
+_LATEST_TURNS = "SELECT number, turn_id, prompt, answer FROM turns WHERE uri = ? ORDER BY number DESC LIMIT ?"
 _HOSTS = "SELECT host_id, machine, pid, started FROM hosts"
 _ENTRIES = "SELECT at, first, envelope, checksum FROM entries WHERE channel = ? AND at > ? ORDER BY at"
 
@@ -150,6 +151,26 @@ class Store:
             if connection is None or not beginning:
                 return []
             return [_record(row) for row in connection.execute(_NAMED, (f"/{beginning}",))]
+
+    def latest_turns(self, uri: str, limit: int) -> list[TurnRecord]:
+        """The last finished turns of a session as text, oldest first; none where the log does not have it.
+
+        Args:
+            uri: Its channel.
+            limit: How many, at most.
+
+        Raises:
+            LogError: If the file cannot be read.
+        """
+        with self._reading() as connection:
+            if connection is None:
+                return []
+            rows = connection.execute(_LATEST_TURNS, (uri, limit)).fetchall()
+        turns = (
+            TurnRecord(uri=uri, number=number, turn_id=turn, prompt=prompt, answer=answer)
+            for number, turn, prompt, answer in rows
+        )
+        return [*turns][::-1]
 
     def load(self, uri: str) -> StoredSession:
         """Read a session back.

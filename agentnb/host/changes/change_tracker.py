@@ -24,6 +24,7 @@ from agentnb.host.changes.records import (
     ConversationRecord,
     Item,
     TurnRecord,
+    count_by_kind,
     read_record,
     record_file,
     write_record,
@@ -382,14 +383,14 @@ class ChangeTracker:
 
 def numbers(record: TurnRecord) -> TurnChanges:
     """What the chat's state says of a turn's changes."""
-    items = record.items
+    items, counts = record.items, count_by_kind(record.items)
     return TurnChanges(
         status="ready",
-        files=sum(each.kind == "file" for each in items),
+        files=counts["file"],
         added=sum(each.added or 0 for each in items if each.kind == "file"),
         removed=sum(each.removed or 0 for each in items if each.kind == "file"),
-        cells=sum(each.kind == "cell" for each in items),
-        variables=sum(each.kind == "variable" for each in items),
+        cells=counts["cell"],
+        variables=counts["variable"],
         undone=sum(each.state == "undone" for each in items),
         kept=sum(each.state == "kept" for each in items),
         undoable=sum(each.state == "open" and each.undoable for each in items),

@@ -159,6 +159,20 @@ class ConversationRecord(msgspec.Struct, frozen=True, kw_only=True, rename="came
         return frozenset(snapshot.id for pair in pairs for snapshot in pair if snapshot is not None)
 
 
+def count_by_kind(items: Iterable[Item]) -> dict[Kind, int]:
+    """How many files, cells and variables changed; what several turns changed counts once.
+
+    Example:
+        >>> item = Item(id="file:a.py", kind="file", name="a.py", status="changed")
+        >>> count_by_kind([item, item])
+        {'file': 1, 'cell': 0, 'variable': 0}
+    """
+    counts: dict[Kind, int] = {"file": 0, "cell": 0, "variable": 0}
+    for kind, _ in {(item.kind, item.id) for item in items}:
+        counts[kind] += 1
+    return counts
+
+
 def record_file(records: Path, tab_id: str) -> Path:
     """The file of the conversation *tab_id* in the folder *records*."""
     return records / f"{tab_id}.json"

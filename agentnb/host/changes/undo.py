@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from agentnb.changes import FileChange, Step, path_to_json
 from agentnb.clock import now_ms
 from agentnb.errors import AgentnbError, ChangesError, ChangesUnavailable, SessionError, UsageError
-from agentnb.host.changes.records import Undone
+from agentnb.host.changes.records import Undone, count_by_kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -39,7 +39,7 @@ _OTHERS = "Apply the others, too, before you save the notebook: saving it replac
 
 
 class Selected(NamedTuple):
-    """One change that something is done with.
+    """One change that an operation is to be done with.
 
     Attributes:
         turn_id: Its turn.
@@ -56,11 +56,11 @@ class Selected(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What came of it.
+    """The result of an operation.
 
     Attributes:
         done: The changes that are undone, redone or kept now: turns and ids.
-        message: The same in a sentence.
+        message: The result in a sentence, for the user.
     """
 
     done: tuple[tuple[str, str], ...]
@@ -132,8 +132,23 @@ class Undo:
         store, file = self._tracker.store, item.file
         if file is not None and store is not None:
             return await store.run(lambda opened: opened.diff(file))
+        if item.kind == "variable":  # its texts are lines on objects, not contents
+            return ""
         before, after = ((text or "").splitlines(keepends=True) for text in (item.before, item.after))
         return "".join(difflib.unified_diff(before, after, f"a/{item.name}", f"b/{item.name}"))
+
+    async def file_diffs(self, items: Iterable[Item]) -> list[str]:
+        """The changes of files as unified diffs, all in one job of the store.
+
+        The diff is empty for a file that cannot be undone, or whose contents are stored no longer.
+
+        Raises:
+            ChangesError: If the store cannot be used.
+        """
+        store, files = self._tracker.store, [item.file if item.undoable else None for item in items]
+        if store is None or not any(files):
+            return [""] * len(files)
+        return await store.run(lambda opened: [_diff_if_stored(opened, file) for file in files])
 
     async def _carry_out(
         self, operation: Operation, selected: Sequence[Selected], choices: Mapping[str, Choice]
@@ -147,11 +162,13 @@ class Undo:
         if (refused := next((each.item for each in selected if not each.item.undoable), None)) is not None:
             raise ChangesError(f"{refused.name} cannot be {_DONE[operation]}. {refused.reason or ''}".strip())
         files = [each for each in selected if each.item.file is not None]
-        turned = await self._turn_kernel(operation, [each for each in selected if each.item.file is None], choices)
+        turned = await self._undo_or_redo_in_kernel(
+            operation, [each for each in selected if each.item.file is None], choices
+        )
         try:
             done = await (self._undo if operation == "undo" else self._redo)(files, choices)
         except BaseException:
-            await self._turn_kernel("redo" if operation == "undo" else "undo", turned, {})
+            await self._undo_or_redo_in_kernel("redo" if operation == "undo" else "undo", turned, {})
             raise
         for turn_id in dict.fromkeys(each.turn_id for each in turned):
             tracker.refresh_kernel(turn_id)
@@ -162,11 +179,11 @@ class Undo:
         return Outcome(tuple(each.key for each in done), said)
 
     def _next_save(self) -> str:
-        """What the user is told who has applied cells: JupyterLab asks before it replaces a file that has changed."""
+        """What the user should know before the next save: JupyterLab asks before it replaces a changed file."""
         items = (item for turn in self._tracker.record.turns for item in turn.items)
         return _OTHERS if any(item.state == "offered" and item.undoable for item in items) else _OVERWRITE
 
-    async def _turn_kernel(
+    async def _undo_or_redo_in_kernel(
         self, operation: Operation, selected: Sequence[Selected], choices: Mapping[str, Choice]
     ) -> list[Selected]:
         """Undo or redo cells and variables, turn by turn: all, or none."""
@@ -185,7 +202,7 @@ class Undo:
                 turned = await turn(turn_id, ids, choices=by_id)
                 done += [each for each in selected if each.turn_id == turn_id and each.item.id in turned]
         except AgentnbError:
-            await self._turn_kernel("redo" if back else "undo", done, {})
+            await self._undo_or_redo_in_kernel("redo" if back else "undo", done, {})
             raise
         return done
 
@@ -246,6 +263,13 @@ class Undo:
             raise SessionError(message, hint="Wait for its end, or cancel it.")
 
 
+def _diff_if_stored(store: ChangeStore, change: FileChange | None) -> str:
+    try:
+        return "" if change is None else store.diff(change)
+    except ChangesError:
+        return ""
+
+
 def _selected(
     record: ConversationRecord, operation: Operation, turn_id: str | None, ids: tuple[str, ...], *, onwards: bool
 ) -> list[Selected]:
@@ -279,15 +303,15 @@ def _batches(steps: Iterable[Step]) -> list[list[Step]]:
         pending = batches[-1].get(step.path)
         if pending is None:
             batches[-1][step.path] = step
-        elif _is_same(pending, step):
+        elif _can_be_joined(pending, step):
             batches[-1][step.path] = replace(pending, target=step.target)
         else:
             batches.append({step.path: step})
     return [[*batch.values()] for batch in batches if batch]
 
 
-def _is_same(first: Step, second: Step) -> bool:
-    """Whether *second* begins with what *first* ends with."""
+def _can_be_joined(first: Step, second: Step) -> bool:
+    """Whether *second* starts from the version that *first* leads to."""
     if first.target is None or second.base is None:
         return first.target is second.base
     return (first.target.digest, first.target.mode) == (second.base.digest, second.base.mode)
@@ -309,7 +333,7 @@ def _applied(
 
 
 def _is_left(selected: Selected, choices: Mapping[str, Choice], changed: Iterable[FileChange]) -> bool:
-    """Whether the user chose to leave the file as it is."""
+    """Whether the user chose ``"mine"`` for the file, and it was indeed not written."""
     change = selected.item.file
     paths = () if change is None else (change.path, change.was)
     touched = {each.path for each in changed}
@@ -317,14 +341,11 @@ def _is_left(selected: Selected, choices: Mapping[str, Choice], changed: Iterabl
 
 
 def _sentence(operation: Operation, selected: Sequence[Selected]) -> str:
-    counts = {kind: len({each.item.id for each in selected if each.item.kind == kind}) for kind in _NOUNS}
-    words = [f"{count} {_NOUNS[kind]}{'s' if count != 1 else ''}" for kind, count in counts.items() if count]
+    counts = count_by_kind(each.item for each in selected)
+    words = [f"{count} {kind}{'s' if count != 1 else ''}" for kind, count in counts.items() if count]
     if not words:
         return f"Nothing was {_DONE[operation]}."
     return f"{_joined(words)} {'was' if sum(counts.values()) == 1 else 'were'} {_DONE[operation]}."
-
-
-_NOUNS = {"file": "file", "cell": "cell", "variable": "variable"}
 
 
 def _joined(words: Sequence[str]) -> str:

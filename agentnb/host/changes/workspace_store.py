@@ -38,28 +38,28 @@ MOST_ENDED = 100
 CLOSE_SECONDS = 1.0
 """How long the end of a host waits for a store whose folder goes with it."""
 PRUNE_TURNS = 50
-"""After how many turns that changed something it is looked whether contents can be forgotten; after the first, too."""
+"""The store looks for contents that it can forget after the first turn that changed something, then every so many."""
 MOST_IDLE = 50
-"""Snapshots that no conversation needs and that are stored nevertheless: to forget some takes a while."""
+"""So many snapshots stay stored although no conversation needs them, since forgetting takes a while."""
 RUNNING_SECONDS = 24 * 3600.0
-"""For how long a snapshot may be that of a running turn."""
+"""A snapshot younger than this may belong to a running turn, so it is never forgotten."""
 MOST_ENTRIES = 500
-"""Files and folders of a workspace that are looked at without the store; a larger one is the store's."""
+"""A workspace with more files and folders is compared by the store only, not by :func:`read_file_times`."""
 CLOCK_NS = 20_000_000
-"""Nanoseconds by which the times of a file system may be coarse: what changed so shortly before a look may change
-again without another time."""
+"""How coarse the times of a file system may be, in nanoseconds: a file that changed so shortly before its time was read
+may change again and keep that time."""
 
 _Entry: TypeAlias = tuple[int, int, int, int, int]
 
 
-class Seen:
-    """A look at a small workspace: enough to tell that nothing has changed.
+class FileTimes:
+    """The times and sizes of all files of a small workspace: enough to tell that nothing has changed since.
 
     Not checked: a file server whose clock is behind this machine's by more than the time between two changes.
 
     Args:
         entries: What the file system says of each path.
-        at: When the look began, in nanoseconds since 1970.
+        at: When reading them began, in nanoseconds since 1970.
     """
 
     def __init__(self, entries: dict[str, _Entry], at: int) -> None:
@@ -67,17 +67,17 @@ class Seen:
         newest = max((entry[1] for entry in entries.values()), default=0)
         self.is_certain = newest < at - CLOCK_NS
 
-    def shows_no_change_since(self, before: Seen | None) -> bool:
-        """Whether all is as it was at the look *before*."""
+    def is_unchanged_since(self, before: FileTimes | None) -> bool:
+        """Whether no file has changed since *before* was read; False where that is not certain."""
         return before is not None and before.is_certain and before.entries == self.entries
 
 
-def look_at(workspace: Path, named: Iterable[str] = ()) -> Seen | None:
-    """A look at *workspace*; None where it is large, or cannot be read.
+def read_file_times(workspace: Path, named: Iterable[str] = ()) -> FileTimes | None:
+    """The times of the files of *workspace*; None where it is large, or cannot be read.
 
     Args:
         workspace: The folder.
-        named: Files that count wherever they are, relative to it.
+        named: Files that count although they are ignored or left out, relative to it.
     """
     at, entries = time.time_ns(), dict[str, _Entry]()
     root, folders = os.fspath(workspace), [""]
@@ -99,7 +99,7 @@ def look_at(workspace: Path, named: Iterable[str] = ()) -> Seen | None:
                 entries[path] = _entry(os.lstat(f"{root}/{path}"))
     except OSError:
         return None
-    return Seen(entries, at)
+    return FileTimes(entries, at)
 
 
 def _entry(state: os.stat_result) -> _Entry:
@@ -160,7 +160,7 @@ class WorkspaceStore:
         self._store: ChangeStore | None = None
         self._snapshot: Snapshot | None = None
         self._named: frozenset[str] = frozenset()
-        self._seen: Seen | None = None
+        self._times: FileTimes | None = None
         self._turns = 0
         self._jobs: queue.SimpleQueue[tuple[Callable[[], Any], Future[Any]] | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
@@ -211,7 +211,7 @@ class WorkspaceStore:
         await self._do(lambda: self._pruned(at_once=at_once))
 
     def _pruned(self, *, at_once: bool) -> None:
-        """A snapshot of the last day may be that of a turn which still runs, in whatever kernel."""
+        """A snapshot of the last day stays: a turn that still runs, in any kernel, may need it."""
         self._turns += 1
         if not at_once and self._turns % PRUNE_TURNS != 1:
             return
@@ -227,16 +227,16 @@ class WorkspaceStore:
             store.prune(needed | young)
 
     def _prepared(self) -> None:
-        if self._snapshot is None and look_at(self.workspace) is None:
+        if self._snapshot is None and read_file_times(self.workspace) is None:
             self._taken(frozenset())
 
     def _taken(self, named: frozenset[str]) -> Snapshot:
-        seen = look_at(self.workspace, named | self._named)
-        if self._snapshot is not None and seen is not None and named <= self._named:  # noqa: SIM102 - two questions
-            if seen.shows_no_change_since(self._seen):
+        times = read_file_times(self.workspace, named | self._named)
+        if self._snapshot is not None and times is not None and named <= self._named:  # noqa: SIM102 - two questions
+            if times.is_unchanged_since(self._times):
                 return self._snapshot
         snapshot = self._opened().take(sorted(named | self._named))
-        self._named, self._seen, self._snapshot = named | self._named, seen, snapshot
+        self._named, self._times, self._snapshot = named | self._named, times, snapshot
         return snapshot
 
     def _opened(self) -> ChangeStore:

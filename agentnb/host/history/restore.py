@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 KERNEL_ENDED = "The kernel ended while this turn ran."
 RUNS_ELSEWHERE = "This turn is still running in another kernel; this is its state when it was read here."
-_ELSEWHERE = "The session {!r} is open in another kernel."
+ELSEWHERE = "The session {!r} is open in another kernel."
 LOG_OFF = "The session log is off (AGENTNB_LOG=off): sessions are not kept."
 FLUSH_SECONDS = 5.0
 
@@ -79,20 +79,6 @@ def read_back(recorder: Recorder, tab_id: str) -> StoredSession:
         raise
 
 
-def found(recorder: Recorder, tab_id: str) -> SessionRecord:
-    """How the log lists the session whose tab id begins so, if no other kernel has it open.
-
-    Raises:
-        UnknownSession: If the log has none, or several.
-        SessionError: If another kernel has it open.
-        LogError: If the log cannot be read.
-    """
-    record = named(recorder, tab_id)
-    if recorder.store.held([record]):
-        raise SessionError(_ELSEWHERE.format(record.title), hint="Continue there, or close it there (`%agents close`).")
-    return record
-
-
 def named(recorder: Recorder, tab_id: str) -> SessionRecord:
     """How the log lists the session whose tab id begins so.
 
@@ -105,6 +91,20 @@ def named(recorder: Recorder, tab_id: str) -> SessionRecord:
         what = "several sessions whose id begins with" if those else "no session whose id begins with"
         raise UnknownSession(f"The log has {what} {tab_id!r}.", hint="agentnb.sessions() lists those that it has.")
     return those[0]
+
+
+def kept(recorder: Recorder, uri: str) -> SessionRecord:
+    """How the log lists the session of just this channel; for a page, which has its whole name from a list.
+
+    Raises:
+        UnknownSession: If the log does not have it, or not any more.
+        LogError: If the log cannot be read.
+    """
+    record = next((each for each in recorder.store.named(uri.rpartition("/")[2]) if each.uri == uri), None)
+    if record is None:
+        message = "The session log does not have this conversation any more."
+        raise UnknownSession(message, hint="It was deleted, here or in another kernel. Open the history again.")
+    return record
 
 
 def spec_of(record: SessionRecord) -> AgentSpec:
@@ -172,7 +172,7 @@ def _why_not(stored: StoredSession) -> SessionError | None:
     record = stored.record
     export = f"It can be read here, and `agentnb export {record.tab_id}` writes it down."
     if stored.elsewhere:
-        return SessionError(_ELSEWHERE.format(record.title), hint=f"Continue there, or close it there. {export}")
+        return SessionError(ELSEWHERE.format(record.title), hint=f"Continue there, or close it there. {export}")
     if not Path(record.cwd).is_dir():
         message = f"The workspace of {record.title!r} is gone: {record.cwd}."
         return SessionError(message, hint=f"Restore the folder and resume the session again. {export}")

@@ -15,7 +15,7 @@ from agentnb.agent.catalog import custom
 from agentnb.api.session import Session, Turn
 from agentnb.errors import ChangesError
 from agentnb.host import Host
-from agentnb.host.changes.workspace_store import CLOCK_NS, Seen, look_at
+from agentnb.host.changes.workspace_store import CLOCK_NS, FileTimes, read_file_times
 from tests.unit.api.conftest import AGENTS, PATIENCE
 from tests.unit.host.conftest import Open, hosted, until
 
@@ -108,16 +108,16 @@ def test_a_cancelled_turn_when_its_agent_writes_on_has_that_too(host: Host, open
 def test_a_look_at_a_small_workspace_when_something_changed_shows_it(tmp_path: Path) -> None:
     """Environments and the like do not count."""
     (tmp_path / "a.txt").write_text("one")
-    first = look_at(tmp_path)
+    first = read_file_times(tmp_path)
     (tmp_path / "node_modules").mkdir()
     (tmp_path / "node_modules/x.js").write_text("x")
     (tmp_path / "b.txt").write_text("two")
-    second = look_at(tmp_path)
+    second = read_file_times(tmp_path)
     assert first is not None
     assert second is not None
     assert ({*first.entries}, {*second.entries}) == ({"a.txt"}, {"a.txt", "b.txt"})
-    assert not second.shows_no_change_since(first)
-    assert look_at(tmp_path / "nothing") is None
+    assert not second.is_unchanged_since(first)
+    assert read_file_times(tmp_path / "nothing") is None
 
 
 def test_a_store_when_it_is_larger_than_it_may_be_forgets_the_oldest(
@@ -149,5 +149,5 @@ def test_counted_ids_when_changes_are_followed_are_those_that_they_always_were(
 def test_a_look_when_something_changed_a_moment_before_is_not_relied_on(age: int, is_certain: bool) -> None:
     """It may change again without another time: file systems' clocks are coarse."""
     entries = {"a.txt": (0, 10**18 - age, 1, 1, 1)}
-    before, after = Seen(entries, 10**18), Seen(entries, 10**18 + CLOCK_NS)
-    assert after.shows_no_change_since(before) is is_certain
+    before, after = FileTimes(entries, 10**18), FileTimes(entries, 10**18 + CLOCK_NS)
+    assert after.is_unchanged_since(before) is is_certain
