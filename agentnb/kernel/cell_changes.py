@@ -74,6 +74,7 @@ class CellRecord(msgspec.Struct, kw_only=True):
         kept: Whether the user has accepted it.
         offered: Whether the page has not been given it yet: the agent wrote it to the notebook's file.
         from_file: Whether the agent wrote it there.
+        file_hashes: That file's SHA-256 before and after, where the agent changed only cells in it.
     """
 
     cell_id: str
@@ -89,6 +90,7 @@ class CellRecord(msgspec.Struct, kw_only=True):
     kept: bool = False
     offered: bool = False
     from_file: bool = False
+    file_hashes: tuple[str, str] | None = None
 
     @property
     def id(self) -> str:

@@ -51,7 +51,7 @@ function activate(
       new Session({
         panel,
         edits: edits.get(panel) as NotebookEdits,
-        agentEdits: new AgentEdits(panel, executor),
+        agentEdits: new AgentEdits(panel, executor, app.serviceManager.contents),
         manager: () => managers.get(panel) as Promise<Manager>,
       }),
     (visible) => {

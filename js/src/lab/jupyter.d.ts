@@ -48,7 +48,7 @@ declare module "@jupyterlab/services" {
   export interface ServiceManager {
     readonly contents: {
       readonly fileChanged: Signal<FileChange>;
-      get(path: string, options: { content: boolean }): Promise<unknown>;
+      get(path: string, options: { content: boolean; hash?: boolean }): Promise<unknown>;
     };
   }
   export interface Message {
