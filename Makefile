@@ -11,9 +11,13 @@ LAB_ARGS ?=
 PYTEST_ARGS ?=
 # Test processes at once. Each of the browser's has a server and a browser of its own (docs/decisions/0071).
 WORKERS ?= 2
+# The other tests wait for the programs that they start: with one process more no core is idle meanwhile.
+MORE_WORKERS ?= $(shell expr $(WORKERS) + 1)
 PYTEST := $(BIN)/python -m pytest
 # What builds the package: installed first, since the install itself asks for no others.
 BUILD_TOOLS := hatchling hatch-fancy-pypi-readme hatch-jupyter-builder editables
+# The pip that comes with Python 3.11 takes three times as long to find what to install.
+PIP := pip>=25.2
 # Kernels that no fixture starts: nothing of the user's profile is read.
 AT_HOME = mkdir -p .cache/ipython .cache/jupyter && IPYTHONDIR=$(CURDIR)/.cache/ipython JUPYTER_CONFIG_DIR=$(CURDIR)/.cache/jupyter JUPYTER_DATA_DIR=$(CURDIR)/.cache/jupyter
 NBVAL := --nbval --nbval-sanitize-with tests/notebooks/sanitize.cfg -p no:cacheprovider
@@ -48,8 +52,9 @@ $(VENV)/.created:
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@touch $@
 
-# What is installed changes with the requirements, not with the code: the install is editable.
-$(VENV)/.installed: $(VENV)/.created pyproject.toml constraints.txt | $(STATIC)
+# What is installed changes with the requirements, not with the code: the install is editable. It does not wait for the front end.
+$(VENV)/.installed: $(VENV)/.created pyproject.toml constraints.txt
+	$(BIN)/python -m pip install --quiet "$(PIP)"
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt $(BUILD_TOOLS)
 	$(BIN)/python -m pip uninstall --quiet --yes agentnb # the name before it was jupyter-agentnb
 	SKIP_JUPYTER_BUILDER=1 $(BIN)/python -m pip install --quiet --constraint constraints.txt --no-build-isolation --editable '.[dev]'
@@ -65,6 +70,7 @@ $(VENV6)/.installed: pyproject.toml constraints.txt constraints-ipykernel6.txt |
 	test -x $(VENV6)/bin/python || $(PYTHON) -m venv $(VENV6)
 	grep -v '^ipykernel==' constraints.txt > $(VENV6)/constraints.txt
 	cat constraints-ipykernel6.txt >> $(VENV6)/constraints.txt
+	$(VENV6)/bin/python -m pip install --quiet "$(PIP)"
 	$(VENV6)/bin/python -m pip install --quiet --constraint $(VENV6)/constraints.txt $(BUILD_TOOLS)
 	$(VENV6)/bin/python -m pip uninstall --quiet --yes agentnb
 	SKIP_JUPYTER_BUILDER=1 $(VENV6)/bin/python -m pip install --quiet --constraint $(VENV6)/constraints.txt \
@@ -106,17 +112,17 @@ lab: $(LABEXTENSION) ## open JupyterLab on the quickstart (LAB_ARGS: more option
 
 # ---------------------------------------------------------------- checks and tests
 
-# Installing and checking side by side; the tests one after another, since each kind uses all cores.
+# Installing and checking side by side, each as soon as what it needs is there; the tests one after another, since each kind
+# uses all cores.
 SIDE_BY_SIDE = $(MAKE) --no-print-directory --jobs 3 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
 test: ## everything that must pass (26 min, with a fresh environment)
-	+@$(SIDE_BY_SIDE) environments
-	+@$(SIDE_BY_SIDE) check test-js
+	+@$(SIDE_BY_SIDE) environments check test-js
 	@$(MAKE) --no-print-directory test-unit test-kernel test-notebooks test-browser
 
 test-fast: env ## static checks, the unit tests that start no programs, TypeScript
 	+@$(SIDE_BY_SIDE) check test-js
-	AGENTNB_EXAMPLES=few $(PYTEST) tests/unit -m 'not slow' --numprocesses $(WORKERS) --dist loadfile $(PYTEST_ARGS)
+	AGENTNB_EXAMPLES=few $(PYTEST) tests/unit -m 'not slow' --numprocesses $(MORE_WORKERS) --dist loadfile $(PYTEST_ARGS)
 
 check: check-python check-js ## static checks, both languages (1 min)
 
@@ -150,14 +156,14 @@ types: $(VENV)/.installed ## what is generated: TypeScript types, reference page
 	$(BIN)/python scripts/gen_policy_cases.py
 	$(BIN)/python scripts/gen_events_docs.py
 
-test-unit: $(VENV)/.installed ## Python (6 min)
-	$(PYTEST) tests/unit --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
+test-unit: $(VENV)/.installed | $(STATIC) ## Python (6 min)
+	$(PYTEST) tests/unit --numprocesses $(MORE_WORKERS) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
-test-kernel: $(VENV)/.installed $(VENV6)/.installed ## real kernels (ipykernel 7 and 6), no front end (4 min)
-	$(PYTEST) tests/kernel --numprocesses $(WORKERS) $(PYTEST_ARGS)
+test-kernel: $(VENV)/.installed $(VENV6)/.installed | $(STATIC) ## real kernels (ipykernel 7 and 6), no front end (4 min)
+	$(PYTEST) tests/kernel --numprocesses $(MORE_WORKERS) $(PYTEST_ARGS)
 
-test-notebooks: $(VENV)/.installed ## every notebook against its stored outputs (4 min)
-	$(AT_HOME) $(PYTEST) $(NBVAL) --numprocesses $(WORKERS) --dist loadfile $(NOTEBOOKS) tests/notebooks $(PYTEST_ARGS)
+test-notebooks: $(VENV)/.installed | $(STATIC) ## every notebook against its stored outputs (4 min)
+	$(AT_HOME) $(PYTEST) $(NBVAL) --numprocesses $(MORE_WORKERS) --dist loadfile $(NOTEBOOKS) tests/notebooks $(PYTEST_ARGS)
 
 test-floors: $(FLOORS)/.installed ## the oldest Python with the oldest allowed dependencies: kernels and notebooks
 	$(AT_FLOORS) -m pytest tests/kernel $(FLOORS_APART) --numprocesses $(WORKERS) $(PYTEST_ARGS)
@@ -174,13 +180,13 @@ test-js: js/node_modules/.installed ## TypeScript (1 min)
 test-browser: $(LABEXTENSION) $(VENV6)/.installed chromium ## real JupyterLab in a real Chromium (10 min)
 	$(PYTEST) tests/browser --numprocesses $(WORKERS) --dist loadfile $(PYTEST_ARGS)
 
-test-peers: $(VENV)/.installed ## opencode, Gemini CLI and the Claude agent from npm against a scripted model (opt-in)
+test-peers: $(VENV)/.installed | $(STATIC) ## opencode, Gemini CLI and the Claude agent from npm against a scripted model (opt-in)
 	$(PYTEST) tests/peers -m peers $(PYTEST_ARGS)
 
-notebooks: $(VENV)/.installed ## execute the notebooks and store their outputs
+notebooks: $(VENV)/.installed | $(STATIC) ## execute the notebooks and store their outputs
 	$(AT_HOME) $(BIN)/python scripts/execute.py $(NOTEBOOKS)
 
-replays: $(VENV)/.installed ## each recorded notebook 20 times, byte-equal, without agents and network (opt-in, some minutes)
+replays: $(VENV)/.installed | $(STATIC) ## each recorded notebook 20 times, byte-equal, without agents and network (opt-in, some minutes)
 	AGENTNB_REPLAYS=20 $(PYTEST) tests/notebooks/test_cassettes.py --numprocesses $(WORKERS) $(PYTEST_ARGS)
 
 test-long-texts: $(LABEXTENSION) $(VENV6)/.installed chromium ## every long or hostile text in a real browser (opt-in, a quarter of an hour)

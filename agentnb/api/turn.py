@@ -129,18 +129,19 @@ class FollowedTurn:
         The files of :attr:`changes`, where they are known: those that were found by looking. While it runs, and where
         nobody looked, what its tool calls show; a command that changes files shows none of them then.
         """
-        snapshot = self.snapshot
         if (found := files_of(self._conversation, self._id)) is not None:
             return FileChangeTable(found)
+        snapshot = self.snapshot
         return FileChangeTable(changes(snapshot.response_parts if snapshot is not None else (), self._conversation.cwd))
 
     @property
     def changes(self) -> ChangeTable:
         """What is other after the turn than before: files, cells and variables; a table when displayed.
 
-        Found by looking at the workspace before and after, whatever way the agent did it. Empty while the turn runs.
-        Waits until the comparison is done. Not covered are environments, caches and ignored files that no tool call
-        named; the table's ``notes`` say what else is not.
+        Found by looking at the workspace before and after, whatever way the agent did it. After the turn it waits until
+        the comparison is done. While the turn runs or waits, and where nobody looked, nothing is known: the table is
+        empty, its ``is_known`` is False, and its ``notes`` say so. Not covered are environments, caches and ignored
+        files that no tool call named; the table's ``notes`` say what else is not.
 
         Raises:
             ChangesError: If it could not be found out.

@@ -10,13 +10,16 @@ from agentnb.api.columns import lines
 from agentnb.changes import ChangeStore
 from agentnb.errors import AgentnbError, UnknownSession
 from agentnb.host.changes.location import changes_folder
-from agentnb.host.changes.records import all_records
+from agentnb.host.changes.records import all_records, count_by_kind
 from agentnb.ids import new_id
 from agentnb.log.location import log_location
 from agentnb.log.store import Store
 
 if TYPE_CHECKING:
-    from agentnb.host.changes.records import ConversationRecord, TurnRecord
+    from collections.abc import Callable
+
+    from agentnb.changes import FileChange
+    from agentnb.host.changes.records import ConversationRecord
 
 _HEAD = ("session", "agent", "turns", "files", "cells", "variables", "folder")
 ID_CHARACTERS = 8
@@ -35,7 +38,7 @@ def conversation(name: str, *, diffs: bool = False) -> str:
 
     Args:
         name: The beginning of the session's id.
-        diffs: Whether the differences of files and cells follow each turn's table.
+        diffs: Whether the differences of files follow each turn's table.
 
     Raises:
         UnknownSession: If there is none, or there are several.
@@ -46,34 +49,35 @@ def conversation(name: str, *, diffs: bool = False) -> str:
         raise UnknownSession(f"{what} {name!r} changed anything.", hint="`agentnb changes` lists those that did.")
     (path, record) = those[0]
     prompts = _prompts(record)
+    diff = _differ(path, record)
     parts: list[str] = []
     for number, turn in enumerate(record.turns, 1):
         prompt = prompts.get(turn.turn_id, "")
         parts.append(f"{number}. {' '.join(prompt.split())[:200]}".rstrip())
         parts.append("\n".join([*lines(rows_of(turn.items)), *turn.notes]))
-        parts += _differences(path, record, turn) if diffs else []
+        parts += [diff(item.name, item.file) for item in turn.items if item.file is not None] if diffs else []
     return "\n\n".join(parts)
 
 
 def _row(record: ConversationRecord) -> tuple[str, ...]:
-    counts = {
-        kind: len({item.id for turn in record.turns for item in turn.items if item.kind == kind})
-        for kind in ("file", "cell", "variable")
-    }
+    counts = count_by_kind(item for turn in record.turns for item in turn.items)
     agent, _, tab_id = record.session.partition(":/")
     return (tab_id[:ID_CHARACTERS], agent, str(len(record.turns)), *map(str, counts.values()), record.workspace)
 
 
-def _differences(path: Path, record: ConversationRecord, turn: TurnRecord) -> list[str]:
-    found = []
-    for item in turn.items:
+def _differ(path: Path, record: ConversationRecord) -> Callable[[str, FileChange], str]:
+    """Gives the difference of a file, or why there is none; the store is opened once, for the first file."""
+    opened: list[ChangeStore] = []
+
+    def diff(name: str, change: FileChange) -> str:
         try:
-            if item.file is not None:
-                store = ChangeStore(path.parents[1], Path(record.workspace), is_sensitive=lambda _: True)
-                found.append(store.diff(item.file).rstrip("\n"))
+            if not opened:
+                opened.append(ChangeStore(path.parents[1], Path(record.workspace), is_sensitive=lambda _: True))
+            return opened[0].diff(change).rstrip("\n")
         except AgentnbError as error:
-            found.append(f"{item.name}: {error}")
-    return found
+            return f"{name}: {error}"
+
+    return diff
 
 
 def _prompts(record: ConversationRecord) -> dict[str, str]:

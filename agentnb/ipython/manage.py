@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,13 +12,14 @@ from agentnb.api.agents import doctor
 from agentnb.api.history import forget, history, resume
 from agentnb.api.policy import policy, trust, untrust
 from agentnb.errors import UsageError
+from agentnb.host.changes.attribution import is_left_alone
 from agentnb.host.environment import current_environment
 from agentnb.ipython.policy_table import PolicyTable
 from agentnb.ipython.sidebar import sidebar
 from agentnb.ipython.tab_table import Note, tab_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from agentnb.api.agent_sessions import AgentSessions
     from agentnb.api.changes import ChangeTable
@@ -159,19 +160,27 @@ def _turn(tabs: Tabs, name: str, state: str, command: str) -> Turn:
     """The turn of the current tab with that number or id; the last with changes in *state* where none is named."""
     turns = tabs.find(None).turns
     if name:
-        with contextlib.suppress(ValueError, IndexError):
-            number = int(name)
-            if number:
-                return turns[number - 1 if number > 0 else number]
-        found = [turn for turn in turns if turn.id.startswith(name)]
+        found = _turns_called(turns, name)
         if len(found) != 1:
             hint = f"It has {len(turns)} turns: `%agents {command} 1` is its first, `%agents {command} -1` its last."
             raise UsageError(f"The tab has no turn {name!r}.", hint=hint)
         return found[0]
     for turn in reversed(turns):
-        if any(change.state == state and change.undoable for change in turn.changes):
+        changes = [each for each in turn.changes if each.state == state and each.undoable]
+        if any(state != "open" or not is_left_alone(each.by) for each in changes):
             return turn
     raise UsageError(f"No turn of the tab has changes to {command}.", hint="`%agents changes` shows what there is.")
+
+
+def _turns_called(turns: Sequence[Turn], name: str) -> list[Turn]:
+    """The turn with that number, from 1 on or from -1 back; else those whose id begins with *name*.
+
+    Ids are random, so a small number that no turn has must not find the turn whose id happens to begin so.
+    """
+    if not re.fullmatch(r"-?\d{1,7}", name):
+        return [turn for turn in turns if turn.id.startswith(name)]
+    number = int(name)
+    return [turn for at, turn in enumerate(turns) if number in (at + 1, at - len(turns))]
 
 
 COMMANDS: dict[str, Callable[[Tabs, str], Any]] = {

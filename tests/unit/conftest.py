@@ -1,20 +1,48 @@
 """The order of the unit tests, and which of them are slow.
 
-The longest files come first, so that no process is left alone with one at the end. Tests that start agents, kernels or
-other programs are marked ``slow``, with the longest files: ``make test-fast`` leaves them out, ``make test`` does not.
+The longest files come first, then those of some seconds (``LONG``), so that no process is left alone with one at the
+end. Tests that start agents, kernels or other programs are marked ``slow``, with the longest files: ``make test-fast``
+leaves them out, ``make test`` does not.
 """
 
 from __future__ import annotations
 
 import pytest
 
-LONGEST = ("test_schedules.py", "test_linear_time.py", "test_laws.py", "test_both_languages.py", "test_typed_usage.py")
+LONGEST = (
+    "test_schedules.py",
+    "test_undo_machine.py",
+    "test_linear_time.py",
+    "test_both_languages.py",
+    "test_typed_usage.py",
+    "test_laws.py",
+)
+LONG = (
+    "log/test_store.py",
+    "cassette/test_switch.py",
+    "ipython/test_attacks.py",
+    "policy/test_dangerous.py",
+    "cassette/test_replay.py",
+    "ipython/test_markdown.py",
+    "policy/test_escape.py",
+    "host/test_restore.py",
+    "cassette/test_files.py",
+    "host/test_permissions.py",
+    "state/test_round_trip.py",
+    "state/test_parts.py",
+)
 WITH_PROCESSES = {"agent", "api", "cassette", "checkup", "cli", "eliza", "events", "export", "host", "log"}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the tests of the longest files first; the others stay in their order."""
-    items.sort(key=lambda item: LONGEST.index(item.path.name) if item.path.name in LONGEST else len(LONGEST))
+    """Put the tests of the longest files first, then those of long ones; the others stay in their order."""
+    places = {name: place for place, name in enumerate([*LONGEST, *LONG])}
+    items.sort(key=lambda item: min(places.get(name, len(places)) for name in _names(item)))
     for item in items:
         if item.path.name in LONGEST or item.path.parent.name in WITH_PROCESSES:
             item.add_marker(pytest.mark.slow)
+
+
+def _names(item: pytest.Item) -> tuple[str, str]:
+    """The file's name, alone and with its folder's."""
+    return item.path.name, f"{item.path.parent.name}/{item.path.name}"

@@ -180,7 +180,10 @@ def _patterns(name: str, value: Any, depth: int) -> Iterator[tuple[str, re.Patte
 
 def _calls(module: ModuleType) -> Iterator[tuple[str, re.Pattern[Any], str]]:
     """Where *module* uses an expression: a named one, or one that is written in the call."""
-    for node in ast.walk(ast.parse(inspect.getsource(module))):
+    source = inspect.getsource(module)
+    if not re.search(r"\bre\.", source) and not any(isinstance(value, re.Pattern) for value in vars(module).values()):
+        return
+    for node in ast.walk(ast.parse(source)):
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
             continue
         owner, method = node.func.value, node.func.attr

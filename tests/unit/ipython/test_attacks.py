@@ -28,8 +28,8 @@ from tests.unit.ipython.test_markdown import check
 from tests.unit.ipython.test_transcript import text, tool
 
 FOLDER = Path(__file__).parents[2] / "cases" / "attacks"
-LONG = 1500
-"""So much of an endless one is enough: length is no matter of safety here."""
+LONG = 600
+"""So much of an endless one is enough: it is deeper than any renderer nests, and safety is no matter of length."""
 
 
 def attacks(path: Path) -> list[str]:

@@ -70,12 +70,14 @@ class Kernel:
             self.state, self.index = reduce_chat(self.state, action), self.index + 1
             self.batch.entries.append(Envelope(channel=f"{self.record.uri}/chat", index=self.index, action=action))
 
-    def turn(self, prompt: str, answer: str) -> None:
+    def turn(self, prompt: str, answer: str, step: int = 1) -> None:
+        """A whole turn; the agent says *step* characters of the answer at a time."""
         number = len(self.state.turns)
         message = Message(text=prompt, origin=MessageOrigin(kind="user"))
         self.does(ChatTurnStarted(turn_id=f"t{number}", message=message))
         self.does(ChatResponsePart(turn_id=f"t{number}", part=MarkdownResponsePart(id=f"p{number}", content="")))
-        self.does(*(ChatDelta(turn_id=f"t{number}", part_id=f"p{number}", content=word) for word in answer))
+        words = [answer[at : at + step] for at in range(0, len(answer), step)]
+        self.does(*(ChatDelta(turn_id=f"t{number}", part_id=f"p{number}", content=word) for word in words))
         self.does(ChatTurnComplete(turn_id=f"t{number}"))
         ended = TurnRecord(uri=self.record.uri, number=number, turn_id=f"t{number}", prompt=prompt, answer=answer)
         self.batch.turns.append(ended)
@@ -462,7 +464,7 @@ kernel.turn("a", "b")
 kernel.writes()
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 10**9))
-kernel.turn("c", "d" * 400_000)
+kernel.turn("c", "d" * 400_000, step=1_000)
 kernel.writes()
 print([str(error) for error in kernel.trouble])
 resource.setrlimit(resource.RLIMIT_FSIZE, (10**9, 10**9))
