@@ -169,7 +169,7 @@ function History({ context }: { context: HistoryContext }) {
       </p>
       {deletion.undoable.map((one) => (
         <div key={one.uri} class="banner plain-banner">
-          <span class="cut">Deleted {line(one.title, 60)}</span>
+          <span class="cut">Deleted “{line(one.title, 60)}”</span>
           <span class="spacer" />
           <button
             type="button"
