@@ -28,7 +28,7 @@ class CellText(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class CellChange(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A cell that is other after a turn.
+    """A cell that a turn changed.
 
     Attributes:
         id: ``cell:<the cell's id>``.
@@ -74,6 +74,7 @@ class CellRecord(msgspec.Struct, kw_only=True):
         kept: Whether the user has accepted it.
         offered: Whether the page has not been given it yet: the agent wrote it to the notebook's file.
         from_file: Whether the agent wrote it there.
+        file_hashes: That file's SHA-256 before and after, where the agent changed only cells in it.
     """
 
     cell_id: str
@@ -89,6 +90,7 @@ class CellRecord(msgspec.Struct, kw_only=True):
     kept: bool = False
     offered: bool = False
     from_file: bool = False
+    file_hashes: tuple[str, str] | None = None
 
     @property
     def id(self) -> str:

@@ -42,7 +42,7 @@ CELL_TRIES = 3
 
 
 class KernelConflict(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A cell or variable that is other than the turn left it.
+    """A cell or variable that changed since the turn, so that undo or redo would overwrite somebody's work.
 
     Attributes:
         id: The change's id.
@@ -223,7 +223,7 @@ class KernelChanges:
             The ids of what was undone, or was as before already.
 
         Raises:
-            KernelChangesConflict: If something is other than the turn left it, and no choice says what to do.
+            KernelChangesConflict: If something changed since the turn, and no choice says what to do.
             ChangesError: If something cannot be undone.
             KernelBusy: If the kernel is busy for too long.
         """
@@ -276,7 +276,7 @@ class KernelChanges:
     def _chosen(
         self, turn_id: str, ids: Sequence[str], *, undone: bool
     ) -> tuple[list[CellRecord], list[VariableRecord]]:
-        """The cells and variables with *ids* that are to be undone (or redone), as far as they are not yet."""
+        """The cells and variables with *ids* that are not undone (or redone) yet."""
         what = "redone" if undone else "undone"
         with self._lock:
             turn = self._turns.get(turn_id, _Turn())
@@ -309,14 +309,23 @@ class KernelChanges:
             )
         return done
 
+    def _file_hashes(self, cells: Sequence[CellRecord]) -> tuple[str, str] | None:
+        """Of the file that the page has all of when it has been given *cells*; None where it lacks others then."""
+        hashes = {cell.file_hashes if cell.offered else None for cell in cells}
+        with self._lock:
+            all_cells = [cell for turn in self._turns.values() for cell in turn.cells.values()]
+        lacks = any(cell.offered and not any(cell is each for each in cells) for cell in all_cells)
+        return None if lacks or len(hashes) > 1 else hashes.pop()
+
     async def _change_notebook(
         self, runner: CodeRunner, notebook: str, cells: Sequence[CellRecord], choices: Mapping[str, Choice]
     ) -> tuple[str, ...]:
         expected = {cell.cell_id: cell.source for cell in cells}
+        file_hashes = self._file_hashes(cells)
         for _ in range(CELL_TRIES):
             chosen = [cell for cell in cells if cell.cell_id in expected]
             steps = [cell.step(expected[cell.cell_id]) for cell in chosen]
-            found = await runner.change_cells(notebook, steps) if steps else {}
+            found = await runner.change_cells(notebook, steps, file_hashes) if steps else {}
             if not found:
                 for cell in chosen:
                     cell.reverse(expected[cell.cell_id])

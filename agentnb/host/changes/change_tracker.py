@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
@@ -18,8 +19,8 @@ from agentnb.changes.text_diff import count_lines
 from agentnb.clock import now_ms
 from agentnb.credentials import logger
 from agentnb.errors import AgentnbError, ChangesError
-from agentnb.host.changes.attribution import attributed, by_others, named_files, runs_commands
-from agentnb.host.changes.open_notebook import cells_in, missing_in_page, notice
+from agentnb.host.changes.attribution import attributed, by_others, is_left_alone, named_files, runs_commands
+from agentnb.host.changes.open_notebook import cells_in, is_cells_only, missing_in_page, notice
 from agentnb.host.changes.records import (
     ConversationRecord,
     Item,
@@ -104,6 +105,33 @@ class _WrittenNotebook(NamedTuple):
     notice: str
 
 
+class _NotebookCells(NamedTuple):
+    """The cells of a notebook's file before and after a change, where they are known.
+
+    Attributes:
+        before: Those before.
+        after: Those after.
+        hashes: The SHA-256 of the file before and after it, where only cells are other in it.
+    """
+
+    before: tuple[FileCell, ...] | None
+    after: tuple[FileCell, ...] | None
+    hashes: tuple[str, str] | None
+
+    @classmethod
+    def of(cls, store: ChangeStore, change: FileChange) -> _NotebookCells:
+        """Read what is stored; on the store's thread."""
+        before, after = _content(store, change.before), _content(store, change.after)
+        if before is None or after is None:
+            return cls(
+                before=None if before is None else cells_in(before),
+                after=None if after is None else cells_in(after),
+                hashes=None,
+            )
+        hashes = (sha256(before).hexdigest(), sha256(after).hexdigest()) if is_cells_only(before, after) else None
+        return cls(cells_in(before), cells_in(after), hashes)
+
+
 class ChangeTracker:
     """Follows the changes of one conversation's turns. Everything here runs on the host's thread.
 
@@ -169,6 +197,10 @@ class ChangeTracker:
     def is_settled(self, turn_id: str) -> bool:
         """Whether all is known of turn *turn_id*: what changes from now on is not the turn's."""
         return turn_id not in self._running
+
+    def has_ended(self, turn_id: str) -> bool:
+        """Whether turn *turn_id* neither runs nor waits."""
+        return not self._channels.is_active(turn_id) and self._channels.queued(turn_id) is None
 
     async def compared(self, turn_id: str | None = None) -> None:
         """Wait until the changes of turn *turn_id*, or of all turns that have ended, are known."""
@@ -289,8 +321,8 @@ class ChangeTracker:
         change = next((each for each in notebooks if str(store.workspace / each.path) == path), None)
         if shown is None or path is None or change is None or self._was_saved_since(path):
             return None
-        before, after = await store.run(lambda opened: _cells(opened, change))
-        missing = missing_in_page(shown.name, before, after, shown.cells)
+        cells = await store.run(lambda opened: _NotebookCells.of(opened, change))
+        missing = missing_in_page(shown.name, cells.before, cells.after, shown.cells, cells.hashes)
         self.kernel.offer(turn_id, missing or ())
         detail = _OLD_CELLS if missing is None or missing else _OLD_OUTPUTS
         return _WrittenNotebook(change, detail, notice(path_to_json(change.path), missing))
@@ -393,7 +425,7 @@ def numbers(record: TurnRecord) -> TurnChanges:
         variables=counts["variable"],
         undone=sum(each.state == "undone" for each in items),
         kept=sum(each.state == "kept" for each in items),
-        undoable=sum(each.state == "open" and each.undoable for each in items),
+        undoable=sum(each.state == "open" and each.undoable and not is_left_alone(each.by) for each in items),
         notes=record.notes or None,
     )
 
@@ -456,16 +488,11 @@ def _state(change: CellChange | VariableChange, *, is_kept: bool) -> State:
     return "undone" if change.undone else "kept" if is_kept else "open"
 
 
-def _cells(store: ChangeStore, change: FileChange) -> tuple[tuple[FileCell, ...] | None, tuple[FileCell, ...] | None]:
-    """The cells of a notebook's file before and after *change*, where they are known."""
-
-    def side(version: Version | None) -> tuple[FileCell, ...] | None:
-        try:
-            return None if version is None else cells_in(store.content(version))
-        except ChangesError:
-            return None
-
-    return side(change.before), side(change.after)
+def _content(store: ChangeStore, version: Version | None) -> bytes | None:
+    try:
+        return None if version is None else store.content(version)
+    except ChangesError:
+        return None
 
 
 def _of_an_earlier_kernel(record: ConversationRecord | None) -> ConversationRecord | None:

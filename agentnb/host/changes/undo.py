@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from agentnb.changes import FileChange, Step, path_to_json
 from agentnb.clock import now_ms
 from agentnb.errors import AgentnbError, ChangesError, ChangesUnavailable, SessionError, UsageError
+from agentnb.host.changes.attribution import is_left_alone
 from agentnb.host.changes.records import Undone, count_by_kind
 
 if TYPE_CHECKING:
@@ -34,7 +35,9 @@ _WANTED: dict[Operation, frozenset[State]] = {
     "keep": frozenset({"open", "offered"}),
     "apply": frozenset({"offered"}),
 }
-_OVERWRITE = "When you save the notebook, JupyterLab says that its file has changed: choose Overwrite."
+MOST_NAMED = 3
+"""Files that are named in an answer."""
+_OVERWRITE = "If JupyterLab says that its file has changed when you save the notebook, choose Overwrite."
 _OTHERS = "Apply the others, too, before you save the notebook: saving it replaces its file."
 
 
@@ -94,7 +97,8 @@ class Undo:
         Args:
             operation: What is to be done.
             turn_id: The turn; None for the conversation.
-            ids: Which of its changes, by id or name; all where none is named.
+            ids: Which of its changes, by id or name. Where none is named: all; undo leaves alone what the user saved,
+                or only another tab changed.
             onwards: Whether the turns after it count, too.
             choices: What to do about conflicts, by path: ``"mine"`` leaves the file as it is now, ``"theirs"`` takes
                 what undo or redo would make of it.
@@ -111,17 +115,21 @@ class Undo:
             message = "Changes are not followed here: AGENTNB_CHANGES or %config Agentnb.changes switches that off."
             raise ChangesUnavailable(message)
         await tracker.compared()
+        if turn_id is not None and not tracker.has_ended(turn_id):
+            message = "The turn has not ended: what it changes is not known yet."
+            raise SessionError(message, hint="Wait for its end, or cancel it.")
         if operation != "keep":
             self._refuse_while_turns_run(operation)
         selected = _selected(tracker.record, operation, turn_id, tuple(ids), onwards=onwards)
+        selected, left = _without_others_work(operation, selected, is_named=bool(ids))
         if not selected:
-            return Outcome((), f"There is nothing to {operation}.")
+            return Outcome((), _and_left(f"There is nothing to {operation}.", left))
         outcome = await self._carry_out(operation, selected, choices or {})
         what = ", ".join(each.item.name for each in selected if each.key in outcome.done)
         self._recorded(operation, what, by)
         for each in dict.fromkeys(turn for turn, _ in outcome.done):
             tracker.tell(each)
-        return outcome
+        return Outcome(outcome.done, _and_left(outcome.message, left))
 
     async def diff(self, item: Item) -> str:
         """The change as a unified diff; empty for a variable.
@@ -291,6 +299,27 @@ def _selected(
         for item in turn.items
         if item.state in wanted and ({item.id, item.name} & {*ids} if ids else item.undoable or operation == "keep")
     ]
+
+
+def _without_others_work(
+    operation: Operation, selected: Sequence[Selected], *, is_named: bool
+) -> tuple[list[Selected], list[Selected]]:
+    """What is meant of *selected*, and what is left alone: undo of everything takes nobody else's work away."""
+    if operation != "undo" or is_named:
+        return list(selected), []
+    left = [each for each in selected if is_left_alone(each.item.by)]
+    return [each for each in selected if each not in left], left
+
+
+def _and_left(message: str, left: Sequence[Selected]) -> str:
+    """*message*, and what was left alone."""
+    names = list(dict.fromkeys(each.item.name for each in left))
+    if not names:
+        return message
+    more = [f"{len(names) - MOST_NAMED} more"] if len(names) > MOST_NAMED else []
+    stays, them = ("stays as it is", "it") if len(names) == 1 else ("stay as they are", "them")
+    who = "you saved" if any("user" in each.item.by for each in left) else "another tab changed"
+    return f"{message} {_joined([*names[:MOST_NAMED], *more])} {stays}, since {who} {them} meanwhile."
 
 
 def _batches(steps: Iterable[Step]) -> list[list[Step]]:

@@ -39,6 +39,18 @@ def talking(path: Path, mode: str, work: Path) -> Iterator[Session]:
         host.close()
 
 
+@contextmanager
+def recorded_by_proxy(path: Path, work: Path, *, name: str = "writes_files") -> Iterator[Session]:
+    """A session with that agent behind ``agentnb record``; the client itself records nothing."""
+    host = Host()
+    try:
+        agent = [sys.executable, str(AGENTS / "writes_files.py")]
+        command = [sys.executable, "-m", "agentnb", "record", "--name", name, str(path), "--", *agent]
+        yield Session(host.loop.call(lambda: host.open(custom(command, name="proxy"), cwd=work, mode="allow")))
+    finally:
+        host.close()
+
+
 def does(session: Session, *steps: list[Any]) -> Turn:
     """A turn in which the agent does *steps*, and what it changed."""
     turn = session.prompt(json.dumps(steps)).wait(PATIENCE)
@@ -354,3 +366,43 @@ def test_a_hostile_cassette_when_it_deletes_through_a_link_deletes_nothing_outsi
     (tmp_path / "work/way").symlink_to(tmp_path / "outside")
     play(path, tmp_path / "work", [])
     assert tree(tmp_path / "outside") == {"there": ("file", b"safe\n")}
+
+
+def test_files_when_a_proxy_records_the_agent_are_those_that_a_host_records(tmp_path: Path) -> None:
+    """To the byte, the cassette in the workspace left out; a replay writes them again."""
+    last: list[list[Any]] = [
+        ["write", "notes.txt", "last\n"],
+        ["write", ".gitignore", "ignored\n"],
+        ["write", "ignored", "1"],
+        ["claim", "ignored"],
+        ["write", ".env", f"TOKEN={TOKEN}\n"],
+        ["ask", "asked.txt", "by the client\n"],
+    ]
+    host, proxy, again = tmp_path / "host", tmp_path / "proxy", tmp_path / "again"
+    for each in (host, proxy, again):
+        begun(each)
+    changed = record(host / "a.cassette.jsonl", host, STEPS, last)
+    path = proxy / "a.cassette.jsonl"
+    with recorded_by_proxy(path, proxy) as session:
+        for steps in (STEPS, last):
+            does(session, *steps)
+    assert files(path) == files(host / "a.cassette.jsonl")
+    assert TOKEN not in path.read_text(encoding="utf-8")
+    (again / ".env").write_text("KEY=mine\n")
+    path = path.rename(tmp_path / "a.cassette.jsonl")
+    assert [len(each) for each in play(path, again, STEPS, last)] == [len(changed[0]), len(changed[1]) - 1]
+    written = {name: entry for name, entry in tree(proxy).items() if name != ".env"}
+    assert {name: entry for name, entry in tree(again).items() if name != ".env"} == written
+
+
+def test_files_when_a_proxy_shall_leave_them_out_are_not_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``AGENTNB_CASSETTE_FILES=off``."""
+    monkeypatch.setenv("AGENTNB_CASSETTE_FILES", "off")
+    path, work = tmp_path / "a.cassette.jsonl", tmp_path / "work"
+    begun(work)
+    with recorded_by_proxy(path, work) as session:
+        does(session, *STEPS)
+    assert files(path) == []
+    assert file.read(path).turns == 1

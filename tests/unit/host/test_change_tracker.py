@@ -17,7 +17,7 @@ from agentnb.errors import ChangesError
 from agentnb.host import Host
 from agentnb.host.changes.workspace_store import CLOCK_NS, FileTimes, read_file_times
 from tests.unit.api.conftest import AGENTS, PATIENCE
-from tests.unit.host.conftest import Open, hosted, until
+from tests.unit.host.conftest import Open, Saved, hosted, until
 
 
 def does(session: Session, *steps: list[Any]) -> Turn:
@@ -68,6 +68,36 @@ def test_a_turn_when_its_folder_vanished_says_so(open_session: Open, tmp_path: P
     with pytest.raises(ChangesError, match="does not exist any more"):
         _ = turn.changes
     tmp_path.mkdir()
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        ("a", "", "a stays as it is, since you saved it meanwhile."),
+        ("ab", "a", "a and b stay as they are, since you saved them meanwhile."),
+        ("abcdef", "", "a, b, c and 3 more stay as they are, since you saved them meanwhile."),
+    ],
+)
+def test_undo_of_a_turn_when_the_user_saved_files_meanwhile_leaves_them_alone(
+    attended: Host, open_session: Open, tmp_path: Path, case: tuple[str, str, str]
+) -> None:
+    """Also a file that a tool call names, too; each by itself can be undone."""
+    saved, claimed, stay = case
+    attended.environment.connect(editors=Saved(*(str(tmp_path.resolve() / name) for name in saved)))
+    session = open_session("writes_files")
+    steps = [["write", "agent.txt", "a\n"], *(["write", name, "u\n"] for name in saved)]
+    turn = does(session, *steps, *(["claim", name] for name in claimed))
+    expected = {name: ("toolCall", "user") if name in claimed else ("user",) for name in saved}
+    assert {each.name: each.by for each in turn.changes} == {"agent.txt": ("during",), **expected}
+    known = session.chat.turns[0].changes
+    assert known is not None
+    assert (known.files, known.undoable) == (1 + len(saved), 1)
+    undone = turn.undo()
+    assert ([each.name for each in undone], undone.notes) == (["agent.txt"], (f"1 file was undone. {stay}",))
+    assert turn.undo().notes == (f"There is nothing to undo. {stay}",)
+    assert sorted(path.name for path in tmp_path.iterdir()) == list(saved)
+    assert [each.name for each in turn.undo(saved[0])] == [saved[0]]
+    assert sorted(path.name for path in tmp_path.iterdir()) == list(saved[1:])
 
 
 def test_a_home_folder_when_an_agent_works_there_is_covered_by_named_files_only(
