@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Entry(NamedTuple):
-    """What is at a path now.
+    """The file, link or folder at a path, as it is now.
 
     Args:
         mode: Its kind.
@@ -60,7 +60,7 @@ class Wish(NamedTuple):
 
 
 class Planner:
-    """Plans steps.
+    """Plans the operations that bring files to other versions; it writes nothing in the workspace.
 
     Args:
         workspace: The folder that all paths are in.
@@ -89,10 +89,10 @@ class Planner:
         self._most = most
 
     def plan(self, steps: Sequence[Step], choices: Mapping[str, Choice]) -> Plan:
-        """What to do.
+        """The operations that bring each path to its step's target.
 
         Raises:
-            FilesConflict: If files are other than the steps expect, cannot be merged, and no choice was made.
+            FilesConflict: If files changed since and cannot be merged, and no choice says what to do.
             ContentNotStored: If the content of a version is not stored, or would be lost.
         """
         wishes: list[Wish] = []

@@ -28,7 +28,7 @@ class CellText(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class CellChange(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A cell that is other after a turn.
+    """A cell that a turn changed.
 
     Attributes:
         id: ``cell:<the cell's id>``.

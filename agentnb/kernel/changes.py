@@ -42,7 +42,7 @@ CELL_TRIES = 3
 
 
 class KernelConflict(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A cell or variable that is other than the turn left it.
+    """A cell or variable that changed since the turn, so that undo or redo would overwrite somebody's work.
 
     Attributes:
         id: The change's id.
@@ -223,7 +223,7 @@ class KernelChanges:
             The ids of what was undone, or was as before already.
 
         Raises:
-            KernelChangesConflict: If something is other than the turn left it, and no choice says what to do.
+            KernelChangesConflict: If something changed since the turn, and no choice says what to do.
             ChangesError: If something cannot be undone.
             KernelBusy: If the kernel is busy for too long.
         """
@@ -276,7 +276,7 @@ class KernelChanges:
     def _chosen(
         self, turn_id: str, ids: Sequence[str], *, undone: bool
     ) -> tuple[list[CellRecord], list[VariableRecord]]:
-        """The cells and variables with *ids* that are to be undone (or redone), as far as they are not yet."""
+        """The cells and variables with *ids* that are not undone (or redone) yet."""
         what = "redone" if undone else "undone"
         with self._lock:
             turn = self._turns.get(turn_id, _Turn())

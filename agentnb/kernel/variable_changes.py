@@ -22,7 +22,7 @@ _PARTLY = "Before, the object was changed in place, too: undo binds it again as 
 
 
 class VariableChange(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A variable that is other after a turn.
+    """A variable that a turn changed.
 
     Attributes:
         id: ``variable:<name>``.

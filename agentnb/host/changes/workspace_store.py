@@ -15,20 +15,21 @@ import threading
 import time
 from collections import deque
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from agentnb.changes import ChangeStore, Limits
-from agentnb.changes.coverage import is_left_out
+from agentnb.changes.coverage import is_left_out, signature
 from agentnb.changes.temporary_folder import TemporaryFolder
 from agentnb.host.changes.location import store_name
 from agentnb.host.changes.records import read_record, record_file
 from agentnb.policy.sensitive import SENSITIVE, secret_pattern
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     from agentnb.changes import Snapshot
+    from agentnb.changes.coverage import Signature
     from agentnb.policy.sensitive import Patterns
 
 T = TypeVar("T")
@@ -49,8 +50,6 @@ CLOCK_NS = 20_000_000
 """How coarse the times of a file system may be, in nanoseconds: a file that changed so shortly before its time was read
 may change again and keep that time."""
 
-_Entry: TypeAlias = tuple[int, int, int, int, int]
-
 
 class FileTimes:
     """The times and sizes of all files of a small workspace: enough to tell that nothing has changed since.
@@ -62,7 +61,7 @@ class FileTimes:
         at: When reading them began, in nanoseconds since 1970.
     """
 
-    def __init__(self, entries: dict[str, _Entry], at: int) -> None:
+    def __init__(self, entries: Mapping[str, Signature], at: int) -> None:
         self.entries = entries
         newest = max((entry[1] for entry in entries.values()), default=0)
         self.is_certain = newest < at - CLOCK_NS
@@ -79,7 +78,8 @@ def read_file_times(workspace: Path, named: Iterable[str] = ()) -> FileTimes | N
         workspace: The folder.
         named: Files that count although they are ignored or left out, relative to it.
     """
-    at, entries = time.time_ns(), dict[str, _Entry]()
+    at = time.time_ns()
+    entries: dict[str, Signature] = {}
     root, folders = os.fspath(workspace), [""]
     try:
         while folders:
@@ -89,21 +89,17 @@ def read_file_times(workspace: Path, named: Iterable[str] = ()) -> FileTimes | N
                     path = f"{folder}{entry.name}"
                     if is_left_out(entry.name):
                         continue
-                    entries[path] = _entry(entry.stat(follow_symlinks=False))
+                    entries[path] = signature(entry.stat(follow_symlinks=False))
                     if len(entries) > MOST_ENTRIES:
                         return None
                     if entry.is_dir(follow_symlinks=False):
                         folders.append(f"{path}/")
         for path in named:
             if os.path.lexists(f"{root}/{path}"):
-                entries[path] = _entry(os.lstat(f"{root}/{path}"))
+                entries[path] = signature(os.lstat(f"{root}/{path}"))
     except OSError:
         return None
     return FileTimes(entries, at)
-
-
-def _entry(state: os.stat_result) -> _Entry:
-    return (state.st_mtime_ns, state.st_ctime_ns, state.st_size, state.st_ino, state.st_mode)
 
 
 class RunningTurn(NamedTuple):

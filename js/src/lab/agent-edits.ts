@@ -1,6 +1,6 @@
 /** What an agent does to the notebook, once it may: through the notebook's own model, a step each for Undo. */
 import type { CellExecutor, NotebookPanel, SharedCell } from "@jupyterlab/notebook";
-import { isObject } from "../state/guard";
+import { isObject } from "../state/object";
 import { type CellConflict, type CellStep, changeCells, insertCell, replace, runCell } from "./edits";
 import { type Files, takeAsLoaded } from "./loaded-file";
 
