@@ -54,10 +54,10 @@ def chromium() -> str:
 
 
 @pytest.fixture(scope="session")
-def profile(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowserContext]:
+def profile(chromium: str) -> Iterator[BrowserContext]:
     """The one browser, with a profile on the disk: only there Chromium keeps compiled scripts from page to page."""
+    folder = ""  # Playwright makes one, and removes it
     with sync_playwright() as playwright:
-        folder = tmp_path_factory.mktemp("profile")
         profile = playwright.chromium.launch_persistent_context(
             folder, executable_path=chromium, args=FLAGS, viewport=VIEWPORT
         )

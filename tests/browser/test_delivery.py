@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from tests.browser.chat import Chat, counted
 from tests.browser.conftest import PICTURES, Kept
@@ -175,15 +175,22 @@ def test_a_flood(chat: Chat) -> None:
     assert chat.answer() == counted(20_000)
 
 
-def test_two_windows(room: Lab, chat: Chat) -> None:
+@pytest.fixture
+def window(room: Lab, chat: Chat) -> Iterator[Page]:
+    """A second browser window on the same notebook, which shows the same chat."""
+    expect(chat.box).to_be_editable(timeout=PATIENCE_MS)
+    room.save()
+    page = room.page.context.new_page()
+    Lab(page, room.server, PICTURES).open(NAME, workspace="second")
+    yield page
+    page.close()
+
+
+def test_two_windows(chat: Chat, window: Page) -> None:
     """What is asked in one is answered in both, and each may ask.
 
     Of a permission, the first answer counts: both show which it was, and which of them gave it, and ask no more.
     """
-    expect(chat.box).to_be_editable(timeout=PATIENCE_MS)
-    room.save()
-    window = room.page.context.new_page()
-    Lab(window, room.server, PICTURES).open(NAME, workspace="second")
     other = Chat(window.locator(".jp-CodeCell").first)
     expected = chat.count_slowly()
     assert [other.answer(), chat.answer()] == [expected, expected]
@@ -200,7 +207,6 @@ def test_two_windows(room: Lab, chat: Chat) -> None:
     expect(other.root.locator(".decision")).to_contain_text("Denied by you")
     expect(chat.root.locator(".decision")).to_contain_text("Denied in another window")
     assert chat.answer(3) == other.answer(3)
-    window.close()
 
 
 NOISE = """import ipywidgets, threading, time
