@@ -154,6 +154,7 @@ class Kept:
     def take(self) -> Lab:
         """The page, empty."""
         lab, self._free = self._free or new_lab(self._profile, self._server), None
+        lab.page.bring_to_front()  # Chromium gives less of the processor to a tab behind another one
         return lab
 
     def give_back(self, lab: Lab, *, passed: bool) -> None:
