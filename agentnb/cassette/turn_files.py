@@ -56,7 +56,11 @@ class TurnFiles:
             return
         try:
             workspace = Path(cwd).resolve()
-            snapshot = self._store(workspace).take()
+            if not workspace.is_dir():
+                self._tell(f"the files that turns change in {cwd} are not recorded: there is no such folder.")
+                return
+            running = (snapshot for _, place, snapshot in self._begun if place == workspace)
+            snapshot = next(running, None) or self._store(workspace).take()
         except (AgentnbError, OSError) as error:
             self._tell(f"the files that turns change in {cwd} are not recorded: {error}")
             return
@@ -69,7 +73,7 @@ class TurnFiles:
         begun = next((each for each in self._begun if each[0] is turn), None)
         if begun is None:
             return []
-        self._begun.remove(begun)
+        self._begun = [each for each in self._begun if each is not begun]  # two turns may be equal
         _, workspace, before = begun
         try:
             store = self._store(workspace)

@@ -19,7 +19,7 @@ PREFIX = "agentnb-changes-"
 OWNER = "owner"
 ABANDONED_SECONDS = 24 * 3600.0
 """After this time a folder without the file ``owner`` is nobody's: its host was killed before it had made one, or
-something that tidies up has removed the file."""
+something that tidies up has removed the file. So is a folder that has not got its name yet."""
 
 
 class TemporaryFolder:
@@ -43,10 +43,11 @@ class TemporaryFolder:
         with self._lock:
             if self._owner is not None or self._is_removed:
                 return
-            self.path.mkdir(parents=True, mode=0o700)
-            flags = os.O_CREAT | os.O_RDWR | os.O_EXCL
-            self._owner = os.open(self.path / OWNER, flags, 0o600)
+            new = self.path.with_name(f".{self.path.name}")  # until it is locked: nobody else must think it free
+            new.mkdir(parents=True, mode=0o700)
+            self._owner = os.open(new / OWNER, os.O_CREAT | os.O_RDWR | os.O_EXCL, 0o600)
             _is_free(self._owner)
+            new.rename(self.path)
             remove_abandoned(self._within, but=self.path)
 
     def remove(self) -> None:
@@ -68,18 +69,20 @@ def remove_abandoned(within: Path, *, but: Path) -> None:
     """
     if sys.platform == "win32":
         return
-    for path in within.glob(f"{PREFIX}*"):
+    for path in (*within.glob(f"{PREFIX}*"), *within.glob(f".{PREFIX}*")):
         with contextlib.suppress(OSError):
             state = path.lstat()
             if path != but and state.st_uid == os.getuid() and path.is_dir() and not path.is_symlink():
-                _remove_if_abandoned(path, state.st_mtime)
+                _remove_if_abandoned(path, is_old=time.time() - state.st_mtime > ABANDONED_SECONDS)
 
 
-def _remove_if_abandoned(path: Path, changed_at: float) -> None:
+def _remove_if_abandoned(path: Path, *, is_old: bool) -> None:
+    if path.name.startswith(".") and not is_old:
+        return
     try:
         owner = os.open(path / OWNER, os.O_RDWR | os.O_NOFOLLOW)
     except FileNotFoundError:
-        if time.time() - changed_at > ABANDONED_SECONDS:
+        if is_old:
             shutil.rmtree(path, ignore_errors=True)
         return
     try:

@@ -21,7 +21,8 @@ import { type ErrorAction, type Failed, FailedCells } from "./failed-cells";
 import icon, { explainIcon, fixIcon } from "./icon";
 import styles from "./lab.css";
 import { savedOf } from "./link";
-import { ReviewPanel } from "./review";
+import { parts } from "./parts";
+import type { ReviewPanel } from "./review";
 import { Session } from "./session";
 import { ID, Sidebar } from "./sidebar";
 import { openFile, placesOf, serverRoot } from "./workspace-files";
@@ -129,10 +130,11 @@ function mainArea(
   warn: (sentence: string) => void,
 ): Pick<Actions, "compare" | "openFile"> {
   const panels = new Map<string, ReviewPanel>();
-  const compare = (review: Review): void => {
+  const compare = async (review: Review): Promise<void> => {
+    const { ReviewPanel } = await parts().part("review");
     let panel = panels.get(review.key);
     if (!panel) {
-      panel = new ReviewPanel(languages);
+      panel = new ReviewPanel(languages, icon);
       panels.set(review.key, panel);
       panel.disposed.connect(() => panels.delete(review.key));
       app.shell.add(panel, "main", { mode: review.beside ? "split-right" : "tab-after", ref: notebook.id });
@@ -141,7 +143,7 @@ function mainArea(
     panel.review(review);
   };
   return {
-    compare,
+    compare: (review) => void compare(review).catch((error: unknown) => warn(String(error))),
     openFile: (path, workspace) =>
       void openFile(app, placesOf(path, workspace, notebook.context.path, serverRoot()), warn),
   };

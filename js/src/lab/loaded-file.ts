@@ -3,7 +3,7 @@
  * file is another (docs/decisions/0092). Where an agent wrote the file and the page has all of it, nothing is to be asked.
  */
 import type { NotebookPanel } from "@jupyterlab/notebook";
-import { isObject } from "../state/guard";
+import { isObject } from "../state/object";
 
 /** The server's files. */
 export interface Files {

@@ -3,18 +3,11 @@ import type { Extension } from "@codemirror/state";
 import type { Languages } from "@jupyterlab/codemirror";
 import { Widget } from "@lumino/widgets";
 import type { Comparison, Review, Standing } from "../view/store";
-import type { compare as Compare, How } from "./compare";
-import icon from "./icon";
+import type { How } from "./compare";
+import { parts } from "./parts";
 
 /** Narrower panels show one text with the other's lines in it, in pixels. */
 const ROOM = 640;
-
-/** The parts of the extension that are loaded when they are wanted (js/labextension.mjs). */
-interface Container {
-  part(name: "compare"): Promise<{ compare: typeof Compare }>;
-}
-
-const parts = (): Container => (window as unknown as { _JUPYTERLAB: { agentnb: Container } })._JUPYTERLAB.agentnb;
 
 let panels = 0;
 
@@ -41,7 +34,7 @@ export class ReviewPanel extends Widget {
   #erase: (() => void) | undefined;
   #isWide: boolean | undefined;
 
-  constructor(languages: Languages | null) {
+  constructor(languages: Languages | null, icon: unknown) {
     super();
     this.#languages = languages;
     panels += 1;

@@ -16,7 +16,8 @@ from agentnb.agent.catalog import custom
 from agentnb.api.session import Session, Turn
 from agentnb.cassette import file
 from agentnb.cassette.readable import readable
-from agentnb.cassette.recording import Cassette, FileState, RecordedFile
+from agentnb.cassette.recording import PROMPT, Cassette, Exchange, FileState, RecordedFile
+from agentnb.cassette.turn_files import TurnFiles
 from agentnb.errors import CassetteBroken, CassetteMismatch
 from agentnb.host import Host
 from tests.unit.api.conftest import AGENTS, PATIENCE
@@ -406,3 +407,28 @@ def test_files_when_a_proxy_shall_leave_them_out_are_not_looked_at(
         does(session, *STEPS)
     assert files(path) == []
     assert file.read(path).turns == 1
+
+
+def test_files_when_two_turns_of_a_proxys_agent_overlap_are_those_of_the_turn_that_ends_first(tmp_path: Path) -> None:
+    """So no change is in two turns. A turn without a folder that can be looked at has none, and says so once."""
+    said: list[str] = []
+    turn_files = TurnFiles(lambda path: path.name == "own", lambda path: path.name == "notebook", said.append)
+    first, second, lost = (Exchange(method=PROMPT, params={}) for _ in range(3))
+    try:
+        turn_files.begin(first, str(tmp_path))
+        (tmp_path / "a").write_text("1")
+        turn_files.begin(second, str(tmp_path))
+        for name in ("b", "own", "notebook"):
+            (tmp_path / name).write_text("1")
+        assert [row.path for row in turn_files.end(second)] == ["a", "b"]
+        (tmp_path / "c").write_text("1")
+        assert [row.path for row in turn_files.end(first)] == ["c"]
+        for cwd in (str(tmp_path / "nowhere"), str(tmp_path / "nowhere"), "relative", None):
+            turn_files.begin(lost, cwd)
+            assert turn_files.end(lost) == []
+    finally:
+        turn_files.close()
+    turn_files.begin(first, str(tmp_path))
+    assert turn_files.end(first) == []
+    assert len(said) == 1
+    assert said[0].endswith("nowhere are not recorded: there is no such folder.")

@@ -69,10 +69,12 @@ def test_a_folder_when_its_host_was_killed_is_removed_by_the_next_one(tmp_path: 
     assert {*tmp_path.iterdir()} == stays
 
 
-def test_a_folder_when_nobody_can_say_whose_it_is_stays_for_a_day(tmp_path: Path) -> None:
-    """Its host was killed before it had locked it, or something removed the lock."""
-    killed(started(tmp_path, "without a lock"))
-    (left,) = tmp_path.iterdir()
+@pytest.mark.parametrize("dot", ["", "."])
+def test_a_folder_when_nobody_can_say_whose_it_is_stays_for_a_day(tmp_path: Path, dot: str) -> None:
+    """Its host was killed before it had locked it and given it its name, or something removed the lock."""
+    killed(started(tmp_path, *([] if dot else ["without a lock"])))
+    (made,) = tmp_path.iterdir()
+    left = made.rename(made.with_name(f"{dot}{made.name}"))
     for age in (0, ABANDONED_SECONDS + 60):
         os.utime(left, (left.stat().st_atime, left.stat().st_mtime - age))
         folder = TemporaryFolder(tmp_path)
