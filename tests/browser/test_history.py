@@ -1,0 +1,82 @@
+"""The history panel: conversations of an earlier kernel, found, read, opened and deleted without leaving the page."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import expect
+
+from tests.browser.axe import serious
+from tests.browser.lab import PATIENCE_MS, Lab, notebook
+
+EARLIER = """import agentnb
+for text in ("Remember the milk", "The residuals are 100% <b>fine</b>"):
+    session = agentnb.start(title=text[:13])
+    session.prompt(f"/say {text}").wait()
+"""
+LEFT = """while len(found := agentnb.history(here=True)) > 1:
+    pass
+[row.title for row in found]"""
+"""The page asks for the deletion as it closes the panel; it is done a moment later."""
+DELETE_AND_UNDO = """async (chat) => {
+  chat.querySelector('.history-ask .danger').click();
+  while (!chat.querySelector('[data-undo]')) await new Promise(requestAnimationFrame);
+  chat.querySelector('[data-undo]').click();
+}"""
+"""In the page itself, where the ten seconds for it are enough however busy the machine is."""
+NARROW = "(host, width) => { host.style.width = width; }"
+
+
+def test_conversations_of_an_earlier_kernel_are_searched_previewed_opened_and_deleted(lab: Lab) -> None:
+    """By keyboard where it can be; a deletion that was undone is none, one that was not is for good."""
+    cells = (EARLIER, "import agentnb\nagentnb.chat()", LEFT)
+    lab.open("history.ipynb", notebook(*cells, kernel="ipykernel7"))
+    lab.cell(0).run()
+    lab.cell(0).expect_done(1)
+    lab.restart()
+    cell = lab.cell(1)
+    cell.run()
+    chat = cell.output.locator(".root.chat")
+    chat.get_by_role("button", name="All conversations", exact=True).click()
+    search, rows = chat.get_by_role("searchbox"), chat.locator(".history-row")
+    expect(search).to_be_focused(timeout=PATIENCE_MS)
+    expect(rows).to_have_count(2, timeout=PATIENCE_MS)
+    assert serious(lab.page) == []
+
+    search.fill("100% <B>FI")
+    expect(chat.get_by_text("1 conversation found")).to_be_visible(timeout=PATIENCE_MS)
+    expect(rows.locator("mark").first).to_have_text(re.compile(r"^100% <b>fi$"), timeout=PATIENCE_MS)
+    search.press("ArrowDown")
+    expect(rows.locator(".history-main")).to_be_focused(timeout=PATIENCE_MS)
+    lab.page.keyboard.press("Enter")
+    expect(chat.locator(".history-preview")).to_contain_text("The residuals are 100% <b>fine</b>", timeout=PATIENCE_MS)
+    lab.picture("history-search")
+    lab.theme("JupyterLab Dark")
+    view = cell.output.locator(".agentnb-view")
+    view.evaluate(NARROW, "320px")
+    assert serious(lab.page) == []
+    lab.picture("history-narrow-dark")
+    view.evaluate(NARROW, "")
+    lab.theme("JupyterLab Light")
+
+    rows.locator(".history-main").press("Control+Enter")
+    expect(chat.get_by_role("tab", selected=True)).to_contain_text("The residuals", timeout=PATIENCE_MS)
+    expect(chat.locator("[data-turn]")).to_have_count(1, timeout=PATIENCE_MS)
+    box = chat.get_by_role("textbox").first
+    box.press("Alt+h")
+    expect(rows).to_have_count(2, timeout=PATIENCE_MS)
+    expect(chat.get_by_role("button", name="Delete The residuals")).to_have_count(0)
+    delete = chat.get_by_role("button", name="Delete Remember the", exact=True)
+    delete.click()
+    chat.evaluate(DELETE_AND_UNDO)
+    expect(rows).to_have_count(2, timeout=PATIENCE_MS)
+    delete.click()
+    chat.get_by_role("button", name="Delete", exact=True).click()
+    expect(rows).to_have_count(1, timeout=PATIENCE_MS)
+    assert serious(lab.page) == []
+    lab.picture("history-deleted")
+    lab.page.keyboard.press("Escape")
+    expect(box).to_be_focused(timeout=PATIENCE_MS)
+    after = lab.cell(2)
+    after.run()
+    after.expect_text("['The residuals']")
