@@ -14,7 +14,8 @@ const NAME = "agentnb";
 /** The package on the index; `agentnb` there is another project. */
 const DISTRIBUTION = "jupyter-agentnb";
 const LIMIT = 40 * 1024;
-/** What is loaded when a difference is looked at. */
+/** What is loaded when a difference is looked at: the panel, and what draws in it. */
+const PARTS = ["compare", "review"];
 const PART_LIMIT = 40 * 1024;
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 
@@ -84,13 +85,16 @@ export async function buildLabExtension(options, outdir) {
       external: [...SHARED, ...OPTIONAL, ...OF_PARTS],
       supported: { "dynamic-import": false },
     });
-  const compare = await bundle("src/lab/compare.ts");
-  const comparing = part(compare.outputFiles[0].text);
-  if (comparing.length > PART_LIMIT)
-    throw new Error(`compare.js has ${comparing.length} bytes, more than the ${PART_LIMIT} it may have.`);
-  const comparingName = `compare.${hashOf(comparing)}.js`;
+  const made = [];
+  for (const name of PARTS) {
+    const { outputFiles, metafile } = await bundle(`src/lab/${name}.ts`);
+    const text = part(outputFiles[0].text);
+    if (text.length > PART_LIMIT)
+      throw new Error(`${name}.js has ${text.length} bytes, more than the ${PART_LIMIT} it may have.`);
+    made.push({ name, text, metafile, file: `${name}.${hashOf(text)}.js` });
+  }
   const { outputFiles, metafile } = await bundle("src/lab/index.ts");
-  const code = container(outputFiles[0].text, { compare: comparingName });
+  const code = container(outputFiles[0].text, Object.fromEntries(made.map(({ name, file }) => [name, file])));
   if (code.length > LIMIT)
     throw new Error(`The extension is ${code.length} bytes, more than the ${LIMIT} it may have.`);
   const load = `static/remoteEntry.${hashOf(code)}.js`;
@@ -111,12 +115,16 @@ export async function buildLabExtension(options, outdir) {
   await mkdir(`${outdir}/static`, { recursive: true });
   await mkdir(`${outdir}/schemas/${NAME}`, { recursive: true });
   await writeFile(`${outdir}/${load}`, code);
-  await writeFile(`${outdir}/static/${comparingName}`, comparing);
+  for (const { file, text } of made) await writeFile(`${outdir}/static/${file}`, text);
   await writeFile(`${outdir}/schemas/${NAME}/plugin.json`, await readFile(here("schema/plugin.json")));
   await writeFile(`${outdir}/schemas/${NAME}/package.json.orig`, json(manifest));
   await writeFile(`${outdir}/install.json`, json(install));
   await writeFile(`${outdir}/package.json`, json(manifest)); // last: it is what says that all is there
-  return { sizes: { remoteEntry: code.length, compare: comparing.length }, metafiles: [metafile, compare.metafile] };
+  const sizes = Object.fromEntries(made.map(({ name, text }) => [name, text.length]));
+  return {
+    sizes: { remoteEntry: code.length, ...sizes },
+    metafiles: [metafile, ...made.map((each) => each.metafile)],
+  };
 }
 
 const json = (value) => `${JSON.stringify(value, null, 2)}\n`;

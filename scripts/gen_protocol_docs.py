@@ -78,7 +78,9 @@ The JupyterLab extension opens a comm of its own, `agentnb.lab`, for each notebo
 `notebook` there, with `NotebookParams`; the kernel says `notebookAgain`, without parameters, where it cannot follow and
 wants to hear all of it. Where an agent may change or run a cell ([kernel tools](../how-to/kernel-tools.md)) the kernel
 says `edit`, with `EditParams`, and the page answers with `edited`, with `EditedParams`. The page says
-`saved`, with `SavedParams`, when a file was saved, made, renamed or deleted through it.
+`saved`, with `SavedParams`, when a file was saved, made, renamed or deleted through it. It says `failed`, with
+`FailedParams`, when the user wants the error of a cell fixed or explained, and the kernel answers with `failedPrompt`:
+the `id`, and the `text` to send to the agent.
 """
 
 LIMITS: tuple[tuple[str, str, str, str], ...] = (
@@ -154,7 +156,12 @@ def page() -> str:
         LAB,
         *(
             _struct(kind, kind.__name__)
-            for kind in (lab_messages.NotebookParams, lab_messages.CellParams, lab_messages.SavedParams)
+            for kind in (
+                lab_messages.NotebookParams,
+                lab_messages.CellParams,
+                lab_messages.SavedParams,
+                lab_messages.FailedParams,
+            )
         ),
         _actions(),
         _codes(),

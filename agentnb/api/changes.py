@@ -36,6 +36,10 @@ UNDO_SECONDS = 120.0
 Choice: TypeAlias = Literal["mine", "theirs"]
 """What to do about a file that changed since: leave it as it is now (``"mine"``), or replace it (``"theirs"``)."""
 
+_RUNS = "The turn still runs: what it changes is known when it has ended."
+_WAITS = "The turn waits in the queue: it has not begun."
+_NOT_LOOKED_FOR = "What the turn changed was not looked for."
+_TURN_RUNS = "A turn still runs: what it changes is not in this table yet."
 _HEAD = ("kind", "name", "status", "added", "removed", "by", "state")
 _BY: dict[By, str] = {
     "toolCall": "tool call",
@@ -161,20 +165,26 @@ class ChangeTable(Rows[Change]):
     Args:
         rows: The changes.
         notes: What is not covered, or cannot be undone: whole sentences.
+        is_known: Whether all changes are in it. If not, as while a turn runs, ``notes`` say why.
     """
 
-    def __init__(self, rows: Iterable[Change] = (), notes: tuple[str, ...] = ()) -> None:
+    def __init__(self, rows: Iterable[Change] = (), notes: tuple[str, ...] = (), *, is_known: bool = True) -> None:
         super().__init__(rows)
         self.notes = notes
+        self.is_known = is_known
+
+    @property
+    def _said(self) -> tuple[str, ...]:
+        """The sentences below the rows; that nothing changed is said only where that is known."""
+        return self.notes if self or not self.is_known else ("Nothing was changed.", *self.notes)
 
     def __repr__(self) -> str:
-        table = lines(rows_of(each.item for each in self)) if self else ["Nothing was changed."]
-        return "\n".join([*table, *self.notes])
+        table = lines(rows_of(each.item for each in self)) if self else []
+        return "\n".join([*table, *self._said])
 
     def _repr_html_(self) -> str:
         head, *rows = rows_of(each.item for each in self)
-        table = html(head, rows) if self else "<p>Nothing was changed.</p>"
-        return table + html_notes(self.notes)
+        return (html(head, rows) if self else "") + html_notes(self._said)
 
 
 def html_notes(notes: Iterable[str]) -> str:
@@ -198,15 +208,28 @@ def _read(conversation: Conversation, turn_id: str | None) -> ChangeTable:
     record = conversation.changes.record
     if turn_id is None:
         rows = [Change(conversation, "", item) for item in merged(record.turns)]
-        return ChangeTable(rows, tuple(dict.fromkeys(note for turn in record.turns for note in turn.notes)))
+        notes = tuple(dict.fromkeys(note for turn in record.turns for note in turn.notes))
+        runs = conversation.chat.state.active_turn is not None
+        return ChangeTable(rows, (*notes, *([_TURN_RUNS] if runs else [])), is_known=not runs)
     ended = find_finished_turn(conversation.chat.state, turn_id)
     known = None if ended is None else ended.changes
     if known is not None and known.error is not None:
         raise ChangesError(known.error.message)
     turn = record.turn(turn_id)
+    if turn is None and known is None and (why := _why_unknown(conversation, turn_id)):
+        return ChangeTable(notes=(why,), is_known=False)
     if turn is None:
         return ChangeTable(notes=() if known is None else known.notes or ())
     return ChangeTable((Change(conversation, turn_id, item) for item in turn.items), turn.notes)
+
+
+def _why_unknown(conversation: Conversation, turn_id: str) -> str:
+    """Why nothing is known of what turn *turn_id* changed; empty where it never ran."""
+    if conversation.channels.is_active(turn_id):
+        return _RUNS
+    if conversation.channels.queued(turn_id) is not None:
+        return _WAITS
+    return "" if find_finished_turn(conversation.chat.state, turn_id) is None else _NOT_LOOKED_FOR
 
 
 def files_of(conversation: Conversation, turn_id: str) -> list[FileChange] | None:

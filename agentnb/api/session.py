@@ -213,7 +213,8 @@ class Session:
     def changes(self) -> ChangeTable:
         """What the turns of the conversation changed in all, one row for each file, cell or variable.
 
-        As :attr:`Turn.changes`, from before the first turn to after the last.
+        As :attr:`Turn.changes`, from before the first turn to after the last. While a turn runs the table has those of
+        the turns before it, ``is_known`` is False, and a note says so.
 
         Example:
             >>> session.changes  # doctest: +SKIP

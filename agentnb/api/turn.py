@@ -138,9 +138,10 @@ class FollowedTurn:
     def changes(self) -> ChangeTable:
         """What is other after the turn than before: files, cells and variables; a table when displayed.
 
-        Found by looking at the workspace before and after, whatever way the agent did it. Empty while the turn runs.
-        Waits until the comparison is done. Not covered are environments, caches and ignored files that no tool call
-        named; the table's ``notes`` say what else is not.
+        Found by looking at the workspace before and after, whatever way the agent did it. After the turn it waits until
+        the comparison is done. While the turn runs or waits, and where nobody looked, nothing is known: the table is
+        empty, its ``is_known`` is False, and its ``notes`` say so. Not covered are environments, caches and ignored
+        files that no tool call named; the table's ``notes`` say what else is not.
 
         Raises:
             ChangesError: If it could not be found out.

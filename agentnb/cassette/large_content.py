@@ -1,4 +1,4 @@
-"""Large content: kept in files of its own beside the cassette, named by what is in them."""
+"""The files beside a cassette: large content is kept in some of its own, named by what is in them."""
 
 from __future__ import annotations
 
@@ -25,6 +25,27 @@ def folder_of(path: Path) -> Path:
         'fit.cassette.files'
     """
     return path.with_name(f"{path.name.removesuffix('.jsonl')}.files")
+
+
+def belongs_to(path: Path, cassette: Path) -> bool:
+    """Whether *path*, absolute, is the file *cassette*, its backup, or a file beside it that belongs to it."""
+    beside = cassette.parent.resolve()
+    if beside not in path.parents:
+        return False
+    name = cassette.name.removesuffix(".jsonl")
+    whose = path.relative_to(beside).parts[0].removeprefix(".")
+    return whose.startswith((f"{name}.jsonl", f"{name}.old.", f"{name}.files"))
+
+
+def notebook_of(cassette: Path) -> Path:
+    """The notebook that *cassette* stands beside, which the user and Jupyter write; there may be none.
+
+    Example:
+        >>> from pathlib import Path
+        >>> notebook_of(Path("/a/fit.cassette.jsonl")).as_posix()
+        '/a/fit.ipynb'
+    """
+    return cassette.parent.resolve() / f"{cassette.name.removesuffix('.jsonl').removesuffix('.cassette')}.ipynb"
 
 
 class LargeContent:

@@ -9,8 +9,11 @@ import sys
 import threading
 from typing import TYPE_CHECKING
 
+from agentnb.cassette.files_setting import keeps_files
+from agentnb.cassette.large_content import belongs_to, notebook_of
 from agentnb.cassette.recorder import Recorder, check_place
 from agentnb.cassette.stdio import CHUNK, say
+from agentnb.cassette.turn_files import TurnFiles
 from agentnb.errors import CassetteBroken, UsageError
 
 if TYPE_CHECKING:
@@ -32,9 +35,14 @@ def record(path: Path, command: Sequence[str], *, name: str) -> int:
     Returns:
         The agent's exit code; 127 where it cannot be started, 1 where the cassette could not be written.
     """
-    recorder = Recorder(path, os.environ)
+    recorder, place = Recorder(path, os.environ), path.absolute()
     try:
-        check_place(path.absolute())
+        check_place(place)
+        files = (
+            TurnFiles(lambda file: belongs_to(file, place), lambda file: file == notebook_of(place), say)
+            if keeps_files(os.environ)
+            else None
+        )
         agent = subprocess.Popen(list(command), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     except UsageError as error:
         say(str(error))
@@ -42,7 +50,11 @@ def record(path: Path, command: Sequence[str], *, name: str) -> int:
     except OSError as error:
         say(f"{command[0]} cannot be started: {error.strerror}. Is it installed, and on the PATH?")
         return NOT_FOUND
-    code = _pass_on(agent, recorder, name)
+    try:
+        code = _pass_on(agent, recorder, name, files)
+    finally:
+        if files is not None:
+            files.close()
     try:
         recorder.close()
     except (CassetteBroken, OSError) as error:
@@ -63,8 +75,8 @@ def called(command: Sequence[str]) -> str:
     return command[0].replace("\\", "/").rstrip("/").rpartition("/")[2].lower()
 
 
-def _pass_on(agent: subprocess.Popen[bytes], recorder: Recorder, name: str) -> int:
-    tap = recorder.tap(name)
+def _pass_on(agent: subprocess.Popen[bytes], recorder: Recorder, name: str, files: TurnFiles | None) -> int:
+    tap = recorder.tap(name, takes_files=files is not None, files=files)
     turn = threading.Lock()
 
     def told(take: Callable[[bytes], None]) -> Callable[[bytes], None]:
@@ -92,7 +104,7 @@ def _pass_on(agent: subprocess.Popen[bytes], recorder: Recorder, name: str) -> i
 
 
 def _copy(source: int, sink: int, heard: Callable[[bytes], None], close: Callable[[], None]) -> None:
-    """Pass on what comes: first to the other side, then to the tap."""
+    """Pass on what comes: first to the tap, which may look at the workspace, then to the other side."""
     try:
         while data := os.read(source, CHUNK):
             heard(data)

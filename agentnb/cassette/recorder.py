@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from agentnb.cassette.turn_files import TurnFiles
     from agentnb.cassette.wire_tap import RawSection
 
 
@@ -69,6 +70,7 @@ class Recorder:
         description: dict[str, Any] | None = None,
         *,
         takes_files: bool = False,
+        files: TurnFiles | None = None,
     ) -> WireTap:
         """A tap for the next process of *agent*.
 
@@ -77,12 +79,13 @@ class Recorder:
             environment: Variables that it is started with on top of ours.
             description: What a replay needs to know of it (:mod:`agentnb.cassette.description`).
             takes_files: Whether the files that it changes by itself are recorded.
+            files: Finds these files, where no host does.
         """
         with self._lock:
             self._environment |= environment or {}
             self._secrets = Secrets(self._environment)
             self._launches[agent] = launch = self._launches.get(agent, 0) + 1
-            tap = WireTap(agent, launch, self._written, description=description, takes_files=takes_files)
+            tap = WireTap(agent, launch, self._written, description=description, takes_files=takes_files, files=files)
             self._taps.append(tap)
             return tap
 

@@ -22,6 +22,7 @@ from agentnb.cassette import file
 from agentnb.cassette.description import description_of, recorded_spec
 from agentnb.cassette.file import AGAIN
 from agentnb.cassette.files_setting import FILES, keeps_files
+from agentnb.cassette.large_content import belongs_to, notebook_of
 from agentnb.cassette.recorder import check_place
 from agentnb.cassette.report import REPORTS, ExitReport, reports
 from agentnb.errors import CassetteBroken, UsageError
@@ -128,17 +129,12 @@ class Switch:
     def owns(self, path: Path) -> bool:
         """Whether *path* is the cassette, or a file beside it that belongs to it: no agent wrote that."""
         cassette = self.path()
-        if cassette is None or not is_beside(path, cassette):
-            return False
-        name = cassette.name.removesuffix(".jsonl")
-        whose = path.relative_to(cassette.parent.resolve()).parts[0].removeprefix(".")
-        return whose.startswith((f"{name}.jsonl", f"{name}.old.", f"{name}.files"))
+        return cassette is not None and belongs_to(path, cassette)
 
     def is_notebook(self, path: Path) -> bool:
         """Whether *path* is the notebook beside the cassette, which the user and Jupyter write, too."""
         cassette = self.path()
-        name = "" if cassette is None else cassette.name.removesuffix(".jsonl").removesuffix(".cassette")
-        return cassette is not None and path == cassette.parent.resolve() / f"{name}.ipynb"
+        return cassette is not None and path == notebook_of(cassette)
 
     def matched_prompts(self) -> int | None:
         """How many prompts the replay has found in the cassette so far; None where nothing is replayed."""
@@ -266,11 +262,6 @@ def _begun_in() -> Path:
     with contextlib.suppress(FileNotFoundError):
         return Path(getattr(shell, "starting_dir", None) or os.getcwd())  # noqa: PTH109 - as the kernel has it
     return Path()
-
-
-def is_beside(path: Path, cassette: Path) -> bool:
-    """Whether *path* is in the folder of *cassette*."""
-    return cassette.parent.resolve() in path.parents
 
 
 def _replayer(spec: AgentSpec, path: Path, launch: int, pace: str, env: Mapping[str, str]) -> AgentSpec:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from agentnb.acp.listener import ChangedFile
+    from agentnb.cassette.turn_files import TurnFiles
 
 _CROSSING = ("available_commands_update", "usage_update")
 
@@ -99,6 +100,7 @@ class WireTap:
         on_rest: Called when a turn has ended, or the agent has: a good moment to write.
         description: What a replay needs to know of the agent.
         takes_files: Whether the files that it changes by itself are recorded.
+        files: Finds these files, where nobody else does who then calls :meth:`changed_files`.
     """
 
     def __init__(
@@ -109,9 +111,11 @@ class WireTap:
         *,
         description: dict[str, Any] | None = None,
         takes_files: bool = False,
+        files: TurnFiles | None = None,
     ) -> None:
         self.agent = agent
         self.takes_files = takes_files
+        self._files = files
         self.launch = launch
         self.connection = RawSection(agent, launch)
         self.connection.section.description = description
@@ -184,6 +188,8 @@ class WireTap:
         else:
             section = self._section(message)
             section.begin(exchange)
+            if exchange is section.prompt and self._files is not None:
+                self._files.begin(exchange, section.cwd)
         self._open[_key(message.id)] = (section, exchange)
 
     def _agent_answers(self, message: wire.Message) -> None:
@@ -198,6 +204,8 @@ class WireTap:
             self._opened(section, exchange.result)
         if exchange is section.prompt:
             section.prompt = None
+            if self._files is not None:
+                exchange.files = self._files.end(exchange)
             self._on_rest()
 
     def _opened(self, section: RawSection, result: dict[str, Any]) -> None:

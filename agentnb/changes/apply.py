@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Entry(NamedTuple):
-    """What is at a path now.
+    """The file, link or folder at a path, as it is now.
 
     Args:
         mode: Its kind.
@@ -60,7 +60,7 @@ class Wish(NamedTuple):
 
 
 class Planner:
-    """Plans steps.
+    """Plans the operations that bring files to other versions; it writes nothing in the workspace.
 
     Args:
         workspace: The folder that all paths are in.
@@ -89,10 +89,10 @@ class Planner:
         self._most = most
 
     def plan(self, steps: Sequence[Step], choices: Mapping[str, Choice]) -> Plan:
-        """What to do.
+        """The operations that bring each path to its step's target.
 
         Raises:
-            FilesConflict: If files are other than the steps expect, cannot be merged, and no choice was made.
+            FilesConflict: If files changed since and cannot be merged, and no choice says what to do.
             ContentNotStored: If the content of a version is not stored, or would be lost.
         """
         wishes: list[Wish] = []
@@ -162,14 +162,16 @@ class Planner:
     # ------------------------------------------------------------ deciding
 
     def _is_done(self, step: Step, entry: Entry | None) -> bool:
-        if entry is not None and entry.has_entries and (step.target is None or step.target.mode == "folder"):
-            return True  # what is in it is not this step's
+        if entry is not None and entry.has_entries:
+            return step.target is None  # what is in it is not this step's
         return self.is_at(step.target, step.path, entry)
 
     def _decide(self, step: Step, entry: Entry | None) -> Wish | Conflict | None:
         """What one step does: a wish, a conflict, or nothing since it is done."""
         if self._is_done(step, entry):
             return None
+        if entry is not None and entry.has_entries and step.target is not None and step.target.mode == "folder":
+            return self._target(step, entry)  # the folder stays when all that is in it goes
         if self.is_at(step.base, step.path, entry):
             return self._target(step, entry)
         base, target = step.base, step.target
@@ -263,13 +265,17 @@ class Planner:
         plan = Plan()
         removed = [each for each in wishes if each.entry is not None and (each.mode is None or _is_replaced(each))]
         written = [each for each in wishes if each.mode is not None]
+        emptied = self._emptied(removed, written)
+        going = {each.path for each in removed}.union(emptied)
         for each in wishes:
-            plan.changes.append(self._change(each))
+            if each.mode != "folder" or self._gets_empty(each, going, written):
+                plan.changes.append(self._change(each))
+        plan.changes += self._filled(wishes, written)
         for each in removed:
             if each.entry is not None and each.entry.mode != "folder":
                 plan.seen[len(plan.operations)] = each.entry.state
                 plan.operations.append(Operation(kind="remove", path=path_to_json(each.path)))
-        for folder in self._emptied(removed, written):
+        for folder in emptied:
             with contextlib.suppress(OSError):
                 mode = stat.S_IMODE(os.lstat(self._workspace / folder).st_mode)
                 plan.operations.append(Operation(kind="remove folder", path=path_to_json(folder), mode=mode))
@@ -307,6 +313,27 @@ class Planner:
             return FOLDER
         blob = self._write(wish.content)
         return Version(blob=blob, digest=blob, mode=wish.mode, size=len(wish.content))
+
+    def _gets_empty(self, wish: Wish, going: set[str], written: list[Wish]) -> bool:
+        """Whether nothing is below a wished folder in the end."""
+        if any(each.path.startswith(f"{wish.path}/") for each in written):
+            return False
+        for folder, folders, files in os.walk(self._workspace / wish.path):
+            inside = os.path.relpath(folder, self._workspace)
+            if any(f"{inside}/{each}" not in going for each in (*folders, *files)):
+                return False
+        return True
+
+    def _filled(self, wishes: list[Wish], written: list[Wish]) -> list[FileChange]:
+        """Empty folders that nobody wished for or away, and that get something: they are empty ones no more."""
+        known = {each.path for each in wishes}
+        above = {folder for each in written for folder in _above(each.path)} - known
+        entries = ((folder, self.entry(folder)) for folder in sorted(above))
+        return [
+            FileChange(path=folder, before=FOLDER, after=None)
+            for folder, entry in entries
+            if entry is not None and entry.mode == "folder" and not entry.has_entries
+        ]
 
     @staticmethod
     def _emptied(removed: list[Wish], written: list[Wish]) -> list[str]:

@@ -40,13 +40,13 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     @property
     def others(self) -> dict[str, Version]:
-        """What the tree does not have, by path."""
+        """The versions that the tree does not have, by path."""
         found = {path_from_json(path): each for path, each in self.extras.items()}
         return found | {path_from_json(path): FOLDER for path in self.folders}
 
 
 def compare(old: Manifest, new: Manifest, engine: Engine, read: Callable[[Version], bytes]) -> tuple[FileChange, ...]:
-    """What is other in *new* than in *old*, by path.
+    """The files that changed between two snapshots, by path.
 
     Args:
         old: The earlier snapshot.

@@ -123,7 +123,7 @@ def is_left_out_name(name: str) -> bool:
 
 
 def signature(state: os.stat_result) -> Signature:
-    """What changes with a file's content, as far as the file system says it."""
+    """The times, size and inode of a file: while they stay the same, its content is taken to be the same."""
     return (state.st_mtime_ns, state.st_ctime_ns, state.st_size, state.st_ino, state.st_mode)
 
 

@@ -12,7 +12,7 @@ from agentnb.atomic_write import write_atomically
 from agentnb.changes.coverage import read_file
 
 _NO_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EXDEV}
-"""What file systems without hard links say."""
+"""The errors of file systems without hard links."""
 
 
 class FileOperations:

@@ -63,7 +63,7 @@ class Listed:
 
 @dataclass
 class Scan:
-    """What one walk found.
+    """The result of one walk.
 
     Args:
         empty: Empty folders.
@@ -79,7 +79,7 @@ class Scan:
 
 
 class FolderScan:
-    """Walks one workspace again and again.
+    """Walks the folders of one workspace; from one walk to the next it remembers them, so that few are read again.
 
     Args:
         workspace: The folder.

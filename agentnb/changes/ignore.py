@@ -10,7 +10,7 @@ import re
 from typing import NamedTuple
 
 MOST_BYTES = 1024**2
-"""Of an ignore file that is read."""
+"""The largest ignore file that is read, in bytes."""
 
 MOST_LINES = 2_000
 """Of an ignore file that is read here; git reads all of it."""

@@ -59,7 +59,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Journal(msgspec.Struct, frozen=True, kw_only=True):
-    """What a transaction does.
+    """The operations of a transaction, as they are on disk until all are done.
 
     Args:
         pending: The folder for new and old files, relative to the workspace; in the form for JSON.
@@ -73,7 +73,7 @@ class Journal(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Content(NamedTuple):
-    """What is written.
+    """The new content of a path.
 
     Args:
         content: A file's bytes, or where a link leads to.
@@ -87,7 +87,7 @@ class Content(NamedTuple):
 
     @property
     def permissions(self) -> int:
-        """Those of the file that it replaces, or those that every new file gets."""
+        """The permission bits: of the file that it replaces, or those of every new file."""
         if self.like is None or not stat.S_ISREG(self.like.st_mode):
             return 0o777 if self.executable else 0o666
         plain = stat.S_IMODE(self.like.st_mode)
@@ -101,7 +101,7 @@ class FileChanged(ChangesError):
 
 
 class Transaction:
-    """Does operations, all or none.
+    """Carries out operations on files: all of them, or none.
 
     Args:
         workspace: The folder that all paths are in.
@@ -117,7 +117,7 @@ class Transaction:
     def run(
         self, operations: tuple[Operation, ...], contents: dict[int, Content], seen: dict[int, os.stat_result]
     ) -> None:
-        """Do *operations*.
+        """Carry out *operations*.
 
         Args:
             operations: Removals before what is made.
@@ -125,7 +125,7 @@ class Transaction:
             seen: The state of each file to remove, by the operation's place, as it was when it was looked at.
 
         Raises:
-            FileChanged: If a file is other than it was; nothing is written then.
+            FileChanged: If a file changed since it was looked at; nothing is written then.
             OSError: If the file system refuses; nothing is written then.
             OutsideWorkspace: If a link is on the way; nothing is written then.
         """

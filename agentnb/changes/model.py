@@ -57,7 +57,7 @@ FOLDER = Version(mode="folder")
 
 
 class FileChange(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A file that is other after than before.
+    """A file that changed between two snapshots.
 
     Args:
         path: Relative to the workspace.
@@ -161,7 +161,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Conflict(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A step that met something else than it expected.
+    """A step that found neither its base nor its target at the path.
 
     Args:
         path: Relative to the workspace.

@@ -41,7 +41,7 @@ class ObjectFolder:
         path = self._path(name)
         if os.path.exists(path):  # noqa: PTH110 - a Path takes longer than the check
             return name
-        self._made(name[:2])
+        self._make_folder(name[:2])
         temporary = Path(f"{self.folder}/{name[:2]}/new-{os.urandom(8).hex()}")
         try:
             with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _FILE), "wb") as file:  # noqa: PTH123
@@ -85,7 +85,7 @@ class ObjectFolder:
         """Forget the content *name*."""
         Path(self._path(name)).unlink(missing_ok=True)
 
-    def _made(self, name: str) -> None:
+    def _make_folder(self, name: str) -> None:
         try:
             os.mkdir(f"{self.folder}/{name}", _FOLDER)  # noqa: PTH102 - as above
         except FileExistsError:

@@ -109,6 +109,8 @@ class EditParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
         kind: The new cell's kind.
         wait: Whether the answer to ``run`` comes behind the cell's end, with its outputs.
         steps: What ``change`` does, in this order.
+        file_hashes: For ``change``: the SHA-256 of the notebook's file as the page loaded or saved it, and as it is,
+            where the page has all that is in it after the steps. It may then save over it without a question.
     """
 
     id: str
@@ -118,6 +120,7 @@ class EditParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     kind: Literal["code", "markdown"] = "code"
     wait: bool = True
     steps: tuple[CellStep, ...] = ()
+    file_hashes: tuple[str, str] | None = None
 
 
 class CellConflict(msgspec.Struct, frozen=True, rename="camel", kw_only=True):

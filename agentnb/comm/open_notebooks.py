@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from agentnb.comm.notebook import Notebook
 
 EDITOR = "JupyterLab"
+_OF_FOLDERS = frozenset({"rename", "delete"})
+"""What a user does to folders, too, with all that is in them."""
 
 
 class UnsavedNotebook:
@@ -72,6 +74,8 @@ class OpenNotebooks:
     def was_saved(self, path: str, since: int, until: int) -> bool:
         """Whether a user saved, made, renamed or deleted the file *path* through Jupyter between two moments.
 
+        What is in a folder that was renamed or deleted counts, too.
+
         Args:
             path: The file, absolute.
             since: The first moment, in milliseconds since 1970.
@@ -79,8 +83,12 @@ class OpenNotebooks:
         """
         root = self._server_root()
         done = [said for said, at in self._lab.saved if since <= at * 1000 <= until]
-        told = {each for said in done for each in (said.path, said.was) if each}
-        return any(_names(path, each.strip("/"), root) for each in told)
+        told = {(each, said.type in _OF_FOLDERS) for said in done for each in (said.path, said.was) if each}
+        places = [path, *map(str, PurePosixPath(path).parents)]
+        return any(
+            any(_names(place, each.strip("/"), root) for place in (places if is_folder else [path]))
+            for each, is_folder in told
+        )
 
     def _server_root(self) -> Path | None:
         """The folder that the server's paths begin at, where a notebook's path says it."""

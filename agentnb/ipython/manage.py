@@ -12,6 +12,7 @@ from agentnb.api.agents import doctor
 from agentnb.api.history import forget, history, resume
 from agentnb.api.policy import policy, trust, untrust
 from agentnb.errors import UsageError
+from agentnb.host.changes.attribution import is_left_alone
 from agentnb.host.environment import current_environment
 from agentnb.ipython.policy_table import PolicyTable
 from agentnb.ipython.sidebar import sidebar
@@ -165,7 +166,8 @@ def _turn(tabs: Tabs, name: str, state: str, command: str) -> Turn:
             raise UsageError(f"The tab has no turn {name!r}.", hint=hint)
         return found[0]
     for turn in reversed(turns):
-        if any(change.state == state and change.undoable for change in turn.changes):
+        changes = [each for each in turn.changes if each.state == state and each.undoable]
+        if any(state != "open" or not is_left_alone(each.by) for each in changes):
             return turn
     raise UsageError(f"No turn of the tab has changes to {command}.", hint="`%agents changes` shows what there is.")
 

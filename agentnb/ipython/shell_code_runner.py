@@ -121,7 +121,9 @@ class ShellCodeRunner:
         raised = any(output.get("output_type") == "error" for output in done.outputs)
         return Edited(text=f"Ran {cell}.\n{output_text(done.outputs)}".rstrip(), raised=raised)
 
-    async def change_cells(self, notebook: str, steps: Sequence[CellStep]) -> Mapping[str, str | None]:
+    async def change_cells(
+        self, notebook: str, steps: Sequence[CellStep], file_hashes: tuple[str, str] | None = None
+    ) -> Mapping[str, str | None]:
         """Ask the page that shows *notebook*.
 
         Raises:
@@ -133,7 +135,8 @@ class ShellCodeRunner:
         def is_meant(shown: Notebook) -> bool:
             return shown.path == notebook or any(cell.id in ids for cell in shown.cells)
 
-        done = await lab().edit(EditParams(id="", action="change", steps=told), ANSWER_SECONDS, notebook=is_meant)
+        asked = EditParams(id="", action="change", steps=told, file_hashes=file_hashes)
+        done = await lab().edit(asked, ANSWER_SECONDS, notebook=is_meant)
         if done.error is not None:
             raise UsageError(done.error)
         return {conflict.cell_id: conflict.current for conflict in done.conflicts or ()}

@@ -28,7 +28,7 @@ class CellText(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class CellChange(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A cell that is other after a turn.
+    """A cell that a turn changed.
 
     Attributes:
         id: ``cell:<the cell's id>``.
@@ -74,6 +74,7 @@ class CellRecord(msgspec.Struct, kw_only=True):
         kept: Whether the user has accepted it.
         offered: Whether the page has not been given it yet: the agent wrote it to the notebook's file.
         from_file: Whether the agent wrote it there.
+        file_hashes: That file's SHA-256 before and after, where the agent changed only cells in it.
     """
 
     cell_id: str
@@ -89,6 +90,7 @@ class CellRecord(msgspec.Struct, kw_only=True):
     kept: bool = False
     offered: bool = False
     from_file: bool = False
+    file_hashes: tuple[str, str] | None = None
 
     @property
     def id(self) -> str:
@@ -109,12 +111,12 @@ class CellRecord(msgspec.Struct, kw_only=True):
 
     @property
     def source(self) -> str | None:
-        """The text that the cell must have to be undone, or redone."""
+        """The text that undo (or redo) expects in the cell: what the turn (or undo) left."""
         return self.before if self.undone else self.after
 
     @property
     def target(self) -> str | None:
-        """The text that it has then."""
+        """The text that undo (or redo) gives the cell."""
         return self.after if self.undone else self.before
 
     def merged(self, later: CellRecord) -> CellRecord | None:
@@ -129,7 +131,7 @@ class CellRecord(msgspec.Struct, kw_only=True):
         return msgspec.structs.replace(later, before=self.before, is_known=self.is_known, below=self.below)
 
     def step(self, expected: str | None) -> CellStep:
-        """What undoes it, or redoes it.
+        """The step for the page that undoes it, or redoes it.
 
         Args:
             expected: The text that the cell must have; None where it must not be there.
@@ -148,15 +150,15 @@ class CellRecord(msgspec.Struct, kw_only=True):
             index=self.index,
         )
 
-    def turn_back(self, replaced: str | None) -> None:
-        """The cell has the target's text now; *replaced* is what it had."""
+    def reverse(self, replaced: str | None) -> None:
+        """Note that it was undone, or redone: the cell has the target's text now, and had the text *replaced*."""
         if self.undone:
             self.before = replaced
         else:
             self.after = replaced
         self.undone, self.offered = not self.undone, False
 
-    def told(self) -> CellChange:
+    def as_change(self) -> CellChange:
         """The change as it is shown."""
         before = None if self.before is None else CellText(source=self.before, kind=self.kind)
         after = None if self.after is None else CellText(source=self.after, kind=self.kind)

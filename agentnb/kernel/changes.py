@@ -42,7 +42,7 @@ CELL_TRIES = 3
 
 
 class KernelConflict(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A cell or variable that is other than the turn left it.
+    """A cell or variable that changed since the turn, so that undo or redo would overwrite somebody's work.
 
     Attributes:
         id: The change's id.
@@ -120,8 +120,8 @@ class KernelChanges:
             if turn is None:
                 return ()
             turn.ended = True
-            cells = [cell.told() for cell in turn.cells.values()]
-            return (*cells, *(turn.variables[name].told() for name in sorted(turn.variables)))
+            cells = [cell.as_change() for cell in turn.cells.values()]
+            return (*cells, *(turn.variables[name].as_change() for name in sorted(turn.variables)))
 
     def cell_changed(self, change: CellRecord) -> None:
         """The agent has changed a cell, by a tool of ours."""
@@ -223,17 +223,17 @@ class KernelChanges:
             The ids of what was undone, or was as before already.
 
         Raises:
-            KernelChangesConflict: If something is other than the turn left it, and no choice says what to do.
+            KernelChangesConflict: If something changed since the turn, and no choice says what to do.
             ChangesError: If something cannot be undone.
             KernelBusy: If the kernel is busy for too long.
         """
-        return await self._turn_back(turn_id, ids, choices or {}, undone=False)
+        return await self._undo_or_redo(turn_id, ids, choices or {}, undone=False)
 
     async def redo(
         self, turn_id: str, ids: Sequence[str], *, choices: Mapping[str, Choice] | None = None
     ) -> tuple[str, ...]:
         """Do again what was undone: all of *ids*, or nothing. As :meth:`undo`."""
-        return await self._turn_back(turn_id, ids, choices or {}, undone=True)
+        return await self._undo_or_redo(turn_id, ids, choices or {}, undone=True)
 
     def keep(self, turn_id: str, ids: Iterable[str] | None = None) -> None:
         """Accept the turn's changes, or those of *ids*: the old objects are let go."""
@@ -254,7 +254,7 @@ class KernelChanges:
             self._current = None
             self._release([*self._held])
 
-    async def _turn_back(
+    async def _undo_or_redo(
         self, turn_id: str, ids: Sequence[str], choices: Mapping[str, Choice], *, undone: bool
     ) -> tuple[str, ...]:
         cells, variables = self._chosen(turn_id, ids, undone=undone)
@@ -276,7 +276,7 @@ class KernelChanges:
     def _chosen(
         self, turn_id: str, ids: Sequence[str], *, undone: bool
     ) -> tuple[list[CellRecord], list[VariableRecord]]:
-        """The cells and variables with *ids* that are to be turned back, as far as they are not yet."""
+        """The cells and variables with *ids* that are not undone (or redone) yet."""
         what = "redone" if undone else "undone"
         with self._lock:
             turn = self._turns.get(turn_id, _Turn())
@@ -309,17 +309,26 @@ class KernelChanges:
             )
         return done
 
+    def _file_hashes(self, cells: Sequence[CellRecord]) -> tuple[str, str] | None:
+        """Of the file that the page has all of when it has been given *cells*; None where it lacks others then."""
+        hashes = {cell.file_hashes if cell.offered else None for cell in cells}
+        with self._lock:
+            all_cells = [cell for turn in self._turns.values() for cell in turn.cells.values()]
+        lacks = any(cell.offered and not any(cell is each for each in cells) for cell in all_cells)
+        return None if lacks or len(hashes) > 1 else hashes.pop()
+
     async def _change_notebook(
         self, runner: CodeRunner, notebook: str, cells: Sequence[CellRecord], choices: Mapping[str, Choice]
     ) -> tuple[str, ...]:
         expected = {cell.cell_id: cell.source for cell in cells}
+        file_hashes = self._file_hashes(cells)
         for _ in range(CELL_TRIES):
             chosen = [cell for cell in cells if cell.cell_id in expected]
             steps = [cell.step(expected[cell.cell_id]) for cell in chosen]
-            found = await runner.change_cells(notebook, steps) if steps else {}
+            found = await runner.change_cells(notebook, steps, file_hashes) if steps else {}
             if not found:
                 for cell in chosen:
-                    cell.turn_back(expected[cell.cell_id])
+                    cell.reverse(expected[cell.cell_id])
                 return tuple(cell.id for cell in chosen)
             unsettled = [cell for cell in chosen if cell.cell_id in found and cell.id not in choices]
             if unsettled:
@@ -362,7 +371,7 @@ class KernelChanges:
                     namespace.unbind(variable.name)
                 else:
                     namespace.bind(variable.name, variable.target.value)
-                variable.turn_back(source)
+                variable.reverse(source)
             return tuple(variable.id for variable, _ in ready)
 
     def _replaced(self, variable: VariableRecord, names: Mapping[str, Any]) -> Binding | None:

@@ -253,12 +253,16 @@ class CodeRunner(Protocol):
         """
         ...
 
-    async def change_cells(self, notebook: str, steps: Sequence[CellStep]) -> Mapping[str, str | None]:
+    async def change_cells(
+        self, notebook: str, steps: Sequence[CellStep], file_hashes: tuple[str, str] | None = None
+    ) -> Mapping[str, str | None]:
         """Do all *steps* in the page that shows *notebook*, or none.
 
         Args:
             notebook: Its name (:class:`NotebookView`).
             steps: What to do; a step that is done already is left out.
+            file_hashes: The SHA-256 of the notebook's file as the page loaded or saved it, and as it is now, where the
+                page has all that is in it after the steps: then it may save over it.
 
         Returns:
             The cells that are other than a step expects, by id, with their texts; None for one that is gone. Nothing

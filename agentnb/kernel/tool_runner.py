@@ -152,7 +152,7 @@ class ToolRunner:
         ran = await self._job_queue.run(work, self._owner, patience=patience, timeout=given.get("timeout"))
         if ran.stopped == "user":
             self._interrupted()
-        return content.of_run(ran) | {"_meta": {CHANGED: sorted(change.told for change in changed)}}
+        return content.of_run(ran) | {"_meta": {CHANGED: sorted(change.description for change in changed)}}
 
     async def _cells(self, given: dict[str, Any]) -> Result:
         notebook = await self._notebook(outputs=given.get("outputs", False))

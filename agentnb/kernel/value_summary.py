@@ -25,7 +25,7 @@ _SHAPED = (
 
 
 class ValueSummary(msgspec.Struct, frozen=True):
-    """What is told of an object.
+    """A short description of an object.
 
     Attributes:
         text: Its type, and its shape, length or (of a number) value.
@@ -50,7 +50,7 @@ def summarize_value(value: Any, name: str) -> ValueSummary:
     kind = type(value)
     try:
         return _summary(value, kind, name)
-    except Exception:  # noqa: BLE001 - a broken object is told by its class
+    except Exception:  # noqa: BLE001 - of a broken object only the class is named
         return ValueSummary(kind.__name__)
 
 

@@ -22,7 +22,7 @@ _PARTLY = "Before, the object was changed in place, too: undo binds it again as 
 
 
 class VariableChange(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A variable that is other after a turn.
+    """A variable that a turn changed.
 
     Attributes:
         id: ``variable:<name>``.
@@ -67,12 +67,12 @@ class VariableRecord:
 
     @property
     def source(self) -> Binding | None:
-        """What the name has to be bound to so that it can be undone, or redone."""
+        """The object that undo (or redo) expects the name to be bound to: what the turn (or undo) left."""
         return self.change.before if self.undone else self.change.after
 
     @property
     def target(self) -> Binding | None:
-        """What it is bound to then."""
+        """The object that undo (or redo) binds the name to."""
         return self.change.after if self.undone else self.change.before
 
     @property
@@ -88,15 +88,15 @@ class VariableRecord:
             return f"Whether the variable is still as the turn left it is not known: {_room(self.source)}."
         return None
 
-    def turn_back(self, replaced: Binding | None) -> None:
-        """The name is bound to the target now; *replaced* is what it was bound to."""
+    def reverse(self, replaced: Binding | None) -> None:
+        """Note that it was undone, or redone: the name is bound to the target now, and was bound to *replaced*."""
         if self.undone:
             self.change.before = replaced
         else:
             self.change.after = replaced
         self.undone = not self.undone
 
-    def told(self) -> VariableChange:
+    def as_change(self) -> VariableChange:
         """The change as it is shown."""
         change = self.change
         before = None if change.before is None else change.before.summary

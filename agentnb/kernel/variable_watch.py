@@ -134,7 +134,7 @@ class NameChange:
         self.in_place = in_place
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """The name and what was done to it, such as ``df changed`` or ``xs changed in place``."""
         if not self.rebound:
             return f"{self.name} changed in place"

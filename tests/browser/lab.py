@@ -144,8 +144,6 @@ class Lab:
         self.pictures = pictures
         self.panel = page.locator(".jp-NotebookPanel:not(.lm-mod-hidden)")
         self.workspace = ""
-        self.once = False
-        """Whether the page is not to be used by another test."""
 
     def open(self, name: str, document: Any = None, workspace: str | None = None) -> None:
         """Open a notebook and wait for its kernel.
@@ -194,8 +192,9 @@ class Lab:
 
     def clear(self) -> bool:
         """Close what is open, for another test; says whether the page is as a new one."""
+        self.page.emulate_media(forced_colors="null", reduced_motion="null")
         self.page.keyboard.press("Escape")
-        return not self.once and bool(self.page.evaluate(CLEARED))
+        return bool(self.page.evaluate(CLEARED))
 
     def reload(self, *, busy: bool = False) -> None:
         """Load the page again, with the layout that it has saved.
@@ -207,6 +206,16 @@ class Lab:
         expect(self.panel.locator(".jp-CodeCell").first).to_be_visible(timeout=PATIENCE_MS)
         if not busy:
             self.page.evaluate(CONNECTED)
+
+    def reopen(self) -> None:
+        """Save the notebook, leave the page, end the kernel; open it anew, in a page just loaded, with a new kernel."""
+        name = self.page.evaluate("() => window.jupyterapp.shell.currentWidget.context.path")
+        self.save()
+        self.page.evaluate("() => (localStorage.clear(), sessionStorage.clear())")
+        self.page.goto("about:blank")
+        self.server.end_sessions()
+        self.workspace = ""
+        self.open(name)
 
     def expect_idle(self) -> None:
         """See the kernel idle."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,12 @@ def call(tool: str, **arguments: str) -> list[dict[str, object]]:
     """One call of a kernel tool, to its end."""
     return [{"start": [tool, arguments]}, {"end": 1}]
 
+
+SAVE = "() => void window.jupyterapp.shell.currentWidget.context.save().catch(() => {})"
+SAVED_OR_ASKED = (
+    "() => !window.jupyterapp.shell.currentWidget.context.model.dirty || document.querySelector('.jp-Dialog')"
+)
+"""Whether the notebook is saved, or JupyterLab asks what to do about its file."""
 
 STEPS = [
     {"write": ["fit.py", NEW]},
@@ -94,6 +101,49 @@ def test_a_turn_is_reviewed_undone_and_redone(lab: Lab, side: Side) -> None:
     assert (folder / "report.md").read_text(encoding="utf-8") == "# Fit\n"
     assert sources(lab)[1:] == ["a = 10", "b = 20"]
     lab.expect_in_kernel("x", 2)
+
+    expect_buttons_side_by_side(lab, folder / "fit.py")
+
+
+def expect_buttons_side_by_side(lab: Lab, file: Path) -> None:
+    """Undo, redo and keep a change of *file* beside its difference, by the keyboard."""
+    lab.page.get_by_role("tab", name=re.compile("^Changes: ")).click()
+    review = lab.page.locator(".agentnb-review:visible")
+    review.get_by_role("button", name="Undo fit.py").press("Enter")
+    expect(review.get_by_role("button", name="Redo fit.py")).to_be_focused(timeout=PATIENCE_MS)
+    assert file.read_text(encoding="utf-8") == OLD
+    expect(review.locator(".agentnb-review-said")).to_have_text("undone")
+    assert lab.page.evaluate(REVIEW) == []
+    lab.page.keyboard.press("Enter")
+    expect(review.get_by_role("button", name="Undo fit.py")).to_be_focused(timeout=PATIENCE_MS)
+    assert file.read_text(encoding="utf-8") == NEW
+    review.get_by_role("button", name="Keep fit.py").press("Enter")
+    expect(review.get_by_role("combobox", name="Change", exact=True)).to_be_focused(timeout=PATIENCE_MS)
+    expect(review.locator(".agentnb-review-said")).to_have_text("kept")
+
+
+def test_a_notebook_that_an_agent_wrote_while_it_was_open_gets_its_cells(lab: Lab, side: Side) -> None:
+    """They are applied with a click; then JupyterLab saves the notebook without a question."""
+    lab.open("written.ipynb", notebook(SETUP.replace("changed", "."), "a = 1", "b = 2", kernel="ipykernel7"))
+    lab.cell(0).run()
+    lab.cell(0).expect_done(1)
+    lab.save()
+    file = lab.server.folder / "written.ipynb"
+    text = file.read_text(encoding="utf-8").replace("a = 1", "a = 10")
+    side.open()
+    side.expect_chat()
+    side.say(json.dumps([{"write": [str(file), text]}]))
+    side.expect_text("The agent wrote written.ipynb directly while it is open here.")
+    assert sources(lab)[1:] == ["a = 1", "b = 2"]
+    button(side, "Review").click()
+    button(side, "Apply to the notebook").click()
+    side.expect_text("1 cell was applied.")
+    assert sources(lab)[1:] == ["a = 10", "b = 2"]
+    lab.page.get_by_role("tab", name="written.ipynb").click()
+    lab.page.evaluate(SAVE)
+    lab.page.wait_for_function(SAVED_OR_ASKED)
+    expect(lab.page.locator(".jp-Dialog")).to_have_count(0)
+    assert "a = 10" in file.read_text(encoding="utf-8")
 
 
 def button(side: Side, name: str) -> Locator:

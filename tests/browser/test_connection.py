@@ -7,10 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, WebSocketRoute, expect
+from playwright.sync_api import BrowserContext, WebSocketRoute, expect
 
 from tests.browser.chat import Chat
-from tests.browser.conftest import PICTURES, VIEWPORT
+from tests.browser.conftest import new_lab
 from tests.browser.lab import PATIENCE_MS, Lab, notebook
 from tests.browser.server import start
 
@@ -81,18 +81,16 @@ def test_a_restart_leaves_a_view_that_says_so_and_leads_to_the_new_one(lab: Lab,
     expect(new.root).to_be_in_viewport(timeout=PATIENCE_MS)
 
 
-def test_a_kernel_that_was_shut_down_is_said_to_have_ended(open_lab: Callable[[], Lab], responsive_kernel: str) -> None:
+def test_a_kernel_that_was_shut_down_is_said_to_have_ended(lab: Lab, responsive_kernel: str) -> None:
     """Not restarted: ended."""
-    lab = open_lab()
     chat = opened(lab, "ended", responsive_kernel)
     lab.command("notebook:shutdown-kernel")
     chat.expect_banner("The kernel ended.")
     expect(chat.root.get_by_role("button", name="Send message", disabled=False)).to_have_count(0)
 
 
-def test_a_kernel_that_died_in_an_answer_is_said_to_be_new(open_lab: Callable[[], Lab], responsive_kernel: str) -> None:
+def test_a_kernel_that_died_in_an_answer_is_said_to_be_new(lab: Lab, responsive_kernel: str) -> None:
     """JupyterLab starts another one by itself; the view is not of that one."""
-    lab = open_lab()
     chat = opened(lab, "died", responsive_kernel, "import os\nos._exit(3)")
     chat.count_slowly(1_000, 20)
     lab.cell(1).run()
@@ -146,15 +144,13 @@ def test_a_kernel_with_subshells_hears_while_a_cell_blocks(lab: Lab, responsive_
 
 
 def test_a_server_that_is_stopped_and_started_again_takes_the_kernel_with_it_and_the_view_says_so(
-    home: Path, kernelspecs: Path, tmp_path: Path, browser: Browser
+    home: Path, kernelspecs: Path, tmp_path: Path, profile: BrowserContext
 ) -> None:
     """First no connection, then no kernel; without a reload the draft is there, and a cell that is run goes on."""
     assert (kernelspecs / "kernels/ipykernel7").exists()
     server = start(home, tmp_path)
-    context = browser.new_context(viewport=VIEWPORT)
-    context.set_default_timeout(PATIENCE_MS)
+    lab = new_lab(profile, server)
     try:
-        lab = Lab(context.new_page(), server, PICTURES)
         chat = opened(lab, "stopped", "ipykernel7", CHAT)
         chat.count_slowly(1_000, 20)
         chat.box.fill("a draft")
@@ -177,7 +173,7 @@ def test_a_server_that_is_stopped_and_started_again_takes_the_kernel_with_it_and
         expect(chat.root.get_by_role("button", name="Show the new chat")).to_be_visible(timeout=PATIENCE_MS)
         chat.expect_banner("The kernel restarted.")
     finally:
-        context.close()
+        lab.page.close()
         server.stop()
 
 

@@ -9,10 +9,10 @@ import re
 from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from tests.browser.chat import Chat, counted
-from tests.browser.conftest import PICTURES, VIEWPORT
+from tests.browser.conftest import PICTURES, Kept
 from tests.browser.lab import PATIENCE_MS, Lab, notebook
 from tests.browser.server import Server
 
@@ -21,16 +21,41 @@ CHAT = "import agentnb\nsession = agentnb.start()\npanel = agentnb.chat(session)
 TALL = "\n".join(["#"] * 80)
 
 
+PANELS = """sum(type(one).__name__ == "PanelModel" and one.comm is not None
+for one in __import__("gc").get_objects())"""
+
+
+def test_cell_deleted(lab: Lab, kernelspecs: object) -> None:
+    """With the live view in its output; another view and what stays of the turn are whole, and the kernel frees it."""
+    cells = ("%load_ext agentnb", "turn = %agent -b /slow 100000 20", "turn.session", "")
+    lab.open("deleted.ipynb", notebook(*cells, kernel="ipykernel7"))
+    for number in range(3):
+        lab.cell(number).run()
+        lab.cell(number).expect_done(number + 1)
+    other = Chat(lab.panel)
+    other.expect_text("5 6 7")
+    expect(lab.panel.locator(".turn-view")).to_be_visible()
+    lab.cell(1).focus()
+    lab.command("notebook:delete-cell")
+    expect(lab.panel.locator(".turn-view")).to_have_count(0)
+    other.root.get_by_role("button", name="Stop").click()  # until then the turn goes on
+    said = other.answer().strip()
+    assert said.startswith(counted(7).strip())
+    lab.expect_in_kernel(PANELS, 1)
+    kept = lab.cell(2)
+    kept.write("from agentnb.ipython.record import record\nprint(record(turn)['text/markdown'])")
+    kept.run()
+    kept.expect_done(4)
+    assert kept.output.locator("pre").inner_text().startswith(said)
+
+
 @pytest.fixture(scope="module")
-def room(browser: Browser, server: Server, kernelspecs: object) -> Iterator[Lab]:
+def room(kept: Kept, request: pytest.FixtureRequest, kernelspecs: object) -> Iterator[Lab]:
     """One page and one kernel for all of these."""
-    context = browser.new_context(viewport=VIEWPORT)
-    context.set_default_timeout(PATIENCE_MS)
-    lab = Lab(context.new_page(), server, PICTURES)
+    lab, failed = kept.take(), request.session.testsfailed
     lab.open(NAME, notebook(CHAT, "", TALL, TALL, kernel="ipykernel7"))
     yield lab
-    context.close()
-    server.end_sessions()
+    kept.give_back(lab, passed=request.session.testsfailed == failed)
 
 
 @pytest.fixture
@@ -162,17 +187,16 @@ def window(room: Lab, chat: Chat) -> Iterator[Page]:
 
 
 def test_two_windows(chat: Chat, window: Page) -> None:
-    """What is asked in one is answered in both, and each may ask."""
+    """What is asked in one is answered in both, and each may ask.
+
+    Of a permission, the first answer counts: both show which it was, and which of them gave it, and ask no more.
+    """
     other = Chat(window.locator(".jp-CodeCell").first)
     expected = chat.count_slowly()
     assert [other.answer(), chat.answer()] == [expected, expected]
     other.say("/say from the other window")
     assert [other.answer(2), chat.answer(2)] == ["from the other window"] * 2
 
-
-def test_a_permission_is_answered_once(chat: Chat, window: Page) -> None:
-    """The first answer counts; both windows show which it was, and which of them gave it, and ask no more."""
-    other = Chat(window.locator(".jp-CodeCell").first)
     chat.say("/ask edit")
     for view in (chat, other):
         expect(view.root.get_by_role("button", name="Reject once")).to_be_visible(timeout=PATIENCE_MS)
@@ -182,36 +206,7 @@ def test_a_permission_is_answered_once(chat: Chat, window: Page) -> None:
         expect(view.root.get_by_role("button", name="Allow once")).to_have_count(0)
     expect(other.root.locator(".decision")).to_contain_text("Denied by you")
     expect(chat.root.locator(".decision")).to_contain_text("Denied in another window")
-    assert chat.answer() == other.answer()
-
-
-PANELS = """sum(type(one).__name__ == "PanelModel" and one.comm is not None
-for one in __import__("gc").get_objects())"""
-
-
-def test_cell_deleted(open_lab: Callable[[], Lab]) -> None:
-    """With the live view in its output; another view and what stays of the turn are whole, and the kernel frees it."""
-    lab = open_lab()
-    cells = ("%load_ext agentnb", "turn = %agent -b /slow 100000 20", "turn.session", "")
-    lab.open("deleted.ipynb", notebook(*cells, kernel="ipykernel7"))
-    for number in range(3):
-        lab.cell(number).run()
-        lab.cell(number).expect_done(number + 1)
-    other = Chat(lab.panel)
-    other.expect_text("5 6 7")
-    expect(lab.panel.locator(".turn-view")).to_be_visible()
-    lab.cell(1).focus()
-    lab.command("notebook:delete-cell")
-    expect(lab.panel.locator(".turn-view")).to_have_count(0)
-    other.root.get_by_role("button", name="Stop").click()  # until then the turn goes on
-    said = other.answer().strip()
-    assert said.startswith(counted(7).strip())
-    lab.expect_in_kernel(PANELS, 1)
-    kept = lab.cell(2)
-    kept.write("from agentnb.ipython.record import record\nprint(record(turn)['text/markdown'])")
-    kept.run()
-    kept.expect_done(4)
-    assert kept.output.locator("pre").inner_text().startswith(said)
+    assert chat.answer(3) == other.answer(3)
 
 
 NOISE = """import ipywidgets, threading, time

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 from playwright.sync_api import expect
 
@@ -113,9 +112,8 @@ def test_two_cells_keep_their_own_turns(lab: Lab, kernel_name: str) -> None:
     expect(second.output).not_to_contain_text("the first answer")
 
 
-def test_the_answer_outlives_the_kernel(open_lab: Callable[[], Lab], kernel_name: str) -> None:
+def test_the_answer_outlives_the_kernel(lab: Lab, kernel_name: str) -> None:
     """Prompts typed, a permission, save; reopened in a new page with a new kernel the answer still reads."""
-    lab = open_lab()
     opened(lab, "reopen", kernel_name, "", "")
     asked, talked = lab.cell(1), lab.cell(2)
     asked.write("%agent /ask edit")
@@ -127,17 +125,12 @@ def test_the_answer_outlives_the_kernel(open_lab: Callable[[], Lab], kernel_name
     talked.expect_done(3)
     asked.expect_static(re.compile("You chose"))
     said = talked.markdown.inner_text()
-    lab.save()
-    lab.page.close()
-    lab.server.end_sessions()
-
-    again = open_lab()
-    again.open(f"reopen-{kernel_name}.ipynb")
-    again.cell(1).expect_static(re.compile("You chose"))
-    again.cell(2).expect_static(re.compile(re.escape(said.splitlines()[-1])))
-    expect(again.panel).not_to_contain_text("model not found")
-    expect(again.panel).not_to_contain_text("Error displaying widget")
-    again.picture(f"reopened-{kernel_name}")
+    lab.reopen()
+    lab.cell(1).expect_static(re.compile("You chose"))
+    lab.cell(2).expect_static(re.compile(re.escape(said.splitlines()[-1])))
+    expect(lab.panel).not_to_contain_text("model not found")
+    expect(lab.panel).not_to_contain_text("Error displaying widget")
+    lab.picture(f"reopened-{kernel_name}")
 
 
 def test_after_a_restart_the_magic_works_again(lab: Lab, kernel_name: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import expect
@@ -28,11 +27,9 @@ def kernel(request: pytest.FixtureRequest, kernelspecs: object) -> str:
     return str(request.param)
 
 
-def test_a_hostile_answer_runs_nothing(open_lab: Callable[[], Lab], kernel: str) -> None:
+def test_a_hostile_answer_runs_nothing(lab: Lab, kernel: str) -> None:
     """Script, event attributes and script links stay text: while it streams, when it is kept, and when reopened."""
-    lab = open_lab()
-    name = "hostile.ipynb"
-    lab.open(name, notebook("%load_ext agentnb", f"%agent /say {ATTACK}", "%agent /markdown", kernel=kernel))
+    lab.open("hostile.ipynb", notebook("%load_ext agentnb", f"%agent /say {ATTACK}", "%agent /markdown", kernel=kernel))
     for index in range(3):
         lab.cell(index).run()
         lab.cell(index).expect_done(index + 1)
@@ -41,14 +38,9 @@ def test_a_hostile_answer_runs_nothing(open_lab: Callable[[], Lab], kernel: str)
     expect(cell.output.locator("script, img[onerror], [ontoggle], svg[onload]")).to_have_count(0)
     expect(cell.output.locator("a[href^='javascript:']")).to_have_count(0)
     assert lab.page.evaluate("[window.pwned, window.elizaWasHere]") == [None, None]
-    lab.save()
-    lab.page.close()
-    lab.server.end_sessions()
-
-    again = open_lab()
-    again.open(name)
-    again.cell(1).expect_static(re.compile("end of it"))
-    assert again.page.evaluate("[window.pwned, window.elizaWasHere]") == [None, None]
+    lab.reopen()
+    lab.cell(1).expect_static(re.compile("end of it"))
+    assert lab.page.evaluate("[window.pwned, window.elizaWasHere]") == [None, None]
 
 
 def test_a_hostile_answer_runs_nothing_in_the_chat(lab: Lab, kernel: str) -> None:

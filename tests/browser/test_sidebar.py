@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import BrowserContext, expect
 
 from tests.browser.axe import serious
+from tests.browser.conftest import new_lab
 from tests.browser.lab import PATIENCE_MS, Lab, notebook
+from tests.browser.server import Server
 from tests.browser.side import NOTEBOOK, Side, install, sources
 
 KERNEL = "ipykernel7"
@@ -498,7 +500,6 @@ def test_the_sidebar_fits_every_width_and_theme(lab: Lab, side: Side) -> None:
 
     With every kind of part, a question open and a file's change shown; pictures are left.
     """
-    lab.once = True
     lab.open("side-looks.ipynb", notebook("x = 1", kernel=KERNEL))
     side.open()
     side.start()
@@ -531,7 +532,6 @@ def test_the_sidebar_fits_every_width_and_theme(lab: Lab, side: Side) -> None:
 
 def test_nothing_moves_where_motion_is_reduced(lab: Lab, side: Side) -> None:
     """While a turn runs and something waits: with motion, the page animates; with less asked for, nothing does."""
-    lab.once = True
     lab.open("side-still.ipynb", notebook("x = 1", kernel=KERNEL))
     side.open()
     side.start()
@@ -542,18 +542,23 @@ def test_nothing_moves_where_motion_is_reduced(lab: Lab, side: Side) -> None:
     assert side.chat.evaluate(MOVING) == []
 
 
-def without_extension(open_lab: Callable[[], Lab], name: str, *cells: str) -> Lab:
-    """A page that has not got our extension, with a notebook open."""
-    lab = open_lab()
-    lab.page.route("**/lab/extensions/agentnb/**", lambda route: route.abort())
-    lab.open(f"{name}.ipynb", notebook(*cells, kernel=KERNEL))
-    return lab
+@pytest.fixture(scope="module")
+def without_extension(profile: BrowserContext, server: Server, kernelspecs: Path) -> Iterator[Lab]:
+    """A page that has not got our extension."""
+    lab = new_lab(profile, server)
+    network = profile.new_cdp_session(lab.page)
+    network.send("Network.enable")
+    network.send("Network.setBlockedURLs", {"urls": ["*/lab/extensions/agentnb/*"]})
+    yield lab
+    lab.page.close()
+    server.end_sessions()
 
 
-def test_without_the_extension_the_chat_is_shown_and_the_reason(open_lab: Callable[[], Lab], kernelspecs: Path) -> None:
+def test_without_the_extension_the_chat_is_shown_and_the_reason(without_extension: Lab) -> None:
     """Neither extension nor sidecar: the chat stands under the cell, with what to install where."""
     hidden = "import sys\nsys.modules['sidecar'] = None\nimport agentnb\nagentnb.sidebar()"
-    lab = without_extension(open_lab, "side-absent", hidden)
+    lab = without_extension
+    lab.open("side-absent.ipynb", notebook(hidden, kernel=KERNEL))
     cell = lab.cell(0)
     cell.run()
     cell.expect_done(1)
@@ -562,9 +567,10 @@ def test_without_the_extension_the_chat_is_shown_and_the_reason(open_lab: Callab
     lab.picture("sidebar-absent")
 
 
-def test_without_the_extension_sidecar_holds_the_chat(open_lab: Callable[[], Lab], kernelspecs: Path) -> None:
+def test_without_the_extension_sidecar_holds_the_chat(without_extension: Lab) -> None:
     """The ``sidecar`` package has a right area of its own."""
-    lab = without_extension(open_lab, "side-sidecar", "import agentnb\nagentnb.sidebar()")
+    lab = without_extension
+    lab.open("side-sidecar.ipynb", notebook("import agentnb\nagentnb.sidebar()", kernel=KERNEL))
     cell = lab.cell(0)
     cell.run()
     cell.expect_done(1)

@@ -106,8 +106,11 @@ def _the_chats_own_items(side: Side) -> None:
 
 
 def test_python_and_the_palette_open_the_sidebar(classic: Classic, lab: Lab) -> None:
-    """``%agents sidebar`` works as in JupyterLab, also where it is open; so do the palette and the View menu."""
-    classic.open("classic-python.ipynb", "%load_ext agentnb", "%agents sidebar")
+    """``%agents sidebar`` works as in JupyterLab, also where it is open; so do the palette and the View menu.
+
+    So does the button on a cell that failed: its error is sent when a conversation is open.
+    """
+    classic.open("classic-python.ipynb", "%load_ext agentnb", "%agents sidebar", "1 / 0")
     lab.cell(0).run()
     lab.cell(0).expect_done(1)
     for count in (2, 3):
@@ -124,6 +127,10 @@ def test_python_and_the_palette_open_the_sidebar(classic: Classic, lab: Lab) -> 
     lab.page.keyboard.type("agent chat")
     lab.page.locator(".lm-CommandPalette-item[data-command='agentnb:toggle']").click()
     classic.side.expect_chat()
+    lab.cell(2).run()
+    lab.cell(2).button("Fix with agent").click(timeout=PATIENCE_MS)
+    classic.side.start()
+    classic.side.expect_text("Fix the error in In [4]: @error:4")
 
 
 def test_the_shortcut_goes_there_and_back_and_a_kernel_without_agentnb_is_told_what_to_install(

@@ -77,6 +77,18 @@ def by_others(who: tuple[By, ...]) -> bool:
     return bool(who) and set(who) <= {"user", "otherTab"}
 
 
+def is_left_alone(who: tuple[By, ...]) -> bool:
+    """Whether undo of a whole turn leaves a change alone, since it would take more than the turn's work away.
+
+    Such a change is undone by itself only: what the user saved is in it, or it is another tab's.
+
+    Example:
+        >>> is_left_alone(("toolCall", "user")), is_left_alone(("otherTab",)), is_left_alone(("toolCall", "otherTab"))
+        (True, True, False)
+    """
+    return "user" in who or by_others(who)
+
+
 def _paths(parts: Iterable[ResponsePart]) -> Iterable[str]:
     for part in parts:
         details = part.tool_call.details if isinstance(part, ToolCallResponsePart) else None

@@ -9,29 +9,27 @@ from __future__ import annotations
 
 import asyncio
 import os
+from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
 from agentnb.changes import path_to_json
-from agentnb.changes.text_diff import count_lines
 from agentnb.clock import now_ms
 from agentnb.credentials import logger
 from agentnb.errors import AgentnbError, ChangesError
 from agentnb.host.changes.attribution import attributed, by_others, named_files, runs_commands
-from agentnb.host.changes.open_notebook import cells_in, missing_in_page, notice
+from agentnb.host.changes.items import file_item, kernel_item, numbers, stored_content
+from agentnb.host.changes.open_notebook import cells_in, is_cells_only, missing_in_page, notice
 from agentnb.host.changes.records import (
     ConversationRecord,
     Item,
     TurnRecord,
-    count_by_kind,
     read_record,
     record_file,
     write_record,
 )
 from agentnb.host.changes.workspace_store import EndedTurn, RunningTurn
-from agentnb.kernel.cell_changes import CellChange
-from agentnb.kernel.variable_changes import VariableChange
 from agentnb.state import (
     ChatResponsePart,
     ErrorInfo,
@@ -46,9 +44,9 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Sequence
     from pathlib import Path
 
-    from agentnb.changes import ChangeStore, FileChange, Snapshot, Version
+    from agentnb.changes import ChangeStore, FileChange, Snapshot
     from agentnb.host.changes.open_notebook import FileCell
-    from agentnb.host.changes.records import By, State
+    from agentnb.host.changes.records import By
     from agentnb.host.changes.turn_recording import TurnRecording
     from agentnb.host.changes.workspace_store import WorkspaceStore
     from agentnb.host.channels import SessionChannels
@@ -102,6 +100,33 @@ class _WrittenNotebook(NamedTuple):
     change: FileChange
     detail: str
     notice: str
+
+
+class _NotebookCells(NamedTuple):
+    """The cells of a notebook's file before and after a change, where they are known.
+
+    Attributes:
+        before: Those before.
+        after: Those after.
+        hashes: The SHA-256 of the file before and after it, where only cells are other in it.
+    """
+
+    before: tuple[FileCell, ...] | None
+    after: tuple[FileCell, ...] | None
+    hashes: tuple[str, str] | None
+
+    @classmethod
+    def of(cls, store: ChangeStore, change: FileChange) -> _NotebookCells:
+        """Read what is stored; on the store's thread."""
+        before, after = stored_content(store, change.before), stored_content(store, change.after)
+        if before is None or after is None:
+            return cls(
+                before=None if before is None else cells_in(before),
+                after=None if after is None else cells_in(after),
+                hashes=None,
+            )
+        hashes = (sha256(before).hexdigest(), sha256(after).hexdigest()) if is_cells_only(before, after) else None
+        return cls(cells_in(before), cells_in(after), hashes)
 
 
 class ChangeTracker:
@@ -169,6 +194,10 @@ class ChangeTracker:
     def is_settled(self, turn_id: str) -> bool:
         """Whether all is known of turn *turn_id*: what changes from now on is not the turn's."""
         return turn_id not in self._running
+
+    def has_ended(self, turn_id: str) -> bool:
+        """Whether turn *turn_id* neither runs nor waits."""
+        return not self._channels.is_active(turn_id) and self._channels.queued(turn_id) is None
 
     async def compared(self, turn_id: str | None = None) -> None:
         """Wait until the changes of turn *turn_id*, or of all turns that have ended, are known."""
@@ -261,7 +290,7 @@ class ChangeTracker:
             return attributed(paths, named, others, frozenset(saved))
 
         listed = found[:MOST_ITEMS]
-        files = [_file_item(change, counted.get(change.path), by(change)) for change in listed]
+        files = [file_item(change, counted.get(change.path), by(change)) for change in listed]
         if (wrote := await self._written_notebook(turn_id, store, listed)) is not None:
             files = [replace(each, detail=wrote.detail) if each.file is wrote.change else each for each in files]
             self._say(turn_id, wrote.notice)
@@ -289,8 +318,8 @@ class ChangeTracker:
         change = next((each for each in notebooks if str(store.workspace / each.path) == path), None)
         if shown is None or path is None or change is None or self._was_saved_since(path):
             return None
-        before, after = await store.run(lambda opened: _cells(opened, change))
-        missing = missing_in_page(shown.name, before, after, shown.cells)
+        cells = await store.run(lambda opened: _NotebookCells.of(opened, change))
+        missing = missing_in_page(shown.name, cells.before, cells.after, shown.cells, cells.hashes)
         self.kernel.offer(turn_id, missing or ())
         detail = _OLD_CELLS if missing is None or missing else _OLD_OUTPUTS
         return _WrittenNotebook(change, detail, notice(path_to_json(change.path), missing))
@@ -314,7 +343,7 @@ class ChangeTracker:
         if self.kernel is None:
             return ()
         kept = {each.id for each in known if each.state == "kept"}
-        return tuple(_kernel_item(change, is_kept=change.id in kept) for change in self.kernel.end(turn_id))
+        return tuple(kernel_item(change, is_kept=change.id in kept) for change in self.kernel.end(turn_id))
 
     def refresh_kernel(self, turn_id: str) -> None:
         """Take over what the kernel knows of turn *turn_id* now: code that went on has changed more, or undo has."""
@@ -381,23 +410,6 @@ class ChangeTracker:
         return named_files(self._parts(turn_id), "" if self.store is None else str(self.store.workspace))
 
 
-def numbers(record: TurnRecord) -> TurnChanges:
-    """What the chat's state says of a turn's changes."""
-    items, counts = record.items, count_by_kind(record.items)
-    return TurnChanges(
-        status="ready",
-        files=counts["file"],
-        added=sum(each.added or 0 for each in items if each.kind == "file"),
-        removed=sum(each.removed or 0 for each in items if each.kind == "file"),
-        cells=counts["cell"],
-        variables=counts["variable"],
-        undone=sum(each.state == "undone" for each in items),
-        kept=sum(each.state == "kept" for each in items),
-        undoable=sum(each.state == "open" and each.undoable for each in items),
-        notes=record.notes or None,
-    )
-
-
 def _compared(
     store: ChangeStore, before: Snapshot, after: Snapshot
 ) -> tuple[tuple[FileChange, ...], dict[str, tuple[int | None, int | None]]]:
@@ -408,64 +420,6 @@ def _compared(
 
 def _paths(change: FileChange) -> tuple[str, ...]:
     return (change.path,) if change.was is None else (change.path, change.was)
-
-
-def _file_item(change: FileChange, counted: tuple[int | None, int | None] | None, by: tuple[By, ...]) -> Item:
-    added, removed = counted or (None, None)
-    name = path_to_json(change.path)
-    return Item(
-        id=f"file:{name}",
-        kind="file",
-        name=name,
-        was=None if change.was is None else path_to_json(change.was),
-        status=change.status,
-        by=by,
-        added=added,
-        removed=removed,
-        undoable=change.undoable,
-        reason=change.reason,
-        file=change,
-        binary=counted == (None, None) and change.undoable,
-    )
-
-
-def _kernel_item(change: CellChange | VariableChange, *, is_kept: bool) -> Item:
-    """A cell or a variable as an item; its texts are a cell's source, or a line on an object."""
-    item = Item(
-        id=change.id,
-        kind="variable",
-        name=change.name,
-        status=change.status,
-        state=_state(change, is_kept=is_kept),
-        by=("during",) if isinstance(change, CellChange) and change.from_file else ("toolCall",),
-        undoable=change.undoable,
-        reason=change.reason,
-    )
-    if isinstance(change, VariableChange):
-        return replace(item, detail=change.detail or None, before=change.before, after=change.after)
-    before, after = (None if each is None else each.source for each in (change.before, change.after))
-    cell = change.after or change.before
-    language = None if cell is None else {"code": "python", "markdown": "markdown"}.get(cell.kind)
-    added, removed = count_lines((before or "").encode("utf-8", "replace"), (after or "").encode("utf-8", "replace"))
-    return replace(item, kind="cell", before=before, after=after, added=added, removed=removed, language=language)
-
-
-def _state(change: CellChange | VariableChange, *, is_kept: bool) -> State:
-    if isinstance(change, CellChange) and change.offered:
-        return "kept" if is_kept else "offered"
-    return "undone" if change.undone else "kept" if is_kept else "open"
-
-
-def _cells(store: ChangeStore, change: FileChange) -> tuple[tuple[FileCell, ...] | None, tuple[FileCell, ...] | None]:
-    """The cells of a notebook's file before and after *change*, where they are known."""
-
-    def side(version: Version | None) -> tuple[FileCell, ...] | None:
-        try:
-            return None if version is None else cells_in(store.content(version))
-        except ChangesError:
-            return None
-
-    return side(change.before), side(change.after)
 
 
 def _of_an_earlier_kernel(record: ConversationRecord | None) -> ConversationRecord | None:

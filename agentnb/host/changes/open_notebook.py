@@ -23,6 +23,7 @@ MOST_CELLS = 1_000
 LONGEST_ID = 64
 MOST_CHARACTERS = 2_000_000
 """Characters of the cells that are offered to a page, in all."""
+_RUN = frozenset({"source", "outputs", "execution_count"})
 _KINDS = frozenset({"code", "markdown", "raw"})
 
 
@@ -64,6 +65,36 @@ def cells_in(content: bytes) -> tuple[FileCell, ...] | None:
     return tuple(known)
 
 
+def is_cells_only(before: bytes, after: bytes) -> bool:
+    """Whether a notebook's file gained nothing but cells and their texts, and lost nothing but those and outputs.
+
+    A page that loaded *before* and has been given the texts of *after* can then be saved without a loss.
+    """
+    try:
+        was, now = read_json(before), read_json(after)
+    except ValueError:
+        return False
+    if not all(isinstance(each, dict) and isinstance(each.get("cells"), list) for each in (was, now)):
+        return False
+    if {**was, "cells": []} != {**now, "cells": []}:
+        return False
+    old = {str(cell.get("id")): cell for cell in was["cells"] if isinstance(cell, dict)}
+    return all(isinstance(cell, dict) and _adds_text_only(old.get(str(cell.get("id"))), cell) for cell in now["cells"])
+
+
+def _adds_text_only(old: dict[str, Any] | None, cell: dict[str, Any]) -> bool:
+    outputs = cell.get("outputs")
+    if outputs and outputs != (old or {}).get("outputs"):
+        return False
+    if old is None:
+        return not cell.get("metadata") and cell.keys() <= _RUN | {"id", "cell_type", "metadata"}
+    return _without_run(old) == _without_run(cell)
+
+
+def _without_run(cell: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in cell.items() if name not in _RUN}
+
+
 def _cell(cell: Any) -> FileCell | None:
     if not isinstance(cell, dict):
         return None
@@ -80,6 +111,7 @@ def missing_in_page(
     before: Sequence[FileCell] | None,
     after: Sequence[FileCell] | None,
     page: Sequence[CellView],
+    hashes: tuple[str, str] | None = None,
 ) -> list[CellRecord] | None:
     """What an agent changed in a notebook's file and the page that has it open does not show.
 
@@ -91,6 +123,7 @@ def missing_in_page(
         before: The cells of the file before the turn; None where they are not known.
         after: Those after it, likewise.
         page: The cells that the page shows, the first first.
+        hashes: The file's SHA-256 before and after, where a page with these changes has all that is in it.
 
     Returns:
         Changes that the page can be given, as if they had been undone; None where they cannot be told: cells were
@@ -103,7 +136,7 @@ def missing_in_page(
     was = {cell.cell_id: cell for cell in before} if before is not None else None
     if _is_moved(before, after, page):
         return None
-    made = _Changes(notebook, shown, was)
+    made = _Changes(notebook, shown, was, hashes)
     place = {cell.cell_id: at for at, cell in enumerate(after)}
     for at, cell in enumerate(after):
         if (old := shown.get(cell.cell_id)) is not None and old.kind != cell.kind:
@@ -119,11 +152,18 @@ def missing_in_page(
 class _Changes:
     """Collects the changes of one notebook."""
 
-    def __init__(self, notebook: str, shown: dict[str, CellView], was: dict[str, FileCell] | None) -> None:
+    def __init__(
+        self,
+        notebook: str,
+        shown: dict[str, CellView],
+        was: dict[str, FileCell] | None,
+        hashes: tuple[str, str] | None,
+    ) -> None:
         self.found: list[CellRecord] = []
         self._notebook = notebook
         self._shown = shown
         self._was = was
+        self._hashes = hashes
 
     def add(self, cell_id: str, kind: str, source: str | None, below: str | None, index: int) -> None:
         """The file has *source* in the cell *cell_id* now (None: no such cell), below the cell *below*."""
@@ -148,6 +188,7 @@ class _Changes:
                 undone=True,
                 offered=True,
                 from_file=True,
+                file_hashes=self._hashes,
             )
         )
 

@@ -21,7 +21,7 @@ Kind: TypeAlias = Literal["file", "cell", "variable"]
 """What was changed."""
 
 Status: TypeAlias = Literal["added", "changed", "deleted", "moved"]
-"""How it is other than before."""
+"""What became of it."""
 
 State: TypeAlias = Literal["open", "kept", "undone", "offered"]
 """What was done about it: nothing, it was accepted, or it was undone. A cell that an agent wrote to the file of an open
@@ -41,7 +41,7 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defau
         name: The file's path in the workspace, the cell's or the variable's name. A path has the form of
             :func:`agentnb.changes.path_to_json`, here and in the id.
         was: The earlier path or name, where it was moved.
-        status: How it is other than before.
+        status: Whether it was added, changed, deleted or moved.
         state: What was done about it.
         by: Who changed it, as far as is known.
         added: Lines that came; None where they cannot be counted.

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agentnb.acp.listener import ChangedFile
-from agentnb.errors import ChangesError
+from agentnb.host.changes.items import stored_content
 from agentnb.policy.sensitive import secret_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from agentnb.changes import ChangeStore, FileChange, Version
+    from agentnb.changes import ChangeStore, FileChange
     from agentnb.host.agents.agent_lifecycle import AgentLifecycle
     from agentnb.host.changes.workspace_store import WorkspaceStore
     from agentnb.host.environment import Environment
@@ -48,17 +48,11 @@ class TurnRecording:
 
         def record_all(store: ChangeStore) -> None:
             files = [
-                ChangedFile(each, _content(store, each.before), _content(store, each.after), is_sensitive(each))
+                ChangedFile(
+                    each, stored_content(store, each.before), stored_content(store, each.after), is_sensitive(each)
+                )
                 for each in changes
             ]
             tap.changed_files(session_id, files, lambda path: cassette.is_notebook(workspace / path))
 
         await store.run(record_all)
-
-
-def _content(store: ChangeStore, version: Version | None) -> bytes | None:
-    """The content of *version*; None where it is not stored."""
-    try:
-        return None if version is None or version.blob is None else store.content(version)
-    except ChangesError:
-        return None

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from agentnb.changes import FileChange, Step, path_to_json
 from agentnb.clock import now_ms
 from agentnb.errors import AgentnbError, ChangesError, ChangesUnavailable, SessionError, UsageError
+from agentnb.host.changes.attribution import is_left_alone
 from agentnb.host.changes.records import Undone, count_by_kind
 
 if TYPE_CHECKING:
@@ -34,12 +35,14 @@ _WANTED: dict[Operation, frozenset[State]] = {
     "keep": frozenset({"open", "offered"}),
     "apply": frozenset({"offered"}),
 }
-_OVERWRITE = "When you save the notebook, JupyterLab says that its file has changed: choose Overwrite."
+MOST_NAMED = 3
+"""Files that are named in an answer."""
+_OVERWRITE = "If JupyterLab says that its file has changed when you save the notebook, choose Overwrite."
 _OTHERS = "Apply the others, too, before you save the notebook: saving it replaces its file."
 
 
 class Selected(NamedTuple):
-    """One change that something is done with.
+    """One change that an operation is to be done with.
 
     Attributes:
         turn_id: Its turn.
@@ -56,11 +59,11 @@ class Selected(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What came of it.
+    """The result of an operation.
 
     Attributes:
         done: The changes that are undone, redone or kept now: turns and ids.
-        message: The same in a sentence.
+        message: The result in a sentence, for the user.
     """
 
     done: tuple[tuple[str, str], ...]
@@ -94,7 +97,8 @@ class Undo:
         Args:
             operation: What is to be done.
             turn_id: The turn; None for the conversation.
-            ids: Which of its changes, by id or name; all where none is named.
+            ids: Which of its changes, by id or name. Where none is named: all; undo leaves alone what the user saved,
+                or only another tab changed.
             onwards: Whether the turns after it count, too.
             choices: What to do about conflicts, by path: ``"mine"`` leaves the file as it is now, ``"theirs"`` takes
                 what undo or redo would make of it.
@@ -111,17 +115,21 @@ class Undo:
             message = "Changes are not followed here: AGENTNB_CHANGES or %config Agentnb.changes switches that off."
             raise ChangesUnavailable(message)
         await tracker.compared()
+        if turn_id is not None and not tracker.has_ended(turn_id):
+            message = "The turn has not ended: what it changes is not known yet."
+            raise SessionError(message, hint="Wait for its end, or cancel it.")
         if operation != "keep":
             self._refuse_while_turns_run(operation)
         selected = _selected(tracker.record, operation, turn_id, tuple(ids), onwards=onwards)
+        selected, left = _without_others_work(operation, selected, is_named=bool(ids))
         if not selected:
-            return Outcome((), f"There is nothing to {operation}.")
+            return Outcome((), _and_left(f"There is nothing to {operation}.", left))
         outcome = await self._carry_out(operation, selected, choices or {})
         what = ", ".join(each.item.name for each in selected if each.key in outcome.done)
         self._recorded(operation, what, by)
         for each in dict.fromkeys(turn for turn, _ in outcome.done):
             tracker.tell(each)
-        return outcome
+        return Outcome(outcome.done, _and_left(outcome.message, left))
 
     async def diff(self, item: Item) -> str:
         """The change as a unified diff; empty for a variable.
@@ -162,11 +170,13 @@ class Undo:
         if (refused := next((each.item for each in selected if not each.item.undoable), None)) is not None:
             raise ChangesError(f"{refused.name} cannot be {_DONE[operation]}. {refused.reason or ''}".strip())
         files = [each for each in selected if each.item.file is not None]
-        turned = await self._turn_kernel(operation, [each for each in selected if each.item.file is None], choices)
+        turned = await self._undo_or_redo_in_kernel(
+            operation, [each for each in selected if each.item.file is None], choices
+        )
         try:
             done = await (self._undo if operation == "undo" else self._redo)(files, choices)
         except BaseException:
-            await self._turn_kernel("redo" if operation == "undo" else "undo", turned, {})
+            await self._undo_or_redo_in_kernel("redo" if operation == "undo" else "undo", turned, {})
             raise
         for turn_id in dict.fromkeys(each.turn_id for each in turned):
             tracker.refresh_kernel(turn_id)
@@ -177,11 +187,11 @@ class Undo:
         return Outcome(tuple(each.key for each in done), said)
 
     def _next_save(self) -> str:
-        """What the user is told who has applied cells: JupyterLab asks before it replaces a file that has changed."""
+        """What the user should know before the next save: JupyterLab asks before it replaces a changed file."""
         items = (item for turn in self._tracker.record.turns for item in turn.items)
         return _OTHERS if any(item.state == "offered" and item.undoable for item in items) else _OVERWRITE
 
-    async def _turn_kernel(
+    async def _undo_or_redo_in_kernel(
         self, operation: Operation, selected: Sequence[Selected], choices: Mapping[str, Choice]
     ) -> list[Selected]:
         """Undo or redo cells and variables, turn by turn: all, or none."""
@@ -200,7 +210,7 @@ class Undo:
                 turned = await turn(turn_id, ids, choices=by_id)
                 done += [each for each in selected if each.turn_id == turn_id and each.item.id in turned]
         except AgentnbError:
-            await self._turn_kernel("redo" if back else "undo", done, {})
+            await self._undo_or_redo_in_kernel("redo" if back else "undo", done, {})
             raise
         return done
 
@@ -291,6 +301,27 @@ def _selected(
     ]
 
 
+def _without_others_work(
+    operation: Operation, selected: Sequence[Selected], *, is_named: bool
+) -> tuple[list[Selected], list[Selected]]:
+    """What is meant of *selected*, and what is left alone: undo of everything takes nobody else's work away."""
+    if operation != "undo" or is_named:
+        return list(selected), []
+    left = [each for each in selected if is_left_alone(each.item.by)]
+    return [each for each in selected if each not in left], left
+
+
+def _and_left(message: str, left: Sequence[Selected]) -> str:
+    """*message*, and what was left alone."""
+    names = list(dict.fromkeys(each.item.name for each in left))
+    if not names:
+        return message
+    more = [f"{len(names) - MOST_NAMED} more"] if len(names) > MOST_NAMED else []
+    stays, them = ("stays as it is", "it") if len(names) == 1 else ("stay as they are", "them")
+    who = "you saved" if any("user" in each.item.by for each in left) else "another tab changed"
+    return f"{message} {_joined([*names[:MOST_NAMED], *more])} {stays}, since {who} {them} meanwhile."
+
+
 def _batches(steps: Iterable[Step]) -> list[list[Step]]:
     """*steps* in an order that can be applied batch by batch; steps of one path that fit together are one step.
 
@@ -301,15 +332,15 @@ def _batches(steps: Iterable[Step]) -> list[list[Step]]:
         pending = batches[-1].get(step.path)
         if pending is None:
             batches[-1][step.path] = step
-        elif _is_same(pending, step):
+        elif _can_be_joined(pending, step):
             batches[-1][step.path] = replace(pending, target=step.target)
         else:
             batches.append({step.path: step})
     return [[*batch.values()] for batch in batches if batch]
 
 
-def _is_same(first: Step, second: Step) -> bool:
-    """Whether *second* begins with what *first* ends with."""
+def _can_be_joined(first: Step, second: Step) -> bool:
+    """Whether *second* starts from the version that *first* leads to."""
     if first.target is None or second.base is None:
         return first.target is second.base
     return (first.target.digest, first.target.mode) == (second.base.digest, second.base.mode)
@@ -331,7 +362,7 @@ def _applied(
 
 
 def _is_left(selected: Selected, choices: Mapping[str, Choice], changed: Iterable[FileChange]) -> bool:
-    """Whether the user chose to leave the file as it is."""
+    """Whether the user chose ``"mine"`` for the file, and it was indeed not written."""
     change = selected.item.file
     paths = () if change is None else (change.path, change.was)
     touched = {each.path for each in changed}

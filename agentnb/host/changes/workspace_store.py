@@ -7,28 +7,29 @@ host's loop is never blocked and two sessions of one folder never disturb each o
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import queue
 import shutil
-import tempfile
 import threading
 import time
-import uuid
 from collections import deque
 from concurrent.futures import Future
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from agentnb.changes import ChangeStore, Limits
-from agentnb.changes.coverage import is_left_out
+from agentnb.changes.coverage import is_left_out, signature
+from agentnb.changes.temporary_folder import TemporaryFolder
 from agentnb.host.changes.location import store_name
 from agentnb.host.changes.records import read_record, record_file
 from agentnb.policy.sensitive import SENSITIVE, secret_pattern
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
+    from pathlib import Path
 
     from agentnb.changes import Snapshot
+    from agentnb.changes.coverage import Signature
     from agentnb.policy.sensitive import Patterns
 
 T = TypeVar("T")
@@ -38,48 +39,47 @@ MOST_ENDED = 100
 CLOSE_SECONDS = 1.0
 """How long the end of a host waits for a store whose folder goes with it."""
 PRUNE_TURNS = 50
-"""After how many turns that changed something it is looked whether contents can be forgotten; after the first, too."""
+"""The store looks for contents that it can forget after the first turn that changed something, then every so many."""
 MOST_IDLE = 50
-"""Snapshots that no conversation needs and that are stored nevertheless: to forget some takes a while."""
+"""So many snapshots stay stored although no conversation needs them, since forgetting takes a while."""
 RUNNING_SECONDS = 24 * 3600.0
-"""For how long a snapshot may be that of a running turn."""
+"""A snapshot younger than this may belong to a running turn, so it is never forgotten."""
 MOST_ENTRIES = 500
-"""Files and folders of a workspace that are looked at without the store; a larger one is the store's."""
+"""A workspace with more files and folders is compared by the store only, not by :func:`read_file_times`."""
 CLOCK_NS = 20_000_000
-"""Nanoseconds by which the times of a file system may be coarse: what changed so shortly before a look may change
-again without another time."""
-
-_Entry: TypeAlias = tuple[int, int, int, int, int]
+"""How coarse the times of a file system may be, in nanoseconds: a file that changed so shortly before its time was read
+may change again and keep that time."""
 
 
-class Seen:
-    """A look at a small workspace: enough to tell that nothing has changed.
+class FileTimes:
+    """The times and sizes of all files of a small workspace: enough to tell that nothing has changed since.
 
     Not checked: a file server whose clock is behind this machine's by more than the time between two changes.
 
     Args:
         entries: What the file system says of each path.
-        at: When the look began, in nanoseconds since 1970.
+        at: When reading them began, in nanoseconds since 1970.
     """
 
-    def __init__(self, entries: dict[str, _Entry], at: int) -> None:
+    def __init__(self, entries: Mapping[str, Signature], at: int) -> None:
         self.entries = entries
         newest = max((entry[1] for entry in entries.values()), default=0)
         self.is_certain = newest < at - CLOCK_NS
 
-    def shows_no_change_since(self, before: Seen | None) -> bool:
-        """Whether all is as it was at the look *before*."""
+    def is_unchanged_since(self, before: FileTimes | None) -> bool:
+        """Whether no file has changed since *before* was read; False where that is not certain."""
         return before is not None and before.is_certain and before.entries == self.entries
 
 
-def look_at(workspace: Path, named: Iterable[str] = ()) -> Seen | None:
-    """A look at *workspace*; None where it is large, or cannot be read.
+def read_file_times(workspace: Path, named: Iterable[str] = ()) -> FileTimes | None:
+    """The times of the files of *workspace*; None where it is large, or cannot be read.
 
     Args:
         workspace: The folder.
-        named: Files that count wherever they are, relative to it.
+        named: Files that count although they are ignored or left out, relative to it.
     """
-    at, entries = time.time_ns(), dict[str, _Entry]()
+    at = time.time_ns()
+    entries: dict[str, Signature] = {}
     root, folders = os.fspath(workspace), [""]
     try:
         while folders:
@@ -89,21 +89,17 @@ def look_at(workspace: Path, named: Iterable[str] = ()) -> Seen | None:
                     path = f"{folder}{entry.name}"
                     if is_left_out(entry.name):
                         continue
-                    entries[path] = _entry(entry.stat(follow_symlinks=False))
+                    entries[path] = signature(entry.stat(follow_symlinks=False))
                     if len(entries) > MOST_ENTRIES:
                         return None
                     if entry.is_dir(follow_symlinks=False):
                         folders.append(f"{path}/")
         for path in named:
             if os.path.lexists(f"{root}/{path}"):
-                entries[path] = _entry(os.lstat(f"{root}/{path}"))
+                entries[path] = signature(os.lstat(f"{root}/{path}"))
     except OSError:
         return None
-    return Seen(entries, at)
-
-
-def _entry(state: os.stat_result) -> _Entry:
-    return (state.st_mtime_ns, state.st_ctime_ns, state.st_size, state.st_ino, state.st_mode)
+    return FileTimes(entries, at)
 
 
 class RunningTurn(NamedTuple):
@@ -141,6 +137,7 @@ class WorkspaceStore:
         folder: The store's folder.
         workspace: The workspace, without links on the way to it.
         keeps_sensitive: Whether the contents of files that may hold secrets are stored.
+        temporary: The folder that the store's folder is in, where that goes with the host.
 
     Attributes:
         running: Which turns run in the workspace, by id.
@@ -149,7 +146,14 @@ class WorkspaceStore:
         recovered: What was finished or taken back when the store was opened, a sentence; None where nothing was.
     """
 
-    def __init__(self, folder: Path, workspace: Path, *, keeps_sensitive: bool = False) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        workspace: Path,
+        *,
+        keeps_sensitive: bool = False,
+        temporary: TemporaryFolder | None = None,
+    ) -> None:
         self.folder = folder
         self.workspace = workspace
         self.running: dict[str, RunningTurn] = {}
@@ -157,10 +161,12 @@ class WorkspaceStore:
         self.patterns: Patterns = SENSITIVE
         self.recovered: str | None = None
         self._keeps_sensitive = keeps_sensitive
+        self._temporary = temporary
+        self._is_closed = False
         self._store: ChangeStore | None = None
         self._snapshot: Snapshot | None = None
         self._named: frozenset[str] = frozenset()
-        self._seen: Seen | None = None
+        self._times: FileTimes | None = None
         self._turns = 0
         self._jobs: queue.SimpleQueue[tuple[Callable[[], Any], Future[Any]] | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
@@ -171,10 +177,17 @@ class WorkspaceStore:
         return self.folder / "records"
 
     def close(self, timeout: float) -> None:
-        """End the thread when its work is done, at most *timeout* seconds; from any thread but its own."""
+        """End the thread, and remove the folder where it goes with the host; from any thread but its own.
+
+        Args:
+            timeout: For how many seconds to wait for the work that is being done, at most. Work that takes longer
+                removes the folder when it is done; what waits behind it is not done.
+        """
+        self._is_closed = True
         if self._thread is not None:
             self._jobs.put(None)
             self._thread.join(timeout)
+        self._remove()
 
     def named_by_others(self, session: str, since: int) -> frozenset[str]:
         """The files that tool calls of other sessions' turns named that ran since *since* (milliseconds since 1970)."""
@@ -211,7 +224,7 @@ class WorkspaceStore:
         await self._do(lambda: self._pruned(at_once=at_once))
 
     def _pruned(self, *, at_once: bool) -> None:
-        """A snapshot of the last day may be that of a turn which still runs, in whatever kernel."""
+        """A snapshot of the last day stays: a turn that still runs, in any kernel, may need it."""
         self._turns += 1
         if not at_once and self._turns % PRUNE_TURNS != 1:
             return
@@ -227,20 +240,22 @@ class WorkspaceStore:
             store.prune(needed | young)
 
     def _prepared(self) -> None:
-        if self._snapshot is None and look_at(self.workspace) is None:
+        if self._snapshot is None and read_file_times(self.workspace) is None:
             self._taken(frozenset())
 
     def _taken(self, named: frozenset[str]) -> Snapshot:
-        seen = look_at(self.workspace, named | self._named)
-        if self._snapshot is not None and seen is not None and named <= self._named:  # noqa: SIM102 - two questions
-            if seen.shows_no_change_since(self._seen):
+        times = read_file_times(self.workspace, named | self._named)
+        if self._snapshot is not None and times is not None and named <= self._named:  # noqa: SIM102 - two questions
+            if times.is_unchanged_since(self._times):
                 return self._snapshot
         snapshot = self._opened().take(sorted(named | self._named))
-        self._named, self._seen, self._snapshot = named | self._named, seen, snapshot
+        self._named, self._times, self._snapshot = named | self._named, times, snapshot
         return snapshot
 
     def _opened(self) -> ChangeStore:
         if self._store is None:
+            if self._temporary is not None:
+                self._temporary.make()
             store = ChangeStore(
                 self.folder,
                 self.workspace,
@@ -264,10 +279,20 @@ class WorkspaceStore:
     def _work(self) -> None:
         while (job := self._jobs.get()) is not None:
             work, done = job
+            if self._is_closed:
+                done.cancel()
+                continue
             try:
                 done.set_result(work())
             except BaseException as error:  # noqa: BLE001 - handed to who waits
                 done.set_exception(error)
+        self._remove()  # again: work that was not waited for may have made it anew
+
+    def _remove(self) -> None:
+        if self._temporary is not None:
+            shutil.rmtree(self.folder, ignore_errors=True)
+            with contextlib.suppress(OSError):  # other stores are in it
+                self._temporary.path.rmdir()
 
 
 class WorkspaceStores:
@@ -275,19 +300,24 @@ class WorkspaceStores:
 
     Args:
         folder: Where they are; None where nothing is to be kept: then they are in a folder that goes with the host.
+        within: Where that folder is; with the system's other temporary files unless told.
     """
 
-    def __init__(self, folder: Path | None) -> None:
+    def __init__(self, folder: Path | None, *, within: Path | None = None) -> None:
+        self._temporary = None
+        if folder is None:
+            self._temporary = TemporaryFolder(within)
+            folder = self._temporary.path
         self._folder = folder
-        self._temporary: Path | None = None
         self._stores: dict[Path, WorkspaceStore] = {}
 
     def of(self, workspace: Path, *, keeps_sensitive: bool = False) -> WorkspaceStore:
         """The store of *workspace*; nothing is made or looked at yet."""
         real = workspace.resolve()
         if real not in self._stores:
-            folder = self._place() / store_name(real)
-            self._stores[real] = WorkspaceStore(folder, real, keeps_sensitive=keeps_sensitive)
+            self._stores[real] = WorkspaceStore(
+                self._folder / store_name(real), real, keeps_sensitive=keeps_sensitive, temporary=self._temporary
+            )
         return self._stores[real]
 
     async def forget(self, workspace: Path, tab_id: str) -> None:
@@ -301,14 +331,7 @@ class WorkspaceStores:
         if self._temporary is not None:
             for store in self._stores.values():
                 store.close(CLOSE_SECONDS)
-            shutil.rmtree(self._temporary, ignore_errors=True)
-
-    def _place(self) -> Path:
-        if self._folder is not None:
-            return self._folder
-        if self._temporary is None:  # made when something is stored
-            self._temporary = Path(tempfile.gettempdir()) / f"agentnb-changes-{uuid.uuid4().hex}"
-        return self._temporary
+            self._temporary.remove()
 
 
 def _removed(path: Path) -> bool:

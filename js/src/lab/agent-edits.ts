@@ -1,7 +1,8 @@
 /** What an agent does to the notebook, once it may: through the notebook's own model, a step each for Undo. */
 import type { CellExecutor, NotebookPanel, SharedCell } from "@jupyterlab/notebook";
-import { isObject } from "../state/guard";
+import { isObject } from "../state/object";
 import { type CellConflict, type CellStep, changeCells, insertCell, replace, runCell } from "./edits";
+import { type Files, takeAsLoaded } from "./loaded-file";
 
 /** What the kernel asks for (agentnb/comm/lab_messages.py: `EditParams`). */
 export interface AgentEdit {
@@ -12,6 +13,8 @@ export interface AgentEdit {
   kind?: "code" | "markdown";
   wait?: boolean;
   steps?: CellStep[];
+  /** The file's SHA-256 as the page knows it, and as it is, where the page has all that is in it after the steps. */
+  fileHashes?: readonly [string, string] | null;
 }
 
 /** What came of it (`EditedParams`). */
@@ -33,10 +36,12 @@ const LONGEST_TEXT = 1_000_000;
 export class AgentEdits {
   readonly #panel: NotebookPanel;
   readonly #executor: CellExecutor | null;
+  readonly #files: Files | undefined;
 
-  constructor(panel: NotebookPanel, executor: CellExecutor | null) {
+  constructor(panel: NotebookPanel, executor: CellExecutor | null, files?: Files) {
     this.#panel = panel;
     this.#executor = executor;
+    this.#files = files;
   }
 
   /** Does it, or says why not. */
@@ -54,6 +59,8 @@ export class AgentEdits {
     if (!shared) throw new Error("The notebook is no longer open.");
     if (action === "change") {
       const conflicts = changeCells(shared, edit.steps ?? []);
+      if (!conflicts.length && edit.fileHashes && this.#files)
+        await takeAsLoaded(this.#panel.context, this.#files, edit.fileHashes);
       return { conflicts: conflicts.map(({ cellId, current }) => ({ cellId, current: told(current) ?? null })) };
     }
     const index = cellId ? shared.cells.findIndex((cell) => cell.id === cellId) : shared.cells.length - 1;

@@ -1,6 +1,6 @@
 /** Loads agentnb in a kernel, quietly: nothing in the history, nothing in an output, even while a cell runs. */
 import type { Kernel, Message } from "@jupyterlab/services";
-import { isObject } from "../state/guard";
+import { isObject } from "../state/object";
 import { onSubshell, rememberSubshell, subshellOf } from "./subshell";
 
 const BOOT = "__import__('agentnb.ipython.lab', fromlist=['boot']).boot()";

@@ -4,6 +4,7 @@ import { type Application, ILayoutRestorer, type Restorer } from "@jupyterlab/ap
 import { ICommandPalette, Notification, type Palette, ToolbarButton } from "@jupyterlab/apputils";
 import { IEditorLanguageRegistry, type Languages } from "@jupyterlab/codemirror";
 import {
+  type Cell,
   type CellExecutor,
   INotebookCellExecutor,
   INotebookTracker,
@@ -16,16 +17,19 @@ import { offer } from "../notebooks";
 import type { NotebookActions as Actions, Review } from "../view/store";
 import { AgentEdits } from "./agent-edits";
 import { NotebookEdits } from "./edits";
-import icon from "./icon";
+import { type ErrorAction, type Failed, FailedCells } from "./failed-cells";
+import icon, { explainIcon, fixIcon } from "./icon";
 import styles from "./lab.css";
 import { savedOf } from "./link";
-import { ReviewPanel } from "./review";
+import { parts } from "./parts";
+import type { ReviewPanel } from "./review";
 import { Session } from "./session";
 import { ID, Sidebar } from "./sidebar";
 import { openFile, placesOf, serverRoot } from "./workspace-files";
 
 const REVEAL = "agentnb.sidebar";
 const OPEN_KEY = "agentnb sidebar";
+const ERRORS = { fix: "agentnb:fix-error", explain: "agentnb:explain-error" } as const;
 const COMMANDS = { toggle: "agentnb:toggle", focus: "agentnb:focus", reconnect: "agentnb:reconnect" };
 
 function activate(
@@ -40,6 +44,7 @@ function activate(
   const classic = app.name === "Jupyter Notebook";
   const edits = new WeakMap<NotebookPanel, NotebookEdits>();
   const managers = new WeakMap<NotebookPanel, Promise<Manager>>();
+  const failures = new WeakMap<NotebookPanel, FailedCells>();
 
   const sidebar = new Sidebar(
     tracker,
@@ -47,7 +52,7 @@ function activate(
       new Session({
         panel,
         edits: edits.get(panel) as NotebookEdits,
-        agentEdits: new AgentEdits(panel, executor),
+        agentEdits: new AgentEdits(panel, executor, app.serviceManager.contents),
         manager: () => managers.get(panel) as Promise<Manager>,
       }),
     (visible) => {
@@ -69,6 +74,14 @@ function activate(
     if (!classic) Object.assign(made, mainArea(app, panel, languages, warn));
     manager.then((known) => offer(known, made)).catch((error: unknown) => console.warn("agentnb:", error));
     followKernel(panel, () => reveal());
+    failures.set(panel, new FailedCells(panel, ask, noteFailures));
+  };
+  const ask = (failed: Failed): void => {
+    reveal();
+    sidebar.ask(failed);
+  };
+  const noteFailures = (): void => {
+    for (const command of Object.values(ERRORS)) app.commands.notifyCommandChanged(command);
   };
   // Notebook 7.2's shell closes a side panel that is activated while it is open.
   const reveal = (): void => (sidebar.isVisible ? sidebar.activate() : app.shell.activateById(ID));
@@ -101,6 +114,7 @@ function activate(
     else reveal();
   };
   addCommands(app, palette, sidebar, { toggle, reveal });
+  addErrorCommands(app, palette, tracker, (panel) => failures.get(panel));
   addEdits(app, () => (tracker.currentWidget ? edits.get(tracker.currentWidget) : undefined));
   void app.restored.then(() => {
     if (classic && localStorage.getItem(OPEN_KEY)) reveal();
@@ -116,10 +130,11 @@ function mainArea(
   warn: (sentence: string) => void,
 ): Pick<Actions, "compare" | "openFile"> {
   const panels = new Map<string, ReviewPanel>();
-  const compare = (review: Review): void => {
+  const compare = async (review: Review): Promise<void> => {
+    const { ReviewPanel } = await parts().part("review");
     let panel = panels.get(review.key);
     if (!panel) {
-      panel = new ReviewPanel(languages);
+      panel = new ReviewPanel(languages, icon);
       panels.set(review.key, panel);
       panel.disposed.connect(() => panels.delete(review.key));
       app.shell.add(panel, "main", { mode: review.beside ? "split-right" : "tab-after", ref: notebook.id });
@@ -128,7 +143,7 @@ function mainArea(
     panel.review(review);
   };
   return {
-    compare,
+    compare: (review) => void compare(review).catch((error: unknown) => warn(String(error))),
     openFile: (path, workspace) =>
       void openFile(app, placesOf(path, workspace, notebook.context.path, serverRoot()), warn),
   };
@@ -164,6 +179,41 @@ function addCommands(app: Application, palette: Palette | null, sidebar: Sidebar
     execute: () => sidebar.current?.again(),
   });
   for (const command of Object.values(COMMANDS)) palette?.addItem({ command, category: "Agents" });
+}
+
+/** For the palette, the shortcut, the cell's toolbar (`bar`) and its context menu (`menu`). */
+function addErrorCommands(
+  app: Application,
+  palette: Palette | null,
+  tracker: Tracker,
+  of: (panel: NotebookPanel) => FailedCells | undefined,
+): void {
+  const found = (args: Record<string, unknown> = {}): [FailedCells?, Cell?] => {
+    const panel = tracker.currentWidget;
+    const failed = panel ? of(panel) : undefined;
+    if (!panel || !failed) return [];
+    const hit = args.menu ? app.contextMenuHitTest((node) => node.classList.contains("jp-CodeCell")) : undefined;
+    return [failed, hit ? panel.content.widgets.find((cell) => cell.node === hit) : failed.current];
+  };
+  const add = (action: ErrorAction, label: string, caption: string): void => {
+    app.commands.addCommand(ERRORS[action], {
+      label,
+      caption,
+      icon: action === "fix" ? fixIcon : explainIcon,
+      isEnabled: () => found()[1] !== undefined,
+      isVisible: ({ bar }) => {
+        const panel = tracker.currentWidget;
+        return !bar || (panel !== null && of(panel)?.has(panel.content.activeCell) === true);
+      },
+      execute: (args) => {
+        const [failed, cell] = found(args);
+        failed?.ask(action, cell);
+      },
+    });
+    palette?.addItem({ command: ERRORS[action], category: "Agents" });
+  };
+  add("fix", "Fix the Error with the Agent", "Send the error of this cell to the agent to be fixed");
+  add("explain", "Explain the Error", "Have the agent explain the error of this cell");
 }
 
 /** The same edits for other extensions and for shortcuts of one's own: `{"source": "…"}`. */

@@ -48,7 +48,7 @@ declare module "@jupyterlab/services" {
   export interface ServiceManager {
     readonly contents: {
       readonly fileChanged: Signal<FileChange>;
-      get(path: string, options: { content: boolean }): Promise<unknown>;
+      get(path: string, options: { content: boolean; hash?: boolean }): Promise<unknown>;
     };
   }
   export interface Message {
@@ -115,8 +115,17 @@ declare module "@jupyterlab/notebook" {
     getSelection(): { start: unknown; end: unknown };
     getOffsetAt(position: unknown): number;
   }
+  export interface Outputs {
+    readonly length: number;
+    readonly changed: Signal<unknown>;
+    get(index: number): { readonly type: string; toJSON(): Record<string, unknown> };
+  }
   export interface Cell extends Widget {
     readonly editor: Editor | null;
+    /** Of code cells only. */
+    readonly outputArea?: { readonly model: Outputs };
+    /** Once it is drawn. */
+    readonly ready: Promise<void>;
     readonly model: {
       readonly id: string;
       readonly sharedModel: SharedCell;
@@ -126,6 +135,7 @@ declare module "@jupyterlab/notebook" {
   export interface Notebook extends Widget {
     readonly model: {
       readonly sharedModel: SharedNotebook;
+      readonly cells: { readonly changed: Signal<unknown> };
       /** Whether it has changed since it was saved. */
       readonly dirty: boolean;
       readonly contentChanged: Signal<unknown>;
@@ -231,11 +241,14 @@ declare module "@jupyterlab/application" {
     icon?: unknown;
     isToggled?: () => boolean;
     isEnabled?: () => boolean;
+    isVisible?: (args: Record<string, unknown>) => boolean;
     execute: (args?: Record<string, unknown>) => unknown;
   }
   export interface Application {
     readonly name: string;
     readonly restored: Promise<unknown>;
+    /** The element that the open context menu is for, if it fits. */
+    contextMenuHitTest(fits: (node: HTMLElement) => boolean): HTMLElement | undefined;
     readonly serviceManager: ServiceManager;
     readonly commands: {
       addCommand(id: string, command: Command): unknown;

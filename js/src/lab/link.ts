@@ -3,9 +3,10 @@
 import type { Cell, NotebookPanel } from "@jupyterlab/notebook";
 import type { Comm, FileChange, Kernel, Message } from "@jupyterlab/services";
 import type { Signal } from "@lumino/widgets";
-import { isObject } from "../state/guard";
+import { isObject } from "../state/object";
 import { uuid } from "../uuid";
 import type { AgentEdit, AgentEdits } from "./agent-edits";
+import type { Failed } from "./failed-cells";
 import { Difference, notebookState } from "./notebook-state";
 import { onSubshell } from "./subshell";
 
@@ -43,6 +44,8 @@ export class Link {
   #since = 0;
   #last = "";
   #open = false;
+  /** What waits for the kernel's prompt. */
+  readonly #asked = new Map<string, (prompt: string) => void>();
 
   constructor(panel: NotebookPanel, edits: AgentEdits, kernel: Kernel, subshell?: string) {
     this.#panel = panel;
@@ -87,6 +90,16 @@ export class Link {
     this.#send("notebook", this.#difference.of(state));
   }
 
+  /** The prompt to have the error of a cell fixed or explained, which the kernel remembers from then on. */
+  promptFor(failed: Failed): Promise<string> {
+    this.flush();
+    const id = uuid();
+    return new Promise((resolve) => {
+      this.#asked.set(id, resolve);
+      this.#send("failed", { id, ...failed });
+    });
+  }
+
   /** Tells of a file that the user saved, made, renamed or deleted through this page. */
   saved(saved: Saved): void {
     if (this.#open) this.#send("saved", saved);
@@ -126,11 +139,17 @@ export class Link {
   #receive(message: Message): void {
     const data = message.content.data;
     if (!isObject(data)) return;
+    if (data.method === "failedPrompt" && isObject(data.params)) this.#answered(data.params);
     if (data.method === "edit" && isObject(data.params)) void this.#edit(data.params as unknown as AgentEdit);
     if (data.method !== "notebookAgain") return;
     this.#difference = new Difference();
     this.#last = "";
     this.flush();
+  }
+
+  #answered({ id, text }: Record<string, unknown>): void {
+    this.#asked.get(String(id))?.(String(text));
+    this.#asked.delete(String(id));
   }
 
   async #edit(edit: AgentEdit): Promise<void> {

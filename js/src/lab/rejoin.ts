@@ -7,7 +7,7 @@
  */
 import type { Manager } from "@jupyter-widgets/jupyterlab-manager";
 import type { Kernel, Message } from "@jupyterlab/services";
-import { isObject } from "../state/guard";
+import { isObject } from "../state/object";
 import { uuid } from "../uuid";
 import { execute } from "./boot";
 import { knowsSubshells, onSubshell, rememberSubshell, subshellOf } from "./subshell";

@@ -2,19 +2,12 @@
 import type { Extension } from "@codemirror/state";
 import type { Languages } from "@jupyterlab/codemirror";
 import { Widget } from "@lumino/widgets";
-import type { Comparison, Review } from "../view/store";
-import type { compare as Compare, How } from "./compare";
-import icon from "./icon";
+import type { Comparison, Review, Standing } from "../view/store";
+import type { How } from "./compare";
+import { parts } from "./parts";
 
 /** Narrower panels show one text with the other's lines in it, in pixels. */
 const ROOM = 640;
-
-/** The parts of the extension that are loaded when they are wanted (js/labextension.mjs). */
-interface Container {
-  part(name: "compare"): Promise<{ compare: typeof Compare }>;
-}
-
-const parts = (): Container => (window as unknown as { _JUPYTERLAB: { agentnb: Container } })._JUPYTERLAB.agentnb;
 
 let panels = 0;
 
@@ -25,17 +18,23 @@ export class ReviewPanel extends Widget {
   readonly #next = button("Next", () => this.#step(1));
   readonly #open = button("Open file", () => this.#current?.open?.());
   readonly #all = button("All lines", () => this.#showAll());
+  /** *Keep*, and the way back or forth: each keeps its place, so that the focus stays. */
+  readonly #keep = button("Keep", () => this.#do("Keep"));
+  readonly #back = button("Undo", () => this.#do(this.#back.textContent ?? ""));
+  readonly #said = document.createElement("span");
   readonly #body = document.createElement("div");
   readonly #resized = new ResizeObserver(() => this.#fit());
   #changes: readonly Comparison[] = [];
   #at = 0;
   /** Counts what is shown: what was loaded for an earlier one is passed over. */
   #shown = 0;
+  #standing: (id: string) => Standing | undefined = () => undefined;
+  #unfollow: (() => void) | undefined;
   #draw: ((how: How) => () => void) | undefined;
   #erase: (() => void) | undefined;
   #isWide: boolean | undefined;
 
-  constructor(languages: Languages | null) {
+  constructor(languages: Languages | null, icon: unknown) {
     super();
     this.#languages = languages;
     panels += 1;
@@ -50,7 +49,8 @@ export class ReviewPanel extends Widget {
     this.#choice.setAttribute("aria-label", "Change");
     this.#choice.addEventListener("change", () => this.#go(this.#choice.selectedIndex));
     this.#all.setAttribute("aria-pressed", "false");
-    bar.append(this.#choice, this.#previous, this.#next, this.#all, this.#open);
+    this.#said.className = "agentnb-review-said";
+    bar.append(this.#choice, this.#previous, this.#next, this.#all, this.#open, this.#keep, this.#back, this.#said);
     this.#body.className = "agentnb-review-body";
     this.node.append(bar, this.#body);
     this.node.setAttribute("role", "region");
@@ -70,10 +70,18 @@ export class ReviewPanel extends Widget {
         this.#changes.findIndex(({ id }) => id === review.first),
       ),
     );
+    this.#unfollow?.();
+    this.#standing = () => undefined;
+    this.#showActions();
+    this.#unfollow = review.follow?.((standing) => {
+      this.#standing = standing;
+      this.#showActions();
+    });
   }
 
   override dispose(): void {
     this.#resized.disconnect();
+    this.#unfollow?.();
     this.#clear();
     super.dispose();
   }
@@ -93,8 +101,37 @@ export class ReviewPanel extends Widget {
     this.#previous.setAttribute("aria-disabled", String(this.#at === 0));
     this.#next.setAttribute("aria-disabled", String(this.#at >= this.#changes.length - 1));
     this.#open.hidden = this.#current?.open === undefined;
+    this.#showActions();
     this.#shown += 1;
     void this.#load(this.#shown);
+  }
+
+  #actions(): Standing["actions"] {
+    return (this.#current && this.#standing(this.#current.id)?.actions) ?? [];
+  }
+
+  #do(word: string): void {
+    this.#actions()
+      .find((action) => action.word === word)
+      ?.run();
+  }
+
+  /** What can be done with the change that is shown; a button that goes hands its focus on. */
+  #showActions(): void {
+    const { name = "", id = "" } = this.#current ?? {};
+    const { said = "", isBusy = false } = this.#standing(id) ?? {};
+    const words = this.#actions().map(({ word }) => word);
+    const back = words.find((word) => word !== "Keep");
+    const focused = [this.#keep, this.#back].find((one) => one === document.activeElement);
+    this.#keep.hidden = !words.includes("Keep");
+    this.#back.hidden = back === undefined;
+    this.#back.textContent = back ?? "";
+    for (const one of [this.#keep, this.#back]) {
+      one.setAttribute("aria-label", `${one.textContent} ${name}`);
+      one.setAttribute("aria-disabled", String(isBusy)); // still to be reached by the keyboard
+    }
+    this.#said.textContent = said;
+    if (focused?.hidden) ([this.#back, this.#keep].find((one) => !one.hidden) ?? this.#choice).focus();
   }
 
   async #load(shown: number): Promise<void> {

@@ -6,9 +6,11 @@ import { Panel, Widget } from "@lumino/widgets";
 import type { NotebookActions } from "../view/store";
 import type { AgentEdits } from "./agent-edits";
 import { type Boot, boot } from "./boot";
+import type { Failed } from "./failed-cells";
 import { Link, type Saved } from "./link";
 import { type Notice, noticeElement } from "./notice";
 import * as notices from "./notices";
+import { PendingPrompt } from "./pending-prompt";
 import { adopt, type Rejoined, rejoin, type SentModel } from "./rejoin";
 import { knowsSubshells, subshellOf } from "./subshell";
 
@@ -32,6 +34,9 @@ export class Session {
   readonly #head = new Widget({ node: document.createElement("div") });
   #body: Widget | undefined;
   #link: Link | undefined;
+  readonly #pending = new PendingPrompt();
+  /** Called with the link once there is one. */
+  #onLink: ((link: Link) => void) | undefined;
   #started: Kernel | null = null;
   #attempt = 0;
   #state = "new";
@@ -44,6 +49,7 @@ export class Session {
     this.node.addClass("agentnb-session");
     this.#head.addClass("agentnb-head");
     this.node.addWidget(this.#head);
+    this.node.addWidget(new Widget({ node: this.#pending.node }));
     this.node.node.addEventListener("focusin", () => this.#link?.flush());
     const { sessionContext, context } = parts.panel;
     sessionContext.kernelChanged.connect(this.#onKernel);
@@ -73,6 +79,18 @@ export class Session {
     });
   }
 
+  /** Sends the error of a cell to the agent, as soon as the chat is there and a conversation is open. */
+  ask(failed: Failed): void {
+    const link =
+      this.#link ??
+      new Promise<Link>((resolve) => {
+        this.#onLink = resolve;
+      });
+    const prompt = Promise.resolve(link).then((open) => open.promptFor(failed));
+    const about = failed.count ? `The error of [${failed.count}]` : "The error";
+    void this.#pending.send(this.node.node, about, prompt);
+  }
+
   /** Tells the kernel of a file that the user saved through this page. */
   saved(saved: Saved): void {
     this.#link?.saved(saved);
@@ -98,6 +116,7 @@ export class Session {
 
   dispose(): void {
     this.#attempt++;
+    this.#pending.cancel();
     const { sessionContext, context } = this.#parts.panel;
     sessionContext.kernelChanged.disconnect(this.#onKernel);
     sessionContext.statusChanged.disconnect(this.#onStatus);
@@ -140,6 +159,7 @@ export class Session {
       answer.state === "rejoined" ? subshellOf(kernel) : undefined,
     );
     await this.#link.open();
+    this.#onLink?.(this.#link);
   }
 
   /** Asks in the usual way; where that takes long, also in the one that no cell holds up. */

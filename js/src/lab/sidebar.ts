@@ -1,6 +1,7 @@
 /** The panel in the right area: one session for each notebook, of which the active notebook's is shown. */
 import type { NotebookPanel, Tracker } from "@jupyterlab/notebook";
 import { Panel, Widget } from "@lumino/widgets";
+import type { Failed } from "./failed-cells";
 import icon from "./icon";
 import { noticeElement } from "./notice";
 import { noNotebook } from "./notices";
@@ -35,6 +36,12 @@ export class Sidebar extends Panel {
   get current(): Session | undefined {
     const panel = this.#tracker.currentWidget;
     return panel ? this.#sessions.get(panel) : undefined;
+  }
+
+  /** Sends the error of a cell of the active notebook to its agent. */
+  ask(failed: Failed): void {
+    this.follow();
+    this.current?.ask(failed);
   }
 
   sessionOf(panel: NotebookPanel): Session | undefined {

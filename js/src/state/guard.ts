@@ -2,10 +2,11 @@
  * Checks of what comes in from the wire, before a reducer sees it: the form of an envelope, and of each action that we
  * know the fields that it must have. An action of a type that we do not know is well-formed: it changes nothing.
  */
+import { isObject } from "./object.ts";
 import { REQUIRED } from "./tables.gen.ts";
 import type { Action, ChatState, Envelope, RootState, SessionState } from "./types.gen.ts";
 
-type Json = Record<string, unknown>;
+export { isObject };
 
 /** Fields and their types, by action. */
 const FIELDS = new Map(
@@ -17,10 +18,6 @@ const FIELDS = new Map(
       .map((field) => field.split(":") as [name: string, kind?: string]),
   ]),
 );
-
-export function isObject(value: unknown): value is Json {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
 
 /** Whether this is an index of a channel: 1, 2, 3 … */
 export function isIndex(value: unknown): value is number {

@@ -17,6 +17,8 @@ export interface Change {
   /** Whose it is, and what else there is to know, in a few words each. */
   readonly remarks: readonly string[];
   readonly undoable: boolean;
+  /** The user's own work is in it, or it is another tab's: undone by itself only, not with all (`is_left_alone`). */
+  readonly isLeftAlone: boolean;
   readonly isBinary: boolean;
   /** Lines that came and went; absent where they are not known. */
   readonly lines: { readonly added: number; readonly removed: number } | undefined;
@@ -39,7 +41,8 @@ export function changesOf(state: ChangesetState | undefined): Change[] {
     const meta = object(_meta?.agentnb);
     const path = String(meta.name ?? id);
     const diff = object(edit?.diff);
-    const by = Array.isArray(meta.by) ? meta.by.map((one) => WHOSE[String(one)]) : [];
+    const who = Array.isArray(meta.by) ? meta.by.map(String) : [];
+    const by = who.map((one) => WHOSE[one]);
     const undoable = meta.undoable === true;
     return {
       id,
@@ -53,6 +56,7 @@ export function changesOf(state: ChangesetState | undefined): Change[] {
         (one): one is string => Boolean(one),
       ),
       undoable,
+      isLeftAlone: who.includes("user") || (who.length > 0 && who.every((one) => one === "otherTab")),
       isBinary: meta.binary === true,
       lines:
         typeof diff.added === "number" && typeof diff.removed === "number"
@@ -103,7 +107,7 @@ export function tallyOfAll(changes: readonly Change[]): Tally {
     removed: sum("removed"),
     undone: number(({ state }) => state === "undone"),
     kept: number(({ state }) => state === "kept"),
-    undoable: number(({ state, undoable }) => undoable && state === "open"),
+    undoable: number(({ state, undoable, isLeftAlone }) => undoable && state === "open" && !isLeftAlone),
   };
 }
 

@@ -33,7 +33,7 @@ interface Props {
 }
 
 export function Prompt({ chat, agent, commands = NO_COMMANDS, disabled, held = false, onIntent, onStart }: Props) {
-  const { store, drafts } = useView();
+  const { store, drafts, root } = useView();
   const place = usePlace();
   const id = useId();
   const draft = drafts.of(place.chat).value;
@@ -51,10 +51,9 @@ export function Prompt({ chat, agent, commands = NO_COMMANDS, disabled, held = f
   useLayoutEffect(() => grow(box.current as HTMLTextAreaElement), [draft]);
   useLayoutEffect(() => () => drafts.leave(place.chat), [drafts, place.chat]);
 
-  const send = () => {
-    if (disabled || held || empty) return;
+  const sendOff = (text: string, pictures: readonly Picture[]) => {
     const attachments = pictures.map(({ size: _, ...picture }) => picture);
-    const message: Message = { text: draft, origin: { kind: "user" }, ...(attachments.length > 0 && { attachments }) };
+    const message: Message = { text, origin: { kind: "user" }, ...(attachments.length > 0 && { attachments }) };
     const id = uuid();
     sent(id, pictures);
     if (running || chat.queuedMessages?.some((waiting) => !waiting.held)) {
@@ -63,12 +62,28 @@ export function Prompt({ chat, agent, commands = NO_COMMANDS, disabled, held = f
       store.dispatch(place.chat, { type: "chat/turnStarted", turnId: id, message, time: Date.now() });
       onStart?.();
     }
+  };
+
+  const send = () => {
+    if (disabled || held || empty) return;
+    sendOff(draft, pictures);
     write("");
     look(false);
     setPictures(NO_PICTURES);
     setTrouble("");
     box.current?.focus();
   };
+
+  // The JupyterLab extension has a prompt of its own sent (js/src/lab/pending-prompt.ts); the draft stays.
+  useEffect(() => {
+    const onSend = (event: Event) => {
+      if (disabled || held) return;
+      event.preventDefault();
+      sendOff((event as CustomEvent<string>).detail, NO_PICTURES);
+    };
+    root.host.addEventListener("agentnb-send", onSend);
+    return () => root.host.removeEventListener("agentnb-send", onSend);
+  });
 
   const take = (files: File[]) => {
     if (files.length === 0) return false;

@@ -91,6 +91,19 @@ export interface Review {
   readonly first: string;
   /** Whether it is asked for in the notebook itself, which must not be hidden then. */
   readonly beside: boolean;
+  /**
+   * Says how the changes stand, at once and whenever that is other, until the function that it returns is called.
+   * Absent in kernels with an older agentnb.
+   */
+  follow?(listener: (standing: (id: string) => Standing) => void): () => void;
+}
+
+/** How one change of a review stands, and what can be done with it now. */
+export interface Standing {
+  /** In a few words; "" where there is nothing to say. */
+  readonly said: string;
+  readonly isBusy: boolean;
+  readonly actions: readonly { readonly word: string; readonly run: () => void }[];
 }
 
 /** One change of a review; what it is called is text of an agent, made safe to be read. */

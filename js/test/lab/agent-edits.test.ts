@@ -46,7 +46,56 @@ function notebook(cells: Cell[], { kernel = true, open = true } = {}) {
   return { edits: new AgentEdits(panel, executor), cells, runs };
 }
 
+/** A notebook whose file the server has with the hash `now`, and that was loaded with another; what the page takes it for. */
+function withFile(now: string, loaded: string | null = "old", more: object = {}) {
+  const cells = [new Cell("a", "1")];
+  const context = {
+    path: "a.ipynb",
+    contentsModel: { path: "a.ipynb", hash: loaded, last_modified: "before" },
+    _updateContentsModel(this: unknown, model: never) {
+      context.contentsModel = model;
+    },
+    ...more,
+  };
+  const sharedModel = { cells, transact: (change: () => void) => change() };
+  const panel = { content: { model: { sharedModel }, widgets: cells }, context } as unknown as NotebookPanel;
+  const get = async () => ({ hash: now, hash_algorithm: "sha256", last_modified: "after", content: null });
+  return { edits: new AgentEdits(panel, null, { get }), context, cells };
+}
+
 const sources = (cells: Cell[]): string[] => cells.map((cell) => cell.source);
+
+describe("cells of a file that an agent wrote", () => {
+  const change = (expected: string) => ({
+    id: "1",
+    action: "change" as const,
+    steps: [{ action: "replace" as const, cellId: "a", source: "2", expected }],
+    fileHashes: ["old", "new"] as const,
+  });
+
+  it("let the page save over that file", async () => {
+    const { edits, context, cells } = withFile("new");
+    expect(await edits.perform(change("1"))).toEqual({ id: "1", conflicts: [] });
+    expect(sources(cells)).toEqual(["2"]);
+    expect(context.contentsModel).toEqual({
+      path: "a.ipynb",
+      hash: "new",
+      hash_algorithm: "sha256",
+      last_modified: "after",
+    });
+  });
+
+  it.each([
+    ["the file is another by now", withFile("other"), "1"],
+    ["the page loaded another", withFile("new", "other"), "1"],
+    ["the server had no hash", withFile("new", null), "1"],
+    ["JupyterLab is another", withFile("new", "old", { _updateContentsModel: undefined }), "1"],
+    ["a cell is other than expected", withFile("new"), "0"],
+  ])("leave the question to JupyterLab where %s", async (_, { edits, context }, expected) => {
+    await edits.perform(change(expected));
+    expect(context.contentsModel.last_modified).toBe("before");
+  });
+});
 
 describe("an agent's edit", () => {
   it("puts a cell below another, or at the end", async () => {

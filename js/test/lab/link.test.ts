@@ -66,6 +66,18 @@ test("a notebook that is opened with such changes says so at once; asked again i
   expect(sent[1]).toEqual(sent[0]);
 });
 
+test("the prompt about an error is the kernel's; an answer to another question is passed over", async () => {
+  const { link, comm, sent } = notebook();
+  await link.open();
+  const failed = { action: "fix", cellId: "a", count: 3, name: "KeyError", message: "x", traceback: "" } as const;
+  const prompt = link.promptFor(failed);
+  const { id, ...told } = (sent.at(-1) as { params: unknown }).params as { id: string };
+  expect(told).toEqual(failed);
+  comm.onMsg({ content: { data: { method: "failedPrompt", params: { id: "another", text: "no" } } } });
+  comm.onMsg({ content: { data: { method: "failedPrompt", params: { id, text: "Fix it" } } } });
+  expect(await prompt).toEqual("Fix it");
+});
+
 test("of a state that changed back before it was said nothing is said, and nothing after the end", async () => {
   const { link, content, sent } = notebook();
   await link.open();

@@ -1,7 +1,8 @@
 /** What a turn changed: the line below it, the list, what can be done with it, conflicts, the conversation's panel. */
 import { describe, expect, test } from "vitest";
 import type { ChangesetFile, TurnChanges } from "../../src/state/types.gen";
-import type { Review } from "../../src/view/store";
+import { changesOf, tallyOfAll } from "../../src/view/change-set";
+import type { Review, Standing } from "../../src/view/store";
 import { CHAT, type MemoryStore, readyStore, SESSION, startTurn } from "./memory-store";
 import { open, type Page, press } from "./page";
 
@@ -371,6 +372,37 @@ describe("the review", () => {
       ["a.py", undefined],
     ]);
   });
+
+  test("side by side have the same buttons as in the list, as long as that is open", async () => {
+    const reviews: Review[] = [];
+    const store = ended(READY, change("file:a.py"), change("file:b.py", { state: "kept" }));
+    store.notebook = { insertBelow() {}, replaceActive() {}, run() {}, compare: (review) => void reviews.push(review) };
+    const page = await reviewed(store);
+    await page.until(() => expect(reviews).toHaveLength(1));
+    const heard: ((id: string) => Standing)[] = [];
+    const stop = reviews[0]?.follow?.((standing) => void heard.push(standing));
+    const standing = (id: string) => {
+      const found = heard.at(-1)?.(id);
+      return [found?.said, found?.isBusy, ...(found?.actions.map(({ word }) => word) ?? [])];
+    };
+    expect(standing("file:a.py")).toEqual(["", false, "Keep", "Undo"]);
+    expect(standing("file:b.py")).toEqual(["kept", false]);
+    expect(standing("file:other")).toEqual(["", false]);
+    let answer = (_: unknown): void => {};
+    store.answer = () => new Promise((resolve) => (answer = resolve));
+    heard.at(-1)?.("file:a.py").actions[1]?.run();
+    await page.until(() => expect(standing("file:a.py")).toEqual(["", true, "Keep", "Undo"]));
+    heard.at(-1)?.("file:a.py").actions[1]?.run(); // once
+    expect(operations(store)).toEqual([
+      { changeset: SET, operationId: "undo", target: { kind: "resource", resource: "file:a.py" } },
+    ]);
+    answer({ message: "1 file was undone." });
+    store.changeset(SET).value = { status: "ready", files: [change("file:a.py", { state: "undone" })] };
+    await page.until(() => expect(standing("file:a.py")).toEqual(["undone", false, "Redo"]));
+    page.button("Review").click();
+    await page.until(() => expect(standing("file:a.py")).toEqual(["", false]));
+    stop?.();
+  });
 });
 
 describe("what was changed since", () => {
@@ -485,6 +517,17 @@ describe("the conversation", () => {
     expect(operations(store)).toEqual([{ changeset: ALL, operationId: "undo" }]);
     press(page.find(".all-changes"), "Escape");
     await page.until(() => expect(page.all(".all-changes")).toEqual([]));
+  });
+
+  test.each([
+    [["toolCall", "user"], 0],
+    [["user"], 0],
+    [["otherTab"], 0],
+    [["toolCall", "otherTab"], 1],
+    [["during"], 1],
+    [[], 1],
+  ])("undoes with all others what was changed by %j: %i", (by, expected) => {
+    expect(tallyOfAll(changesOf({ status: "ready", files: [change("file:a.py", { by })] })).undoable).toBe(expected);
   });
 
   test("offers no way back where nothing can be undone", () => {

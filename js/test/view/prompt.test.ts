@@ -29,6 +29,23 @@ describe("the box to write in", () => {
     await page.until(() => expect(page.find(".user-message").textContent).toContain("Hello there"));
   });
 
+  test("what the JupyterLab extension asks for is sent and the draft stays; before there is a kernel it is refused", async () => {
+    const { store, page, box } = prompt();
+    type(box, "half a thought");
+    await page.until(() => expect(page.button("Send message").disabled).toEqual(false));
+    const asked = new CustomEvent("agentnb-send", { detail: "Fix it", cancelable: true });
+    expect(page.host.dispatchEvent(asked)).toEqual(false);
+    expect(store.dispatched.map(({ action }) => action)).toMatchObject([
+      { type: "chat/turnStarted", message: { text: "Fix it", origin: { kind: "user" } } },
+    ]);
+    await page.until(() => expect(page.find(".user-message").textContent).toContain("Fix it"));
+    expect(box.value).toEqual("half a thought");
+    store.connection.value = "gone";
+    await page.until(() => expect(box.readOnly).toEqual(true));
+    expect(page.host.dispatchEvent(new CustomEvent("agentnb-send", { detail: "x", cancelable: true }))).toEqual(true);
+    expect(store.dispatched.length).toEqual(1);
+  });
+
   test("Shift+Enter adds a line and sends nothing", async () => {
     const { store, box } = prompt();
     type(box, "one");

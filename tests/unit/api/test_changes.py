@@ -209,6 +209,28 @@ def test_undo_when_a_turn_runs_in_the_workspace_is_refused(start: Start, tmp_pat
     assert len(turn.undo()) == 1
 
 
+def test_changes_when_the_turn_has_not_ended_are_said_to_be_unknown(session: Session, tmp_path: Path) -> None:
+    """While it runs, and while it waits; the conversation's table has those of earlier turns."""
+    pipe = tmp_path.parent / f"{tmp_path.name}.pipe"
+    os.mkfifo(pipe)
+    does(session, ["write", "a.txt", "a"])
+    running = session.prompt(json.dumps([["write", "b.txt", "b"], ["wait", str(pipe)]]))
+    waiting = session.prompt(json.dumps([["write", "c.txt", "c"]]))
+    with pipe.open("wb"):
+        assert (len(running.changes), running.changes.is_known) == (0, False)
+        assert repr(running.changes) == "The turn still runs: what it changes is known when it has ended."
+        assert running.changes._repr_html_() == f"<p>{running.changes!r}</p>"
+        assert repr(waiting.changes) == "The turn waits in the queue: it has not begun."
+        assert ([each.name for each in session.changes], session.changes.is_known) == (["a.txt"], False)
+        assert repr(session.changes).endswith("\nA turn still runs: what it changes is not in this table yet.")
+        for turn in (running, waiting):
+            with pytest.raises(SessionError, match="not known yet"):
+                turn.keep()
+    waiting.wait(PATIENCE)
+    assert [[each.name for each in turn.changes] for turn in (running, waiting)] == [["b.txt"], ["c.txt"]]
+    assert (running.changes.is_known, session.changes.is_known) == (True, True)
+
+
 def test_a_change_when_two_tabs_work_in_one_folder_is_told_of_both(start: Start, tmp_path: Path) -> None:
     """Each says what its own tool calls name, and what the other's do."""
     pipe = tmp_path.parent / f"{tmp_path.name}.pipe"
@@ -273,7 +295,8 @@ def test_changes_when_they_are_switched_off_are_not_looked_for(start: Start, mon
     """``AGENTNB_CHANGES=off``."""
     monkeypatch.setenv("AGENTNB_CHANGES", "off")
     turn = does(start("writes_files"), ["write", "a.txt", "a"])
-    assert len(turn.changes) == 0
+    assert (len(turn.changes), turn.changes.is_known) == (0, False)
+    assert repr(turn.changes) == "What the turn changed was not looked for."
     assert getattr(turn.snapshot, "changes", "none") is None
     with pytest.raises(ChangesError, match="AGENTNB_CHANGES"):
         turn.undo()

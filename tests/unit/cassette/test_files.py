@@ -16,7 +16,8 @@ from agentnb.agent.catalog import custom
 from agentnb.api.session import Session, Turn
 from agentnb.cassette import file
 from agentnb.cassette.readable import readable
-from agentnb.cassette.recording import Cassette, FileState, RecordedFile
+from agentnb.cassette.recording import PROMPT, Cassette, Exchange, FileState, RecordedFile
+from agentnb.cassette.turn_files import TurnFiles
 from agentnb.errors import CassetteBroken, CassetteMismatch
 from agentnb.host import Host
 from tests.unit.api.conftest import AGENTS, PATIENCE
@@ -35,6 +36,18 @@ def talking(path: Path, mode: str, work: Path) -> Iterator[Session]:
         with host.environment.cassette.scope(path, mode):
             spec = custom([sys.executable, str(AGENTS / "writes_files.py")], name="writes_files")
             yield Session(host.loop.call(lambda: host.open(spec, cwd=work, mode="allow")))
+    finally:
+        host.close()
+
+
+@contextmanager
+def recorded_by_proxy(path: Path, work: Path, *, name: str = "writes_files") -> Iterator[Session]:
+    """A session with that agent behind ``agentnb record``; the client itself records nothing."""
+    host = Host()
+    try:
+        agent = [sys.executable, str(AGENTS / "writes_files.py")]
+        command = [sys.executable, "-m", "agentnb", "record", "--name", name, str(path), "--", *agent]
+        yield Session(host.loop.call(lambda: host.open(custom(command, name="proxy"), cwd=work, mode="allow")))
     finally:
         host.close()
 
@@ -354,3 +367,68 @@ def test_a_hostile_cassette_when_it_deletes_through_a_link_deletes_nothing_outsi
     (tmp_path / "work/way").symlink_to(tmp_path / "outside")
     play(path, tmp_path / "work", [])
     assert tree(tmp_path / "outside") == {"there": ("file", b"safe\n")}
+
+
+def test_files_when_a_proxy_records_the_agent_are_those_that_a_host_records(tmp_path: Path) -> None:
+    """To the byte, the cassette in the workspace left out; a replay writes them again."""
+    last: list[list[Any]] = [
+        ["write", "notes.txt", "last\n"],
+        ["write", ".gitignore", "ignored\n"],
+        ["write", "ignored", "1"],
+        ["claim", "ignored"],
+        ["write", ".env", f"TOKEN={TOKEN}\n"],
+        ["ask", "asked.txt", "by the client\n"],
+    ]
+    host, proxy, again = tmp_path / "host", tmp_path / "proxy", tmp_path / "again"
+    for each in (host, proxy, again):
+        begun(each)
+    changed = record(host / "a.cassette.jsonl", host, STEPS, last)
+    path = proxy / "a.cassette.jsonl"
+    with recorded_by_proxy(path, proxy) as session:
+        for steps in (STEPS, last):
+            does(session, *steps)
+    assert files(path) == files(host / "a.cassette.jsonl")
+    assert TOKEN not in path.read_text(encoding="utf-8")
+    (again / ".env").write_text("KEY=mine\n")
+    path = path.rename(tmp_path / "a.cassette.jsonl")
+    assert [len(each) for each in play(path, again, STEPS, last)] == [len(changed[0]), len(changed[1]) - 1]
+    written = {name: entry for name, entry in tree(proxy).items() if name != ".env"}
+    assert {name: entry for name, entry in tree(again).items() if name != ".env"} == written
+
+
+def test_files_when_a_proxy_shall_leave_them_out_are_not_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``AGENTNB_CASSETTE_FILES=off``."""
+    monkeypatch.setenv("AGENTNB_CASSETTE_FILES", "off")
+    path, work = tmp_path / "a.cassette.jsonl", tmp_path / "work"
+    begun(work)
+    with recorded_by_proxy(path, work) as session:
+        does(session, *STEPS)
+    assert files(path) == []
+    assert file.read(path).turns == 1
+
+
+def test_files_when_two_turns_of_a_proxys_agent_overlap_are_those_of_the_turn_that_ends_first(tmp_path: Path) -> None:
+    """So no change is in two turns. A turn without a folder that can be looked at has none, and says so once."""
+    said: list[str] = []
+    turn_files = TurnFiles(lambda path: path.name == "own", lambda path: path.name == "notebook", said.append)
+    first, second, lost = (Exchange(method=PROMPT, params={}) for _ in range(3))
+    try:
+        turn_files.begin(first, str(tmp_path))
+        (tmp_path / "a").write_text("1")
+        turn_files.begin(second, str(tmp_path))
+        for name in ("b", "own", "notebook"):
+            (tmp_path / name).write_text("1")
+        assert [row.path for row in turn_files.end(second)] == ["a", "b"]
+        (tmp_path / "c").write_text("1")
+        assert [row.path for row in turn_files.end(first)] == ["c"]
+        for cwd in (str(tmp_path / "nowhere"), str(tmp_path / "nowhere"), "relative", None):
+            turn_files.begin(lost, cwd)
+            assert turn_files.end(lost) == []
+    finally:
+        turn_files.close()
+    turn_files.begin(first, str(tmp_path))
+    assert turn_files.end(first) == []
+    assert len(said) == 1
+    assert said[0].endswith("nowhere are not recorded: there is no such folder.")

@@ -109,7 +109,7 @@ class Host:
 @contextmanager
 def host(*command: str, prefix: str, fails: bool = False) -> Iterator[Host]:
     """A client of an agent."""
-    env = {**os.environ, **environment()}
+    env = {**os.environ, **environment(), "AGENTNB_CASSETTE_FILES": "off"}  # nothing is known of their folder
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env, cwd=ROOT)
     with process:
         yield Host(process, prefix, fails=fails)

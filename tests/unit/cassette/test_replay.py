@@ -19,6 +19,8 @@ from tests.unit.cassette.conversation import Conversation, recorder
 from tests.unit.eliza.patient import COMMAND, ROOT, Patient, environment, visit
 from tests.unit.running import run
 
+NO_FILES = {"AGENTNB_CASSETTE_FILES": "off"}
+"""For sessions in a folder of which nothing is known."""
 PROMPTS = ("Hello", "/ask execute", "/read a.txt", "/write b.txt New words.", "/run echo hello", "/form", "/plan 2")
 AGENTNB = (sys.executable, "-m", "agentnb")
 
@@ -26,7 +28,8 @@ AGENTNB = (sys.executable, "-m", "agentnb")
 @asynccontextmanager
 async def recording(path: Path) -> AsyncIterator[Patient]:
     """A client that talks with eliza through the recording proxy."""
-    async with visit(command=(*AGENTNB, "record", "--name", "eliza", str(path), "--", *COMMAND)) as patient:
+    command = (*AGENTNB, "record", "--name", "eliza", str(path), "--", *COMMAND)
+    async with visit(command=command, env=NO_FILES) as patient:
         patient.files["/work/a.txt"] = "one\ntwo\n"
         patient.answers = {"name": "Ada"}
         yield patient

@@ -86,6 +86,40 @@ def test_conflicts_when_several_files_clash_are_all_named_and_nothing_is_written
     assert (workspace / "c").read_text() == "2\n"
 
 
+@pytest.mark.parametrize("place", ["elsewhere", "d"])
+def test_a_folder_when_its_last_file_goes_again_stays_empty(store: ChangeStore, workspace: Path, place: str) -> None:
+    """The turn moved or deleted the file, and left the folder: so does redo, by either way."""
+    (workspace / "d").mkdir()
+    (workspace / "d/x").write_text("a text that is moved\n")
+    before = store.take()
+    if place == "d":
+        (workspace / "d/x").unlink()
+    else:
+        (workspace / "d/x").rename(workspace / place)
+    changes = store.changes(before, store.take())
+    after = sorted(workspace.rglob("*"))
+    for redo in (lambda _: [step for each in changes for step in each.forward], backward):
+        undone = store.apply(backward(changes))
+        assert sorted(workspace.rglob("*")) == [workspace / "d", workspace / "d/x"]
+        store.apply(redo(undone))
+        assert sorted(workspace.rglob("*")) == after
+
+
+def test_a_folder_that_was_empty_when_undo_fills_it_is_empty_after_redo(store: ChangeStore, workspace: Path) -> None:
+    """The agent deleted it with its file; the user made it again."""
+    (workspace / "d").mkdir()
+    (workspace / "d/x").write_text("1\n")
+    before = store.take()
+    (workspace / "d/x").unlink()
+    (workspace / "d").rmdir()
+    changes = store.changes(before, store.take())
+    (workspace / "d").mkdir()
+    undone = store.apply(backward(changes))
+    assert [(each.path, each.status) for each in undone] == [("d/x", "added"), ("d", "deleted")]
+    store.apply(backward(undone))
+    assert list(workspace.rglob("*")) == [workspace / "d"]
+
+
 def test_a_file_that_became_large_or_sensitive_is_not_lost(opened: Opened, workspace: Path) -> None:
     """What cannot be stored is not overwritten, whatever was chosen."""
     store = opened(limits=Limits(file_bytes=100))

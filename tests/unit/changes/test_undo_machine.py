@@ -57,15 +57,31 @@ LEAVES: list[Leaf | None] = [
 ]
 TEXTS = [Leaf("file", content) for content in CONTENTS if content.startswith(b"slot")]
 NEAR = 0.7
+MOVED = 0.2
 numbers = st.integers(0, 2**31 - 1)
 """One number says everything of a step: drawing many would take longer than the step."""
 
 
-def edits(number: int, near: tuple[str, ...] = ()) -> list[tuple[str, Leaf | None]]:
+class Move(NamedTuple):
+    """A file, link or folder gets another path, where it has one; the folder that it was in stays, empty or not."""
+
+    path: str
+
+
+Edit: TypeAlias = "tuple[str, Leaf | Move | None]"
+
+
+def edits(number: int, near: tuple[str, ...] = ()) -> list[Edit]:
     """One to three edits, most of them of the paths *near*, where two sides meet."""
     chance = random.Random(number)
     paths = [chance.choice(near if near and chance.random() < NEAR else PATHS) for _ in range(chance.randint(1, 3))]
-    return [(path, chance.choice(TEXTS if chance.random() < NEAR else LEAVES)) for path in paths]
+    made: list[Edit] = []
+    for path in paths:
+        if chance.random() < MOVED:
+            made.append((path, Move(chance.choice(PATHS))))
+        else:
+            made.append((path, chance.choice(TEXTS if chance.random() < NEAR else LEAVES)))
+    return made
 
 
 class Turn(NamedTuple):
@@ -132,6 +148,18 @@ class Undos(RuleBasedStateMachine):
         self._apply([change for turn in reversed(chosen) for change in turn.changes])
 
     @rule(number=numbers)
+    def undo_and_redo_at_once(self, number: int) -> None:
+        """A turn that nobody edits after: files and empty folders are as before it, and as after it again."""
+        self.agent_edits(number)
+        changes, before, after, _ = self.turns[-1]
+        undone = self.store.apply([step for each in changes for step in each.backward])
+        assert leafs(self.workspace) == before
+        taken_back = [step for each in undone for step in each.backward]
+        done_again = [step for each in changes for step in each.forward]
+        self.store.apply(taken_back if number % 2 else done_again)
+        assert leafs(self.workspace) == after
+
+    @rule(number=numbers)
     def undo_one(self, number: int) -> None:
         """One change of a turn."""
         changes = self.turns[number % len(self.turns)].changes if self.turns else ()
@@ -196,6 +224,10 @@ class Undos(RuleBasedStateMachine):
         assert now == wanted
         for change in done:  # what was there can be had back
             assert self._leaf(change.before) == self.model.get(change.path)
+            assert self._leaf(change.after) == now.get(change.path)
+        assert {each.path for each in done} >= {
+            path for path in self.model.keys() | now.keys() if self.model.get(path) != now.get(path)
+        }
         self.undone.append(done)
         self.model = now
 
@@ -213,9 +245,12 @@ class Undos(RuleBasedStateMachine):
         folders = Path(self.folder, "store"), Path(self.workspace)
         return ChangeStore(*folders, is_sensitive=lambda _: False, engine=self.engine, files=self.files)
 
-    def _edit(self, changed: list[tuple[str, Leaf | None]]) -> None:
+    def _edit(self, changed: list[Edit]) -> None:
         for path, leaf in changed:
-            put(self.workspace, path, leaf)
+            if isinstance(leaf, Move):
+                move(self.workspace, path, leaf.path)
+            else:
+                put(self.workspace, path, leaf)
         self.model = leafs(self.workspace)
 
 
@@ -225,6 +260,8 @@ def expected(model: Tree, wishes: dict[str, tuple[Leaf | None, Leaf | None]], ch
     for path, (base, target) in wishes.items():
         current = model.get(path)
         is_full = current is None and any(each.startswith(f"{path}/") for each in model)
+        if is_full and target == Leaf("folder") and choices.get(path) != "mine":
+            new[path] = target  # it stays when all that is in it goes
         if choices.get(path) == "mine" or (is_full and target in {None, Leaf("folder")}) or current == target:
             continue
         if current == base or choices.get(path) == "theirs":
@@ -297,6 +334,18 @@ def put(workspace: str, path: str, leaf: Leaf | None) -> None:
     elif leaf.mode != "folder":
         with open(full, "wb", opener=_executable if leaf.mode == "executable" else None) as file:
             file.write(leaf.content)
+
+
+def move(workspace: str, path: str, new: str) -> None:
+    """Give what is at *path* the path *new*, as a user does: what is there goes."""
+    old = f"{workspace}/{path}"
+    if not os.path.lexists(old) or f"{new}/".startswith(f"{path}/") or f"{path}/".startswith(f"{new}/"):
+        return
+    put(workspace, new, None)
+    put(workspace, new, Leaf("folder"))
+    os.rmdir(f"{workspace}/{new}")  # noqa: PTH106
+    if os.path.lexists(old):
+        os.rename(old, f"{workspace}/{new}")  # noqa: PTH104
 
 
 def _executable(path: str, flags: int) -> int:

@@ -228,7 +228,12 @@ def test_a_file_when_the_user_saved_it_in_that_time_is_known(page: Page, tmp_pat
     notebook.write_text(TWO)
     (tmp_path / "work/data.csv").write_text("1")
     page.say(path="work/fit.ipynb", cells=[cell("a", "x")])
-    for path, kind, was in (("work/data.csv", "save", None), ("work/new.py", "rename", "work/old.py")):
+    for path, kind, was in (
+        ("work/data.csv", "save", None),
+        ("work/new.py", "rename", "work/old.py"),
+        ("work/after", "rename", "work/before"),
+        ("work/d", "save", None),
+    ):
         page.lab.heard(
             page.comm_id,
             {"content": {"data": {"v": 1, "method": "saved", "params": {"path": path, "type": kind, "was": was}}}},
@@ -238,9 +243,9 @@ def test_a_file_when_the_user_saved_it_in_that_time_is_known(page: Page, tmp_pat
         known = notebooks(page, session)
         found = [
             name
-            for name in ("data.csv", "new.py", "old.py", "other.csv")
+            for name in ("data.csv", "new.py", "old.py", "other.csv", "after/x", "before/d/x", "d/x")
             if known.was_saved(str(tmp_path / "work" / name), heard - 1000, heard + 60_000)
         ]
-        assert found == ["data.csv", "new.py", "old.py"]
+        assert found == ["data.csv", "new.py", "old.py", "after/x", "before/d/x"]
         assert not known.was_saved(str(tmp_path / "work/data.csv"), 0, heard - 1000)
     assert not notebooks(page, notebook).was_saved(str(tmp_path / "elsewhere/work/data.csv"), 0, heard + 60_000)

@@ -15,9 +15,9 @@ from agentnb.agent.catalog import custom
 from agentnb.api.session import Session, Turn
 from agentnb.errors import ChangesError
 from agentnb.host import Host
-from agentnb.host.changes.workspace_store import CLOCK_NS, Seen, look_at
+from agentnb.host.changes.workspace_store import CLOCK_NS, FileTimes, read_file_times
 from tests.unit.api.conftest import AGENTS, PATIENCE
-from tests.unit.host.conftest import Open, hosted, until
+from tests.unit.host.conftest import Open, Saved, hosted, until
 
 
 def does(session: Session, *steps: list[Any]) -> Turn:
@@ -70,6 +70,36 @@ def test_a_turn_when_its_folder_vanished_says_so(open_session: Open, tmp_path: P
     tmp_path.mkdir()
 
 
+@pytest.mark.parametrize(
+    "case",
+    [
+        ("a", "", "a stays as it is, since you saved it meanwhile."),
+        ("ab", "a", "a and b stay as they are, since you saved them meanwhile."),
+        ("abcdef", "", "a, b, c and 3 more stay as they are, since you saved them meanwhile."),
+    ],
+)
+def test_undo_of_a_turn_when_the_user_saved_files_meanwhile_leaves_them_alone(
+    attended: Host, open_session: Open, tmp_path: Path, case: tuple[str, str, str]
+) -> None:
+    """Also a file that a tool call names, too; each by itself can be undone."""
+    saved, claimed, stay = case
+    attended.environment.connect(editors=Saved(*(str(tmp_path.resolve() / name) for name in saved)))
+    session = open_session("writes_files")
+    steps = [["write", "agent.txt", "a\n"], *(["write", name, "u\n"] for name in saved)]
+    turn = does(session, *steps, *(["claim", name] for name in claimed))
+    expected = {name: ("toolCall", "user") if name in claimed else ("user",) for name in saved}
+    assert {each.name: each.by for each in turn.changes} == {"agent.txt": ("during",), **expected}
+    known = session.chat.turns[0].changes
+    assert known is not None
+    assert (known.files, known.undoable) == (1 + len(saved), 1)
+    undone = turn.undo()
+    assert ([each.name for each in undone], undone.notes) == (["agent.txt"], (f"1 file was undone. {stay}",))
+    assert turn.undo().notes == (f"There is nothing to undo. {stay}",)
+    assert sorted(path.name for path in tmp_path.iterdir()) == list(saved)
+    assert [each.name for each in turn.undo(saved[0])] == [saved[0]]
+    assert sorted(path.name for path in tmp_path.iterdir()) == list(saved[1:])
+
+
 def test_a_home_folder_when_an_agent_works_there_is_covered_by_named_files_only(
     open_session: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -108,16 +138,16 @@ def test_a_cancelled_turn_when_its_agent_writes_on_has_that_too(host: Host, open
 def test_a_look_at_a_small_workspace_when_something_changed_shows_it(tmp_path: Path) -> None:
     """Environments and the like do not count."""
     (tmp_path / "a.txt").write_text("one")
-    first = look_at(tmp_path)
+    first = read_file_times(tmp_path)
     (tmp_path / "node_modules").mkdir()
     (tmp_path / "node_modules/x.js").write_text("x")
     (tmp_path / "b.txt").write_text("two")
-    second = look_at(tmp_path)
+    second = read_file_times(tmp_path)
     assert first is not None
     assert second is not None
     assert ({*first.entries}, {*second.entries}) == ({"a.txt"}, {"a.txt", "b.txt"})
-    assert not second.shows_no_change_since(first)
-    assert look_at(tmp_path / "nothing") is None
+    assert not second.is_unchanged_since(first)
+    assert read_file_times(tmp_path / "nothing") is None
 
 
 def test_a_store_when_it_is_larger_than_it_may_be_forgets_the_oldest(
@@ -149,5 +179,5 @@ def test_counted_ids_when_changes_are_followed_are_those_that_they_always_were(
 def test_a_look_when_something_changed_a_moment_before_is_not_relied_on(age: int, is_certain: bool) -> None:
     """It may change again without another time: file systems' clocks are coarse."""
     entries = {"a.txt": (0, 10**18 - age, 1, 1, 1)}
-    before, after = Seen(entries, 10**18), Seen(entries, 10**18 + CLOCK_NS)
-    assert after.shows_no_change_since(before) is is_certain
+    before, after = FileTimes(entries, 10**18), FileTimes(entries, 10**18 + CLOCK_NS)
+    assert after.is_unchanged_since(before) is is_certain

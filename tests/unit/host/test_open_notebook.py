@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,10 @@ from agentnb import Turn
 from agentnb.api.session import Session
 from agentnb.errors import KernelChangesConflict
 from agentnb.host import Host
-from agentnb.host.changes.open_notebook import MOST_CELLS, FileCell, cells_in, missing_in_page
+from agentnb.host.changes.open_notebook import MOST_CELLS, FileCell, cells_in, is_cells_only, missing_in_page
 from agentnb.kernel.code_runner import CellView
 from agentnb.state import SystemNotificationResponsePart
-from tests.unit.host.conftest import Open, hosted
+from tests.unit.host.conftest import Open, Saved, hosted
 from tests.unit.host.test_change_tracker import does
 from tests.unit.host.test_changesets import ask
 from tests.unit.kernel.conftest import tools
@@ -94,8 +95,9 @@ def test_an_open_notebook_when_an_agent_writes_its_file_is_offered_the_cells(
     assert said.endswith("Apply its 2 cell changes to the notebook, or reload it.")
     assert page.texts() == OLD
     answer = apply(host, session, turn)
-    assert answer["message"].startswith("2 cells were applied. When you save the notebook, JupyterLab says")
+    assert answer["message"].startswith("2 cells were applied. If JupyterLab says that its file has changed")
     assert (list(page.texts().items()), page.steps) == (list(NEW.items()), 1)
+    assert list(page.file_hashes) == [sha256(notebook(cells).encode()).hexdigest() for cells in (OLD, NEW)]
     assert states(turn) == {"file:fit.ipynb": "open", "cell:a": "open", "cell:n": "open"}
     turn.undo()
     assert page.texts() == OLD
@@ -110,6 +112,7 @@ def test_cells_when_one_is_applied_leave_the_others_offered(host: Host, session:
     answer = apply(host, session, turn, target={"kind": "resource", "resource": "cell:c"})
     assert answer["message"].startswith("1 cell was applied. Apply the others, too, before you save")
     assert page.texts() == {"a": "x = 1", "b": "y = 2"}
+    assert page.file_hashes is None  # the file has more
     turn.keep("cell:a")
     assert states(turn) == {"file:fit.ipynb": "open", "cell:a": "kept", "cell:b": "offered", "cell:c": "open"}
     turn.undo()
@@ -139,19 +142,6 @@ def test_a_notebook_when_the_user_saved_it_last_is_offered_nothing(
     host.environment.connect(editors=Saved(str(path)))
     turn = does(session, ["write", "fit.ipynb", notebook(NEW)])
     assert (states(turn), notices(session)) == ({"file:fit.ipynb": "open"}, [])
-
-
-class Saved:
-    """An editor in which the user saved one file just now."""
-
-    def __init__(self, path: str) -> None:
-        self._path = path
-
-    def unsaved(self, path: str) -> None:
-        del path
-
-    def was_saved(self, path: str, since: int, until: int) -> bool:
-        return path == self._path and since <= until
 
 
 @pytest.mark.parametrize(
@@ -248,6 +238,35 @@ def test_a_page_when_only_the_user_changed_it_is_offered_nothing(shown: dict[str
     cells = [FileCell(name, "code", text) for name, text in saved.items()]
     page = [CellView(cell_id=name, kind="code", source=text) for name, text in shown.items()]
     assert missing_in_page("fit.ipynb", cells, cells, page) == []
+
+
+CELL = {"id": "a", "cell_type": "code", "metadata": {}, "source": "1", "outputs": [1], "execution_count": 2}
+
+
+@pytest.mark.parametrize(
+    ("cell", "more", "expected"),
+    [
+        ({**CELL, "source": "2"}, {}, True),
+        ({**CELL, "source": "2", "outputs": [], "execution_count": None}, {}, True),
+        ({"id": "b", "cell_type": "markdown", "metadata": {}, "source": "2"}, {}, True),
+        ({**CELL, "outputs": [2]}, {}, False),
+        ({**CELL, "id": "b"}, {}, False),
+        ({**CELL, "metadata": {"tags": ["x"]}}, {}, False),
+        ({**CELL, "cell_type": "raw"}, {}, False),
+        ({**CELL, "attachments": {}}, {}, False),
+        ({"id": "b", "cell_type": "markdown", "metadata": {"tags": ["x"]}, "source": ""}, {}, False),
+        (CELL, {"metadata": {"kernelspec": {}}}, False),
+        ([], {}, False),
+    ],
+)
+def test_a_file_when_it_gained_more_than_texts_must_not_be_saved_over(
+    cell: Any, more: dict[str, Any], *, expected: bool
+) -> None:
+    """Of outputs and metadata that the agent wrote the page has nothing."""
+    made = {"nbformat": 4, "metadata": {}}
+    before, after = {**made, "cells": [CELL]}, {**made, **more, "cells": [cell]}
+    assert is_cells_only(json.dumps(before).encode(), json.dumps(after).encode()) is expected
+    assert not is_cells_only(b"", json.dumps(after).encode())
 
 
 def test_cells_when_the_notebook_has_no_ids_are_known_by_their_places() -> None:

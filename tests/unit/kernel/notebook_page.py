@@ -27,6 +27,7 @@ class NotebookPage:
         cells: Its cells: id, kind, source.
         runs: The cells that are to be run; :meth:`ran` answers.
         steps: How many steps of Undo there are.
+        file_hashes: What the last change said of the notebook's file.
     """
 
     def __init__(self, path: str, cells: dict[str, str]) -> None:
@@ -35,6 +36,7 @@ class NotebookPage:
         self.cells = [{"id": name, "kind": "code", "source": source} for name, source in cells.items()]
         self.runs: SimpleQueue[dict[str, Any]] = SimpleQueue()
         self.steps = 0
+        self.file_hashes: Any = None
         self._made = 0
         lab().opened(self, {})
         self.tell()
@@ -108,6 +110,7 @@ class NotebookPage:
         return {each["cellId"]: each["current"] for each in answer["conflicts"]}
 
     def _change(self, edit: dict[str, Any]) -> dict[str, Any]:
+        self.file_hashes = edit.get("fileHashes")
         conflicts, todo = [], []
         for step in edit["steps"]:
             at = self._index(step["cellId"])

@@ -1,12 +1,12 @@
 /** The changes of a set, by kind: each with its difference to unfold, and what can be done with it. */
 import type { TargetedMouseEvent } from "preact";
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Operations } from "../change-operations";
 import { type Change, changesOf, KINDS } from "../change-set";
 import { useMemory, usePlace, useView } from "../context";
 import { Icon, IconButton, type IconName, Spacer, Spinner } from "../icons";
 import { bytes, count, line, reason, splitPath } from "../plain";
-import { type ChangeText, type Comparison, isOver, type Store } from "../store";
+import { type ChangeText, type Comparison, isOver, type Review, type Standing, type Store } from "../store";
 import { Hunks } from "./diff";
 import { Download } from "./files";
 import { compare } from "./line-diff";
@@ -35,7 +35,7 @@ export function ChangeList({ id, channel, title, operations, atOnce = false }: P
   const [shown, show] = useState(SHOWN);
   const state = store.changeset(channel).value;
   const changes = useMemo(() => changesOf(state), [state]);
-  const compareFrom = useComparing(channel, title, changes);
+  const compareFrom = useComparing(channel, title, changes, useStandings(changes, operations));
   const first = changes.find(isComparable)?.id;
   useEffect(() => {
     if (atOnce && first !== undefined) compareFrom?.(first);
@@ -94,8 +94,50 @@ export function ChangeList({ id, channel, title, operations, atOnce = false }: P
 const isOffered = ({ state, undoable }: Change): boolean => state === "offered" && undoable;
 const isComparable = ({ kind, isBinary }: Change): boolean => kind !== "variable" && !isBinary;
 
+type Follow = NonNullable<Review["follow"]>;
+const NOTHING: Standing = { said: "", isBusy: false, actions: [] };
+
+/** Says how the changes stand after each drawing of the list; when the list is gone, nothing can be done from elsewhere. */
+function useStandings(changes: readonly Change[], operations: Operations): Follow {
+  const { store } = useView();
+  const listeners = useRef(new Set<Parameters<Follow>[0]>()).current;
+  const latest = useRef<(id: string) => Standing>(() => NOTHING);
+  const isBusy = operations.isBusy || isOver(store.connection.value);
+  const tell = () => {
+    for (const listener of listeners) listener(latest.current);
+  };
+  useEffect(() => {
+    latest.current = (id) => {
+      const change = changes.find((one) => one.id === id);
+      if (!change) return NOTHING;
+      const { failed, conflicts } = operations;
+      return {
+        said: failed || (conflicts ? "Changed since: choose its version in the chat." : STATES[change.state]),
+        isBusy,
+        actions: actionsOf(change).map((operationId) => ({
+          word: WORDS[operationId],
+          run: () => operations.invoke({ operationId, target: id }),
+        })),
+      };
+    };
+    tell();
+  });
+  useEffect(
+    () => () => {
+      latest.current = () => NOTHING;
+      tell();
+    },
+    [],
+  );
+  return (listener) => {
+    listeners.add(listener);
+    listener(latest.current);
+    return () => void listeners.delete(listener);
+  };
+}
+
 /** Shows the changes side by side, beginning with one; undefined where the front end has no room for that. */
-function useComparing(channel: string, title: string, changes: readonly Change[]) {
+function useComparing(channel: string, title: string, changes: readonly Change[], follow: Follow) {
   const { store, root } = useView();
   const { session } = usePlace();
   const notebook = store.notebook;
@@ -113,7 +155,7 @@ function useComparing(channel: string, title: string, changes: readonly Change[]
       }),
     );
     const beside = root.host.closest(".jp-Cell") !== null;
-    notebook.compare?.({ key: channel, title, changes: all, first, beside });
+    notebook.compare?.({ key: channel, title, changes: all, first, beside, follow });
   };
 }
 
@@ -208,7 +250,15 @@ function ChangeItem({ id, channel, change, operations, onCompare }: ItemProps) {
   );
 }
 
-const WORDS = { undo: "Undo", redo: "Redo", apply: "Apply" };
+const WORDS = { keep: "Keep", undo: "Undo", redo: "Redo", apply: "Apply" };
+
+/** What can be done with a change now. */
+function actionsOf({ state, undoable }: Change): readonly (keyof typeof WORDS)[] {
+  const back = state === "offered" ? "apply" : state === "undone" ? "redo" : "undo";
+  const canGoBack = undoable && state !== "kept";
+  if (state !== "open" && state !== "offered") return canGoBack ? [back] : [];
+  return canGoBack ? ["keep", back] : ["keep"];
+}
 
 interface ActionsProps {
   change: Change;
@@ -219,10 +269,9 @@ interface ActionsProps {
 function Actions({ change, operations, disabled }: ActionsProps) {
   const { store } = useView();
   const { session } = usePlace();
-  const { id, name, path, state, undoable, kind } = change;
+  const { id, name, path, state, kind } = change;
   const openFile = store.notebook?.openFile;
   const isThere = kind === "file" && (state === "undone" ? change.before : change.after) !== "";
-  const back = state === "offered" ? "apply" : state === "undone" ? "redo" : "undo";
   return (
     <div class="change-actions">
       {isThere && openFile && (
@@ -233,27 +282,18 @@ function Actions({ change, operations, disabled }: ActionsProps) {
         />
       )}
       {isThere && <Download path={path} />}
-      {(state === "open" || state === "offered") && (
+      {actionsOf(change).map((operationId) => (
         <ActionButton
-          key="keep"
-          word="Keep"
+          key={operationId === "keep" ? "keep" : "back"} // one button, so that the focus stays
+          word={WORDS[operationId]}
           of={name}
           disabled={disabled || operations.isBusy}
           onClick={(event) => {
-            focusBefore(event);
-            operations.invoke({ operationId: "keep", target: id });
+            if (operationId === "keep") focusBefore(event);
+            operations.invoke({ operationId, target: id });
           }}
         />
-      )}
-      {undoable && state !== "kept" && (
-        <ActionButton
-          key="back"
-          word={WORDS[back]}
-          of={name}
-          disabled={disabled || operations.isBusy}
-          onClick={() => operations.invoke({ operationId: back, target: id })}
-        />
-      )}
+      ))}
     </div>
   );
 }

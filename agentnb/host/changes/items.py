@@ -1,0 +1,98 @@
+"""The items of a turn's record: files from a comparison, cells and variables from the kernel; and their numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from agentnb.changes import path_to_json
+from agentnb.changes.text_diff import count_lines
+from agentnb.errors import ChangesError
+from agentnb.host.changes.attribution import is_left_alone
+from agentnb.host.changes.records import Item, TurnRecord, count_by_kind
+from agentnb.kernel.cell_changes import CellChange
+from agentnb.kernel.variable_changes import VariableChange
+from agentnb.state import TurnChanges
+
+if TYPE_CHECKING:
+    from agentnb.changes import ChangeStore, FileChange, Version
+    from agentnb.host.changes.records import By, State
+
+
+def file_item(change: FileChange, counted: tuple[int | None, int | None] | None, by: tuple[By, ...]) -> Item:
+    """A changed file as an item.
+
+    Args:
+        change: The change.
+        counted: Lines added and removed; None where they were not counted.
+        by: Who changed it.
+    """
+    added, removed = counted or (None, None)
+    name = path_to_json(change.path)
+    return Item(
+        id=f"file:{name}",
+        kind="file",
+        name=name,
+        was=None if change.was is None else path_to_json(change.was),
+        status=change.status,
+        by=by,
+        added=added,
+        removed=removed,
+        undoable=change.undoable,
+        reason=change.reason,
+        file=change,
+        binary=counted == (None, None) and change.undoable,
+    )
+
+
+def kernel_item(change: CellChange | VariableChange, *, is_kept: bool) -> Item:
+    """A changed cell or variable as an item: its texts are a cell's source, or a line on an object."""
+    item = Item(
+        id=change.id,
+        kind="variable",
+        name=change.name,
+        status=change.status,
+        state=_state(change, is_kept=is_kept),
+        by=("during",) if isinstance(change, CellChange) and change.from_file else ("toolCall",),
+        undoable=change.undoable,
+        reason=change.reason,
+    )
+    if isinstance(change, VariableChange):
+        return replace(item, detail=change.detail or None, before=change.before, after=change.after)
+    before, after = (None if each is None else each.source for each in (change.before, change.after))
+    cell = change.after or change.before
+    language = None if cell is None else {"code": "python", "markdown": "markdown"}.get(cell.kind)
+    added, removed = count_lines((before or "").encode("utf-8", "replace"), (after or "").encode("utf-8", "replace"))
+    return replace(item, kind="cell", before=before, after=after, added=added, removed=removed, language=language)
+
+
+def _state(change: CellChange | VariableChange, *, is_kept: bool) -> State:
+    if isinstance(change, CellChange) and change.offered:
+        return "kept" if is_kept else "offered"
+    return "undone" if change.undone else "kept" if is_kept else "open"
+
+
+def numbers(record: TurnRecord) -> TurnChanges:
+    """What the chat's state says of a turn's changes."""
+    items, counts = record.items, count_by_kind(record.items)
+    return TurnChanges(
+        status="ready",
+        files=counts["file"],
+        added=sum(each.added or 0 for each in items if each.kind == "file"),
+        removed=sum(each.removed or 0 for each in items if each.kind == "file"),
+        cells=counts["cell"],
+        variables=counts["variable"],
+        undone=sum(each.state == "undone" for each in items),
+        kept=sum(each.state == "kept" for each in items),
+        undoable=sum(each.state == "open" and each.undoable and not is_left_alone(each.by) for each in items),
+        notes=record.notes or None,
+    )
+
+
+def stored_content(store: ChangeStore, version: Version | None) -> bytes | None:
+    """The content of one side of a change; None where there is no such side, or its content is not stored."""
+    try:
+        return None if version is None else store.content(version)
+    except ChangesError:
+        return None

@@ -1,0 +1,121 @@
+/** The cells of a notebook that failed: which they are, and the buttons in the corner of their outputs. */
+import type { Cell, NotebookPanel } from "@jupyterlab/notebook";
+
+export type ErrorAction = "fix" | "explain";
+
+/** The error in a cell's outputs (agentnb/comm/lab_messages.py: `FailedParams`). */
+export interface Failed {
+  action: ErrorAction;
+  cellId: string;
+  count?: number;
+  name: string;
+  message: string;
+  traceback: string;
+}
+
+const LONGEST = 20_000;
+const LOOKED_AT = 20;
+const CLASS = "agentnb-failed";
+const BAR = "agentnb-error-actions";
+const LABELS: Record<ErrorAction, string> = { fix: "Fix with agent", explain: "Explain" };
+/** The user's own doing, and what tells of itself what to do. */
+const NO_FAILURES = new Set(["KeyboardInterrupt", "AgentInterrupted", "CancelledError"]);
+const PROMPT = /^\s*%{1,2}agents?\b/;
+
+/** The error that a cell shows; undefined where it shows none that an agent could do something about. */
+export function failureOf({ model, outputArea }: Cell, action: ErrorAction): Failed | undefined {
+  const cell = model.sharedModel;
+  const outputs = outputArea?.model;
+  if (!outputs || PROMPT.test(cell.getSource())) return undefined;
+  // Called for every output: an error ends its cell, and what threads write behind it is little.
+  for (let index = outputs.length - 1; index >= Math.max(0, outputs.length - LOOKED_AT); index--) {
+    const output = outputs.get(index);
+    if (output.type !== "error") continue;
+    const { ename, evalue, traceback } = output.toJSON();
+    if (NO_FAILURES.has(String(ename))) return undefined;
+    return {
+      action,
+      cellId: cell.id,
+      ...(cell.execution_count ? { count: cell.execution_count } : {}),
+      name: String(ename).slice(0, LONGEST),
+      message: String(evalue).slice(0, LONGEST),
+      traceback: (Array.isArray(traceback) ? traceback : []).join("\n").slice(-LONGEST),
+    };
+  }
+  return undefined;
+}
+
+export class FailedCells {
+  readonly #panel: NotebookPanel;
+  readonly #ask: (failed: Failed) => void;
+  readonly #changed: () => void;
+  readonly #followed = new WeakSet<Cell>();
+
+  /** `changed` is called when a cell has failed or no longer has. */
+  constructor(panel: NotebookPanel, ask: (failed: Failed) => void, changed: () => void) {
+    this.#panel = panel;
+    this.#ask = ask;
+    this.#changed = changed;
+    void panel.context.ready.then(() => {
+      if (panel.isDisposed) return;
+      panel.content.model?.cells.changed.connect(() => this.#follow());
+      this.#follow();
+    });
+  }
+
+  /** Has the error of a cell fixed or explained; that cell is the active one then. */
+  ask(action: ErrorAction, cell: Cell | undefined): void {
+    const failed = cell && failureOf(cell, action);
+    if (!failed) return;
+    this.#panel.content.activeCellIndex = this.#panel.content.widgets.indexOf(cell);
+    this.#ask(failed);
+  }
+
+  /** The failed cell that is meant: the active one, else the last one above it that failed. */
+  get current(): Cell | undefined {
+    const { widgets, activeCellIndex } = this.#panel.content;
+    return widgets.slice(0, activeCellIndex + 1).findLast((cell) => this.has(cell));
+  }
+
+  has(cell: Cell | null | undefined): boolean {
+    return cell?.node.classList.contains(CLASS) ?? false;
+  }
+
+  /** Follows the outputs of the cells that are new. */
+  #follow(): void {
+    for (const cell of this.#panel.content.widgets) {
+      if (this.#followed.has(cell) || !cell.outputArea) continue;
+      this.#followed.add(cell);
+      cell.outputArea.model.changed.connect(() => this.#mark(cell));
+      void cell.ready.then(() => this.#mark(cell)); // a cell that is out of sight is drawn later
+    }
+  }
+
+  #mark(cell: Cell): void {
+    if (cell.isDisposed) return;
+    const failed = failureOf(cell, "fix") !== undefined;
+    const bar = cell.node.querySelector(`.${BAR}`);
+    if (failed !== this.has(cell)) {
+      cell.node.classList.toggle(CLASS, failed);
+      this.#changed();
+    }
+    if (!failed) bar?.remove();
+    else if (!bar) cell.node.querySelector(".jp-Cell-outputWrapper")?.append(this.#bar(cell));
+  }
+
+  #bar(cell: Cell): HTMLElement {
+    const bar = document.createElement("div");
+    bar.className = BAR;
+    bar.setAttribute("role", "group");
+    bar.setAttribute("aria-label", "Error");
+    bar.dataset.lmSuppressShortcuts = "true"; // Enter and Space press the button
+    for (const action of ["fix", "explain"] as const) {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.textContent = LABELS[action];
+      button.addEventListener("click", () => this.ask(action, cell));
+      bar.append(button);
+    }
+    return bar;
+  }
+}

@@ -1,0 +1,76 @@
+/** A prompt for the chat that waits until it can be sent: until the chat is there and a conversation is open. */
+
+/** What the message box listens to (js/src/view/prompt.tsx); who takes the prompt prevents the default. */
+const SEND = "agentnb-send";
+
+export class PendingPrompt {
+  readonly node = document.createElement("div");
+  readonly #words = document.createElement("span");
+  #attempt = 0;
+  #watch: MutationObserver | undefined;
+  #cancelled: () => void = () => {};
+
+  constructor() {
+    this.node.className = "agentnb-pending";
+    this.node.setAttribute("role", "status");
+    const cancel = document.createElement("button");
+    cancel.type = "button";
+    cancel.textContent = "Don't send";
+    cancel.addEventListener("click", () => this.cancel());
+    this.node.append(this.#words, cancel);
+    this.node.hidden = true;
+  }
+
+  /** Sends what `text` resolves to, in the chat below `root`, as soon as a conversation takes it. */
+  async send(root: HTMLElement, about: string, text: Promise<string>): Promise<void> {
+    this.cancel();
+    const attempt = ++this.#attempt;
+    this.#words.textContent = `${about} waits to be sent: start a conversation, or wait until the kernel is free.`;
+    const slow = setTimeout(() => this.#show(attempt), 1_000);
+    const cancelled = new Promise<undefined>((resolve) => {
+      this.#cancelled = () => resolve(undefined);
+    });
+    const prompt = await Promise.race([text, cancelled]);
+    clearTimeout(slow);
+    if (prompt === undefined || attempt !== this.#attempt || this.#taken(root, prompt)) return this.#end(attempt);
+    this.#show(attempt);
+    this.#watch = new MutationObserver(() => {
+      if (this.#taken(root, prompt)) this.#end(attempt);
+      else this.#look(root);
+    });
+    this.#look(root);
+  }
+
+  /** What waits is not sent. */
+  cancel(): void {
+    this.#cancelled();
+    this.#end(this.#attempt);
+  }
+
+  /** Looks at the chat; it may be another one than before. */
+  #look(root: HTMLElement): void {
+    const how = { childList: true, subtree: true, attributes: true, attributeFilter: ["readonly", "disabled"] };
+    this.#watch?.observe(root, how);
+    const chat = chatOf(root)?.shadowRoot;
+    if (chat) this.#watch?.observe(chat, how);
+  }
+
+  #taken(root: HTMLElement, prompt: string): boolean {
+    const event = new CustomEvent(SEND, { detail: prompt, cancelable: true });
+    return chatOf(root)?.dispatchEvent(event) === false;
+  }
+
+  #show(attempt: number): void {
+    if (attempt === this.#attempt) this.node.hidden = false;
+  }
+
+  #end(attempt: number): void {
+    if (attempt !== this.#attempt) return;
+    this.#attempt++;
+    this.#watch?.disconnect();
+    this.#watch = undefined;
+    this.node.hidden = true;
+  }
+}
+
+const chatOf = (root: HTMLElement): HTMLElement | null => root.querySelector<HTMLElement>(".agentnb-view");

@@ -1,0 +1,100 @@
+"""*Fix with agent* on a cell that failed, in a real JupyterLab."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import nbformat
+import pytest
+from playwright.sync_api import Locator, expect
+
+from tests.browser.axe import serious
+from tests.browser.lab import PATIENCE_MS, Lab, notebook
+from tests.browser.side import Side, sources
+from tests.conftest import ROOT
+
+SETUP = f"""import sys, agentnb
+agent = [sys.executable, {str(ROOT / "tests/agents/fixes_cells.py")!r}]
+session = agentnb.start(command=agent, title="Fix", kernel_tools=True, permissions="ask")"""
+SHORTCUT = "Control+Alt+f"
+BARS = """async () => (await axe.run('.agentnb-error-actions', { resultTypes: ['violations'] })).violations
+  .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+  .map(({ id, nodes }) => [id, nodes.map(({ html, failureSummary }) => html.slice(0, 200) + failureSummary)])"""
+"""What axe-core finds serious or critical in the buttons on failed cells."""
+
+
+@pytest.fixture
+def side(lab: Lab, kernelspecs: Path) -> Side:
+    """The sidebar of a page."""
+    return Side(lab.page)
+
+
+def fixing(lab: Lab, index: int) -> Locator:
+    """The button in the corner of a cell's output."""
+    return lab.cell(index).output.get_by_role("button", name="Fix with agent", exact=True)
+
+
+def test_a_click_on_a_failed_cell_has_it_fixed_and_the_edit_is_reviewed(lab: Lab, side: Side) -> None:
+    """The sidebar opens, the error goes to the conversation, the change of the cell is asked for and can be undone.
+
+    The cell that has failed is meant, wherever the cursor is. *Explain* of its context menu changes nothing; buttons
+    and entries are gone when the cell has run well.
+    """
+    lab.open("fix.ipynb", notebook(SETUP, "total, count = 4, 0\ntotal / count", "1 / 0", kernel="ipykernel7"))
+    for index in range(3):
+        lab.cell(index).run()
+        lab.cell(index).expect_done(index + 1)
+    expect(fixing(lab, 1)).to_be_visible(timeout=PATIENCE_MS)
+    expect(fixing(lab, 0)).to_have_count(0)
+    fixing(lab, 1).click()
+    side.expect_chat()
+    expect(side.chat.locator(".permission-head")).to_contain_text("Replace In [2]", timeout=PATIENCE_MS)
+    lab.picture("fix-light")
+    side.allow()
+    expect(side.chat.locator(".change-counts")).to_have_text("1 cell", timeout=PATIENCE_MS)
+    assert sources(lab)[1:] == ["total, count = 4, 0\ntotal / count if count else 0.0", "1 / 0"]
+    side.expect_text("The divisor in cell 2 was 0.")
+    assert serious(lab.page) == []
+    assert lab.page.evaluate(BARS) == []
+
+    lab.cell(2).prompt.click(button="right")
+    lab.page.get_by_role("menuitem", name="Explain the Error").click()
+    side.expect_text("Cell 3 divides by 0.")
+    assert sources(lab)[2] == "1 / 0"
+
+    lab.cell(1).run()
+    lab.cell(1).expect_done(4)
+    expect(fixing(lab, 1)).to_have_count(0)
+    expect(fixing(lab, 2)).to_have_count(1)
+
+
+def test_the_shortcut_sends_an_error_that_is_only_in_the_file_once_a_conversation_is_open(lab: Lab, side: Side) -> None:
+    """The kernel has not seen it: the traceback in the output goes along. Until an agent is chosen it waits."""
+    document = notebook("x = 1", "1 / zero", kernel="ipykernel7")
+    error = nbformat.v4.new_output(
+        "error", ename="NameError", evalue="no zero", traceback=["---", "NameError: no zero"]
+    )
+    document.cells[1].update(outputs=[error], execution_count=7)
+    lab.open("fix-stored.ipynb", document)
+    expect(fixing(lab, 1)).to_be_visible(timeout=PATIENCE_MS)
+    lab.theme("JupyterLab Dark")
+    lab.cell(1).focus()
+    lab.page.keyboard.press(SHORTCUT)
+    waiting = side.session.get_by_role("status").filter(has_text="The error of [7] waits to be sent")
+    expect(waiting).to_be_visible(timeout=PATIENCE_MS)
+    side.resize(320)
+    side.start()
+    side.expect_text("Fix the error in In [7]: @error:7")
+    expect(waiting).to_be_hidden(timeout=PATIENCE_MS)
+    expect(side.chat.locator(".content-chip")).to_contain_text("error:7", timeout=PATIENCE_MS)
+    lab.picture("fix-dark-narrow")
+
+    side.box.fill("half a thought")
+    fixing(lab, 1).focus()
+    lab.page.keyboard.press("Tab")
+    lab.page.keyboard.press("Enter")
+    side.expect_text("Explain the error in In [7]: @error:7")
+    expect(side.box).to_have_value("half a thought")
+    assert lab.page.evaluate(BARS) == []
+    expect(lab.cell(1).output.get_by_text(re.compile("NameError"))).to_have_count(1)
