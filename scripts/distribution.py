@@ -15,7 +15,10 @@ from pathlib import Path
 from agentnb import __version__
 
 LICENCES = "THIRD-PARTY-LICENSES.txt"
-BUILT = (*(f"agentnb/static/{name}.js" for name in ("widget", "panel", "grammars")), f"agentnb/static/{LICENCES}")
+BUILT = (
+    *(f"agentnb/static/{name}.js" for name in ("widget", "panel", "grammars", "history")),
+    f"agentnb/static/{LICENCES}",
+)
 PACKAGES = Path(__file__).parents[1] / "js/package.json"
 IN_WHEEL = (
     *BUILT,

@@ -47,7 +47,7 @@ PREVIEWED_CHARACTERS = 4_000
 """Of each prompt and each answer."""
 
 
-MODULES = {"grammars": Path(__file__).parent.parent / "static" / "grammars.js"}
+MODULES = {name: Path(__file__).parent.parent / "static" / f"{name}.js" for name in ("grammars", "history")}
 """The parts of the front end that a page fetches when it needs them."""
 
 

@@ -39,6 +39,8 @@ OURS = re.compile("agentnb|anywidget", re.IGNORECASE)
 CLOSED_EARLY = "[anywidget] Failed to initialize model."
 """What anywidget says two seconds after it met a model that was closed before it was ready: a turn that was over at
 once. A view that is wanted and does not come fails its test by itself."""
+SLOW = re.compile(r"Plugin .* to activate\.")
+"""JupyterLab counts what a plugin waits for, too: on a busy machine the start of the whole page."""
 VIEWPORT: ViewportSize = {"width": 1280, "height": 900}
 
 
@@ -154,6 +156,7 @@ class Kept:
     def take(self) -> Lab:
         """The page, empty."""
         lab, self._free = self._free or new_lab(self._profile, self._server), None
+        lab.page.bring_to_front()  # Chromium gives less of the processor to a tab behind another one
         return lab
 
     def give_back(self, lab: Lab, *, passed: bool) -> None:
@@ -194,7 +197,7 @@ def lab(kept: Kept, request: pytest.FixtureRequest) -> Iterator[Lab]:
     passed = request.session.testsfailed == failed
     if not passed:
         picture(lab, f"end-{plain(request)}")
-    faults = [text for text in said if OURS.search(text) and CLOSED_EARLY not in text]
+    faults = [text for text in said if OURS.search(text) and CLOSED_EARLY not in text and not SLOW.match(text)]
     kept.give_back(lab, passed=passed and not faults)
     assert faults == []
 

@@ -84,11 +84,11 @@ def test_the_shortcut_sends_an_error_that_is_only_in_the_file_once_a_conversatio
     waiting = side.session.get_by_role("status").filter(has_text="The error of [7] waits to be sent")
     expect(waiting).to_be_visible(timeout=PATIENCE_MS)
     side.resize(320)
-    lab.picture("fix-dark-narrow")
     side.start()
     side.expect_text("Fix the error in In [7]: @error:7")
     expect(waiting).to_be_hidden(timeout=PATIENCE_MS)
     expect(side.chat.locator(".content-chip")).to_contain_text("error:7", timeout=PATIENCE_MS)
+    lab.picture("fix-dark-narrow")
 
     side.box.fill("half a thought")
     fixing(lab, 1).focus()

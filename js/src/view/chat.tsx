@@ -1,9 +1,11 @@
 /** The whole chat: tabs, one conversation, the queue and the box to write in. */
 
-import { useEffect, useId, useMemo, useState } from "preact/hooks";
+import { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
 import type { SessionSummary } from "../state/types.gen";
 import { useMemory, useView } from "./context";
 import { Conversation, type ConversationTask } from "./conversation";
+import { History } from "./history";
+import { isHistoryKey } from "./history/key";
 import { Spacer } from "./icons";
 import { isTab, sessionChannel } from "./identity";
 import { Banner, Start, Waiting } from "./notices";
@@ -19,18 +21,31 @@ import { ErrorCard } from "./turn";
 const UNDO_FOR = 10_000;
 
 export function Chat({ tab }: { tab?: string | undefined }) {
-  const { store, cadence, root: shadow } = useView();
+  const { store, cadence, root: shadow, toBox } = useView();
   const id = useId();
   const connection = store.connection.value;
   const refusal = store.refusal.value;
   const root = cadence.paced(store.root).value;
   const sessions = useMemo(() => (root?.sessions ?? []).filter((one) => !isArchived(one)), [root?.sessions]);
-  const { active, select } = useActive(sessions, tab);
+  const { active, select: choose } = useActive(sessions, tab);
+  const history = useHistory();
+  const select = (resource: string) => {
+    history.leave();
+    choose(resource);
+  };
   const [trouble, setTrouble] = useState<Trouble>();
   const create = useCreate(sessions, select, setTrouble);
   const duplicate = useDuplicate(sessions, select, setTrouble);
   const { closed, close, reopen } = useClosing(sessions, select);
+  const reopened = useExpected(sessions, (resource) => {
+    select(resource);
+    toBox();
+  });
   const [doing, setDoing] = useState<ConversationTask>();
+  const begin = (task: ConversationTask) => {
+    history.leave();
+    setDoing(task);
+  };
   const restart = (channel: string) => {
     setTrouble(undefined);
     store.request("restartAgent", { channel }).catch((error) => setTrouble({ what: "restarted", why: reason(error) }));
@@ -39,17 +54,21 @@ export function Chat({ tab }: { tab?: string | undefined }) {
   const dead = connection === "connecting" || isOver(connection);
   const summary = sessions.find((session) => session.resource === active);
   const find = () => {
-    setDoing("find");
+    begin("find");
     const box = shadow.querySelector<HTMLInputElement>(".find input");
     box?.focus();
     box?.select();
   };
   const rename = (resource: string) => {
     select(resource);
-    setDoing("rename");
+    begin("rename");
   };
   return (
-    <section class="chat" aria-label="Agent chat" onKeyDown={(event) => isFind(event) && find()}>
+    <section
+      class="chat"
+      aria-label="Agent chat"
+      onKeyDown={(event) => (isHistory(event) ? history.toggle() : isFind(event) && find())}
+    >
       {(sessions.length > 0 || !root) && (
         <div class="tabs">
           <Tabs
@@ -61,9 +80,16 @@ export function Chat({ tab }: { tab?: string | undefined }) {
             onRename={rename}
             onClose={close}
           />
-          <NewTab agents={agents} onNew={create} disabled={dead} />
+          <NewTab agents={agents} onNew={create} onHistory={history.show} disabled={dead} />
           {active && (
-            <TabMenu session={active} onDo={setDoing} onDuplicate={duplicate} onRestart={restart} onClose={close} />
+            <TabMenu
+              session={active}
+              onDo={begin}
+              onHistory={history.show}
+              onDuplicate={duplicate}
+              onRestart={restart}
+              onClose={close}
+            />
           )}
         </div>
       )}
@@ -83,8 +109,20 @@ export function Chat({ tab }: { tab?: string | undefined }) {
       )}
       {trouble && <ErrorCard title={`The conversation couldn't be ${trouble.what}`} message={trouble.why} />}
       {!root && !refusal && !isOver(connection) && <Waiting text="Connecting to the kernel…" />}
-      {root && sessions.length === 0 && <Start agents={agents} onNew={create} disabled={dead} />}
-      {root && active && (
+      {root && history.isShown && (
+        <History
+          id={`${id}-panel`}
+          onClose={history.close}
+          onOpen={(resource) => {
+            history.leave();
+            reopened(resource);
+          }}
+        />
+      )}
+      {root && !history.isShown && sessions.length === 0 && (
+        <Start agents={agents} onNew={create} onHistory={history.show} disabled={dead} />
+      )}
+      {root && !history.isShown && active && (
         <div class="panel" role="tabpanel" id={`${id}-panel`} aria-labelledby={tabId(id, active)}>
           <Conversation
             key={active}
@@ -99,6 +137,30 @@ export function Chat({ tab }: { tab?: string | undefined }) {
       )}
     </section>
   );
+}
+
+/** Whether the history stands in the place of the conversation, and where the keyboard's focus goes after it. */
+function useHistory() {
+  const { root } = useView();
+  const [isShown, show] = useState(false);
+  const before = useRef<Element | null>(null);
+  const close = () => {
+    show(false);
+    const opener = before.current as HTMLElement | null;
+    if (opener?.isConnected) opener.focus();
+  };
+  const open = () => {
+    before.current = root.activeElement;
+    show(true);
+  };
+  return { isShown, show: open, close, leave: () => show(false), toggle: () => (isShown ? close() : open()) };
+}
+
+function isHistory(event: KeyboardEvent): boolean {
+  if (!isHistoryKey(event)) return false;
+  event.preventDefault();
+  event.stopPropagation();
+  return true;
 }
 
 /** Ctrl+F, or Command+F: finds in the conversation. The browser's own find stays on F3. */

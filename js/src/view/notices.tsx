@@ -83,10 +83,11 @@ function Gap({ channel, text }: { channel: string; text: string }) {
 interface StartProps {
   agents: readonly AgentInfo[];
   onNew: (agent: string) => void;
+  onHistory: () => void;
   disabled: boolean;
 }
 
-export function Start({ agents, onNew, disabled }: StartProps) {
+export function Start({ agents, onNew, onHistory, disabled }: StartProps) {
   return (
     <div class="empty">
       <Icon name="chat" className="large" />
@@ -99,6 +100,9 @@ export function Start({ agents, onNew, disabled }: StartProps) {
         <Agents agents={agents} onNew={onNew} disabled={disabled} />
       )}
       <Earlier />
+      <button type="button" class="text-button" onClick={onHistory}>
+        All conversations
+      </button>
     </div>
   );
 }

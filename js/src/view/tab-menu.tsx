@@ -7,12 +7,13 @@ import { Menu, type MenuItem } from "./menu";
 interface Props {
   session: string;
   onDo: (doing: ConversationTask) => void;
+  onHistory: () => void;
   onDuplicate: (resource: string) => void;
   onRestart: (resource: string) => void;
   onClose: (resource: string) => void;
 }
 
-export function TabMenu({ session, onDo, onDuplicate, onRestart, onClose }: Props) {
+export function TabMenu({ session, onDo, onHistory, onDuplicate, onRestart, onClose }: Props) {
   const { store } = useView();
   const state = store.session(session).value;
   const canFork = state?.agentProcess?.fork === true;
@@ -30,6 +31,7 @@ export function TabMenu({ session, onDo, onDuplicate, onRestart, onClose }: Prop
     ...(canFork ? [duplicate] : []),
     { name: "Copy as Markdown", onSelect: () => onDo("copy") },
     { name: "Save as Markdown", onSelect: () => onDo("save") },
+    { name: "History", detail: "All conversations (Alt+H)", onSelect: onHistory },
     { name: "Restart agent", onSelect: () => onRestart(session) },
     { name: "Close", detail: "Delete on the tab", onSelect: () => onClose(session) },
   ];

@@ -5,7 +5,7 @@ import type { AgentInfo, SessionSummary } from "../state/types.gen";
 import { useView } from "./context";
 import { Icon, IconButton, Spinner } from "./icons";
 import { chatChannel } from "./identity";
-import { Menu } from "./menu";
+import { Menu, type MenuItem } from "./menu";
 import { line } from "./plain";
 import { type TabState, tabState } from "./status";
 
@@ -158,21 +158,26 @@ function TabMark({ state }: { state: TabState }) {
 interface NewTabProps {
   agents: readonly AgentInfo[];
   onNew: (agent: string) => void;
+  onHistory: () => void;
   disabled: boolean;
 }
 
-export function NewTab({ agents, onNew, disabled }: NewTabProps) {
+export function NewTab({ agents, onNew, onHistory, disabled }: NewTabProps) {
   const only = agents.length === 1 ? agents[0] : undefined;
   if (only) {
     return <IconButton name="New conversation" icon="plus" disabled={disabled} onClick={() => onNew(only.provider)} />;
   }
   if (agents.length === 0) return null;
-  const items = agents.map((agent) => ({
+  const news: MenuItem[] = agents.map((agent) => ({
     name: line(agent.displayName || agent.provider, 60),
     detail: line(agent.description, 120),
     faint: agent.missing === true,
     onSelect: () => onNew(agent.provider),
   }));
+  const items = [
+    ...news,
+    { key: " history", name: "History", detail: "Open an earlier conversation", onSelect: onHistory },
+  ];
   return (
     <Menu label="New conversation" items={items} disabled={disabled}>
       <Icon name="plus" />

@@ -1,0 +1,205 @@
+/** One conversation of the history: what it is, where a search found it, its preview, and what can be done with it. */
+import type { ComponentChildren } from "preact";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { Icon, Spinner } from "../icons";
+import { count, line, plain, reason } from "../plain";
+import { type Conversation, fetchPreview, type Hit, type Preview, type Request, type Scope } from "./list";
+
+interface Props {
+  conversation: Conversation;
+  agent: string;
+  scope: Scope;
+  isOpen: boolean;
+  /** Whether the Tab key comes to this row; the arrow keys go from row to row. */
+  isCurrent: boolean;
+  /** What went wrong with it. */
+  trouble: string | undefined;
+  busy: boolean;
+  request: Request;
+  onFocus: () => void;
+  onOpen: () => void;
+  onDelete: () => void;
+}
+
+export function Row(props: Props) {
+  const { conversation, agent, scope, isOpen, isCurrent, trouble, busy, request, onFocus, onOpen, onDelete } = props;
+  const [isPreviewed, setPreviewed] = useState(false);
+  const [isAsking, setAsking] = useState(false);
+  const main = useRef<HTMLButtonElement>(null);
+  const title = line(conversation.title, 120) || agent;
+  const canOpen = !conversation.isElsewhere;
+  const canDelete = canOpen && !isOpen;
+  const tabIndex = isCurrent ? 0 : -1;
+  const keep = () => {
+    setAsking(false);
+    main.current?.focus();
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key === "Escape" && isAsking) keep();
+    else if (event.key === "Delete" && canDelete && event.target === main.current) setAsking(true);
+    else if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && canOpen) onOpen();
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  return (
+    <li class="history-row" onKeyDown={onKeyDown} onFocusIn={onFocus}>
+      <div class="history-line">
+        <button
+          ref={main}
+          type="button"
+          class="history-main"
+          tabIndex={tabIndex}
+          aria-expanded={isPreviewed}
+          title="Preview"
+          onClick={() => setPreviewed(!isPreviewed)}
+        >
+          <Icon name="chevron" />
+          <span class="history-about">
+            <span class="history-title">{title}</span>
+            <span class="dim small">
+              {line(agent, 40)} · {count(conversation.turns)} {conversation.turns === 1 ? "turn" : "turns"} ·{" "}
+              {new Date(conversation.modifiedAt).toLocaleTimeString([], { timeStyle: "short" })}
+              <Where conversation={conversation} scope={scope} />
+            </span>
+          </span>
+          {isOpen && <span class="chip">Open</span>}
+          {conversation.isElsewhere && <span class="chip">Open in another kernel</span>}
+        </button>
+        {canOpen && (
+          <button
+            type="button"
+            class="button small"
+            tabIndex={tabIndex}
+            disabled={busy}
+            aria-label={`${isOpen ? "Go to" : "Open"} ${title}`}
+            onClick={onOpen}
+          >
+            {isOpen ? "Go to" : "Open"}
+          </button>
+        )}
+        {canDelete && (
+          <button
+            type="button"
+            class="icon-button"
+            tabIndex={tabIndex}
+            disabled={busy}
+            aria-label={`Delete ${title}`}
+            title="Delete"
+            onClick={() => setAsking(true)}
+          >
+            <Icon name="delete" />
+          </button>
+        )}
+      </div>
+      {conversation.hits.length > 0 && (
+        <ul class="history-hits">
+          {conversation.hits.map((hit) => (
+            <Found key={`${hit.number} ${hit.where}`} hit={hit} />
+          ))}
+        </ul>
+      )}
+      {isAsking && <Ask title={title} onDelete={onDelete} onKeep={keep} />}
+      {trouble && (
+        <p class="history-trouble small" role="alert">
+          {line(trouble, 600)}
+        </p>
+      )}
+      {isPreviewed && <PreviewOf conversation={conversation} title={title} request={request} />}
+    </li>
+  );
+}
+
+/** The notebook and the folder, as far as the scope does not say them. */
+function Where({ conversation: { place, cwd }, scope }: { conversation: Conversation; scope: Scope }) {
+  const parts = scope === "everywhere" ? [place, cwd] : scope === "folder" ? [place] : [];
+  return (
+    <>
+      {parts.filter(Boolean).map((part) => (
+        <span key={part} title={plain(part)}>
+          {" · "}
+          {shortened(part)}
+        </span>
+      ))}
+    </>
+  );
+}
+
+/** The end of a path says most. */
+function shortened(path: string): string {
+  const clean = line(path, 4000);
+  return clean.length > 60 ? `…${clean.slice(-59)}` : clean;
+}
+
+function Found({ hit }: { hit: Hit }) {
+  return (
+    <li class="small">
+      <span class="dim">
+        {hit.where === "prompt" ? "Prompt" : "Answer"} {count(hit.number + 1)}:{" "}
+      </span>
+      {plain(hit.before)}
+      <mark>{plain(hit.text)}</mark>
+      {plain(hit.after)}
+    </li>
+  );
+}
+
+function Ask({ title, onDelete, onKeep }: { title: string; onDelete: () => void; onKeep: () => void }) {
+  const button = useRef<HTMLButtonElement>(null);
+  useLayoutEffect(() => button.current?.focus(), []);
+  return (
+    <div class="history-ask" role="group" aria-label={`Delete ${title}?`}>
+      <span class="small">Delete this conversation and what is kept of its changes?</span>
+      <button ref={button} type="button" class="button small danger" onClick={onDelete}>
+        Delete
+      </button>
+      <button type="button" class="button small" onClick={onKeep}>
+        Cancel
+      </button>
+    </div>
+  );
+}
+
+function PreviewOf({ conversation, title, request }: { conversation: Conversation; title: string; request: Request }) {
+  const [preview, setPreview] = useState<Preview>();
+  const [trouble, setTrouble] = useState("");
+  useEffect(() => {
+    let isGone = false;
+    fetchPreview(request, conversation.uri).then(
+      (answer) => isGone || setPreview(answer),
+      (error: unknown) => isGone || setTrouble(reason(error)),
+    );
+    return () => {
+      isGone = true;
+    };
+  }, [conversation.uri, conversation.modifiedAt]);
+  if (trouble) return <Trouble>{trouble}</Trouble>;
+  if (!preview) return <Spinner />;
+  const shown = preview.turns.length;
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
+    <section class="history-preview" aria-label={`Preview of ${title}`} tabIndex={0}>
+      {shown < preview.total && (
+        <p class="dim small">
+          The last {count(shown)} of {count(preview.total)} turns
+        </p>
+      )}
+      {preview.turns.map((turn) => (
+        <div key={turn.number} class="history-turn">
+          <p class="plain history-prompt">{plain(turn.prompt)}</p>
+          {turn.answer && <p class="plain">{plain(turn.answer)}</p>}
+          {turn.cut && <p class="dim small">Shortened: open the conversation to read all of it.</p>}
+        </div>
+      ))}
+      {shown === 0 && <p class="dim small">No turn of it has finished yet.</p>}
+    </section>
+  );
+}
+
+function Trouble({ children }: { children: ComponentChildren }) {
+  return (
+    <p class="history-trouble small" role="alert">
+      Couldn't be read: {children}
+    </p>
+  );
+}

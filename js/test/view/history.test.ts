@@ -1,0 +1,467 @@
+/** The history: found by the menu and the keyboard, listed, searched, previewed, opened, and deleted with undo. */
+import { describe, expect, test, vi } from "vitest";
+import { AGENT, MemoryStore, readyStore, SESSION, summary } from "./memory-store";
+import { fakeTimers, open, type Page, press } from "./page";
+
+const TODAY = Date.now();
+const DAY = 24 * 60 * 60 * 1000;
+
+const kept = (id: string, more: object = {}) => ({
+  uri: `eliza:/${id}`,
+  agent: "eliza",
+  title: `About ${id}`,
+  cwd: "/home/me/work",
+  place: "fit.ipynb",
+  turns: 2,
+  modifiedAt: TODAY,
+  ...more,
+});
+
+type Answers = Record<string, (params: Record<string, unknown>) => unknown>;
+
+class HistoryStore extends MemoryStore {
+  answers: Answers = {};
+  readonly modules: string[] = [];
+  module = (name: string): Promise<{ default: unknown }> => {
+    this.modules.push(name);
+    return import("../../src/history.ts");
+  };
+
+  constructor(answers: Answers = {}) {
+    super();
+    const ready = readyStore();
+    this.root.value = ready.root.value;
+    this.session(SESSION).value = ready.session(SESSION).value;
+    this.chat(`${SESSION}/chat`).value = ready.chat(`${SESSION}/chat`).value;
+    this.answers = { listSessions: () => ({ sessions: [kept("a"), kept("b")] }), ...answers };
+    this.answer = async (method, params) => (await this.answers[method]?.(params as Record<string, unknown>)) ?? {};
+  }
+
+  /** What the history asked; the list of an empty conversation asks for more at once. */
+  asked(method: string): unknown[] {
+    const params = this.requested.filter((one) => one.method === method).map((one) => one.params);
+    return params.filter((one) => (one as { limit?: number }).limit !== 100);
+  }
+}
+
+async function opened(store: HistoryStore): Promise<Page> {
+  const page = open(store, { kind: "chat" });
+  page.button("Conversation").click();
+  await page.until(() => page.find("[role=menu]"));
+  page
+    .all("[role=menuitem]")
+    .find((one) => one.textContent?.startsWith("History"))
+    ?.click();
+  await page.until(() => page.find(".history-list"));
+  await page.until(() => expect(page.find(".history-list").getAttribute("aria-busy")).toBe("false"));
+  return page;
+}
+
+const box = (page: Page) => page.find<HTMLInputElement>(".history input");
+const mains = (page: Page) => page.all(".history-main");
+const titles = (page: Page) => page.all(".history-title").map((one) => one.textContent);
+const said = (page: Page) => page.find(".history-count").textContent;
+
+function search(page: Page, text: string): void {
+  box(page).value = text;
+  box(page).dispatchEvent(new InputEvent("input", { bubbles: true }));
+}
+
+function choose(page: Page, label: string, value: string): void {
+  const select = page.find<HTMLSelectElement>(`select[aria-label="${label}"]`);
+  select.value = value;
+  select.dispatchEvent(new Event("change", { bubbles: true }));
+}
+
+describe("the history", () => {
+  test("opens from the conversation's menu with the focus in the search box; Escape gives the focus back", async () => {
+    const page = await opened(new HistoryStore());
+    expect([page.root.activeElement, page.all(".prompt")]).toEqual([box(page), []]);
+    expect(titles(page)).toEqual(["About a", "About b"]);
+    press(box(page), "Escape");
+    await page.until(() => page.find(".prompt"));
+    expect([page.root.activeElement?.getAttribute("aria-label"), page.all(".history")]).toEqual(["Conversation", []]);
+  });
+
+  test("opens and closes by Alt+H, and its module is fetched once", async () => {
+    const store = new HistoryStore();
+    const page = open(store, { kind: "chat" });
+    for (const _ of [1, 2]) {
+      page.find(".prompt textarea").focus();
+      expect(press(page.find(".prompt textarea"), "˙", { code: "KeyH", altKey: true })).toBe(true);
+      await page.until(() => expect(titles(page)).toHaveLength(2));
+      press(box(page), "h", { code: "KeyH", altKey: true });
+      await page.until(() => expect(page.root.activeElement?.tagName).toBe("TEXTAREA"));
+    }
+    expect([store.modules, store.asked("listSessions")]).toEqual([
+      ["history"],
+      [
+        { here: true, limit: 50, offset: 0 },
+        { here: true, limit: 50, offset: 0 },
+      ],
+    ]);
+  });
+
+  test("opens where no conversation is open", async () => {
+    const store = new HistoryStore();
+    store.root.value = { agents: [AGENT], sessions: [] };
+    const page = open(store, { kind: "chat" });
+    page.button("All conversations").click();
+    await page.until(() => expect(titles(page)).toEqual(["About a", "About b"]));
+  });
+
+  test("gives way to a tab that is chosen", async () => {
+    const page = await opened(new HistoryStore());
+    page.find("[role=tab]").click();
+    await page.until(() => page.find(".prompt"));
+    expect(page.all(".history")).toEqual([]);
+  });
+
+  test("that cannot be loaded says why, closes by Escape, and is fetched again", async () => {
+    const store = new HistoryStore();
+    const load = store.module;
+    store.module = () => Promise.reject(new Error("The front end has no module 'history'."));
+    const page = open(store, { kind: "chat" });
+    press(page.find(".prompt"), "h", { code: "KeyH", altKey: true });
+    await page.until(() => expect(page.text()).toContain("no module 'history'. If this stays so, update agentnb"));
+    press(page.find("[aria-label=History]"), "Escape");
+    await page.until(() => page.find(".prompt"));
+    store.module = load;
+    press(page.find(".prompt"), "h", { code: "KeyH", altKey: true });
+    await page.until(() => expect(titles(page)).toHaveLength(2));
+  });
+});
+
+describe("the list", () => {
+  test("is by day, with agent, turns, and where each was begun", async () => {
+    const sessions = [kept("a", { turns: 1 }), kept("b", { modifiedAt: TODAY - DAY }), kept("c", { modifiedAt: 0 })];
+    const page = await opened(new HistoryStore({ listSessions: () => ({ sessions }) }));
+    expect(page.all(".history h4").map((one) => one.textContent)).toEqual([
+      "Today",
+      "Yesterday",
+      new Date(0).toLocaleDateString([], { weekday: "long", day: "numeric", month: "long", year: "numeric" }),
+    ]);
+    expect(mains(page)[0]?.textContent).toMatch(/^About aEliza · 1 turn · [\d:]+/);
+    expect([said(page), page.text().includes("/home/me/work")]).toEqual(["3 conversations", false]);
+    choose(page, "Where to search", "everywhere");
+    await page.until(() => expect(mains(page)[0]?.textContent).toContain("· fit.ipynb · /home/me/work"));
+  });
+
+  test("is narrowed by where and by agent", async () => {
+    const sessions = [kept("a"), kept("b", { agent: "gone" })];
+    const store = new HistoryStore({ listSessions: () => ({ sessions }) });
+    const page = await opened(store);
+    choose(page, "Where to search", "folder");
+    await page.until(() => expect(store.asked("listSessions").at(-1)).toEqual({ folder: true, limit: 50, offset: 0 }));
+    choose(page, "Agent", "gone");
+    await page.until(() =>
+      expect(store.asked("listSessions").at(-1)).toEqual({ folder: true, agent: "gone", limit: 50, offset: 0 }),
+    );
+    choose(page, "Where to search", "everywhere");
+    await page.until(() => expect(store.asked("listSessions").at(-1)).toEqual({ agent: "gone", limit: 50, offset: 0 }));
+  });
+
+  test("goes on at its end, once, and without what was listed already", async () => {
+    const all = Array.from({ length: 70 }, (_, number) => kept(`${number}`));
+    const store = new HistoryStore({
+      listSessions: ({ offset }) => ({ sessions: all.slice(Number(offset) - (offset ? 1 : 0)).slice(0, 50) }),
+    });
+    const page = await opened(store);
+    expect(said(page)).toBe("The latest 50 conversations");
+    page.button("Show more").click();
+    page.find(".history-list").dispatchEvent(new Event("scroll"));
+    await page.until(() => expect(said(page)).toBe("70 conversations"));
+    expect(store.asked("listSessions").map((one) => (one as { offset: number }).offset)).toEqual([0, 50]);
+    expect(new Set(titles(page)).size).toBe(70);
+    expect(page.all(".history-more")).toEqual([]);
+  });
+
+  test("marks what another kernel has open: it can be previewed, not opened or deleted", async () => {
+    const store = new HistoryStore({
+      listSessions: () => ({ sessions: [kept("a")], elsewhere: ["eliza:/a"] }),
+      previewSession: () => ({
+        title: "x",
+        total: 1,
+        turns: [{ number: 0, prompt: "Why?", answer: "So.", cut: false }],
+      }),
+    });
+    const page = await opened(store);
+    expect(mains(page)[0]?.textContent).toContain("Open in another kernel");
+    expect(page.all(".history-line button")).toEqual(mains(page));
+    press(mains(page)[0] as Element, "Enter", { ctrlKey: true });
+    press(mains(page)[0] as Element, "Delete");
+    mains(page)[0]?.click();
+    await page.until(() => expect(page.find(".history-preview").textContent).toBe("Why?So."));
+    expect([store.asked("resumeSession"), page.all(".history-ask")]).toEqual([[], []]);
+  });
+
+  test.each([
+    ["here", "No conversations in this notebook yet. A conversation is kept once its first turn has finished."],
+    ["everywhere", "No conversations in the log yet. A conversation is kept once its first turn has finished."],
+  ])("without any (%s) says so, and where to look", async (scope, words) => {
+    const store = new HistoryStore({ listSessions: () => ({ sessions: [] }) });
+    const page = await opened(store);
+    choose(page, "Where to search", scope);
+    await page.until(() => expect(page.find(".history-empty").textContent?.startsWith(words)).toBe(true));
+    const buttons = page.all(".history-empty button");
+    expect(buttons.map((one) => one.textContent)).toEqual(scope === "here" ? ["Show all conversations"] : []);
+    buttons[0]?.click();
+    await page.until(() => expect(store.asked("listSessions").at(-1)).toEqual({ limit: 50, offset: 0 }));
+  });
+
+  test("says what is missing, and goes on with the search index", async () => {
+    const note = "The log was <b>damaged</b>.";
+    const store = new HistoryStore({ listSessions: () => ({ sessions: [kept("a")], note, left: 1200 }) });
+    const page = await opened(store);
+    expect(page.all(".history .note").map((one) => one.textContent)).toEqual([
+      note,
+      "1,200 older conversations are not in the search index yet. Search again",
+    ]);
+    store.answers.listSessions = () => ({ sessions: [kept("a")] });
+    page.button("Search again").click();
+    await page.until(() => expect(page.all(".history .note")).toEqual([]));
+  });
+
+  test.each([
+    ["a refusal", () => Promise.reject(new Error("The log cannot be read."))],
+    ["nonsense", () => ({ sessions: 7 })],
+    ["nothing", () => null],
+  ])("that cannot be had (%s) says why, and can be tried again", async (_, answer) => {
+    const store = new HistoryStore({ listSessions: answer });
+    const page = await opened(store);
+    expect(page.find(".history-empty").textContent).toMatch(/couldn't be listed: .+\.Try again$/);
+    store.answers.listSessions = () => ({ sessions: [kept("a")] });
+    page.button("Try again").click();
+    await page.until(() => expect(titles(page)).toEqual(["About a"]));
+  });
+
+  test("passes over what is no conversation", async () => {
+    const sessions = [null, 1, {}, { uri: 3 }, { uri: "x" }, kept("a", { title: 7, agent: null, turns: "many" })];
+    const page = await opened(new HistoryStore({ listSessions: () => ({ sessions, hits: { "eliza:/a": "x" } }) }));
+    expect(mains(page)).toHaveLength(1);
+  });
+});
+
+describe("a search", () => {
+  test("is sent when typing pauses, and the answer to the latest counts", async () => {
+    const answers: Record<string, (answer: unknown) => void> = {};
+    const store = new HistoryStore();
+    const page = await opened(store);
+    store.answers.listSessions = ({ search: text }) =>
+      new Promise((resolve) => {
+        answers[String(text)] = resolve;
+      });
+    for (const text of ["r", "re", "res"]) search(page, text);
+    await page.until(() => expect(Object.keys(answers)).toEqual(["res"]));
+    expect(said(page)).toBe("Searching…");
+    search(page, "resi");
+    await page.until(() => expect(Object.keys(answers)).toEqual(["res", "resi"]));
+    answers.resi?.({ sessions: [kept("new")] });
+    await page.until(() => expect(titles(page)).toEqual(["About new"]));
+    answers.res?.({ sessions: [kept("old")] });
+    await page.until(() => expect(said(page)).toBe("1 conversation found"));
+    expect(titles(page)).toEqual(["About new"]);
+  });
+
+  test("shows where the text stands, as text and nothing else", async () => {
+    const evil = "<img src=x onerror=alert(1)>";
+    const hit = { number: 2, turnId: "t", where: "answer", before: `${evil} `, text: "<b>", after: " \u202eevil" };
+    const store = new HistoryStore({
+      listSessions: () => ({
+        sessions: [kept("a", { title: `${evil}\u202e`, cwd: evil, place: evil, agent: evil })],
+        hits: { "eliza:/a": [hit, { ...hit, where: "prompt" }, 7] },
+        note: evil,
+      }),
+      previewSession: () => ({ total: 9, turns: [{ number: 8, prompt: evil, answer: evil, cut: true }, 7] }),
+    });
+    const page = await opened(store);
+    choose(page, "Where to search", "everywhere");
+    await page.until(() => expect(mains(page)[0]?.textContent).toContain(`· ${evil} · ${evil}`));
+    mains(page)[0]?.click();
+    await page.until(() => page.find(".history-turn"));
+    expect(page.all(".history-hits li").map((one) => one.textContent)).toEqual([
+      `Answer 3: ${evil} <b> ⟨U+202E⟩evil`,
+      `Prompt 3: ${evil} <b> ⟨U+202E⟩evil`,
+    ]);
+    expect(page.all("mark").map((one) => one.innerHTML)).toEqual(["&lt;b&gt;", "&lt;b&gt;"]);
+    expect(titles(page)).toEqual([`${evil}⟨U+202E⟩`]);
+    expect(page.find(".history-preview").textContent).toMatch(/^The last 1 of 9 turns.*Shortened: open/);
+    expect(page.all(".history img")).toEqual([]);
+  });
+
+  test("that finds nothing says what was searched for, and where else to look", async () => {
+    const store = new HistoryStore({ listSessions: ({ search: text }) => ({ sessions: text ? [] : [kept("a")] }) });
+    const page = await opened(store);
+    search(page, '100% "quoted" 🙂');
+    await page.until(() => expect(said(page)).toBe("Nothing found"));
+    expect(page.find(".history-empty p").textContent).toBe('Nothing in this notebook contains “100% "quoted" 🙂”.');
+    page.button("Search everywhere").click();
+    await page.until(() =>
+      expect(store.asked("listSessions").at(-1)).toEqual({ search: '100% "quoted" 🙂', limit: 50, offset: 0 }),
+    );
+  });
+});
+
+describe("a conversation of the history", () => {
+  test("is reached by the arrow keys, and previewed without opening it", async () => {
+    const turns = [{ number: 0, prompt: "Why?", answer: "Because.", cut: false }];
+    const store = new HistoryStore({ previewSession: () => ({ total: 1, turns }) });
+    const page = await opened(store);
+    const [first, second] = mains(page) as [HTMLElement, HTMLElement];
+    const at = () => page.root.activeElement;
+    press(box(page), "ArrowDown");
+    expect(at()).toBe(first);
+    press(first, "ArrowDown");
+    press(second, "ArrowDown");
+    expect(at()).toBe(second);
+    await page.until(() => expect([first.tabIndex, second.tabIndex]).toEqual([-1, 0]));
+    press(second, "Home");
+    expect(at()).toBe(first);
+    press(first, "End");
+    expect(at()).toBe(second);
+    second.click();
+    await page.until(() => expect(page.find(".history-preview").textContent).toBe("Why?Because."));
+    expect([second.getAttribute("aria-expanded"), store.asked("previewSession")]).toEqual([
+      "true",
+      [{ channel: "eliza:/b" }],
+    ]);
+    second.click();
+    await page.until(() => expect(page.all(".history-preview")).toEqual([]));
+    press(second, "ArrowUp");
+    press(first, "ArrowUp");
+    expect([at(), store.asked("resumeSession")]).toEqual([box(page), []]);
+  });
+
+  test("that cannot be previewed says why", async () => {
+    const store = new HistoryStore({ previewSession: () => Promise.reject(new Error("It was deleted.")) });
+    const page = await opened(store);
+    mains(page)[0]?.click();
+    await page.until(() => expect(page.find(".history-trouble").textContent).toBe("Couldn't be read: It was deleted."));
+  });
+
+  test("is opened, and its tab becomes the active one", async () => {
+    const store = new HistoryStore();
+    const page = await opened(store);
+    store.root.value = { agents: [AGENT], sessions: [summary("eliza:/a", "About a"), summary(SESSION)] };
+    await page.until(() => expect(mains(page)[0]?.textContent).toContain("Open"));
+    store.root.value = { agents: [AGENT], sessions: [summary(SESSION)] };
+    await page.until(() => page.button("Open About a"));
+    page.button("Open About a").click();
+    await page.until(() => expect(store.asked("resumeSession")).toEqual([{ channel: "eliza:/a" }]));
+    store.root.value = { agents: [AGENT], sessions: [summary("eliza:/a", "About a"), summary(SESSION)] };
+    await page.until(() => expect(page.find("[aria-selected=true]").textContent).toContain("About a"));
+    expect(page.all(".history")).toEqual([]);
+  });
+
+  test("that is open here is gone to, and not opened twice", async () => {
+    const store = new HistoryStore({ listSessions: () => ({ sessions: [kept("a"), kept("one")] }) });
+    store.root.value = { agents: [AGENT], sessions: [summary(SESSION, "One"), summary("eliza:/z", "Z")] };
+    const page = await opened(store);
+    expect(page.all(".icon-button").map((one) => one.ariaLabel)).not.toContain("Delete About one");
+    page.button("Go to About one").click();
+    await page.until(() => expect(page.find("[aria-selected=true]").textContent).toContain("One"));
+    expect(store.asked("resumeSession")).toEqual([]);
+  });
+
+  test("that cannot be opened says why, and the others can be", async () => {
+    const store = new HistoryStore({ resumeSession: () => Promise.reject(new Error("The log has no such session.")) });
+    const page = await opened(store);
+    press(mains(page)[0] as Element, "Enter", { ctrlKey: true });
+    await page.until(() =>
+      expect(page.find(".history-trouble").textContent).toBe("Couldn't be opened: The log has no such session."),
+    );
+    expect(page.button("Open About b").disabled).toBe(false);
+  });
+});
+
+describe("a deletion", () => {
+  /** Deletes the first conversation by keyboard. */
+  async function remove(page: Page): Promise<void> {
+    press(mains(page)[0] as Element, "Delete");
+    await page.until(() => expect(page.root.activeElement?.textContent).toBe("Delete"));
+    (page.root.activeElement as HTMLElement).click();
+    await page.until(() => page.find("[data-undo]"));
+  }
+
+  test("asks first; Escape keeps the conversation and the panel", async () => {
+    const store = new HistoryStore();
+    const page = await opened(store);
+    page.button("Delete About a").click();
+    await page.until(() => page.find(".history-ask"));
+    press(page.find(".history-ask .danger"), "Escape");
+    await page.until(() => expect(page.all(".history-ask")).toEqual([]));
+    expect([page.root.activeElement, titles(page).length]).toEqual([mains(page)[0], 2]);
+  });
+
+  test("is sent when it can no longer be undone", async () => {
+    const store = new HistoryStore();
+    const page = await opened(store);
+    fakeTimers();
+    await remove(page);
+    expect([titles(page), page.root.activeElement]).toEqual([["About b"], mains(page)[0]]);
+    expect(page.text()).toContain("Deleted About a. Undo is possible for ten seconds.");
+    vi.advanceTimersByTime(9_000);
+    expect(store.asked("deleteSession")).toEqual([]);
+    page.find("[data-undo]").focus();
+    vi.advanceTimersByTime(2_000);
+    await page.until(() => expect(page.all("[data-undo]")).toEqual([]));
+    expect([store.asked("deleteSession"), titles(page)]).toEqual([[{ channel: "eliza:/a" }], ["About b"]]);
+    expect(page.root.activeElement).toBe(box(page));
+  });
+
+  test("that is undone is not sent", async () => {
+    const store = new HistoryStore();
+    const page = await opened(store);
+    await remove(page);
+    page.button("Undo: keep About a").click();
+    await page.until(() => expect(titles(page)).toEqual(["About a", "About b"]));
+    press(box(page), "Escape");
+    await page.until(() => page.find(".prompt"));
+    expect(store.asked("deleteSession")).toEqual([]);
+  });
+
+  test.each([
+    ["the panel is closed", (page: Page) => void press(box(page), "Escape")],
+    ["the page is left", () => void window.dispatchEvent(new Event("pagehide"))],
+    ["the view is taken away", (page: Page) => page.unmount()],
+  ])("is sent when %s", async (_, leave) => {
+    const store = new HistoryStore();
+    const page = await opened(store);
+    await remove(page);
+    leave(page);
+    await vi.waitFor(() => expect(store.asked("deleteSession")).toEqual([{ channel: "eliza:/a" }]));
+  });
+
+  test("that the kernel refuses shows the conversation again, and why", async () => {
+    const why = "The session 'About a' is open in another kernel.";
+    const store = new HistoryStore({ deleteSession: () => Promise.reject(new Error(why)) });
+    const page = await opened(store);
+    await remove(page);
+    window.dispatchEvent(new Event("pagehide"));
+    await page.until(() => expect(titles(page)).toEqual(["About a", "About b"]));
+    expect(page.find(".history-trouble").textContent).toBe(`Couldn't be deleted: ${why}`);
+    expect(page.text()).toContain(`About a couldn't be deleted: ${why}`);
+  });
+
+  test("of several at once undoes each by itself, and paging does not skip one", async () => {
+    const all = Array.from({ length: 60 }, (_, number) => kept(`${number}`));
+    const gone = new Set<unknown>();
+    const store = new HistoryStore({
+      listSessions: ({ offset }) => {
+        const from = Number(offset);
+        return { sessions: all.filter(({ uri }) => !gone.has(uri)).slice(from, from + 50) };
+      },
+      deleteSession: ({ channel }) => void gone.add(channel),
+    });
+    const page = await opened(store);
+    await remove(page);
+    await remove(page);
+    await page.until(() => expect(page.all("[data-undo]")).toHaveLength(2));
+    page.button("Undo: keep About 0").click();
+    await page.until(() => expect(titles(page)[0]).toBe("About 0"));
+    window.dispatchEvent(new Event("pagehide"));
+    await page.until(() => expect([...gone]).toEqual(["eliza:/1"]));
+    page.button("Show more").click();
+    await page.until(() => expect(titles(page)).toHaveLength(59));
+  });
+});
