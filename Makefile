@@ -116,7 +116,7 @@ lab: $(LABEXTENSION) ## open JupyterLab on the quickstart (LAB_ARGS: more option
 # uses all cores.
 SIDE_BY_SIDE = $(MAKE) --no-print-directory --jobs 3 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
-test: ## everything that must pass (26 min, with a fresh environment)
+test: ## everything that must pass (24 min, with a fresh environment)
 	+@$(SIDE_BY_SIDE) environments check test-js
 	@$(MAKE) --no-print-directory test-unit test-kernel test-notebooks test-browser
 
@@ -156,10 +156,10 @@ types: $(VENV)/.installed ## what is generated: TypeScript types, reference page
 	$(BIN)/python scripts/gen_policy_cases.py
 	$(BIN)/python scripts/gen_events_docs.py
 
-test-unit: $(VENV)/.installed | $(STATIC) ## Python (6 min)
+test-unit: $(VENV)/.installed | $(STATIC) ## Python (5 min)
 	$(PYTEST) tests/unit --numprocesses $(MORE_WORKERS) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
-test-kernel: $(VENV)/.installed $(VENV6)/.installed | $(STATIC) ## real kernels (ipykernel 7 and 6), no front end (4 min)
+test-kernel: $(VENV)/.installed $(VENV6)/.installed | $(STATIC) ## real kernels (ipykernel 7 and 6), no front end (3 min)
 	$(PYTEST) tests/kernel --numprocesses $(MORE_WORKERS) $(PYTEST_ARGS)
 
 test-notebooks: $(VENV)/.installed | $(STATIC) ## every notebook against its stored outputs (4 min)

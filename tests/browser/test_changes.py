@@ -122,6 +122,35 @@ def expect_buttons_side_by_side(lab: Lab, file: Path) -> None:
     expect(review.locator(".agentnb-review-said")).to_have_text("kept")
 
 
+def test_a_notebook_that_the_user_saved_during_a_turn_is_left_alone_by_undo(lab: Lab, side: Side) -> None:
+    """It is marked as the user's; what the agent did to a file and a cell is undone."""
+    setup = SETUP.replace("changed", ".").replace('"allow"', '"ask"')
+    lab.open("own.ipynb", notebook(setup, "a = 1", "", kernel="ipykernel7"))
+    for index in range(2):
+        lab.cell(index).run()
+        lab.cell(index).expect_done(index + 1)
+    lab.save()
+    side.open()
+    side.expect_chat()
+    side.say(json.dumps([{"write": ["fit.py", NEW]}, *call("replace_cell", cell="2", source="a = 10")]))
+    expect(side.chat.locator(".permission-head")).to_contain_text("Replace In [2]", timeout=PATIENCE_MS)
+    lab.cell(2).write("mine = 3")
+    lab.save()
+    side.allow()
+    button(side, "Review").click()
+    rows = side.chat.locator(".change")
+    expect(rows.locator(".path")).to_have_text(["fit.py", "own.ipynb", "In [2]: a = 10"], timeout=PATIENCE_MS)
+    remarks = ["during the turn", "by its tool calls · saved by you", "by its tool calls"]
+    expect(rows.locator(".change-remarks")).to_have_text(remarks, timeout=PATIENCE_MS)
+
+    button(side, "Undo").click()
+    side.expect_text("1 file and 1 cell were undone. own.ipynb stays as it is, since you saved it meanwhile.")
+    assert not (lab.server.folder / "fit.py").exists()
+    assert "mine = 3" in (lab.server.folder / "own.ipynb").read_text(encoding="utf-8")
+    lab.page.get_by_role("tab", name="own.ipynb").click()
+    assert sources(lab)[1:] == ["a = 1", "mine = 3"]
+
+
 def test_a_notebook_that_an_agent_wrote_while_it_was_open_gets_its_cells(lab: Lab, side: Side) -> None:
     """They are applied with a click; then JupyterLab saves the notebook without a question."""
     lab.open("written.ipynb", notebook(SETUP.replace("changed", "."), "a = 1", "b = 2", kernel="ipykernel7"))

@@ -51,6 +51,7 @@ _BEARABLE = 0.5
 _ENOUGH = 0.0003
 _COMPARABLE = 16_000
 _TIMES = 3
+_SUSPECT = 2.3  # twice the text takes twice as long, or four times; a busy machine blurs both
 _PARSER = importlib.import_module("re._parser" if sys.version_info >= (3, 11) else "sre_parse")
 _ONCE = {"match", "fullmatch", "search"}
 
@@ -68,10 +69,12 @@ def growth(run: Callable[[str], object], unit: str, head: str = "", largest: int
         took = _took(run, head, unit, size)
         if took * (largest / size) ** 2 < _BEARABLE:
             return None
-        if took > _SIGNIFICANT and took > _TIMES * _took(run, head, unit, size // 2):
+        if took > _SIGNIFICANT and took > _SUSPECT * _took(run, head, unit, size // 2):
             whole, half, quarter = (_quickest(run, head, unit, size // part) for part in (1, 2, 4))
             if whole > _TIMES * half > _TIMES * _TIMES * quarter:  # a page of memory more is one step, not two
                 return f"{head!r} and {unit!r}: {size} characters take {whole:.3f} s, half of them {half:.3f} s"
+            if whole > _SUSPECT * half:  # more characters show whether it is the square or a busy machine
+                continue
         if took > _ENOUGH and size >= _COMPARABLE:
             return None
     return None
