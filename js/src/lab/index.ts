@@ -21,7 +21,7 @@ import { type ErrorAction, type Failed, FailedCells } from "./failed-cells";
 import icon, { explainIcon, fixIcon } from "./icon";
 import styles from "./lab.css";
 import { savedOf } from "./link";
-import { parts } from "./parts";
+import { part } from "./parts";
 import type { ReviewPanel } from "./review";
 import { Session } from "./session";
 import { ID, Sidebar } from "./sidebar";
@@ -131,7 +131,7 @@ function mainArea(
 ): Pick<Actions, "compare" | "openFile"> {
   const panels = new Map<string, ReviewPanel>();
   const compare = async (review: Review): Promise<void> => {
-    const { ReviewPanel } = await parts().part("review");
+    const { ReviewPanel } = await part<typeof import("./review")>("review");
     let panel = panels.get(review.key);
     if (!panel) {
       panel = new ReviewPanel(languages, icon);

@@ -1,11 +1,8 @@
 /** The parts of the extension that are loaded when they are wanted (js/labextension.mjs). */
-import type { compare } from "./compare";
-import type { ReviewPanel } from "./review";
-
 interface Container {
-  part(name: "compare"): Promise<{ compare: typeof compare }>;
-  part(name: "review"): Promise<{ ReviewPanel: typeof ReviewPanel }>;
+  part(name: string): Promise<unknown>;
 }
 
-export const parts = (): Container =>
-  (window as unknown as { _JUPYTERLAB: { agentnb: Container } })._JUPYTERLAB.agentnb;
+/** A part by its name; `T` is the module that it is built from. */
+export const part = <T>(name: "compare" | "review"): Promise<T> =>
+  (window as unknown as { _JUPYTERLAB: { agentnb: Container } })._JUPYTERLAB.agentnb.part(name) as Promise<T>;

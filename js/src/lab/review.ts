@@ -4,7 +4,7 @@ import type { Languages } from "@jupyterlab/codemirror";
 import { Widget } from "@lumino/widgets";
 import type { Comparison, Review, Standing } from "../view/store";
 import type { How } from "./compare";
-import { parts } from "./parts";
+import { part } from "./parts";
 
 /** Narrower panels show one text with the other's lines in it, in pixels. */
 const ROOM = 640;
@@ -141,7 +141,7 @@ export class ReviewPanel extends Widget {
     this.#say("Loading…");
     try {
       const [{ compare }, texts, language] = await Promise.all([
-        parts().part("compare"),
+        part<typeof import("./compare")>("compare"),
         current.load(),
         this.#languageOf(current),
       ]);
