@@ -12,7 +12,7 @@ from agentnb.state import (
     MessageOrigin,
     Parts,
     XLate,
-    find_turn,
+    find_finished_turn,
 )
 
 if TYPE_CHECKING:
@@ -100,5 +100,8 @@ def of_call(chat: ChatState, place: Place, call_id: str) -> tuple[Place, ToolCal
 
 
 def _turn(chat: ChatState, turn_id: str | None) -> ActiveTurn | Turn | None:
-    named = None if turn_id is None else find_turn(chat, turn_id)
-    return named or chat.active_turn or (chat.turns[-1] if chat.turns else None)
+    active = chat.active_turn
+    if active is not None and turn_id in (None, active.id):
+        return active
+    named = None if turn_id is None else find_finished_turn(chat, turn_id)
+    return named or active or (chat.turns[-1] if chat.turns else None)

@@ -30,10 +30,11 @@ KEYS = {
 """Names that only ACP's messages have."""
 OWN = {
     "host/agents/extensions.py",  # what the protocol leaves to the two sides: the user's own JSON
+    "host/changes/open_notebook.py",  # a notebook's JSON
     "host/conversation.py",
 }
 
-OURS = {"host/changes/attribution.py", "host/changes/change_tracker.py", "host/changes/records.py"}
+OURS = {"host/changes/attribution.py", "host/changes/items.py", "host/changes/records.py"}
 """Where ``toolCall`` is a word of change sets: who made a change."""
 
 
