@@ -163,7 +163,7 @@ test-kernel: $(VENV)/.installed $(VENV6)/.installed | $(STATIC) ## real kernels 
 	$(PYTEST) tests/kernel --numprocesses $(MORE_WORKERS) $(PYTEST_ARGS)
 
 test-notebooks: $(VENV)/.installed | $(STATIC) ## every notebook against its stored outputs (4 min)
-	$(AT_HOME) $(PYTEST) $(NBVAL) --numprocesses $(MORE_WORKERS) --dist loadfile $(NOTEBOOKS) tests/notebooks $(PYTEST_ARGS)
+	$(AT_HOME) $(PYTEST) $(NBVAL) --numprocesses $(MORE_WORKERS) --dist loadfile --no-loadscope-reorder tests/notebooks $(NOTEBOOKS) $(PYTEST_ARGS)
 
 test-floors: $(FLOORS)/.installed ## the oldest Python with the oldest allowed dependencies: kernels and notebooks
 	$(AT_FLOORS) -m pytest tests/kernel $(FLOORS_APART) --numprocesses $(WORKERS) $(PYTEST_ARGS)
