@@ -129,7 +129,10 @@ class Recorder:
 
     def flush(self, timeout: float) -> bool:
         """Wait until all that has happened so far is in the file; from any thread but the host's."""
-        self._loop.call(self._write)
+        if not self._loop.call(self._write):  # a batch is being written: what came since waits for its end
+            if not self.store.flush(timeout):
+                return False
+            self._loop.call(self._write)
         return self.store.flush(timeout)
 
     def envelope(self, channel: Channel[Any], envelope: Envelope) -> None:
@@ -157,11 +160,15 @@ class Recorder:
         self._scheduled = True
         self._loop.later(seconds, self._write)
 
-    def _write(self) -> None:
+    def _write(self) -> bool:
+        """Hand over what waits; says whether nothing is left."""
         self._scheduled = False
-        if not self._writing and (batch := self._batch()):
+        if self._writing:
+            return not self._touched
+        if batch := self._batch():
             self._writing = True
             self.store.write(batch)
+        return True
 
     def _write_last(self) -> None:
         self._writing = True  # nothing is written after this

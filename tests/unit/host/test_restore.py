@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -20,7 +22,13 @@ from agentnb.host.history.restore import KERNEL_ENDED, RUNS_ELSEWHERE, read_back
 from agentnb.host.intents import carry_out
 from agentnb.host.session_options import SessionOptions
 from agentnb.log.store import Store
-from agentnb.state import SessionIsArchivedChanged, SessionStatus, SystemNotificationResponsePart, encode
+from agentnb.state import (
+    SessionIsArchivedChanged,
+    SessionStatus,
+    SessionTitleChanged,
+    SystemNotificationResponsePart,
+    encode,
+)
 from tests.conftest import ROOT
 from tests.unit.api.conftest import AGENTS, PATIENCE
 from tests.unit.host.conftest import CLIENT
@@ -111,6 +119,30 @@ def test_its_indexes_go_on_where_they_were(kernel: Callable[[], Host], tmp_path:
     assert chat.index > index
     assert not chat.log.reaches(index - 1)
     assert chat.log.after(index)[0].index == index + 1
+
+
+def test_a_flush_waits_for_what_came_while_a_batch_was_being_written(
+    log: Path, kernel: Callable[[], Host], tmp_path: Path
+) -> None:
+    """Another kernel holds the file meanwhile: the batch waits for it, and what came since for the batch."""
+    host = kernel()
+    session = begin(host, tmp_path)
+    uri = session.chat.resource.removesuffix("/chat")
+    conversation, recorder = host.conversations[uri], recorder_of(host)
+
+    def rename(title: str) -> None:
+        conversation.dispatch(SessionTitleChanged(title=title))
+
+    with contextlib.closing(sqlite3.connect(log, isolation_level=None)) as other, ThreadPoolExecutor(1) as threads:
+        other.execute("BEGIN IMMEDIATE")
+        host.loop.call(rename, "one")
+        host.loop.call(recorder.closes, conversation)  # writes at once
+        host.loop.call(rename, "two")
+        flushed = threads.submit(recorder.flush, PATIENCE)
+        host.loop.call(rename, "three")
+        other.execute("ROLLBACK")
+        assert flushed.result(PATIENCE)
+    assert Store(log, "another").load(uri).session.summary.title in {"two", "three"}
 
 
 def test_it_is_prompted_on_and_the_next_kernel_finds_both(kernel: Callable[[], Host], tmp_path: Path) -> None:
