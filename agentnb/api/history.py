@@ -85,24 +85,22 @@ class SessionTable(Rows[SessionRow]):
     def __repr__(self) -> str:
         if not self:
             return self.note or self._none
-        rows = [self._head, *map(self._cells, self)]
-        return "\n".join([*lines(rows), *([self.note] if self.note else [])])
+        return "\n".join([*lines(self._table()), *([self.note] if self.note else [])])
 
     def _repr_html_(self) -> str:
         note = f"<p>{escape(self.note)}</p>" if self.note else ""
         if not self:
             return note or f"<p>{self._none}</p>"
-        return html(self._head, map(self._cells, self)) + note
+        head, *rows = self._table()
+        return html(head, rows) + note
 
-    @property
-    def _head(self) -> tuple[str, ...]:
-        return (*_HEAD, _FOUND) if any(row.hits for row in self) else _HEAD
-
-    def _cells(self, row: SessionRow) -> tuple[str, ...]:
-        when = row.modified.astimezone().strftime("%Y-%m-%d %H:%M")
-        cells = (row.id[:ID_CHARACTERS], row.title, row.agent, str(row.turns), when, row.open, row.cwd)
-        found = str(row.hits[0]) if row.hits else ""
-        return cells if self._head is _HEAD else (*cells, found)
+    def _table(self) -> list[tuple[str, ...]]:
+        """The head and the rows; where something was found in turns, with the first place of each."""
+        rows = [_HEAD, *map(_cells, self)]
+        if not any(row.hits for row in self):
+            return rows
+        found = [_FOUND, *(str(row.hits[0]) if row.hits else "" for row in self)]
+        return [(*row, place) for row, place in zip(rows, found, strict=True)]
 
 
 def sessions(
@@ -340,3 +338,8 @@ def _row(
         place=record.place,
         hits=tuple(hits),
     )
+
+
+def _cells(row: SessionRow) -> tuple[str, ...]:
+    when = row.modified.astimezone().strftime("%Y-%m-%d %H:%M")
+    return row.id[:ID_CHARACTERS], row.title, row.agent, str(row.turns), when, row.open, row.cwd

@@ -2,8 +2,8 @@
 
 It holds nothing that the log has not: where it is missing, damaged or of another form it is made anew, and where
 SQLite has no trigrams (before 3.34) or the file cannot be written, the log itself is read through. It is brought up to
-date by each search, for :data:`UPDATE_SECONDS` at most, the latest conversations first: :attr:`SearchIndex.left` says
-how many are still to be added.
+date by each search, for :data:`UPDATE_SECONDS` at most, the latest conversations first: :attr:`Matches.left` says how
+many are still to be added.
 """
 
 from __future__ import annotations
@@ -82,35 +82,43 @@ class Hit(NamedTuple):
         return f"{self.before}{self.text}{self.after}"
 
 
+class Matches(NamedTuple):
+    """What a search in turns has found.
+
+    Attributes:
+        hits: At most a few places of each conversation, by its URI.
+        left: How many conversations could not be taken into account yet.
+    """
+
+    hits: dict[str, list[Hit]]
+    left: int
+
+
 class SearchIndex:
     """The index that belongs to one log. A new connection for each call; safe from any thread and process.
 
     Args:
         log: The log's file.
-
-    Attributes:
-        left: How many conversations the last search could not take into account yet.
     """
 
     def __init__(self, log: Path) -> None:
         self.path = log.with_name(f"{log.stem}-search.db")
-        self.left = 0
 
-    def find(self, log: sqlite3.Connection, text: str) -> dict[str, list[Hit]]:
-        """Where *text* stands in prompts and answers: at most a few places of each conversation, by its URI.
+    def find(self, log: sqlite3.Connection, text: str) -> Matches:
+        """Where *text* stands in prompts and answers.
 
         Args:
             log: The log, open; with the function ``folded``.
             text: What to look for, not empty; capitals do not matter.
         """
-        self.left = 0
         if len(text) >= SHORTEST:
             with contextlib.suppress(sqlite3.Error, OSError):
                 return self._found_in_index(log, text)
         few = LATEST if len(text) < SHORTEST else -1
         folded = text.casefold()
         rows = log.execute(_SCAN, (few, folded, folded))
-        return _hits((_Turn(uri, number, turn, partial(tuple, both)) for uri, number, turn, *both in rows), text)
+        turns = (_Turn(uri, number, turn, partial(tuple, both)) for uri, number, turn, *both in rows)
+        return Matches(_hits(turns, text), 0)
 
     def forget(self, uri: str) -> None:
         """The conversation was deleted: nothing of it stays here either."""
@@ -118,7 +126,7 @@ class SearchIndex:
             with contextlib.suppress(sqlite3.Error, OSError), self._opened() as index, transaction(index):
                 _remove(index, uri)
 
-    def _found_in_index(self, log: sqlite3.Connection, text: str) -> dict[str, list[Hit]]:
+    def _found_in_index(self, log: sqlite3.Connection, text: str) -> Matches:
         try:
             return self._updated_and_found(log, text)
         except sqlite3.OperationalError:
@@ -129,13 +137,12 @@ class SearchIndex:
                     self.path.with_name(self.path.name + suffix).unlink()
             return self._updated_and_found(log, text)
 
-    def _updated_and_found(self, log: sqlite3.Connection, text: str) -> dict[str, list[Hit]]:
+    def _updated_and_found(self, log: sqlite3.Connection, text: str) -> Matches:
         with self._opened() as index:
-            self.left = _update(index, log)
+            left = _update(index, log)
             matches = index.execute(_MATCHES, (_trigrams(text.casefold()),))
-            return _hits(
-                (_Turn(uri, number, turn, partial(_read, log, uri, number)) for uri, number, turn in matches), text
-            )
+            turns = (_Turn(uri, number, turn, partial(_read, log, uri, number)) for uri, number, turn in matches)
+            return Matches(_hits(turns, text), left)
 
     @contextlib.contextmanager
     def _opened(self) -> Iterator[sqlite3.Connection]:

@@ -136,10 +136,10 @@ class Store:
         with self._reading() as connection:
             if connection is None:
                 return Found([], {}, 0)
-            hits = self._index.find(connection, search) if search else {}
+            hits, left = self._index.find(connection, search) if search else ({}, 0)
             asked = {**_EVERY, **which, "search": search.casefold(), "found": json.dumps([*hits])}
             sessions = [_record(row) for row in connection.execute(_LIST, asked)]
-        return Found(sessions, {each.uri: hits[each.uri] for each in sessions if each.uri in hits}, self._index.left)
+        return Found(sessions, {each.uri: hits[each.uri] for each in sessions if each.uri in hits}, left)
 
     def named(self, beginning: str) -> list[SessionRecord]:
         """The sessions whose tab id begins so; two at most.
