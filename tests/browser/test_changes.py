@@ -56,7 +56,7 @@ def side(lab: Lab, kernelspecs: Path) -> Side:
 def test_a_turn_is_reviewed_undone_and_redone(lab: Lab, side: Side) -> None:
     """Files that the agent wrote itself, cells and a variable: one undone, all undone, all redone.
 
-    *Review* shows the differences side by side in the main area.
+    *Review* shows the differences side by side in the main area, until the notebook is closed.
     """
     folder = lab.server.folder / "changed"
     folder.mkdir()
@@ -103,6 +103,9 @@ def test_a_turn_is_reviewed_undone_and_redone(lab: Lab, side: Side) -> None:
     lab.expect_in_kernel("x", 2)
 
     expect_buttons_side_by_side(lab, folder / "fit.py")
+
+    assert lab.clear()
+    expect(lab.page.locator(".agentnb-review")).to_have_count(0)
 
 
 def expect_buttons_side_by_side(lab: Lab, file: Path) -> None:

@@ -130,8 +130,13 @@ function mainArea(
   warn: (sentence: string) => void,
 ): Pick<Actions, "compare" | "openFile"> {
   const panels = new Map<string, ReviewPanel>();
+  // Without the notebook there is no view left that could undo or keep what they show.
+  notebook.disposed.connect(() => {
+    for (const panel of [...panels.values()]) panel.dispose();
+  });
   const compare = async (review: Review): Promise<void> => {
     const { ReviewPanel } = await part<typeof import("./review")>("review");
+    if (notebook.isDisposed) return;
     let panel = panels.get(review.key);
     if (!panel) {
       panel = new ReviewPanel(languages, icon);
