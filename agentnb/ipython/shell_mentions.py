@@ -18,6 +18,7 @@ from agentnb.comm.lab import current_notebook
 from agentnb.errors import AgentnbError, KernelBusy
 from agentnb.host.environment import Suggestion
 from agentnb.ipython.cell_errors import errors_of
+from agentnb.ipython.example_prompts import example_prompts
 from agentnb.ipython.execution import Look
 from agentnb.ipython.mentions import attachments, cells_run, file_names, mentioned, represented, scope_of, visible
 
@@ -99,6 +100,11 @@ class ShellMentions:
                 continue
             found.setdefault(attachment.label, attachment)
         return tuple(found.values())
+
+    def examples(self) -> tuple[str, ...]:
+        """Prompts that fit what the user has, for an empty conversation."""
+        own, _ = names_by_recency(self._shell)
+        return example_prompts(self._shell, own, lambda look: self._on_main_thread(look, self._patience))
 
     def _all(self, start: str, cwd: Path) -> Iterator[Suggestion]:
         folder, slash, _ = start.rpartition("/")
