@@ -13,7 +13,7 @@ from agentnb.kernel import content
 from agentnb.kernel.cell_changes import CellRecord
 from agentnb.kernel.cell_names import cell_title, number_in
 from agentnb.kernel.code_runner import Edit
-from agentnb.kernel.tools import PATIENCE_SECONDS, call_words, checked
+from agentnb.kernel.tools import PATIENCE_SECONDS, TURN_IS_OVER, call_words, checked
 from agentnb.kernel.variable_path import last_name
 from agentnb.policy.glob import LONGEST_PATTERN
 from agentnb.policy.request import PolicyRequest
@@ -94,7 +94,7 @@ class ToolRunner:
             raise
         finally:
             self._doing.discard(task)
-        return content.said("The turn is over.", failed=True) if task.cancelled() else task.result()
+        return content.said(TURN_IS_OVER, failed=True) if task.cancelled() else task.result()
 
     def cancel(self) -> None:
         """Stop the calls that are still running: the turn is over."""
@@ -102,7 +102,7 @@ class ToolRunner:
             task.cancel()
 
     async def _done(self, name: str, arguments: Any) -> Result:
-        failure: str | None = "The turn is over."
+        failure: str | None = TURN_IS_OVER
         try:
             given = checked(name, arguments)
         except AgentnbError as error:
