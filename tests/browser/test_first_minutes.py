@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.axe import serious
-from tests.browser.lab import PATIENCE_MS, Lab, notebook
+from tests.browser.lab import Lab, notebook
 from tests.browser.side import Side
 
 TABLE = """import pandas as pd
