@@ -132,14 +132,14 @@ class Lab:
                 self._pages[comm_id] = page._replace(notebook=notebook, since=since)
 
     async def edit(
-        self, edit: m.EditParams, timeout: float, *, notebook: Callable[[Notebook], bool] = lambda _: True
+        self, edit: m.EditParams, timeout: float, *, notebook: Callable[[Notebook], int] = lambda _: 1
     ) -> m.EditedParams:
         """Let the page that spoke last change or run a cell of its notebook.
 
         Args:
             edit: What; its id is given here.
             timeout: Seconds to wait for the answer.
-            notebook: Whether a page's notebook is the one that is meant.
+            notebook: How well a page's notebook fits the one that is meant; 0 where it is another.
 
         Raises:
             UsageError: If no page is there, or it does not answer in time.
@@ -147,8 +147,9 @@ class Lab:
         asked = msgspec.structs.replace(edit, id=new_id())
         answer: Future[m.EditedParams] = Future()
         with self._lock:
-            spoke = (page for page in reversed(self._pages.values()) if page.notebook and notebook(page.notebook))
-            page = next(spoke, None)
+            fits = [(notebook(page.notebook), page) for page in reversed(self._pages.values()) if page.notebook]
+            fit, page = max(fits, key=lambda each: each[0], default=(0, None))  # of equals, who spoke last
+            page = page if fit else None
             self._asked[asked.id] = answer
         try:
             if page is None:

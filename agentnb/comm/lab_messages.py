@@ -111,6 +111,8 @@ class EditParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
         action: ``insert`` a cell, ``replace`` a cell's text, ``run`` a code cell, ``change`` several cells.
         cell_id: The cell that is replaced or run, or below which one is put; absent: at the end.
         source: The new text; for ``run`` the text that the cell must have.
+        expected: For ``replace``: the text that the cell must have; absent: any.
+        expected_is_cut: Whether *expected* is only the beginning of that text.
         kind: The new cell's kind.
         wait: Whether the answer to ``run`` comes behind the cell's end, with its outputs.
         steps: What ``change`` does, in this order.
@@ -122,6 +124,8 @@ class EditParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     action: Literal["insert", "replace", "run", "change"]
     cell_id: str | None = None
     source: str = ""
+    expected: str | None = None
+    expected_is_cut: bool = False
     kind: Literal["code", "markdown"] = "code"
     wait: bool = True
     steps: tuple[CellStep, ...] = ()
@@ -149,7 +153,7 @@ class EditedParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
         cell_id: The cell's id.
         outputs: What a cell that was run gave (nbformat's outputs; of pictures only their types).
         before: The text that ``replace`` replaced, where it has at most 1,000,000 characters.
-        conflicts: For ``change``: the cells that are other than expected; nothing was changed where there is one.
+        conflicts: The cells that are other than expected; nothing was done where there is one.
         error: Why it was not done, a sentence.
     """
 
