@@ -217,5 +217,5 @@ NOTIFICATIONS: dict[str, Method] = {
 }
 """What the kernel says of its own accord, by name."""
 
-LAB_NOTIFICATIONS = frozenset({"notebookAgain", "edit", "failedPrompt"})
+LAB_NOTIFICATIONS = frozenset({"notebookAgain", "edit", "failedPrompt", "outputs", "quoted"})
 """What the kernel says on the comm of the JupyterLab extension."""
