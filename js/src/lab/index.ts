@@ -54,6 +54,7 @@ function activate(
         edits: edits.get(panel) as NotebookEdits,
         agentEdits: new AgentEdits(panel, executor, app.serviceManager.contents),
         manager: () => managers.get(panel) as Promise<Manager>,
+        execute: (command) => void app.commands.execute(command),
       }),
     (visible) => {
       if (classic) localStorage.setItem(OPEN_KEY, visible ? "open" : "");

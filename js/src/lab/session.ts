@@ -26,6 +26,8 @@ export interface Parts {
   edits: NotebookActions;
   agentEdits: AgentEdits;
   manager(): Promise<Manager>;
+  /** Runs a command of JupyterLab's on the active notebook. */
+  execute(command: string): void;
 }
 
 export class Session {
@@ -134,7 +136,11 @@ export class Session {
     const kernel = this.#kernel();
     if (stale()) return;
     this.#started = kernel;
-    if (!kernel) return this.#say("no kernel", notices.noKernel());
+    if (!kernel)
+      return this.#say(
+        "no kernel",
+        notices.noKernel(() => this.#parts.execute("notebook:change-kernel")),
+      );
     const slow = (): void => {
       if (!stale()) this.#sayWhy(kernel);
     };
@@ -252,7 +258,10 @@ export class Session {
     } else if (status === "dead") {
       this.#attempt++;
       this.#drop();
-      this.#say("dead", notices.dead());
+      this.#say(
+        "dead",
+        notices.dead(() => this.#parts.execute("notebook:restart-kernel")),
+      );
     } else if (this.#restarting && (status === "idle" || status === "busy")) {
       this.#restarting = false;
       this.#restartedAt = Date.now();

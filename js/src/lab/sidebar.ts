@@ -6,6 +6,7 @@ import icon from "./icon";
 import { noticeElement } from "./notice";
 import { noNotebook } from "./notices";
 import type { Session } from "./session";
+import { fitWidth } from "./sidebar-width";
 
 export const ID = "agentnb-sidebar";
 
@@ -82,6 +83,7 @@ export class Sidebar extends Panel {
     super.onAfterShow(message);
     this.#onVisible(true);
     this.follow();
+    requestAnimationFrame(() => this.isVisible && fitWidth(this)); // once the shell has laid it out
   }
 
   protected override onAfterHide(message: unknown): void {

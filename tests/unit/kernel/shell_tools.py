@@ -31,6 +31,7 @@ class Tools:
         requests: The requests that were knocked at.
         denies: Whether they stay shut.
         interrupts: How often the turn was to be ended.
+        while_asked: Called while a request waits for its answer.
         changes: What the tools change, once a turn has begun.
     """
 
@@ -42,6 +43,7 @@ class Tools:
         self.requests: list[PolicyRequest] = []
         self.denies = False
         self.interrupts = 0
+        self.while_asked: Callable[[], object] = lambda: None
         self.runner = ShellCodeRunner(self.shell, self.job_queue)
         self.changes = KernelChanges(OWNER, lambda: self.runner, self.job_queue)
         self.use(self.runner)
@@ -65,6 +67,8 @@ class Tools:
 
     async def _authorize(self, request: PolicyRequest) -> PolicyRequest:
         self.requests.append(request)
+        if request.kind != "read":
+            self.while_asked()
         if self.denies:
             raise PermissionDenied("No.")
         return request
