@@ -123,7 +123,7 @@ declare module "@jupyterlab/notebook" {
   export interface Cell extends Widget {
     readonly editor: Editor | null;
     /** Of code cells only. */
-    readonly outputArea?: { readonly model: Outputs };
+    readonly outputArea?: { readonly model: Outputs; readonly widgets: readonly Widget[] };
     /** Once it is drawn. */
     readonly ready: Promise<void>;
     readonly model: {
@@ -147,6 +147,8 @@ declare module "@jupyterlab/notebook" {
     readonly activeCellChanged: Signal<Cell | null>;
     readonly notebookConfig: unknown;
     readonly rendermime: unknown;
+    isSelected(cell: Cell): boolean;
+    readonly selectionChanged?: Signal<unknown>;
     deselectAll(): void;
     scrollToItem?(index: number, align: string): Promise<void>;
   }
