@@ -19,6 +19,7 @@ from agentnb.clock import now_ms
 from agentnb.comm import changes, files, window
 from agentnb.comm import messages as m
 from agentnb.comm.content_refs import Contents, with_references
+from agentnb.comm.mention_previews import previews
 from agentnb.errors import AgentnbError, UsageError
 from agentnb.host import intents
 from agentnb.host.environment import LOOK_SECONDS
@@ -93,6 +94,7 @@ class Requests:
             "restartAgent": self._restart_agent,
             "forkSession": self._fork_session,
             "complete": self._complete,
+            "previewMentions": self._preview_mentions,
             "fetchContent": self._fetch_content,
             "listFiles": self._list_files,
             "readFile": self._read_file,
@@ -188,6 +190,18 @@ class Requests:
         except asyncio.TimeoutError:
             return {"items": []}
         return {"items": [msgspec.to_builtins(one) for one in found]}
+
+    async def _preview_mentions(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
+        params = msgspec.json.decode(raw, type=m.PreviewMentionsParams)
+        conversation, shell = self._host.find(params.channel), self._host.environment.shell
+        if shell is None:
+            return {"items": []}
+        try:
+            look = asyncio.to_thread(lambda: shell.mentions.attach(params.text, conversation.cwd))
+            attached = await asyncio.wait_for(look, LOOK_SECONDS)
+        except asyncio.TimeoutError:
+            return {"items": []}
+        return {"items": previews(attached, conversation.agent, params.label)}
 
     def _fetch_content(self, client_id: str, raw: bytes) -> Bytes:  # noqa: ARG002
         params = msgspec.json.decode(raw, type=m.FetchContentParams)
