@@ -173,6 +173,26 @@ class PreviewMentionsResult(Wire, frozen=True, kw_only=True):
     items: tuple[MentionPreview, ...]
 
 
+class SuggestPromptsResult(Wire, frozen=True, kw_only=True):
+    """The examples; empty outside of IPython, and if they are not found in time.
+
+    Attributes:
+        prompts: What could be sent.
+    """
+
+    prompts: tuple[str, ...]
+
+
+class RefreshAgentsResult(Wire, frozen=True, kw_only=True):
+    """Which agents are installed now.
+
+    Attributes:
+        installed: Their names in the catalogue.
+    """
+
+    installed: tuple[str, ...]
+
+
 class FetchContentResult(Wire, frozen=True, kw_only=True):
     """The bytes are the message's one binary buffer.
 

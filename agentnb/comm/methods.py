@@ -107,6 +107,21 @@ METHODS: dict[str, Method] = {
             since=2,
         ),
         Method(
+            name="suggestPrompts",
+            sender="page",
+            params=m.SuggestPromptsParams,
+            result=a.SuggestPromptsResult,
+            errors=(m.REFUSED,),
+            since=2,
+        ),
+        Method(
+            name="refreshAgents",
+            sender="page",
+            params=m.RefreshAgentsParams,
+            result=a.RefreshAgentsResult,
+            since=2,
+        ),
+        Method(
             name="fetchContent",
             sender="page",
             params=m.FetchContentParams,

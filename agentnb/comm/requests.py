@@ -25,7 +25,7 @@ from agentnb.host import intents
 from agentnb.host.environment import LOOK_SECONDS
 from agentnb.host.history.deletion import delete
 from agentnb.host.history.restore import LOG_OFF, kept, read_back, recorder_of, restore, spec_of
-from agentnb.host.host import ROOT
+from agentnb.host.host import ROOT, agent_infos
 from agentnb.host.kept_sessions import forked
 from agentnb.state import to_json
 from agentnb.state.versions import WINDOW, negotiate
@@ -95,6 +95,8 @@ class Requests:
             "forkSession": self._fork_session,
             "complete": self._complete,
             "previewMentions": self._preview_mentions,
+            "suggestPrompts": self._suggest_prompts,
+            "refreshAgents": self._refresh_agents,
             "fetchContent": self._fetch_content,
             "listFiles": self._list_files,
             "readFile": self._read_file,
@@ -202,6 +204,27 @@ class Requests:
         except asyncio.TimeoutError:
             return {"items": []}
         return {"items": previews(attached, conversation.agent, params.label)}
+
+    async def _suggest_prompts(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
+        params = msgspec.json.decode(raw, type=m.SuggestPromptsParams)
+        self._host.find(params.channel)
+        shell = self._host.environment.shell
+        if shell is None:
+            return {"prompts": []}
+
+        def look() -> list[str]:
+            return list(shell.mentions.examples())  # what it needs is loaded here, on this thread
+
+        try:
+            return {"prompts": await asyncio.wait_for(asyncio.to_thread(look), LOOK_SECONDS)}
+        except asyncio.TimeoutError:
+            return {"prompts": []}
+
+    async def _refresh_agents(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
+        msgspec.json.decode(raw, type=m.RefreshAgentsParams)
+        infos = await asyncio.to_thread(agent_infos)
+        self._host.take_agents(infos)
+        return {"installed": [info.provider for info in infos if not info.missing]}
 
     def _fetch_content(self, client_id: str, raw: bytes) -> Bytes:  # noqa: ARG002
         params = msgspec.json.decode(raw, type=m.FetchContentParams)

@@ -21,6 +21,7 @@ from agentnb.errors import AgentnbError, KernelBusy
 from agentnb.host.environment import Suggestion
 from agentnb.ipython.cell_errors import errors_of
 from agentnb.ipython.cell_outputs import has_live_figure, outputs_of
+from agentnb.ipython.example_prompts import example_prompts
 from agentnb.ipython.execution import Look
 from agentnb.ipython.mentions import attachments, cells_run, file_names, mentioned, represented, scope_of, visible
 from agentnb.ipython.output_mentions import KnownOutputs
@@ -103,6 +104,11 @@ class ShellMentions:
                 for attachment in attachments("", [name], scope):
                     found.setdefault(attachment.label, attachment)
         return tuple(found.values())
+
+    def examples(self) -> tuple[str, ...]:
+        """Prompts that fit what the user has, for an empty conversation."""
+        own, _ = names_by_recency(self._shell)
+        return example_prompts(self._shell, own, lambda look: self._on_main_thread(look, self._patience))
 
     def _drawn(self, draw: Callable[[], bytes | None]) -> bytes | None:
         """A figure, drawn on the main thread; None where that has no time."""

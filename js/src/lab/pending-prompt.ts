@@ -24,12 +24,7 @@ export class PendingPrompt {
   }
 
   /** Sends what `text` resolves to, or adds it to the draft, in the chat below `root`, as soon as a conversation takes it. */
-  async send(
-    root: HTMLElement,
-    about: string,
-    text: Promise<string>,
-    how: Taking = "agentnb-send",
-  ): Promise<void> {
+  async send(root: HTMLElement, about: string, text: Promise<string>, how: Taking = "agentnb-send"): Promise<void> {
     this.cancel();
     this.#how = how;
     const attempt = ++this.#attempt;

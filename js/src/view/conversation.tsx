@@ -5,11 +5,12 @@ import { AllChanges } from "./all-changes";
 import { useAnnouncements } from "./announcements";
 import { PlaceContext, useView } from "./context";
 import { copyText } from "./copy";
+import { EmptyChat } from "./empty-chat";
 import { chatMarkdown, fetchAll, fileName, save } from "./export";
 import { Find } from "./find";
 import { chatChannel, sessionChannel } from "./identity";
 import { InputRequests } from "./input-request";
-import { EmptyChat, SessionTrouble, useGap, Waiting } from "./notices";
+import { SessionTrouble, useGap, Waiting } from "./notices";
 import { line } from "./plain";
 import { Prompt } from "./prompt";
 import { Queue } from "./queue";
@@ -57,7 +58,7 @@ export function Conversation({ resource, summary, agents, dead, doing, setDoing 
       {doing === "rename" && <Rename title={title} onDone={() => setDoing(undefined)} />}
       {doing === "find" && <Find chat={chat} onJump={setJump} onDone={() => setDoing(undefined)} />}
       {doing === "changes" && <AllChanges title={title || agent} onDone={() => setDoing(undefined)} />}
-      {isEmpty && !failed && <EmptyChat agent={agent} session={session} />}
+      {isEmpty && !failed && <EmptyChat agent={agent} />}
       {!isEmpty && <Transcript chat={chat} jump={jump} started={started} />}
       <SessionTrouble agent={agent} session={session} />
       <div class="foot">

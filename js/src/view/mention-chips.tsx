@@ -90,7 +90,9 @@ export function MentionChips({ draft, box }: { draft: string; box: { current: HT
       </ul>
       {current && (
         <section class="mention-preview" aria-label={`What is sent of ${line(current.label, 60)}`}>
-          {current.isTaken === false && <p class="note">This agent doesn't take it: it gets a sentence in its place.</p>}
+          {current.isTaken === false && (
+            <p class="note">This agent doesn't take it: it gets a sentence in its place.</p>
+          )}
           {current.leftOut?.map((sentence) => (
             <p class="note" key={sentence}>
               {line(sentence, 300)}
