@@ -19,7 +19,6 @@ from agentnb.clock import now_ms
 from agentnb.comm import changes, files, window
 from agentnb.comm import messages as m
 from agentnb.comm.content_refs import Contents, with_references
-from agentnb.comm.mention_previews import previews
 from agentnb.errors import AgentnbError, UsageError
 from agentnb.host import intents
 from agentnb.host.environment import LOOK_SECONDS
@@ -27,6 +26,7 @@ from agentnb.host.history.deletion import delete
 from agentnb.host.history.restore import LOG_OFF, kept, read_back, recorder_of, restore, spec_of
 from agentnb.host.host import ROOT, agent_infos
 from agentnb.host.kept_sessions import forked
+from agentnb.host.turns.mention_previews import previews
 from agentnb.state import to_json
 from agentnb.state.versions import WINDOW, negotiate
 
