@@ -146,6 +146,7 @@ export function Chat({ tab }: { tab?: string | undefined }) {
             dead={dead}
             doing={doing}
             setDoing={setDoing}
+            onGo={select}
           />
         </div>
       )}

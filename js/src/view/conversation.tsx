@@ -8,6 +8,7 @@ import { copyText } from "./copy";
 import { EmptyChat } from "./empty-chat";
 import { chatMarkdown, fetchAll, fileName, save } from "./export";
 import { Find } from "./find";
+import { FollowUps } from "./follow-ups";
 import { chatChannel, sessionChannel } from "./identity";
 import { InputRequests } from "./input-request";
 import { SessionTrouble, useGap, Waiting } from "./notices";
@@ -20,6 +21,7 @@ import { isIdle, isRead } from "./status";
 import { Meter } from "./status-bar";
 import { agentName } from "./tabs";
 import { type Jump, Transcript } from "./transcript";
+import { WaitingQuestions } from "./waiting-questions";
 
 /** What the conversation's menu can ask for. */
 export type ConversationTask = "changes" | "find" | "rename" | "copy" | "save" | undefined;
@@ -31,9 +33,11 @@ interface Props {
   dead: boolean;
   doing: ConversationTask;
   setDoing: (doing: ConversationTask) => void;
+  /** Goes to another conversation. */
+  onGo: (resource: string) => void;
 }
 
-export function Conversation({ resource, summary, agents, dead, doing, setDoing }: Props) {
+export function Conversation({ resource, summary, agents, dead, doing, setDoing, onGo }: Props) {
   const { store, cadence } = useView();
   const session = cadence.paced(store.session(resource)).value;
   const channel = session?.defaultChat ?? chatChannel(resource);
@@ -64,6 +68,8 @@ export function Conversation({ resource, summary, agents, dead, doing, setDoing 
       <div class="foot">
         <InputRequests requests={chat.inputRequests ?? []} agent={agent} />
         <Refusals here={(one) => sessionChannel(one) === resource} />
+        <WaitingQuestions chat={chat} agent={agent} onGo={onGo} />
+        <FollowUps chat={chat} disabled={dead || failed} />
         <Queue messages={chat.queuedMessages ?? []} running={chat.activeTurn?.id} />
         <Prompt
           chat={chat}
