@@ -248,8 +248,6 @@ function addAddCommand(
 ): void {
   app.commands.addCommand(ADD, {
     label: (args) => (args.output ? "Add Output to Chat" : args.menu ? "Add to Chat" : "Add Selection to Chat"),
-    caption: "Mention the selected code, the selected cells or an output in the message to the agent",
-    isEnabled: () => tracker.currentWidget !== null,
     execute: (args = {}) => {
       const hit = args.menu ? app.contextMenuHitTest((node) => node.classList.contains("jp-Cell")) : undefined;
       const cell = hit && tracker.currentWidget?.content.widgets.find(({ node }) => node === hit);

@@ -69,7 +69,7 @@ export function MentionChips({ draft, box }: { draft: string; box: { current: HT
           <li key={label}>
             <button
               type="button"
-              class="content-chip"
+              class="mention-chip"
               aria-expanded={label === open}
               onClick={() => toggle(label)}
               onKeyDown={(event) => {

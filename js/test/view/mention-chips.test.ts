@@ -37,7 +37,7 @@ function chat(items: readonly Record<string, unknown>[] = ITEMS) {
   const page = open(store, { kind: "chat" });
   const box = page.find<HTMLTextAreaElement>("textarea");
   const asked = () => store.requested.filter(({ method }) => method === "previewMentions");
-  const chips = () => page.all(".mentioned .content-chip").map((chip) => chip.textContent);
+  const chips = () => page.all(".mention-chip").map((chip) => chip.textContent);
   return { store, page, box, asked, chips };
 }
 
@@ -54,7 +54,7 @@ test("a chip opens what is sent, as text or picture, and says what is cut; Escap
   const { page, box, chips } = chat();
   type(box, "@cell:3");
   await page.until(() => expect(chips().length).toEqual(3));
-  const [text, picture, file] = page.all(".mentioned .content-chip") as [HTMLElement, HTMLElement, HTMLElement];
+  const [text, picture, file] = page.all(".mention-chip") as [HTMLElement, HTMLElement, HTMLElement];
   text.click();
   await page.until(() => expect(page.find(".mention-preview pre").textContent).toEqual(ITEMS[0]?.text));
   expect(page.find(".mention-preview").textContent).toContain("What was printed is cut to 10,000 characters.");
@@ -97,7 +97,7 @@ test("a picture of a kind that can't be shown is never inserted", async () => {
   const { page, box, chips } = chat([{ ...svg, contentType: "image/svg+xml" }]);
   type(box, "@plot");
   await page.until(() => expect(chips().length).toEqual(1));
-  page.find(".mentioned .content-chip").click();
+  page.find(".mention-chip").click();
   await page.until(() => expect(page.find(".mention-preview .note")).toBeTruthy());
   expect(page.all(".mention-preview img")).toEqual([]);
 });
