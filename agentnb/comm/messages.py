@@ -156,6 +156,20 @@ class CompleteParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     start: str
 
 
+class PreviewMentionsParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """``previewMentions``: what the mentions of a draft would attach, if it were sent now.
+
+    Attributes:
+        channel: The session or chat whose prompt it is.
+        text: The draft, at most 100,000 characters.
+        label: The attachment that is told with its content; absent: none.
+    """
+
+    channel: str
+    text: Annotated[str, msgspec.Meta(max_length=100_000)]
+    label: str | None = None
+
+
 class RestartAgentParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """``restartAgent``: start the agent of a session anew; the transcript stays.
 

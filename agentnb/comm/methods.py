@@ -99,6 +99,14 @@ METHODS: dict[str, Method] = {
             errors=(m.REFUSED,),
         ),
         Method(
+            name="previewMentions",
+            sender="page",
+            params=m.PreviewMentionsParams,
+            result=a.PreviewMentionsResult,
+            errors=(m.REFUSED,),
+            since=2,
+        ),
+        Method(
             name="suggestPrompts",
             sender="page",
             params=m.SuggestPromptsParams,

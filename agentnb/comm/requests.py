@@ -26,6 +26,7 @@ from agentnb.host.history.deletion import delete
 from agentnb.host.history.restore import LOG_OFF, kept, read_back, recorder_of, restore, spec_of
 from agentnb.host.host import ROOT, agent_infos
 from agentnb.host.kept_sessions import forked
+from agentnb.host.turns.mention_previews import previews
 from agentnb.state import to_json
 from agentnb.state.versions import WINDOW, negotiate
 
@@ -93,6 +94,7 @@ class Requests:
             "restartAgent": self._restart_agent,
             "forkSession": self._fork_session,
             "complete": self._complete,
+            "previewMentions": self._preview_mentions,
             "suggestPrompts": self._suggest_prompts,
             "refreshAgents": self._refresh_agents,
             "fetchContent": self._fetch_content,
@@ -190,6 +192,18 @@ class Requests:
         except asyncio.TimeoutError:
             return {"items": []}
         return {"items": [msgspec.to_builtins(one) for one in found]}
+
+    async def _preview_mentions(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
+        params = msgspec.json.decode(raw, type=m.PreviewMentionsParams)
+        conversation, shell = self._host.find(params.channel), self._host.environment.shell
+        if shell is None:
+            return {"items": []}
+        try:
+            look = asyncio.to_thread(lambda: shell.mentions.attach(params.text, conversation.cwd))
+            attached = await asyncio.wait_for(look, LOOK_SECONDS)
+        except asyncio.TimeoutError:
+            return {"items": []}
+        return {"items": previews(attached, conversation.agent, params.label)}
 
     async def _suggest_prompts(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
         params = msgspec.json.decode(raw, type=m.SuggestPromptsParams)

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from agentnb.credentials import Credentials
 from agentnb.ipython.cell_errors import errors_of, text_of
 from agentnb.ipython.cell_outputs import figures_in, live_figure, outputs_of
-from agentnb.kernel.output_text import LARGEST_PICTURES, picture_size, read_outputs
+from agentnb.kernel.output_text import LARGEST_PICTURES, LEFT_OUT, picture_size, read_outputs
 from agentnb.kernel.value_text import masked
 from agentnb.state import MessageEmbeddedResourceAttachment, SimpleMessageAttachment
 
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
 
     AskPage = Callable[[Sequence[str]], Sequence[CellOutputsParams]]
     Outputs = Sequence[Mapping[str, Any]]
-
-LEFT_OUT = "agentnb/leftOut"
-"""The key in an attachment's ``_meta`` of the sentences that say what was cut."""
 
 
 class KnownOutputs:

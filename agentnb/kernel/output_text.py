@@ -32,6 +32,8 @@ from agentnb.kernel.value_text import masked
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+LEFT_OUT = "agentnb/leftOut"
+"""The key in an attachment's ``_meta`` of the sentences that say what was cut."""
 LONGEST = 20_000
 """Characters of the text of all outputs that are read together."""
 LONGEST_OUTPUT = 10_000

@@ -132,7 +132,7 @@ declare module "@jupyterlab/notebook" {
   export interface Cell extends Widget {
     readonly editor: Editor | null;
     /** Of code cells only. */
-    readonly outputArea?: { readonly model: Outputs };
+    readonly outputArea?: { readonly model: Outputs; readonly widgets: readonly Widget[] };
     /** Once it is drawn. */
     readonly ready: Promise<void>;
     readonly model: {
@@ -156,6 +156,8 @@ declare module "@jupyterlab/notebook" {
     readonly activeCellChanged: Signal<Cell | null>;
     readonly notebookConfig: unknown;
     readonly rendermime: unknown;
+    isSelected(cell: Cell): boolean;
+    readonly selectionChanged?: Signal<unknown>;
     deselectAll(): void;
     scrollToItem?(index: number, align: string): Promise<void>;
   }
@@ -245,7 +247,7 @@ declare module "@jupyterlab/application" {
   import type { Widget } from "@lumino/widgets";
 
   export interface Command {
-    label: string;
+    label: string | ((args: Record<string, unknown>) => string);
     caption?: string;
     icon?: unknown;
     isToggled?: () => boolean;

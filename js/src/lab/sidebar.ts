@@ -1,6 +1,7 @@
 /** The panel in the right area: one session for each notebook, of which the active notebook's is shown. */
 import type { NotebookPanel, Tracker } from "@jupyterlab/notebook";
 import { Panel, Widget } from "@lumino/widgets";
+import type { Addition } from "./add-to-chat";
 import type { Failed } from "./failed-cells";
 import icon from "./icon";
 import { noticeElement } from "./notice";
@@ -43,6 +44,12 @@ export class Sidebar extends Panel {
   ask(failed: Failed): void {
     this.follow();
     this.current?.ask(failed);
+  }
+
+  /** Adds what the user means of the active notebook to the message that is being written. */
+  add(addition: Addition): void {
+    this.follow();
+    this.current?.add(addition);
   }
 
   sessionOf(panel: NotebookPanel): Session | undefined {

@@ -12,9 +12,9 @@ import pytest
 from agentnb.errors import UnknownMention
 from agentnb.ipython.cell_outputs import CellOutputs, outputs_of
 from agentnb.ipython.mentions import attachments, scope_of
-from agentnb.ipython.output_mentions import LEFT_OUT
 from agentnb.ipython.quotes import MOST, Quotes
 from agentnb.kernel.output_kinds import LARGEST_PICTURE
+from agentnb.kernel.output_text import LEFT_OUT
 from tests.unit.kernel.test_output_text import png
 
 PNG = png()
