@@ -61,7 +61,9 @@ def test_text_without_thoughts_is_kept_to_the_letter(text: str, cut: int) -> Non
     assert (completion.text, thoughts) == (text, "")
 
 
-KEYS = st.sampled_from("choices delta content tool_calls function name index id usage error".split())
+KEYS = st.sampled_from(
+    ["choices", "delta", "content", "tool_calls", "function", "name", "index", "id", "usage", "error"]
+)
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=4),
