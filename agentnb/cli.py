@@ -217,6 +217,25 @@ def _history(arguments: argparse.Namespace) -> int:
     return OK
 
 
+def _usage(arguments: argparse.Namespace) -> int:
+    from agentnb.api.usage import LISTED, kept_usage
+    from agentnb.errors import AgentnbError
+
+    try:
+        limit = LISTED if arguments.limit is None else arguments.limit
+        which = {name: getattr(arguments, name) for name in ("session", "folder", "agent", "since", "until")}
+        found = kept_usage(arguments.by or "day", limit=limit, **which)
+    except AgentnbError as error:
+        return _complain(str(error))
+    text = repr(found)
+    if arguments.json:
+        import msgspec
+
+        text = msgspec.json.format(msgspec.json.encode([row._asdict() for row in found])).decode()
+    sys.stdout.buffer.write(f"{text}\n".encode("utf-8", "replace"))
+    return OK
+
+
 def _fields(row: Any) -> dict[str, Any]:
     """A row of the history by the names of its fields, for JSON."""
     return {**row._asdict(), "hits": [hit._asdict() for hit in row.hits]}
@@ -328,6 +347,24 @@ COMMANDS = {
                 Option("--json", "print them as JSON, with what was found"),
             ),
             ("WORD", "what to look for, in titles, prompts and answers; several words are one text"),
+        ),
+        Command(
+            "usage",
+            "Adds up the tokens and the money that turns used, as far as their agents say.",
+            "Counted are the turns of the sessions that the log still has.",
+            _usage,
+            (
+                Option(
+                    "--by", "what to add up by; day by default", choices=("day", "session", "turn", "agent", "folder")
+                ),
+                Option("--session", "only this session, by its id or the beginning of it", "ID"),
+                Option("--folder", "only sessions of this folder", "FOLDER"),
+                Option("--agent", "only this agent", "NAME"),
+                Option("--since", "only turns that ended since then, as 2026-11-02", "DATE"),
+                Option("--until", "only turns that ended before that", "DATE"),
+                Option("--limit", "how many rows, at most; 100 by default", "N", kind=int),
+                Option("--json", "print them as JSON"),
+            ),
         ),
         Command(
             "local",
