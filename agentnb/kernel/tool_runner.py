@@ -13,7 +13,7 @@ from agentnb.kernel import content
 from agentnb.kernel.cell_changes import CellRecord
 from agentnb.kernel.cell_names import cell_title, number_in
 from agentnb.kernel.code_runner import Edit
-from agentnb.kernel.tools import PATIENCE_SECONDS, TURN_IS_OVER, call_words, checked
+from agentnb.kernel.tools import PATIENCE_SECONDS, TURN_IS_OVER, call_words, checked, demand_access
 from agentnb.kernel.variable_path import last_name
 from agentnb.policy.glob import LONGEST_PATTERN
 from agentnb.policy.request import PolicyRequest
@@ -46,6 +46,7 @@ class ToolRunner:
         job_queue: The jobs of the main thread.
         finished: Called with each tool that has ended, as ``PolicyRequest.call`` has it, and why it failed, or None.
         changes: Keeps what the tools change, by turn.
+        access: What the tools may do, now: nothing (``"off"``), read (``"look"``), or all that the policy allows.
 
     Attributes:
         patience: Seconds that reading objects waits for the main thread.
@@ -62,6 +63,7 @@ class ToolRunner:
         *,
         finished: Callable[[tuple[str, str], str | None], object] = lambda _call, _failure: None,
         changes: KernelChanges | None = None,
+        access: Callable[[], str] = lambda: "run",
     ) -> None:
         self._owner = owner
         self._runner = runner
@@ -70,6 +72,7 @@ class ToolRunner:
         self._job_queue = job_queue
         self._finished = finished
         self._changes = changes
+        self._access = access
         self.patience = PATIENCE_SECONDS
         self.look_seconds = LOOK_SECONDS
         self._doing: set[asyncio.Task[Result]] = set()
@@ -106,6 +109,7 @@ class ToolRunner:
         failure: str | None = TURN_IS_OVER
         try:
             given = checked(name, arguments)
+            demand_access(name, self._access())
         except AgentnbError as error:
             return content.said(str(error), failed=True)
         try:
