@@ -98,10 +98,30 @@ class CreateSessionParams(msgspec.Struct, frozen=True, rename="camel", kw_only=T
     Attributes:
         agent: The agent's name in the catalogue; the default one where absent.
         tab_id: The tab's id (UUID v4), made by the view.
+        kernel: What the agent may do with the kernel: ``off``, ``look`` (read) or ``run``; as the settings say where
+            absent.
     """
 
     agent: str | None = None
     tab_id: str | None = None
+    kernel: Literal["off", "look", "run"] | None = None
+
+
+class SuggestPromptsParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """``suggestPrompts``: examples for an empty conversation, made of the cells, tables and errors that there are.
+
+    Attributes:
+        channel: The session's or the chat's channel.
+    """
+
+    channel: str
+
+
+class RefreshAgentsParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """``refreshAgents``: look again which agents are installed.
+
+    The root channel tells where that has changed.
+    """
 
 
 class OpenSessionParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
@@ -137,6 +157,20 @@ class CompleteParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
 
     channel: str
     start: str
+
+
+class PreviewMentionsParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """``previewMentions``: what the mentions of a draft would attach, if it were sent now.
+
+    Attributes:
+        channel: The session or chat whose prompt it is.
+        text: The draft, at most 100,000 characters.
+        label: The attachment that is told with its content; absent: none.
+    """
+
+    channel: str
+    text: Annotated[str, msgspec.Meta(max_length=100_000)]
+    label: str | None = None
 
 
 class RestartAgentParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
@@ -195,8 +229,8 @@ class FetchModuleParams(msgspec.Struct, frozen=True, rename="camel", kw_only=Tru
     """``fetchModule``: a part of the front end that is not loaded at once, as the answer's one binary buffer.
 
     Attributes:
-        name: Its name: `grammars`, what colours code of less frequent languages; or `history`, the list of the log's
-            conversations.
+        name: Its name: `grammars`, what colours code of less frequent languages; `history`, the list of the log's
+            conversations; or `math`, what draws formulas.
     """
 
     name: str

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
-from agentnb.eliza.content import EmbeddedResource, ImageContent, ResourceLink, TextContent
+from agentnb.acp_agent.content import EmbeddedResource, ImageContent, ResourceLink, TextContent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agentnb.eliza.content import AudioContent, ContentBlock, ResourceContents
+    from agentnb.acp_agent.content import AudioContent, ContentBlock, ResourceContents
 
 EXCERPT_LINES = 6
 EXCERPT_WIDTH = 160

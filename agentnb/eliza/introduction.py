@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-PROTOCOL_VERSION = 1
+from agentnb.acp_agent.agent import PROTOCOL_VERSION
+
 LOGIN = {"id": "couch", "name": "Lie down on the couch", "description": "No account, no key: just say so."}
 
 

@@ -4,67 +4,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-from agentnb.eliza.schema import Acp, always
+from agentnb.acp_agent.config_options import Mode, Modes, Select, SelectGroup, SelectOption, Switch
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from agentnb.acp_agent.config_options import ConfigOption
 
-class Mode(Acp):
-    """A mode, as ACP offers it."""
-
-    id: str
-    name: str
-    description: str
-
-
-class Modes(Acp):
-    """The modes, and the one that a session is in."""
-
-    current_mode_id: str
-    available_modes: list[Mode]
-
-
-class SelectOption(Acp):
-    """A value to choose, as ACP offers it."""
-
-    value: str
-    name: str
-    description: str
-
-
-class SelectGroup(Acp):
-    """Values to choose under a heading."""
-
-    group: str
-    name: str
-    options: list[SelectOption]
-
-
-class Select(Acp):
-    """A choice, as ACP offers it."""
-
-    current_value: str
-    options: list[SelectOption] | list[SelectGroup]
-    id: str
-    name: str
-    description: str
-    type: Literal["select"] = always("select")
-
-
-class Switch(Acp):
-    """A switch, as ACP offers it to clients that know switches."""
-
-    current_value: bool
-    id: str
-    name: str
-    description: str
-    type: Literal["boolean"] = always("boolean")
-
-
-ConfigOption = Select | Switch
 
 MODES = (
     Mode(id="doctor", name="Doctor", description="Listens, and answers with questions."),

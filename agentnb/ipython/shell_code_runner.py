@@ -24,7 +24,7 @@ from agentnb.kernel.job_queue import scheduler_of
 from agentnb.kernel.variable_path import follow
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from pathlib import Path
 
     from agentnb.comm.notebook import Notebook
@@ -102,13 +102,23 @@ class ShellCodeRunner:
             raise UsageError(f"No page is there that could {edit.action} a cell.", hint=f"{_NO_PAGE}, or use run_code.")
         # A cell that waits for this turn is the kernel's first: what is run now is run behind it.
         wait = edit.action == "run" and not self._job_queue.has_waiter
+        fit = _fit(edit.notebook, {edit.cell_id} if edit.cell_id is not None else ())
         asked = EditParams(
-            id="", action=edit.action, cell_id=edit.cell_id, source=edit.source, kind=edit.kind, wait=wait
+            id="",
+            action=edit.action,
+            cell_id=edit.cell_id,
+            source=edit.source,
+            expected=edit.expected,
+            expected_is_cut=edit.expected_is_cut,
+            kind=edit.kind,
+            wait=wait,
         )
-        done = await lab().edit(asked, RUN_SECONDS if wait else ANSWER_SECONDS)
+        done = await lab().edit(asked, RUN_SECONDS if wait else ANSWER_SECONDS, notebook=fit)
         if done.error is not None:
             raise UsageError(done.error)
         cell = _named(done.cell_id)
+        for conflict in done.conflicts or ():
+            return Edited(text="", cell_id=conflict.cell_id, is_other=True, current=conflict.current)
         index = max(0, done.number - 1)
         if edit.action == "insert":
             return Edited(text=f"Inserted a cell (id {done.cell_id}).", cell_id=done.cell_id, index=index)
@@ -130,13 +140,9 @@ class ShellCodeRunner:
             UsageError: If there is none, it does not answer, or cannot.
         """
         told = tuple(msgspec.convert(step, lab_messages.CellStep, from_attributes=True) for step in steps)
-        ids = {step.cell_id for step in steps} | {step.below for step in steps}
-
-        def is_meant(shown: Notebook) -> bool:
-            return shown.path == notebook or any(cell.id in ids for cell in shown.cells)
-
+        fit = _fit(notebook, {each for step in steps for each in (step.cell_id, step.below) if each is not None})
         asked = EditParams(id="", action="change", steps=told, file_hashes=file_hashes)
-        done = await lab().edit(asked, ANSWER_SECONDS, notebook=is_meant)
+        done = await lab().edit(asked, ANSWER_SECONDS, notebook=fit)
         if done.error is not None:
             raise UsageError(done.error)
         return {conflict.cell_id: conflict.current for conflict in done.conflicts or ()}
@@ -145,6 +151,15 @@ class ShellCodeRunner:
         """The outputs by cell id, as far as they are saved; the page tells of sources only."""
         found = read_cells(str(file), outputs=True) if file is not None else ()
         return {cell.cell_id: cell.output for cell in found}
+
+
+def _fit(notebook: str, cell_ids: Collection[str]) -> Callable[[Notebook], int]:
+    """How well a page's notebook fits: by its path, else by its cells, as it may have been renamed meanwhile."""
+
+    def fit(shown: Notebook) -> int:
+        return 2 * (shown.path == notebook) + any(cell.id in cell_ids for cell in shown.cells)
+
+    return fit
 
 
 def _named(cell_id: str) -> str:

@@ -107,13 +107,19 @@ class Edit(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         action: What to do.
         cell_id: The cell to replace or run, or below which to insert; None inserts at the end.
         source: The new text. For ``run``: the text that was allowed; the page refuses to run any other.
+        expected: For ``replace``: the text that was to be replaced; the page refuses to replace any other.
+        expected_is_cut: Whether *expected* is only its beginning.
         kind: The new cell's kind.
+        notebook: The notebook's name (:class:`NotebookView`).
     """
 
     action: Literal["insert", "replace", "run"]
     cell_id: str | None = None
     source: str = ""
+    expected: str | None = None
+    expected_is_cut: bool = False
     kind: Literal["code", "markdown"] = "code"
+    notebook: str = ""
 
 
 class Edited(msgspec.Struct, frozen=True, kw_only=True):
@@ -125,6 +131,8 @@ class Edited(msgspec.Struct, frozen=True, kw_only=True):
         cell_id: The cell.
         index: Its place in the notebook, from 0.
         before: The text that was replaced; None where the page does not say.
+        is_other: Whether nothing was done, because the cell has another text than was expected.
+        current: That text; None where it is too long.
     """
 
     text: str
@@ -132,6 +140,8 @@ class Edited(msgspec.Struct, frozen=True, kw_only=True):
     cell_id: str = ""
     index: int = 0
     before: str | None = None
+    is_other: bool = False
+    current: str | None = None
 
 
 class CellStep(msgspec.Struct, frozen=True, kw_only=True):

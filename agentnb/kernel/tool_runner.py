@@ -13,7 +13,7 @@ from agentnb.kernel import content
 from agentnb.kernel.cell_changes import CellRecord
 from agentnb.kernel.cell_names import cell_title, number_in
 from agentnb.kernel.code_runner import Edit
-from agentnb.kernel.tools import PATIENCE_SECONDS, call_words, checked
+from agentnb.kernel.tools import PATIENCE_SECONDS, TURN_IS_OVER, call_words, checked, demand_access
 from agentnb.kernel.variable_path import last_name
 from agentnb.policy.glob import LONGEST_PATTERN
 from agentnb.policy.request import PolicyRequest
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from agentnb.kernel.changes import KernelChanges
-    from agentnb.kernel.code_runner import CellView, CodeRunner, NotebookView
+    from agentnb.kernel.code_runner import CellView, CodeRunner, Edited, NotebookView
     from agentnb.kernel.job_queue import JobQueue
     from agentnb.kernel.variable_watch import NameChange
 
@@ -46,6 +46,7 @@ class ToolRunner:
         job_queue: The jobs of the main thread.
         finished: Called with each tool that has ended, as ``PolicyRequest.call`` has it, and why it failed, or None.
         changes: Keeps what the tools change, by turn.
+        access: What the tools may do, now: nothing (``"off"``), read (``"look"``), or all that the policy allows.
 
     Attributes:
         patience: Seconds that reading objects waits for the main thread.
@@ -62,6 +63,7 @@ class ToolRunner:
         *,
         finished: Callable[[tuple[str, str], str | None], object] = lambda _call, _failure: None,
         changes: KernelChanges | None = None,
+        access: Callable[[], str] = lambda: "run",
     ) -> None:
         self._owner = owner
         self._runner = runner
@@ -70,9 +72,11 @@ class ToolRunner:
         self._job_queue = job_queue
         self._finished = finished
         self._changes = changes
+        self._access = access
         self.patience = PATIENCE_SECONDS
         self.look_seconds = LOOK_SECONDS
         self._doing: set[asyncio.Task[Result]] = set()
+        self._read: dict[str, str] = {}  # the cells' texts, by id, as the agent was last given them
         self._tools: dict[str, Callable[[dict[str, Any]], Awaitable[Result]]] = {
             "variables": self._variables,
             "inspect": self._inspect,
@@ -94,7 +98,7 @@ class ToolRunner:
             raise
         finally:
             self._doing.discard(task)
-        return content.said("The turn is over.", failed=True) if task.cancelled() else task.result()
+        return content.said(TURN_IS_OVER, failed=True) if task.cancelled() else task.result()
 
     def cancel(self) -> None:
         """Stop the calls that are still running: the turn is over."""
@@ -102,9 +106,10 @@ class ToolRunner:
             task.cancel()
 
     async def _done(self, name: str, arguments: Any) -> Result:
-        failure: str | None = "The turn is over."
+        failure: str | None = TURN_IS_OVER
         try:
             given = checked(name, arguments)
+            demand_access(name, self._access())
         except AgentnbError as error:
             return content.said(str(error), failed=True)
         try:
@@ -162,7 +167,9 @@ class ToolRunner:
         last = cells.index(_cell(given["last"], notebook)) if "last" in given else len(cells) - 1
         if cells and first > last:
             raise UsageError("The last cell comes before the first.", hint="`cells` without either shows their order.")
-        return content.of_notebook(notebook, cells[first : last + 1])
+        shown = cells[first : last + 1]
+        self._read.update({cell.cell_id: cell.source for cell in shown if not cell.cut})
+        return content.of_notebook(notebook, shown)
 
     async def _insert_cell(self, given: dict[str, Any]) -> Result:
         notebook = await self._notebook()
@@ -175,8 +182,10 @@ class ToolRunner:
             cell_id=below.cell_id if below is not None else None,
             source=given["source"],
             kind=given.get("kind", "code"),
+            notebook=notebook.name,
         )
         done = await self._runner.edit(edit)
+        self._read[done.cell_id] = edit.source
         above = below or (notebook.cells[-1] if notebook.cells else None)
         self._changed(
             CellRecord(
@@ -194,9 +203,19 @@ class ToolRunner:
     async def _replace_cell(self, given: dict[str, Any]) -> Result:
         notebook = await self._notebook()
         cell = _cell(given["cell"], notebook)
+        self._check_unchanged(cell)
         call = call_words("replace_cell", given)
         await self._change(notebook, f"Replace {_title(cell)}", cell.source, given["source"], call)
-        done = await self._runner.edit(Edit(action="replace", cell_id=cell.cell_id, source=given["source"]))
+        edit = Edit(
+            action="replace",
+            cell_id=cell.cell_id,
+            source=given["source"],
+            expected=cell.source,
+            expected_is_cut=cell.cut,
+            notebook=notebook.name,
+        )
+        done = await self._edited(edit, cell)
+        self._read[cell.cell_id] = given["source"]
         self._changed(
             CellRecord(
                 cell_id=cell.cell_id,
@@ -217,25 +236,50 @@ class ToolRunner:
         if cell.kind != "code" or cell.cut:
             why = "is not a code cell" if cell.kind != "code" else "is too long to be shown whole"
             raise UsageError(f"The cell {given['cell']!r} {why}.", hint="run_code runs code of your own.")
+        edit = Edit(action="run", cell_id=cell.cell_id, source=cell.source, notebook=notebook.name)
         if not notebook.live:
-            await self._runner.edit(Edit(action="run", cell_id=cell.cell_id, source=cell.source))  # says what to do
+            await self._runner.edit(edit)  # says what to do
         call = call_words("run_cell", given)
         await self._authorize(PolicyRequest(kind="kernel", title=f"Run {_title(cell)}", command=cell.source, call=call))
-        return await self._ran(Edit(action="run", cell_id=cell.cell_id, source=cell.source))
+        return await self._ran(edit, cell)
 
     async def _change(self, notebook: NotebookView, title: str, before: str, after: str, call: tuple[str, str]) -> None:
         # A cell's text has no line break at its end; without one the diff would show "no newline at end of file".
         diff = ToolDiffContent(path=notebook.path or notebook.name, old_text=_lines(before), new_text=_lines(after))
         await self._authorize(PolicyRequest(kind="cell", title=title, path=notebook.path, preview=(diff,), call=call))
 
-    async def _ran(self, edit: Edit) -> Result:
+    def _check_unchanged(self, cell: CellView) -> None:
+        """Refuse to change a cell that the user has changed since the agent was given its text."""
+        known = self._read.get(cell.cell_id)
+        if known is None or (known.startswith(cell.source) if cell.cut else known == cell.source):
+            return
+        raise self._other(cell, None if cell.cut else cell.source)
+
+    async def _edited(self, edit: Edit, cell: CellView) -> Edited:
+        """Let the page do *edit* to *cell*, unless that has another text by now."""
+        done = await self._runner.edit(edit)
+        if done.is_other:
+            raise self._other(cell, done.current)
+        return done
+
+    def _other(self, cell: CellView, current: str | None) -> UsageError:
+        """Says that *cell* is other than the agent knows it, and gives its text, which the agent knows from then on."""
+        self._read.pop(cell.cell_id, None)
+        message = f"{_title(cell)} has changed since you read it, so nothing was done."
+        message = message[0].upper() + message[1:]
+        if current is None:
+            return UsageError(message, hint="Read it again with `cells`.")
+        self._read[cell.cell_id] = current
+        return UsageError(f"{message} Its text is now:\n\n{content.fenced(current)}")
+
+    async def _ran(self, edit: Edit, cell: CellView) -> Result:
         watch = self._changes.watch() if self._changes is not None else None
         late = self._job_queue.has_waiter
         unwatch: Callable[[], None] | None = None
         if watch is not None:
             unwatch = self._runner.namespace.watch_cell(edit.cell_id or "", edit.source, watch, late=late)
         try:
-            done = await self._runner.edit(edit)
+            done = await self._edited(edit, cell)
         except BaseException:
             if unwatch is not None:
                 unwatch()
@@ -269,6 +313,9 @@ def _cell(named: str, notebook: NotebookView) -> CellView:
         raise UsageError(
             f"The notebook has no cell {named!r}.", hint="`cells` lists them with their ids and their In [n]."
         )
+    if len(found) > 1 and found[0].cell_id == found[1].cell_id:
+        hint = "Cells with a number are named by that; others once the user has saved and reopened the notebook."
+        raise UsageError(f"{len(found)} cells of the notebook have the id {found[0].cell_id!r}.", hint=hint)
     if len(found) > 1:
         ids = " and ".join(each.cell_id for each in found)
         raise UsageError(f"{len(found)} cells show In [{number}].", hint=f"Name one by its id: {ids}.")

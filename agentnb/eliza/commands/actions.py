@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, get_args
 
 import msgspec
 
+from agentnb.acp_agent.rpc import RequestError
+from agentnb.acp_agent.updates import ShownDiff, ShownTerminal, ToolKind
 from agentnb.eliza.commands.registry import Misuse, command, counted, first_word, needed, whole
 from agentnb.eliza.reply import Trouble, shown_text
-from agentnb.eliza.rpc import RequestError
-from agentnb.eliza.updates import ShownDiff, ShownTerminal, ToolKind
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from agentnb.eliza.client import TerminalExit
+    from agentnb.acp_agent.client import TerminalExit
     from agentnb.eliza.reply import Reply, Tool
 
 GROUP = "Acting"

@@ -5,20 +5,20 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from agentnb.acp_agent.content import ImageContent
+from agentnb.acp_agent.mcp import McpTrouble, reached
+from agentnb.acp_agent.rpc import RequestError
+from agentnb.acp_agent.updates import ShownContent
 from agentnb.eliza.commands.registry import Misuse, command, counted, first_word, needed
-from agentnb.eliza.content import ImageContent
-from agentnb.eliza.mcp import McpTrouble, reached
 from agentnb.eliza.reply import Trouble, shown_text
-from agentnb.eliza.rpc import RequestError
-from agentnb.eliza.updates import ShownContent
 from agentnb.safe_json import read_json
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
 
-    from agentnb.eliza.client_requests import McpServer
+    from agentnb.acp_agent.client_requests import McpServer
+    from agentnb.acp_agent.updates import ToolContent, ToolKind
     from agentnb.eliza.reply import Reply
-    from agentnb.eliza.updates import ToolContent, ToolKind
 
 _VERBS = ("variables", "inspect", "run", "cells", "insert", "replace", "run-cell")
 _READERS = frozenset({"variables", "inspect", "cells"})

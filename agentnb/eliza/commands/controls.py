@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, get_args
 
-from agentnb.eliza.client_requests import StopReason, Usage
+from agentnb.acp_agent.client_requests import StopReason, Usage
+from agentnb.acp_agent.updates import ChangedInfo, ChangedOptions, Cost, CurrentMode, UsedContext
 from agentnb.eliza.commands.registry import Misuse, command, needed
 from agentnb.eliza.settings import UnknownSetting
-from agentnb.eliza.updates import ChangedInfo, ChangedOptions, Cost, CurrentMode, UsedContext
 
 if TYPE_CHECKING:
     from agentnb.eliza.reply import Reply

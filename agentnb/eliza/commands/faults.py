@@ -7,8 +7,8 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from agentnb.acp_agent.rpc import RequestError
 from agentnb.eliza.commands.registry import Misuse, command, whole
-from agentnb.eliza.rpc import RequestError
 
 if TYPE_CHECKING:
     from agentnb.eliza.reply import Reply

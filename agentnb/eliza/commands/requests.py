@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from agentnb.eliza.client import Chosen, PermissionOption
+from agentnb.acp_agent.client import Chosen, PermissionOption
+from agentnb.acp_agent.rpc import RequestError
 from agentnb.eliza.commands.actions import TITLES, tool_kind
 from agentnb.eliza.commands.registry import command
 from agentnb.eliza.reply import NO_ANSWER, Trouble
-from agentnb.eliza.rpc import RequestError
 
 if TYPE_CHECKING:
-    from agentnb.eliza.client import Cancelled, FilledForm
+    from agentnb.acp_agent.client import Cancelled, FilledForm
     from agentnb.eliza.reply import Reply
 
 GROUP = "Asking"

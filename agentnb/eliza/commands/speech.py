@@ -6,14 +6,14 @@ import asyncio
 from importlib.resources import files
 from typing import TYPE_CHECKING, Literal
 
+from agentnb.acp_agent.content import ImageContent
+from agentnb.acp_agent.updates import Plan, PlanEntry
 from agentnb.eliza.commands.registry import COMMANDS, GROUPS, Command, Misuse, command, counted, listed, needed, whole
-from agentnb.eliza.content import ImageContent
 from agentnb.eliza.picture import bar_chart
-from agentnb.eliza.updates import Plan, PlanEntry
 
 if TYPE_CHECKING:
+    from agentnb.acp_agent.updates import PlanEntryStatus
     from agentnb.eliza.reply import Reply
-    from agentnb.eliza.updates import PlanEntryStatus
 
 GROUP = "Speaking"
 STEPS = ("Listen", "Ask what happened before", "Find the smallest example", "Change one thing", "Run it again", "Tell")

@@ -10,6 +10,9 @@ export interface AgentEdit {
   action: "insert" | "replace" | "run" | "change";
   cellId?: string | null;
   source?: string;
+  /** The text that a cell must have to be replaced, or its beginning. */
+  expected?: string | null;
+  expectedIsCut?: boolean;
   kind?: "code" | "markdown";
   wait?: boolean;
   steps?: CellStep[];
@@ -63,8 +66,7 @@ export class AgentEdits {
         await takeAsLoaded(this.#panel.context, this.#files, edit.fileHashes);
       return { conflicts: conflicts.map(({ cellId, current }) => ({ cellId, current: told(current) ?? null })) };
     }
-    const index = cellId ? shared.cells.findIndex((cell) => cell.id === cellId) : shared.cells.length - 1;
-    if (cellId && index < 0) throw new Error("The cell is no longer in the notebook.");
+    const index = cellId ? placeOf(shared.cells, cellId) : shared.cells.length - 1;
     if (action === "insert") {
       insertCell(shared, index + 1, source, kind);
       return place(shared.cells[index + 1] as SharedCell, index + 1);
@@ -73,18 +75,39 @@ export class AgentEdits {
     if (!cell) throw new Error("The notebook has no cells.");
     if (action === "replace") {
       if (cell.getMetadata("editable") === false) throw new Error("The cell is read-only.");
+      if (!isExpected(cell, edit.expected, edit.expectedIsCut)) return conflict(cell);
       const before = told(cell.getSource());
       replace(cell, source);
       return { ...place(cell, index), ...(before === undefined ? {} : { before }) };
     }
     if (cell.cell_type !== "code") throw new Error("This isn't a code cell.");
-    if (cell.getSource() !== source) throw new Error("The cell has changed since you read it: read it again.");
+    if (cell.getSource() !== source) return conflict(cell);
     const running = runCell(this.#panel, this.#executor, index);
     if (!wait) return place(cell, index); // the kernel is there: it has asked
     if (!running) throw new Error("There is no kernel to run the cell.");
     await running;
     return { ...place(cell, index), outputs: outputsOf(cell) };
   }
+}
+
+/** Where the cell with an id is; an id that two cells have names neither. */
+function placeOf(cells: readonly SharedCell[], id: string): number {
+  const index = cells.findIndex((cell) => cell.id === id);
+  if (index < 0) throw new Error("The cell is no longer in the notebook.");
+  if (cells.some((cell, at) => at > index && cell.id === id))
+    throw new Error("More than one cell of the notebook has this id, so it is not clear which is meant.");
+  return index;
+}
+
+/** Whether a cell has the text that the agent knows, or one that begins so. */
+function isExpected(cell: SharedCell, expected: string | null | undefined, isCut = false): boolean {
+  if (typeof expected !== "string") return true;
+  return isCut ? cell.getSource().startsWith(expected) : cell.getSource() === expected;
+}
+
+function conflict(cell: SharedCell): Omit<Edited, "id"> {
+  const current = told(cell.getSource());
+  return { conflicts: [{ cellId: cell.id, current: current ?? null }] };
 }
 
 /** A cell's text, unless it is too long for a message. */

@@ -118,6 +118,20 @@ describe("an agent's edit", () => {
     expect(sources(cells)).toEqual(["x = 20", "2"]);
   });
 
+  it.each([
+    ["it has that text", { expected: "x = 1" }, true],
+    ["it begins so, and the agent knows only the beginning", { expected: "x", expectedIsCut: true }, true],
+    ["any text will do", {}, true],
+    ["it has another", { expected: "x = 2" }, false],
+    ["it has more", { expected: "x" }, false],
+    ["it begins otherwise", { expected: "y", expectedIsCut: true }, false],
+  ])("replaces the text that the agent knows, and tells another: %s", async (_, known, done) => {
+    const { edits, cells } = notebook([new Cell("a", "x = 1")]);
+    const made = await edits.perform({ id: "1", action: "replace", cellId: "a", source: "new", ...known });
+    expect(sources(cells)).toEqual([done ? "new" : "x = 1"]);
+    expect(made.conflicts).toEqual(done ? undefined : [{ cellId: "a", current: "x = 1" }]);
+  });
+
   it("changes several cells, or tells which are other than expected", async () => {
     const { edits, cells } = notebook([new Cell("a", "1")]);
     const steps = [{ action: "replace" as const, cellId: "a", expected: "1", source: "2" }];
@@ -130,7 +144,7 @@ describe("an agent's edit", () => {
   it("runs a cell whose text is the one that was allowed, and tells its outputs without pictures", async () => {
     const { edits, runs } = notebook([new Cell("a", "x")]);
     const other = await edits.perform({ id: "1", action: "run", cellId: "a", source: "y", wait: true });
-    expect(other.error).toMatch("has changed since you read it");
+    expect(other).toEqual({ id: "1", conflicts: [{ cellId: "a", current: "x" }] });
     expect(runs).toEqual([]);
     const done = await edits.perform({ id: "2", action: "run", cellId: "a", source: "x", wait: true });
     expect(runs).toEqual(["a"]);
@@ -148,11 +162,13 @@ describe("an agent's edit", () => {
 
   it.each([
     ["a cell that is gone", { action: "replace", cellId: "z" }, {}, /no longer in the notebook/],
+    ["an id that two cells have", { action: "replace", cellId: "twice" }, {}, /More than one cell/],
     ["a notebook that is closed", { action: "insert" }, { open: false }, /no longer open/],
     ["a cell of text", { action: "run", cellId: "m", source: "# m" }, {}, /isn't a code cell/],
     ["no kernel", { action: "run", cellId: "a", source: "x", wait: true }, { kernel: false }, /no kernel/],
   ] as const)("says why not: %s", async (_, edit, state, said) => {
-    const { edits, runs } = notebook([new Cell("a", "x"), new Cell("m", "# m", "markdown")], state);
+    const twice = [new Cell("twice", "1"), new Cell("twice", "2")];
+    const { edits, runs } = notebook([new Cell("a", "x"), new Cell("m", "# m", "markdown"), ...twice], state);
     expect((await edits.perform({ id: "1", ...edit })).error).toMatch(said);
     expect(runs).toEqual([]);
   });

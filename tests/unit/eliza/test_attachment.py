@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentnb.eliza.attachment import attachments, words
-from agentnb.eliza.content import (
+from agentnb.acp_agent.content import (
     AudioContent,
     ContentBlock,
     EmbeddedResource,
@@ -14,6 +13,7 @@ from agentnb.eliza.content import (
     ResourceLink,
     TextContent,
 )
+from agentnb.eliza.attachment import attachments, words
 
 TABLE = "\n".join(f"line {number}" for number in range(1, 9))
 

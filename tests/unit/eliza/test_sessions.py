@@ -11,7 +11,7 @@ import acp
 import pytest
 from acp.schema import AvailableCommandsUpdate, SessionInfoUpdate, ToolCallProgress, UserMessageChunk
 
-from agentnb.eliza.agent import PAGE
+from agentnb.acp_agent.agent import PAGE
 from agentnb.eliza.commands import listed
 from tests.unit.eliza.patient import Patient, visit
 

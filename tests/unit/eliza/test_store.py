@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from agentnb.acp_agent.session import Exchange
+from agentnb.acp_agent.store import FolderStore, MemoryStore, Store, open_store
 from agentnb.eliza.doctor import Doctor, load_script
-from agentnb.eliza.session import Exchange, Session
+from agentnb.eliza.session import Session
 from agentnb.eliza.settings import Settings
-from agentnb.eliza.store import FolderStore, MemoryStore, Store, open_store
 
 
 @pytest.fixture(params=["memory", "folder"])
@@ -70,7 +71,14 @@ def test_session_record() -> None:
     exchange = Exchange([{"type": "text", "text": "my cat is ill"}])
     for piece in ("How ", "so?"):
         exchange.add_text("agent_message_chunk", piece)
-    session = Session("sess-1", Path("/work"), "Cats", None, Settings("plain", {"pace": "natural"}), doctor, [exchange])
+    session = Session(
+        "sess-1",
+        Path("/work"),
+        "Cats",
+        exchanges=[exchange],
+        settings=Settings("plain", {"pace": "natural"}),
+        doctor=doctor,
+    )
     record = session.record()
     assert Session.restore(record).record() == record
     assert record["exchanges"][0]["updates"] == [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import count
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from agentnb.kernel.code_runner import CellStep
+
+
+_numbers = count(1)
 
 
 class NotebookPage:
@@ -31,9 +35,11 @@ class NotebookPage:
     """
 
     def __init__(self, path: str, cells: dict[str, str]) -> None:
-        self.comm_id = f"page of {path}"
+        self.comm_id = f"page {next(_numbers)} of {path}"
         self.path = path
-        self.cells = [{"id": name, "kind": "code", "source": source} for name, source in cells.items()]
+        self.cells: list[dict[str, Any]] = [
+            {"id": name, "kind": "code", "source": source} for name, source in cells.items()
+        ]
         self.runs: SimpleQueue[dict[str, Any]] = SimpleQueue()
         self.steps = 0
         self.file_hashes: Any = None
@@ -59,6 +65,11 @@ class NotebookPage:
         self.cells[self._index(cell_id)]["source"] = source
         self.tell()
 
+    def rename(self, path: str) -> None:
+        """The user renames the notebook."""
+        self.path = path
+        self.tell()
+
     def remove(self, cell_id: str) -> None:
         """The user deletes a cell."""
         del self.cells[self._index(cell_id)]
@@ -71,6 +82,9 @@ class NotebookPage:
         if message["method"] != "edit":
             return
         edit = message["params"]
+        if edit["action"] == "run" and self._is_other(edit["cellId"], edit["source"]):
+            self._say("edited", {"id": edit["id"], **self._conflict(edit["cellId"])})
+            return
         if edit["action"] == "run":
             self.runs.put(edit)
             if not edit["wait"]:
@@ -90,6 +104,12 @@ class NotebookPage:
     def _index(self, cell_id: str | None) -> int:
         return next((at for at, each in enumerate(self.cells) if each["id"] == cell_id), -1)
 
+    def _is_other(self, cell_id: str, expected: str) -> bool:
+        return bool(self.cells[self._index(cell_id)]["source"] != expected)
+
+    def _conflict(self, cell_id: str) -> dict[str, Any]:
+        return {"conflicts": [{"cellId": cell_id, "current": self.cells[self._index(cell_id)]["source"]}]}
+
     def _insert(self, edit: dict[str, Any]) -> dict[str, Any]:
         self._made += 1
         made = {"id": f"new-{self._made}", "kind": edit["kind"], "source": edit["source"]}
@@ -99,7 +119,11 @@ class NotebookPage:
 
     def _replace(self, edit: dict[str, Any]) -> dict[str, Any]:
         index = self._index(edit["cellId"])
+        if index < 0:
+            return {"error": "The cell is no longer in the notebook."}
         before = self.cells[index]["source"]
+        if edit["expected"] is not None and self._is_other(edit["cellId"], edit["expected"]):
+            return self._conflict(edit["cellId"])
         self.cells[index]["source"] = edit["source"]
         return {"number": index + 1, "cellId": edit["cellId"], "before": before}
 

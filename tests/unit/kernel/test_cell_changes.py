@@ -101,6 +101,7 @@ def test_cell_that_the_user_changed_between_two_edits_keeps_their_text(tools: To
     """Undo gives back what the user had written, and deletes no cell that they have changed."""
     tools.call("insert_cell", source="z = 1")
     page.type("new-1", "z = mine")
+    tools.call("cells")
     tools.call("replace_cell", cell="new-1", source="z = 3")
     undo(tools, "new-1")
     assert page.texts()["new-1"] == "z = mine"

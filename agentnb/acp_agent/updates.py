@@ -1,12 +1,12 @@
-"""What eliza tells of a session: the updates of ACP `session/update`."""
+"""What an agent tells of a session: the updates of ACP `session/update`."""
 
 from __future__ import annotations
 
 from typing import Literal
 
-from agentnb.eliza.content import ContentBlock
-from agentnb.eliza.schema import Acp, always
-from agentnb.eliza.settings import ConfigOption
+from agentnb.acp_agent.config_options import ConfigOption
+from agentnb.acp_agent.content import ContentBlock
+from agentnb.acp_agent.schema import Acp, always
 
 ToolKind = Literal["read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other"]
 ToolCallStatus = Literal["pending", "in_progress", "completed", "failed"]
@@ -14,10 +14,11 @@ PlanEntryStatus = Literal["pending", "in_progress", "completed"]
 ChunkKind = Literal["agent_message_chunk", "agent_thought_chunk"]
 
 
-class Chunk(Acp):
-    """A piece of what is said or thought."""
+class Chunk(Acp, kw_only=True):
+    """A piece of what is said or thought; those with one `message_id` belong together."""
 
     content: ContentBlock
+    message_id: str | None = None
     session_update: ChunkKind
 
 
@@ -70,7 +71,8 @@ class ToolCallProgress(Acp):
     """A tool call goes on."""
 
     tool_call_id: str
-    status: ToolCallStatus
+    title: str | None = None
+    status: ToolCallStatus | None = None
     content: list[ToolContent] | None = None
     raw_output: object = None
     session_update: Literal["tool_call_update"] = always("tool_call_update")
@@ -145,7 +147,7 @@ class UsedContext(Acp):
 
     used: int
     size: int
-    cost: Cost
+    cost: Cost | None = None
     session_update: Literal["usage_update"] = always("usage_update")
 
 

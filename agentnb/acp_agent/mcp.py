@@ -1,7 +1,7 @@
 """A client of one MCP server: reached, asked a few things, left.
 
 On stdio it is started, and spoken to in newline-delimited JSON-RPC 2.0; over ACP it is the client's own, and spoken to
-on the client's wire. One request at a time: no more than `/mcp` needs.
+on the client's wire. One request at a time.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
-from agentnb.eliza.client_requests import StdioServer
-from agentnb.eliza.rpc import RequestError
+from agentnb.acp_agent.client_requests import StdioServer
+from agentnb.acp_agent.rpc import RequestError
 from agentnb.safe_json import read_json
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from agentnb.eliza.client_requests import McpServer
-    from agentnb.eliza.rpc import Connection
+    from agentnb.acp_agent.client_requests import McpServer
+    from agentnb.acp_agent.rpc import Connection
 
 PROTOCOL = "2025-06-18"
 """The version of the Model Context Protocol that is spoken."""
@@ -79,9 +79,13 @@ class McpClient:
         result = answer.get("result")
         return result if isinstance(result, dict) else {}
 
-    async def greet(self) -> None:
-        """Agree on the protocol."""
-        offer = {"protocolVersion": PROTOCOL, "capabilities": {}, "clientInfo": {"name": "eliza", "version": "1"}}
+    async def greet(self, name: str) -> None:
+        """Agree on the protocol.
+
+        Args:
+            name: What the server is told of who asks.
+        """
+        offer = {"protocolVersion": PROTOCOL, "capabilities": {}, "clientInfo": {"name": name, "version": "1"}}
         answer = await self.request("initialize", offer)
         about = answer.get("serverInfo")
         self.about = about if isinstance(about, dict) else {}
@@ -150,7 +154,7 @@ async def reached(server: McpServer, cwd: Path, connection: Connection) -> Async
         McpTrouble: It cannot be reached, or does not speak the protocol.
     """
     if isinstance(server, StdioServer):
-        async with _started(server, cwd) as client:
+        async with _started(server, cwd, connection.name) as client:
             yield client
         return
     try:
@@ -162,7 +166,7 @@ async def reached(server: McpServer, cwd: Path, connection: Connection) -> Async
         raise McpTrouble("it cannot be connected to: the client names no connection")
     try:
         over_acp = _OverAcp(connection, name)
-        await over_acp.greet()
+        await over_acp.greet(connection.name)
         yield over_acp
     finally:
         await asyncio.shield(asyncio.ensure_future(_disconnect(connection, name)))
@@ -174,7 +178,7 @@ async def _disconnect(connection: Connection, name: str) -> None:
 
 
 @contextlib.asynccontextmanager
-async def _started(server: StdioServer, cwd: Path) -> AsyncIterator[McpClient]:
+async def _started(server: StdioServer, cwd: Path, name: str) -> AsyncIterator[McpClient]:
     """Start *server* in *cwd*, as the client described it; it is ended behind the block.
 
     Raises:
@@ -195,7 +199,7 @@ async def _started(server: StdioServer, cwd: Path) -> AsyncIterator[McpClient]:
         raise McpTrouble(f"`{server.command}` cannot be started: {error.strerror or error}") from None
     try:
         client = _OnStdio(process)
-        await client.greet()
+        await client.greet(name)
         yield client
     finally:
         await asyncio.shield(asyncio.ensure_future(_end(process)))

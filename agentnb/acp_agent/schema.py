@@ -1,4 +1,4 @@
-"""What the objects of ACP have in common that eliza reads and sends.
+"""What the objects of ACP have in common that an agent reads and sends.
 
 Their fields stand in the order of the official SDK's schema, so that a conversation is the same bytes as when eliza was
 built on it. What is None is left out, and fields that nobody declares are passed over.
@@ -10,7 +10,7 @@ from typing import Any, TypeVar, get_args
 
 import msgspec
 
-from agentnb.eliza.rpc import INVALID_PARAMS, RequestError
+from agentnb.acp_agent.rpc import INVALID_PARAMS, RequestError
 
 T = TypeVar("T")
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from agentnb.eliza.schema import Lenient, always, invalid_params, meta_field, read
+from agentnb.acp_agent.schema import Lenient, always, invalid_params, meta_field, read
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, ValidationError
 
-from agentnb.eliza.schema import Acp, Lenient, SessionParams, read
-from agentnb.eliza.settings import ConfigOption, Modes
+from agentnb.acp_agent.config_options import ConfigOption, Modes
+from agentnb.acp_agent.schema import Acp, Lenient, SessionParams, read
 
 StopReason = Literal["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"]
 Version = Annotated[int, Meta(ge=0, le=65535)]
@@ -120,7 +120,7 @@ class SetConfigOption(SessionParams):
 
 
 class Prompt(SessionParams):
-    """ACP `session/prompt`; for the blocks see :func:`agentnb.eliza.content.read_blocks`."""
+    """ACP `session/prompt`; for the blocks see :func:`agentnb.acp_agent.content.read_blocks`."""
 
     prompt: list[Any]
 
@@ -171,7 +171,7 @@ class OpenedSession(Acp, kw_only=True):
     """The answer to `session/new`, `session/load`, `session/resume` and `session/fork`."""
 
     session_id: str | None = None
-    modes: Modes
+    modes: Modes | None = None
     config_options: list[ConfigOption]
 
 

@@ -79,9 +79,11 @@ class Connection:
     Args:
         reader: The stream from the client.
         writer: The stream to it.
+        name: What the agent is called on stderr and by MCP servers.
     """
 
-    def __init__(self, reader: asyncio.StreamReader, writer: Writer) -> None:
+    def __init__(self, reader: asyncio.StreamReader, writer: Writer, name: str) -> None:
+        self.name = name
         self._reader = reader
         self._writer = writer
         self._draining = asyncio.Lock()
@@ -99,7 +101,7 @@ class Connection:
         tasks: set[asyncio.Task[None]] = set()
         try:
             while line := await self._line():
-                message = _message(line)
+                message = self._message(line)
                 name = message.get("method")
                 if name is None:
                     self._resolve(message)
@@ -108,7 +110,7 @@ class Connection:
                 if "id" in message:
                     task = asyncio.create_task(self._answer(message, methods.get(name) if known else None))
                 elif known and name in notifications:
-                    task = asyncio.create_task(_notify(notifications[name], message))
+                    task = asyncio.create_task(self._notify(notifications[name], message))
                 else:
                     continue
                 tasks.add(task)
@@ -173,7 +175,7 @@ class Connection:
         try:
             return await self._reader.readline()
         except ValueError as error:  # over the reader's limit: there is no finding the next line
-            _complain(f"a message is too long: {error}")
+            self._complain(f"a message is too long: {error}")
             return b""
 
     async def _answer(self, message: dict[str, Any], method: Method | None) -> None:
@@ -212,29 +214,26 @@ class Connection:
             if not waiting.done():
                 waiting.set_exception(ConnectionError("The client is gone."))
 
+    async def _notify(self, take: Method, message: dict[str, Any]) -> None:
+        try:
+            await take(message.get("params"))
+        except RequestError as error:
+            self._complain(f"{message['method']} is ignored: {error}: {error.data}")
 
-async def _notify(take: Method, message: dict[str, Any]) -> None:
-    try:
-        await take(message.get("params"))
-    except RequestError as error:
-        _complain(f"{message['method']} is ignored: {error}: {error.data}")
-
-
-def _message(line: bytes) -> dict[str, Any]:
-    """The message in a line; an empty one if there is none."""
-    if line.isspace():
+    def _message(self, line: bytes) -> dict[str, Any]:
+        """The message in a line; an empty one if there is none."""
+        if line.isspace():
+            return {}
+        try:
+            message = read_json(line)
+        except ValueError as error:
+            self._complain(f"a line of {len(line)} bytes is no message: {error}")
+            return {}
+        if isinstance(message, dict):
+            return message
+        self._complain(f"a line of {len(line)} bytes is no message: it holds no object")
         return {}
-    try:
-        message = read_json(line)
-    except ValueError as error:
-        _complain(f"a line of {len(line)} bytes is no message: {error}")
-        return {}
-    if isinstance(message, dict):
-        return message
-    _complain(f"a line of {len(line)} bytes is no message: it holds no object")
-    return {}
 
-
-def _complain(what: str) -> None:
-    sys.stderr.write(f"eliza: {what}\n")
-    sys.stderr.flush()
+    def _complain(self, what: str) -> None:
+        sys.stderr.write(f"{self.name}: {what}\n")
+        sys.stderr.flush()

@@ -1,4 +1,4 @@
-"""The client as eliza sees it: ACP's client methods, with their parameters and results."""
+"""The client as an agent sees it: ACP's client methods, with their parameters and results."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from msgspec import Meta
 
-from agentnb.eliza.schema import Acp, Lenient, SessionParams, always, read
-from agentnb.eliza.updates import ToolCallStatus, ToolKind
+from agentnb.acp_agent.schema import Acp, Lenient, SessionParams, always, read
+from agentnb.acp_agent.updates import ToolCallStatus, ToolKind
 
 if TYPE_CHECKING:
-    from agentnb.eliza.rpc import Connection
-    from agentnb.eliza.updates import News, Part
+    from agentnb.acp_agent.rpc import Connection
+    from agentnb.acp_agent.updates import News, Part
 
 
 class Client:
