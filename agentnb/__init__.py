@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from agentnb.api.tool_call import ToolCall as ToolCall
     from agentnb.api.tool_call import ToolCallStatus as ToolCallStatus
     from agentnb.api.turn import TurnState as TurnState
+    from agentnb.api.usage import usage as usage
     from agentnb.errors import AgentDied as AgentDied
     from agentnb.errors import AgentError as AgentError
     from agentnb.errors import AgentnbError as AgentnbError
@@ -111,6 +112,7 @@ _HOMES = {  # every other public name is an error
     "start": "agentnb.api.start",
     "trust": "agentnb.api.policy",
     "untrust": "agentnb.api.policy",
+    "usage": "agentnb.api.usage",
     "warm": "agentnb.api.start",
 }
 
@@ -180,6 +182,7 @@ __all__ = [
     "testing",
     "trust",
     "untrust",
+    "usage",
     "warm",
 ]
 

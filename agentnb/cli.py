@@ -18,6 +18,8 @@ from agentnb.command import Command, Option
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from agentnb.local.settings import Settings
+
 OK, FAILED, MISUSED, INTERRUPTED = 0, 1, 2, 130
 
 
@@ -73,6 +75,47 @@ def _eliza(_: argparse.Namespace) -> int:
         serve(__version__)
     except (OSError, ValueError) as error:
         return _complain(f"eliza cannot start: {error}. An ACP client starts it with pipes for stdin and stdout.")
+    return OK
+
+
+def _local(arguments: argparse.Namespace) -> int:
+    import asyncio
+
+    from agentnb.local.settings import BadSettings, read_settings
+
+    try:
+        given = {"url": arguments.url, "model": arguments.model, "key_variable": arguments.key_variable}
+        settings = read_settings(given)
+    except BadSettings as error:
+        return _complain(str(error))
+    if arguments.check:
+        from agentnb.local.connection_check import check_connection
+
+        checked = asyncio.run(check_connection(settings))
+        print("\n".join(checked.lines))
+        return OK if checked.works else FAILED
+    if arguments.pull:
+        return asyncio.run(_pull(settings, arguments.pull))
+    if sys.stdin.isatty():
+        _complain("the agent speaks ACP on stdin and stdout: start it from an ACP client. To test, type --check.")
+    from agentnb.local.stdio import main as serve
+
+    try:
+        serve(__version__, settings)
+    except (OSError, ValueError) as error:
+        return _complain(f"the agent cannot start: {error}. An ACP client starts it with pipes for stdin and stdout.")
+    return OK
+
+
+async def _pull(settings: Settings, name: str) -> int:
+    from agentnb.local.model_download import find_and_pull
+    from agentnb.local.server import ServerTrouble
+
+    try:
+        async for progress in find_and_pull(settings, name):
+            print(progress, flush=True)
+    except ServerTrouble as trouble:
+        return _complain(str(trouble))
     return OK
 
 
@@ -170,6 +213,25 @@ def _history(arguments: argparse.Namespace) -> int:
         import msgspec
 
         text = msgspec.json.format(msgspec.json.encode([_fields(row) for row in found])).decode()
+    sys.stdout.buffer.write(f"{text}\n".encode("utf-8", "replace"))
+    return OK
+
+
+def _usage(arguments: argparse.Namespace) -> int:
+    from agentnb.api.usage import LISTED, kept_usage
+    from agentnb.errors import AgentnbError
+
+    try:
+        limit = LISTED if arguments.limit is None else arguments.limit
+        which = {name: getattr(arguments, name) for name in ("session", "folder", "agent", "since", "until")}
+        found = kept_usage(arguments.by or "day", limit=limit, **which)
+    except AgentnbError as error:
+        return _complain(str(error))
+    text = repr(found)
+    if arguments.json:
+        import msgspec
+
+        text = msgspec.json.format(msgspec.json.encode([row._asdict() for row in found])).decode()
     sys.stdout.buffer.write(f"{text}\n".encode("utf-8", "replace"))
     return OK
 
@@ -285,6 +347,38 @@ COMMANDS = {
                 Option("--json", "print them as JSON, with what was found"),
             ),
             ("WORD", "what to look for, in titles, prompts and answers; several words are one text"),
+        ),
+        Command(
+            "usage",
+            "Adds up the tokens and the money that turns used, as far as their agents say.",
+            "Counted are the turns of the sessions that the log still has.",
+            _usage,
+            (
+                Option(
+                    "--by", "what to add up by; day by default", choices=("day", "session", "turn", "agent", "folder")
+                ),
+                Option("--session", "only this session, by its id or the beginning of it", "ID"),
+                Option("--folder", "only sessions of this folder", "FOLDER"),
+                Option("--agent", "only this agent", "NAME"),
+                Option("--since", "only turns that ended since then, as 2026-11-02", "DATE"),
+                Option("--until", "only turns that ended before that", "DATE"),
+                Option("--limit", "how many rows, at most; 100 by default", "N", kind=int),
+                Option("--json", "print them as JSON"),
+            ),
+        ),
+        Command(
+            "local",
+            "Runs the agent for a model on a server of yours, over stdin and stdout.",
+            "It finds Ollama, LM Studio, vLLM and llama.cpp on this machine, or uses any server with the"
+            " OpenAI-compatible interface. See docs/how-to/local-model.md.",
+            _local,
+            (
+                Option("--check", "test the connection: say what was found, what is wrong, and what to do"),
+                Option("--pull", "download a model with Ollama", "MODEL"),
+                Option("--url", "the base URL; by default $AGENTNB_LOCAL_URL, else this machine is searched", "URL"),
+                Option("--model", "the model; by default $AGENTNB_LOCAL_MODEL, else the first", "NAME"),
+                Option("--key-variable", "the variable that holds the key; $AGENTNB_LOCAL_KEY_VARIABLE", "VARIABLE"),
+            ),
         ),
         Command(
             "record",

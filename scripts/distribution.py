@@ -25,6 +25,7 @@ IN_WHEEL = (
     "agentnb/__init__.py",
     "agentnb/py.typed",
     "agentnb/agent/catalog/eliza.toml",
+    "agentnb/agent/catalog/local.toml",
     "agentnb/eliza/script.toml",
 )
 EXTENSION = ("package.json", "install.json", "schemas/agentnb/plugin.json", LICENCES)

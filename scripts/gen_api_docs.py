@@ -43,6 +43,10 @@ VARIABLES = """\
 | `AGENTNB_REPLAYS` | `make test-notebooks` | how often each recorded notebook is replayed; 2 |
 | `AGENTNB_ELIZA_LOGIN` | `agentnb eliza` | makes it ask for a login: [how](eliza.md) |
 | `AGENTNB_ELIZA_STORE` | `agentnb eliza` | where it keeps its sessions: [how](eliza.md) |
+| `AGENTNB_LOCAL_URL` | `agentnb local` | the base URL of the model server: [how](../how-to/local-model.md) |
+| `AGENTNB_LOCAL_MODEL` | `agentnb local` | the model that new conversations begin with |
+| `AGENTNB_LOCAL_KEY_VARIABLE` | `agentnb local` | the name of the variable that holds the server's key |
+| `AGENTNB_LOCAL_PORTS` | `agentnb local` | the ports of this machine where it looks; `11434,1234,8000,8080` |
 | `AGENTNB_SCHEDULES` | tests | how many delivery schedules are tried; `make soak` |
 | `AGENTNB_UNDOS` | tests | how many orders of edits and undos are tried; `make soak` |
 | `AGENTNB_SHARED` | tests | where the reference data is; else `../shared` |

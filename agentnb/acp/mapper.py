@@ -6,6 +6,7 @@ nothing is dropped, and no malformed field raises.
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from agentnb.acp import session_words
@@ -32,6 +33,7 @@ from agentnb.state import (
     XPartRemoved,
     XPlanSet,
     XUserMessageDelta,
+    reduce_chat,
 )
 
 if TYPE_CHECKING:
@@ -213,7 +215,10 @@ def _tool_call(update: dict[str, Any], chat: ChatState, place: Place, *, anew: b
     call = place.call(call_id)
     if call is None and not anew:
         place, call = of_call(chat, place, call_id)
-    return (*place.act(*tool_call_actions(update, call_id, call, place)), *terminal_actions(update, chat, place.time))
+    printed = terminal_actions(update, chat, place.time)
+    is_completed = update.get("status") == "completed"
+    terminals = (reduce(reduce_chat, printed, chat).terminals if is_completed else None) or ()
+    return (*place.act(*tool_call_actions(update, call_id, call, place, terminals)), *printed)
 
 
 def _plan(plan: dict[str, Any], plan_id: str | None, place: Place) -> tuple[Action, ...] | None:

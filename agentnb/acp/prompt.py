@@ -104,6 +104,8 @@ def _embedded(label: str, data: str, mime: str, capabilities: Mapping[str, Any])
     for kind in ("image", "audio"):
         if mime.startswith(f"{kind}/") and capabilities.get(kind):
             return {"type": kind, "data": data, "mimeType": mime}
+    if mime.startswith("image/"):  # not as bytes: an agent without pictures would read base64 as text
+        return {"type": "text", "text": f"[{label}: a picture ({mime}), {CANNOT}; it was left out.]"}
     if capabilities.get("embeddedContext"):
         return {
             "type": "resource",

@@ -33,16 +33,35 @@ from agentnb.state import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from agentnb.acp.place import Place
-    from agentnb.state import Action, ToolCallState, ToolContent
+    from agentnb.state import Action, TerminalView, ToolCallState, ToolContent
 
 _ERROR_CHARACTERS = 500
 _FIELDS = ("kind", "locations", "raw_input", "raw_output", "content")
 _SHELL_WORDS = 3
 
 
-def tool_call_actions(update: dict[str, Any], call_id: str, call: ToolCallState | None, place: Place) -> list[Action]:
-    """The actions for ACP ``tool_call`` and ``tool_call_update``, before :meth:`Place.act`."""
+def tool_call_actions(
+    update: dict[str, Any],
+    call_id: str,
+    call: ToolCallState | None,
+    place: Place,
+    terminals: Sequence[TerminalView] = (),
+) -> list[Action]:
+    """The actions for ACP ``tool_call`` and ``tool_call_update``, before :meth:`Place.act`.
+
+    The status follows the outcome: a call whose command ended with an exit code other than 0, or by a signal, has
+    failed, also where the agent calls it completed.
+
+    Args:
+        update: The update, as sent.
+        call_id: The id of the tool call.
+        call: The call as it is; None for one that is not known.
+        place: Where it belongs.
+        terminals: The terminals of the chat as they are with this update.
+    """
     said = details_of(update)
     actions: list[Action] = [*known(update, call_id, call, place, said)]
     details = merged(call, said)
@@ -51,7 +70,8 @@ def tool_call_actions(update: dict[str, Any], call_id: str, call: ToolCallState 
     if status == "in_progress" and (call is None or isinstance(call, ToolCallStreamingState)):
         actions.append(_ready(place, call_id, title, details))
     elif status in {"completed", "failed"}:
-        actions += _end(place, call_id, call, title, details, success=status == "completed")
+        failure = _failure(details) if status == "failed" else _failed_command(details, terminals)
+        actions += _end(place, call_id, call, title, details, failure=failure)
     return actions
 
 
@@ -144,9 +164,10 @@ def _ready(place: Place, call_id: str, title: str, details: ToolCallDetails) -> 
 
 
 def _end(
-    place: Place, call_id: str, call: ToolCallState | None, title: str, details: ToolCallDetails, *, success: bool
+    place: Place, call_id: str, call: ToolCallState | None, title: str, details: ToolCallDetails, *, failure: str | None
 ) -> list[Action]:
-    error = None if success else ToolCallError(message=_failure(details))
+    success = failure is None
+    error = None if failure is None else ToolCallError(message=failure)
     complete = ChatToolCallComplete(
         turn_id=place.turn_id,
         tool_call_id=call_id,
@@ -167,6 +188,19 @@ def _end(
         )
         return [went_on, complete] if success else [went_on]
     return [complete] if isinstance(call, ToolCallRunningState) else []
+
+
+def _failed_command(details: ToolCallDetails, terminals: Sequence[TerminalView]) -> str | None:
+    """Why the command of a call failed, by how its terminals ended, or by the exit code in its raw output."""
+    shown = {item.terminal_id for item in details.content or () if isinstance(item, ToolTerminalContent)}
+    for terminal in terminals:
+        if terminal.id in shown and terminal.exited and (terminal.signal or terminal.exit_code):
+            how = f"signal {terminal.signal}" if terminal.signal else f"exit code {terminal.exit_code}"
+            return f"The command ended with {how}."
+    output = mapping(details.raw_output) if details.kind == "execute" else {}
+    said = (output.get("exit_code"), output.get("exitCode"), mapping(output.get("metadata")).get("exit"))
+    code = next((each for each in said if type(each) is int), 0)
+    return f"The command ended with exit code {code}." if code else None
 
 
 def _failure(details: ToolCallDetails) -> str:

@@ -46,6 +46,7 @@ class Select(Acp):
     id: str
     name: str
     description: str
+    category: str | None = None
     type: Literal["select"] = always("select")
 
 

@@ -70,6 +70,8 @@ class AgentSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         logout: The line to type to log out, if there is one.
         icon: An SVG document or a ``data:`` URI, if there is one.
         homepage: Where to read about it.
+        rank: Its place in lists, after what is installed: lower numbers first, then by name. What is built in goes by
+            how many people use it, from 1; your own agents come first unless they say otherwise.
         capabilities: What it is offered.
         steering: Whether a prompt sent while another runs goes into that turn.
         initialize_timeout: How long its start may take, in seconds; Python agents have been seen to need 37.
@@ -99,6 +101,7 @@ class AgentSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     logout: str | None = None
     icon: str | None = None
     homepage: str | None = None
+    rank: int = 0
     capabilities: Capabilities = Capabilities()
     steering: bool = False
     initialize_timeout: float = 60.0

@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, MappingView, Sequence
 from collections.abc import Set as AbstractSet
+from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentnb.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from datetime import date
 
     from agentnb.policy.situation import Mode
 
@@ -100,3 +103,36 @@ def folders(given: object) -> Sequence[str | os.PathLike[str]]:
     if isinstance(given, (str, bytes, os.PathLike)) or not isinstance(given, (Sequence, AbstractSet, Iterator)):
         raise UsageError("directories is a list of folders.", hint='For example directories=["../data"].')
     return list(given)
+
+
+def check_moment(name: str, given: date | str | None) -> int | None:
+    """Milliseconds since 1970 of a date, a datetime or ISO 8601 text; None for None.
+
+    Args:
+        name: The argument's name.
+        given: What was given for it; without a time zone it is local time.
+
+    Raises:
+        UsageError: If it is no date.
+    """
+    if given is None:
+        return None
+    try:
+        moment = datetime.fromisoformat(given) if isinstance(given, str) else given
+        if not isinstance(moment, datetime):
+            moment = datetime(moment.year, moment.month, moment.day)  # noqa: DTZ001 - local time
+        return int(moment.timestamp() * 1000)
+    except (ValueError, AttributeError, OverflowError, OSError):
+        raise UsageError(f"{name}={given!r} is no date.", hint=f'For example {name}="2026-11-02".') from None
+
+
+def check_folder(cwd: str | os.PathLike[str]) -> str:
+    """The path of a folder, which need not be there.
+
+    Raises:
+        UsageError: If *cwd* is no path.
+    """
+    try:
+        return str(Path(cwd).expanduser().resolve())
+    except (TypeError, RuntimeError) as error:
+        raise UsageError(f"{cwd!r} names no folder: {error}.", hint="Give a path.") from None

@@ -9,12 +9,18 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from agentnb.agent.catalog import custom
 from agentnb.agent.mcp import mcp_servers as servers_of
-from agentnb.api.arguments import check_count, check_environment, check_permissions, check_text
+from agentnb.api.arguments import (
+    check_count,
+    check_environment,
+    check_folder,
+    check_moment,
+    check_permissions,
+    check_text,
+)
 from agentnb.api.columns import html, lines
 from agentnb.api.configured import check_kernel, folders_of
 from agentnb.api.rows import Rows
 from agentnb.api.session import CALLBACK_SECONDS, session_of
-from agentnb.errors import UsageError
 from agentnb.host import current_host
 from agentnb.host.history.deletion import delete
 from agentnb.host.history.restore import LOG_OFF, named, read_back, recorder_of, restore, spec_of
@@ -171,7 +177,8 @@ def history(
         check_text("search", search, example='search="residuals"')
     check_count("limit", limit)
     host = current_host()
-    which: Which = {"limit": limit, "agent": agent, "since": _moment("since", since), "until": _moment("until", until)}
+    which: Which = {"limit": limit, "agent": agent, "since": check_moment("since", since)}
+    which["until"] = check_moment("until", until)
     if agent is not None:
         check_text("agent", agent, example='agent="eliza"')
     if host.recorder is None:
@@ -179,7 +186,7 @@ def history(
     recorder = recorder_of(host)
     which |= recorder.here() if here else {}
     if folder is not None:
-        which["cwd"] = _folder(folder)
+        which["cwd"] = check_folder(folder)
     return _table(recorder.store, search, which, host.conversations, recorder.note)
 
 
@@ -201,9 +208,9 @@ def kept(
     if path is None:
         return SessionTable(note=LOG_OFF)
     check_count("limit", limit)
-    which: Which = {"limit": limit, "agent": agent, "since": _moment("since", since)}
+    which: Which = {"limit": limit, "agent": agent, "since": check_moment("since", since)}
     if folder is not None:
-        which["cwd"] = _folder(folder)
+        which["cwd"] = check_folder(folder)
     return _table(Store(path, new_id()), search, which, (), "")
 
 
@@ -302,26 +309,6 @@ def forget(session: str | SessionRow) -> SessionRow:
     check_text("A session's id", wanted, example='"1f0c83a2", as in agentnb.sessions()')
     deletion = delete(host, lambda recorder: named(recorder, wanted))
     return _row(host.loop.submit(deletion).result(FORGET_SECONDS), (), ())
-
-
-def _moment(name: str, given: date | str | None) -> int | None:
-    """Milliseconds since 1970."""
-    if given is None:
-        return None
-    try:
-        moment = datetime.fromisoformat(given) if isinstance(given, str) else given
-        if not isinstance(moment, datetime):
-            moment = datetime(moment.year, moment.month, moment.day)  # noqa: DTZ001 - local time
-        return int(moment.timestamp() * 1000)
-    except (ValueError, AttributeError, OverflowError, OSError):
-        raise UsageError(f"{name}={given!r} is no date.", hint=f'For example {name}="2026-11-02".') from None
-
-
-def _folder(cwd: str | os.PathLike[str]) -> str:
-    try:
-        return str(Path(cwd).expanduser().resolve())
-    except (TypeError, RuntimeError) as error:
-        raise UsageError(f"{cwd!r} names no folder: {error}.", hint="Give a path.") from None
 
 
 def _row(

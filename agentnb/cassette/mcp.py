@@ -16,6 +16,8 @@ from agentnb.cassette.marks import CLOSE, OPEN, mark
 CONNECT, MESSAGE, DISCONNECT = "mcp/connect", "mcp/message", "mcp/disconnect"
 CHANGED = "agentnb/changed"
 """In the ``_meta`` of an answer of the kernel tools: the variables that the code has changed."""
+BRIDGE_VARIABLE = "AGENTNB_KERNEL_SOCKET"
+"""The environment variable by which one knows the program that connects an agent with the kernel's tools."""
 _FIELDS = ("serverId", "connectionId")
 
 
@@ -40,7 +42,7 @@ class Tools:
     def marked(self, value: Any) -> Any:
         """*value* (JSON) with marks for these ids, where a field is named for them: they can be any short word."""
         words = {held: mark(name) for name, held in self.values.items()}
-        return _marked(value, words) if words else value
+        return _with_plain_bridge(_marked(value, words) if words else value)
 
 
 def served(params: Any) -> dict[str, str]:
@@ -115,6 +117,21 @@ def ran(result: Any) -> list[str] | None:
 def _servers(params: Any) -> list[dict[str, Any]]:
     servers = params.get("mcpServers") if isinstance(params, dict) else None
     return [server for server in servers if isinstance(server, dict)] if isinstance(servers, list) else []
+
+
+def _with_plain_bridge(params: Any) -> Any:
+    """*params* whose server of the kernel's tools names no interpreter, folder or socket of this run: none is asked."""
+    if not any(_is_bridge(server) for server in _servers(params)):
+        return params
+    plain = {"command": "python", "args": [], "env": []}
+    servers = [{**server, **plain} if _is_bridge(server) else server for server in params["mcpServers"]]
+    return {**params, "mcpServers": servers}
+
+
+def _is_bridge(server: Any) -> bool:
+    """Whether an entry of ``mcpServers`` is the program that connects an agent with the kernel's tools."""
+    env = server.get("env") if isinstance(server, dict) else None
+    return isinstance(env, list) and any(isinstance(each, dict) and each.get("name") == BRIDGE_VARIABLE for each in env)
 
 
 def _marked(value: Any, words: dict[str, str]) -> Any:

@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from agentnb.atomic_write import write_atomically
-from agentnb.changes.coverage import Signature, TooSlow, file_mode, read_file, signature
+from agentnb.changes.coverage import (
+    Signature,
+    TooSlow,
+    file_mode,
+    first_spellings,
+    ignores_case,
+    read_file,
+    signature,
+)
 from agentnb.changes.ignore import read_rules
 from agentnb.changes.model import Version, path_from_json, path_to_json
 from agentnb.changes.objects import ObjectFolder, blob_id
@@ -64,6 +72,7 @@ class CopyEngine:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._root = os.fspath(workspace)
         self._scan = scan
+        self._ignores_case = ignores_case(workspace)
         self._objects = ObjectFolder(folder / "objects")
         self._trees = ObjectFolder(folder / "trees")
         self._index = folder / "index.json"
@@ -84,7 +93,8 @@ class CopyEngine:
         forced = look.named - paths.keys()
         now: dict[str, Known] = {}
         until = time.monotonic() + look.limits.seconds
-        for path in (*paths, *sorted(forced)):
+        names = [*paths, *sorted(forced)]
+        for path in first_spellings(names) if self._ignores_case else names:
             verdict = look.verdict(path)
             if verdict not in {"store", "unknown"}:
                 continue

@@ -263,3 +263,25 @@ def normal_names(workspace: Path, named: Iterable[str]) -> frozenset[str]:
         if path != "." and parts[0] != ".." and not any(part.lower() == ".git" for part in parts):
             found.add("/".join(parts))
     return frozenset(found)
+
+
+def ignores_case(workspace: Path) -> bool:
+    """Whether the workspace's file system takes ``A`` and ``a`` for one name, as far as its own name tells."""
+    name = workspace.name.swapcase()
+    try:
+        return name != workspace.name and workspace.with_name(name).samefile(workspace)
+    except OSError:
+        return False
+
+
+def first_spellings(paths: Iterable[str]) -> list[str]:
+    """*paths* without those that differ from an earlier one in case alone: one file, where names ignore case.
+
+    Example:
+        >>> first_spellings(["Data.txt", "b", "data.TXT"])
+        ['Data.txt', 'b']
+    """
+    found: dict[str, str] = {}
+    for path in paths:
+        found.setdefault(path.casefold(), path)
+    return list(found.values())

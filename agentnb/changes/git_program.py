@@ -17,7 +17,7 @@ import threading
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from agentnb.changes.coverage import TooSlow
+from agentnb.changes.coverage import TooSlow, ignores_case
 from agentnb.errors import ChangesError, ChangesUnavailable
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ class GitProgram:
         if not (self.folder / "HEAD").is_file():
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             self.run("init", "--quiet", "--template=")
-        ignore_case = str(_ignores_case(self._workspace)).lower()
+        ignore_case = str(ignores_case(self._workspace)).lower()
         _write_if_other(self.folder / "config", _CONFIG.format(ignore_case=ignore_case))
         self.write_info("attributes", _ATTRIBUTES)
 
@@ -252,15 +252,6 @@ def _failure(command: str, code: int, said: str) -> ChangesError:
 def nul_joined(paths: Iterable[str]) -> bytes:
     """*paths* as git reads them with ``-z``."""
     return b"".join(os.fsencode(each) + b"\0" for each in paths)
-
-
-def _ignores_case(workspace: Path) -> bool:
-    """Whether the workspace's file system takes ``A`` and ``a`` for one name, as far as its own name tells."""
-    swapped = workspace.with_name(workspace.name.swapcase())
-    try:
-        return swapped.name != workspace.name and swapped.samefile(workspace)
-    except OSError:
-        return False
 
 
 def _write_if_other(path: Path, text: str) -> None:

@@ -139,6 +139,60 @@ class CompleteResult(Wire, frozen=True, kw_only=True):
     items: tuple[Suggestion, ...]
 
 
+class MentionPreview(Wire, frozen=True, kw_only=True):
+    """One attachment that a draft's mention would give.
+
+    Attributes:
+        label: What names it.
+        kind: `image`, `document`, `symbol` or `directory`.
+        left_out: What is cut or left out, a sentence each.
+        is_taken: Whether the agent takes it, as far as that is known.
+        tokens: About how many tokens it has; absent for a file, which the agent reads itself.
+        text: Its text, where it is told with its content.
+        data: A picture in base64, where it is told with its content.
+        content_type: The picture's media type.
+    """
+
+    label: str
+    kind: str
+    left_out: tuple[str, ...]
+    is_taken: bool
+    tokens: Count | None = None
+    text: str | None = None
+    data: str | None = None
+    content_type: str | None = None
+
+
+class PreviewMentionsResult(Wire, frozen=True, kw_only=True):
+    """The attachments; none where the user's objects could not be looked at in time.
+
+    Attributes:
+        items: The attachments, in the order in which the agent gets them.
+    """
+
+    items: tuple[MentionPreview, ...]
+
+
+class SuggestPromptsResult(Wire, frozen=True, kw_only=True):
+    """The examples; empty outside of IPython, and if they are not found in time.
+
+    Attributes:
+        prompts: What could be sent.
+    """
+
+    prompts: tuple[str, ...]
+
+
+class RefreshAgentsResult(Wire, frozen=True, kw_only=True):
+    """Which agents are installed now.
+
+    Attributes:
+        installed: Their names in the catalogue.
+    """
+
+    installed: tuple[str, ...]
+
+
 class FetchContentResult(Wire, frozen=True, kw_only=True):
     """The bytes are the message's one binary buffer.
 

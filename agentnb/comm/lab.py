@@ -11,6 +11,7 @@ import threading
 import time
 from collections import deque
 from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeout
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import comm
@@ -25,7 +26,7 @@ from agentnb.errors import UsageError
 from agentnb.ids import new_id
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 log = logger("agentnb.comm")
 
@@ -33,7 +34,7 @@ MOST_SAVED = 1_000  # files that users saved: the oldest go
 MOST_PAGES = 16  # a page that was closed says no goodbye: the oldest go
 
 
-_Said = m.NotebookMessage | m.EditedMessage | m.SavedMessage | m.FailedMessage
+_Said = m.NotebookMessage | m.EditedMessage | m.SavedMessage | m.FailedMessage | m.CellOutputsMessage | m.QuoteMessage
 
 
 class _Page(NamedTuple):
@@ -43,6 +44,7 @@ class _Page(NamedTuple):
     context: contextvars.Context  # ipykernel answers where the comm's opening came from, and only from in here
     notebook: Notebook | None = None
     since: float = 0.0  # seconds since 1970
+    tells_outputs: bool = False
 
 
 class Lab:
@@ -52,9 +54,12 @@ class Lab:
         self._lock = threading.Lock()
         self._pages: dict[str, _Page] = {}  # who spoke last is last
         self._asked: dict[str, Future[m.EditedParams]] = {}
+        self._wanted: dict[str, Future[m.CellsOutputsParams]] = {}
         self._saved: deque[tuple[m.SavedParams, float]] = deque(maxlen=MOST_SAVED)
         self.prompt_for: Callable[[m.FailedParams], str] | None = None
         """Gives the prompt for a cell that failed, once a shell is connected."""
+        self.quote: Callable[[m.QuoteParams], str] | None = None
+        """Keeps selected code and gives what to mention, once a shell is connected."""
 
     @property
     def notebook(self) -> Notebook | None:
@@ -78,13 +83,15 @@ class Lab:
         """Let pages open the comm."""
         comm.get_comm_manager().register_target(m.LAB_TARGET, self.opened)
 
-    def opened(self, opened: Any, _message: dict[str, Any]) -> None:
+    def opened(self, opened: Any, message: dict[str, Any]) -> None:
         """A page opens the comm, for one notebook."""
+        data = message.get("content", {}).get("data")
+        tells_outputs = isinstance(data, dict) and data.get("outputs") is True
         skip_execution_events(opened)
         opened.on_msg(lambda message: self.heard(opened.comm_id, message))
         opened.on_close(lambda _: self._forget(opened.comm_id))
         with self._lock:
-            self._pages[opened.comm_id] = _Page(opened, contextvars.copy_context())
+            self._pages[opened.comm_id] = _Page(opened, contextvars.copy_context(), tells_outputs=tells_outputs)
             for comm_id in [*self._pages][:-MOST_PAGES]:
                 del self._pages[comm_id]
 
@@ -101,6 +108,12 @@ class Lab:
                 return
             if isinstance(said, m.FailedMessage):
                 self._failed(page, said.params)
+                return
+            if isinstance(said, m.CellOutputsMessage):
+                self._told(said.params)
+                return
+            if isinstance(said, m.QuoteMessage):
+                self._quoted(page, said.params)
                 return
             if isinstance(said, m.SavedMessage):
                 with self._lock:
@@ -155,6 +168,43 @@ class Lab:
             answer = self._asked.pop(params.id, None)
         if answer is not None and answer.set_running_or_notify_cancel():
             answer.set_result(params)
+
+    def outputs(self, cell_ids: Sequence[str], timeout: float) -> tuple[m.CellOutputsParams, ...]:
+        """The outputs of cells, as the page that spoke last shows them; nothing where no page tells them in time.
+
+        Blocks: not to be called on a thread that the answer comes on.
+
+        Args:
+            cell_ids: The cells; none: the cell with the latest figure.
+            timeout: Seconds to wait.
+        """
+        asked = m.OutputsParams(id=new_id(), cell_ids=tuple(cell_ids))
+        answer: Future[m.CellsOutputsParams] = Future()
+        with self._lock:
+            page = next((page for page in reversed(self._pages.values()) if page.notebook), None)
+            if page is None or not page.tells_outputs:
+                return ()
+            self._wanted[asked.id] = answer
+        try:
+            page.context.copy().run(page.comm.send, notification("outputs", msgspec.to_builtins(asked)))
+            return answer.result(timeout).cells
+        except FutureTimeout:
+            log.info("The notebook's page did not tell the outputs of cells within %g s.", timeout)
+            return ()
+        finally:
+            with self._lock:
+                self._wanted.pop(asked.id, None)
+
+    def _told(self, params: m.CellsOutputsParams) -> None:
+        with self._lock:
+            answer = self._wanted.pop(params.id, None)
+        if answer is not None:
+            answer.set_result(params)
+
+    def _quoted(self, page: _Page, params: m.QuoteParams) -> None:
+        if self.quote is not None:
+            answer = m.QuotedParams(id=params.id, mention=self.quote(params))
+            page.context.copy().run(page.comm.send, notification("quoted", msgspec.to_builtins(answer)))
 
     def _failed(self, page: _Page, params: m.FailedParams) -> None:
         if self.prompt_for is not None:

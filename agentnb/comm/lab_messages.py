@@ -5,7 +5,9 @@
 have changed (a quarter of a second after the last change), and the kernel ``notebookAgain`` where it cannot follow and
 wants to hear all of it. The kernel says ``edit`` where an agent may change or run a cell, and the page answers with
 ``edited``. The page says ``failed`` when the user wants the error of a cell fixed or explained, and the kernel answers
-with ``failedPrompt``: what to send to the agent.
+with ``failedPrompt``: what to send to the agent. The kernel says ``outputs`` to a page that can tell the outputs of
+cells (it says so when it opens the comm: ``"outputs": true``), and the page answers with ``cellOutputs``. The page says
+``quote`` when the user adds selected code to a message, and the kernel answers with ``quoted``: what to mention.
 
 The page says ``saved`` when a file was saved, made, renamed or deleted through it, in whatever editor: so that this
 change can be told apart from an agent's.
@@ -31,6 +33,7 @@ LONGEST_CELL = 20_000  # characters of one cell's source, and of the selection
 LONGEST_TEXT = 1_000_000  # characters of a cell's text that undo needs
 
 _Bounded = Annotated[str, msgspec.Meta(max_length=LONGEST_CELL)]
+_CellId = Annotated[str, msgspec.Meta(max_length=256)]
 
 
 class CellParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
@@ -60,6 +63,7 @@ class NotebookParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
         path: Its path on the Jupyter server.
         active: The active cell's id.
         selection: What is selected in the active cell's editor.
+        selected: The ids of the selected cells, where they are several.
         unsaved: Whether it has changes that are not in its file.
         cells: Its cells in their order; absent where nothing about them has changed.
     """
@@ -67,6 +71,7 @@ class NotebookParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     path: Annotated[str, msgspec.Meta(max_length=4_096)]
     active: str | None = None
     selection: _Bounded | None = None
+    selected: Annotated[tuple[_CellId, ...], msgspec.Meta(max_length=MOST_CELLS)] = ()
     unsaved: bool = False
     cells: Annotated[tuple[CellParams, ...], msgspec.Meta(max_length=MOST_CELLS)] | None = None
 
@@ -159,6 +164,94 @@ class EditedParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     before: Annotated[str, msgspec.Meta(max_length=LONGEST_TEXT)] | None = None
     conflicts: Annotated[tuple[CellConflict, ...], msgspec.Meta(max_length=MOST_CELLS)] | None = None
     error: Annotated[str, msgspec.Meta(max_length=LONGEST_CELL)] | None = None
+
+
+class OutputsParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """``outputs``, on the comm ``agentnb.lab``, from the kernel: the outputs of cells are wanted, as they are shown.
+
+    Attributes:
+        id: What the answer names.
+        cell_ids: The cells; none: the cell that shows a figure and has the highest execution count.
+    """
+
+    id: str
+    cell_ids: tuple[str, ...] = ()
+
+
+class CellOutputsParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """The outputs of one cell.
+
+    Attributes:
+        cell_id: The cell.
+        outputs: Its outputs, as in a notebook's file: long texts cut, pictures as PNG, JPEG, GIF or WebP, SVGs and
+            charts with the PNG that the page has drawn; a number in the place of a picture is the size in bytes of one
+            that is too large.
+    """
+
+    cell_id: _CellId
+    outputs: Annotated[list[dict[str, Any]], msgspec.Meta(max_length=MOST_CELLS)]
+
+
+class CellsOutputsParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """``cellOutputs``, on the comm ``agentnb.lab``, from the page: the answer to ``outputs``.
+
+    Attributes:
+        id: The ``outputs``'s.
+        cells: The outputs of each cell that the notebook has.
+    """
+
+    id: _CellId
+    cells: Annotated[tuple[CellOutputsParams, ...], msgspec.Meta(max_length=MOST_CELLS)] = ()
+
+
+class QuoteParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """``quote``, on the comm ``agentnb.lab``, from the page: the user adds selected code to a message.
+
+    Attributes:
+        id: What the answer names.
+        cell_id: The cell that it is selected in.
+        text: What is selected.
+    """
+
+    id: _CellId
+    cell_id: _CellId
+    text: _Bounded
+
+
+class QuotedParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """``quoted``, on the comm ``agentnb.lab``, from the kernel: the kernel has kept what a ``quote`` says.
+
+    Attributes:
+        id: The ``quote``'s.
+        mention: What to write into the message.
+    """
+
+    id: str
+    mention: str
+
+
+class CellOutputsMessage(msgspec.Struct, frozen=True, kw_only=True, tag_field="method", tag="cellOutputs"):
+    """The envelope of ``cellOutputs``.
+
+    Attributes:
+        v: The protocol's version.
+        params: The outputs.
+    """
+
+    v: Literal[1]
+    params: CellsOutputsParams
+
+
+class QuoteMessage(msgspec.Struct, frozen=True, kw_only=True, tag_field="method", tag="quote"):
+    """The envelope of ``quote``.
+
+    Attributes:
+        v: The protocol's version.
+        params: What is selected.
+    """
+
+    v: Literal[1]
+    params: QuoteParams
 
 
 class FailedParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):

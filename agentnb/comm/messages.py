@@ -104,6 +104,23 @@ class CreateSessionParams(msgspec.Struct, frozen=True, rename="camel", kw_only=T
     tab_id: str | None = None
 
 
+class SuggestPromptsParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """``suggestPrompts``: examples for an empty conversation, made of the cells, tables and errors that there are.
+
+    Attributes:
+        channel: The session's or the chat's channel.
+    """
+
+    channel: str
+
+
+class RefreshAgentsParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """``refreshAgents``: look again which agents are installed.
+
+    The root channel tells where that has changed.
+    """
+
+
 class OpenSessionParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """``openSession``: start the agent of a tab and open its session, before the first prompt.
 
@@ -137,6 +154,20 @@ class CompleteParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
 
     channel: str
     start: str
+
+
+class PreviewMentionsParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """``previewMentions``: what the mentions of a draft would attach, if it were sent now.
+
+    Attributes:
+        channel: The session or chat whose prompt it is.
+        text: The draft, at most 100,000 characters.
+        label: The attachment that is told with its content; absent: none.
+    """
+
+    channel: str
+    text: Annotated[str, msgspec.Meta(max_length=100_000)]
+    label: str | None = None
 
 
 class RestartAgentParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):

@@ -99,6 +99,29 @@ METHODS: dict[str, Method] = {
             errors=(m.REFUSED,),
         ),
         Method(
+            name="previewMentions",
+            sender="page",
+            params=m.PreviewMentionsParams,
+            result=a.PreviewMentionsResult,
+            errors=(m.REFUSED,),
+            since=2,
+        ),
+        Method(
+            name="suggestPrompts",
+            sender="page",
+            params=m.SuggestPromptsParams,
+            result=a.SuggestPromptsResult,
+            errors=(m.REFUSED,),
+            since=2,
+        ),
+        Method(
+            name="refreshAgents",
+            sender="page",
+            params=m.RefreshAgentsParams,
+            result=a.RefreshAgentsResult,
+            since=2,
+        ),
+        Method(
             name="fetchContent",
             sender="page",
             params=m.FetchContentParams,
@@ -202,5 +225,5 @@ NOTIFICATIONS: dict[str, Method] = {
 }
 """What the kernel says of its own accord, by name."""
 
-LAB_NOTIFICATIONS = frozenset({"notebookAgain", "edit", "failedPrompt"})
+LAB_NOTIFICATIONS = frozenset({"notebookAgain", "edit", "failedPrompt", "outputs", "quoted"})
 """What the kernel says on the comm of the JupyterLab extension."""

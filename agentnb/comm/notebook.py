@@ -38,6 +38,7 @@ class Notebook(msgspec.Struct, frozen=True, kw_only=True):
         path: Its path on the Jupyter server.
         active: The active cell's id.
         selection: The text selected in it; empty for none.
+        selected: The ids of the selected cells, where they are several.
         unsaved: Whether it has changes that are not in its file.
         cells: The cells, in their order.
     """
@@ -45,6 +46,7 @@ class Notebook(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     active: str | None = None
     selection: str = ""
+    selected: tuple[str, ...] = ()
     unsaved: bool = False
     cells: tuple[NotebookCell, ...] = ()
 
@@ -52,6 +54,17 @@ class Notebook(msgspec.Struct, frozen=True, kw_only=True):
     def active_cell(self) -> NotebookCell | None:
         """The cell that the user is in."""
         return next((cell for cell in self.cells if cell.id == self.active), None)
+
+    @property
+    def selected_cells(self) -> tuple[NotebookCell, ...]:
+        """The selected cells, in their order: the active one, where the page tells of no others."""
+        chosen = self.selected or (self.active,)
+        return tuple(cell for cell in self.cells if cell.id in chosen)
+
+    def cell(self, start: str) -> NotebookCell | None:
+        """The one cell whose id begins with *start*; None where there is none or more than one."""
+        found = [cell for cell in self.cells if cell.id.startswith(start)]
+        return found[0] if len(found) == 1 else None
 
     def executed(self, count: int) -> NotebookCell | None:
         """The cell with an execution count."""
@@ -79,8 +92,14 @@ def follow(before: Notebook | None, params: NotebookParams) -> Notebook:
     else:
         known = {cell.id: cell.source for cell in before.cells} if before is not None else {}
         cells = tuple(_cell(cell, known) for cell in params.cells)
-    selection, unsaved = params.selection or "", params.unsaved
-    return Notebook(path=params.path, active=params.active, selection=selection, unsaved=unsaved, cells=cells)
+    return Notebook(
+        path=params.path,
+        active=params.active,
+        selection=params.selection or "",
+        selected=params.selected,
+        unsaved=params.unsaved,
+        cells=cells,
+    )
 
 
 def _cell(params: CellParams, known: dict[str, str]) -> NotebookCell:

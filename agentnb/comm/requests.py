@@ -24,8 +24,9 @@ from agentnb.host import intents
 from agentnb.host.environment import LOOK_SECONDS
 from agentnb.host.history.deletion import delete
 from agentnb.host.history.restore import LOG_OFF, kept, read_back, recorder_of, restore, spec_of
-from agentnb.host.host import ROOT
+from agentnb.host.host import ROOT, agent_infos
 from agentnb.host.kept_sessions import forked
+from agentnb.host.turns.mention_previews import previews
 from agentnb.state import to_json
 from agentnb.state.versions import WINDOW, negotiate
 
@@ -93,6 +94,9 @@ class Requests:
             "restartAgent": self._restart_agent,
             "forkSession": self._fork_session,
             "complete": self._complete,
+            "previewMentions": self._preview_mentions,
+            "suggestPrompts": self._suggest_prompts,
+            "refreshAgents": self._refresh_agents,
             "fetchContent": self._fetch_content,
             "listFiles": self._list_files,
             "readFile": self._read_file,
@@ -188,6 +192,39 @@ class Requests:
         except asyncio.TimeoutError:
             return {"items": []}
         return {"items": [msgspec.to_builtins(one) for one in found]}
+
+    async def _preview_mentions(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
+        params = msgspec.json.decode(raw, type=m.PreviewMentionsParams)
+        conversation, shell = self._host.find(params.channel), self._host.environment.shell
+        if shell is None:
+            return {"items": []}
+        try:
+            look = asyncio.to_thread(lambda: shell.mentions.attach(params.text, conversation.cwd))
+            attached = await asyncio.wait_for(look, LOOK_SECONDS)
+        except asyncio.TimeoutError:
+            return {"items": []}
+        return {"items": previews(attached, conversation.agent, params.label)}
+
+    async def _suggest_prompts(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
+        params = msgspec.json.decode(raw, type=m.SuggestPromptsParams)
+        self._host.find(params.channel)
+        shell = self._host.environment.shell
+        if shell is None:
+            return {"prompts": []}
+
+        def look() -> list[str]:
+            return list(shell.mentions.examples())  # what it needs is loaded here, on this thread
+
+        try:
+            return {"prompts": await asyncio.wait_for(asyncio.to_thread(look), LOOK_SECONDS)}
+        except asyncio.TimeoutError:
+            return {"prompts": []}
+
+    async def _refresh_agents(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
+        msgspec.json.decode(raw, type=m.RefreshAgentsParams)
+        infos = await asyncio.to_thread(agent_infos)
+        self._host.take_agents(infos)
+        return {"installed": [info.provider for info in infos if not info.missing]}
 
     def _fetch_content(self, client_id: str, raw: bytes) -> Bytes:  # noqa: ARG002
         params = msgspec.json.decode(raw, type=m.FetchContentParams)

@@ -58,6 +58,10 @@ class MentionSource(Protocol):
         """What *prompt* mentions; names that mean nothing are ignored."""
         ...
 
+    def examples(self) -> tuple[str, ...]:
+        """Prompts that fit what the user has, for an empty conversation."""
+        ...
+
 
 class Editors(Protocol):
     """Knows which files are open in an editor, and how they stand there."""

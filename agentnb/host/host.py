@@ -31,6 +31,7 @@ from agentnb.state import (
     AgentInfo,
     Envelope,
     RootActiveSessionsChanged,
+    RootAgentsChanged,
     RootState,
     XSessionRemoved,
     XSessionSet,
@@ -175,6 +176,11 @@ class Host:
             self._published[uri] = said
             self.root.accept(XSessionSet(summary=summary, time=now_ms()))
 
+    def take_agents(self, infos: tuple[AgentInfo, ...]) -> None:
+        """Tell the root channel which agents there are, where that has changed."""
+        if infos != self.root.state.agents:
+            self.root.accept(RootAgentsChanged(agents=infos))
+
     def listen(self, listener: Listener) -> None:
         """Call *listener* with every envelope that any channel accepts."""
         self.listeners.append(listener)
@@ -204,15 +210,19 @@ class Host:
 
 
 def agent_infos() -> tuple[AgentInfo, ...]:
-    """The agents of the catalogue, as the root channel lists them: what can be started first."""
-    infos = (_info_of(spec, missing=installed(spec) is None) for spec in known())
-    return tuple(sorted(infos, key=lambda info: bool(info.missing)))
+    """The agents of the catalogue, as the root channel lists them: what can be started first, by rank then."""
+    found = [(spec, installed(spec) is None) for spec in known()]
+    found.sort(key=lambda each: (each[1], each[0].rank))
+    return tuple(_info_of(spec, missing=missing) for spec, missing in found)
 
 
 def _info_of(spec: AgentSpec, *, missing: bool) -> AgentInfo:
     about = _how_to_install(spec) if missing else spec.about or "Installed."
     name, title = spec.name, spec.title
-    return AgentInfo(provider=name, display_name=title, description=about, models=(), missing=missing or None)
+    install = spec.install if missing else None
+    return AgentInfo(
+        provider=name, display_name=title, description=about, models=(), missing=missing or None, install=install
+    )
 
 
 def _how_to_install(spec: AgentSpec) -> str:

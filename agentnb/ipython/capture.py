@@ -16,6 +16,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from agentnb.kernel.code_runner import Failure
+from agentnb.kernel.output_text import without_colours
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -23,14 +24,8 @@ if TYPE_CHECKING:
 MOST_PRINTED = 200_000
 """Characters of what was printed that are kept, half of its beginning and half of its end."""
 MOST_SHOWN = 50
-_COLOURS = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 
 _sink: contextvars.ContextVar[Sink | None] = contextvars.ContextVar("agentnb_sink", default=None)
-
-
-def without_colours(text: str) -> str:
-    """*text* without what tells a terminal about colours."""
-    return _COLOURS.sub("", text)
 
 
 class Sink:

@@ -18,10 +18,10 @@ import msgspec
 from agentnb.comm.lab import current_notebook
 from agentnb.credentials import Credentials, logger
 from agentnb.errors import AgentnbError
-from agentnb.ipython.capture import without_colours
 from agentnb.kernel.cell_names import cell_name
 from agentnb.kernel.content import fenced
 from agentnb.kernel.error_summary import LONGEST, LONGEST_CELL, LONGEST_MESSAGE, Place, summarize_error
+from agentnb.kernel.output_text import without_colours
 from agentnb.kernel.value_text import cut, masked
 
 if TYPE_CHECKING:

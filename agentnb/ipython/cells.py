@@ -1,4 +1,4 @@
-"""The notebook's real cells as text for the agent: what ``@cell``, ``@cell:3`` and ``@cells`` attach."""
+"""The notebook's real cells as text for the agent: what ``@cell``, ``@cell:3`` and ``@cells`` attach of them."""
 
 from __future__ import annotations
 
@@ -15,16 +15,9 @@ LONGEST = 20_000
 """Characters of cells that one mention attaches; those far from the active cell are left out first."""
 
 
-def active_text(notebook: Notebook, outputs: Mapping[int, str]) -> str | None:
-    """The active cell; None where there is none."""
-    cell = notebook.active_cell
-    return None if cell is None else _bounded([cell], notebook, outputs)
-
-
-def executed_text(number: int, notebook: Notebook, outputs: Mapping[int, str]) -> str | None:
-    """The cell with an execution count, as it reads now; None where no cell has it."""
-    cell = notebook.executed(number)
-    return None if cell is None else _bounded([cell], notebook, outputs)
+def cell_text(cell: NotebookCell) -> str:
+    """One cell, as it reads now, without its outputs."""
+    return _text(cell, {})
 
 
 def all_text(notebook: Notebook, outputs: Mapping[int, str]) -> str:

@@ -12,6 +12,7 @@ from agentnb.agent.catalog import known
 from agentnb.comm.lab import current_notebook
 from agentnb.ipython.arguments import OPTIONS, PERMISSIONS
 from agentnb.ipython.cell_errors import errors_of
+from agentnb.ipython.cell_outputs import has_live_figure, outputs_of
 from agentnb.ipython.manage import COMMANDS
 from agentnb.ipython.mentions import file_names, visible
 from agentnb.ipython.shell_mentions import names_by_recency
@@ -90,8 +91,9 @@ def _mentionable(start: str, extension: Completed) -> tuple[Iterable[str], str]:
         return files, start
     cells = ["cell", "selection"] if current_notebook() is not None else []
     error = ["error"] if errors_of(extension.shell).last is not None else []
+    plot = ["plot"] if outputs_of(extension.shell).last_figure is not None or has_live_figure() else []
     own, others = names_by_recency(extension.shell)
-    return [*error, *cells, "cells", "cell:", *own, *files, *others], start
+    return [*error, *plot, *cells, "cells", "cell:", "output:", *own, *files, *others], start
 
 
 def _result(names: Iterable[str], start: str) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from agentnb.host.environment import current_environment
+from agentnb.ipython.cell_outputs import outputs_of
 
 if TYPE_CHECKING:
     from agentnb.ipython.shell_code_runner import ShellCodeRunner
@@ -68,5 +69,6 @@ def connect_shell(ip: Any) -> None:
         shell = ConnectedShell(ip, environment.job_queue)
         environment.connect(shell=shell)
         ip.events.register("post_run_cell", shell.cell_ended)
+        outputs_of(ip).follow()
         if (error := getattr(sys, "last_value", None)) is not None:  # what failed before agentnb was loaded
             shell.remember(error)

@@ -11,6 +11,7 @@ from agentnb.comm.frontend import current_frontend
 from agentnb.comm.lab import lab
 from agentnb.ipython.connected_shell import connect_shell
 from agentnb.ipython.error_prompts import failed_prompt
+from agentnb.ipython.quotes import quotes_of
 
 
 class Loaded:
@@ -35,6 +36,7 @@ def boot() -> Loaded:
     shell = get_ipython()
     connect_shell(shell)
     lab().prompt_for = lambda params: failed_prompt(shell, params)
+    lab().quote = quotes_of(shell).add
     lab().register()
     frontend = current_frontend()
     if _on_subshell():

@@ -87,8 +87,10 @@ class AgentMagics(Magics):
 
         @df                     a variable: type, shape, columns, head
         @data/train.csv         a file or folder of the workspace; with spaces: @"my data.csv"
-        @cell:3, @cells         the cell with that number and its result; all of them
-        @cell, @selection       the active cell, and what is selected in it (where the sidebar is open)
+        @cell:3, @output:3      the cell with that number and its outputs, pictures too; the outputs alone
+        @plot                   the latest figure
+        @cells                  all cells, without their pictures
+        @cell, @selection       the active cell; selected text, else the selected cells (where the sidebar is open)
         @error, @error:3        the last error, or that of cell [3]: your own frames, their lines and values
 
         An @ inside a word (an address), in backticks or in a decorator is just an @. Quotes, braces, dollars and

@@ -2,9 +2,10 @@ r"""Mentions: what ``@name`` in a prompt, or ``-c NAME``, attaches for the agent
 
 A mention is an ``@`` at the start of a word, outside of code: not in an address (``ada@example.org``), not between
 backticks, not in a decorator above a ``def``, not after a backslash. It means, in this order: ``@cell:3`` and
-``@cells``, and where a page tells of its notebook (the sidebar) ``@cell`` and ``@selection``; ``@error:3`` (the error
-of that cell); a path with a dot or slash that exists; a variable (of ``@df.columns`` the variable is ``df``);
-``@error`` (what failed last); any other existing file. A mention that means nothing is an error and not sent on as
+``@cells``, and where a page tells of its notebook (the sidebar) ``@cell`` and ``@selection``; ``@output:3`` and
+``@error:3`` (the outputs and the error of that cell); a path with a dot or slash that exists; a variable (of
+``@df.columns`` the variable is ``df``); ``@error`` (what failed last) and ``@plot`` (the latest figure); any other
+existing file. Cells and outputs attach their pictures, too. A mention that means nothing is an error and not sent on as
 prose: the agent would only guess.
 """
 
@@ -22,12 +23,20 @@ from agentnb.comm.lab import current_notebook
 from agentnb.errors import OutsideWorkspace, UnknownMention
 from agentnb.ipython import cells as real_cells
 from agentnb.ipython.cell_errors import errors_of, text_of
+from agentnb.ipython.output_mentions import (
+    KnownOutputs,
+    figure_attachments,
+    output_heading,
+    several,
+    with_outputs,
+)
+from agentnb.ipython.quotes import quotes_of
 from agentnb.state import MessageResourceAttachment, SimpleMessageAttachment, TextPosition, TextRange
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from agentnb.comm.notebook import Notebook
+    from agentnb.comm.notebook import Notebook, NotebookCell
     from agentnb.ipython.cell_errors import CellError, CellErrors
     from agentnb.state import MessageAttachment
 
@@ -42,7 +51,12 @@ _CODE = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 _SHELL_NAMES = frozenset({"In", "Out", "exit", "get_ipython", "open", "quit"})
+MOST_SELECTED = 20
+"""Selected cells that one mention attaches."""
 _CELL = re.compile(r"cells?:(?P<number>\d+)")
+_CELL_ID = re.compile(r"cell:(?P<id>[\w-]{4,64})", re.ASCII)
+_OUTPUT = re.compile(r"outputs?:(?P<number>\d{1,9})")
+_QUOTE = re.compile(r"selection:(?P<number>\d{1,9})")
 _ERROR = re.compile(r"error:(?P<number>\d{1,9})")
 
 
@@ -63,6 +77,8 @@ class Scope:
         notebook: The notebook itself; the one that a page tells of by default.
         represent: How an agent is shown a variable.
         errors: What has failed.
+        known_outputs: The outputs of cells with their pictures; without it only *outputs*.
+        quotes: The selections that were added to a message, by number.
     """
 
     variables: Mapping[str, Any]
@@ -72,6 +88,24 @@ class Scope:
     notebook: Notebook | None = field(default_factory=current_notebook)
     represent: Callable[[Any, str], str | None] = represented
     errors: CellErrors | None = None
+    known_outputs: KnownOutputs | None = None
+    quotes: Callable[[int], str | None] = lambda _: None
+
+    def outputs_of(self, cells: Sequence[tuple[int | None, str | None]]) -> list[Sequence[Mapping[str, Any]]]:
+        """The outputs of *cells*, each given by its execution count and its id."""
+        if self.known_outputs is not None:
+            return self.known_outputs.of(cells)
+        texts = [self.outputs.get(count) if count else None for count, _ in cells]
+        return [[{"output_type": "execute_result", "data": {"text/plain": text}}] if text else [] for text in texts]
+
+    def error_of(self, count: int | None) -> str | None:
+        """What is told of the error of the cell with an execution count."""
+        return self.known_outputs.error_of(count) if self.known_outputs is not None else None
+
+    def cell_id(self, count: int) -> str | None:
+        """The id of the cell with an execution count, as far as a page tells it."""
+        cell = self.notebook.executed(count) if self.notebook is not None else None
+        return None if cell is None else cell.id
 
 
 def cells_run(shell: Any) -> list[str]:
@@ -79,13 +113,19 @@ def cells_run(shell: Any) -> list[str]:
     return list(shell.history_manager.input_hist_raw[: shell.execution_count])
 
 
-def scope_of(shell: Any, cwd: Path, represent: Callable[[Any, str], str | None] = represented) -> Scope:
+def scope_of(
+    shell: Any,
+    cwd: Path,
+    represent: Callable[[Any, str], str | None] = represented,
+    known_outputs: KnownOutputs | None = None,
+) -> Scope:
     """What mentions can name in an IPython shell.
 
     Args:
         shell: The IPython shell.
         cwd: The workspace.
         represent: How an agent is shown a variable.
+        known_outputs: The outputs of its cells; those that the kernel has seen by default.
     """
     return Scope(
         variables=shell.user_ns,
@@ -94,6 +134,8 @@ def scope_of(shell: Any, cwd: Path, represent: Callable[[Any, str], str | None] 
         cwd=cwd,
         represent=represent,
         errors=errors_of(shell),
+        known_outputs=known_outputs or KnownOutputs(shell),
+        quotes=quotes_of(shell).of,
     )
 
 
@@ -118,11 +160,11 @@ def attachments(prompt: str, names: Iterable[str], scope: Scope) -> tuple[Messag
     """
     found: dict[str, MessageAttachment] = {}
     for name, place in _mentions(prompt):
-        attachment = _resolve(name, place, scope)
-        found.setdefault(attachment.label, attachment)
+        for attachment in _resolve(name, place, scope):
+            found.setdefault(attachment.label, attachment)
     for name in names:
-        attachment = _resolve(name, None, scope)
-        found.setdefault(attachment.label, attachment)
+        for attachment in _resolve(name, None, scope):
+            found.setdefault(attachment.label, attachment)
     return tuple(found.values())
 
 
@@ -152,52 +194,124 @@ def _position(text: str, offset: int) -> TextPosition:
     return TextPosition(line=before.count("\n"), character=offset - (before.rfind("\n") + 1))
 
 
-def _resolve(name: str, place: TextRange | None, scope: Scope) -> MessageAttachment:
-    if (text := _of_notebook(name, scope)) is not None:
-        return _text(name, text, place)
-    if name == "cells":
-        numbers = range(1, len(scope.cells))
-        return _text("cells", _cells_text(numbers, scope), place)
-    if match := _CELL.fullmatch(name):
-        return _cell(int(match["number"]), place, scope)
-    if match := _ERROR.fullmatch(name):
-        return _error(name, scope.errors.of(int(match["number"])) if scope.errors else None, place)
+def _resolve(name: str, place: TextRange | None, scope: Scope) -> Sequence[MessageAttachment]:
+    if (found := _of_notebook(name, place, scope)) is not None:
+        return found
+    if (found := _numbered(name, place, scope)) is not None:
+        return found
     if ("." in name or "/" in name or "~" in name) and (path := _existing(name, scope)):
-        return _file(path, name, place, scope)
+        return [_file(path, name, place, scope)]
     base = name.partition(".")[0]
     if base in scope.variables:
-        return _variable(base, place, scope)
-    if name == "error":
-        return _error(name, scope.errors.last if scope.errors else None, place)
+        return [_variable(base, place, scope)]
+    if name in {"error", "plot"}:
+        last = scope.errors.last if scope.errors else None
+        return [_error(name, last, place)] if name == "error" else _plot(place, scope)
     if path := _existing(name, scope):
-        return _file(path, name, place, scope)
+        return [_file(path, name, place, scope)]
     raise _unknown(name, scope)
 
 
-def _of_notebook(name: str, scope: Scope) -> str | None:
+def _numbered(name: str, place: TextRange | None, scope: Scope) -> Sequence[MessageAttachment] | None:
+    """What *name* means, if it is a word that a number follows, or ``cells``."""
+    if name == "cells":
+        return [_text("cells", _cells_text(range(1, len(scope.cells)), scope), place)]
+    if match := _CELL.fullmatch(name):
+        return _cell(int(match["number"]), place, scope)
+    if match := _OUTPUT.fullmatch(name):
+        return _output(int(match["number"]), place, scope)
+    if match := _ERROR.fullmatch(name):
+        return [_error(name, scope.errors.of(int(match["number"])) if scope.errors else None, place)]
+    match = _QUOTE.fullmatch(name)
+    text = scope.quotes(int(match["number"])) if match else None
+    return None if text is None else with_outputs(name, text, (), place)
+
+
+def _of_notebook(name: str, place: TextRange | None, scope: Scope) -> Sequence[MessageAttachment] | None:
     """What *name* means in the notebook that a page tells of: more than the kernel knows, which is what was run."""
     notebook = scope.notebook
     if notebook is None:
         return None
-    if match := _CELL.fullmatch(name):
-        return real_cells.executed_text(int(match["number"]), notebook, scope.outputs)
     if name == "cells":
-        return real_cells.all_text(notebook, scope.outputs)
+        return [_text("cells", real_cells.all_text(notebook, scope.outputs), place)]
+    if name == "selection" and name not in scope.variables:
+        if notebook.selection:
+            return with_outputs("selection", notebook.selection, (), place)
+        return _real_cells(name, notebook.selected_cells, place, scope) or None
     if name == "cell":
-        return real_cells.active_text(notebook, scope.outputs)
-    return notebook.selection or None if name == "selection" and name not in scope.variables else None
+        cell = notebook.active_cell
+    elif match := _CELL.fullmatch(name):
+        cell = notebook.executed(int(match["number"])) or notebook.cell(match["number"])
+    else:
+        match = _CELL_ID.fullmatch(name)
+        cell = notebook.cell(match["id"]) if match else None
+    return None if cell is None else _real_cells(name, [cell], place, scope)
+
+
+def _real_cells(
+    name: str, cells: Sequence[NotebookCell], place: TextRange | None, scope: Scope
+) -> list[MessageAttachment]:
+    """Cells of the notebook with their outputs; each is an attachment of its own."""
+    shown = cells[:MOST_SELECTED]
+    outputs = scope.outputs_of([(cell.count, cell.id if cell.kind == "code" else None) for cell in shown])
+    found = several(
+        with_outputs(
+            name if number == 1 else f"{name} {number}",
+            real_cells.cell_text(cell),
+            outputs[number - 1],
+            place,
+            heading=output_heading(cell.count),
+            error=scope.error_of(cell.count),
+            cut="The cell's source is cut." if cell.cut else "",
+        )
+        for number, cell in enumerate(shown, 1)
+    )
+    if len(cells) > len(shown):
+        found.append(_text(f"{name}, the rest", f"{len(cells) - len(shown)} more cells are selected; left out.", place))
+    return found
 
 
 def _text(label: str, text: str, place: TextRange | None) -> SimpleMessageAttachment:
     return SimpleMessageAttachment(label=label, range=place, display_kind="document", model_representation=text)
 
 
-def _cell(number: int, place: TextRange | None, scope: Scope) -> SimpleMessageAttachment:
+def _cell(number: int, place: TextRange | None, scope: Scope) -> list[MessageAttachment]:
+    source = f"In [{number}]:\n{_source(number, 'cell', scope)}"
+    (outputs,) = scope.outputs_of([(number, None)])
+    cut = "The cell's source is cut." if len(source) > LONGEST_CELLS else ""
+    text = source[:LONGEST_CELLS] + "\n… (cut)" if cut else source
+    heading, error = output_heading(number), scope.error_of(number)
+    return with_outputs(f"cell:{number}", text, outputs, place, heading=heading, error=error, cut=cut)
+
+
+def _output(number: int, place: TextRange | None, scope: Scope) -> list[MessageAttachment]:
+    cell_id = scope.cell_id(number)
+    if cell_id is None:
+        _source(number, "output", scope)
+    (outputs,) = scope.outputs_of([(number, cell_id)])
+    if not outputs:
+        raise UnknownMention(f"@output:{number}: In [{number}] has no output.", hint="Run the cell, or name another.")
+    heading, error = output_heading(number), scope.error_of(number)
+    return with_outputs(f"output:{number}", "", outputs, place, heading=heading, error=error)
+
+
+def _plot(place: TextRange | None, scope: Scope) -> list[MessageAttachment]:
+    outputs = scope.known_outputs.latest_figure(scope.cell_id) if scope.known_outputs is not None else ()
+    if not outputs:
+        hint = "Run the cell that draws it; @output:3 attaches all that cell [3] shows."
+        raise UnknownMention(
+            "@plot: no figure is open, and no cell has shown one, as far as the kernel knows.", hint=hint
+        )
+    return figure_attachments("plot", outputs, place)
+
+
+def _source(number: int, what: str, scope: Scope) -> str:
+    """The source of the cell with an execution count that the kernel has run."""
     if not 0 < number < len(scope.cells):
         last = len(scope.cells) - 1
         there = f"Cells 1 to {last} have been run." if last > 0 else "No cell has been run before this one."
-        raise UnknownMention(f"@cell:{number} names no cell.", hint=there)
-    return _text(f"cell:{number}", _cells_text([number], scope), place)
+        raise UnknownMention(f"@{what}:{number} names no cell.", hint=there)
+    return scope.cells[number]
 
 
 def _cells_text(numbers: Iterable[int], scope: Scope) -> str:
@@ -257,9 +371,9 @@ def _file(path: Path, name: str, place: TextRange | None, scope: Scope) -> Messa
 
 
 def _unknown(name: str, scope: Scope) -> UnknownMention:
-    known = [*visible(scope.variables), *file_names(scope.cwd), "cells", "error"]
+    known = [*visible(scope.variables), *file_names(scope.cwd), "cells", "error", "plot"]
     if name in {"cell", "selection"}:
-        what = "cell is active" if name == "cell" else "text is selected"
+        what = "cell is active" if name == "cell" else "text or cell is selected"
         hint = "Open agentnb's sidebar: it tells the kernel of the notebook. @cell:3 and @cells work without it."
         return UnknownMention(f"@{name}: no {what}, as far as the kernel knows.", hint=hint)
     close = difflib.get_close_matches(name, known, n=3, cutoff=0.6)

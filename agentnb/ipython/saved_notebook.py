@@ -7,8 +7,8 @@ from typing import Any
 
 from agentnb.comm.notebook_text import joined
 from agentnb.errors import UsageError
-from agentnb.ipython.capture import without_colours
 from agentnb.kernel.code_runner import CellView
+from agentnb.kernel.output_text import without_colours
 from agentnb.safe_json import read_json
 
 LONGEST_OUTPUT = 4_000

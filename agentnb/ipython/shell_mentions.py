@@ -13,18 +13,24 @@ import threading
 from inspect import ismodule
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from msgspec.structs import replace
+
 from agentnb.api.describe import summarize
-from agentnb.comm.lab import current_notebook
+from agentnb.comm.lab import current_notebook, lab
 from agentnb.errors import AgentnbError, KernelBusy
 from agentnb.host.environment import Suggestion
 from agentnb.ipython.cell_errors import errors_of
+from agentnb.ipython.cell_outputs import has_live_figure, outputs_of
+from agentnb.ipython.example_prompts import example_prompts
 from agentnb.ipython.execution import Look
 from agentnb.ipython.mentions import attachments, cells_run, file_names, mentioned, represented, scope_of, visible
+from agentnb.ipython.output_mentions import KnownOutputs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
+    from agentnb.comm.lab_messages import CellOutputsParams
     from agentnb.kernel.job_queue import JobQueue, Work
     from agentnb.state import MessageAttachment
 
@@ -37,6 +43,7 @@ RECENT_CELLS = 5
 PATIENCE_SECONDS = 0.5
 """Seconds that a look at objects waits for a cell to end."""
 _LOOK_SECONDS = 1.5
+_PAGE_SECONDS = 1.5
 _OWNER = "mentions"
 _DETAIL_CHARACTERS = 80
 _CELLS_LOOKED_AT = 200
@@ -91,14 +98,24 @@ class ShellMentions:
                 is_busy = isinstance(error, KernelBusy)  # waited for once, not for each variable
                 return f"{name}: {type(value).__name__}. Its value is not shown: {error.message}"
 
-        scope = scope_of(self._shell, cwd, shown)
+        scope = scope_of(self._shell, cwd, shown, KnownOutputs(self._shell, _page_outputs, self._drawn))
         for name in mentioned(prompt):
-            try:
-                (attachment,) = attachments("", [name], scope)
-            except AgentnbError:
-                continue
-            found.setdefault(attachment.label, attachment)
+            with contextlib.suppress(AgentnbError):
+                for attachment in attachments("", [name], scope):
+                    found.setdefault(attachment.label, attachment)
         return tuple(found.values())
+
+    def examples(self) -> tuple[str, ...]:
+        """Prompts that fit what the user has, for an empty conversation."""
+        own, _ = names_by_recency(self._shell)
+        return example_prompts(self._shell, own, lambda look: self._on_main_thread(look, self._patience))
+
+    def _drawn(self, draw: Callable[[], bytes | None]) -> bytes | None:
+        """A figure, drawn on the main thread; None where that has no time."""
+        try:
+            return self._on_main_thread(draw, self._patience)
+        except AgentnbError:
+            return None
 
     def _all(self, start: str, cwd: Path) -> Iterator[Suggestion]:
         folder, slash, _ = start.rpartition("/")
@@ -112,17 +129,25 @@ class ShellMentions:
         own, others = names_by_recency(self._shell)
         cells = list(self._numbered_cells())
         yield from self._last_error()
+        yield from self._latest_figure()
         yield from self._current_cells()
         yield from cells[:RECENT_CELLS]
         yield from (Suggestion(text=name, kind="variable") for name in own)
         yield from files
         yield from cells[RECENT_CELLS:]
+        if len(start) > 1:
+            yield from (replace(each, text=each.text.replace("cell", "output")) for each in cells)
         yield from (Suggestion(text=name, kind="variable") for name in others)
 
     def _last_error(self) -> Iterator[Suggestion]:
         error = errors_of(self._shell).last
         if error is not None and "error" not in self._shell.user_ns:
             yield Suggestion(text="error", kind="cell", detail=f"the last one: {error.title}"[:_DETAIL_CHARACTERS])
+
+    def _latest_figure(self) -> Iterator[Suggestion]:
+        count = outputs_of(self._shell).last_figure
+        if (count is not None or has_live_figure()) and "plot" not in self._shell.user_ns:
+            yield Suggestion(text="plot", kind="cell", detail=f"the latest figure{f', of [{count}]' if count else ''}")
 
     def _current_cells(self) -> Iterator[Suggestion]:
         if (notebook := current_notebook()) is not None:
@@ -132,6 +157,8 @@ class ShellMentions:
                 )
             if notebook.selection:
                 yield Suggestion(text="selection", kind="cell", detail=notebook.selection[:_DETAIL_CHARACTERS])
+            elif notebook.selected:
+                yield Suggestion(text="selection", kind="cell", detail=f"the {len(notebook.selected)} selected cells")
             yield Suggestion(text="cells", kind="cell", detail=f"all {len(notebook.cells)} cells")
         elif (run := len(cells_run(self._shell)) - 1) > 0:
             yield Suggestion(text="cells", kind="cell", detail=f"all {run} that were run")
@@ -179,6 +206,13 @@ class ShellMentions:
             return loop.run_until_complete(queued)
         finally:
             loop.close()
+
+
+def _page_outputs(cell_ids: Sequence[str]) -> Sequence[CellOutputsParams]:
+    """What a page tells of outputs; nothing on the main thread, which may have to hear the answer."""
+    if threading.current_thread() is threading.main_thread():
+        return ()
+    return lab().outputs(cell_ids, _PAGE_SECONDS)
 
 
 def _summaries(values: dict[str, Any]) -> dict[str, str]:

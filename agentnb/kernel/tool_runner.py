@@ -14,7 +14,7 @@ from agentnb.kernel.cell_changes import CellRecord
 from agentnb.kernel.cell_names import cell_title
 from agentnb.kernel.cell_proposals import named_cell, proposed_cell
 from agentnb.kernel.code_runner import Edit
-from agentnb.kernel.tools import PATIENCE_SECONDS, call_words, checked
+from agentnb.kernel.tools import PATIENCE_SECONDS, TURN_IS_OVER, call_words, checked
 from agentnb.kernel.variable_path import last_name
 from agentnb.policy.glob import LONGEST_PATTERN
 from agentnb.policy.request import PolicyRequest
@@ -96,7 +96,7 @@ class ToolRunner:
             raise
         finally:
             self._doing.discard(task)
-        return content.said("The turn is over.", failed=True) if task.cancelled() else task.result()
+        return content.said(TURN_IS_OVER, failed=True) if task.cancelled() else task.result()
 
     def cancel(self) -> None:
         """Stop the calls that are still running: the turn is over."""
@@ -104,7 +104,7 @@ class ToolRunner:
             task.cancel()
 
     async def _done(self, name: str, arguments: Any) -> Result:
-        failure: str | None = "The turn is over."
+        failure: str | None = TURN_IS_OVER
         try:
             given = checked(name, arguments)
         except AgentnbError as error:

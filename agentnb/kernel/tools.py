@@ -7,6 +7,9 @@ from typing import Any
 
 from agentnb.errors import UsageError
 
+TURN_IS_OVER = "The turn is over."
+"""Why a call failed that was cancelled with its turn."""
+
 PATIENCE_SECONDS = 10.0
 """How long code waits for a busy kernel where the agent does not say."""
 LONGEST_WAIT = 600.0

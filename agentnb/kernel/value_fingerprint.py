@@ -179,6 +179,10 @@ class _Looking:
         rows = value[::step].rows()
         return value.shape, tuple(value.columns), tuple(map(str, value.dtypes)), self.marks(rows, depth)
 
+    def polars_series(self, value: Any, depth: int) -> object:
+        step = max(1, -(-len(value) // 1_000))
+        return len(value), str(value.dtype), self.marks(value[::step].to_list(), depth)
+
     def tensor(self, value: Any, _depth: int) -> object:
         # torch counts what is done to a tensor in place; reading its data might copy them from another device.
         return tuple(value.shape), str(value.dtype), getattr(value, "_version", 0), value.data_ptr()
@@ -212,6 +216,7 @@ _LIBRARIES: tuple[tuple[str, str, Callable[[_Looking, Any, int], object]], ...] 
     ("pandas", "Series", _Looking.series),
     ("pandas", "Index", _Looking.labels),
     ("polars", "DataFrame", _Looking.polars),
+    ("polars", "Series", _Looking.polars_series),
     ("torch", "Tensor", _Looking.tensor),
 )
 

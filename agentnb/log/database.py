@@ -47,6 +47,13 @@ MIGRATIONS = (
     ) WITHOUT ROWID;
     """,
     "ALTER TABLE sessions ADD COLUMN gap TEXT;",
+    """
+    CREATE TABLE usage (
+        uri TEXT NOT NULL, number INTEGER NOT NULL, ended_at INTEGER NOT NULL, input INTEGER, output INTEGER,
+        cached INTEGER, cost REAL, currency TEXT, PRIMARY KEY (uri, number)
+    ) WITHOUT ROWID;
+    CREATE INDEX usage_by_time ON usage (ended_at);
+    """,
 )
 """What makes each version of the file out of the one before it; only ever added to."""
 

@@ -65,6 +65,30 @@ class TurnRecord(msgspec.Struct, frozen=True, kw_only=True):
     answer: str
 
 
+class TurnUsage(msgspec.Struct, frozen=True, kw_only=True):
+    """What a finished turn used, as far as its agent says.
+
+    Args:
+        uri: The session's.
+        number: 0 for the session's first turn.
+        ended_at: Milliseconds since 1970.
+        input: Tokens that the model read.
+        output: Tokens that it wrote.
+        cached: Tokens that it read from its cache.
+        cost: Money spent.
+        currency: ISO 4217 code of that.
+    """
+
+    uri: str
+    number: int
+    ended_at: int
+    input: int | None = None
+    output: int | None = None
+    cached: int | None = None
+    cost: float | None = None
+    currency: str | None = None
+
+
 class StoredSession(msgspec.Struct, frozen=True, kw_only=True):
     """A session read back.
 
@@ -94,14 +118,16 @@ class Batch:
     Args:
         sessions: Sessions that are new or changed, by URI.
         turns: Turns that ended.
+        usage: What turns used.
         snapshots: Whole states, by channel: index and state.
         entries: Envelopes, in order.
     """
 
     sessions: dict[str, SessionRecord] = field(default_factory=dict)
     turns: list[TurnRecord] = field(default_factory=list)
+    usage: list[TurnUsage] = field(default_factory=list)
     snapshots: dict[str, tuple[int, Any]] = field(default_factory=dict)
     entries: list[Envelope] = field(default_factory=list)
 
     def __bool__(self) -> bool:
-        return bool(self.sessions or self.turns or self.snapshots or self.entries)
+        return bool(self.sessions or self.turns or self.usage or self.snapshots or self.entries)

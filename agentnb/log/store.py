@@ -11,6 +11,7 @@ from agentnb.log import database
 from agentnb.log.process import alive
 from agentnb.log.record import SessionRecord, StoredSession, TurnRecord
 from agentnb.log.search_index import SearchIndex
+from agentnb.log.usage import add_up
 from agentnb.log.writer import Writer, enter, sound
 from agentnb.state import ChatState, Envelope, SessionState, decode, reduce_chat, reduce_session
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from agentnb.errors import LogError
     from agentnb.log.record import Batch
     from agentnb.log.search_index import Hit
+    from agentnb.log.usage import By, Used, WhichTurns
 
 FLUSH_SECONDS = 5.0
 LISTED = 50
@@ -172,6 +174,20 @@ class Store:
         )
         return [*turns][::-1]
 
+    def usage(self, by: By, limit: int, **which: Unpack[WhichTurns]) -> list[Used]:
+        """What turns used, added up; the latest first.
+
+        Args:
+            by: What the turns of a row have in common.
+            limit: How many rows, at most.
+            **which: Which turns.
+
+        Raises:
+            LogError: If the file cannot be read.
+        """
+        with self._reading() as connection:
+            return [] if connection is None else add_up(connection, by, which, limit)
+
     def load(self, uri: str) -> StoredSession:
         """Read a session back.
 
@@ -253,7 +269,8 @@ class Store:
                 return False
             with database.transaction(connection):
                 found = connection.execute("DELETE FROM sessions WHERE uri = ?", (uri,)).rowcount
-                connection.execute("DELETE FROM turns WHERE uri = ?", (uri,))
+                for table in ("turns", "usage"):
+                    connection.execute(f"DELETE FROM {table} WHERE uri = ?", (uri,))  # noqa: S608
                 for table in ("snapshots", "entries"):
                     connection.execute(f"DELETE FROM {table} WHERE channel IN (?, ?)", (uri, f"{uri}/chat"))  # noqa: S608
         self._index.forget(uri)

@@ -10,6 +10,8 @@ import zlib
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from agentnb.errors import LogDamaged, LogError, LogUnavailable
 from agentnb.log import database
 from agentnb.log.merge import merge_envelopes
@@ -168,6 +170,9 @@ def _insert(connection: sqlite3.Connection, batch: Batch, host_id: str) -> None:
         "INSERT OR REPLACE INTO turns VALUES (?, ?, ?, ?, ?)",
         [(turn.uri, turn.number, turn.turn_id, turn.prompt, turn.answer) for turn in batch.turns],
     )
+    connection.executemany(
+        "INSERT OR REPLACE INTO usage VALUES (?, ?, ?, ?, ?, ?, ?, ?)", map(msgspec.structs.astuple, batch.usage)
+    )
     covered = {channel: index for channel, (index, _) in batch.snapshots.items()}
     fresh = [envelope for envelope in batch.entries if envelope.index > covered.get(envelope.channel, -1)]
     connection.executemany("INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?, ?)", map(_row, _merged(fresh)))
@@ -183,7 +188,8 @@ def _begin_anew(connection: sqlite3.Connection, channel: str, index: int, state:
     connection.execute("DELETE FROM entries WHERE channel = ?", (channel,))
     if isinstance(state, ChatState):
         uri = channel.removesuffix("/chat")
-        connection.execute("DELETE FROM turns WHERE uri = ? AND number >= ?", (uri, len(state.turns)))
+        for table in ("turns", "usage"):
+            connection.execute(f"DELETE FROM {table} WHERE uri = ? AND number >= ?", (uri, len(state.turns)))  # noqa: S608
 
 
 def _session_row(session: SessionRecord, host_id: str) -> tuple[object, ...]:

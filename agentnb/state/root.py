@@ -39,6 +39,7 @@ class AgentInfo(Wire, frozen=True, kw_only=True):
         protected_resources: AHP's, kept as sent.
         customizations: AHP's, kept as sent.
         missing: Ours: whether its program is not installed here.
+        install: Ours: the line to type to install it, where it is missing and there is one.
     """
 
     provider: str
@@ -48,6 +49,7 @@ class AgentInfo(Wire, frozen=True, kw_only=True):
     protected_resources: tuple[Any, ...] | None = None
     customizations: tuple[Any, ...] | None = None
     missing: bool | None = None
+    install: str | None = None
 
 
 class TerminalInfo(Wire, frozen=True, kw_only=True):

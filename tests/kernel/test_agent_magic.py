@@ -110,6 +110,20 @@ def test_the_last_error_is_sent_to_be_fixed_and_can_be_mentioned(kernel: Running
     assert kernel.run("turn.snapshot.message.attachments[0].label").values == ["'error'"]
 
 
+def test_the_latest_figure_goes_to_the_agent(kernel: RunningKernel) -> None:
+    """As it was displayed, and with the cell that showed it; `eliza` says what came."""
+    picture = r"b'\x89PNG\r\n\x1a\nit'"
+    source = f"class Figure:\n    def _repr_png_(self):\n        return {picture}\nprint('drawn')\ndisplay(Figure())"
+    kernel.run(source)
+    kernel.run("%agent -o turn /context @plot @cell:2")
+    labels = "[(each.label, each.display_kind) for each in turn.snapshot.message.attachments]"
+    assert kernel.run(labels).values == ["[('plot', 'image'), ('cell:2', 'document'), ('cell:2 picture 1', 'image')]"]
+    text = kernel.run("print(turn.snapshot.message.attachments[1].model_representation)").stdout
+    assert "Out[2]:\n" in text
+    assert "[picture 1: <__main__.Figure at" in text
+    assert kernel.run("turn.text.count('image/png')").values == ["2"]
+
+
 def test_permission_is_denied_where_nobody_can_be_asked_and_the_output_says_so(kernel: RunningKernel) -> None:
     """Permission is denied where nobody can be asked and the output says so."""
     (shown,) = kernel.run("%agent /ask edit").displayed()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import socket
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,9 @@ from msgspec.structs import replace
 from agentnb.agent import AgentSpec, find
 from agentnb.api.session import Session
 from agentnb.host import Host
+from tests.peers import model
 from tests.peers.agents import PEERS, Peer
+from tests.peers.model import SCRIPT
 
 INSTALL_SECONDS = 900
 START_SECONDS = 30
@@ -55,16 +56,11 @@ def workspace(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def model_server(shared: Path, tmp_path: Path, workspace: Path) -> Iterator[str]:
+def model_server(tmp_path: Path, workspace: Path) -> Iterator[str]:
     """The address of a model server whose answers are scripted by the prompt: ``[[shell]]`` calls the shell tool."""
-    script = shared / "peers/fake_llm.py"
-    if not script.exists():
-        pytest.skip(f"no scripted model server at {script}")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = int(probe.getsockname()[1])
-    command = [sys.executable, str(script), str(port), str(tmp_path / "model.log"), str(workspace)]
-    process = subprocess.Popen(command)
+    if not SCRIPT.exists():
+        pytest.skip(f"no scripted model server at {SCRIPT}")
+    process, port = model.start(tmp_path / "model.log", workspace)
     try:
         _await_port(port, process)
         yield f"http://127.0.0.1:{port}"

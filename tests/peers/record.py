@@ -11,20 +11,18 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import socket
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 from tests.conftest import ROOT
 from tests.notebooks.recorded import execute, notebook
+from tests.peers import model
 from tests.peers.agents import PEERS
 
 FOLDER = ROOT / "tests/cassettes"
-SHARED = Path(os.environ.get("AGENTNB_SHARED", ROOT.parent / "shared"))
 TUTORIAL = ROOT / "notebooks/ci.ipynb"
-NAMES = ("eliza", "opencode", "gemini", "ci")
+NAMES = ("eliza", "opencode", "gemini", "kernel", "ci")
 ELIZA = (
     "%load_ext agentnb",
     "%agent --permissions allow /plan 3",
@@ -42,6 +40,16 @@ REAL = (
     "%agent -a {agent} Just talk.",
     "%agent -a {agent} -t careful --permissions deny [[shell text]] Run the command.",
 )
+KERNEL = (
+    "%load_ext agentnb",
+    "rows = []",
+    "turn = %agent -a opencode --kernel --permissions allow [[tool:kernel_run_code write text]] Sort and write.",
+    "rows, open('hello.txt').read()",
+    "turn.changes",
+    "turn.undo()\nrows",
+    "turn.redo()\nrows",
+)
+"""What the agent did to the kernel and to a file is there in a replay, too."""
 
 
 def main(names: list[str]) -> None:
@@ -49,6 +57,12 @@ def main(names: list[str]) -> None:
     for name in names or NAMES:
         with tempfile.TemporaryDirectory(prefix="agentnb-record-") as folder:
             record(name, Path(folder))
+
+
+def cells_of(name: str) -> tuple[str, ...]:
+    """The cells of one notebook."""
+    apart = {"eliza": ELIZA, "kernel": KERNEL}
+    return apart.get(name) or tuple(cell.format(agent=name) for cell in REAL)
 
 
 def record(name: str, folder: Path) -> None:
@@ -62,13 +76,9 @@ def record(name: str, folder: Path) -> None:
         document["cells"] = [cell for cell in document["cells"] if cell not in fails]  # what no recording has
         path.write_text(json.dumps(document), encoding="utf-8")
     else:
-        notebook(path, *(ELIZA if name == "eliza" else [cell.format(agent=name) for cell in REAL]))
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = int(probe.getsockname()[1])
+        notebook(path, *cells_of(name))
     place = "." if name == "ci" else str(work)  # the tutorial has a workspace of its own
-    server = [sys.executable, str(SHARED / "peers/fake_llm.py"), str(port), str(folder / "model.log"), place]
-    process = subprocess.Popen(server)
+    process, port = model.start(folder / "model.log", place)
     cassette = {"AGENTNB_CASSETTE": f"{name}.cassette.jsonl"}
     try:
         done = execute(path, **_environment(name, folder, port), **cassette, AGENTNB_CASSETTE_MODE="record")
@@ -91,7 +101,7 @@ def record(name: str, folder: Path) -> None:
 def _environment(name: str, folder: Path, port: int) -> dict[str, str]:
     if name == "eliza":
         return {}
-    peer = PEERS["opencode" if name == "ci" else name]
+    peer = PEERS["opencode" if name in ("ci", "kernel") else name]
     if not peer.executable.exists():
         sys.exit(f"There is no {peer.executable}: `make test-peers` installs it.")
     path = os.pathsep.join([str(peer.executable.parent), os.environ["PATH"]])

@@ -49,6 +49,28 @@ def test_a_turn_with_an_edit_and_a_command_that_are_denied(start: Start, workspa
     assert session.prompt("Again. [[text]]").wait(timeout=SECONDS).raise_for_error().text
 
 
+def test_what_an_agent_wrote_by_its_own_tools_is_undone_and_redone(start: Start, workspace: Path) -> None:
+    """A file that it wrote, one that it edited and one that its command wrote; others stay."""
+    (workspace / "mine.txt").write_text("mine\n", encoding="utf-8")
+    session = start("allow")
+    written = session.prompt("[[write shell text]] Please do it.").wait(timeout=SECONDS).raise_for_error()
+    first = (workspace / "hello.txt").read_text(encoding="utf-8")
+    assert {change.name for change in written.changes} == {"hello.txt", "shell.txt"}
+    edited = session.prompt("[[read edit text]] Now change it.").wait(timeout=SECONDS).raise_for_error()
+    second = (workspace / "hello.txt").read_text(encoding="utf-8")
+    assert second == first.replace("line two", "line 2 (edited)")
+    assert [(change.name, change.status) for change in edited.changes] == [("hello.txt", "changed")]
+
+    edited.undo()
+    assert (workspace / "hello.txt").read_text(encoding="utf-8") == first
+    written.undo()
+    assert [path.name for path in workspace.iterdir()] == ["mine.txt"]
+    written.redo()
+    edited.redo()
+    assert (workspace / "hello.txt").read_text(encoding="utf-8") == second
+    assert (workspace / "shell.txt").read_text(encoding="utf-8") == "hi-from-shell\n"
+
+
 def test_a_cancel_while_a_permission_is_open(host: Host, start: Start, workspace: Path) -> None:
     """The turn ends at once, the agent answers in time, the same process takes the next prompt."""
     session = start("ask")

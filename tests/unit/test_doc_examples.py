@@ -15,6 +15,7 @@ from IPython.core.inputtransformer2 import TransformerManager
 from agentnb.agent.catalog import read
 from agentnb.ipython.arguments import OPTIONS
 from agentnb.ipython.manage import COMMANDS as MANAGED
+from agentnb.local.settings import read_settings
 from agentnb.policy.settings import parse
 
 ROOT = Path(__file__).parents[2]
@@ -84,11 +85,13 @@ def test_every_variable_of_the_environment_is_in_the_settings() -> None:
     assert named - listed == OURS
 
 
-def test_the_files_that_are_shown_are_read() -> None:
-    """The agent's description and the policy, as they stand on the pages."""
-    agent, policy = (block for block in BLOCKS if block.language == "toml")
+def test_the_files_that_are_shown_are_read(tmp_path: Path) -> None:
+    """The agent's description, the settings of local models and the policy, as they stand on the pages."""
+    agent, local, policy = (block for block in BLOCKS if block.language == "toml")
     assert read(agent.text).name == "mine"
     assert len(parse(policy.text, "user").rules) == 3
+    (tmp_path / "local.toml").write_text(local.text, encoding="utf-8")
+    assert read_settings(None, {"AGENTNB_CONFIG_DIR": str(tmp_path)}).key_variable == "LAB_KEY"
 
 
 def test_the_pages_of_the_first_hour_run(tmp_path: Path) -> None:

@@ -145,6 +145,7 @@ Turn
     wait(timeout=None, *, check=True)
     wait_async(timeout=None, *, check=True)
 untrust(folder='.')
+usage(by='day', *, session=None, folder=None, agent=None, since=None, until=None, limit=100)
 warm(agent=None, *, command=None, env=None, cwd=None, mcp_servers=None, directories=())
 """  # noqa: E501 - as they are
 TYPES = {

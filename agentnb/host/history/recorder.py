@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from agentnb.clock import now_ms
 from agentnb.credentials import logger
+from agentnb.host.history.turn_usage import UsageWatch
 from agentnb.log.record import Batch, SessionRecord, TurnRecord
 from agentnb.log.store import Store
 from agentnb.state import MarkdownResponsePart, SessionIsArchivedChanged, SessionStatus, XSessionRemoved
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from agentnb.errors import LogError
     from agentnb.host.channels import Channel
     from agentnb.host.loop import HostLoop
+    from agentnb.log.record import TurnUsage
     from agentnb.log.store import Which
     from agentnb.state import ChatState, Envelope, SessionState, Turn
 
@@ -94,6 +96,9 @@ class Recorder:
         self._closed: set[str] = set()
         self._entries: dict[str, int] = {}
         self._turns: dict[str, int] = {}
+        self._usage: dict[str, UsageWatch] = {}
+        self._used: list[TurnUsage] = []
+        self._used_last: list[TurnUsage] = []
         self._scheduled = self._writing = False
         self._said: set[str] = set()
 
@@ -114,6 +119,7 @@ class Recorder:
         self._conversations[uri] = conversation
         self._whole(uri)
         self._turns[uri] = 0
+        self._usage[uri] = UsageWatch(conversation.session.state, conversation.chat.state)
         self._touch(uri)
 
     def closes(self, conversation: Recorded) -> None:
@@ -142,9 +148,11 @@ class Recorder:
         uri = channel.uri.removesuffix("/chat")
         if uri in self._conversations:
             self._waiting.append(envelope)
+            conversation = self._conversations[uri]
+            self._used += self._usage[uri].news(uri, conversation.session.state, conversation.chat.state)
             self._touch(uri)
             if isinstance(envelope.action, SessionIsArchivedChanged):
-                self.closes(self._conversations[uri])
+                self.closes(conversation)
         elif isinstance(envelope.action, XSessionRemoved) and envelope.action.resource in self._conversations:
             self._closed.add(envelope.action.resource)
             self._touch(envelope.action.resource)
@@ -181,6 +189,7 @@ class Recorder:
         if error is not None:
             self.trouble = error
             self._complain(error)
+            self._used = self._used_last + self._used
             self._begin_again()
         if self._touched and not self._scheduled:
             self._schedule(BATCH_SECONDS if error is None else RETRY_SECONDS)
@@ -207,8 +216,8 @@ class Recorder:
         self._entries[uri] = self._entries[f"{uri}/chat"] = SNAPSHOT_EVERY
 
     def _batch(self) -> Batch:
-        batch = Batch(entries=self._waiting)
-        self._waiting = []
+        batch = Batch(entries=self._waiting, usage=self._used)
+        self._waiting, self._used, self._used_last = [], [], self._used
         for envelope in batch.entries:
             self._entries[envelope.channel] = self._entries.get(envelope.channel, 0) + 1
         touched, self._touched = self._touched, set()
@@ -222,6 +231,7 @@ class Recorder:
                     batch.snapshots[channel.uri] = (channel.index, channel.state)
         for uri in self._closed:
             self._conversations.pop(uri, None)
+            self._usage.pop(uri, None)
         self._closed.clear()
         return batch
 

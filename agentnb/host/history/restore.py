@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from agentnb.host.host import Host
     from agentnb.host.session_options import SessionOptions
     from agentnb.log.record import SessionRecord, StoredSession
+    from agentnb.log.store import Store
     from agentnb.policy.decision import Mode
     from agentnb.state import SessionState
 
@@ -86,7 +87,17 @@ def named(recorder: Recorder, tab_id: str) -> SessionRecord:
         UnknownSession: If the log has none, or several.
         LogError: If the log cannot be read.
     """
-    those = recorder.store.named(tab_id.rpartition("/")[2])
+    return named_in(recorder.store, tab_id)
+
+
+def named_in(store: Store, tab_id: str) -> SessionRecord:
+    """The same in a log that no kernel writes.
+
+    Raises:
+        UnknownSession: As :func:`named`.
+        LogError: As :func:`named`.
+    """
+    those = store.named(tab_id.rpartition("/")[2])
     if len(those) != 1:
         what = "several sessions whose id begins with" if those else "no session whose id begins with"
         raise UnknownSession(f"The log has {what} {tab_id!r}.", hint="agentnb.sessions() lists those that it has.")

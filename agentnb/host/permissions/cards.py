@@ -15,15 +15,19 @@ from agentnb.policy.subjects import READING
 from agentnb.policy.workspace import real_path
 from agentnb.state import (
     Answerer,
+    ChatToolCallComplete,
     ChatToolCallConfirmed,
     ChatToolCallReady,
     ChatToolCallStart,
     ConfirmationOption,
     ToolCallCancelledState,
     ToolCallDetails,
+    ToolCallError,
     ToolCallLocation,
     ToolCallPendingConfirmationState,
+    ToolCallResult,
     ToolCallRisk,
+    ToolCallStreamingState,
     ToolDiffContent,
     XPartRemoved,
     XToolCallDetailsChanged,
@@ -214,6 +218,29 @@ def unanswered(turn_id: str, call_id: str) -> ChatToolCallConfirmed:
         answered_by=Answerer(kind="cancelled"),
         time=now_ms(),
     )
+
+
+def ended(turn_id: str, call_id: str, failure: str | None) -> ChatToolCallComplete:
+    """The end of tool call *call_id*; *failure*: why it failed, None where it did not."""
+    result = (
+        ToolCallResult(success=True, past_tense_message="Allowed")
+        if failure is None
+        else ToolCallResult(success=False, past_tense_message="Failed", error=ToolCallError(message=failure))
+    )
+    return ChatToolCallComplete(turn_id=turn_id, tool_call_id=call_id, result=result, time=now_ms())
+
+
+def failed(turn_id: str, call: ToolCallState, failure: str) -> Iterator[Action]:
+    """What fails *call*, a tool call of the agent's that is being written or runs."""
+    if isinstance(call, ToolCallStreamingState):
+        yield ChatToolCallReady(
+            turn_id=turn_id,
+            tool_call_id=call.tool_call_id,
+            invocation_message=call.display_name,
+            confirmed="not-needed",
+            time=now_ms(),
+        )
+    yield ended(turn_id, call.tool_call_id, failure)
 
 
 def changed(request: PolicyRequest, command: str) -> PolicyRequest:

@@ -22,19 +22,17 @@ from agentnb.host.permissions.permission_callback import needs_user
 from agentnb.host.permissions.permission_request import asked_request
 from agentnb.host.permissions.unasked import ran_unasked
 from agentnb.kernel.cell_proposals import proposed_cell
+from agentnb.kernel.tools import TURN_IS_OVER
 from agentnb.policy.engine import judge, opens
 from agentnb.policy.offers import similar_rule
 from agentnb.policy.situation import Verdict
 from agentnb.state import (
     ChatResponsePart,
-    ChatToolCallComplete,
     ChatToolCallReady,
     Parts,
     SystemNotificationResponsePart,
     ToolCallDetails,
-    ToolCallError,
     ToolCallPendingConfirmationState,
-    ToolCallResult,
     ToolCallRunningState,
     ToolCallStreamingState,
     XToolCallDetailsChanged,
@@ -161,7 +159,9 @@ class Permissions:
         return request if answer.edited is None else self._edited(request, answer.edited)
 
     def finished(self, call: tuple[str, str], failure: str | None) -> None:
-        """Complete our own card of a kernel tool call that was allowed.
+        """Complete our own card of a kernel tool call that was allowed; a failed one also on the agent's tool call.
+
+        Some agents report code that raised as completed, because it was answered: this comes before, and counts.
 
         Args:
             call: The tool and its arguments (``PolicyRequest.call``).
@@ -169,6 +169,14 @@ class Permissions:
         """
         if cards_of_call := self._running.get(call):
             self._close_card(*cards_of_call.pop(0), failure)
+        turn = self._channels.chat.state.active_turn
+        if turn is None or failure is None or failure == TURN_IS_OVER:
+            return
+        begun = Parts.of(turn.response_parts).begun_calls()
+        same = [each for each in begun if asked_request(each, each.display_name, self._cwd, kernel=True).call == call]
+        if same:  # the latest comes first; a kernel's calls end in the order in which they began
+            for action in cards.failed(turn.id, same[-1], failure):
+                self._channels.dispatch(action)
 
     def refused(self, request: PolicyRequest, error: AgentnbError) -> None:
         """Log that *request* was refused because it is outside the workspace."""
@@ -406,14 +414,7 @@ class Permissions:
     def _close_card(self, turn_id: str, call_id: str, failure: str | None = None) -> None:
         """Complete a card of our own: once it is answered, or once the kernel tool has ended."""
         if call_id.startswith(cards.OWN):
-            result = (
-                ToolCallResult(success=True, past_tense_message="Allowed")
-                if failure is None
-                else ToolCallResult(success=False, past_tense_message="Failed", error=ToolCallError(message=failure))
-            )
-            self._channels.dispatch(
-                ChatToolCallComplete(turn_id=turn_id, tool_call_id=call_id, result=result, time=now_ms())
-            )
+            self._channels.dispatch(cards.ended(turn_id, call_id, failure))
 
     # --- what is said about it ---
 

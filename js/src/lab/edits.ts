@@ -59,6 +59,14 @@ export class NotebookEdits implements NotebookActions {
     }
   }
 
+  runCells(ids: readonly string[]): void {
+    const cells = this.#panel.content.model?.sharedModel.cells ?? [];
+    for (const id of ids) {
+      const index = cells.findIndex((cell) => cell.id === id && cell.cell_type === "code");
+      if (index >= 0) void runCell(this.#panel, this.#helpers.executor, index);
+    }
+  }
+
   /** Adds a code cell under the active one and makes it active; says where, if anywhere. */
   #insert(source: string): number | undefined {
     const { content } = this.#panel;

@@ -15,7 +15,9 @@ import {
 import type { Comm, Kernel } from "@jupyterlab/services";
 import { offer } from "../notebooks";
 import type { NotebookActions as Actions, Review } from "../view/store";
+import type { Place } from "./add-to-chat";
 import { AgentEdits } from "./agent-edits";
+import { takeCells } from "./cell-drop";
 import { NotebookEdits, runCell } from "./edits";
 import { type ErrorAction, type Failed, FailedCells } from "./failed-cells";
 import icon, { explainIcon, fixIcon } from "./icon";
@@ -26,11 +28,11 @@ import { Proposals } from "./proposals";
 import type { ReviewPanel } from "./review";
 import { Session } from "./session";
 import { ID, Sidebar } from "./sidebar";
-import { openFile, placesOf, serverRoot } from "./workspace-files";
 
 const REVEAL = "agentnb.sidebar";
 const OPEN_KEY = "agentnb sidebar";
 const ERRORS = { fix: "agentnb:fix-error", explain: "agentnb:explain-error" } as const;
+const ADD = "agentnb:add-to-chat";
 const COMMANDS = { toggle: "agentnb:toggle", focus: "agentnb:focus", reconnect: "agentnb:reconnect" };
 
 function activate(
@@ -58,6 +60,7 @@ function activate(
           proposals.get(panel)?.edited(edit, index, before),
         ),
         manager: () => managers.get(panel) as Promise<Manager>,
+        execute: (command) => void app.commands.execute(command),
       }),
     (visible) => {
       if (classic) localStorage.setItem(OPEN_KEY, visible ? "open" : "");
@@ -126,6 +129,17 @@ function activate(
   };
   addCommands(app, palette, sidebar, { toggle, reveal });
   addErrorCommands(app, palette, tracker, (panel) => failures.get(panel));
+  const add = async (place?: Place): Promise<void> => {
+    const notebook = tracker.currentWidget?.content;
+    if (!notebook) return;
+    const { addition } = await part<typeof import("./attach")>("attach");
+    const added = addition(notebook, place);
+    if (!added) return;
+    reveal();
+    sidebar.add(added);
+  };
+  takeCells(sidebar.node, (cells) => void add({ cells }));
+  addAddCommand(app, palette, tracker, (place) => void add(place));
   addEdits(app, () => (tracker.currentWidget ? edits.get(tracker.currentWidget) : undefined));
   void app.restored.then(() => {
     if (classic && localStorage.getItem(OPEN_KEY)) reveal();
@@ -161,7 +175,11 @@ function mainArea(
   return {
     compare: (review) => void compare(review).catch((error: unknown) => warn(String(error))),
     openFile: (path, workspace) =>
-      void openFile(app, placesOf(path, workspace, notebook.context.path, serverRoot()), warn),
+      void part<typeof import("./workspace-files")>("workspace-files")
+        .then(({ openFile, placesOf, serverRoot }) =>
+          openFile(app, placesOf(path, workspace, notebook.context.path, serverRoot()), warn),
+        )
+        .catch((error: unknown) => warn(String(error))),
   };
 }
 
@@ -230,6 +248,24 @@ function addErrorCommands(
   };
   add("fix", "Fix the Error with the Agent", "Send the error of this cell to the agent to be fixed");
   add("explain", "Explain the Error", "Have the agent explain the error of this cell");
+}
+
+/** For the palette, the shortcut, and the context menu of cells (`menu`) and of outputs (`output`). */
+function addAddCommand(
+  app: Application,
+  palette: Palette | null,
+  tracker: Tracker,
+  add: (place?: Place) => void,
+): void {
+  app.commands.addCommand(ADD, {
+    label: (args) => (args.output ? "Add Output to Chat" : args.menu ? "Add to Chat" : "Add Selection to Chat"),
+    execute: (args = {}) => {
+      const hit = args.menu ? app.contextMenuHitTest((node) => node.classList.contains("jp-Cell")) : undefined;
+      const cell = hit && tracker.currentWidget?.content.widgets.find(({ node }) => node === hit);
+      add(cell ? { cells: [cell], output: args.output === true } : undefined);
+    },
+  });
+  palette?.addItem({ command: ADD, category: "Agents" });
 }
 
 /** The same edits for other extensions and for shortcuts of one's own: `{"source": "…"}`. */

@@ -11,6 +11,7 @@ declare module "@lumino/widgets" {
   export class Widget {
     constructor(options?: { node?: HTMLElement });
     id: string;
+    readonly parent: Widget | null;
     activate(): void;
     readonly node: HTMLElement;
     readonly title: { label: string; caption: string; icon: unknown; closable: boolean };
@@ -24,6 +25,14 @@ declare module "@lumino/widgets" {
     protected onAfterShow(message: unknown): void;
     protected onAfterHide(message: unknown): void;
     protected onActivateRequest(message: unknown): void;
+    protected onResize(message: unknown): void;
+  }
+  export class SplitPanel extends Widget {
+    readonly widgets: readonly Widget[];
+    /** A handle was moved by the user. */
+    readonly handleMoved: Signal<unknown>;
+    relativeSizes(): number[];
+    setRelativeSizes(sizes: number[]): void;
   }
   export class Panel extends Widget {
     addWidget(widget: Widget): void;
@@ -125,7 +134,7 @@ declare module "@jupyterlab/notebook" {
   export interface Cell extends Widget {
     readonly editor: Editor | null;
     /** Of code cells only. */
-    readonly outputArea?: { readonly model: Outputs };
+    readonly outputArea?: { readonly model: Outputs; readonly widgets: readonly Widget[] };
     /** Of Markdown cells only: whether the text is shown as it reads, rather than as it is written. */
     rendered?: boolean;
     /** Once it is drawn. */
@@ -152,6 +161,8 @@ declare module "@jupyterlab/notebook" {
     readonly activeCellChanged: Signal<Cell | null>;
     readonly notebookConfig: unknown;
     readonly rendermime: unknown;
+    isSelected(cell: Cell): boolean;
+    readonly selectionChanged?: Signal<unknown>;
     deselectAll(): void;
     scrollToItem?(index: number, align: string): Promise<void>;
   }
@@ -342,7 +353,7 @@ declare module "@jupyterlab/application" {
   import type { Widget } from "@lumino/widgets";
 
   export interface Command {
-    label: string;
+    label: string | ((args: Record<string, unknown>) => string);
     caption?: string;
     icon?: unknown;
     isToggled?: () => boolean;

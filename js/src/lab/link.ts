@@ -8,6 +8,7 @@ import { uuid } from "../uuid";
 import type { AgentEdit, AgentEdits } from "./agent-edits";
 import type { Failed } from "./failed-cells";
 import { Difference, notebookState } from "./notebook-state";
+import { part } from "./parts";
 import { onSubshell } from "./subshell";
 
 const TARGET = "agentnb.lab";
@@ -44,7 +45,7 @@ export class Link {
   #since = 0;
   #last = "";
   #open = false;
-  /** What waits for the kernel's prompt. */
+  /** What waits for the kernel's answer. */
   readonly #asked = new Map<string, (prompt: string) => void>();
 
   constructor(panel: NotebookPanel, edits: AgentEdits, kernel: Kernel, subshell?: string) {
@@ -61,10 +62,11 @@ export class Link {
     const limit = new Promise((resolve) => setTimeout(resolve, SUBSHELL_MS));
     if (this.#comm.subshellStarted) await Promise.race([this.#comm.subshellStarted, limit]);
     if (this.#comm.isDisposed) return;
-    this.#aside(() => this.#comm.open({ v: VERSION, clientId: pageId() }));
+    this.#aside(() => this.#comm.open({ v: VERSION, clientId: pageId(), outputs: true }));
     this.#open = true;
     const { content, context } = this.#panel;
     const later = (): void => this.#later();
+    if (content.selectionChanged) this.#follow(content.selectionChanged, later);
     this.#follow(content.activeCellChanged, () => {
       this.#watch();
       later();
@@ -92,11 +94,20 @@ export class Link {
 
   /** The prompt to have the error of a cell fixed or explained, which the kernel remembers from then on. */
   promptFor(failed: Failed): Promise<string> {
+    return this.#ask("failed", failed);
+  }
+
+  /** What to mention for selected code of a cell, which the kernel keeps as it is. */
+  mentionOf(cellId: string, text: string): Promise<string> {
+    return this.#ask("quote", { cellId, text });
+  }
+
+  #ask(method: string, params: object): Promise<string> {
     this.flush();
     const id = uuid();
     return new Promise((resolve) => {
       this.#asked.set(id, resolve);
-      this.#send("failed", { id, ...failed });
+      this.#send(method, { id, ...params });
     });
   }
 
@@ -139,7 +150,9 @@ export class Link {
   #receive(message: Message): void {
     const data = message.content.data;
     if (!isObject(data)) return;
-    if (data.method === "failedPrompt" && isObject(data.params)) this.#answered(data.params);
+    if (data.method === "failedPrompt" && isObject(data.params)) this.#answered(data.params, data.params.text);
+    if (data.method === "quoted" && isObject(data.params)) this.#answered(data.params, data.params.mention);
+    if (data.method === "outputs" && isObject(data.params)) void this.#tell(data.params);
     if (data.method === "edit" && isObject(data.params)) void this.#edit(data.params as unknown as AgentEdit);
     if (data.method !== "notebookAgain") return;
     this.#difference = new Difference();
@@ -147,9 +160,21 @@ export class Link {
     this.flush();
   }
 
-  #answered({ id, text }: Record<string, unknown>): void {
-    this.#asked.get(String(id))?.(String(text));
+  #answered({ id }: Record<string, unknown>, answer: unknown): void {
+    this.#asked.get(String(id))?.(String(answer));
     this.#asked.delete(String(id));
+  }
+
+  /** Tells the outputs of cells; nothing of them where they cannot be read. */
+  async #tell({ id, cellIds }: Record<string, unknown>): Promise<void> {
+    const ids = Array.isArray(cellIds) ? cellIds.map(String) : [];
+    const cells = await part<typeof import("./attach")>("attach")
+      .then(({ outputsOf }) => outputsOf(this.#panel.content, ids))
+      .catch((error: unknown) => {
+        console.warn("agentnb:", error);
+        return [];
+      });
+    if (this.#open) this.#send("cellOutputs", { id, cells });
   }
 
   async #edit(edit: AgentEdit): Promise<void> {

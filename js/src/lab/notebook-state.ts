@@ -24,6 +24,8 @@ export interface NotebookState {
   path: string;
   active?: string;
   selection?: string;
+  /** The ids of the selected cells, where they are several. */
+  selected?: string[];
   /** Whether it has changes that are not in its file. */
   unsaved?: boolean;
   /** Absent where they are as they were. */
@@ -89,16 +91,19 @@ export function notebookState(path: string, notebook: Notebook): NotebookState {
   }));
   const active = notebook.activeCell;
   const selection = active && selectedText(active);
+  const chosen = (notebook.widgets ?? []).filter((cell) => notebook.isSelected(cell)).slice(0, MOST_CELLS);
+  const selected = chosen.map((cell) => cell.model.id);
   return {
     path,
     ...(active ? { active: active.model.id } : {}),
     ...(selection ? { selection } : {}),
+    ...(selected.length > 1 ? { selected } : {}),
     ...(notebook.model?.dirty ? { unsaved: true } : {}),
     cells: boundedCells(cells, Math.max(0, notebook.activeCellIndex)),
   };
 }
 
-function selectedText({ editor, model }: Cell): string {
+export function selectedText({ editor, model }: Cell): string {
   if (!editor) return "";
   const { start, end } = editor.getSelection();
   const [from, to] = [editor.getOffsetAt(start), editor.getOffsetAt(end)].sort((a, b) => a - b);

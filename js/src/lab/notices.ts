@@ -26,14 +26,16 @@ export const restarting = (): Notice => ({
   waiting: true,
 });
 
-export const dead = (): Notice => ({
+export const dead = (run: () => void): Notice => ({
   title: "The kernel died",
-  text: "Restart the kernel (Kernel → Restart Kernel) to open the chat again.",
+  text: "The chat opens again with a new kernel.",
+  actions: [{ label: "Restart kernel", primary: true, run }],
 });
 
-export const noKernel = (): Notice => ({
+export const noKernel = (run: () => void): Notice => ({
   title: "This notebook has no kernel",
-  text: "Select a kernel to open the chat (Kernel → Change Kernel…).",
+  text: "The chat runs in the notebook's kernel, and opens with it.",
+  actions: [{ label: "Start kernel", primary: true, run }],
 });
 
 export const language = (name: string): Notice => ({

@@ -1,7 +1,8 @@
-/** A prompt for the chat that waits until it can be sent: until the chat is there and a conversation is open. */
+/** A prompt for the chat that waits until it can be sent or written: until the chat is there and a conversation is open. */
 
 /** What the message box listens to (js/src/view/prompt.tsx); who takes the prompt prevents the default. */
-const SEND = "agentnb-send";
+export type Taking = "agentnb-send" | "agentnb-add";
+const STARTS = { "agentnb-send": "waits to be sent", "agentnb-add": "waits to be added to a message" };
 
 export class PendingPrompt {
   readonly node = document.createElement("div");
@@ -9,6 +10,7 @@ export class PendingPrompt {
   #attempt = 0;
   #watch: MutationObserver | undefined;
   #cancelled: () => void = () => {};
+  #how: Taking = "agentnb-send";
 
   constructor() {
     this.node.className = "agentnb-pending";
@@ -21,11 +23,12 @@ export class PendingPrompt {
     this.node.hidden = true;
   }
 
-  /** Sends what `text` resolves to, in the chat below `root`, as soon as a conversation takes it. */
-  async send(root: HTMLElement, about: string, text: Promise<string>): Promise<void> {
+  /** Sends what `text` resolves to, or adds it to the draft, in the chat below `root`, as soon as a conversation takes it. */
+  async send(root: HTMLElement, about: string, text: Promise<string>, how: Taking = "agentnb-send"): Promise<void> {
     this.cancel();
+    this.#how = how;
     const attempt = ++this.#attempt;
-    this.#words.textContent = `${about} waits to be sent: start a conversation, or wait until the kernel is free.`;
+    this.#words.textContent = `${about} ${STARTS[how]}: start a conversation, or wait until the kernel is free.`;
     const slow = setTimeout(() => this.#show(attempt), 1_000);
     const cancelled = new Promise<undefined>((resolve) => {
       this.#cancelled = () => resolve(undefined);
@@ -56,7 +59,7 @@ export class PendingPrompt {
   }
 
   #taken(root: HTMLElement, prompt: string): boolean {
-    const event = new CustomEvent(SEND, { detail: prompt, cancelable: true });
+    const event = new CustomEvent(this.#how, { detail: prompt, cancelable: true });
     return chatOf(root)?.dispatchEvent(event) === false;
   }
 

@@ -4,6 +4,7 @@ import type { NotebookPanel } from "@jupyterlab/notebook";
 import type { Kernel } from "@jupyterlab/services";
 import { Panel, Widget } from "@lumino/widgets";
 import type { NotebookActions } from "../view/store";
+import type { Addition } from "./add-to-chat";
 import type { AgentEdits } from "./agent-edits";
 import { type Boot, boot } from "./boot";
 import type { Failed } from "./failed-cells";
@@ -26,6 +27,8 @@ export interface Parts {
   edits: NotebookActions;
   agentEdits: AgentEdits;
   manager(): Promise<Manager>;
+  /** Runs a command of JupyterLab's on the active notebook. */
+  execute(command: string): void;
 }
 
 export class Session {
@@ -81,14 +84,25 @@ export class Session {
 
   /** Sends the error of a cell to the agent, as soon as the chat is there and a conversation is open. */
   ask(failed: Failed): void {
-    const link =
-      this.#link ??
-      new Promise<Link>((resolve) => {
-        this.#onLink = resolve;
-      });
-    const prompt = Promise.resolve(link).then((open) => open.promptFor(failed));
+    const prompt = this.#linked().then((link) => link.promptFor(failed));
     const about = failed.count ? `The error of [${failed.count}]` : "The error";
     void this.#pending.send(this.node.node, about, prompt);
+  }
+
+  /** Adds mentions to the message that is being written, as soon as the chat is there and a conversation is open. */
+  add({ about, mentions }: Addition): void {
+    const text = this.#linked().then((link) => mentions(link));
+    void this.#pending.send(this.node.node, about, text, "agentnb-add");
+  }
+
+  async #linked(): Promise<Link> {
+    const link =
+      this.#link ??
+      (await new Promise<Link>((resolve) => {
+        this.#onLink = resolve;
+      }));
+    link.flush();
+    return link;
   }
 
   /** Tells the kernel of a file that the user saved through this page. */
@@ -134,7 +148,11 @@ export class Session {
     const kernel = this.#kernel();
     if (stale()) return;
     this.#started = kernel;
-    if (!kernel) return this.#say("no kernel", notices.noKernel());
+    if (!kernel)
+      return this.#say(
+        "no kernel",
+        notices.noKernel(() => this.#parts.execute("notebook:change-kernel")),
+      );
     const slow = (): void => {
       if (!stale()) this.#sayWhy(kernel);
     };
@@ -252,7 +270,10 @@ export class Session {
     } else if (status === "dead") {
       this.#attempt++;
       this.#drop();
-      this.#say("dead", notices.dead());
+      this.#say(
+        "dead",
+        notices.dead(() => this.#parts.execute("notebook:restart-kernel")),
+      );
     } else if (this.#restarting && (status === "idle" || status === "busy")) {
       this.#restarting = false;
       this.#restartedAt = Date.now();

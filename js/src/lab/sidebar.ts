@@ -1,11 +1,13 @@
 /** The panel in the right area: one session for each notebook, of which the active notebook's is shown. */
 import type { NotebookPanel, Tracker } from "@jupyterlab/notebook";
 import { Panel, Widget } from "@lumino/widgets";
+import type { Addition } from "./add-to-chat";
 import type { Failed } from "./failed-cells";
 import icon from "./icon";
 import { noticeElement } from "./notice";
 import { noNotebook } from "./notices";
 import type { Session } from "./session";
+import { fitWidth } from "./sidebar-width";
 
 export const ID = "agentnb-sidebar";
 
@@ -42,6 +44,12 @@ export class Sidebar extends Panel {
   ask(failed: Failed): void {
     this.follow();
     this.current?.ask(failed);
+  }
+
+  /** Adds what the user means of the active notebook to the message that is being written. */
+  add(addition: Addition): void {
+    this.follow();
+    this.current?.add(addition);
   }
 
   sessionOf(panel: NotebookPanel): Session | undefined {
@@ -82,6 +90,7 @@ export class Sidebar extends Panel {
     super.onAfterShow(message);
     this.#onVisible(true);
     this.follow();
+    requestAnimationFrame(() => this.isVisible && fitWidth(this)); // once the shell has laid it out
   }
 
   protected override onAfterHide(message: unknown): void {

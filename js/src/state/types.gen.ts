@@ -38,6 +38,7 @@ export interface AgentInfo {
   readonly protectedResources?: readonly unknown[];
   readonly customizations?: readonly unknown[];
   readonly missing?: boolean;
+  readonly install?: string;
 }
 
 /** Ours: the process that serves the session. */

@@ -29,9 +29,14 @@ export function Chat({ tab }: { tab?: string | undefined }) {
   const sessions = useMemo(() => (root?.sessions ?? []).filter((one) => !isArchived(one)), [root?.sessions]);
   const { active, select: choose } = useActive(sessions, tab);
   const history = useHistory();
+  const [isAdding, setAdding] = useState(false);
   const select = (resource: string) => {
-    history.leave();
+    leave();
     choose(resource);
+  };
+  const leave = () => {
+    history.leave();
+    setAdding(false);
   };
   const [trouble, setTrouble] = useState<Trouble>();
   const create = useCreate(sessions, select, setTrouble);
@@ -43,7 +48,7 @@ export function Chat({ tab }: { tab?: string | undefined }) {
   });
   const [doing, setDoing] = useState<ConversationTask>();
   const begin = (task: ConversationTask) => {
-    history.leave();
+    leave();
     setDoing(task);
   };
   const restart = (channel: string) => {
@@ -80,7 +85,16 @@ export function Chat({ tab }: { tab?: string | undefined }) {
             onRename={rename}
             onClose={close}
           />
-          <NewTab agents={agents} onNew={create} onHistory={history.show} disabled={dead} />
+          <NewTab
+            agents={agents}
+            onNew={create}
+            onMore={() => {
+              history.leave();
+              setAdding(true);
+            }}
+            onHistory={history.show}
+            disabled={dead}
+          />
           {active && (
             <TabMenu
               session={active}
@@ -114,15 +128,15 @@ export function Chat({ tab }: { tab?: string | undefined }) {
           id={`${id}-panel`}
           onClose={history.close}
           onOpen={(resource) => {
-            history.leave();
+            leave();
             reopened(resource);
           }}
         />
       )}
-      {root && !history.isShown && sessions.length === 0 && (
-        <Start agents={agents} onNew={create} onHistory={history.show} disabled={dead} />
+      {root && !history.isShown && (isAdding || sessions.length === 0) && (
+        <Start agents={agents} onNew={create} onHistory={history.show} disabled={dead} all={isAdding} />
       )}
-      {root && !history.isShown && active && (
+      {root && !history.isShown && !isAdding && active && (
         <div class="panel" role="tabpanel" id={`${id}-panel`} aria-labelledby={tabId(id, active)}>
           <Conversation
             key={active}
@@ -132,6 +146,7 @@ export function Chat({ tab }: { tab?: string | undefined }) {
             dead={dead}
             doing={doing}
             setDoing={setDoing}
+            onGo={select}
           />
         </div>
       )}

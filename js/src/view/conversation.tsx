@@ -5,11 +5,13 @@ import { AllChanges } from "./all-changes";
 import { useAnnouncements } from "./announcements";
 import { PlaceContext, useView } from "./context";
 import { copyText } from "./copy";
+import { EmptyChat } from "./empty-chat";
 import { chatMarkdown, fetchAll, fileName, save } from "./export";
 import { Find } from "./find";
+import { FollowUps } from "./follow-ups";
 import { chatChannel, sessionChannel } from "./identity";
 import { InputRequests } from "./input-request";
-import { EmptyChat, SessionTrouble, useGap, Waiting } from "./notices";
+import { SessionTrouble, useGap, Waiting } from "./notices";
 import { line } from "./plain";
 import { Prompt } from "./prompt";
 import { Queue } from "./queue";
@@ -19,6 +21,7 @@ import { isIdle, isRead } from "./status";
 import { Meter } from "./status-bar";
 import { agentName } from "./tabs";
 import { type Jump, Transcript } from "./transcript";
+import { WaitingQuestions } from "./waiting-questions";
 
 /** What the conversation's menu can ask for. */
 export type ConversationTask = "changes" | "find" | "rename" | "copy" | "save" | undefined;
@@ -30,9 +33,11 @@ interface Props {
   dead: boolean;
   doing: ConversationTask;
   setDoing: (doing: ConversationTask) => void;
+  /** Goes to another conversation. */
+  onGo: (resource: string) => void;
 }
 
-export function Conversation({ resource, summary, agents, dead, doing, setDoing }: Props) {
+export function Conversation({ resource, summary, agents, dead, doing, setDoing, onGo }: Props) {
   const { store, cadence } = useView();
   const session = cadence.paced(store.session(resource)).value;
   const channel = session?.defaultChat ?? chatChannel(resource);
@@ -57,12 +62,14 @@ export function Conversation({ resource, summary, agents, dead, doing, setDoing 
       {doing === "rename" && <Rename title={title} onDone={() => setDoing(undefined)} />}
       {doing === "find" && <Find chat={chat} onJump={setJump} onDone={() => setDoing(undefined)} />}
       {doing === "changes" && <AllChanges title={title || agent} onDone={() => setDoing(undefined)} />}
-      {isEmpty && !failed && <EmptyChat agent={agent} session={session} />}
+      {isEmpty && !failed && <EmptyChat agent={agent} />}
       {!isEmpty && <Transcript chat={chat} jump={jump} started={started} />}
       <SessionTrouble agent={agent} session={session} />
       <div class="foot">
         <InputRequests requests={chat.inputRequests ?? []} agent={agent} />
         <Refusals here={(one) => sessionChannel(one) === resource} />
+        <WaitingQuestions chat={chat} agent={agent} onGo={onGo} />
+        <FollowUps chat={chat} disabled={dead || failed} />
         <Queue messages={chat.queuedMessages ?? []} running={chat.activeTurn?.id} />
         <Prompt
           chat={chat}

@@ -85,9 +85,11 @@ interface StartProps {
   onNew: (agent: string) => void;
   onHistory: () => void;
   disabled: boolean;
+  /** Whether the agents that are not installed are wanted, too. */
+  all: boolean;
 }
 
-export function Start({ agents, onNew, onHistory, disabled }: StartProps) {
+export function Start({ agents, onNew, onHistory, disabled, all }: StartProps) {
   return (
     <div class="empty">
       <Icon name="chat" className="large" />
@@ -97,36 +99,12 @@ export function Start({ agents, onNew, onHistory, disabled }: StartProps) {
           No agents found. Run <code>%agents known</code> in a cell to see which you can install.
         </p>
       ) : (
-        <Agents agents={agents} onNew={onNew} disabled={disabled} />
+        <Agents agents={agents} onNew={onNew} disabled={disabled} all={all} />
       )}
       <Earlier />
       <button type="button" class="text-button" onClick={onHistory}>
         All conversations
       </button>
-    </div>
-  );
-}
-
-export function EmptyChat({ agent, session }: { agent: string; session: SessionState }) {
-  const commands = (session.commands ?? []).slice(0, 6);
-  return (
-    <div class="empty">
-      <Icon name="chat" className="large" />
-      <h2>Ask {agent}</h2>
-      <p class="dim">
-        <kbd>Enter</kbd> to send, <kbd>Shift</kbd>+<kbd>Enter</kbd> for a new line
-      </p>
-      {commands.length > 0 && (
-        <ul class="command-list">
-          {commands.map((command) => (
-            <li key={command.name}>
-              <code>/{line(command.name, 40)}</code>
-              <span class="dim cut">{line(command.description, 100)}</span>
-            </li>
-          ))}
-        </ul>
-      )}
-      <Earlier />
     </div>
   );
 }

@@ -74,6 +74,11 @@ export function count(value: number): string {
   return new Intl.NumberFormat("en").format(value);
 }
 
+/** A large number in a few characters: `1.2K`. */
+export function short(value: number): string {
+  return new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 }).format(value);
+}
+
 export function bytes(size: number): string {
   const units = ["B", "KB", "MB", "GB"];
   const step = Math.min(units.length - 1, Math.max(0, Math.floor(Math.log(Math.max(size, 1)) / Math.log(1024))));

@@ -9,6 +9,7 @@ import { Icon, IconButton } from "./icons";
 import { uuid } from "./identity";
 import { imageSource } from "./links";
 import { LostDrafts } from "./lost-drafts";
+import { MentionChips } from "./mention-chips";
 import { Offers } from "./offers";
 import { bytes, line } from "./plain";
 import { messageOf } from "./store";
@@ -33,7 +34,7 @@ interface Props {
 }
 
 export function Prompt({ chat, agent, commands = NO_COMMANDS, disabled, held = false, onIntent, onStart }: Props) {
-  const { store, drafts, root } = useView();
+  const { store, drafts, root, announce } = useView();
   const place = usePlace();
   const id = useId();
   const draft = drafts.of(place.chat).value;
@@ -74,15 +75,32 @@ export function Prompt({ chat, agent, commands = NO_COMMANDS, disabled, held = f
     box.current?.focus();
   };
 
-  // The JupyterLab extension has a prompt of its own sent (js/src/lab/pending-prompt.ts); the draft stays.
+  // The JupyterLab extension has a prompt of its own sent, and the draft stays; or it adds mentions to the draft
+  // (js/src/lab/pending-prompt.ts).
   useEffect(() => {
     const onSend = (event: Event) => {
       if (disabled || held) return;
       event.preventDefault();
       sendOff((event as CustomEvent<string>).detail, NO_PICTURES);
     };
+    const onAdd = (event: Event) => {
+      const area = box.current;
+      if (disabled || !area) return;
+      event.preventDefault();
+      const { detail } = event as CustomEvent<string>;
+      const before = drafts.of(place.chat).peek();
+      area.value = `${before}${before && !/\s$/.test(before) ? " " : ""}${detail} `;
+      write(area.value);
+      area.focus();
+      area.setSelectionRange(area.value.length, area.value.length);
+      announce(`Added to the message: ${line(detail, 120)}`);
+    };
     root.host.addEventListener("agentnb-send", onSend);
-    return () => root.host.removeEventListener("agentnb-send", onSend);
+    root.host.addEventListener("agentnb-add", onAdd);
+    return () => {
+      root.host.removeEventListener("agentnb-send", onSend);
+      root.host.removeEventListener("agentnb-add", onAdd);
+    };
   });
 
   const take = (files: File[]) => {
@@ -150,6 +168,7 @@ export function Prompt({ chat, agent, commands = NO_COMMANDS, disabled, held = f
         {pictures.length > 0 && !drafts.keepsPictures(place.chat) && (
           <p class="note">These pictures are too large to be kept: a reload of the page loses them.</p>
         )}
+        <MentionChips draft={draft} box={box} />
         <div class="prompt-row">
           <IconButton
             name="Add a picture"

@@ -3,7 +3,7 @@ import { useMemo } from "preact/hooks";
 import type { ChatState, SessionState, Turn } from "../state/types.gen";
 import { usePlace, useView } from "./context";
 import { Spacer, Spinner } from "./icons";
-import { count, line, plain } from "./plain";
+import { count, line, plain, short } from "./plain";
 import { Selectors } from "./selectors";
 
 interface Props {
@@ -49,10 +49,6 @@ export function Meter({ agent, session, chat, disabled }: Props) {
 
 function tokens(turns: readonly Turn[]): number {
   return turns.reduce((sum, { usage }) => sum + (usage?.inputTokens ?? 0) + (usage?.outputTokens ?? 0), 0);
-}
-
-function short(value: number): string {
-  return new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 }).format(value);
 }
 
 function money(amount: number, currency: string): string {

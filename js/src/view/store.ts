@@ -75,6 +75,8 @@ export interface NotebookActions {
   replaceActive(source: string): void;
   /** Adds a code cell under the active one and runs it. */
   run(source: string): void;
+  /** Runs the code cells with these ids, in this order; one that is gone is left out. */
+  runCells?(ids: readonly string[]): void;
   /** Shows changes side by side; absent where there is no room for it. */
   compare?(review: Review): void;
   /** Shows, in its cells, the changes that agents ask leave for now: all of them, each time that one comes or goes. */

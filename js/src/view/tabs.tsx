@@ -158,24 +158,28 @@ function TabMark({ state }: { state: TabState }) {
 interface NewTabProps {
   agents: readonly AgentInfo[];
   onNew: (agent: string) => void;
+  onMore: () => void;
   onHistory: () => void;
   disabled: boolean;
 }
 
-export function NewTab({ agents, onNew, onHistory, disabled }: NewTabProps) {
+/** The agents that are installed; the others behind one entry. */
+export function NewTab({ agents, onNew, onMore, onHistory, disabled }: NewTabProps) {
   const only = agents.length === 1 ? agents[0] : undefined;
   if (only) {
     return <IconButton name="New conversation" icon="plus" disabled={disabled} onClick={() => onNew(only.provider)} />;
   }
   if (agents.length === 0) return null;
-  const news: MenuItem[] = agents.map((agent) => ({
+  const ready = agents.filter((agent) => !agent.missing);
+  const left = agents.length - ready.length;
+  const news: MenuItem[] = ready.map((agent) => ({
     name: line(agent.displayName || agent.provider, 60),
     detail: line(agent.description, 120),
-    faint: agent.missing === true,
     onSelect: () => onNew(agent.provider),
   }));
   const items = [
     ...news,
+    ...(left > 0 ? [{ key: " more", name: "More agents", detail: `${left} not installed`, onSelect: onMore }] : []),
     { key: " history", name: "History", detail: "Open an earlier conversation", onSelect: onHistory },
   ];
   return (

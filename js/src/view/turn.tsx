@@ -2,21 +2,25 @@
 
 import { useComputed } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import type { ActiveTurn, ResponsePart, Turn, UsageInfo } from "../state/types.gen";
+import { useState } from "preact/hooks";
+import type { ActiveTurn, ResponsePart, ToolCallState, Turn, UsageInfo } from "../state/types.gen";
 import { usePlace, useView } from "./context";
 import { CopyButton } from "./copy";
 import { Took, useElapsed } from "./elapsed";
 import { turnMarkdown } from "./export";
 import { GoBack } from "./go-back";
-import { Icon } from "./icons";
+import { Icon, Spacer } from "./icons";
 import { uuid } from "./identity";
 import { memo } from "./memo";
 import { TurnChanges } from "./parts/change-set";
 import { UserMessage } from "./parts/message";
-import { Part, partKey } from "./parts/part";
+import { Part, partId, partKey } from "./parts/part";
 import { writtenPlan } from "./parts/plan";
+import { State } from "./parts/tool";
+import { kindIcon } from "./parts/tool-body";
 import { count, duration, line, plain } from "./plain";
 import type { AnyTurn } from "./store";
+import { answerLines, callsOf, runTitle } from "./tool-runs";
 
 export function isActive(turn: AnyTurn): turn is ActiveTurn {
   return !("state" in turn);
@@ -32,18 +36,66 @@ export const TurnItem = memo(({ turn }: { turn: AnyTurn }) => (
 ));
 
 export const Answer = memo(({ turn }: { turn: AnyTurn }) => {
-  const last = turn.responseParts.length - 1;
+  const { store, memory, root } = useView();
+  const { chat } = usePlace();
+  const [, redraw] = useState(0);
+  const parts = turn.responseParts;
   const active = isActive(turn);
+  const shown = [...parts.keys()].filter((at) => !isSuperseded(turn, parts[at] as ResponsePart, at));
+  const draw = (at: number, inRun = false) => {
+    const part = parts[at] as ResponsePart;
+    const live = active && at === parts.length - 1;
+    return <Part key={partKey(part, at)} turnId={turn.id} part={part} index={at} live={live} inRun={inRun} />;
+  };
+  const idAt = (at: number) => partId(turn.id, parts[at] as ResponsePart, at);
+  const focused = root.activeElement?.closest<HTMLElement>("[data-call]")?.dataset.call;
+  const isUsed = (at: number) => memory.get(`fold ${idAt(at)}`) === true || idAt(at) === `${turn.id} ${focused}`;
+  let runs = 0;
+  const drawRun = (run: readonly number[]) => {
+    const chosen = run.map((at) => memory.get(`run ${idAt(at)}`)).find((one) => one !== undefined);
+    // Nothing folds away under the reader's eyes: what they have opened, or where their focus is.
+    const isOpen = chosen === undefined ? run.some(isUsed) : chosen === true;
+    const toggle = () => {
+      memory.set(`run ${idAt(run[0] as number)}`, !isOpen);
+      redraw((times) => times + 1);
+    };
+    runs += 1;
+    return [
+      <RunHead key={`run ${runs}`} calls={callsOf(parts, run)} isOpen={isOpen} onToggle={toggle} />,
+      ...(isOpen ? run.map((at) => draw(at, true)) : []),
+    ];
+  };
   return (
     <div class="answer">
-      {turn.responseParts.map((part, index) =>
-        isSuperseded(turn, part, index) ? null : (
-          <Part key={partKey(part, index)} turnId={turn.id} part={part} index={index} live={active && index === last} />
-        ),
+      {answerLines(parts, shown, store.chat(chat).peek()?.terminals).flatMap((line) =>
+        typeof line === "number" ? [draw(line)] : drawRun(line),
       )}
     </div>
   );
 });
+
+interface RunProps {
+  calls: readonly ToolCallState[];
+  isOpen: boolean;
+  onToggle: () => void;
+}
+
+/** The line that a run of calls folds into. The calls follow it in the answer, so that they keep their nodes. */
+function RunHead({ calls, isOpen, onToggle }: RunProps) {
+  return (
+    <div class="part part-toolCall">
+      <div class="card tool-run" data-open={isOpen}>
+        <button type="button" class="fold-head" aria-expanded={isOpen} onClick={onToggle}>
+          <Icon name="chevron" className="fold-mark" />
+          <Icon name={kindIcon(calls[0] as ToolCallState)} />
+          <span class="label">{runTitle(calls)}</span>
+          <Spacer />
+          <State icon="check" kind="good" said="Done" />
+        </button>
+      </div>
+    </div>
+  );
+}
 
 /** A written plan is sent whole with each change: the last one counts. */
 function isSuperseded(turn: AnyTurn, part: ResponsePart, at: number): boolean {

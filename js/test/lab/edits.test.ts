@@ -1,5 +1,6 @@
+import type { NotebookPanel } from "@jupyterlab/notebook";
 import { describe, expect, it } from "vitest";
-import { type CellStep, changeCells, smallestEdit } from "../../src/lab/edits";
+import { type CellStep, changeCells, type Helpers, NotebookEdits, smallestEdit } from "../../src/lab/edits";
 
 const applied = (before: string, after: string): string => {
   const { start, end, text } = smallestEdit(before, after);
@@ -76,6 +77,19 @@ function notebook(...given: Cell[]) {
   };
   return { shared, found, texts: () => shared.cells.map(({ id, source }) => [id, source]) };
 }
+
+describe("running cells by their ids", () => {
+  it("leaves out those that are gone and those that hold no code", async () => {
+    const { shared } = notebook(new Cell("a", "1"), new Cell("text", "# 2", {}, "markdown"), new Cell("b", "3"));
+    const ran: unknown[] = [];
+    const content = { model: { sharedModel: shared }, widgets: ["first", "second", "third"] };
+    const panel = { content, sessionContext: { session: { kernel: {} } } } as unknown as NotebookPanel;
+    const executor = { runCell: ({ cell }: { cell: unknown }) => Promise.resolve(ran.push(cell)) };
+    const helpers = { executor, warn: () => {} } as unknown as Helpers;
+    new NotebookEdits(panel, helpers).runCells(["b", "gone", "text", "a"]);
+    expect(ran).toEqual(["third", "first"]);
+  });
+});
 
 describe("changing cells", () => {
   const steps: CellStep[] = [

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { noticeElement } from "../../src/lab/notice";
-import { busy, failed, missing } from "../../src/lab/notices";
+import { busy, dead, failed, missing, noKernel } from "../../src/lab/notices";
 
 const nothing = (): void => {};
 
@@ -30,6 +30,16 @@ describe("a notice", () => {
     );
     for (const button of shown.querySelectorAll<HTMLButtonElement>(".agentnb-actions button")) button.click();
     expect(done).toEqual(["%pip install jupyter-agentnb", "again"]);
+  });
+
+  it("without a kernel has a button that starts one", () => {
+    const done: string[] = [];
+    const buttons = [dead, noKernel].map((notice) =>
+      noticeElement(notice(() => done.push(notice.name))).querySelector<HTMLButtonElement>(".agentnb-actions button"),
+    );
+    for (const button of buttons) button?.click();
+    expect(buttons.map((button) => button?.textContent)).toEqual(["Restart kernel", "Start kernel"]);
+    expect(done).toEqual(["dead", "noKernel"]);
   });
 
   it("shows what a kernel says as text", () => {

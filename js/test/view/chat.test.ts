@@ -35,21 +35,38 @@ describe("the chat without a conversation", () => {
     ]);
   });
 
-  test("offers first what is there; what is to be installed stands folded below, with what to type", async () => {
+  test("offers first what is installed; what is not stands folded below, to be copied and looked for again", async () => {
     const store = new MemoryStore();
+    vi.stubGlobal("navigator", { ...navigator, clipboard: { writeText: (text: string) => copied.push(text) } });
+    onTestFinished(() => void vi.unstubAllGlobals());
+    const copied: string[] = [];
     const missing = ["claude", "codex"].map((provider) => ({
       ...AGENT,
       provider,
       displayName: provider,
-      description: `In a terminal: install ${provider}`,
+      description: "Not installed.",
       missing: true,
+      install: `install ${provider}`,
     }));
     store.root.value = { agents: [AGENT, ...missing], sessions: [] };
     const page = open(store, { kind: "chat" });
     expect(page.all(".agent-card").map((card) => card.querySelector("strong")?.textContent)).toEqual(["Eliza"]);
-    page.button("2 more agents not installed").click();
+    page.button("More agents (2 not installed)").click();
     await page.until(() => expect(page.all(".agent-card").length).toEqual(3));
-    expect(page.text()).toContain("install codex");
+    page.button("Copy install command of codex").click();
+    await page.until(() => expect(copied).toEqual(["install codex"]));
+    store.answer = () => Promise.resolve({ installed: ["eliza"] });
+    page.button("Check again").click();
+    await page.until(() => expect(page.text()).toContain("claude was not found."));
+    store.answer = () => Promise.reject(new Error("The kernel is gone."));
+    page.button("Check again").click();
+    await page.until(() => expect(page.text()).toContain("The kernel is gone."));
+    store.apply("ahp-root://", {
+      type: "root/agentsChanged",
+      agents: [AGENT, { provider: "claude", displayName: "claude", description: "", models: [] }, ...missing.slice(1)],
+    });
+    await page.until(() => expect(page.button("More agents (1 not installed)")));
+    expect(page.all("button.agent-card").length).toEqual(2);
   });
 
   test("goes to the tab that it asked for, also when another window opens one meanwhile", async () => {
@@ -94,6 +111,45 @@ describe("the chat without a conversation", () => {
     const page = open(readyStore(), { kind: "chat" });
     expect(page.text()).toContain("Ask Eliza");
     expect(page.text()).toContain("Shift+Enter");
+    expect(page.all(".examples")).toEqual([]); // an older kernel gives none
+  });
+
+  test("an example is written into the box, and not sent; what the reader wrote stays", async () => {
+    const store = readyStore();
+    const prompts = ["Explain @cell:3", "Plot @df by species", "Plot @df by species", 7, "x".repeat(900), "fourth"];
+    store.answer = (method) => Promise.resolve(method === "suggestPrompts" ? { prompts } : {});
+    const page = open(store, { kind: "chat" });
+    const box = () => page.find<HTMLTextAreaElement>(".prompt textarea");
+    await page.until(() => expect(page.all(".examples button")).toHaveLength(3));
+    page.button("Explain @cell:3").click();
+    await page.until(() => expect(box().value).toEqual("Explain @cell:3"));
+    expect([store.dispatched, page.root.activeElement]).toEqual([[], box()]);
+    page.button("Plot @df by species").click();
+    await page.until(() => expect(box().value).toEqual("Plot @df by species"));
+    type(box(), "In short: ");
+    page.button("Explain @cell:3").click();
+    await page.until(() => expect(box().value).toEqual("In short: Explain @cell:3"));
+    const asked = () => store.requested.filter(({ method }) => method === "suggestPrompts").length;
+    const before = asked();
+    page.find(".empty").dispatchEvent(new Event("pointerenter")); // cells may have run since
+    await page.until(() => expect(asked()).toEqual(before + 1));
+  });
+});
+
+describe("the menu of new conversations", () => {
+  test("has what is installed; the others are behind one entry, which leads to what to type", async () => {
+    const store = twoTabs();
+    const missing = { ...AGENT, provider: "codex", displayName: "Codex", description: "", missing: true };
+    store.root.value = { ...store.root.peek(), agents: [...(store.root.peek()?.agents ?? []), missing] };
+    const page = open(store, { kind: "chat" });
+    page.button("New conversation").click();
+    await page.until(() => page.find(".menu-item"));
+    const names = page.all(".menu-name").map((one) => one.textContent);
+    expect(names).toEqual(["Eliza", "Claude Code", "More agents", "History"]);
+    page.all(".menu-item")[2]?.click();
+    await page.until(() => expect(page.find(".is-missing").getAttribute("aria-label")).toEqual("Codex"));
+    page.all("[role=tab]")[0]?.click();
+    await page.until(() => expect([page.all(".is-missing"), activeTab(page)]).toEqual([[], "ElizaFirst"]));
   });
 });
 
@@ -145,7 +201,7 @@ describe("tabs", () => {
     page.button("New conversation").click();
     await page.until(() => page.find(".menu-item"));
     page.all(".menu-item")[1]?.click();
-    expect(store.requested.filter(({ method }) => method !== "listSessions")).toEqual([
+    expect(store.requested.filter(({ method }) => method === "createSession")).toEqual([
       { method: "createSession", params: { agent: "claude" } },
     ]);
     addSession(store, "claude:/three");

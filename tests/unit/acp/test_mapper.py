@@ -457,6 +457,36 @@ def test_terminals_of_the_agents_own_are_shown() -> None:
     assert after(opened, printed, ended).terminals == (view,)
 
 
+@pytest.mark.parametrize(
+    ("ended", "failure"),
+    [
+        ({"_meta": {"terminal_exit": {"terminal_id": "z", "exit_code": 0}}}, None),
+        ({"_meta": {"terminal_exit": {"terminal_id": "z", "exit_code": 2}}}, "exit code 2"),
+        ({"_meta": {"terminal_exit": {"terminal_id": "z", "signal": "SIGKILL"}}}, "signal SIGKILL"),
+        ({"_meta": {"terminal_exit": {"terminal_id": "other", "exit_code": 2}}}, None),
+        ({"rawOutput": {"exit_code": 1}}, "exit code 1"),
+        ({"rawOutput": {"exitCode": -9}}, "exit code -9"),
+        ({"rawOutput": {"output": "", "metadata": {"exit": 127}}}, "exit code 127"),
+        ({"rawOutput": {"exit_code": 0}}, None),
+        ({"rawOutput": {"exit_code": True}}, None),
+        ({"rawOutput": {"exit_code": "1"}}, None),
+        ({"rawOutput": "exit code 1"}, None),
+        ({"kind": "read", "rawOutput": {"exit_code": 1}}, None),
+    ],
+)
+def test_a_command_that_ended_badly_has_failed_when_the_agent_calls_it_completed(
+    ended: dict[str, Any], failure: str | None
+) -> None:
+    """By its terminal or by the exit code in its raw output; of other tools an exit code says nothing."""
+    terminal = [{"type": "terminal", "terminalId": "z"}]
+    info = {"terminal_info": {"terminal_id": "z", "cwd": "/w"}}
+    begun = call("in_progress", "tool_call", kind="execute", title="make", content=terminal, _meta=info)
+    state = only_call(begun, call("completed", **ended))
+    assert isinstance(state, ToolCallCompletedState)
+    expected = None if failure is None else f"The command ended with {failure}."
+    assert (state.success, state.error and state.error.message) == (failure is None, expected)
+
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),

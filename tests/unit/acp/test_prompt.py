@@ -27,7 +27,7 @@ def embedded(mime: str) -> MessageEmbeddedResourceAttachment:
     [
         ("image/png", {"image": True}, "image"),
         ("audio/wav", {"audio": True}, "audio"),
-        ("image/png", {"embeddedContext": True}, "resource"),
+        ("image/png", {"embeddedContext": True}, "named"),
         ("application/pdf", {"embeddedContext": True}, "resource"),
         ("image/png", {}, "named"),
         ("audio/wav", {"image": True}, "named"),

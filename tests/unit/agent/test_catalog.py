@@ -23,6 +23,7 @@ NAMES = [
     "gemini",
     "goose",
     "kimi",
+    "local",
     "opencode",
     "openhands",
     "qwen",
@@ -31,10 +32,10 @@ NAMES = [
 
 
 def test_the_agents_we_know() -> None:
-    """In order; each but the built-in one says how to install it; Codex logs in by itself, in the chat."""
+    """In order; each but the built-in ones says how to install it; Codex logs in by itself, in the chat."""
     assert [spec.name for spec in known()] == NAMES
-    assert [spec.name for spec in known() if spec.install is None] == ["eliza"]
-    assert [spec.name for spec in known() if spec.login is None] == ["codex", "eliza"]
+    assert [spec.name for spec in known() if spec.install is None] == ["eliza", "local"]
+    assert [spec.name for spec in known() if spec.login is None] == ["codex", "eliza", "local"]
 
 
 def test_the_built_in_agent_runs_with_this_python() -> None:

@@ -17,6 +17,7 @@ from agentnb.cassette import file
 from agentnb.cassette.compare import difference
 from agentnb.cassette.mcp import CHANGED
 from agentnb.cassette.recording import Event, Header
+from agentnb.kernel.bridge import SOCKET, TOKEN
 from tests.conftest import ROOT
 from tests.unit.cassette.conversation import Conversation, lines, recorder
 from tests.unit.eliza.patient import environment
@@ -232,6 +233,22 @@ def test_code_that_gives_or_changes_something_else_is_a_mismatch(
     assert (found is None) is (line is None)
     assert line is None or line in str(found).splitlines()
     assert difference(ask, then, today, None, header=Header(answers="outcome")) is None
+
+
+def test_the_kernels_own_server_is_recorded_without_paths_of_the_machine(tmp_path: Path) -> None:
+    """A cassette is the same on every machine; what the user has configured stays, but for its secrets."""
+    env = [{"name": SOCKET, "value": "/run/agentnb-x1/kernel"}, {"name": TOKEN, "value": "hush-hush-2"}]
+    ours = {"name": "bridge", "command": "/opt/python/bin/python3.12", "args": ["-I", "/opt/bridge.py"], "env": env}
+    path = tmp_path / "a.cassette.jsonl"
+    with recording(path) as then:
+        then.request("initialize", protocolVersion=1)
+        served = {"type": "acp", "name": "kernel", "serverId": f"{then.prefix}kernel"}
+        servers = [served, ours, {**ours, "name": "apart", "env": []}]
+        then.prompt(then.request("session/new", cwd="/work", mcpServers=servers), "kernel add 2 3")
+    text = path.read_text(encoding="utf-8")
+    assert json.dumps({"name": "bridge", "command": "python", "args": [], "env": []}) in text
+    assert "agentnb-x1" not in text
+    assert json.dumps({**ours, "name": "apart", "env": []}) in text
 
 
 def test_tool_call_beside_the_wire_is_recorded_where_it_happens(tmp_path: Path) -> None:

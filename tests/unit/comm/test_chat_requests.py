@@ -54,6 +54,9 @@ class Variables:
         names = {"frame": "DataFrame, shape (3, 2)", "model": "Model"}
         return [Suggestion(text=n, kind="variable", detail=d) for n, d in names.items() if n.startswith(start)]
 
+    def examples(self) -> tuple[str, ...]:
+        return ("Plot @frame",)
+
     def attach(self, prompt: str, cwd: Path) -> tuple[MessageAttachment, ...]:
         return (SimpleMessageAttachment(label="frame", model_representation="frame: 3 rows"),)
 
@@ -80,7 +83,32 @@ def test_completion_without_a_shell_offers_nothing(page: Page, conversation: Con
     assert page.ask("complete", {"channel": conversation.chat.uri, "start": ""})["result"] == {"items": []}
 
 
-@pytest.mark.parametrize("method", ["complete", "restartAgent", "forkSession", "openSession"])
+def test_an_empty_conversation_gets_examples_of_the_shell(page: Page, conversation: Conversation) -> None:
+    """Outside of IPython there are none."""
+    channel = {"channel": conversation.session.uri}
+    assert page.ask("suggestPrompts", channel)["result"] == {"prompts": []}
+    page.host.environment.connect(shell=Variables())
+    assert page.ask("suggestPrompts", channel)["result"] == {"prompts": ["Plot @frame"]}
+
+
+def test_an_agent_that_was_installed_meanwhile_is_found_when_a_page_has_it_looked_for(
+    page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every page hears of it: what is installed comes first, by rank, and names no line to type any more."""
+    before = page.host.root.state.agents
+    assert [each.provider for each in before if each.missing][:3] == ["claude", "codex", "gemini"]
+    assert before[-1].install is not None
+    assert "codex" not in page.ask("refreshAgents", {})["result"]["installed"]
+    assert page.host.root.state.agents is before
+    program = tmp_path / ("codex-acp.cmd" if os.name == "nt" else "codex-acp")
+    program.touch(mode=0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    assert "codex" in page.ask("refreshAgents", {})["result"]["installed"]
+    first = page.host.root.state.agents[0]
+    assert (first.provider, first.missing, first.install) == ("codex", None, None)
+
+
+@pytest.mark.parametrize("method", ["complete", "suggestPrompts", "restartAgent", "forkSession", "openSession"])
 @pytest.mark.parametrize(("params", "code"), [({}, -32602), ({"channel": "eliza:/none", "start": ""}, -32012)])
 def test_a_senseless_request_is_answered_with_an_error(
     page: Page, conversation: Conversation, method: str, params: dict[str, Any], code: int

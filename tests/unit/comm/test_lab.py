@@ -19,12 +19,12 @@ from tests.unit.running import run
 class Page:
     """A page's end of the comm, in memory."""
 
-    def __init__(self, lab: Lab, comm_id: str = "c1") -> None:
+    def __init__(self, lab: Lab, comm_id: str = "c1", *, outputs: bool = False) -> None:
         self.comm_id = comm_id
         self.heard: list[dict[str, Any]] = []
         self.lab = lab
         self._closed: Any = None
-        lab.opened(self, {})
+        lab.opened(self, {"content": {"data": {"v": 1, "outputs": outputs}}})
 
     def on_msg(self, listener: Any) -> None:
         self.listener = listener
@@ -178,3 +178,57 @@ def test_what_the_user_saved_is_known_with_its_time() -> None:
     ]
     assert all(before <= at <= time.time() for _, at in lab.saved)
     assert (lab.notebook, page.heard) == (None, [])
+
+
+class TellingPage(Page):
+    """A page that tells the outputs of cells at once."""
+
+    def send(self, message: dict[str, Any]) -> None:
+        super().send(message)
+        if message["method"] == "outputs":
+            asked = message["params"]
+            cells = [
+                {"cellId": each, "outputs": [{"output_type": "stream"}]} for each in asked["cellIds"] or ["latest"]
+            ]
+            params = {"id": asked["id"], "cells": cells}
+            data = {"jsonrpc": "2.0", "v": 1, "method": "cellOutputs", "params": params}
+            self.listener({"content": {"data": data}})
+
+
+def test_the_page_that_spoke_last_tells_the_outputs_of_cells() -> None:
+    """Of those that are named, else of the one with the latest figure; a page that cannot is not asked."""
+    lab = Lab()
+    assert lab.outputs(["a"], 0.01) == ()
+    page = TellingPage(lab, outputs=True)
+    page.say(path="one.ipynb", cells=[cell("a", "x")])
+    assert [each.cell_id for each in lab.outputs(["a", "b"], 5)] == ["a", "b"]
+    assert [(each.cell_id, each.outputs) for each in lab.outputs([], 5)] == [("latest", [{"output_type": "stream"}])]
+    older = Page(lab, "c2")
+    older.say(path="two.ipynb", cells=[])
+    assert lab.outputs(["a"], 5) == ()
+    assert [message["method"] for message in older.heard] == []
+
+
+def test_a_page_that_does_not_tell_outputs_in_time_tells_nothing() -> None:
+    """Its notebook may just have been closed; an answer to nothing is passed over."""
+    lab = Lab()
+    page = Page(lab, outputs=True)
+    page.say(path="one.ipynb", cells=[])
+    assert lab.outputs(["a"], 0.01) == ()
+    late = {"jsonrpc": "2.0", "v": 1, "method": "cellOutputs", "params": {"id": page.heard[0]["params"]["id"]}}
+    page.listener({"content": {"data": late}})
+    assert lab.outputs(["a"], 0.01) == ()
+
+
+def test_selected_code_is_kept_and_the_page_hears_what_to_mention() -> None:
+    """Without a shell nothing is kept, and nothing is said."""
+    lab = Lab()
+    page = Page(lab)
+    quote = {"v": 1, "method": "quote", "params": {"id": "q", "cellId": "c", "text": "x = 1"}}
+    page.listener({"content": {"data": quote}})
+    assert page.heard == []
+    lab.quote = lambda params: f"selection:{len(params.text)}"
+    page.listener({"content": {"data": quote}})
+    assert [(each["method"], each["params"]) for each in page.heard] == [
+        ("quoted", {"id": "q", "mention": "selection:5"})
+    ]

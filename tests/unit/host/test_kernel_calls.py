@@ -152,3 +152,27 @@ def test_the_kernels_own_card_says_how_the_code_ended(talk: Talk, code: str, sta
     shown = Parts.of(snapshot.response_parts).tool_call(call.id)
     assert call.status == status
     assert getattr(getattr(shown, "error", None), "message", None) == error
+
+
+@pytest.mark.parametrize("announced", ["pending", "in_progress"])
+@pytest.mark.parametrize(
+    ("code", "status", "error"), [(CODE, "completed", None), ("1 / 0", "failed", "ZeroDivisionError: division by zero")]
+)
+def test_the_agents_tool_call_has_failed_when_its_code_raised(
+    talk: Talk, announced: str, code: str, status: str, error: str | None
+) -> None:
+    """Also where the agent calls it completed, because it was answered; what came of it is still shown."""
+    run = {**CLAUDE, "rawInput": {"code": code}, "status": announced}
+    done = {"sessionUpdate": "tool_call_update", "toolCallId": "t1", "status": "completed", "rawOutput": "the answer"}
+    turn = talk.prompt(*steps({"update": run}, ["run_code", {"code": code}], {"end": 1}, {"update": done}))
+    talk.answer(talk.questions()[0], "allow")
+    assert ended(turn) == ([status == "completed"], 1)
+    (call,) = turn.tool_calls
+    snapshot = turn.snapshot
+    assert snapshot is not None
+    shown = Parts.of(snapshot.response_parts).tool_call("t1")
+    assert call.status == status
+    assert getattr(getattr(shown, "error", None), "message", None) == error
+    assert shown is not None
+    assert shown.details is not None
+    assert shown.details.raw_output == "the answer"

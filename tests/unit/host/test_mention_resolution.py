@@ -44,6 +44,9 @@ class Held:
     def suggest(self, start: str, cwd: Path) -> Sequence[Suggestion]:
         return ()
 
+    def examples(self) -> tuple[str, ...]:
+        return ()
+
     def attach(self, prompt: str, cwd: Path) -> tuple[MessageAttachment, ...]:
         self.go.wait(PATIENCE)
         if "@bad" in prompt:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from agentnb.comm.notebook import Notebook, NotebookCell
 from agentnb.errors import UnknownMention
 from agentnb.ipython.cells import LONGEST
-from agentnb.ipython.mentions import Scope, attachments
+from agentnb.ipython.mentions import MOST_SELECTED, Scope, attachments
 from agentnb.state import SimpleMessageAttachment
 
 CELLS = (
@@ -71,3 +72,38 @@ def test_without_a_page_the_error_says_how_to_get_one(name: str, tmp_path: Path)
     """The kernel alone knows only what was run."""
     with pytest.raises(UnknownMention, match="sidebar"):
         attached(f"@{name}", tmp_path, None)
+
+
+def test_selection_without_selected_text_is_the_selected_cells(tmp_path: Path) -> None:
+    """Each an attachment of its own, with its outputs, in the notebook's order; else the active one."""
+    scope = Scope(variables={}, outputs={3: "two"}, cwd=tmp_path, notebook=replace(NOTEBOOK, selection=""))
+    assert [each.label for each in attachments("@selection", [], scope)] == ["selection"]
+    both = Scope(
+        variables={}, outputs={3: "two"}, cwd=tmp_path, notebook=replace(NOTEBOOK, selection="", selected=("b", "a"))
+    )
+    found = [(each.label, getattr(each, "model_representation", "")) for each in attachments("@selection", [], both)]
+    assert found == [
+        ("selection", "Markdown cell:\n# Title"),
+        ("selection 2", "In [3]:\nx = 2  # edited\nOut[3]:\ntwo"),
+    ]
+
+
+def test_many_selected_cells_are_cut_and_the_rest_is_named(tmp_path: Path) -> None:
+    """Someone has pressed Ctrl+A."""
+    cells = tuple(
+        NotebookCell(id=f"c{n}", kind="markdown", count=None, source=str(n)) for n in range(MOST_SELECTED + 5)
+    )
+    selected = tuple(each.id for each in cells)
+    scope = Scope(variables={}, cwd=tmp_path, notebook=Notebook(path="n", selected=selected, cells=cells))
+    *_, last = attachments("@selection", [], scope)
+    assert getattr(last, "model_representation", "") == "5 more cells are selected; left out."
+
+
+def test_a_cell_that_was_not_run_is_named_by_the_beginning_of_its_id(tmp_path: Path) -> None:
+    """Where only one cell's id begins so."""
+    cells = tuple(NotebookCell(id=f"{n}234-abcd", kind="code", count=None, source=f"x{n}") for n in "56")
+    notebook = Notebook(path="n", cells=cells)
+    assert attached("@cell:5234-ab", tmp_path, notebook) == "Code cell, not run:\nx5"
+    assert attached("@cell:6234", tmp_path, notebook) == "Code cell, not run:\nx6"
+    with pytest.raises(UnknownMention):
+        attached("@cell:234-", tmp_path, notebook)

@@ -37,7 +37,9 @@ class NotebookPage:
     def __init__(self, path: str, cells: dict[str, str]) -> None:
         self.comm_id = f"page {next(_numbers)} of {path}"
         self.path = path
-        self.cells = [{"id": name, "kind": "code", "source": source} for name, source in cells.items()]
+        self.cells: list[dict[str, Any]] = [
+            {"id": name, "kind": "code", "source": source} for name, source in cells.items()
+        ]
         self.runs: SimpleQueue[dict[str, Any]] = SimpleQueue()
         self.steps = 0
         self.file_hashes: Any = None

@@ -18,6 +18,8 @@ interface Props {
   index: number;
   /** Whether this part is what the agent is writing right now. */
   live: boolean;
+  /** Whether it stands below the line that it folds into. */
+  inRun?: boolean;
 }
 
 export function partKey(part: ResponsePart, index: number): string {
@@ -25,8 +27,15 @@ export function partKey(part: ResponsePart, index: number): string {
   return "id" in part && typeof part.id === "string" ? part.id : `at ${index}`;
 }
 
-export const Part = memo(({ turnId, part, index, live }: Props) => (
-  <div class={`part part-${KNOWN.has(part.kind) ? part.kind.replace("x-agentnb/", "") : "unknown"}`}>
+/** Under which id the view remembers whether a part is open. */
+export function partId(turnId: string, part: ResponsePart, index: number): string {
+  return `${turnId} ${part.kind === "toolCall" ? part.toolCall.toolCallId : partKey(part, index)}`;
+}
+
+export const Part = memo(({ turnId, part, index, live, inRun }: Props) => (
+  <div
+    class={`part part-${KNOWN.has(part.kind) ? part.kind.replace("x-agentnb/", "") : "unknown"}${inRun ? " in-run" : ""}`}
+  >
     <PartBody turnId={turnId} part={part} index={index} live={live} />
   </div>
 ));
@@ -44,7 +53,7 @@ const KNOWN = new Set<string>([
 ]);
 
 function PartBody({ turnId, part, index, live }: Props) {
-  const id = `${turnId} ${partKey(part, index)}`;
+  const id = partId(turnId, part, index);
   switch (part.kind) {
     case "markdown":
       return <Markdown text={part.content} live={live} />;

@@ -86,7 +86,17 @@ function ToolMark({ call }: { call: ToolCallState }) {
   }
 }
 
-function State({ icon, kind, said, shown = false }: { icon: IconName; kind: string; said: string; shown?: boolean }) {
+export function State({
+  icon,
+  kind,
+  said,
+  shown = false,
+}: {
+  icon: IconName;
+  kind: string;
+  said: string;
+  shown?: boolean;
+}) {
   return (
     <span class={`state ${kind}`}>
       <Icon name={icon} />

@@ -1,0 +1,215 @@
+"""Tokens and money that turns used, of all kept sessions: a table by day, session, turn, agent or folder."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
+
+from agentnb.api.arguments import check_count, check_folder, check_moment, check_text
+from agentnb.api.columns import html, lines, on_one_line
+from agentnb.api.rows import Rows
+from agentnb.errors import UsageError
+from agentnb.host import current_host
+from agentnb.host.history.restore import LOG_OFF, named_in, recorder_of
+from agentnb.ids import new_id
+from agentnb.log.location import log_location
+from agentnb.log.store import Store
+from agentnb.log.usage import By
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable
+    from datetime import date
+
+    from agentnb.log.usage import Used, WhichTurns
+
+LISTED = 100
+NONE = "No kept turn has ended yet, or none as you asked."
+_LONGEST = 60  # characters of a name in the table
+
+
+class UsageRow(NamedTuple):
+    """What some turns used together.
+
+    Attributes:
+        name: What they have in common: a day (``"2026-11-02"``), a session's title, a prompt, an agent, a folder.
+        turns: How many turns.
+        input_tokens: Tokens that the models read; None where no agent said it.
+        output_tokens: Tokens that they wrote; None likewise.
+        cached_tokens: Tokens that they read from their caches; None likewise.
+        costs: Money spent, by currency (ISO 4217); empty where no agent said it.
+        last: When the last of the turns ended, in UTC.
+        id: Of a session: its id, as :func:`agentnb.resume` takes it; empty otherwise.
+    """
+
+    name: str
+    turns: int
+    input_tokens: int | None
+    output_tokens: int | None
+    cached_tokens: int | None
+    costs: dict[str, float]
+    last: datetime
+    id: str = ""
+
+
+class UsageTable(Rows[UsageRow]):
+    """What turns used, the latest first; a table with its sums when displayed.
+
+    Args:
+        rows: The groups.
+        by: What they are.
+        note: What is to be said about the log; empty where all is well.
+
+    Attributes:
+        total: The sums of all rows; None where there is no row.
+    """
+
+    def __init__(self, rows: Iterable[UsageRow] = (), by: By = "day", note: str = "") -> None:
+        super().__init__(rows)
+        self.by = by
+        self.note = note
+        self.total = _total(self) if self else None
+
+    def __repr__(self) -> str:
+        return "\n".join([*lines(self._table()), *self._notes()]) if self else (self.note or NONE)
+
+    def _repr_html_(self) -> str:
+        if not self:
+            return html([], [[self.note or NONE]])
+        head, *rows = self._table()
+        return html(head, rows) + "".join(f"<p>{note}</p>" for note in self._notes())
+
+    def _table(self) -> list[tuple[str, ...]]:
+        rows = [_cells(row) for row in self]
+        if self.total is not None and len(self) > 1:
+            rows.append(_cells(self.total))
+        return [(self.by, "turns", "input", "output", "cached", "cost"), *rows]
+
+    def _notes(self) -> list[str]:
+        return [self.note] if self.note else []
+
+
+def usage(
+    by: By = "day",
+    *,
+    session: str | None = None,
+    folder: str | os.PathLike[str] | None = None,
+    agent: str | None = None,
+    since: date | str | None = None,
+    until: date | str | None = None,
+    limit: int = LISTED,
+) -> UsageTable:
+    """Tokens and money that turns used, as far as their agents say, of this kernel and of others; all must hold.
+
+    Counted are turns that ended since agentnb keeps this (0.2), in sessions that the log still has.
+
+    Args:
+        by: What the turns of a row have in common: ``"day"`` (local), ``"session"``, ``"turn"``, ``"agent"`` or
+            ``"folder"``.
+        session: Only this session, by its id or the beginning of it.
+        folder: Only sessions of this workspace, which need not be there any more.
+        agent: Only this agent, by its name.
+        since: Only turns that ended on this day or later, or from this moment on: a date, a datetime, or ISO 8601 text
+            (``"2026-11-02"``). Without a time zone it is local time.
+        until: Only turns that ended before that moment; for a day, before it began.
+        limit: How many rows, at most; the latest.
+
+    Returns:
+        A row per group, the latest first, and their ``total``; displayed it is a table.
+
+    Raises:
+        UsageError: If *by* is none of these, *agent* or *session* no text, *folder* no path, *since* or *until* no
+            date, or *limit* no number above zero.
+        UnknownSession: If the log has no such session, or several.
+        LogError: If the log cannot be read.
+
+    Example:
+        >>> agentnb.usage("agent", since="2026-11-01")  # doctest: +SKIP
+    """
+    host = current_host()
+    which = _checked(by, limit, folder=folder, agent=agent, since=since, until=until)
+    if host.recorder is None:
+        return UsageTable(by=by, note=LOG_OFF)
+    recorder = recorder_of(host)
+    return UsageTable(_rows(recorder.store, by, which, session, limit), by, recorder.note)
+
+
+def kept_usage(by: By = "day", *, limit: int = LISTED, session: str | None = None, **which: Any) -> UsageTable:
+    """The same for a shell, where no kernel runs; the arguments are those of :func:`usage`.
+
+    Raises:
+        UsageError: As :func:`usage`.
+        UnknownSession: As :func:`usage`.
+        LogError: As :func:`usage`.
+    """
+    asked = _checked(by, limit, **which)
+    path = log_location()
+    if path is None:
+        return UsageTable(by=by, note=LOG_OFF)
+    return UsageTable(_rows(Store(path, new_id()), by, asked, session, limit), by)
+
+
+def _checked(by: By, limit: int, **given: Any) -> WhichTurns:
+    if by not in get_args(By):
+        known = ", ".join(map(repr, get_args(By)))
+        raise UsageError(f"by is one of {known}, not {by!r}.", hint='agentnb.usage("agent") adds up by agent.')
+    check_count("limit", limit)
+    agent, folder = given.get("agent"), given.get("folder")
+    if agent is not None:
+        check_text("agent", agent, example='agent="eliza"')
+    return {
+        "cwd": None if folder is None else check_folder(folder),
+        "agent": agent,
+        "since": check_moment("since", given.get("since")),
+        "until": check_moment("until", given.get("until")),
+    }
+
+
+def _rows(store: Store, by: By, which: WhichTurns, session: str | None, limit: int) -> list[UsageRow]:
+    if session is not None:
+        check_text("session", session, example='session="3f2a"')
+        which["uri"] = named_in(store, session).uri
+    return [_row(used, by) for used in store.usage(by, limit, **which)]
+
+
+def _row(used: Used, by: By) -> UsageRow:
+    return UsageRow(
+        name=used.name,
+        turns=used.turns,
+        input_tokens=used.input,
+        output_tokens=used.output,
+        cached_tokens=used.cached,
+        costs=used.costs,
+        last=datetime.fromtimestamp(used.ended_at / 1000, timezone.utc),
+        id=used.key.rpartition("/")[2] if by == "session" else "",
+    )
+
+
+def _total(rows: Iterable[UsageRow]) -> UsageRow:
+    everything, costs = list(rows), defaultdict[str, float](float)
+    for row in everything:
+        for currency, amount in row.costs.items():
+            costs[currency] += amount
+    return UsageRow(
+        name="total",
+        turns=sum(row.turns for row in everything),
+        input_tokens=_sum(row.input_tokens for row in everything),
+        output_tokens=_sum(row.output_tokens for row in everything),
+        cached_tokens=_sum(row.cached_tokens for row in everything),
+        costs=dict(costs),
+        last=max(row.last for row in everything),
+    )
+
+
+def _sum(counts: Iterable[int | None]) -> int | None:
+    known = [count for count in counts if count is not None]
+    return sum(known) if known else None
+
+
+def _cells(row: UsageRow) -> tuple[str, ...]:
+    name = on_one_line(row.name[: _LONGEST + 1])
+    shown = name if len(row.name) <= _LONGEST else f"{name[:_LONGEST]}…"
+    tokens = ("" if n is None else f"{n:,}" for n in (row.input_tokens, row.output_tokens, row.cached_tokens))
+    costs = " + ".join(f"{amount:.4f} {currency}" for currency, amount in sorted(row.costs.items()))
+    return (shown, f"{row.turns:,}", *tokens, costs)

@@ -1,0 +1,189 @@
+"""The outputs of one shell's cells, as far as the kernel sees them: for mentions where no page tells of them.
+
+What is displayed is noted when it is published (ipykernel calls hooks for it). IPython 9 itself keeps what a cell
+printed and its last value; before it the value is known only as text. What threads display is not seen.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import io
+import json
+import sys
+import threading
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Any
+
+from agentnb.ipython.ipython_versions import is_running_cell
+from agentnb.kernel.output_kinds import CHARTS, FIGURES, LARGEST_PICTURE, LONGEST_SPECIFICATION, PICTURES, ends
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+MOST_CELLS = 50
+"""Cells whose displays are remembered; the oldest are forgotten first."""
+MOST_DISPLAYS = 50
+"""Displays of one cell that are remembered."""
+LARGEST = 32 * 1024 * 1024
+"""Characters of all displays that are remembered."""
+_LARGEST_PICTURE = LARGEST_PICTURE * 4 // 3 + 4  # in base64
+_ATTRIBUTE = "_agentnb_outputs"
+_LIVE_DPI = 100
+
+
+class CellOutputs:
+    """The outputs of one shell's cells. Usable from any thread; displays are noted on the main thread.
+
+    Args:
+        shell: The IPython shell.
+    """
+
+    def __init__(self, shell: Any) -> None:
+        self._shell = shell
+        self._lock = threading.Lock()
+        self._displays: OrderedDict[int, list[_Display]] = OrderedDict()
+        self._count: int | None = None
+        self._clears = False
+        self._hooked = False
+
+    def follow(self) -> None:
+        """Note from now on what cells display."""
+        self._shell.events.register("pre_run_cell", self._cell_begins)
+        if threading.current_thread() is threading.main_thread() and is_running_cell(self._shell):
+            self._begin()
+
+    def of(self, count: int) -> list[dict[str, Any]]:
+        """The outputs of the cell with an execution count, as in a notebook's file: what was printed, shown, given."""
+        history = self._shell.history_manager
+        kept = getattr(history, "outputs", {}).get(count, ())
+        printed = [_stream(each) for each in [*kept] if each.output_type in {"out_stream", "err_stream"}]
+        results = [_result(each.bundle) for each in [*kept] if each.output_type == "execute_result"]
+        shown = [_result(each.bundle, "display_data") for each in [*kept] if each.output_type == "display_data"]
+        if not results and (text := getattr(history, "output_hist_reprs", {}).get(count)):
+            results = [_result({"text/plain": text})]
+        with self._lock:
+            own = [_result(each.data, "display_data") for each in self._displays.get(count, ())]
+        return [*printed, *(own or shown), *results]
+
+    @property
+    def last_figure(self) -> int | None:
+        """The execution count of the cell that showed a figure last; None where none has."""
+        kept = getattr(self._shell.history_manager, "outputs", {})
+        with self._lock:
+            counts = {count for count, found in self._displays.items() if any(_is_figure(one.data) for one in found)}
+        counts |= {count for count, found in [*kept.items()] if any(_is_figure(one.bundle) for one in [*found])}
+        return max(counts, default=None)
+
+    def _cell_begins(self, info: Any) -> None:
+        if info.store_history:
+            self._begin()
+
+    def _begin(self) -> None:
+        count = self._shell.displayhook.prompt_count  # IPython 9.18 counts on before a cell runs, others behind it
+        with self._lock:
+            self._count = count
+            self._displays.pop(count, None)
+        publisher = self._shell.display_pub
+        if not self._hooked and hasattr(publisher, "register_hook"):
+            self._hooked = True
+            publisher.register_hook(self._published)  # hooks are of the thread: cells run on this one
+
+    def _published(self, message: Any) -> Any:
+        with self._lock, contextlib.suppress(Exception):  # the display itself must go on
+            self._note(message["msg_type"], message["content"])
+        return message
+
+    def _note(self, kind: str, content: Mapping[str, Any]) -> None:
+        if kind == "clear_output":
+            self._clears = bool(content.get("wait"))
+            if not self._clears:
+                self._displays.pop(self._count or 0, None)
+            return
+        display = _Display(content)
+        if kind == "update_display_data":
+            for shown in self._displays.values():
+                shown[:] = [display if one.id == display.id else one for one in shown]
+            return
+        if self._count is None:
+            return
+        shown = self._displays.setdefault(self._count, [])
+        if self._clears:
+            shown.clear()
+            self._clears = False
+        shown.append(display)
+        del shown[:-MOST_DISPLAYS]
+        self._forget()
+
+    def _forget(self) -> None:
+        size = sum(one.size for shown in self._displays.values() for one in shown)
+        while len(self._displays) > 1 and (len(self._displays) > MOST_CELLS or size > LARGEST):
+            _, oldest = self._displays.popitem(last=False)
+            size -= sum(one.size for one in oldest)
+
+
+class _Display:
+    """One thing that was displayed, within bounds."""
+
+    def __init__(self, content: Mapping[str, Any]) -> None:
+        self.id = content.get("transient", {}).get("display_id")
+        self.data = {kind: _bounded(kind, value) for kind, value in content["data"].items()}
+        self.size = sum(len(value) for value in self.data.values() if isinstance(value, str))
+
+
+def has_live_figure() -> bool:
+    """Whether a figure of matplotlib is open."""
+    helpers = sys.modules.get("matplotlib._pylab_helpers")
+    return helpers is not None and helpers.Gcf.get_active() is not None
+
+
+def live_figure() -> bytes | None:
+    """The figure of matplotlib that was made last and is still open, as PNG. On the main thread only.
+
+    matplotlib is not loaded for it. A notebook's own backend closes a figure when it has shown it.
+    """
+    helpers = sys.modules.get("matplotlib._pylab_helpers")
+    manager = None if helpers is None else helpers.Gcf.get_active()
+    if manager is None:
+        return None
+    drawn = io.BytesIO()
+    manager.canvas.figure.savefig(drawn, format="png", dpi=_LIVE_DPI)
+    return drawn.getvalue()
+
+
+def outputs_of(shell: Any) -> CellOutputs:
+    """The outputs of *shell*'s cells."""
+    found: CellOutputs = shell.__dict__.setdefault(_ATTRIBUTE, CellOutputs(shell))
+    return found
+
+
+def figures_in(outputs: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Those of *outputs* that show a figure."""
+    return [each for each in outputs if isinstance(each.get("data"), dict) and _is_figure(each["data"])]
+
+
+def _is_figure(bundle: Mapping[str, Any]) -> bool:
+    return any(kind in FIGURES or CHARTS.fullmatch(str(kind)) for kind in bundle)
+
+
+def _bounded(kind: str, value: Any) -> Any:
+    """What is kept of a displayed value; of a picture that is too large only its size in bytes."""
+    value = _encoded(value)  # ipykernel publishes bytes
+    if isinstance(value, str):
+        if kind in PICTURES:
+            return value if len(value) <= _LARGEST_PICTURE else len(value) * 3 // 4
+        return ends(value)
+    return json.dumps(value, default=str)[: LONGEST_SPECIFICATION + 1] if CHARTS.fullmatch(kind) else None
+
+
+def _result(bundle: Mapping[str, Any], kind: str = "execute_result") -> dict[str, Any]:
+    return {"output_type": kind, "data": {name: _encoded(value) for name, value in bundle.items()}}
+
+
+def _stream(kept: Any) -> dict[str, Any]:
+    name = "stdout" if kept.output_type == "out_stream" else "stderr"
+    return {"output_type": "stream", "name": name, "text": [*kept.bundle.get("stream", ())]}
+
+
+def _encoded(value: Any) -> Any:
+    return base64.b64encode(value).decode() if isinstance(value, bytes) else value

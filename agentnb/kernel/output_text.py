@@ -1,0 +1,330 @@
+"""The outputs of cells as an agent gets them: text within bounds, without credentials, and pictures.
+
+Outputs are those of a notebook's file (nbformat 4). They are untrusted: everything of a wrong type is passed over, HTML
+is only read as text, and an SVG stays text (a page may have drawn it: then it comes as PNG).
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import os
+import re
+import struct
+from html.parser import HTMLParser
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from agentnb.credentials import Credentials
+from agentnb.kernel.content import clipped, fenced
+from agentnb.kernel.output_kinds import (
+    CHARTS,
+    LARGEST_PICTURE,
+    LONGEST_SPECIFICATION,
+    LOOKED_AT,
+    PICTURES,
+    ends,
+)
+from agentnb.kernel.value_text import masked
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+LEFT_OUT = "agentnb/leftOut"
+"""The key in an attachment's ``_meta`` of the sentences that say what was cut."""
+LONGEST = 20_000
+"""Characters of the text of all outputs that are read together."""
+LONGEST_OUTPUT = 10_000
+"""Characters of one output."""
+MOST_PICTURES = 5
+LARGEST_PICTURES = 5 * 1024 * 1024
+"""Bytes of all pictures that are read together."""
+MOST_ROWS = 60
+MOST_COLUMNS = 40
+
+_OBJECT = re.compile(r"<[\w.]+(?: [\w.]+)* (?:object|at 0x)[^\n]{0,200}>\Z")
+_SHAPE = re.compile(r"(\d[\d,]{0,15}) rows × (\d[\d,]{0,9}) columns")
+_COLOURS = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
+
+
+def without_colours(text: str) -> str:
+    """*text* without what tells a terminal about colours."""
+    return _COLOURS.sub("", text)
+
+
+class Picture(msgspec.Struct, frozen=True, kw_only=True):
+    """One picture.
+
+    Attributes:
+        data: Its bytes, in base64.
+        content_type: ``image/png``, ``image/jpeg``, ``image/gif`` or ``image/webp``.
+        text: What the output says in its place, cut: ``<Figure size 640x480 with 1 Axes>``.
+    """
+
+    data: str
+    content_type: str
+    text: str = ""
+
+
+class OutputText(msgspec.Struct, frozen=True, kw_only=True):
+    """What an agent gets of outputs.
+
+    Attributes:
+        text: Their text; a picture is named where it stands.
+        pictures: The pictures.
+        left_out: What was cut or left out, a sentence each.
+    """
+
+    text: str
+    pictures: tuple[Picture, ...] = ()
+    left_out: tuple[str, ...] = ()
+
+
+def read_outputs(outputs: Iterable[Mapping[str, Any]], *, error: str | None = None) -> OutputText:
+    r"""Read *outputs*.
+
+    Args:
+        outputs: Outputs as in a notebook's file; a number in the place of a picture is the size of one that was too
+            large to be handed over.
+        error: What is told of the error among them, in place of its traceback.
+
+    Example:
+        >>> read_outputs([{"output_type": "stream", "name": "stdout", "text": ["1\n", "2\n"]}]).text
+        '1\n2'
+    """
+    return _Reading(error).read(outputs)
+
+
+def picture_size(data: str) -> int:
+    """The size in bytes of a picture in base64."""
+    return len(data) * 3 // 4
+
+
+class _Reading:
+    """One reading of outputs, which keeps count of what is left out."""
+
+    def __init__(self, error: str | None) -> None:
+        self._error = error
+        self._credentials = Credentials(os.environ)
+        self._pictures: list[Picture] = []
+        self._size = 0
+        self._left_out: list[str] = []
+
+    def read(self, outputs: Iterable[Mapping[str, Any]]) -> OutputText:
+        pieces: list[str] = []
+        printed = ""
+        for output in outputs:
+            if output.get("output_type") == "stream":
+                printed += _joined(output.get("text"))
+                if len(printed) > 2 * LOOKED_AT:
+                    printed = ends(printed)
+                continue
+            pieces += self._printed(printed)
+            printed = ""
+            pieces.append(self._other(output))
+        pieces += self._printed(printed)
+        return OutputText(
+            text=self._within("\n".join(piece for piece in pieces if piece), LONGEST, "The outputs are"),
+            pictures=tuple(self._pictures),
+            left_out=tuple(dict.fromkeys(self._left_out)),
+        )
+
+    def _printed(self, text: str) -> list[str]:
+        lines = (line.rstrip("\r").rpartition("\r")[2] for line in without_colours(text).split("\n"))
+        return [self._safe("\n".join(lines).strip("\n"), LONGEST_OUTPUT, "What was printed is")] if text else []
+
+    def _other(self, output: Mapping[str, Any]) -> str:
+        if output.get("output_type") == "error":
+            return self._failure(output)
+        data = output.get("data")
+        bundle = {str(kind): value for kind, value in data.items()} if isinstance(data, dict) else {}
+        plain = _joined(bundle.get("text/plain"))
+        for kind in PICTURES:
+            if (encoded := bundle.get(kind)) is not None:
+                return self._picture(kind, encoded, plain)
+        if svg := _joined(bundle.get("image/svg+xml")):
+            return "An SVG picture, as text:\n" + self._safe(fenced(svg), LONGEST_SPECIFICATION, "An SVG picture is")
+        if chart := next((kind for kind in bundle if CHARTS.fullmatch(kind)), None):
+            said = bundle[chart] if isinstance(bundle[chart], str) else json.dumps(bundle[chart], default=str)
+            return f"A chart ({chart}):\n" + self._safe(said, LONGEST_SPECIFICATION, "A chart's JSON is")
+        return self._text(bundle, plain)
+
+    def _text(self, bundle: Mapping[str, Any], plain: str) -> str:
+        html = _joined(bundle.get("text/html"))
+        read = _read_html(html) if html else None
+        if read is not None and read.rows:
+            return self._table(read)
+        said = plain if plain and not _OBJECT.match(plain) else ""
+        said = said or _joined(bundle.get("text/markdown")) or (read.text if read is not None else "")
+        said = said or _joined(bundle.get("text/latex")) or plain
+        if not said:
+            return f"(shows {', '.join(sorted(bundle)[:5])[:200]})" if bundle else ""
+        return self._safe(without_colours(ends(said)), LONGEST_OUTPUT, "An output is")
+
+    def _table(self, table: _Html) -> str:
+        width = max(len(row) for row in table.rows)
+        body = len(table.rows) - table.headers
+        shape = _SHAPE.search(table.text)
+        rows, columns = shape.groups() if shape else (f"{body:,}", f"{width:,}")
+        shown = [" | ".join(row[:MOST_COLUMNS]) for row in table.rows[: table.headers + MOST_ROWS]]
+        said = [f"Table, {rows} rows × {columns} columns:", *shown]
+        if body > MOST_ROWS or width > MOST_COLUMNS:
+            note = f"A table is cut to {min(body, MOST_ROWS)} rows and {min(width, MOST_COLUMNS)} columns."
+            self._left_out.append(note)
+            said.append(f"… ({note})")
+        return self._safe("\n".join(said), LONGEST_OUTPUT, "A table is")
+
+    def _failure(self, output: Mapping[str, Any]) -> str:
+        if self._error is not None:
+            return self._error
+        name, message = _joined(output.get("ename")), _joined(output.get("evalue"))
+        lines = output.get("traceback")
+        traceback = "\n".join(map(str, lines)) if isinstance(lines, list) else ""
+        said = f"{name}: {message}" if name else "An error"
+        told = self._safe(without_colours(ends(traceback)), LONGEST_OUTPUT, "A traceback is")
+        return f"{self._safe(ends(said), 2_000, 'An error is')}\n{fenced(told)}" if told else said[:2_000]
+
+    def _picture(self, kind: str, encoded: Any, plain: str) -> str:
+        data = _joined(encoded)
+        data = "".join(data.split()) if "\n" in data else data
+        size = encoded if isinstance(encoded, int) else picture_size(data)
+        room = min(LARGEST_PICTURE, LARGEST_PICTURES - self._size)
+        if size > room or len(self._pictures) >= MOST_PICTURES:
+            note = f"A picture of {_size(size)} is left out: an agent gets at most {MOST_PICTURES} pictures, "
+            note += f"{_size(LARGEST_PICTURE)} each and {_size(LARGEST_PICTURES)} in all."
+        elif not is_picture(data, kind):
+            note = f"A picture is left out: it is no {kind.partition('/')[2].upper()}."
+        else:
+            text = self._safe(plain.partition("\n")[0][:100], 100, "")
+            self._pictures.append(Picture(data=data, content_type=kind, text=text))
+            self._size += size
+            return f"[picture {len(self._pictures)}{': ' if text else ''}{text}]"
+        self._left_out.append(note)
+        return f"[{note}]"
+
+    def _safe(self, text: str, most: int, what: str) -> str:
+        return self._within(masked(ends(text), self._credentials), most, what)
+
+    def _within(self, text: str, most: int, what: str) -> str:
+        if len(text) > most and what:
+            self._left_out.append(f"{what} cut to {most:,} characters.")
+        return clipped(text, most)
+
+
+def is_picture(data: str, kind: str) -> bool:
+    """Whether base64 *data* begins as a picture of that *kind* does."""
+    try:
+        start = base64.b64decode(data[:32], validate=True)
+        base64.b64decode(data, validate=True)
+    except (binascii.Error, ValueError):
+        return False
+    begins = {"image/png": b"\x89PNG\r\n\x1a\n", "image/jpeg": b"\xff\xd8", "image/gif": b"GIF8", "image/webp": b"RIFF"}
+    return start.startswith(begins[kind])
+
+
+def picture_tokens(data: str, kind: str) -> int:
+    """About how many tokens a model spends on a picture: its area over 750, at most 1,600; 1,500 where that is unknown.
+
+    Args:
+        data: The picture, in base64.
+        kind: Its media type.
+    """
+    if kind != "image/png" or not is_picture(data[:64], kind):
+        return 1_500
+    width, height = struct.unpack(">II", base64.b64decode(data[:64])[16:24])
+    return int(max(1, min(1_600, width * height // 750)))
+
+
+class _Html(HTMLParser):
+    """The text of HTML, and the rows of its first table. Nothing of it is run or fetched."""
+
+    _SKIPPED = frozenset({"script", "style", "template", "head", "title", "noscript", "svg"})
+    _BREAKS = frozenset({"p", "div", "br", "tr", "li", "table", "h1", "h2", "h3", "h4", "h5", "h6", "pre"})
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows: list[list[str]] = []
+        self.headers = 0
+        self._tables = 0
+        self._skipped = 0
+        self._pieces: list[str] = []
+        self._row: list[str] | None = None
+        self._cell: list[str] | None = None
+        self._span = 1
+        self._has_data = False
+
+    @property
+    def text(self) -> str:
+        lines = (" ".join(line.split()) for line in "".join(self._pieces).split("\n"))
+        return "\n".join(line for line in lines if line)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag in self._SKIPPED:
+            self._skipped += 1
+        if tag in self._BREAKS:
+            self._pieces.append("\n")
+        if tag == "table":
+            self._tables += 1
+        if self._tables != 1:
+            return
+        if tag == "tr":
+            self._end_row()
+            self._row, self._has_data = [], False
+        elif tag in {"td", "th"} and self._row is not None:
+            self._end_cell()
+            span = re.fullmatch(r"\d{1,3}", dict(attrs).get("colspan") or "", re.ASCII)
+            self._cell, self._span = [], min(int(span[0]), MOST_COLUMNS) if span else 1
+            self._has_data = self._has_data or tag == "td"
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in self._SKIPPED:
+            self._skipped = max(0, self._skipped - 1)
+        if tag in {"td", "th"}:
+            self._end_cell()
+        if tag in {"tr", "table"}:
+            self._end_row()
+
+    def handle_data(self, data: str) -> None:
+        if self._skipped:
+            return
+        self._pieces.append(data)
+        if self._cell is not None:
+            self._cell.append(data)
+
+    def close(self) -> None:
+        super().close()
+        self._end_row()
+
+    def _end_cell(self) -> None:
+        if self._cell is not None and self._row is not None:
+            self._pieces.append(" ")
+            self._row += [" ".join("".join(self._cell).split())[:500], *[""] * (self._span - 1)]
+        self._cell = None
+
+    def _end_row(self) -> None:
+        self._end_cell()
+        if self._row:
+            self.rows.append(self._row)
+            if not self._has_data and self.headers == len(self.rows) - 1:
+                self.headers += 1
+        self._row = None
+
+
+def _read_html(html: str) -> _Html:
+    read = _Html()
+    read.feed(html[:LOOKED_AT])
+    read.close()
+    return read
+
+
+def _joined(value: Any) -> str:
+    """A text of a notebook's file: a string, or a list of strings."""
+    if isinstance(value, str):
+        return value
+    return "".join(part for part in value if isinstance(part, str)) if isinstance(value, (list, tuple)) else ""
+
+
+def _size(size: int) -> str:
+    return f"{max(1, round(size / 1024)):,} KB" if size < 1024**2 else f"{size / 1024**2:,.0f} MB"

@@ -1,0 +1,192 @@
+"""What a model can do (tools, images, thinking) and how long its context is: found out once, and kept.
+
+Ollama, LM Studio and llama.cpp tell most of it. Where nobody tells whether tools work, one short request with a tool is
+tried: servers refuse it if they do not.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from agentnb.atomic_write import write_atomically
+from agentnb.folders import data_folder
+from agentnb.local.discovery import LLAMA_CPP, LM_STUDIO, OLLAMA
+from agentnb.local.server import ServerTrouble
+from agentnb.safe_json import read_json
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from agentnb.local.discovery import Model
+
+MOST_KEPT = 500
+_PROBE: dict[str, Any] = {
+    "type": "function",
+    "function": {
+        "name": "answer",
+        "description": "Gives the answer.",
+        "parameters": {"type": "object", "properties": {"text": {"type": "string"}}},
+    },
+}
+
+
+class Abilities(msgspec.Struct, frozen=True, kw_only=True):
+    """What a model can do; None where that is not known.
+
+    Args:
+        tools: Whether it calls tools.
+        images: Whether it sees images.
+        thinking: Whether it thinks before it answers.
+        context: How many tokens its context holds.
+    """
+
+    tools: bool | None = None
+    images: bool | None = None
+    thinking: bool | None = None
+    context: int | None = None
+
+    def __str__(self) -> str:
+        """In a line, for people."""
+        words = {True: "yes", False: "no", None: "not known"}
+        can = {"tools": self.tools, "images": self.images, "thinking": self.thinking}
+        size = f"{self.context:,} tokens" if self.context else "not known"
+        return f"{', '.join(f'{name}: {words[value]}' for name, value in can.items())}, context: {size}"
+
+
+class AbilityFile:
+    """What was found out, in a file that only its owner reads.
+
+    Args:
+        path: The file; by default `local/models.json` in agentnb's data folder.
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
+        self._path = path or data_folder() / "local" / "models.json"
+
+    def get(self, model: Model) -> Abilities | None:
+        """What is known of *model*."""
+        try:
+            return msgspec.convert(self._all().get(model.key), Abilities)
+        except msgspec.ValidationError:
+            return None
+
+    def put(self, model: Model, abilities: Abilities) -> None:
+        """Keep what is known of *model*; a file that cannot be written is no reason to fail."""
+        known = {**self._all(), model.key: msgspec.to_builtins(abilities)}
+        kept = dict([*known.items()][-MOST_KEPT:])
+        with contextlib.suppress(OSError):
+            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            write_atomically(self._path, json.dumps(kept, indent=1).encode())
+
+    def _all(self) -> dict[str, Any]:
+        try:
+            found = read_json(self._path.read_bytes())
+        except (OSError, ValueError):
+            return {}
+        return found if isinstance(found, dict) else {}
+
+
+async def find_out(model: Model) -> Abilities:
+    """Ask the server what *model* can do.
+
+    Raises:
+        ServerTrouble: The server cannot be reached, or refuses even a request without tools.
+    """
+    told = await _told(model)
+    if told.tools is None:
+        return msgspec.structs.replace(told, tools=await _takes_tools(model))
+    return told
+
+
+async def effective_context(model: Model) -> int | None:
+    """How long the context of a loaded model is in truth, where the server says so: Ollama takes less than it could."""
+    if model.kind != OLLAMA:
+        return None
+    with contextlib.suppress(ServerTrouble):
+        for running in _objects(await model.server.get(f"{model.server.root}/api/ps"), "models"):
+            if model.model_id in {running.get("name"), running.get("model")}:
+                return _size(running.get("context_length"))
+    return None
+
+
+def refuses_tools(trouble: ServerTrouble) -> bool:
+    """Whether a server refuses a request because of the tools in it.
+
+    Example:
+        >>> refuses_tools(ServerTrouble("", status=400, reason="gemma does not support tools"))
+        True
+    """
+    said = trouble.reason.lower()
+    return trouble.status in {400, 404, 422, 500, 501} and ("tool" in said or "function call" in said)
+
+
+async def _told(model: Model) -> Abilities:
+    """What the server itself says."""
+    context = _size(model.listed.get("max_model_len"))
+    with contextlib.suppress(ServerTrouble):
+        if model.kind == OLLAMA:
+            return _from_ollama(await model.server.post(f"{model.server.root}/api/show", {"model": model.model_id}))
+        if model.kind == LM_STUDIO:
+            for each in _objects(await model.server.get(f"{model.server.root}/api/v0/models"), "data"):
+                if each.get("id") == model.model_id:
+                    return _from_lm_studio(each)
+        if model.kind == LLAMA_CPP:
+            return _from_llama_cpp(await model.server.get(f"{model.server.root}/props"))
+    return Abilities(context=context)
+
+
+def _from_ollama(shown: object) -> Abilities:
+    told = shown if isinstance(shown, dict) else {}
+    listed = told.get("capabilities")
+    info = told.get("model_info")
+    sizes = info.items() if isinstance(info, dict) else ()
+    context = next((_size(value) for key, value in sizes if str(key).endswith(".context_length")), None)
+    if not isinstance(listed, list):
+        return Abilities(context=context)
+    return Abilities(tools="tools" in listed, images="vision" in listed, thinking="thinking" in listed, context=context)
+
+
+def _from_lm_studio(told: dict[str, Any]) -> Abilities:
+    listed = told.get("capabilities")
+    return Abilities(
+        tools="tool_use" in listed if isinstance(listed, list) else None,
+        images=told.get("type") == "vlm" if "type" in told else None,
+        context=_size(told.get("loaded_context_length")) or _size(told.get("max_context_length")),
+    )
+
+
+def _from_llama_cpp(props: object) -> Abilities:
+    told = props if isinstance(props, dict) else {}
+    settings = told.get("default_generation_settings")
+    modalities = told.get("modalities")
+    return Abilities(
+        images=modalities.get("vision") is True if isinstance(modalities, dict) else None,
+        context=_size(settings.get("n_ctx")) if isinstance(settings, dict) else None,
+    )
+
+
+async def _takes_tools(model: Model) -> bool | None:
+    """Try a short request with a tool."""
+    body = {"model": model.model_id, "messages": [{"role": "user", "content": "Hi"}], "max_tokens": 1}
+    try:
+        await model.server.post(f"{model.server.url}/chat/completions", {**body, "tools": [_PROBE]})
+    except ServerTrouble as trouble:
+        if refuses_tools(trouble):
+            return False
+        if trouble.status is None:
+            raise
+        return None
+    return True
+
+
+def _objects(value: object, key: str) -> list[dict[str, Any]]:
+    listed = value.get(key) if isinstance(value, dict) else None
+    return [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
+
+
+def _size(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None

@@ -1,0 +1,149 @@
+"""Which server and model are used: what the user has set on the command line, in the environment, or in a file.
+
+The file is `local.toml` in agentnb's settings folder. A key is never in it: the settings name the variable that holds
+the key.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from agentnb.folders import config_folder
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib  # type: ignore[import-not-found,unused-ignore]
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+FILE = "local.toml"
+VARIABLES = {
+    "url": "AGENTNB_LOCAL_URL",
+    "model": "AGENTNB_LOCAL_MODEL",
+    "key_variable": "AGENTNB_LOCAL_KEY_VARIABLE",
+    "ports": "AGENTNB_LOCAL_PORTS",
+}
+"""The settings, and the variables that they can be in."""
+PORTS = (11434, 1234, 8000, 8080)
+"""Where Ollama, LM Studio, vLLM and llama.cpp's server listen unless they are told otherwise."""
+
+_LOOPBACK = re.compile(r"localhost|127\.\d+\.\d+\.\d+|::1", re.IGNORECASE)
+_HIGHEST_PORT = 65535
+
+
+class BadSettings(ValueError):
+    """A setting makes no sense; the message says which, where it is, and what it has to be."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Which server and model are used.
+
+    Args:
+        url: The base URL of the server's interface, as ``http://127.0.0.1:11434/v1``; None: look for one on loopback.
+        model: The model that new conversations begin with; None: the first that the server lists.
+        key_variable: The name of the environment variable that holds the key; None: no key is sent.
+        ports: The ports on loopback that are tried where there is no `url`.
+        key: The key; never shown, logged or stored.
+    """
+
+    url: str | None = None
+    model: str | None = None
+    key_variable: str | None = None
+    ports: tuple[int, ...] = PORTS
+    key: str | None = field(default=None, repr=False)
+
+
+def read_settings(given: Mapping[str, str | None] | None = None, environ: Mapping[str, str] = os.environ) -> Settings:
+    """The settings: from *given* first, then from the environment (``AGENTNB_LOCAL_URL``), then from the user's file.
+
+    Args:
+        given: By the names of :class:`Settings`, as typed on the command line; None stands for what was not typed.
+        environ: The environment.
+
+    Raises:
+        BadSettings: One of them makes no sense.
+    """
+    path = config_folder(environ) / FILE
+    found: dict[str, tuple[Any, str]] = {name: (value, str(path)) for name, value in _from_file(path).items()}
+    for name, its_variable in VARIABLES.items():
+        if value := environ.get(its_variable):
+            found[name] = (value, its_variable)
+        if typed := (given or {}).get(name):
+            found[name] = (typed, f"--{name.replace('_', '-')}")
+    texts = {name: _text(name, *found[name]) for name in ("url", "model", "key_variable") if name in found}
+    variable = texts.get("key_variable")
+    return Settings(
+        url=_url(texts["url"], found["url"][1]) if "url" in texts else None,
+        model=texts.get("model"),
+        key_variable=variable,
+        ports=_ports(*found["ports"]) if "ports" in found else _usual_ports(environ),
+        key=(environ.get(variable) or "").strip() or None if variable else None,
+    )
+
+
+def is_loopback(url: str) -> bool:
+    """Whether *url* leads to this machine.
+
+    Example:
+        >>> is_loopback("http://localhost:8080/v1"), is_loopback("http://127.0.0.1.example.org")
+        (True, False)
+    """
+    return _LOOPBACK.fullmatch(urlsplit(url).hostname or "") is not None
+
+
+def _from_file(path: Path) -> dict[str, Any]:
+    try:
+        data: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, RecursionError) as error:
+        raise BadSettings(f"{path} cannot be read: {error}") from None
+    if unknown := sorted(set(data) - set(VARIABLES)):
+        raise BadSettings(f"{path} has a setting {unknown[0]!r}; it can have {', '.join(VARIABLES)}.")
+    return data
+
+
+def _text(name: str, value: object, where: str) -> str:
+    if not isinstance(value, str) or not value.strip() or not value.isprintable():
+        raise BadSettings(f"{name} in {where} must be a text in one line.")
+    return value.strip()
+
+
+def _url(value: str, where: str) -> str:
+    try:
+        parts = urlsplit(value)
+        usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:
+        usable, parts = False, urlsplit("")
+    if not usable:
+        raise BadSettings(f"The URL in {where} is not one of a server; it looks like http://127.0.0.1:11434/v1.")
+    if parts.username is not None or parts.password is not None:
+        raise BadSettings(f"The URL in {where} holds a password. Put the key into a variable, and name that one.")
+    return value.rstrip("/")
+
+
+def _ports(value: object, where: str) -> tuple[int, ...]:
+    given = value.replace(",", " ").split() if isinstance(value, str) else value
+    try:
+        ports = tuple(int(each) for each in given) if isinstance(given, list) else ()
+    except (TypeError, ValueError):
+        ports = ()
+    if not ports or not all(0 < port <= _HIGHEST_PORT for port in ports):
+        raise BadSettings(f"The ports in {where} must be numbers from 1 to {_HIGHEST_PORT}, as 11434, 8080.")
+    return ports
+
+
+def _usual_ports(environ: Mapping[str, str]) -> tuple[int, ...]:
+    """The usual ports, and first the one that Ollama was told in ``OLLAMA_HOST``."""
+    told = re.search(r":(\d{1,5})/?$", environ.get("OLLAMA_HOST", ""))
+    port = int(told[1]) if told else 0
+    return (port, *PORTS) if 0 < port <= _HIGHEST_PORT and port not in PORTS else PORTS

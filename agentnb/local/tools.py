@@ -1,0 +1,332 @@
+"""The tools that the model is offered, and what carries out its calls.
+
+Files are read and written, and commands run, by the client: its policy decides about each. Listing names and searching
+stay inside the session's folder; what is searched is read through the client, too. Only a tool that was offered is ever
+called, and only where the server marks a tool call as one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from agentnb.acp_agent.reply import Trouble, shown_text
+from agentnb.acp_agent.rpc import RequestError
+from agentnb.acp_agent.updates import ShownDiff, ShownTerminal
+from agentnb.local import folder_listing
+from agentnb.local.folder_listing import OutsideFolder
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable
+    from pathlib import Path
+
+    from agentnb.acp_agent.reply import Reply, Tool
+    from agentnb.acp_agent.updates import ToolCallStatus
+    from agentnb.local.completion import ToolCall
+
+LONGEST_OUTPUT = 64 * 1024
+LONGEST_RESULT = 24_000
+"""How many characters of a result the model gets."""
+MOST_HITS = 200
+
+_PATH = {"type": "string", "description": "The file, relative to the working folder."}
+
+
+class ToolFailed(Exception):
+    """A tool call cannot be carried out; the message is for the model."""
+
+
+@dataclass(frozen=True)
+class OfferedTool:
+    """One tool.
+
+    Args:
+        name: As the model calls it.
+        description: What it does, for the model.
+        parameters: Its arguments, as a JSON schema.
+        run: Carries out a call, and returns what the model gets.
+    """
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+    run: Callable[[Reply, dict[str, Any]], Awaitable[str]]
+
+
+class ToolSet:
+    """The tools of one turn; it is false where there are none.
+
+    Args:
+        reply: The answer that they are called for.
+        tools: What is offered.
+    """
+
+    def __init__(self, reply: Reply, tools: list[OfferedTool]) -> None:
+        self._reply = reply
+        self._tools = {tool.name: tool for tool in tools}
+
+    @classmethod
+    @contextlib.asynccontextmanager
+    async def opened(cls, reply: Reply, *, enabled: bool) -> AsyncIterator[ToolSet]:
+        """The tools that the client makes possible; none where they are not *enabled*."""
+        yield cls(reply, _own_tools(reply) if enabled else [])
+
+    def __bool__(self) -> bool:
+        return bool(self._tools)
+
+    def disable(self) -> None:
+        """Offer none any more."""
+        self._tools = {}
+
+    @property
+    def described(self) -> list[dict[str, Any]]:
+        """As a request to the model has them."""
+        return [
+            {
+                "type": "function",
+                "function": {"name": tool.name, "description": tool.description, "parameters": tool.parameters},
+            }
+            for tool in self._tools.values()
+        ]
+
+    async def call(self, call: ToolCall) -> str:
+        """Carry out *call*; what goes wrong is told to the model, which may do better then."""
+        try:
+            return _cut(await self._called(call))
+        except (ToolFailed, Trouble) as failed:
+            return f"Failed: {failed}"
+
+    async def _called(self, call: ToolCall) -> str:
+        tool = self._tools.get(call.name)
+        try:
+            if tool is None:
+                raise ValueError(f"There is no tool {call.name[:80]!r}. There are: {', '.join(self._tools)}.")
+            arguments = call.read_arguments()
+            _check(arguments, tool.parameters)
+        except ValueError as wrong:
+            title = f"A call of {call.name[:80]} that cannot be carried out"
+            shown = await self._reply.start_tool(
+                title, "other", raw_input={"arguments": call.arguments[:LONGEST_RESULT]}
+            )
+            await shown.update("failed", content=[shown_text(str(wrong))])
+            raise ToolFailed(str(wrong)) from None
+        return await tool.run(self._reply, arguments)
+
+
+def _own_tools(reply: Reply) -> list[OfferedTool]:
+    files = reply.capabilities.fs
+    can_read, can_write = bool(files and files.read_text_file), bool(files and files.write_text_file)
+    tools = [_tool("list_files", _LIST, list_files, {"folder": _FOLDER, "pattern": _PATTERN})]
+    if can_read:
+        tools += [
+            _tool("read_file", _READ, read_file, {"path": _PATH, "first_line": _LINE, "lines": _LINES}, "path"),
+            _tool("search", _SEARCH, search, {"text": _TEXT, "folder": _FOLDER, "pattern": _PATTERN}, "text"),
+        ]
+    if can_read and can_write:
+        changed = {"path": _PATH, "old_text": _OLD, "new_text": _NEW}
+        tools += [
+            _tool("edit_file", _EDIT, edit_file, changed, "path", "old_text", "new_text"),
+            _tool("write_file", _WRITE, write_file, {"path": _PATH, "content": _CONTENT}, "path", "content"),
+        ]
+    if reply.capabilities.terminal:
+        tools.append(_tool("run_command", _RUN, run_command, {"command": _COMMAND}, "command"))
+    return tools
+
+
+_LIST = "Lists the files of a folder and of the folders in it."
+_READ = "Reads a text file, or some of its lines."
+_SEARCH = "Finds the lines of text files that hold a text, whatever its case."
+_EDIT = "Replaces a text that stands exactly once in a file."
+_WRITE = "Writes a whole text file; one that is there is replaced."
+_RUN = "Runs a shell command in the working folder, and waits for its end."
+_FOLDER = {"type": "string", "description": "The folder; the working folder if absent."}
+_PATTERN = {"type": "string", "description": "Only files whose name or path fits, as *.py."}
+_LINE = {"type": "integer", "description": "The first line to read, counted from 1."}
+_LINES = {"type": "integer", "description": "How many lines to read."}
+_TEXT = {"type": "string", "description": "The text to look for; no regular expression."}
+_OLD = {"type": "string", "description": "The text to replace, exactly as it stands in the file, with its whitespace."}
+_NEW = {"type": "string", "description": "The text to put in its place."}
+_CONTENT = {"type": "string", "description": "The whole text."}
+_COMMAND = {"type": "string", "description": "The command line."}
+
+
+def _tool(
+    name: str,
+    description: str,
+    run: Callable[[Reply, dict[str, Any]], Awaitable[str]],
+    properties: dict[str, Any],
+    *required: str,
+) -> OfferedTool:
+    return OfferedTool(name, description, {"type": "object", "properties": properties, "required": [*required]}, run)
+
+
+# -- files ------------------------------------------------------------------------------------------------------------
+
+
+async def list_files(reply: Reply, given: dict[str, Any]) -> str:
+    """List the files of a folder."""
+    folder = _text(given, "folder")
+    call = await reply.start_tool(f"List `{folder or '.'}`", "search", raw_input=given)
+    await call.update("in_progress")
+    names, more = await _listed(reply, call, folder, _text(given, "pattern"))
+    text = "\n".join([*names, *(["… and more"] if more else [])]) or "No files."
+    await call.update("completed", content=[shown_text(f"```text\n{text}\n```")])
+    return text
+
+
+async def search(reply: Reply, given: dict[str, Any]) -> str:
+    """Find lines of files."""
+    text, folder = given["text"], _text(given, "folder")
+    call = await reply.start_tool(f"Search for `{text[:60]}`", "search", raw_input=given)
+    await call.update("in_progress")
+    if not text.strip():
+        await call.update("failed")
+        raise ToolFailed("The text to look for is empty.")
+    names, more = await _listed(reply, call, folder, _text(given, "pattern"), searched=True)
+    hits: list[str] = []
+    for name in names:
+        with contextlib.suppress(RequestError, msgspec.ValidationError):  # no text, or not allowed: others may be
+            content = await reply.client.read_text_file(reply.session.session_id, str(reply.path(name)))
+            lines = enumerate(content.splitlines(), start=1)
+            hits += [f"{name}:{number}: {line.strip()[:200]}" for number, line in lines if text.lower() in line.lower()]
+        if len(hits) >= MOST_HITS:
+            break
+    left = ["… and more"] if more or len(hits) > MOST_HITS else []
+    said = "\n".join([*hits[:MOST_HITS], *left]) or "Nothing found."
+    await call.update("completed", content=[shown_text(f"```text\n{said}\n```")])
+    return said
+
+
+async def read_file(reply: Reply, given: dict[str, Any]) -> str:
+    """Read a file."""
+    path, line = reply.path(given["path"]), given.get("first_line")
+    call = await reply.start_tool(f"Read `{given['path']}`", "read", raw_input=given, path=path, line=line)
+    await call.update("in_progress")
+    async with reply.asking("fs/read_text_file", call):
+        session_id, lines = reply.session.session_id, given.get("lines")
+        text = await reply.client.read_text_file(session_id, str(path), line=line, limit=lines)
+    await call.update("completed", content=[shown_text(text)])
+    return text or "The file is empty."
+
+
+async def edit_file(reply: Reply, given: dict[str, Any]) -> str:
+    """Replace a text in a file."""
+    path, old, new = reply.path(given["path"]), given["old_text"], given["new_text"]
+    call = await reply.start_tool(f"Edit `{given['path']}`", "edit", raw_input={"path": given["path"]}, path=path)
+    await call.update("in_progress")
+    async with reply.asking("fs/read_text_file", call):
+        before = await reply.client.read_text_file(reply.session.session_id, str(path))
+    if "\r\n" in before and "\r\n" not in old:
+        old, new = old.replace("\n", "\r\n"), new.replace("\n", "\r\n")
+    times = before.count(old) if old else 0
+    if times != 1:
+        why = f"old_text stands {times} times in the file" if old else "old_text is empty"
+        await call.update("failed", content=[shown_text(f"{why}.")])
+        raise ToolFailed(f"{why}: it must stand there exactly once. Read the file, and give more lines around it.")
+    await _write(reply, call, path, before, before.replace(old, new))
+    return "Done."
+
+
+async def write_file(reply: Reply, given: dict[str, Any]) -> str:
+    """Write a file."""
+    path = reply.path(given["path"])
+    call = await reply.start_tool(f"Write `{given['path']}`", "edit", raw_input={"path": given["path"]}, path=path)
+    await call.update("in_progress")
+    before = None
+    with contextlib.suppress(RequestError, msgspec.ValidationError):  # there is none yet
+        before = await reply.client.read_text_file(reply.session.session_id, str(path))
+    await _write(reply, call, path, before, given["content"])
+    return "Done."
+
+
+async def _write(reply: Reply, call: Tool, path: Path, before: str | None, after: str) -> None:
+    await call.update("in_progress", content=[ShownDiff(path=str(path), old_text=before, new_text=after)])
+    async with reply.asking("fs/write_text_file", call):
+        await reply.client.write_text_file(reply.session.session_id, str(path), after)
+    await call.update("completed")
+
+
+async def _listed(
+    reply: Reply, call: Tool, folder: str, pattern: str, *, searched: bool = False
+) -> tuple[list[str], bool]:
+    try:
+        return await asyncio.to_thread(folder_listing.names, reply.session.cwd, folder, pattern, searched=searched)
+    except OutsideFolder as outside:
+        await call.update("failed", content=[shown_text(str(outside))])
+        raise ToolFailed(str(outside)) from None
+
+
+# -- commands ---------------------------------------------------------------------------------------------------------
+
+
+async def run_command(reply: Reply, given: dict[str, Any]) -> str:
+    """Run a command in a terminal of the client."""
+    line, session_id = given["command"], reply.session.session_id
+    call = await reply.start_tool(f"`{line}`", "execute", raw_input={"command": line})
+    program, *args = ["cmd", "/d", "/c", line] if sys.platform == "win32" else ["/bin/sh", "-c", line]
+    async with reply.asking("terminal/create", call):
+        terminal = await reply.client.create_terminal(
+            session_id, program, args, cwd=str(reply.session.cwd), output_byte_limit=LONGEST_OUTPUT
+        )
+    shown = ShownTerminal(terminal_id=terminal)
+    try:
+        await call.update("in_progress", content=[shown], kept=[])
+        async with reply.asking("terminal/wait_for_exit", call):
+            ended = await reply.client.wait_for_terminal_exit(session_id, terminal)
+            output = await reply.client.terminal_output(session_id, terminal)
+    except BaseException:
+        reply.leave(_give_up(reply, terminal))
+        raise
+    status: ToolCallStatus = "completed" if ended.exit_code == 0 else "failed"
+    await call.update(status, content=[shown], kept=[shown_text(f"```text\n{output}\n```")])
+    async with reply.asking("terminal/release", call):
+        await reply.client.release_terminal(session_id, terminal)
+    end = f"signal {ended.signal}" if ended.signal else f"exit code {ended.exit_code}"
+    return f"It ended with {end}.\n{output}"
+
+
+async def _give_up(reply: Reply, terminal: str) -> None:
+    await reply.client.kill_terminal(reply.session.session_id, terminal)
+    await reply.client.release_terminal(reply.session.session_id, terminal)
+
+
+# -- arguments and results --------------------------------------------------------------------------------------------
+
+_TYPES = {"string": str, "integer": int}
+
+
+def _check(given: dict[str, Any], schema: dict[str, Any]) -> None:
+    """Refuse arguments that a tool of ours cannot take.
+
+    Raises:
+        ValueError: One is missing, unknown or of the wrong type; the message says which.
+    """
+    properties = schema.get("properties")
+    if not isinstance(properties, dict):
+        return
+    for name in schema.get("required") or ():
+        if given.get(name) is None:
+            raise ValueError(f"The argument {name!r} is missing; the tool takes {', '.join(properties)}.")
+    for name, value in given.items():
+        told = properties.get(name)
+        wanted = told.get("type") if isinstance(told, dict) else None
+        kind = _TYPES.get(wanted) if isinstance(wanted, str) else None
+        if kind is not None and value is not None and type(value) is not kind:
+            raise ValueError(f"The argument {name!r} must be of type {wanted}.")
+
+
+def _text(given: dict[str, Any], name: str) -> str:
+    value = given.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def _cut(text: str) -> str:
+    if len(text) <= LONGEST_RESULT:
+        return text
+    head, tail = LONGEST_RESULT * 2 // 3, LONGEST_RESULT // 3
+    return f"{text[:head]}\n[… {len(text) - LONGEST_RESULT} characters left out …]\n{text[-tail:]}"

@@ -1,0 +1,92 @@
+"""What turns used, added up: by turn, session, day, agent or folder."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, TypedDict
+
+if TYPE_CHECKING:
+    import sqlite3
+
+By: TypeAlias = Literal["turn", "session", "day", "agent", "folder"]
+
+_KEYS: dict[By, str] = {
+    "turn": "u.uri || '#' || u.number",
+    "session": "u.uri",
+    "day": "date(u.ended_at / 1000, 'unixepoch', 'localtime')",
+    "agent": "s.agent",
+    "folder": "s.cwd",
+}
+_NAMES: dict[By, str] = {
+    "turn": "(SELECT t.prompt FROM turns t WHERE t.uri = u.uri AND t.number = u.number)",
+    "session": "s.title",
+    "day": "date(u.ended_at / 1000, 'unixepoch', 'localtime')",
+    "agent": "s.agent",
+    "folder": "s.cwd",
+}
+_WHERE = """
+    FROM usage u JOIN sessions s USING (uri)
+    WHERE (:cwd IS NULL OR s.cwd = :cwd) AND (:agent IS NULL OR s.agent = :agent)
+        AND (:uri IS NULL OR u.uri = :uri)
+        AND (:since IS NULL OR u.ended_at >= :since) AND (:until IS NULL OR u.ended_at < :until)
+"""
+_COLUMNS = "count(*), sum(u.input), sum(u.output), sum(u.cached), max(u.ended_at)"
+
+
+class Used(NamedTuple):
+    """What one group of turns used.
+
+    Attributes:
+        key: What the group has in common: a turn, a session's URI, a day, an agent, a folder.
+        name: The same for people: a prompt, a title, a day, an agent, a folder.
+        turns: How many turns.
+        input: Tokens that the models read; None where no agent said it.
+        output: Tokens that they wrote; None likewise.
+        cached: Tokens that they read from their caches; None likewise.
+        costs: Money spent, by currency (ISO 4217).
+        ended_at: When the last of the turns ended, milliseconds since 1970.
+    """
+
+    key: str
+    name: str
+    turns: int
+    input: int | None
+    output: int | None
+    cached: int | None
+    costs: dict[str, float]
+    ended_at: int
+
+
+class WhichTurns(TypedDict, total=False):
+    """Which turns are asked for; all that are given must hold.
+
+    Attributes:
+        cwd: Those of this workspace.
+        agent: Those of this agent.
+        uri: Those of this session.
+        since: Those that ended at this moment or later, in milliseconds since 1970.
+        until: Those that ended before.
+    """
+
+    cwd: str | None
+    agent: str | None
+    uri: str | None
+    since: int | None
+    until: int | None
+
+
+def add_up(connection: sqlite3.Connection, by: By, which: WhichTurns, limit: int) -> list[Used]:
+    """The groups, the latest first, *limit* at most."""
+    asked = {"cwd": None, "agent": None, "uri": None, "since": None, "until": None, **which, "limit": limit}
+    key = _KEYS[by]
+    groups = connection.execute(
+        f"SELECT {key} AS k, max({_NAMES[by]}), {_COLUMNS} {_WHERE} GROUP BY k ORDER BY max(u.ended_at) DESC, max(u.number) DESC, k LIMIT :limit",  # noqa: E501 - constants only
+        asked,
+    ).fetchall()
+    costs: dict[str, dict[str, float]] = {}
+    spent = f"SELECT {key} AS k, u.currency, sum(u.cost) {_WHERE} AND u.cost IS NOT NULL GROUP BY k, u.currency"
+    for group, currency, amount in connection.execute(spent, asked):
+        costs.setdefault(group, {})[currency] = amount
+    return [
+        Used(group, name or "", turns, read, written, cached, costs.get(group, {}), ended)
+        for group, name, turns, read, written, cached, ended in groups
+    ]

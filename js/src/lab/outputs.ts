@@ -1,0 +1,186 @@
+/**
+ * The outputs of cells for the kernel, as they are shown (agentnb/comm/lab_messages.py: `CellOutputsParams`). Loaded when
+ * the kernel asks for them.
+ *
+ * Outputs are untrusted. An SVG is drawn through an `<img>`, which runs no script and loads nothing; of a chart the canvases
+ * and SVGs that its renderer has drawn are copied. What cannot be drawn stays text.
+ */
+import type { Cell, Notebook } from "@jupyterlab/notebook";
+import { isObject } from "../state/object";
+
+export interface CellOutputs {
+  cellId: string;
+  outputs: Output[];
+}
+
+type Output = Record<string, unknown>;
+
+const MOST_OUTPUTS = 200;
+const MOST_PICTURES = 5;
+const LONGEST_TEXT = 100_000;
+const LONGEST_CHART = 4_001;
+const LARGEST = 3 * 1024 * 1024;
+const LARGEST_ALL = 5 * 1024 * 1024;
+/** Larger ones are not even drawn smaller. */
+const LARGEST_DRAWN = 24 * 1024 * 1024;
+const WIDEST = 1_568;
+const DRAW_MS = 700;
+const PICTURE = /^image\/(?:png|jpeg|gif|webp)$/;
+const SVG = "image/svg+xml";
+const CHART = /^application\/vnd\.(?:plotly|vega|vegalite)\.v\d+\+json$/;
+
+/** The outputs of the cells with these ids; without ids, of the one with a figure that has the highest count. */
+export function outputsOf(notebook: Notebook, ids: readonly string[]): Promise<CellOutputs[]> {
+  const cells = notebook.widgets.filter((cell) => cell.outputArea);
+  const meant = ids.length > 0 ? cells.filter(({ model }) => ids.includes(model.id)) : latestFigure(cells);
+  return Promise.all(meant.map(async (cell) => ({ cellId: cell.model.id, outputs: await outputs(cell) })));
+}
+
+function latestFigure(cells: readonly Cell[]): Cell[] {
+  const count = (cell: Cell) => cell.model.sharedModel.execution_count ?? 0;
+  const [latest] = cells.filter((cell) => raw(cell).some(showsFigure)).toSorted((a, b) => count(b) - count(a));
+  return latest ? [latest] : [];
+}
+
+function raw({ outputArea }: Cell): Output[] {
+  const model = outputArea?.model;
+  return Array.from({ length: Math.min(model?.length ?? 0, MOST_OUTPUTS) }, (_, at) => model?.get(at).toJSON() ?? {});
+}
+
+const kindsOf = ({ data }: Output): string[] => (isObject(data) ? Object.keys(data) : []);
+const showsFigure = (output: Output) =>
+  kindsOf(output).some((kind) => PICTURE.test(kind) || kind === SVG || CHART.test(kind));
+
+async function outputs(cell: Cell): Promise<Output[]> {
+  const room = { pictures: MOST_PICTURES, bytes: LARGEST_ALL };
+  const nodes = cell.outputArea?.widgets ?? [];
+  const ground = getComputedStyle(cell.node).getPropertyValue("--jp-layout-color0").trim() || "white";
+  const bounded = await Promise.all(raw(cell).map((output, at) => told(output, nodes[at]?.node, ground)));
+  for (const { data } of bounded) if (isObject(data)) spend(data, room);
+  return bounded;
+}
+
+/** Puts the size in the place of a picture for which there is no room left. */
+function spend(data: Output, room: { pictures: number; bytes: number }): void {
+  for (const kind of Object.keys(data).filter((one) => PICTURE.test(one))) {
+    if (typeof data[kind] !== "string") continue;
+    const size = sizeOf(data[kind]);
+    if (room.pictures === 0 || size > room.bytes) data[kind] = size;
+    else {
+      room.pictures -= 1;
+      room.bytes -= size;
+    }
+  }
+}
+
+async function told(output: Output, node: HTMLElement | undefined, ground: string): Promise<Output> {
+  const { output_type, name, text, ename, evalue, traceback, data } = output;
+  if (output_type === "stream") return { output_type, name, text: ends(joined(text)) };
+  if (output_type === "error")
+    return {
+      output_type,
+      ename: ends(joined(ename)),
+      evalue: ends(joined(evalue)),
+      traceback: [ends(Array.isArray(traceback) ? traceback.join("\n") : joined(traceback))],
+    };
+  if (!isObject(data)) return { output_type, data: {} };
+  const bundle = Object.fromEntries(
+    await Promise.all(Object.entries(data).map(async ([kind, value]) => [kind, await toldValue(kind, value, ground)])),
+  );
+  if (!kindsOf(output).some((kind) => PICTURE.test(kind))) {
+    const drawn = await drawnOf(data, node, ground).catch(() => undefined);
+    if (drawn) bundle["image/png"] = drawn;
+  }
+  return { output_type, data: bundle };
+}
+
+async function toldValue(kind: string, value: unknown, ground: string): Promise<unknown> {
+  if (PICTURE.test(kind)) {
+    const whole = joined(value).replace(/\s/g, "");
+    const size = sizeOf(whole);
+    if (size <= LARGEST) return whole;
+    const smaller =
+      kind === "image/png" && size <= LARGEST_DRAWN
+        ? await drawn([{ source: `data:image/png;base64,${whole}` }], ground).catch(() => undefined)
+        : undefined;
+    return smaller ?? size;
+  }
+  if (CHART.test(kind)) return (typeof value === "string" ? value : JSON.stringify(value)).slice(0, LONGEST_CHART);
+  return kind.startsWith("text/") || kind === SVG ? ends(joined(value)) : "";
+}
+
+/** The PNG of an SVG, or of what a renderer has drawn of a chart; undefined where there is neither. */
+async function drawnOf(data: Output, node: HTMLElement | undefined, ground: string): Promise<string | undefined> {
+  const svg = joined(data[SVG]);
+  if (svg) return drawn([{ source: svgSource(svg) }], ground);
+  if (!node || !Object.keys(data).some((kind) => CHART.test(kind))) return undefined;
+  const frame = node.getBoundingClientRect();
+  const layers = [...node.querySelectorAll<SVGElement | HTMLCanvasElement>("canvas, svg")]
+    .filter((each) => !each.parentElement?.closest("svg"))
+    .map((each) => ({ each, box: each.getBoundingClientRect() }))
+    .filter(({ box }) => box.width > 1 && box.height > 1)
+    .map(({ each, box }) => ({
+      source: each instanceof HTMLCanvasElement ? each : svgSource(new XMLSerializer().serializeToString(each)),
+      box: new DOMRect(box.x - frame.x, box.y - frame.y, box.width, box.height),
+    }));
+  // A toolbar's icons alone are no chart.
+  return layers.some(({ box }) => box.width > 60 && box.height > 60) ? drawn(layers, ground) : undefined;
+}
+
+interface Layer {
+  source: string | HTMLCanvasElement;
+  /** Where it stands; a picture alone has its own size. */
+  box?: DOMRect;
+}
+
+/** The layers above one another, as PNG in base64; rejects where the browser does not let its canvas be read. */
+async function drawn(layers: readonly Layer[], ground: string): Promise<string | undefined> {
+  const loaded = await Promise.all(
+    layers.map(async ({ source, box }) => {
+      const image = typeof source === "string" ? await load(source) : source;
+      const own = image instanceof HTMLImageElement ? [image.naturalWidth, image.naturalHeight] : [0, 0];
+      return { image, box: box ?? new DOMRect(0, 0, own[0] || 600, own[1] || 400) };
+    }),
+  );
+  const width = Math.max(...loaded.map(({ box }) => box.right));
+  const height = Math.max(...loaded.map(({ box }) => box.bottom));
+  const scale = Math.min(1, WIDEST / Math.max(width, height));
+  const canvas = document.createElement("canvas");
+  canvas.width = Math.max(1, Math.round(width * scale));
+  canvas.height = Math.max(1, Math.round(height * scale));
+  const context = canvas.getContext("2d");
+  if (!context) return undefined;
+  context.fillStyle = ground;
+  context.fillRect(0, 0, canvas.width, canvas.height);
+  context.scale(scale, scale);
+  for (const { image, box } of loaded) context.drawImage(image, box.x, box.y, box.width, box.height);
+  const data = canvas.toDataURL("image/png").replace(/^[^,]*,/, "");
+  return sizeOf(data) <= LARGEST ? data : undefined;
+}
+
+function load(source: string): Promise<HTMLImageElement> {
+  const image = new Image();
+  return new Promise((resolve, reject) => {
+    const late = setTimeout(() => reject(new Error("The picture takes too long to be drawn.")), DRAW_MS);
+    image.onload = () => {
+      clearTimeout(late);
+      resolve(image);
+    };
+    image.onerror = () => {
+      clearTimeout(late);
+      reject(new Error("The picture can't be drawn."));
+    };
+    image.src = source;
+  });
+}
+
+const svgSource = (svg: string): string => `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
+const sizeOf = (base64: string): number => Math.floor((base64.length * 3) / 4);
+const joined = (value: unknown): string =>
+  Array.isArray(value) ? value.filter((part) => typeof part === "string").join("") : String(value ?? "");
+
+/** The beginning and the end of a very long text: what lies between is cut in any case. */
+function ends(text: string): string {
+  const half = LONGEST_TEXT / 2;
+  return text.length <= LONGEST_TEXT ? text : `${text.slice(0, half)}\n${text.slice(-half)}`;
+}

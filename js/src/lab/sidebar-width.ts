@@ -1,0 +1,60 @@
+/** How wide the sidebar opens: wide enough for a table, or as wide as the user has made it. */
+import type { SplitPanel, Widget } from "@lumino/widgets";
+
+const KEY = "agentnb sidebar width";
+/** In CSS pixels. */
+const WIDTH = 420;
+/** The notebook keeps at least this share of the room that both have. */
+const MOST = 0.5;
+
+const followed = new WeakSet<SplitPanel>();
+
+/** Gives the sidebar that is shown now its width; what the user makes of that is remembered. */
+export function fitWidth(sidebar: Widget): void {
+  const place = placeOf(sidebar);
+  if (!place) return;
+  const [split, area] = place;
+  if (!followed.has(split)) {
+    followed.add(split);
+    split.handleMoved.connect(() => {
+      if (sidebar.isVisible) remember(area.node.offsetWidth);
+    });
+  }
+  const sizes = widened(
+    split.widgets.map((one) => (one.isVisible ? one.node.offsetWidth : 0)),
+    split.widgets.indexOf(area),
+    remembered(),
+  );
+  if (sizes) split.setRelativeSizes(sizes);
+}
+
+/**
+ * The widths of what stands side by side, so that one of them is as wide as the user has made it, else wide enough for a
+ * table; undefined where it is, or where there is no room. What it gains, the widest of the others gives.
+ */
+export function widened(widths: readonly number[], at: number, chosen: number | undefined): number[] | undefined {
+  const widest = Math.max(...widths.filter((_, index) => index !== at));
+  const from = widths.indexOf(widest);
+  const own = widths[at] ?? 0;
+  const wanted = Math.min(chosen ?? Math.max(own, WIDTH), Math.floor((own + widest) * MOST));
+  if (own === 0 || wanted === own || (chosen === undefined && wanted < own)) return undefined;
+  return widths.map((width, index) => (index === at ? wanted : index === from ? widest + own - wanted : width));
+}
+
+/** The split panel that the sidebar's area is one part of, and that part. */
+function placeOf(sidebar: Widget): [SplitPanel, Widget] | undefined {
+  let area: Widget = sidebar;
+  while (area.parent && !isSplit(area.parent)) area = area.parent;
+  return area.parent && isSplit(area.parent) ? [area.parent, area] : undefined;
+}
+
+const isSplit = (widget: Widget): widget is SplitPanel => "setRelativeSizes" in widget;
+
+function remembered(): number | undefined {
+  const width = Number(localStorage.getItem(KEY));
+  return width > 0 ? width : undefined;
+}
+
+function remember(width: number): void {
+  localStorage.setItem(KEY, String(Math.round(width)));
+}

@@ -1,0 +1,84 @@
+/** A conversation before its first message: what it can do, examples made of the user's notebook, and the keys. */
+import { useEffect, useState } from "preact/hooks";
+import { isObject } from "../state/guard";
+import { usePlace, useView } from "./context";
+import { Earlier } from "./earlier-conversations";
+import { Icon } from "./icons";
+import { line } from "./plain";
+
+const LONGEST = 200;
+const MOST = 3;
+
+export function EmptyChat({ agent }: { agent: string }) {
+  const { prompts, ask } = useExamples();
+  return (
+    <div class="empty" onPointerEnter={ask}>
+      <Icon name="chat" className="large" />
+      <h2>Ask {agent}</h2>
+      <ul class="abilities">
+        <li>
+          Ask about your code, variables and errors: mention them with <kbd>@</kbd>.
+        </li>
+        <li>Have cells and files written or changed. You review each change and can undo it.</li>
+        <li>Commands and edits wait for your permission, unless you allow them.</li>
+      </ul>
+      {prompts.length > 0 && <Examples prompts={prompts} />}
+      <p class="dim small keys">
+        <span>
+          <kbd>@</kbd> mention
+        </span>
+        <span>
+          <kbd>/</kbd> command
+        </span>
+        <span>
+          <kbd>Enter</kbd> send
+        </span>
+        <span>
+          <kbd>Shift</kbd>+<kbd>Enter</kbd> new line
+        </span>
+      </p>
+      <Earlier />
+    </div>
+  );
+}
+
+/** A click writes an example into the box; it is not sent. What the reader wrote stays. */
+function Examples({ prompts }: { prompts: readonly string[] }) {
+  const { drafts, root } = useView();
+  const { chat } = usePlace();
+  const write = (prompt: string) => {
+    const written = drafts.of(chat).peek().trimEnd();
+    drafts.set(chat, written === "" || prompts.includes(written) ? prompt : `${written} ${prompt}`);
+    root.querySelector<HTMLElement>(".prompt textarea")?.focus();
+  };
+  return (
+    <div class="examples" role="group" aria-label="Examples">
+      {prompts.map((prompt) => (
+        <button type="button" key={prompt} class="button small" onClick={() => write(prompt)}>
+          {prompt}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+/** The kernel's examples; `ask` has it look again, for cells may have run since. */
+function useExamples() {
+  const { store, visible } = useView();
+  const { session } = usePlace();
+  const [prompts, set] = useState<readonly string[]>([]);
+  const isSeen = visible.value;
+  const ask = () => {
+    store.request("suggestPrompts", { channel: session }).then(
+      (answer) => set(readPrompts(answer)),
+      () => undefined, // an older kernel: no examples
+    );
+  };
+  useEffect(ask, [store, session, isSeen]);
+  return { prompts, ask };
+}
+
+function readPrompts(answer: unknown): string[] {
+  if (!isObject(answer) || !Array.isArray(answer.prompts)) return [];
+  return [...new Set(answer.prompts.map((one) => line(one, LONGEST)).filter(Boolean))].slice(0, MOST);
+}

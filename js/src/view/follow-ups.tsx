@@ -1,0 +1,65 @@
+/** What fits after a turn, one click each: run the cells that it changed, undo its changes, explain what failed. */
+import { useState } from "preact/hooks";
+import type { ChatState, Turn } from "../state/types.gen";
+import { useOperations } from "./change-operations";
+import { changesOf, many, tallyOf } from "./change-set";
+import { usePlace, useView } from "./context";
+import { changesChannel, uuid } from "./identity";
+import { ConflictChoices } from "./parts/conflicts";
+import { failed } from "./parts/tool";
+import { toolTitle } from "./parts/tool-body";
+import { line } from "./plain";
+
+const CELL = "cell:";
+
+export function FollowUps({ chat, disabled }: { chat: ChatState; disabled: boolean }) {
+  const turn = chat.turns.at(-1);
+  if (!turn || chat.activeTurn || chat.queuedMessages?.length || disabled) return null;
+  return <AfterTurn key={turn.id} turn={turn} />;
+}
+
+function AfterTurn({ turn }: { turn: Turn }) {
+  const { store, announce } = useView();
+  const { chat, session } = usePlace();
+  const [hasRun, setRun] = useState(false);
+  const channel = changesChannel(session, turn.id);
+  const operations = useOperations(channel);
+  const tally = turn.changes?.status === "ready" ? tallyOf(turn.changes) : undefined;
+  const { notebook } = store;
+  const changed = tally?.cells && notebook?.runCells && !hasRun ? changesOf(store.changeset(channel).value) : [];
+  const cells = changed
+    .filter(({ kind, state, status }) => kind === "cell" && state === "open" && status !== "deleted")
+    .map(({ id }) => id.slice(CELL.length));
+  const run = () => {
+    setRun(true);
+    notebook?.runCells?.(cells);
+    announce(`Running ${many(cells.length, "cell")}.`);
+  };
+  // One that failed before others was the agent's to see to.
+  const last = turn.responseParts.findLast((part) => part.kind === "toolCall");
+  const wrong = last?.kind === "toolCall" && failed(last.toolCall) ? last.toolCall : undefined;
+  const explain = () => {
+    if (!wrong) return;
+    const text = `Explain the error of “${line(toolTitle(wrong), 200)}”: what went wrong, and what can be done about it?`;
+    const message = { text, origin: { kind: "user" } } as const;
+    store.dispatch(chat, { type: "chat/turnStarted", turnId: uuid(), message, time: Date.now() });
+  };
+  const all: [string, () => void][] = [];
+  if (cells.length > 0) all.push([cells.length > 1 ? "Run the changed cells" : "Run the changed cell", run]);
+  if (wrong) all.push(["Explain the error", explain]);
+  if (tally && tally.undoable > 0) all.push(["Undo the changes", () => operations.invoke({ operationId: "undo" })]);
+  const { said, failed: trouble } = operations;
+  if (all.length === 0 && !said && !trouble) return null;
+  return (
+    <div class="follow-ups" role="group" aria-label="Next">
+      {!operations.conflicts &&
+        all.map(([name, act]) => (
+          <button type="button" key={name} class="button small" aria-disabled={operations.isBusy} onClick={act}>
+            {name}
+          </button>
+        ))}
+      {(said || trouble) && <span class={trouble ? "error-text" : "dim small"}>{trouble || said}</span>}
+      {operations.conflicts && <ConflictChoices id={`${turn.id} next`} operations={operations} />}
+    </div>
+  );
+}

@@ -1,0 +1,122 @@
+/** What the mentions in a draft would attach: a chip each, with its size, what is cut of it, and all of it on demand. */
+import { useEffect, useState } from "preact/hooks";
+import { usePlace, useView } from "./context";
+import { Icon, type IconName } from "./icons";
+import { imageSource } from "./links";
+import { line, plain, reason, short } from "./plain";
+
+/** `MentionPreview` of agentnb/comm/answers.py. */
+interface Preview {
+  label: string;
+  kind: string;
+  leftOut?: string[];
+  isTaken?: boolean;
+  tokens?: number;
+  text?: string;
+  data?: string;
+  contentType?: string;
+}
+
+interface Previewed {
+  items?: Preview[];
+}
+
+const ASK_AFTER = 300;
+const LONGEST_DRAFT = 100_000;
+const MENTION = /(?<![^\s([{"'“‘,;:>*])@(?:"[^"\n]+"|[^\W\d][^\s`"'()[\]{}<>,;!?*]*|[.~/][^\s`"'()[\]{}<>,;!?*]+)/gu;
+const NONE: readonly Preview[] = [];
+const ICONS: Record<string, IconName> = { image: "image", symbol: "variable", directory: "folder" };
+
+export function MentionChips({ draft, box }: { draft: string; box: { current: HTMLTextAreaElement | null } }) {
+  const { store } = useView();
+  const { chat } = usePlace();
+  const [items, setItems] = useState(NONE);
+  const [open, setOpen] = useState<string>();
+  const [shown, show] = useState<Preview>();
+  const [trouble, setTrouble] = useState("");
+  const text = draft.slice(0, LONGEST_DRAFT);
+  const mentioned = text.includes("@") ? (text.match(MENTION) ?? []).join("\n") : "";
+  useEffect(() => {
+    if (mentioned === "") return setItems(NONE);
+    let late = false;
+    const ask = () =>
+      store.request<Previewed>("previewMentions", { channel: chat, text }).then(
+        (answer) => !late && setItems(answer.items ?? NONE),
+        () => !late && setItems(NONE), // a kernel with an older agentnb knows no previews
+      );
+    const timer = setTimeout(ask, ASK_AFTER);
+    return () => {
+      late = true;
+      clearTimeout(timer);
+    };
+  }, [mentioned, chat, store]);
+  const toggle = (label: string) => {
+    setOpen(open === label ? undefined : label);
+    show(undefined);
+    setTrouble("");
+    if (open === label) return;
+    store.request<Previewed>("previewMentions", { channel: chat, text, label }).then(
+      (answer) => show(answer.items?.find((one) => one.label === label)),
+      (error: unknown) => setTrouble(reason(error)),
+    );
+  };
+  if (items.length === 0) return null;
+  const current = items.find((one) => one.label === open);
+  return (
+    <div class="mentioned">
+      <ul aria-label="Attached by mentions">
+        {items.map(({ label, kind, tokens, leftOut, isTaken }) => (
+          <li key={label}>
+            <button
+              type="button"
+              class="mention-chip"
+              aria-expanded={label === open}
+              onClick={() => toggle(label)}
+              onKeyDown={(event) => {
+                if (event.key !== "Escape") return;
+                event.stopPropagation();
+                setOpen(undefined);
+                box.current?.focus();
+              }}
+            >
+              <Icon name={ICONS[kind] ?? "file"} />
+              <span class="chip-name">{line(label, 60)}</span>
+              {tokens !== undefined && <span class="chip-note">{`~${short(tokens)} tokens`}</span>}
+              {(leftOut?.length ?? 0) > 0 && <span class="chip-note">cut</span>}
+              {isTaken === false && <span class="chip-note">not taken</span>}
+            </button>
+          </li>
+        ))}
+      </ul>
+      {current && (
+        <section class="mention-preview" aria-label={`What is sent of ${line(current.label, 60)}`}>
+          {current.isTaken === false && (
+            <p class="note">This agent doesn't take it: it gets a sentence in its place.</p>
+          )}
+          {current.leftOut?.map((sentence) => (
+            <p class="note" key={sentence}>
+              {line(sentence, 300)}
+            </p>
+          ))}
+          {trouble && (
+            <p class="error-text" role="alert">
+              {line(trouble, 300)}
+            </p>
+          )}
+          {shown && <Content of={shown} />}
+        </section>
+      )}
+    </div>
+  );
+}
+
+function Content({ of: { label, text, data, contentType } }: { of: Preview }) {
+  const source = data && imageSource(contentType, data);
+  if (source) return <img src={source} alt={line(label, 60)} />;
+  if (text !== undefined)
+    return (
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+      <pre tabIndex={0}>{plain(text)}</pre>
+    );
+  return <p class="note">The agent gets the path and reads the file itself.</p>;
+}

@@ -1,0 +1,78 @@
+/** The questions that wait for the reader and are out of sight, above the box to write in: a click goes to each. */
+import { useEffect, useState } from "preact/hooks";
+import type { ChatState } from "../state/types.gen";
+import { questions } from "./announcements";
+import { usePlace, useView } from "./context";
+import { Icon } from "./icons";
+import { line } from "./plain";
+import { isArchived, tabState } from "./status";
+import { agentName } from "./tabs";
+
+/** The row of answers of each request: who sees it can answer. */
+const ANSWERS = ".transcript .permission-options";
+
+interface Props {
+  chat: ChatState;
+  agent: string;
+  /** Goes to another conversation. */
+  onGo: (resource: string) => void;
+}
+
+export function WaitingQuestions({ chat, agent, onGo }: Props) {
+  const { store, root } = useView();
+  const { session } = usePlace();
+  const { agents = [], sessions = [] } = store.root.value ?? {};
+  const asked = questions(chat.activeTurn);
+  const isSeen = useSeen(asked.map(([id]) => id).join());
+  const others = sessions.filter(
+    (one) => one.resource !== session && !isArchived(one) && tabState(one.status, false) === "needs you",
+  );
+  const first = asked[0];
+  // The card takes care of its place in the transcript where it gets the focus.
+  const show = () => root.querySelector(ANSWERS)?.closest<HTMLElement>(".permission")?.focus();
+  return (
+    <>
+      {first && !isSeen && <Bar words={`${agent} asks for permission: ${first[1]}`} onClick={show} />}
+      {others.map(({ resource, provider, title }) => (
+        <Bar
+          key={resource}
+          words={[agentName(agents, provider), line(title, 60)].filter(Boolean).join(": ")}
+          note="needs your answer"
+          onClick={() => onGo(resource)}
+        />
+      ))}
+    </>
+  );
+}
+
+function Bar({ words, note = "", onClick }: { words: string; note?: string; onClick: () => void }) {
+  return (
+    <button type="button" class="waiting-question" onClick={onClick}>
+      <Icon name="shield" />
+      <span class="cut">{words}</span>
+      {note && <span>{note}</span>}
+      <span class="go">Show</span>
+    </button>
+  );
+}
+
+/** Whether the answers of any of the requests are on screen; so it is taken to be where nothing can tell. */
+function useSeen(ids: string): boolean {
+  const { root } = useView();
+  const [isSeen, set] = useState(true);
+  useEffect(() => {
+    set(true);
+    if (!ids || typeof IntersectionObserver !== "function") return;
+    const seen = new Set<Element>();
+    const observer = new IntersectionObserver(
+      (entries) => {
+        for (const { target, isIntersecting } of entries) seen[isIntersecting ? "add" : "delete"](target);
+        set(seen.size > 0);
+      },
+      { threshold: 0.5 },
+    );
+    for (const row of root.querySelectorAll(ANSWERS)) observer.observe(row);
+    return () => observer.disconnect();
+  }, [ids, root]);
+  return isSeen;
+}

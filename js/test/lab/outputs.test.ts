@@ -1,0 +1,86 @@
+import type { Cell, Notebook } from "@jupyterlab/notebook";
+import { expect, test } from "vitest";
+import { outputsOf } from "../../src/lab/outputs";
+
+const PNG = btoa("\x89PNG\r\n\x1a\n").replace(/=/g, "");
+
+/** A code cell with outputs, as JupyterLab's notebook has it. */
+function cell(id: string, count: number | null, outputs: Record<string, unknown>[], nodes: HTMLElement[] = []): Cell {
+  const model = {
+    length: outputs.length,
+    get: (at: number) => ({ type: String(outputs[at]?.output_type), toJSON: () => outputs[at] ?? {} }),
+  };
+  return {
+    node: document.createElement("div"),
+    model: { id, sharedModel: { id, execution_count: count } },
+    outputArea: { model, widgets: nodes.map((node) => ({ node })) },
+  } as unknown as Cell;
+}
+
+const shown = (data: Record<string, unknown>) => ({ output_type: "display_data", data, metadata: {} });
+const notebook = (...widgets: unknown[]) => ({ widgets }) as unknown as Notebook;
+
+test("outputs are told of the cells that are asked for: texts, pictures, and of other kinds the names", async () => {
+  const outputs = [
+    { output_type: "stream", name: "stdout", text: ["a\n", "b\n"] },
+    shown({ "image/png": [`${PNG.slice(0, 4)}\n`, PNG.slice(4)], "text/plain": "<Figure>" }),
+    shown({ "text/html": "<table></table>", "application/pdf": "JVBERi0=" }),
+    { output_type: "error", ename: "E", evalue: "why", traceback: ["one", "two"] },
+  ];
+  const markdown = { model: { id: "m" } };
+  expect(await outputsOf(notebook(markdown, cell("a", 1, outputs), cell("b", 2, [])), ["a", "m", "gone"])).toEqual([
+    {
+      cellId: "a",
+      outputs: [
+        { output_type: "stream", name: "stdout", text: "a\nb\n" },
+        { output_type: "display_data", data: { "image/png": PNG, "text/plain": "<Figure>" } },
+        { output_type: "display_data", data: { "text/html": "<table></table>", "application/pdf": "" } },
+        { output_type: "error", ename: "E", evalue: "why", traceback: ["one\ntwo"] },
+      ],
+    },
+  ]);
+});
+
+test("without ids it is the cell with a figure that has run last", async () => {
+  const figure = shown({ "image/png": PNG });
+  const cells = [cell("a", 7, [figure]), cell("b", 3, [figure]), cell("c", 9, [shown({ "text/plain": "5" })])];
+  expect((await outputsOf(notebook(...cells), [])).map(({ cellId }) => cellId)).toEqual(["a"]);
+  expect(await outputsOf(notebook(cells[2]), [])).toEqual([]);
+});
+
+test("a picture that is too large, or beyond the most, is only told by its size", async () => {
+  const large = "A".repeat(40 * 1024 * 1024);
+  const [told] = await outputsOf(
+    notebook(cell("a", 1, [shown({ "image/gif": large }), shown({ "image/png": large })])),
+    ["a"],
+  );
+  expect(told?.outputs.map(({ data }) => data)).toEqual([
+    { "image/gif": 30 * 1024 * 1024 },
+    { "image/png": 30 * 1024 * 1024 },
+  ]);
+  const [many] = await outputsOf(notebook(cell("a", 1, Array(7).fill(shown({ "image/png": PNG })))), ["a"]);
+  const kinds = many?.outputs.map(({ data }) => typeof (data as Record<string, unknown>)["image/png"]);
+  expect(kinds).toEqual([...Array(5).fill("string"), "number", "number"]);
+});
+
+test("a long output is told with its beginning and its end, a chart's JSON with its beginning", async () => {
+  const text = `begin${"x".repeat(2_000_000)}end`;
+  const chart = { data: "y".repeat(100_000) };
+  const outputs = [
+    { output_type: "stream", name: "stdout", text },
+    shown({ "application/vnd.vegalite.v5+json": chart }),
+  ];
+  const [told] = await outputsOf(notebook(cell("a", 1, outputs)), ["a"]);
+  const [stream, drawn] = told?.outputs ?? [];
+  expect(String(stream?.text)).toHaveLength(100_001);
+  expect(String(stream?.text)).toMatch(/^begin.*\n.*end$/s);
+  expect(Object.values(drawn?.data ?? {})[0]).toHaveLength(4_001);
+});
+
+test("an SVG that can't be drawn stays text; nothing of it gets into the page", async () => {
+  const svg = '<svg xmlns="http://www.w3.org/2000/svg"><script>window.hit = 1</script></svg>';
+  const [told] = await outputsOf(notebook(cell("a", 1, [shown({ "image/svg+xml": svg })])), ["a"]);
+  expect(told?.outputs).toEqual([{ output_type: "display_data", data: { "image/svg+xml": svg } }]);
+  expect(document.querySelector("svg, script")).toBeNull();
+  expect("hit" in window).toBe(false);
+});

@@ -1,0 +1,138 @@
+/** After a turn: what fits it, by one click; and the questions that wait out of sight. */
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import type { ChangesetFile, TurnChanges } from "../../src/state/types.gen";
+import type { NotebookActions } from "../../src/view/store";
+import { addSession, CHAT, type MemoryStore, readyStore, SESSION, startTurn, summary } from "./memory-store";
+import { open, type Page } from "./page";
+
+const SET = `${SESSION}/changes/t1`;
+const OTHER = "claude:/two";
+
+const change = (id: string, more: object = {}): ChangesetFile => {
+  const agentnb = { kind: id.split(":")[0], name: id, status: "changed", state: "open", undoable: true, ...more };
+  return { id, edit: {}, _meta: { agentnb } } as unknown as ChangesetFile;
+};
+
+/** A tool call that has ended, after it was allowed. */
+function call(store: MemoryStore, id: string, success: boolean): void {
+  const at = { turnId: "t1", toolCallId: id };
+  store.apply(CHAT, { type: "chat/toolCallStart", ...at, toolName: "execute", displayName: `Run ${id}` });
+  store.apply(CHAT, { type: "chat/toolCallReady", ...at, invocationMessage: `Run ${id}`, confirmed: "not-needed" });
+  store.apply(CHAT, { type: "chat/toolCallComplete", ...at, result: { success, pastTenseMessage: "" } });
+}
+
+function ended(calls: readonly [string, boolean][], files: readonly ChangesetFile[] = []): MemoryStore {
+  const store = readyStore();
+  startTurn(store, "t1", "Fit it");
+  for (const [id, success] of calls) call(store, id, success);
+  store.apply(CHAT, { type: "chat/turnComplete", turnId: "t1" });
+  const cells = files.filter(({ id }) => id.startsWith("cell:")).length;
+  const changes: TurnChanges = { status: "ready", files: files.length - cells, cells, undoable: files.length };
+  if (files.length > 0) store.apply(CHAT, { type: "x-agentnb/turnChanges", turnId: "t1", changes });
+  store.changeset(SET).value = { status: "ready", files };
+  return store;
+}
+
+const show = (store: MemoryStore) => open(store, { kind: "chat" });
+const next = (page: Page) => page.all(".follow-ups button").map((one) => one.textContent);
+
+describe("what follows a turn", () => {
+  test("runs the code cells that it changed, in their order, once", async () => {
+    const run: (readonly string[])[] = [];
+    const files = [change("cell:a"), change("cell:gone", { status: "deleted" }), change("cell:b"), change("file:c")];
+    const store = ended([], files);
+    store.notebook = { runCells: (ids) => void run.push(ids) } as NotebookActions;
+    const page = show(store);
+    expect(next(page)).toEqual(["Run the changed cells", "Undo the changes"]);
+    page.button("Run the changed cells").click();
+    await page.until(() => expect(next(page)).toEqual(["Undo the changes"]));
+    expect(run).toEqual([["a", "b"]]);
+  });
+
+  test("undoes its changes; what was changed since is shown before", async () => {
+    const store = ended([], [change("file:a")]);
+    const conflict = { id: "file:a", path: "a", base: "1", current: "2", target: "3" };
+    store.answer = () => Promise.resolve({ message: "Changed since.", conflicts: [conflict] });
+    const page = show(store);
+    page.button("Undo the changes").click();
+    await page.until(() =>
+      expect(page.find(".follow-ups .conflicts").textContent).toContain("Nothing was undone yet."),
+    );
+    expect(store.requested.at(-1)?.params).toEqual({ changeset: SET, operationId: "undo" });
+    page.button("Cancel").click();
+    await page.until(() => expect(next(page)).toEqual(["Undo the changes"]));
+  });
+
+  test("explains an error that ended it: one that the agent went on after was seen to", async () => {
+    expect(
+      next(
+        show(
+          ended([
+            ["first", false],
+            ["then", true],
+          ]),
+        ),
+      ),
+    ).toEqual([]);
+    const store = ended([
+      ["first", true],
+      ["tests", false],
+    ]);
+    const page = show(store);
+    page.button("Explain the error").click();
+    await page.until(() => expect(page.all(".follow-ups")).toEqual([])); // the next turn runs
+    const { action } = store.dispatched.at(-1) as { action: { type: string; message: { text: string } } };
+    expect([action.type, action.message.text]).toEqual([
+      "chat/turnStarted",
+      "Explain the error of “Run tests”: what went wrong, and what can be done about it?",
+    ]);
+  });
+
+  test("is nothing without a kernel, and after a turn that changed nothing", () => {
+    expect(next(show(ended([["all", true]])))).toEqual([]);
+    const store = ended([["all", false]]);
+    store.connection.value = "gone";
+    expect(next(show(store))).toEqual([]);
+  });
+});
+
+describe("a question that waits", () => {
+  test("in another conversation is named above the box, and a click goes there", async () => {
+    const store = readyStore();
+    addSession(store, OTHER);
+    const waiting = [summary(SESSION, "First"), summary(OTHER, "Clean the data", 24)];
+    store.root.value = { agents: [], sessions: waiting };
+    const page = open(store, { kind: "chat", tab: SESSION });
+    expect(page.find(".foot .waiting-question").textContent).toBe("claude: Clean the dataneeds your answerShow");
+    page.find(".waiting-question").click();
+    await page.until(() => expect(page.find("[aria-selected=true]").textContent).toContain("Clean the data"));
+    expect(page.all(".waiting-question")).toEqual([]);
+  });
+
+  test("further up is named as long as its answers are out of sight; a click puts the focus on its card", async () => {
+    let sees: (isIntersecting: boolean) => void = () => {};
+    class Observer {
+      constructor(listener: (entries: object[]) => void, options?: { threshold?: number }) {
+        if (options?.threshold) sees = (isIntersecting) => listener([{ target: this, isIntersecting }]);
+      }
+      observe(): void {}
+      unobserve(): void {}
+      disconnect(): void {}
+    }
+    vi.stubGlobal("IntersectionObserver", Observer);
+    onTestFinished(() => void vi.unstubAllGlobals());
+    const store = readyStore();
+    const page = show(store);
+    startTurn(store, "t1", "Tidy up");
+    const at = { turnId: "t1", toolCallId: "c" };
+    store.apply(CHAT, { type: "chat/toolCallStart", ...at, toolName: "execute", displayName: "Delete the data" });
+    store.apply(CHAT, { type: "chat/toolCallReady", ...at, invocationMessage: "Delete the data" });
+    await page.until(() => page.find(".permission"));
+    sees(false);
+    await page.until(() => expect(page.find(".waiting-question").textContent).toContain("Delete the data"));
+    page.find(".waiting-question").click();
+    expect(page.root.activeElement).toBe(page.find(".permission"));
+    sees(true);
+    await page.until(() => expect(page.all(".waiting-question")).toEqual([]));
+  });
+});

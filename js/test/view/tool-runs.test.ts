@@ -1,0 +1,213 @@
+/** How the parts of an answer fall into lines, and how a line of folded calls opens. */
+import { describe, expect, test } from "vitest";
+import type { Action, ResponsePart, TerminalView, ToolCallState } from "../../src/state/types.gen";
+import { answerLines, callsOf, runTitle } from "../../src/view/tool-runs";
+import { CHAT, type MemoryStore, readyStore, startTurn } from "./memory-store";
+import { open } from "./page";
+
+/** Numbers that look random and are the same in each run (mulberry32). */
+function numbers(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state = (state + 0x6d2b79f5) | 0;
+    let t = Math.imul(state ^ (state >>> 15), state | 1);
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
+    return ((t ^ (t >>> 14)) >>> 0) % below;
+  };
+}
+
+function part(id: string, kind: string, more: object = {}, details: object = {}): ResponsePart {
+  const known = { toolCallId: id, toolName: kind, displayName: kind, invocationMessage: "", pastTenseMessage: "" };
+  const ended = { status: "completed", success: true, confirmed: "not-needed" };
+  return {
+    kind: "toolCall",
+    toolCall: { ...known, ...ended, ...more, details: { kind, ...details } } as ToolCallState,
+  };
+}
+
+const text = (id: string): ResponsePart => ({ kind: "markdown", id, content: "So." });
+const thought = (id: string): ResponsePart => ({ kind: "reasoning", id, content: "Hm." });
+const all = (parts: readonly ResponsePart[]) => [...parts.keys()];
+const terminals: TerminalView[] = [
+  { id: "good", command: "ls", exited: true, exitCode: 0 },
+  { id: "bad", command: "ls", exited: true, exitCode: 1 },
+  { id: "killed", command: "ls", exited: true, signal: "SIGKILL" },
+  { id: "running", command: "ls", exited: false },
+];
+const shows = (terminalId: string) => ({ content: [{ type: "terminal", terminalId }] });
+
+/** Calls that stay in sight, each for another reason. */
+const SEEN: ((id: string) => ResponsePart)[] = [
+  (id) => part(id, "read", { success: false, error: { message: "No such file" } }),
+  (id) => part(id, "read", { status: "running" }),
+  (id) => part(id, "read", { status: "streaming" }),
+  (id) => part(id, "read", { status: "pending-confirmation" }),
+  (id) => part(id, "read", { status: "pending-result-confirmation" }),
+  (id) => part(id, "read", { status: "cancelled", reason: "denied" }),
+  (id) => part(id, "read", { status: "cancelled", reason: "skipped" }),
+  (id) => part(id, "read", { confirmed: "user-action" }),
+  (id) => part(id, "read", {}, { ranWithoutAsking: true }),
+  (id) => part(id, "read", {}, { content: [{ type: "block", block: { type: "image" } }] }),
+  (id) => part(id, "read", {}, { content: [{ type: "diff", path: "a", newText: "" }] }),
+  (id) => part(id, "read", { content: [{ type: "embeddedResource", data: "", contentType: "image/png" }] }),
+  (id) => part(id, "execute", {}, shows("bad")),
+  (id) => part(id, "execute", {}, shows("killed")),
+  (id) => part(id, "execute", {}, shows("running")),
+  ...["edit", "delete", "move", "kernel", "think", "switch_mode", "other", "constructor"].map(
+    (kind) => (id: string) => part(id, kind),
+  ),
+];
+const FOLDED: ((id: string) => ResponsePart)[] = [
+  (id) => part(id, "read"),
+  (id) => part(id, "search", {}, { content: [{ type: "text", text: "found" }] }),
+  (id) => part(id, "fetch", { confirmed: "setting" }),
+  (id) => part(id, "execute", {}, shows("good")),
+];
+
+describe("the lines of an answer", () => {
+  test("each part stands in exactly one line, in order, and what must be seen stands alone", () => {
+    for (let seed = 0; seed < 400; seed += 1) {
+      const next = numbers(seed);
+      const makers = [text, thought, ...SEEN, ...Array.from({ length: 12 }, () => FOLDED).flat()];
+      const parts = Array.from({ length: next(30) }, (_, at) => (makers[next(makers.length)] as typeof text)(`p${at}`));
+      const shown = all(parts).filter(() => next(10) > 0);
+      const lines = answerLines(parts, shown, terminals);
+      expect(lines.flat()).toEqual(shown);
+      for (const line of lines) {
+        if (typeof line === "number") continue;
+        expect(callsOf(parts, line).length).toBeGreaterThanOrEqual(3);
+        const folded = line.filter((at) => parts[at]?.kind === "toolCall");
+        expect(folded[0]).toEqual(line[0]);
+        expect(folded.at(-1)).toEqual(line.at(-1));
+        expect(line.every((at) => ["toolCall", "reasoning"].includes((parts[at] as ResponsePart).kind))).toEqual(true);
+        // A part that must be seen folds with no neighbours: not in this line, and not in one of its own kind.
+        for (const at of folded) {
+          const alike = [0, 1, 2].map(() => parts[at] as ResponsePart);
+          expect(answerLines(alike, all(alike), terminals)).toEqual([[0, 1, 2]]);
+        }
+      }
+    }
+  });
+
+  test.each(SEEN.map((make, at) => [at, make] as const))("call %i, which must be seen, splits a run", (_, make) => {
+    const looks = (name: string) => ["1", "2", "3"].map((id) => part(name + id, "read"));
+    const parts = [...looks("a"), make("x"), ...looks("b")];
+    expect(answerLines(parts, all(parts), terminals)).toEqual([[0, 1, 2], 3, [4, 5, 6]]);
+  });
+
+  test("thoughts between the calls fold with them; those before and behind do not", () => {
+    const parts = [thought("1"), part("a", "read"), thought("2"), part("b", "read"), part("c", "search"), thought("3")];
+    expect(answerLines(parts, all(parts))).toEqual([0, [1, 2, 3, 4], 5]);
+  });
+
+  test("two calls stay two lines", () => {
+    const parts = [part("a", "read"), part("b", "read"), text("t"), part("c", "read")];
+    expect(answerLines(parts, all(parts))).toEqual([0, 1, 2, 3]);
+  });
+
+  test("thousands of calls take a moment only", () => {
+    const parts = Array.from({ length: 5_000 }, (_, at) => part(`c${at}`, "execute", {}, shows(`t${at}`)));
+    const many = parts.map((_, at) => ({ id: `t${at}`, command: "ls", exited: true, exitCode: 0 }));
+    expect(answerLines(parts, all(parts), many)).toEqual([all(parts)]);
+  });
+});
+
+describe("the title of a run", () => {
+  const read = (id: string, ...paths: string[]) => part(id, "read", {}, { locations: paths.map((path) => ({ path })) });
+  const title = (...parts: ResponsePart[]) => runTitle(callsOf(parts, all(parts)));
+
+  test("counts files, searches, pages and commands, in the order in which they began", () => {
+    const parts = [read("a", "/x"), part("s", "search"), part("t", "search"), part("f", "fetch"), part("e", "execute")];
+    expect(title(...parts)).toEqual("Read 1 file, searched 2 times, fetched 1 page, ran 1 command");
+    expect(title(part("e", "execute"), part("f", "execute"), part("s", "search"))).toEqual(
+      "Ran 2 commands, searched once",
+    );
+  });
+
+  test("a file that was read twice is one file; a call that names none counts as one", () => {
+    expect(title(read("a", "/x"), read("b", "/x"), read("c", "/y", "/z"), read("d"))).toEqual("Read 4 files");
+  });
+});
+
+describe("a run in the answer", () => {
+  const start = (store: MemoryStore, id: string, kind = "read") => {
+    const ids = { turnId: "t1", toolCallId: id };
+    const details = { kind, content: [{ type: "text", text: `text of ${id}` }] };
+    store.apply(CHAT, { type: "chat/toolCallStart", ...ids, toolName: kind, displayName: id, details } as Action);
+    store.apply(CHAT, { type: "chat/toolCallReady", ...ids, invocationMessage: "", confirmed: "not-needed" } as Action);
+  };
+  const end = (store: MemoryStore, id: string, success = true) => {
+    const result = { success, pastTenseMessage: "" };
+    store.apply(CHAT, { type: "chat/toolCallComplete", turnId: "t1", toolCallId: id, result } as Action);
+  };
+  const asked = () => {
+    const store = readyStore();
+    startTurn(store, "t1", "Look");
+    return store;
+  };
+  const show = (store: MemoryStore) => open(store, { kind: "turn", channel: CHAT, turnId: "t1" });
+  const labels = (page: ReturnType<typeof open>) => page.all(".answer .label").map((label) => label.textContent);
+
+  test("opens and closes with its button, and shows the calls in order", async () => {
+    const store = asked();
+    for (const id of ["one", "two", "three"]) start(store, id);
+    for (const id of ["one", "two", "three"]) end(store, id);
+    const page = show(store);
+    expect(labels(page)).toEqual(["Read 3 files"]);
+    const head = page.find<HTMLButtonElement>(".tool-run button");
+    expect(head.getAttribute("aria-expanded")).toEqual("false");
+    head.click();
+    await page.until(() => expect(labels(page)).toEqual(["Read 3 files", "one", "two", "three"]));
+    expect(page.find(".tool-run button")).toBe(head);
+    expect(head.getAttribute("aria-expanded")).toEqual("true");
+    head.click();
+    await page.until(() => expect(labels(page)).toEqual(["Read 3 files"]));
+  });
+
+  test("a call that runs stands in sight until it is done, whatever the order of the ends", async () => {
+    const store = asked();
+    for (const id of ["one", "two", "three", "four"]) start(store, id);
+    for (const id of ["two", "three", "four"]) end(store, id);
+    const page = show(store);
+    expect(labels(page)).toEqual(["one", "Read 3 files"]);
+    page.find(".tool-run button").click();
+    await page.until(() => expect(labels(page)).toEqual(["one", "Read 3 files", "two", "three", "four"]));
+    end(store, "one");
+    await page.until(() => expect(labels(page)).toEqual(["Read 4 files", "one", "two", "three", "four"]));
+  });
+
+  test("a call that failed stands in sight", () => {
+    const store = asked();
+    for (const id of ["one", "two", "three", "four"]) start(store, id);
+    for (const id of ["one", "two", "three"]) end(store, id);
+    end(store, "four", false);
+    expect(labels(show(store))).toEqual(["Read 3 files", "four"]);
+  });
+
+  test("what the reader has opened does not fold away, and keeps its node", async () => {
+    const store = asked();
+    start(store, "one");
+    end(store, "one");
+    const page = show(store);
+    page.find(".tool .fold-head").click();
+    await page.until(() => page.find(".output"));
+    const output = page.find(".output");
+    for (const id of ["two", "three"]) start(store, id);
+    for (const id of ["two", "three"]) end(store, id);
+    await page.until(() => expect(labels(page)).toEqual(["Read 3 files", "one", "two", "three"]));
+    expect(page.find(".output")).toBe(output);
+  });
+
+  test("a call with the keyboard's focus does not fold away under it", async () => {
+    const store = asked();
+    start(store, "one");
+    end(store, "one");
+    const page = show(store);
+    page.find(".tool .fold-head").focus();
+    const focused = page.root.activeElement;
+    for (const id of ["two", "three"]) start(store, id);
+    for (const id of ["two", "three"]) end(store, id);
+    await page.until(() => expect(labels(page)).toEqual(["Read 3 files", "one", "two", "three"]));
+    expect(page.root.activeElement).toBe(focused);
+  });
+});

@@ -1,0 +1,53 @@
+"""The first minutes with the chat: it opens wide enough, says what it can do, and offers what fits the notebook."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.axe import serious
+from tests.browser.lab import Lab, notebook
+from tests.browser.side import Side
+
+TABLE = """import pandas as pd
+petals = pd.DataFrame({"length": [1.4, 4.7], "species": ["setosa", "versicolor"]})
+petals.describe()"""
+EXAMPLES = ["Explain @cell:1", "Plot @petals by species", "Fix the last error: @error"]
+
+
+@pytest.fixture
+def side(lab: Lab, kernelspecs: Path) -> Side:
+    """The sidebar of a page."""
+    return Side(lab.page)
+
+
+def test_an_empty_chat_opens_wide_and_offers_examples_of_the_notebook(lab: Lab, side: Side) -> None:
+    """They are clicked into the box by mouse or keyboard, and not sent; a kernel can be started from the sidebar."""
+    lab.open("first.ipynb", notebook(TABLE, "petals.colour", kernel="ipykernel7"))
+    lab.cell(0).run()
+    lab.cell(0).expect_done(1)
+    lab.cell(1).run()
+    lab.cell(1).expect_done(2)
+    side.open()
+    side.start()
+    box = side.panel.bounding_box()
+    assert box is not None
+    assert box["width"] >= 400
+    examples = side.chat.get_by_role("group", name="Examples").get_by_role("button")
+    expect(examples).to_have_text(EXAMPLES)
+    assert serious(lab.page) == []
+    lab.picture("first-minutes")
+    examples.nth(1).click()
+    expect(side.box).to_have_value(EXAMPLES[1])
+    expect(side.box).to_be_focused()
+    examples.nth(2).press("Enter")
+    expect(side.box).to_have_value(EXAMPLES[2])
+    expect(side.chat.locator("[data-turn]")).to_have_count(0)
+    side.box.fill("")
+    lab.command("kernelmenu:shutdown")
+    side.expect_state("no kernel")
+    side.button("Start kernel").click()
+    lab.page.locator(".jp-Dialog .jp-mod-accept").click()
+    side.expect_chat()

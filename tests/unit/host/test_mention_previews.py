@@ -1,0 +1,37 @@
+"""What a page is told of the attachments that a draft's mentions would give."""
+
+from __future__ import annotations
+
+from agentnb.host.turns.mention_previews import previews, text_tokens
+from agentnb.kernel.output_text import LEFT_OUT
+from agentnb.state import MessageEmbeddedResourceAttachment, MessageResourceAttachment, SimpleMessageAttachment
+from tests.unit.kernel.test_output_text import png
+
+CELL = SimpleMessageAttachment(
+    label="cell:3", display_kind="document", model_representation="x" * 4_001, meta={LEFT_OUT: ["It is cut."]}
+)
+PICTURE = MessageEmbeddedResourceAttachment(
+    label="cell:3 picture 1", display_kind="image", content_type="image/png", data=png(640, 480)
+)
+FILE = MessageResourceAttachment(label="a.csv", uri="file:///w/a.csv")
+
+
+def test_each_attachment_has_its_size_in_tokens_and_what_is_cut() -> None:
+    """A file has none: the agent reads it itself. Contents travel only on demand."""
+    assert previews([CELL, PICTURE, FILE], None, None) == [
+        {"label": "cell:3", "kind": "document", "tokens": 1_001, "leftOut": ["It is cut."], "isTaken": True},
+        {"label": "cell:3 picture 1", "kind": "image", "tokens": 409, "leftOut": [], "isTaken": True},
+        {"label": "a.csv", "kind": "document", "leftOut": [], "isTaken": True},
+    ]
+
+
+def test_the_attachment_that_is_opened_is_told_with_its_content() -> None:
+    """The text that the agent gets, or the picture."""
+    told = [[one.get("text"), one.get("data")] for one in previews([CELL, PICTURE], None, "cell:3")]
+    assert told == [["x" * 4_001, None], [None, None]]
+    assert previews([PICTURE], None, PICTURE.label)[0]["data"] == PICTURE.data
+
+
+def test_the_tokens_of_a_text_are_estimated_by_its_length() -> None:
+    """Four characters each, rounded up."""
+    assert [text_tokens(text) for text in ("", "a", "abcd", "abcde")] == [0, 1, 1, 2]

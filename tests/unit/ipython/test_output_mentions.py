@@ -1,0 +1,193 @@
+"""What mentions of cells, outputs and figures attach, as far as the kernel itself has seen the outputs."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from agentnb.errors import UnknownMention
+from agentnb.ipython.cell_outputs import CellOutputs, outputs_of
+from agentnb.ipython.mentions import attachments, scope_of
+from agentnb.ipython.quotes import MOST, Quotes
+from agentnb.kernel.output_kinds import LARGEST_PICTURE
+from agentnb.kernel.output_text import LEFT_OUT
+from tests.unit.kernel.test_output_text import png
+
+PNG = png()
+
+
+class Publisher:
+    """ipykernel's, as far as hooks go."""
+
+    def __init__(self) -> None:
+        self.hooks: list[Any] = []
+
+    def register_hook(self, hook: Any) -> None:
+        self.hooks.append(hook)
+
+    def publish(self, kind: str = "display_data", display_id: str | None = None, **content: Any) -> None:
+        transient = {"display_id": display_id} if display_id else {}
+        data = {name.replace("__", "/"): value for name, value in content.pop("data", {}).items()}
+        for hook in self.hooks:
+            assert hook({"msg_type": kind, "content": {"data": data, "transient": transient, **content}}) is not None
+
+
+class Events:
+    """IPython's."""
+
+    def __init__(self) -> None:
+        self.callbacks: dict[str, Any] = {}
+
+    def register(self, name: str, callback: Any) -> None:
+        self.callbacks[name] = callback
+
+
+@pytest.fixture
+def shell() -> Any:
+    """As much of ipykernel's shell as outputs need; three cells have been run."""
+    history = SimpleNamespace(input_hist_raw=["", "plot()", "1 / 0", "df"], output_hist_reprs={}, outputs={})
+    compiler = SimpleNamespace(format_code_name=lambda _: None)
+    trap = SimpleNamespace(is_active=False)
+    made: Any = SimpleNamespace(
+        user_ns={}, user_ns_hidden={}, history_manager=history, execution_count=1, compile=compiler,
+        display_pub=Publisher(), events=Events(), display_trap=trap,
+        displayhook=SimpleNamespace(prompt_count=1),
+    )  # fmt: skip
+    outputs_of(made).follow()
+    return made
+
+
+def begin(shell: Any, count: int, *, store_history: bool = True) -> None:
+    shell.displayhook.prompt_count = count
+    shell.events.callbacks["pre_run_cell"](SimpleNamespace(store_history=store_history))
+
+
+def shown(outputs: CellOutputs, count: int) -> list[dict[str, Any]]:
+    return [each["data"] for each in outputs.of(count)]
+
+
+def attached(shell: Any, prompt: str) -> list[tuple[str, str]]:
+    shell.execution_count = 4  # the cell of the prompt itself
+    found = attachments(prompt, [], scope_of(shell, Path.cwd()))
+    return [
+        (each.label, str(getattr(each, "model_representation", None) or getattr(each, "data", ""))) for each in found
+    ]
+
+
+def test_a_cell_is_attached_with_what_it_printed_showed_and_gave(shell: Any) -> None:
+    """The picture is an attachment of its own, named in the text where it stands."""
+    begin(shell, 1)
+    shell.display_pub.publish(data={"image__png": PNG, "text__plain": "<Figure>"})
+    shell.history_manager.outputs[1] = [
+        SimpleNamespace(output_type="out_stream", bundle={"stream": ["fit", "ted\n"]}),
+        SimpleNamespace(output_type="execute_result", bundle={"text/plain": "0.9"}),
+    ]
+    text = "In [1]:\nplot()\nOut[1]:\nfitted\n[picture 1: <Figure>]\n0.9"
+    assert attached(shell, "Why? @cell:1") == [("cell:1", text), ("cell:1 picture 1", PNG)]
+    assert attached(shell, "@output:1") == [("output:1", text.partition("plot()\n")[2]), ("output:1 picture 1", PNG)]
+
+
+def test_the_value_of_a_cell_is_known_as_text_before_ipython_9(shell: Any) -> None:
+    """IPython 8 keeps no bundles of values."""
+    del shell.history_manager.outputs
+    shell.history_manager.output_hist_reprs[3] = "  a\n0 1"
+    assert attached(shell, "@cell:3") == [("cell:3", "In [3]:\ndf\nOut[3]:\n  a\n0 1")]
+
+
+def test_displays_belong_to_the_cell_that_runs_and_are_replaced_updated_and_cleared(shell: Any) -> None:
+    """As in the notebook; code that is no cell of the user's begins none."""
+    outputs, publish = outputs_of(shell), shell.display_pub.publish
+    begin(shell, 1)
+    publish(data={"text__plain": "first"}, display_id="it")
+    begin(shell, 9, store_history=False)
+    publish(data={"text__plain": "second"})
+    begin(shell, 2)
+    publish("update_display_data", data={"text__plain": "updated"}, display_id="it")
+    assert shown(outputs, 1) == [{"text/plain": "updated"}, {"text/plain": "second"}]
+    publish(data={"text__plain": "old"})
+    publish("clear_output", wait=True)
+    assert shown(outputs, 2) == [{"text/plain": "old"}]
+    publish(data={"text__plain": "new"})
+    assert shown(outputs, 2) == [{"text/plain": "new"}]
+    publish("clear_output", wait=False)
+    assert shown(outputs, 2) == []
+    begin(shell, 1)
+    assert shown(outputs, 1) == []
+
+
+def test_the_latest_figure_is_attached_alone(shell: Any) -> None:
+    """Of the latest cell that showed one; a variable of that name comes first, as everywhere."""
+    begin(shell, 1)
+    shell.display_pub.publish(data={"image__png": PNG})
+    begin(shell, 2)
+    shell.display_pub.publish(data={"image__png": base64.b64decode(png(3))})
+    shell.display_pub.publish(data={"image__png": png(4)})
+    begin(shell, 3)
+    shell.display_pub.publish(data={"text__html": "<p>no figure</p>"})
+    assert attached(shell, "Explain @plot.") == [("plot", png(4))]
+    shell.user_ns["plot"] = 5
+    assert attached(shell, "Explain @plot.") == [("plot", "plot: int\n5")]
+
+
+def test_a_figure_without_a_picture_is_attached_as_text(shell: Any) -> None:
+    """A page draws it, where one is there."""
+    begin(shell, 1)
+    shell.display_pub.publish(data={"application__vnd.plotly.v1+json": {"data": [{"y": [1, 2]}]}})
+    assert attached(shell, "@plot") == [
+        ("plot", 'A chart (application/vnd.plotly.v1+json):\n{"data": [{"y": [1, 2]}]}')
+    ]
+
+
+@pytest.mark.parametrize(
+    ("mention", "why"),
+    [
+        ("@plot", "no figure is open, and no cell has shown one"),
+        ("@output:2", r"In \[2\] has no output"),
+        ("@output:9", "names no cell. Cells 1 to 3 have been run"),
+    ],
+)
+def test_a_mention_of_outputs_that_are_not_there_says_so(shell: Any, mention: str, why: str) -> None:
+    """And what to do."""
+    with pytest.raises(UnknownMention, match=why):
+        attached(shell, mention)
+
+
+def test_a_picture_that_is_too_large_is_not_kept_but_told(shell: Any) -> None:
+    """The attachment says what is left out, for the chat too."""
+    begin(shell, 1)
+    shell.display_pub.publish(data={"image__png": "A" * (LARGEST_PICTURE * 2)})
+    shell.execution_count = 2
+    (said,) = attachments("@cell:1", [], scope_of(shell, Path.cwd()))
+    assert "[A picture of 4 MB is left out" in str(getattr(said, "model_representation", ""))
+    assert [str(each)[:27] for each in (said.meta or {})[LEFT_OUT]] == ["A picture of 4 MB is left o"]
+    assert shown(outputs_of(shell), 1) == [{"image/png": LARGEST_PICTURE * 2 * 3 // 4}]
+
+
+def test_displays_are_forgotten_by_size_the_oldest_first(shell: Any) -> None:
+    """A kernel that draws all day keeps at most some 32 MB of it, and what was shown last in any case."""
+    large = base64.b64encode(b"\0" * (LARGEST_PICTURE - 10)).decode()
+    for count in range(1, 12):
+        begin(shell, count)
+        shell.display_pub.publish(data={"image__png": large})
+    outputs = outputs_of(shell)
+    assert [count for count in range(1, 12) if outputs.of(count)] == [*range(4, 12)]
+    assert outputs.last_figure == 11
+
+
+def test_selected_code_that_was_added_to_a_message_stays_as_it_was(shell: Any) -> None:
+    """The same code twice is one; the oldest are forgotten."""
+    from agentnb.comm.lab_messages import QuoteParams
+    from agentnb.ipython.quotes import quotes_of
+
+    quotes = quotes_of(shell)
+    names = [quotes.add(QuoteParams(id="1", cell_id="c", text=text)) for text in ("x = 1", "x = 1", "y = 2")]
+    assert names == ["selection:1", "selection:1", "selection:2"]
+    assert attached(shell, "@selection:1") == [("selection:1", "Selected in a cell:\n```\nx = 1\n```")]
+    own = Quotes()
+    for number in range(MOST + 1):
+        own.add(QuoteParams(id="1", cell_id="c", text=str(number)))
+    assert (own.of(1), own.of(2) is not None) == (None, True)

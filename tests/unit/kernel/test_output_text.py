@@ -1,0 +1,212 @@
+"""Outputs as an agent gets them: pictures, tables, text; bounded, without credentials, and nothing of it run."""
+
+from __future__ import annotations
+
+import base64
+import struct
+import zlib
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentnb.kernel.output_kinds import LARGEST_PICTURE, PICTURES
+from agentnb.kernel.output_text import (
+    LONGEST,
+    LONGEST_OUTPUT,
+    MOST_PICTURES,
+    OutputText,
+    picture_tokens,
+    read_outputs,
+)
+
+
+def png(width: int = 2, height: int = 2) -> str:
+    """A PNG in base64."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    rows = zlib.compress(b"".join(b"\0" + b"\0" * 3 * width for _ in range(height)))
+    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    whole = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
+    return base64.b64encode(whole).decode()
+
+
+def shown(**bundle: Any) -> dict[str, Any]:
+    """An output with these media types; `__` stands for a slash, `_` for a plus."""
+    return {
+        "output_type": "display_data",
+        "data": {k.replace("__", "/").replace("_", "+"): v for k, v in bundle.items()},
+    }
+
+
+def printed(text: str) -> dict[str, Any]:
+    return {"output_type": "stream", "name": "stdout", "text": text}
+
+
+def texts(read: OutputText) -> tuple[str, tuple[str, ...]]:
+    return read.text, read.left_out
+
+
+def test_a_picture_is_handed_over_and_named_where_it_stands() -> None:
+    """Between what was printed before and behind it; base64 of a notebook's file has line breaks."""
+    data = png()
+    figure = shown(image__png=data[:20] + "\n" + data[20:], text__plain="<Figure size 640x480 with 1 Axes>")
+    read = read_outputs([printed("before\n"), figure, printed("behind\n")])
+    assert texts(read) == ("before\n[picture 1: <Figure size 640x480 with 1 Axes>]\nbehind", ())
+    assert [(each.data, each.content_type) for each in read.pictures] == [(data, "image/png")]
+
+
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        (50 * 1024**2, "A picture of 50 MB is left out"),
+        ("A" * (LARGEST_PICTURE * 4 // 3 + 8), "A picture of 3 MB is left out"),
+        (base64.b64encode(b"<script>").decode(), "it is no PNG"),
+        ("no base64!", "it is no PNG"),
+        (["x", 5], "it is no PNG"),
+    ],
+)
+def test_a_picture_that_is_too_large_or_none_is_left_out_and_named(value: Any, why: str) -> None:
+    """Whatever an output says, an agent is told that there was something."""
+    read = read_outputs([shown(image__png=value)])
+    assert read.pictures == ()
+    assert why in read.text
+    assert why in read.left_out[0]
+
+
+def test_pictures_beyond_the_most_are_left_out_and_named() -> None:
+    """A cell that draws in a loop."""
+    read = read_outputs([shown(image__png=png())] * (MOST_PICTURES + 3))
+    assert len(read.pictures) == MOST_PICTURES
+    assert read.text.count("is left out") == 3
+
+
+def test_an_svg_and_a_chart_without_a_picture_are_text_within_bounds() -> None:
+    """With the picture that a page has drawn of it, the picture alone."""
+    svg = "<svg><script>alert(1)</script>" + "<g/>" * 5_000 + "</svg>"
+    read = read_outputs(
+        [shown(image__svg_xml=svg), shown(**{"application__vnd.plotly.v1_json": {"data": [1] * 9_000}})]
+    )
+    assert "An SVG picture, as text:\n```\n<svg><script>alert(1)</script>" in read.text
+    assert 'A chart (application/vnd.plotly.v1+json):\n{"data": [1, 1' in read.text
+    assert read.left_out == ("An SVG picture is cut to 4,000 characters.", "A chart's JSON is cut to 4,000 characters.")
+    drawn = read_outputs([shown(image__svg_xml=svg, image__png=png())])
+    assert texts(drawn) == ("[picture 1]", ())
+
+
+FRAME = """<div><style scoped>.dataframe {color: red}</style><table class="dataframe"><thead><tr><th></th><th>a</th>
+<th>b</th></tr></thead><tbody><tr><th>0</th><td>1</td><td>x &amp; y</td></tr><tr><th>1</th><td>2</td>
+<td><b>z</b></td></tr></tbody></table>{more}</div>"""
+
+
+@pytest.mark.parametrize(
+    ("more", "shape"), [("", "2 rows × 3 columns"), ("<p>150 rows × 5 columns</p>", "150 rows × 5 columns")]
+)
+def test_a_table_is_text_with_its_shape(more: str, shape: str) -> None:
+    """The shape that pandas says of a frame of which it shows a part, else what is counted."""
+    read = read_outputs([shown(text__html=FRAME.replace("{more}", more), text__plain="   a  b")])
+    assert texts(read) == (f"Table, {shape}:\n | a | b\n0 | 1 | x & y\n1 | 2 | z", ())
+
+
+def test_a_long_table_is_cut_and_says_so() -> None:
+    """A styled frame is written out whole."""
+    rows = "".join(f"<tr><td>{number}</td></tr>" for number in range(500))
+    read = read_outputs([shown(text__html=f"<table><tr><th>n</th></tr>{rows}</table>")])
+    assert read.text.splitlines()[:2] == ["Table, 500 rows × 1 columns:", "n"]
+    assert read.text.splitlines()[-2:] == ["59", "… (A table is cut to 60 rows and 1 columns.)"]
+
+
+@pytest.mark.parametrize(
+    ("bundle", "text"),
+    [
+        ({"text__plain": "5"}, "5"),
+        (
+            {
+                "text__html": "<b>Hi</b><script>x()</script><p>you</p>",
+                "text__plain": "<IPython.core.display.HTML object>",
+            },
+            "Hi\nyou",
+        ),
+        ({"text__markdown": "# Hi", "text__plain": "<IPython.core.display.Markdown object>"}, "# Hi"),
+        ({"text__latex": "$x^2$", "text__plain": "x**2"}, "x**2"),
+        ({"text__plain": "<function f at 0x7f>"}, "<function f at 0x7f>"),
+        ({"application__pdf": "JVBE"}, "(shows application/pdf)"),
+        ({"text__plain": "\x1b[31mred\x1b[0m"}, "red"),
+        ({"text__plain": 5}, "(shows text/plain)"),
+    ],
+)
+def test_of_other_outputs_the_most_telling_text_is_read(bundle: dict[str, Any], text: str) -> None:
+    """What says only which object it is comes last."""
+    assert texts(read_outputs([shown(**bundle)])) == (text, ())
+
+
+def test_a_progress_bar_is_read_as_it_stood_last() -> None:
+    """A carriage return begins the line anew."""
+    assert read_outputs([printed("0%\r50%\r"), printed("100%\ndone\n")]).text == "100%\ndone"
+
+
+def test_an_error_is_told_by_its_summary_else_by_its_traceback() -> None:
+    """Without colours."""
+    error = {
+        "output_type": "error",
+        "ename": "KeyError",
+        "evalue": "'x'",
+        "traceback": ["\x1b[31mTraceback", "KeyError"],
+    }
+    assert read_outputs([error], error="KeyError: 'x', told").text == "KeyError: 'x', told"
+    assert read_outputs([error]).text == "KeyError: 'x'\n```\nTraceback\nKeyError\n```"
+
+
+def test_a_hundred_thousand_lines_are_cut_and_leave_room_for_the_picture() -> None:
+    """Beginning and end stay."""
+    lines = "\n".join(f"line {number}" for number in range(100_000))
+    read = read_outputs([printed(lines), shown(image__png=png())])
+    assert len(read.text) < LONGEST_OUTPUT + 100
+    assert read.text.startswith("line 0\nline 1\n")
+    assert read.text.endswith("line 99999\n[picture 1]")
+    assert read.left_out == (f"What was printed is cut to {LONGEST_OUTPUT:,} characters.",)
+
+
+def test_credentials_are_masked_in_every_kind_of_output(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As everywhere."""
+    secret = "sk-ant-api03-" + "a1B2" * 12
+    monkeypatch.setenv("MY_API_KEY", secret)
+    table = f"<table><tr><td>{secret}</td></tr></table>"
+    bundles = [{"text__plain": secret}, {"text__html": table}, {"image__svg_xml": f"<svg>{secret}</svg>"}]
+    error = {"output_type": "error", "ename": "E", "evalue": secret, "traceback": [secret]}
+    read = read_outputs([printed(secret), *(shown(**bundle) for bundle in bundles), error])
+    assert secret not in read.text
+    assert read.text.count("***") >= 6
+
+
+def test_the_tokens_of_a_picture_follow_its_size() -> None:
+    """About an area of 750 each, as models count; what is no PNG is taken for a large one."""
+    assert picture_tokens(png(640, 480), "image/png") == 409
+    assert picture_tokens(png(3_000, 2_000), "image/png") == 1_600
+    assert picture_tokens("/9j/", "image/jpeg") == 1_500
+
+
+VALUES = st.recursive(st.none() | st.integers() | st.text(max_size=50), lambda inner: st.lists(inner, max_size=3))
+KINDS = st.sampled_from([*PICTURES, "image/svg+xml", "text/html", "text/plain", "application/vnd.vegalite.v5+json"])
+OUTPUTS = st.fixed_dictionaries(
+    {},
+    optional={
+        "output_type": st.sampled_from(["stream", "display_data", "execute_result", "error", "other"]) | VALUES,
+        "text": VALUES,
+        "data": st.dictionaries(KINDS, VALUES, max_size=3) | VALUES,
+        "ename": VALUES,
+        "evalue": VALUES,
+        "traceback": VALUES,
+    },
+)
+
+
+@given(st.lists(OUTPUTS, max_size=4))
+def test_any_outputs_are_read_within_bounds(outputs: list[dict[str, Any]]) -> None:
+    """Whatever types an output has where others are due."""
+    read = read_outputs(outputs)
+    assert len(read.text) <= LONGEST + 100
+    assert len(read.pictures) <= MOST_PICTURES

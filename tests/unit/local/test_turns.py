@@ -1,0 +1,151 @@
+"""Turns of `agentnb local` with a scripted model server: what streams, what breaks, what is said about it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agentnb import TurnFailed
+from tests.unit.api.conftest import PATIENCE
+from tests.unit.local.conftest import KEY, Chat, Models
+
+FAKE_CALL = '<tool_call>\n{"name": "write_file", "arguments": {"path": "owned.txt", "content": "x"}}\n</tool_call>'
+SAID = {
+    "echo": ("Hello there", ""),
+    "reasons": ("Because.", "I wonder."),
+    "reasons-content": ("Because.", "I wonder."),
+    "tags": ("Because </think> is a tag.", "I wonder, is 1 < 2?\n"),
+    "whole": ("All at once.", ""),
+    "wrong": ("Hello.> 3 parts of the answer could not be read and are missing.\n\n", ""),
+    "half": ("Hello.> 1 part of the answer could not be read and is missing.\n\n", ""),
+    "no-usage": ("Hello there", ""),
+    "fake-call": (FAKE_CALL, ""),
+}
+FAILURES = {
+    "dies": ("Half an ans", "The connection to 127.0.0.1:{port} broke"),
+    "error": ("Half", "127.0.0.1:{port} broke off the answer: the engine died"),
+    "broken": ("", "CUDA out of memory Wait a little, then try again"),
+}
+
+
+@pytest.mark.parametrize("model", SAID)
+def test_answer_of_each_kind_of_stream_is_text_and_thoughts(chat: Chat, model: str, tmp_path: Path) -> None:
+    """Pieces are joined, thoughts are told apart, and what cannot be read costs nothing but itself; nothing is run."""
+    turn = chat(model, cwd=tmp_path).prompt("Hello there").wait(PATIENCE)
+    assert (turn.text, turn.thoughts) == SAID[model]
+    assert [call.title for call in turn.tool_calls if call.kind not in {"think", "other"}] == []
+    assert [*tmp_path.iterdir()] == []
+
+
+@pytest.mark.parametrize("model", FAILURES)
+def test_answer_that_breaks_off_fails_the_turn_and_keeps_what_was_said(chat: Chat, models: Models, model: str) -> None:
+    """The error says what happened; the next prompt works, and what the model gets has no two prompts in a row."""
+    session = chat(model)
+    text, message = FAILURES[model]
+    with pytest.raises(TurnFailed) as failed:
+        session.prompt(f"Fail, {model}").wait(PATIENCE)
+    assert message.format(port=models.ports["ollama"]) in str(failed.value)
+    assert failed.value.turn.text == text
+    session.set_option("model", "echo")
+    assert session.prompt("And now?").wait(PATIENCE).text == "And now?"
+    roles = [message["role"] for message in models.seen(f"Fail, {model}")[-1]["messages"]]
+    assert roles == ["system", "user", "assistant", "user"]
+
+
+def test_server_that_is_busy_is_asked_again_which_is_shown(chat: Chat) -> None:
+    """A 429 is followed by another attempt after the pause that the server wants."""
+    turn = chat("busy").prompt("Busy?").wait(PATIENCE)
+    assert turn.text == "Busy?"
+    shown = [(call.title.partition(": ")[2] or call.title, call.status) for call in turn.tool_calls]
+    assert ("Rate limit reached Attempt 2 of 4 in 0 s.", "completed") in shown
+
+
+def test_server_that_fails_for_ever_is_asked_four_times(chat: Chat, models: Models) -> None:
+    """The attempts end, and each failed one is shown."""
+    turn = chat("broken").prompt("For ever").wait(PATIENCE, check=False)
+    assert len(models.seen("For ever")) == 4
+    assert [call.status for call in turn.tool_calls if "Attempt" in call.title] == ["failed"] * 3
+
+
+def test_line_of_ten_megabytes_is_read(chat: Chat) -> None:
+    """A very long line is an answer as any other."""
+    assert len(chat("long").prompt("Much").wait(PATIENCE).text) == 10_000_000
+
+
+def test_cancel_ends_the_request_at_once(chat: Chat, models: Models) -> None:
+    """The server sees its client leave, and what was said stays."""
+    session = chat("slow")
+    turn = session.prompt("Tell me a story")
+    for _ in turn:
+        if turn.text.startswith("Once upon a time"):
+            break
+    turn.cancel()
+    models.until_left()
+    assert turn.wait(PATIENCE).stop_reason == "cancelled"
+    assert turn.text.startswith("Once upon a time")
+
+
+def test_answer_at_its_limit_says_so(chat: Chat) -> None:
+    """The reason for which the server ends an answer is the turn's."""
+    assert chat("cut").prompt("More").wait(PATIENCE).stop_reason == "max_tokens"
+
+
+def test_tokens_and_context_are_counted(chat: Chat) -> None:
+    """What the server says of tokens is the turn's usage, and how full the context is the session's."""
+    session = chat("echo")
+    turn = session.prompt("Count").wait(PATIENCE)
+    assert turn.usage is not None
+    assert (turn.usage.input_tokens, turn.usage.output_tokens) == (90, 10)
+    context = session.state.context_usage
+    assert context is not None
+    assert (context.used, context.size) == (100, 4096)  # what Ollama gives it, not what the model could have
+
+
+@pytest.mark.parametrize("kind", ["ollama", "bare"])
+def test_model_without_tools_is_said_before_it_fails(chat: Chat, models: Models, kind: str) -> None:
+    """Whether the server says so or refuses a try: the user reads it above the first answer, and only there."""
+    session = chat("no-tools", kind)
+    turn = session.prompt(f"First on {kind}").wait(PATIENCE)
+    assert turn.text.startswith("> **no-tools cannot use tools.** It answers in text only")
+    assert turn.text.endswith(f"First on {kind}")
+    assert session.prompt("Second").wait(PATIENCE).text == "Second"
+    assert "tools" not in models.seen(f"First on {kind}")[0]
+
+
+def test_abilities_are_found_out_once_and_kept_for_the_owner(chat: Chat, home: Path) -> None:
+    """A new session with the same model asks the server no more; the file is its owner's alone."""
+    shown = [call.title for call in chat("cut", "lm_studio").prompt("One").wait(PATIENCE).tool_calls]
+    assert shown == ["cut: tools: yes, images: yes, thinking: not known, context: 8,192 tokens"]
+    assert chat("cut", "lm_studio").prompt("Two").wait(PATIENCE).tool_calls == ()
+    file = home / "jupyter/data/agentnb/local/models.json"
+    assert file.stat().st_mode & 0o777 == 0o600
+
+
+def test_key_goes_to_the_server_and_into_no_file_or_message(
+    chat: Chat, models: Models, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The settings name the variable; what the server says of a wrong key does not show it."""
+    told = {"AGENTNB_LOCAL_URL": models.url("keyed"), "AGENTNB_LOCAL_KEY_VARIABLE": "LAB_KEY", "LAB_KEY": KEY}
+    session = chat(env=told)
+    assert session.prompt("With the key").wait(PATIENCE).text == "With the key"
+    assert models.seen("With the key")[0]["key"] == KEY
+    session.close()
+    kept = [path for path in home.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
+    assert kept == []
+
+
+def test_no_server_is_an_error_that_says_what_to_start(chat: Chat, models: Models) -> None:
+    """Without a server a session opens, and its first prompt says what to do."""
+    with pytest.raises(TurnFailed, match=r"No model server was found on this machine\. Start one: Ollama"):
+        chat(kind="page").prompt("Anybody?").wait(PATIENCE)
+
+
+def test_session_is_loaded_with_its_messages(chat: Chat, models: Models, tmp_path: Path) -> None:
+    """A conversation goes on after its process has ended: the model gets what was said before."""
+    session = chat("echo", cwd=tmp_path)
+    session.prompt("My name is Ada").wait(PATIENCE)
+    session.restart(PATIENCE)
+    session.prompt("What is my name?").wait(PATIENCE)
+    said = [message["content"] for message in models.seen("What is my name?")[-1]["messages"][1:]]
+    assert said == ["My name is Ada", "My name is Ada", "What is my name?"]
