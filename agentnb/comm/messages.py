@@ -98,10 +98,13 @@ class CreateSessionParams(msgspec.Struct, frozen=True, rename="camel", kw_only=T
     Attributes:
         agent: The agent's name in the catalogue; the default one where absent.
         tab_id: The tab's id (UUID v4), made by the view.
+        kernel: What the agent may do with the kernel: ``off``, ``look`` (read) or ``run``; as the settings say where
+            absent.
     """
 
     agent: str | None = None
     tab_id: str | None = None
+    kernel: Literal["off", "look", "run"] | None = None
 
 
 class SuggestPromptsParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):

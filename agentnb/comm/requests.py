@@ -157,7 +157,11 @@ class Requests:
         spec = find(params.agent or DEFAULT_AGENT)
         find_program(spec, Path.cwd(), os.environ.get("PATH"))
         options = self._host.environment.default_options(spec, Path.cwd())
+        if params.kernel is not None:
+            options = msgspec.structs.replace(options, kernel_tools=params.kernel != "off")
         conversation = self._host.open_session(options, tab_id=params.tab_id)
+        if params.kernel == "look":
+            conversation.let_use_kernel("look", None, "user")
         self._host.loop.spawn(_started(conversation))
         return {"channel": conversation.session.uri, "chat": conversation.chat.uri}
 

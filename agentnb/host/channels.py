@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar, get_args
 
 from msgspec.structs import replace
 
@@ -37,9 +37,13 @@ if TYPE_CHECKING:
 
 S = TypeVar("S")
 PERMISSIONS = "permissions"
+KERNEL = "kernel"
 CHANGES = "/changes"
 """What stands behind a session's URI in those of its change sets; behind that a slash and the turn's id."""
 MODES: tuple[Mode, ...] = get_args(Mode)
+KernelAccess: TypeAlias = Literal["off", "look", "run"]
+"""What an agent may do with the kernel tools: nothing, read, or run code and change cells as the policy decides."""
+ACCESS: tuple[KernelAccess, ...] = get_args(KernelAccess)
 
 
 class Channel(Generic[S]):
@@ -99,6 +103,7 @@ class SessionChannels:
         listeners: Called with every accepted envelope.
         changed: Called after an action that may change what the root channel says of the session.
         has_changesets: Whether what its turns change is followed: then it offers change sets.
+        has_kernel_tools: Whether the agent gets the kernel tools: then its access can be set.
 
     Attributes:
         prompted: The turn whose prompt the agent has not answered yet; None where it owes no answer.
@@ -115,11 +120,12 @@ class SessionChannels:
         listeners: Sequence[Listener],
         changed: Callable[[], None],
         has_changesets: bool = False,
+        has_kernel_tools: bool = False,
     ) -> None:
         self.tab_id = tab_id
         self.agent = spec.name
         uri, title = f"{spec.name}:/{tab_id}", title or spec.title
-        session = _new_session(uri, spec.name, title, cwd, mode)
+        session = _new_session(uri, spec.name, title, cwd, session_config(mode, has_kernel_tools=has_kernel_tools))
         if has_changesets:
             session = replace(session, changesets=changesets_of(uri))
         self.session = Channel(uri, session, reduce_session, listeners)
@@ -178,6 +184,13 @@ class SessionChannels:
         return next((mode for mode in MODES if mode == value), "ask")
 
     @property
+    def kernel_access(self) -> KernelAccess:
+        """What the agent may do with the kernel tools, where it has them."""
+        config = self.session.state.config
+        value = config.values.get(KERNEL) if config is not None else None
+        return next((access for access in ACCESS if access == value), "off")
+
+    @property
     def waits_for_user(self) -> bool:
         """Whether the agent waits for the user's answer."""
         return bool(self.chat.state.status & SessionStatus.INPUT_NEEDED == SessionStatus.INPUT_NEEDED)
@@ -218,10 +231,14 @@ class SessionChannels:
         )
 
 
-def session_config(mode: Mode) -> SessionConfigState:
+def session_config(mode: Mode, *, has_kernel_tools: bool = False) -> SessionConfigState:
     """A session's own settings, which a view shows and the user may change (AHP ``SessionConfigState``)."""
-    schema = {"type": "object", "properties": {PERMISSIONS: {"type": "string", "enum": list(MODES)}}}
-    return SessionConfigState(schema=schema, values={PERMISSIONS: mode})
+    properties: dict[str, Any] = {PERMISSIONS: {"type": "string", "enum": list(MODES)}}
+    values: dict[str, Any] = {PERMISSIONS: mode}
+    if has_kernel_tools:
+        properties[KERNEL] = {"type": "string", "enum": list(ACCESS)}
+        values[KERNEL] = "run"
+    return SessionConfigState(schema={"type": "object", "properties": properties}, values=values)
 
 
 def wanted_mode(action: SessionConfigChanged) -> Mode | None:
@@ -236,13 +253,25 @@ def wanted_mode(action: SessionConfigChanged) -> Mode | None:
     return next((mode for mode in MODES if mode == wanted), None)
 
 
+def wanted_access(action: SessionConfigChanged) -> KernelAccess | None:
+    """The kernel access that *action* sets; None where it sets anything else.
+
+    Example:
+        >>> from agentnb.state import SessionConfigChanged
+        >>> wanted_access(SessionConfigChanged(config={"kernel": "look"}))
+        'look'
+    """
+    wanted = action.config.get(KERNEL) if len(action.config) == 1 else None
+    return next((access for access in ACCESS if access == wanted), None)
+
+
 def changesets_of(uri: str) -> tuple[Changeset, ...]:
     """The change sets that the session *uri* offers (AHP: templates of their URIs)."""
     turn = Changeset(label="Changes of a turn", uri_template=f"{uri}{CHANGES}/{{turnId}}", change_kind="turn")
     return (turn, Changeset(label="Changes of the conversation", uri_template=f"{uri}{CHANGES}", change_kind="session"))
 
 
-def _new_session(uri: str, agent: str, title: str, cwd: Path, mode: Mode) -> SessionState:
+def _new_session(uri: str, agent: str, title: str, cwd: Path, config: SessionConfigState) -> SessionState:
     now = now_ms()
     summary = SessionSummary(
         resource=uri,
@@ -253,7 +282,6 @@ def _new_session(uri: str, agent: str, title: str, cwd: Path, mode: Mode) -> Ses
         modified_at=now,
         working_directory=cwd.as_uri(),
     )
-    config = session_config(mode)
     return SessionState(summary=summary, lifecycle="creating", active_clients=(), chats=(), config=config)
 
 

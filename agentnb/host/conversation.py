@@ -20,7 +20,7 @@ from agentnb.host.changes.change_tracker import ChangeTracker
 from agentnb.host.changes.changeset_channels import ChangesetChannels
 from agentnb.host.changes.turn_recording import TurnRecording
 from agentnb.host.changes.undo import Undo
-from agentnb.host.channels import PERMISSIONS, SessionChannels
+from agentnb.host.channels import KERNEL, PERMISSIONS, SessionChannels
 from agentnb.host.permissions.permissions import Permissions
 from agentnb.host.permissions.session_policy import SessionPolicy
 from agentnb.host.turns.inactivity import Inactivity
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from agentnb.host.agents.agent_pool import AgentPool
     from agentnb.host.agents.health import Health
     from agentnb.host.changes.workspace_store import WorkspaceStores
-    from agentnb.host.channels import Channel, Listener
+    from agentnb.host.channels import Channel, KernelAccess, Listener
     from agentnb.host.environment import Environment
     from agentnb.host.history.recorder import Recorder
     from agentnb.host.loop import HostLoop
@@ -176,6 +176,7 @@ class Conversation:
             listeners=host.listeners,
             changed=partial(host.summarize, self),
             has_changesets=follows,
+            has_kernel_tools=bool(configuration.kernel),
         )
         self.policy = SessionPolicy(host.policy, self.channels, configuration)
         self.inactivity = Inactivity(self.channels, loop)
@@ -200,7 +201,14 @@ class Conversation:
         )
         finished = self.permissions.finished
         self.kernel = (
-            KernelTools(tab_id, environment, self._authorize_tool, self._interrupt, finished)
+            KernelTools(
+                tab_id,
+                environment,
+                self._authorize_tool,
+                self._interrupt,
+                finished,
+                access=lambda: self.channels.kernel_access,
+            )
             if configuration.kernel
             else None
         )
@@ -388,6 +396,18 @@ class Conversation:
             self.policy.record_mode(mode, by)
         self.permissions.callback = None
         self.dispatch(SessionConfigChanged(config={PERMISSIONS: mode}, time=now_ms()), origin)
+
+    def let_use_kernel(self, access: KernelAccess, origin: ActionOrigin | None, by: str) -> None:
+        """Set what the agent may do with its kernel tools from now on; the user decided that, and the log says so.
+
+        Args:
+            access: ``"off"``, ``"look"`` or ``"run"``. What runs already goes on.
+            origin: The client that wants it.
+            by: Who that is, for the log.
+        """
+        if access != self.channels.kernel_access:
+            self.policy.record_kernel_access(access, by)
+        self.dispatch(SessionConfigChanged(config={KERNEL: access}, time=now_ms()), origin)
 
     def restored(self, agent_session: str | None, barred: SessionError | None) -> None:
         """This session was had in an earlier kernel.

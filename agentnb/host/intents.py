@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from agentnb.clock import now_ms
 from agentnb.errors import AgentnbError
-from agentnb.host.channels import wanted_mode
+from agentnb.host.channels import wanted_access, wanted_mode
 from agentnb.state import (
     ActionOrigin,
     Answerer,
@@ -209,9 +209,15 @@ def _answerer(origin: ActionOrigin) -> Answerer:
 
 
 def _permit(conversation: Conversation, action: SessionConfigChanged, origin: ActionOrigin) -> None:
+    by = "python" if origin.client_id == PYTHON else "user"
+    if (access := wanted_access(action)) is not None:
+        if conversation.kernel is None:
+            _reject("This conversation began without access to the kernel. Start another one with it.")
+        conversation.let_use_kernel(access, origin, by)
+        return
     if (mode := wanted_mode(action)) is None:
-        _reject("Only a session's permissions can be set: ask, allow or deny.")
-    conversation.permit(mode, origin, "python" if origin.client_id == PYTHON else "user")
+        _reject("Only a session's permissions (ask, allow or deny) and its kernel access can be set.")
+    conversation.permit(mode, origin, by)
 
 
 def _archive(conversation: Conversation, action: SessionIsArchivedChanged, origin: ActionOrigin) -> None:

@@ -93,6 +93,8 @@ async def forked(conversation: Conversation, title: str | None = None) -> Conver
         title=title or f"{named} (copy)",
     )
     copy.permissions.callback = conversation.permissions.callback
+    if copy.kernel is not None:
+        copy.let_use_kernel(conversation.channels.kernel_access, None, "copy")
     chat = conversation.chat.state
     origin = ChatOrigin(kind="fork", chat=chat.resource, turn_id=chat.turns[-1].id if chat.turns else None)
     transcript = replace(copy.chat.state, turns=chat.turns, terminals=chat.terminals, status=chat.status, origin=origin)

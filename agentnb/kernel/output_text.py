@@ -197,7 +197,8 @@ class _Reading:
         elif not is_picture(data, kind):
             note = f"A picture is left out: it is no {kind.partition('/')[2].upper()}."
         else:
-            text = self._safe(plain.partition("\n")[0][:100], 100, "")
+            said = "" if _OBJECT.match(plain) else plain.partition("\n")[0][:100]
+            text = self._safe(said, 100, "")
             self._pictures.append(Picture(data=data, content_type=kind, text=text))
             self._size += size
             return f"[picture {len(self._pictures)}{': ' if text else ''}{text}]"

@@ -14,7 +14,7 @@ from agentnb.kernel.cell_changes import CellRecord
 from agentnb.kernel.cell_names import cell_title
 from agentnb.kernel.cell_proposals import named_cell, proposed_cell
 from agentnb.kernel.code_runner import Edit
-from agentnb.kernel.tools import PATIENCE_SECONDS, TURN_IS_OVER, call_words, checked
+from agentnb.kernel.tools import PATIENCE_SECONDS, TURN_IS_OVER, call_words, checked, demand_access
 from agentnb.kernel.variable_path import last_name
 from agentnb.policy.glob import LONGEST_PATTERN
 from agentnb.policy.request import PolicyRequest
@@ -47,6 +47,7 @@ class ToolRunner:
         job_queue: The jobs of the main thread.
         finished: Called with each tool that has ended, as ``PolicyRequest.call`` has it, and why it failed, or None.
         changes: Keeps what the tools change, by turn.
+        access: What the tools may do, now: nothing (``"off"``), read (``"look"``), or all that the policy allows.
 
     Attributes:
         patience: Seconds that reading objects waits for the main thread.
@@ -63,6 +64,7 @@ class ToolRunner:
         *,
         finished: Callable[[tuple[str, str], str | None], object] = lambda _call, _failure: None,
         changes: KernelChanges | None = None,
+        access: Callable[[], str] = lambda: "run",
     ) -> None:
         self._owner = owner
         self._runner = runner
@@ -71,6 +73,7 @@ class ToolRunner:
         self._job_queue = job_queue
         self._finished = finished
         self._changes = changes
+        self._access = access
         self.patience = PATIENCE_SECONDS
         self.look_seconds = LOOK_SECONDS
         self._doing: set[asyncio.Task[Result]] = set()
@@ -107,6 +110,7 @@ class ToolRunner:
         failure: str | None = TURN_IS_OVER
         try:
             given = checked(name, arguments)
+            demand_access(name, self._access())
         except AgentnbError as error:
             return content.said(str(error), failed=True)
         try:

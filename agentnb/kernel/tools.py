@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from agentnb.errors import UsageError
+from agentnb.errors import PermissionDenied, UsageError
 
 TURN_IS_OVER = "The turn is over."
 """Why a call failed that was cancelled with its turn."""
@@ -129,6 +129,28 @@ def call_words(name: str, arguments: dict[str, Any]) -> tuple[str, str]:
         ('run_code', '{"code": "x", "wait": 1}')
     """
     return name, json.dumps(arguments, sort_keys=True)
+
+
+def demand_access(name: str, access: str) -> None:
+    """Check that the user's choice of kernel access covers the tool *name*.
+
+    Args:
+        name: The tool.
+        access: ``"off"``, ``"look"`` (what only reads) or ``"run"``.
+
+    Raises:
+        PermissionDenied: If it does not.
+
+    Example:
+        >>> demand_access("variables", "look")
+    """
+    if access == "run" or (access == "look" and TOOLS[name]["annotations"]["readOnlyHint"]):
+        return
+    what = "The user has set the kernel access of this conversation to"
+    if access == "look":
+        hint = "Use variables, inspect and cells, or ask the user to choose Run below the message box."
+        raise PermissionDenied(f"{what} Look: {name} is not allowed.", hint=hint)
+    raise PermissionDenied(f"{what} Off.", hint="Go on without the kernel, or ask the user to choose another access.")
 
 
 def checked(name: str, arguments: Any) -> dict[str, Any]:

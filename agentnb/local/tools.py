@@ -1,8 +1,7 @@
-"""The tools that the model is offered, and what carries out its calls.
+"""The agent's own tools: files and commands.
 
 Files are read and written, and commands run, by the client: its policy decides about each. Listing names and searching
-stay inside the session's folder; what is searched is read through the client, too. Only a tool that was offered is ever
-called, and only where the server marks a tool call as one.
+stay inside the session's folder; what is searched is read through the client, too.
 """
 
 from __future__ import annotations
@@ -15,23 +14,20 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from agentnb.acp_agent.reply import Trouble, shown_text
+from agentnb.acp_agent.reply import shown_text
 from agentnb.acp_agent.rpc import RequestError
 from agentnb.acp_agent.updates import ShownDiff, ShownTerminal
 from agentnb.local import folder_listing
 from agentnb.local.folder_listing import OutsideFolder
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
+    from collections.abc import Awaitable, Callable
     from pathlib import Path
 
     from agentnb.acp_agent.reply import Reply, Tool
     from agentnb.acp_agent.updates import ToolCallStatus
-    from agentnb.local.completion import ToolCall
 
 LONGEST_OUTPUT = 64 * 1024
-LONGEST_RESULT = 24_000
-"""How many characters of a result the model gets."""
 MOST_HITS = 200
 
 _PATH = {"type": "string", "description": "The file, relative to the working folder."}
@@ -58,67 +54,8 @@ class OfferedTool:
     run: Callable[[Reply, dict[str, Any]], Awaitable[str]]
 
 
-class ToolSet:
-    """The tools of one turn; it is false where there are none.
-
-    Args:
-        reply: The answer that they are called for.
-        tools: What is offered.
-    """
-
-    def __init__(self, reply: Reply, tools: list[OfferedTool]) -> None:
-        self._reply = reply
-        self._tools = {tool.name: tool for tool in tools}
-
-    @classmethod
-    @contextlib.asynccontextmanager
-    async def opened(cls, reply: Reply, *, enabled: bool) -> AsyncIterator[ToolSet]:
-        """The tools that the client makes possible; none where they are not *enabled*."""
-        yield cls(reply, _own_tools(reply) if enabled else [])
-
-    def __bool__(self) -> bool:
-        return bool(self._tools)
-
-    def disable(self) -> None:
-        """Offer none any more."""
-        self._tools = {}
-
-    @property
-    def described(self) -> list[dict[str, Any]]:
-        """As a request to the model has them."""
-        return [
-            {
-                "type": "function",
-                "function": {"name": tool.name, "description": tool.description, "parameters": tool.parameters},
-            }
-            for tool in self._tools.values()
-        ]
-
-    async def call(self, call: ToolCall) -> str:
-        """Carry out *call*; what goes wrong is told to the model, which may do better then."""
-        try:
-            return _cut(await self._called(call))
-        except (ToolFailed, Trouble) as failed:
-            return f"Failed: {failed}"
-
-    async def _called(self, call: ToolCall) -> str:
-        tool = self._tools.get(call.name)
-        try:
-            if tool is None:
-                raise ValueError(f"There is no tool {call.name[:80]!r}. There are: {', '.join(self._tools)}.")
-            arguments = call.read_arguments()
-            _check(arguments, tool.parameters)
-        except ValueError as wrong:
-            title = f"A call of {call.name[:80]} that cannot be carried out"
-            shown = await self._reply.start_tool(
-                title, "other", raw_input={"arguments": call.arguments[:LONGEST_RESULT]}
-            )
-            await shown.update("failed", content=[shown_text(str(wrong))])
-            raise ToolFailed(str(wrong)) from None
-        return await tool.run(self._reply, arguments)
-
-
-def _own_tools(reply: Reply) -> list[OfferedTool]:
+def own_tools(reply: Reply) -> list[OfferedTool]:
+    """The tools that the client makes possible."""
     files = reply.capabilities.fs
     can_read, can_write = bool(files and files.read_text_file), bool(files and files.write_text_file)
     tools = [_tool("list_files", _LIST, list_files, {"folder": _FOLDER, "pattern": _PATTERN})]
@@ -295,38 +232,6 @@ async def _give_up(reply: Reply, terminal: str) -> None:
     await reply.client.release_terminal(reply.session.session_id, terminal)
 
 
-# -- arguments and results --------------------------------------------------------------------------------------------
-
-_TYPES = {"string": str, "integer": int}
-
-
-def _check(given: dict[str, Any], schema: dict[str, Any]) -> None:
-    """Refuse arguments that a tool of ours cannot take.
-
-    Raises:
-        ValueError: One is missing, unknown or of the wrong type; the message says which.
-    """
-    properties = schema.get("properties")
-    if not isinstance(properties, dict):
-        return
-    for name in schema.get("required") or ():
-        if given.get(name) is None:
-            raise ValueError(f"The argument {name!r} is missing; the tool takes {', '.join(properties)}.")
-    for name, value in given.items():
-        told = properties.get(name)
-        wanted = told.get("type") if isinstance(told, dict) else None
-        kind = _TYPES.get(wanted) if isinstance(wanted, str) else None
-        if kind is not None and value is not None and type(value) is not kind:
-            raise ValueError(f"The argument {name!r} must be of type {wanted}.")
-
-
 def _text(given: dict[str, Any], name: str) -> str:
     value = given.get(name)
     return value if isinstance(value, str) else ""
-
-
-def _cut(text: str) -> str:
-    if len(text) <= LONGEST_RESULT:
-        return text
-    head, tail = LONGEST_RESULT * 2 // 3, LONGEST_RESULT // 3
-    return f"{text[:head]}\n[… {len(text) - LONGEST_RESULT} characters left out …]\n{text[-tail:]}"

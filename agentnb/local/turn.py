@@ -20,7 +20,7 @@ from agentnb.local.abilities import Abilities, AbilityFile, effective_context, f
 from agentnb.local.completion import AnswerTooLong, Completion
 from agentnb.local.prompt import system_message, user_message
 from agentnb.local.server import ServerTrouble
-from agentnb.local.tools import ToolSet
+from agentnb.local.tool_set import ToolSet
 
 if TYPE_CHECKING:
     from agentnb.acp_agent.client_requests import StopReason
@@ -94,6 +94,8 @@ class _Turn:
         """Answer *prompt*; the messages stay such that another can follow, however this one ends."""
         message, left_out = user_message(prompt, images=self._abilities.images is not False)
         await self._warn(left_out)
+        for trouble in self._tools.troubles:
+            await self._notice(trouble)
         self._session.messages.append(message)
         try:
             for _ in range(MOST_ROUNDS):

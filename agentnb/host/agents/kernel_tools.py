@@ -39,6 +39,7 @@ class KernelTools:
         authorize: Asks the policy and the user.
         interrupted: Called when the user interrupts the code that the agent runs.
         finished: Called with each tool that has ended, and why it failed, or None.
+        access: What the agent may do with the tools, now: ``"off"``, ``"look"`` or ``"run"``.
 
     Attributes:
         changes: What the agent has changed in the kernel and the notebook, by turn.
@@ -51,12 +52,15 @@ class KernelTools:
         authorize: Callable[[PolicyRequest], Awaitable[PolicyRequest]],
         interrupted: Callable[[], None],
         finished: Callable[[tuple[str, str], str | None], None],
+        *,
+        access: Callable[[], str] = lambda: "run",
     ) -> None:
         self._tab_id = tab_id
         self._environment = environment
         self._authorize = authorize
         self._interrupted = interrupted
         self._finished = finished
+        self._access = access
         self.changes = KernelChanges(tab_id, environment.code_runner, environment.job_queue)
         self._server_id = new_id()
         self._agent: Agent | None = None
@@ -83,6 +87,7 @@ class KernelTools:
             self._interrupted,
             self._environment.job_queue,
             finished=self._finished,
+            access=self._access,
             changes=self.changes,
         )
         name = NAME if NAME not in taken else f"agentnb-{NAME}"

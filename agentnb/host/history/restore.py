@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from agentnb.host.session_options import SessionOptions
     from agentnb.log.record import SessionRecord, StoredSession
     from agentnb.log.store import Store
-    from agentnb.policy.decision import Mode
     from agentnb.state import SessionState
 
 KERNEL_ENDED = "The kernel ended while this turn ran."
@@ -148,7 +147,7 @@ def restore(host: Host, stored: StoredSession, options: SessionOptions) -> Conve
     configured = replace(options, cwd=cwd).configuration(host.environment.cassette.apart())
     conversation = Conversation(host, configured, tab_id=record.tab_id, mode=options.mode, title=record.title)
     offered = conversation.session.state.changesets
-    session = replace(_open_again(stored.session, options.mode), changesets=offered)
+    session = replace(_open_again(stored.session, options), changesets=offered)
     conversation.session.restore(session, stored.session_index)
     conversation.chat.restore(stored.chat, stored.chat_index, stored.gap)
     conversation.restored(record.agent_session, _why_not(stored))
@@ -167,10 +166,11 @@ def keep_open(conversation: Conversation) -> None:
         conversation.dispatch(SessionIsArchivedChanged(is_archived=False, time=now_ms()))
 
 
-def _open_again(session: SessionState, mode: Mode) -> SessionState:
+def _open_again(session: SessionState, options: SessionOptions) -> SessionState:
     """The session with today's settings, and shown: closing its tab had archived it."""
     shown = with_flag(session.summary.status, SessionStatus.IS_ARCHIVED, on=False)
-    return replace(session, summary=replace(session.summary, status=shown), config=session_config(mode))
+    config = session_config(options.mode, has_kernel_tools=options.kernel_tools)
+    return replace(session, summary=replace(session.summary, status=shown), config=config)
 
 
 def is_archived(session: SessionState) -> bool:

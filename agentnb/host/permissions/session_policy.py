@@ -15,7 +15,7 @@ from agentnb.policy.store import PolicyFiles
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from agentnb.host.channels import SessionChannels
+    from agentnb.host.channels import KernelAccess, SessionChannels
     from agentnb.host.session_options import Configuration
     from agentnb.policy.offers import Offer, SimilarRule
     from agentnb.policy.request import PolicyRequest
@@ -106,6 +106,12 @@ class SessionPolicy:
         """Write into the log that the user is changing what answers permission requests to *mode*."""
         what = f"{self._channels.mode} → {mode}"
         self._add({}, kind="session", tool="permissions", what=what, outcome=mode, by=by)
+
+    def record_kernel_access(self, access: KernelAccess, by: str) -> None:
+        """Write into the log that the user is changing what the agent may do with its kernel tools to *access*."""
+        what = f"{self._channels.kernel_access} → {access}"
+        outcome: Outcome = "deny" if access == "off" else "allow"
+        self._add({}, kind="session", tool="kernel access", what=what, outcome=outcome, by=by)
 
     def record_changes(self, operation: str, what: str, by: str) -> None:
         """Write into the log that changes of turns were undone, redone or kept: *what*, *by* whom."""

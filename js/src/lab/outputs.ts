@@ -22,7 +22,7 @@ const LONGEST_CHART = 4_001;
 const LARGEST = 3 * 1024 * 1024;
 const LARGEST_ALL = 5 * 1024 * 1024;
 /** Larger ones are not even drawn smaller. */
-const LARGEST_DRAWN = 24 * 1024 * 1024;
+const LARGEST_DRAWN = 8 * 1024 * 1024;
 const WIDEST = 1_568;
 const DRAW_MS = 700;
 const PICTURE = /^image\/(?:png|jpeg|gif|webp)$/;
@@ -30,10 +30,13 @@ const SVG = "image/svg+xml";
 const CHART = /^application\/vnd\.(?:plotly|vega|vegalite)\.v\d+\+json$/;
 
 /** The outputs of the cells with these ids; without ids, of the one with a figure that has the highest count. */
-export function outputsOf(notebook: Notebook, ids: readonly string[]): Promise<CellOutputs[]> {
+export async function outputsOf(notebook: Notebook, ids: readonly string[]): Promise<CellOutputs[]> {
   const cells = notebook.widgets.filter((cell) => cell.outputArea);
   const meant = ids.length > 0 ? cells.filter(({ model }) => ids.includes(model.id)) : latestFigure(cells);
-  return Promise.all(meant.map(async (cell) => ({ cellId: cell.model.id, outputs: await outputs(cell) })));
+  const told: CellOutputs[] = [];
+  // One after the other: a large picture holds up the page, and what is drawn meanwhile would seem late.
+  for (const cell of meant) told.push({ cellId: cell.model.id, outputs: await outputs(cell) });
+  return told;
 }
 
 function latestFigure(cells: readonly Cell[]): Cell[] {
@@ -55,7 +58,8 @@ async function outputs(cell: Cell): Promise<Output[]> {
   const room = { pictures: MOST_PICTURES, bytes: LARGEST_ALL };
   const nodes = cell.outputArea?.widgets ?? [];
   const ground = getComputedStyle(cell.node).getPropertyValue("--jp-layout-color0").trim() || "white";
-  const bounded = await Promise.all(raw(cell).map((output, at) => told(output, nodes[at]?.node, ground)));
+  const bounded: Output[] = [];
+  for (const [at, output] of raw(cell).entries()) bounded.push(await told(output, nodes[at]?.node, ground));
   for (const { data } of bounded) if (isObject(data)) spend(data, room);
   return bounded;
 }
@@ -161,7 +165,11 @@ async function drawn(layers: readonly Layer[], ground: string): Promise<string |
 function load(source: string): Promise<HTMLImageElement> {
   const image = new Image();
   return new Promise((resolve, reject) => {
-    const late = setTimeout(() => reject(new Error("The picture takes too long to be drawn.")), DRAW_MS);
+    const late = setTimeout(() => {
+      if (image.complete && image.naturalWidth > 0)
+        resolve(image); // the page itself was busy
+      else reject(new Error("The picture takes too long to be drawn."));
+    }, DRAW_MS);
     image.onload = () => {
       clearTimeout(late);
       resolve(image);

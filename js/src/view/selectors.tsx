@@ -1,7 +1,8 @@
 /** Model, mode, effort: what the agent itself says it can be set to (ACP config options and modes). */
+import { useState } from "preact/hooks";
 import type { SessionModes, SessionState } from "../state/types.gen";
 import { usePlace, useView } from "./context";
-import { line } from "./plain";
+import { line, reason } from "./plain";
 
 interface Choice {
   value: string;
@@ -83,6 +84,7 @@ export function Selectors({ session, disabled }: { session: SessionState; disabl
         ),
       )}
       <Permissions session={session} disabled={disabled} />
+      <KernelAccess session={session} disabled={disabled} />
       {!hasMode && session.modes && <Mode modes={session.modes} disabled={disabled} />}
     </div>
   );
@@ -115,6 +117,49 @@ function Permissions({ session, disabled }: { session: SessionState; disabled: b
         store.dispatch(place.session, { type: "session/configChanged", config: { permissions: value } })
       }
     />
+  );
+}
+
+/** What the agent may do with the kernel. One that began without access gets it in a conversation of its own. */
+function KernelAccess({ session, disabled }: { session: SessionState; disabled: boolean }) {
+  const { store, memory, announce } = useView();
+  const { session: uri, chat } = usePlace();
+  const { permissions, kernel } = session.config?.values ?? {};
+  const [said, say] = useState("");
+  if (typeof permissions !== "string") return null;
+  const choose = (access: string) => {
+    if (typeof kernel === "string")
+      return store.dispatch(uri, { type: "session/configChanged", config: { kernel: access } });
+    if (access === "off") return;
+    const { turns = [], activeTurn } = store.chat(chat).peek() ?? {};
+    const isEmpty = turns.length === 0 && !activeTurn;
+    say("Starting a conversation with kernel access…");
+    store.request<{ channel: string }>("createSession", { agent: session.summary.provider, kernel: access }).then(
+      ({ channel }) => {
+        memory.set("active tab", channel);
+        announce("A new conversation with kernel access has started.");
+        if (isEmpty) store.dispatch(uri, { type: "session/isArchivedChanged", isArchived: true });
+      },
+      (error: unknown) => say(reason(error)),
+    );
+  };
+  const runs = permissions === "ask" ? "Run with approval" : "Run";
+  const choices = [
+    { value: "off", name: "Off", description: "The agent can't use the kernel." },
+    { value: "look", name: "Look", description: "The agent sees variables and cells, and changes nothing." },
+    { value: "run", name: runs, description: "The agent also runs code and changes cells, as Permissions say." },
+  ];
+  return (
+    <>
+      <Select
+        name="Kernel"
+        value={typeof kernel === "string" ? kernel : "off"}
+        groups={[{ name: "", choices }]}
+        disabled={disabled}
+        onChoose={choose}
+      />
+      {said && <span role="status">{said}</span>}
+    </>
   );
 }
 

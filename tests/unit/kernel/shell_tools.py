@@ -31,6 +31,7 @@ class Tools:
         requests: The requests that were knocked at.
         denies: Whether they stay shut.
         interrupts: How often the turn was to be ended.
+        access: What the user lets the tools do.
         while_asked: Called while a request waits for its answer.
         changes: What the tools change, once a turn has begun.
     """
@@ -43,6 +44,7 @@ class Tools:
         self.requests: list[PolicyRequest] = []
         self.denies = False
         self.interrupts = 0
+        self.access = "run"
         self.while_asked: Callable[[], object] = lambda: None
         self.runner = ShellCodeRunner(self.shell, self.job_queue)
         self.changes = KernelChanges(OWNER, lambda: self.runner, self.job_queue)
@@ -62,7 +64,13 @@ class Tools:
         """Let the tools work on *runner*."""
         self.runner = runner
         self.tool_runner = ToolRunner(
-            OWNER, runner, self._authorize, self._interrupted, self.job_queue, changes=self.changes
+            OWNER,
+            runner,
+            self._authorize,
+            self._interrupted,
+            self.job_queue,
+            changes=self.changes,
+            access=lambda: self.access,
         )
 
     async def _authorize(self, request: PolicyRequest) -> PolicyRequest:

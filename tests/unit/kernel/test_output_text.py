@@ -93,7 +93,7 @@ def test_an_svg_and_a_chart_without_a_picture_are_text_within_bounds() -> None:
     assert "An SVG picture, as text:\n```\n<svg><script>alert(1)</script>" in read.text
     assert 'A chart (application/vnd.plotly.v1+json):\n{"data": [1, 1' in read.text
     assert read.left_out == ("An SVG picture is cut to 4,000 characters.", "A chart's JSON is cut to 4,000 characters.")
-    drawn = read_outputs([shown(image__svg_xml=svg, image__png=png())])
+    drawn = read_outputs([shown(image__svg_xml=svg, image__png=png(), text__plain="<a.SVG object>")])
     assert texts(drawn) == ("[picture 1]", ())
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agentnb import Session, Turn
-from tests.unit.api.conftest import PATIENCE
+from tests.unit.api.conftest import AGENTS, PATIENCE
 from tests.unit.local.conftest import Chat, Models
 
 WRITE: list[Any] = ["write_file", {"path": "new/notes.txt", "content": "Remember.\n"}]
@@ -138,3 +139,19 @@ def test_cancel_during_a_command_ends_it(chat: Chat, models: Models, tmp_path: P
     sent = models.seen("Well.")[-1]["messages"]
     told = [each["content"] for each in sent if each["role"] == "tool"]
     assert told == ["Not carried out: the turn was interrupted."]
+
+
+@pytest.mark.parametrize(
+    ("permissions", "told", "status"),
+    [("allow", "Failed: it did not work", "failed"), ("deny", "Failed: The user did not allow it.", "cancelled")],
+)
+def test_tool_of_another_mcp_server_is_asked_for(chat: Chat, permissions: str, told: str, status: str) -> None:
+    """A server that the user gives by command gets a call only with permission; one that cannot start is named."""
+    server = {"name": "my files", "command": sys.executable, "args": [str(AGENTS / "mcp_server.py")]}
+    gone = {"name": "gone", "command": sys.executable, "args": ["-c", ""]}
+    session = chat("scripted", permissions=permissions, mcp_servers=[server, gone])
+    turn = session.prompt(steps(["my_files_fail", {}])).wait(PATIENCE)
+    notice, _, said = turn.text.partition("\n\n")
+    assert notice == "> The MCP server gone cannot be used: it ended with exit code 0."
+    assert json.loads(said) == [told]
+    assert [call.status for call in turn.tool_calls if call.title == "my_files_fail"] == [status]

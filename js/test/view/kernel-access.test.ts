@@ -1,0 +1,70 @@
+/** The switch below the box that says what the agent may do with the kernel. */
+import { expect, test } from "vitest";
+import { addSession, type MemoryStore, readyStore, SESSION, startTurn, summary } from "./memory-store";
+import { open, type Page } from "./page";
+
+const NEW = "eliza:/new";
+
+function configured(values: Record<string, string>): MemoryStore {
+  const store = readyStore();
+  const session = store.session(SESSION);
+  session.value = {
+    ...(session.peek() as NonNullable<ReturnType<typeof session.peek>>),
+    config: { schema: {}, values },
+  };
+  store.answer = (method) => {
+    if (method !== "createSession") return Promise.resolve({});
+    addSession(store, NEW);
+    store.apply("ahp-root://", { type: "x-agentnb/sessionSet", summary: summary(NEW, "New") });
+    return Promise.resolve({ channel: NEW });
+  };
+  return store;
+}
+
+const box = (page: Page) => page.find<HTMLSelectElement>("select[aria-label=Kernel]");
+
+function choose(page: Page, value: string): void {
+  box(page).value = value;
+  box(page).dispatchEvent(new Event("change", { bubbles: true }));
+}
+
+const created = (store: MemoryStore) =>
+  store.requested.filter(({ method }) => method === "createSession").map(({ params }) => params);
+
+test("a conversation with kernel tools changes what they may do", async () => {
+  const store = configured({ permissions: "ask", kernel: "run" });
+  const page = open(store, { kind: "chat" });
+  expect([...box(page).options].map((one) => one.textContent)).toEqual(["Off", "Look", "Run with approval"]);
+  choose(page, "look");
+  expect(store.dispatched.at(-1)?.action).toEqual({ type: "session/configChanged", config: { kernel: "look" } });
+  await page.until(() => expect(box(page).value).toBe("look"));
+  expect(created(store)).toEqual([]);
+});
+
+test("an empty conversation without them gives way to one that has them", async () => {
+  const store = configured({ permissions: "allow" });
+  const page = open(store, { kind: "chat" });
+  expect([box(page).value, box(page).options[2]?.textContent]).toEqual(["off", "Run"]);
+  choose(page, "look");
+  await page.until(() => expect(page.all("[role=tab]")).toHaveLength(2));
+  expect(created(store)).toEqual([{ agent: "eliza", kernel: "look" }]);
+  expect(store.dispatched.at(-1)).toEqual({
+    channel: SESSION,
+    action: { type: "session/isArchivedChanged", isArchived: true },
+  });
+  await page.until(() => expect(page.find("[aria-selected=true]").textContent).toContain("New"));
+});
+
+test("one that has begun stays, beside the new one; what goes wrong is said", async () => {
+  const store = configured({ permissions: "ask" });
+  startTurn(store, "t1", "Hello");
+  const page = open(store, { kind: "chat" });
+  const { answer } = store;
+  store.answer = () => Promise.reject(new Error("No such agent."));
+  choose(page, "run");
+  await page.until(() => expect(page.find(".selectors [role=status]").textContent).toBe("No such agent."));
+  store.answer = answer;
+  choose(page, "run");
+  await page.until(() => expect(page.find("[aria-selected=true]").textContent).toContain("New"));
+  expect(store.dispatched).toEqual([]);
+});

@@ -1,0 +1,101 @@
+"""What a conversation's agent may do with the kernel: chosen when it begins, and changed while it runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from agentnb.api.session import Session
+from agentnb.comm.messages import REFUSED
+from agentnb.errors import PermissionDenied
+from agentnb.host import Host
+from agentnb.host.conversation import Conversation
+from agentnb.kernel.tools import TOOLS, demand_access
+from tests.unit.comm.test_service import Page
+from tests.unit.host.conftest import until
+from tests.unit.kernel.shell_tools import Tools
+
+READING = {"variables", "inspect", "cells"}
+
+
+@pytest.fixture
+def page(host: Host) -> Page:
+    """A page that is ready."""
+    page = Page(host)
+    page.ready()
+    return page
+
+
+def begun(page: Page, **params: Any) -> Conversation:
+    """A conversation that the page has begun."""
+    return page.host.find(page.ask("createSession", {"agent": "eliza", **params})["result"]["channel"])
+
+
+def access_of(conversation: Conversation) -> Any:
+    config = conversation.session.state.config
+    assert config is not None
+    return config.values.get("kernel")
+
+
+@pytest.mark.parametrize(("wanted", "access"), [("off", None), ("look", "look"), ("run", "run"), (None, None)])
+def test_a_conversation_begins_with_the_kernel_access_that_its_page_chose(
+    page: Page, wanted: str | None, access: str | None
+) -> None:
+    """Without a choice it is as the settings say; one without access has nothing to set."""
+    conversation = begun(page, **({} if wanted is None else {"kernel": wanted}))
+    assert (access_of(conversation), conversation.kernel is not None) == (access, access is not None)
+
+
+def choose(page: Page, conversation: Conversation, seq: int, **config: str) -> None:
+    page.dispatch(conversation.session.uri, {"type": "session/configChanged", "config": config}, seq)
+
+
+def test_kernel_access_is_changed_while_a_conversation_is_open(page: Page) -> None:
+    """The agent's next call is judged by it; no other value is taken."""
+    conversation = begun(page, kernel="run")
+    for seq, access in enumerate(("look", "off", "run"), 1):
+        choose(page, conversation, seq, kernel=access)
+        until(page.host, Session(conversation), lambda: conversation.channels.kernel_access == access)  # noqa: B023
+    choose(page, conversation, 4, kernel="all")
+    choose(page, conversation, 5, kernel="look", permissions="allow")
+    choose(page, conversation, 6, permissions="deny")
+    until(page.host, Session(conversation), lambda: conversation.mode == "deny")
+    assert access_of(conversation) == "run"
+
+
+def test_a_conversation_that_began_without_kernel_access_does_not_get_it(page: Page) -> None:
+    """Its agent was told of no tools; the page is told to begin another one."""
+    conversation = begun(page, kernel="off")
+    choose(page, conversation, 1, kernel="run")
+    choose(page, conversation, 2, permissions="deny")
+    until(page.host, Session(conversation), lambda: conversation.mode == "deny")
+    assert (access_of(conversation), conversation.channels.kernel_access) == (None, "off")
+
+
+def test_a_page_cannot_choose_an_access_that_there_is_not(page: Page) -> None:
+    """The parameters are checked."""
+    assert page.ask("createSession", {"kernel": "everything"})["error"]["code"] != REFUSED
+
+
+@pytest.mark.parametrize("name", TOOLS)
+def test_looking_covers_the_tools_that_only_read(name: str) -> None:
+    """And no access covers none."""
+    demand_access(name, "run")
+    with pytest.raises(PermissionDenied, match="to Off"):
+        demand_access(name, "off")
+    if name in READING:
+        demand_access(name, "look")
+    else:
+        with pytest.raises(PermissionDenied, match="to Look"):
+            demand_access(name, "look")
+
+
+def test_a_tool_that_the_access_does_not_cover_runs_nothing_and_asks_nobody() -> None:
+    """The agent is told why, and what to do."""
+    tools = Tools()
+    tools.access = "look"
+    assert tools.call("run_code", code="x = 1")["isError"]
+    assert "Look: run_code is not allowed" in tools.text("run_code", code="x = 1")
+    assert ("x" in tools.shell.user_ns, tools.requests) == (False, [])
+    assert not tools.call("variables")["isError"]
