@@ -229,8 +229,8 @@ class FetchModuleParams(msgspec.Struct, frozen=True, rename="camel", kw_only=Tru
     """``fetchModule``: a part of the front end that is not loaded at once, as the answer's one binary buffer.
 
     Attributes:
-        name: Its name: `grammars`, what colours code of less frequent languages; or `history`, the list of the log's
-            conversations.
+        name: Its name: `grammars`, what colours code of less frequent languages; `history`, the list of the log's
+            conversations; or `math`, what draws formulas.
     """
 
     name: str

@@ -48,7 +48,7 @@ PREVIEWED_CHARACTERS = 4_000
 """Of each prompt and each answer."""
 
 
-MODULES = {name: Path(__file__).parent.parent / "static" / f"{name}.js" for name in ("grammars", "history")}
+MODULES = {name: Path(__file__).parent.parent / "static" / f"{name}.js" for name in ("grammars", "history", "math")}
 """The parts of the front end that a page fetches when it needs them."""
 
 

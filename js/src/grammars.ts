@@ -10,7 +10,8 @@ import makefile from "highlight.js/lib/languages/makefile";
 import markdown from "highlight.js/lib/languages/markdown";
 import r from "highlight.js/lib/languages/r";
 import rust from "highlight.js/lib/languages/rust";
+import sql from "highlight.js/lib/languages/sql";
 import typescript from "highlight.js/lib/languages/typescript";
 import xml from "highlight.js/lib/languages/xml";
 
-export default { cpp, dockerfile, go, ini, java, julia, latex, makefile, markdown, r, rust, typescript, xml };
+export default { cpp, dockerfile, go, ini, java, julia, latex, makefile, markdown, r, rust, sql, typescript, xml };

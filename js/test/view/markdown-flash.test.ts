@@ -34,7 +34,7 @@ describe("while a text streams in, letter by letter", () => {
     ["a table", "| a **x** | b |\n|:--|--:|\n| 1 | `2` |\n| 3 | 4 |\n", /\||--|\*|`/],
     ["a fence", "Look:\n\n```python\nx = 1\n```\n\nand\n\n~~~\ny\n~~~\n", /```|~~|pyth$/],
     ["a fence in a list", "- item\n\n  ```js\n  x\n  ```\n- next\n", /``/],
-    ["an escaped mark", "5 \\* 3 \\[x\\]", /\\/],
+    ["an escaped mark", "5 \\* 3 \\{x\\}", /\\/],
     ["a character reference", "a &amp; b &#8594; c", /&a|&#|amp|#/],
   ];
   test.each(cases)("%s shows no raw marks", (_name, text, never) => {

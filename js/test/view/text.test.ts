@@ -150,7 +150,7 @@ describe("markdown", () => {
       "class A:\n  x = \"a${b}'\" # c -- // /* d */ `e` 1.5e3\n<f g='h'>@i</f>\n+ - function j(k) { return 'l' }";
     const module = () => import("../../src/grammars.ts");
     const page = new MarkdownPage({ module }).draw(`\`\`\`${language}\n${code}\n\`\`\``, false);
-    await vi.waitFor(() => expect(page.element.querySelector("code span")).not.toEqual(null));
+    await vi.waitFor(() => expect(page.element.querySelector("code span")).not.toEqual(null), { timeout: 30_000 });
     expect(page.element.querySelector("code")?.textContent).toEqual(code);
   });
 

@@ -63,9 +63,14 @@ Chat = Callable[..., Session]
 
 
 @pytest.fixture(scope="module")
-def chat(models: Models, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chat]:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The empty workspace of the sessions of a module."""
+    return tmp_path_factory.mktemp("work")
+
+
+@pytest.fixture(scope="module")
+def chat(models: Models, folder: Path) -> Iterator[Chat]:
     """Start a session with a model of the server: they share one agent process."""
-    folder = tmp_path_factory.mktemp("work")
     with ExitStack() as open_sessions:
 
         def begin(model: str = "", kind: str = "ollama", **options: Any) -> Session:

@@ -7,6 +7,7 @@
  */
 
 import { hasInline } from "./lexer";
+import { asSource, mathAt, openMathAt } from "./mathematics";
 
 const ONLY_MARKS = /^[ \t>]*(?:[-*+]|\d{1,9}[.)]?)?[ \t]*(?:\[[ xX]?\]?)?[=\-*_~`#|:+>\s]*$/;
 const FENCE_LINE = /^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}|~{3,})/;
@@ -20,6 +21,8 @@ export function complete(raw: string): string {
   let head = raw.slice(0, cut);
   let last = raw.slice(cut);
   if (insideFence(head)) return /^[ \t>]*[`~]*$/.test(last) ? head : raw;
+  const math = openMathAt(raw);
+  if (math >= 0) return raw.slice(0, math) + asSource(raw.slice(math));
   // A longer line has words, and the pattern needs cubic time for spaces.
   if (last.length < LONGEST_MARKS && (FENCE_LINE.test(last) || ONLY_MARKS.test(last))) last = "";
   if (last === "") head = head.replace(/\n+$/, "");
@@ -87,7 +90,14 @@ export function closeInline(source: string): string {
   let at = 0;
   while (at < text.length) {
     const mark = text[at] as string;
-    if (mark === "\\") {
+    const math = mark === "$" || mark === "\\" ? mathAt(text.slice(at), text[at - 1]) : undefined;
+    if (math) {
+      at += math.raw.length;
+      // A digit may follow: then it is an amount of money.
+      if (at === text.length && /^\$\d/.test(math.raw)) return finish(text.slice(0, -1), stack) + asSource("$");
+    } else if (/^(?:\$\$|\\[([])/.test(text.slice(at, at + 2))) {
+      return text.slice(0, at) + asSource(text.slice(at).trimEnd()) + closers(stack);
+    } else if (mark === "\\") {
       if (at + 1 >= text.length) text = text.slice(0, at);
       at += 2;
     } else if (mark === "`") {

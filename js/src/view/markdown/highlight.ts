@@ -7,7 +7,6 @@ import diff from "highlight.js/lib/languages/diff";
 import json from "highlight.js/lib/languages/json";
 import python from "highlight.js/lib/languages/python";
 import shell from "highlight.js/lib/languages/shell";
-import sql from "highlight.js/lib/languages/sql";
 import yaml from "highlight.js/lib/languages/yaml";
 import type { Store } from "../store";
 
@@ -17,7 +16,6 @@ const LANGUAGES = {
   json,
   python,
   shell,
-  sql,
   yaml,
 };
 

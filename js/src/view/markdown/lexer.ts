@@ -6,6 +6,7 @@
  * margin is read here: it may be megabytes long and needs no lexer.
  */
 import { Lexer, type Links } from "marked";
+import { hasMath, mathOptions } from "./mathematics";
 import type { Token } from "./token";
 
 export type { Links, Token };
@@ -32,12 +33,28 @@ export function copied(links: Links): Links {
   return Object.assign(noLinks(), links);
 }
 
+/** A lexer that knows the text whose marks are looked for: what is masked is hidden by its places there. */
+class MathLexer extends Lexer {
+  inlineText = "";
+
+  override inlineTokens(...given: Parameters<Lexer["inlineTokens"]>): ReturnType<Lexer["inlineTokens"]> {
+    const around = this.inlineText;
+    this.inlineText = given[0];
+    try {
+      return super.inlineTokens(...given);
+    } finally {
+      this.inlineText = around;
+    }
+  }
+}
+
 /**
  * The block tokens of `text`, whose `raw` together are `text`.
  *
- * `links` are the link definitions known so far; those found here are added.
+ * `links` are the link definitions known so far; those found here are added. Where there may be `more`, a formula on
+ * lines of its own at the end that is not closed is one token.
  */
-export function lex(text: string, links: Links = noLinks()): Token[] {
+export function lex(text: string, links: Links = noLinks(), more = false): Token[] {
   const tokens: Token[] = [];
   const lexers: Lexer[] = [];
   const fence = new RegExp(FENCE);
@@ -45,7 +62,7 @@ export function lex(text: string, links: Links = noLinks()): Token[] {
     fence.lastIndex = from;
     const opening = fence.exec(text);
     const end = opening?.index ?? text.length;
-    if (end > from) tokens.push(...prose(text.slice(from, end), links, lexers));
+    if (end > from) tokens.push(...prose(text.slice(from, end), links, lexers, more && end === text.length));
     if (opening) tokens.push(fencedCode(text, opening));
     from = opening ? end + (tokens.at(-1) as Token).raw.length : end;
   }
@@ -76,8 +93,8 @@ function fencedCode(text: string, opening: RegExpExecArray): Token {
   };
 }
 
-function prose(text: string, links: Links, lexers: Lexer[]): Token[] {
-  if (!isCostly(text)) return readBlocks(text, links, lexers);
+function prose(text: string, links: Links, lexers: Lexer[], more: boolean): Token[] {
+  if (!isCostly(text)) return readBlocks(text, links, lexers, more);
   const groups = text.match(GROUP) ?? [];
   return groups.flatMap((group) => (isCostly(group) ? [asText(group)] : readBlocks(group, links, lexers)));
 }
@@ -97,8 +114,8 @@ function longestLine(text: string): number {
   return longest;
 }
 
-function readBlocks(text: string, links: Links, lexers: Lexer[]): Token[] {
-  const lexer = new Lexer({ gfm: true });
+function readBlocks(text: string, links: Links, lexers: Lexer[], more = false): Token[] {
+  const lexer = hasMath(text) ? new MathLexer(mathOptions(more) as never) : new Lexer({ gfm: true });
   lexer.tokens.links = links;
   try {
     lexer.blockTokens(text, lexer.tokens);

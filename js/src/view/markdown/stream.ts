@@ -150,7 +150,7 @@ export class MarkdownStream {
   #freeze(): void {
     const lines = this.#tail.slice(0, this.#tail.lastIndexOf("\n") + 1);
     const known = new Set(Object.keys(this.#links));
-    const tokens = lex(lines, this.#links);
+    const tokens = lex(lines, this.#links, true);
     const added = Object.keys(this.#links).filter((name) => !known.has(name));
     if (this.#mustReread(added)) {
       this.#rereads += 1;
@@ -159,8 +159,11 @@ export class MarkdownStream {
     for (const name of added.slice(Math.max(0, MOST_LINKS - known.size))) delete this.#links[name];
     let last = tokens.length - 1;
     while (last > 0 && tokens[last]?.type === "space") last -= 1;
+    const isMathOpen = tokens[last]?.open === true;
+    // A formula that is never closed goes on with the paragraph before it.
+    if (isMathOpen && tokens[last - 1]?.type === "paragraph") last -= 1;
     this.#freezeAll(tokens.slice(0, Math.max(last, 0)));
-    const open = tokens[last];
+    const open = isMathOpen ? undefined : tokens[last];
     const length = tokens.slice(0, Math.max(last, 0)).reduce((sum, { raw }) => sum + raw.length, 0);
     if (length > 0) this.#tail = this.#tail.slice(length);
     if (open) for (let at = this.#cutAt(open); at > 0; at = this.#cutAt(open)) this.#cut(open, at);

@@ -1,4 +1,4 @@
-/** The parts of marked's tokens that are drawn, and the two token types that marked does not have. */
+/** The parts of marked's tokens that are drawn, and the three token types that marked does not have. */
 
 export interface Token {
   /** marked's token type, or `plain`: a block that is shown as text because reading it would cost too much. */
@@ -28,6 +28,10 @@ export interface Token {
   title?: string | null;
   /** Link: whether it was written as a bare address, in which character references mean nothing. */
   autolink?: boolean;
+  /** Formula: whether it stands on lines of its own. */
+  isDisplay?: boolean;
+  /** Formula on lines of its own: whether its closing delimiter has not arrived. */
+  open?: boolean;
   /** Raw HTML: whether it is a block. */
   block?: boolean;
 }

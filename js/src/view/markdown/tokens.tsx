@@ -6,6 +6,7 @@ import { LongText } from "../parts/long-text";
 import { line } from "../plain";
 import { CodeBlock } from "./code";
 import { unescapeEntities } from "./entities";
+import { Formula } from "./formula";
 import type { Align, Token } from "./token";
 
 const DEEPEST = 30;
@@ -35,12 +36,14 @@ const DRAW: Record<string, Draw | undefined> = {
   text: (token: Token, depth) =>
     token.tokens ? <Fragment>{drawTokens(token.tokens, depth)}</Fragment> : unescapeEntities(token.text ?? ""),
   paragraph: (token: Token, depth) => <p>{drawTokens(token.tokens, depth)}</p>,
+  mathBlock: (token: Token, depth) => <p>{drawTokens(token.tokens, depth)}</p>,
   heading: (token: Token, depth) => h(`h${token.depth}`, null, drawTokens(token.tokens, depth)),
   strong: (token: Token, depth) => <strong>{drawTokens(token.tokens, depth)}</strong>,
   em: (token: Token, depth) => <em>{drawTokens(token.tokens, depth)}</em>,
   del: (token: Token, depth) => <del>{drawTokens(token.tokens, depth)}</del>,
   codespan: (token: Token) => <code>{token.text}</code>,
   code: (token: Token) => <CodeBlock text={token.text ?? ""} lang={token.lang} live={token.live} />,
+  math: ({ raw, text = "", isDisplay = false }: Token) => <Formula raw={raw} source={text} isDisplay={isDisplay} />,
   blockquote: (token: Token, depth) => <blockquote>{drawTokens(token.tokens, depth)}</blockquote>,
   list: drawList,
   checkbox: (token: Token) => (

@@ -1,0 +1,149 @@
+/**
+ * Where mathematics stands in Markdown: `$…$`, `$$…$$`, `\(…\)` and `\[…\]`.
+ *
+ * A dollar sign is also money. So `$…$` is a formula only where no space stands inside next to a sign, no digit behind the
+ * last one, and it is not an amount with words (`$5 or US$6`).
+ */
+import type { Lexer } from "marked";
+import type { Token } from "./token";
+
+/** Longer ones are text, in characters and in lines: below what a block that streams is cut at. */
+const LONGEST = 5_000;
+const MOST_LINES = 100;
+const OPENING = /^(?:\$\$?|\\[([])/;
+const ANY_OPENING = /\$|\\[([]/g;
+const BLOCK = /^ {0,3}(?=\$\$|\\\[)/;
+const BLANK_LINE = /\n[ \t]*\n/;
+const AMOUNT = /^[\d.,]+[^\\{}^_=]*(?:\s[a-zA-Z]{2}|[A-Z]{2}$)/;
+const CLOSING: Record<string, string> = { $: "$", $$: "$$", "\\(": "\\)", "\\[": "\\]" };
+
+/** Whether anything in `text` can begin a formula. */
+export function hasMath(text: string): boolean {
+  return text.search(ANY_OPENING) >= 0;
+}
+
+/** The formula that `text` begins with, where its closing delimiter is there; `before` is the character before it. */
+export function mathAt(text: string, before = ""): Token | undefined {
+  const open = OPENING.exec(text)?.[0];
+  if (open === undefined) return undefined;
+  const close = CLOSING[open] as string;
+  const end = closingAt(text, open.length, close);
+  if (end < 0) return undefined;
+  const source = text.slice(open.length, end);
+  if (source.trim() === "" || BLANK_LINE.test(source) || source.split("\n", MOST_LINES + 1).length > MOST_LINES)
+    return undefined;
+  if (open === "$" && !isFormula(source, before, text.slice(end + 1, end + 5))) return undefined;
+  const raw = text.slice(0, end + close.length);
+  return { type: "math", raw, text: source, isDisplay: open === "$$" || open === "\\[" };
+}
+
+function isFormula(source: string, before: string, after: string): boolean {
+  if (/^\s|\s$|`/.test(source) || AMOUNT.test(source)) return false;
+  if (!/^(?:\W|$|(?:th|st|nd|rd|s)\b)/.test(after)) return false;
+  return !/[a-zA-Z0-9$]/.test(before) || /^[\\^_{]/.test(source);
+}
+
+/** Where `close` stands first, not behind a backslash of its own; -1 where it is not near. */
+function closingAt(text: string, from: number, close: string): number {
+  for (let at = text.indexOf(close, from); at >= 0 && at - from <= LONGEST; at = text.indexOf(close, at + 1)) {
+    let slashes = 0;
+    while (at - slashes > from && text[at - slashes - 1] === "\\") slashes += 1;
+    if (slashes % 2 === 0) return at;
+  }
+  return -1;
+}
+
+/** A formula of several lines that `text` begins with, to the end of its last line; `"open"` where that may still come. */
+function blockAt(text: string): Token | "open" | undefined {
+  const indent = BLOCK.exec(text)?.[0];
+  if (indent === undefined) return undefined;
+  const near = text.slice(indent.length, indent.length + 2 * LONGEST);
+  const math = mathAt(near);
+  if (math?.raw.includes("\n")) return math;
+  const isOpen = !math && closingAt(near, 2, CLOSING[near.slice(0, 2)] as string) < 0 && near.length <= LONGEST;
+  return isOpen && !BLANK_LINE.test(near) ? "open" : undefined;
+}
+
+/** Where the formula begins that is still being written at the end of `text` on lines of its own; -1 where none is. */
+export function openMathAt(text: string): number {
+  for (let at = text.search(/^ {0,3}(?:\$\$|\\\[)/m); at >= 0; ) {
+    const block = blockAt(text.slice(at));
+    if (block === "open") return at;
+    const next = text.indexOf("\n", at + (block?.raw.length ?? 1));
+    const found = next < 0 ? -1 : text.slice(next + 1).search(/^ {0,3}(?:\$\$|\\\[)/m);
+    at = found < 0 ? -1 : next + 1 + found;
+  }
+  return -1;
+}
+
+/** `text` such that Markdown shows it as it is. */
+export function asSource(text: string): string {
+  return text.replace(/[^a-zA-Z0-9\s]/gu, (mark) => `&#${mark.codePointAt(0)};`);
+}
+
+/** marked's options that make it read formulas; `more`: whether the text may still grow. */
+export function mathOptions(more: boolean) {
+  return {
+    gfm: true,
+    extensions: {
+      renderers: {},
+      childTokens: {},
+      inline: [(text: string, tokens: Token[]) => mathAt(text, tokens.at(-1)?.raw.at(-1))],
+      startInline: [(text: string) => text.search(ANY_OPENING)],
+      block: [
+        function (this: { lexer: Lexer }, text: string, tokens: Token[]): Token | undefined {
+          const math = blockAt(text);
+          if (math === "open")
+            return more && tokens === (this.lexer.tokens as unknown)
+              ? { ...mathBlock(text, []), open: true }
+              : undefined;
+          if (!math) return undefined;
+          const indent = text.length - text.trimStart().length;
+          const end = text.indexOf("\n", indent + math.raw.length);
+          const raw = end < 0 ? text : text.slice(0, end + 1);
+          const rest = raw.slice(indent + math.raw.length).trimEnd();
+          const inside = [math];
+          if (rest) this.lexer.inlineQueue.push({ src: rest, tokens: inside as never });
+          return mathBlock(raw, inside);
+        },
+      ],
+      startBlock: [startOfBlock],
+    },
+    hooks: {
+      emStrongMask(this: { lexer: Lexer & { inlineText?: string } }, masked: string): string {
+        return withoutMath(masked, this.lexer.inlineText ?? "");
+      },
+    },
+  };
+}
+
+function mathBlock(raw: string, tokens: Token[]): Token {
+  return { type: "mathBlock", raw, text: raw, tokens };
+}
+
+/** Where the first line of a paragraph begins that may begin a formula of several lines. */
+function startOfBlock(text: string): number {
+  for (let at = text.indexOf("\n"); at >= 0; ) {
+    if (BLOCK.test(text.slice(at + 1, at + 6))) return at + 1;
+    const next = text.indexOf("\n", at + 1);
+    if (next >= 0 && text.slice(at + 1, next).trim() === "") return -1;
+    at = next;
+  }
+  return -1;
+}
+
+/** `masked` with the formulas of `text` hidden: their stars and underscores mark no emphasis. Code is masked already. */
+function withoutMath(masked: string, text: string): string {
+  if (masked.length !== text.length) return masked;
+  let hidden = "";
+  ANY_OPENING.lastIndex = 0;
+  for (let found = ANY_OPENING.exec(text); found; found = ANY_OPENING.exec(text)) {
+    const at = found.index;
+    const isThere = masked[at] === text[at] || masked[at] === "+"; // an escaped mark is `++`
+    const math = isThere ? mathAt(text.slice(at, at + 2 * LONGEST), text[at - 1]) : undefined;
+    if (!math) continue;
+    hidden += masked.slice(hidden.length, at + 1) + "a".repeat(math.raw.length - 2) + math.raw.at(-1);
+    ANY_OPENING.lastIndex = at + math.raw.length;
+  }
+  return hidden + masked.slice(hidden.length);
+}

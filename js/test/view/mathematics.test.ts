@@ -1,0 +1,301 @@
+/** Formulas in Markdown: what is one, what it becomes, and what it can never become. */
+import { describe, expect, test, vi } from "vitest";
+import { formula } from "../../src/math";
+import { MarkdownPage } from "./markdown-page";
+
+const asked: string[] = [];
+const module = async (name: string): Promise<{ default: unknown }> => {
+  asked.push(name);
+  return import("../../src/math.ts");
+};
+/** A machine under load takes its time to load Temml. */
+const PATIENCE = { timeout: 30_000 };
+const page = () => new MarkdownPage({ module });
+const maths = (one: MarkdownPage) => [...one.element.querySelectorAll("math")];
+
+/** The texts of the formulas that are drawn; `display:` before those on lines of their own. */
+async function formulas(text: string): Promise<string[]> {
+  await ready();
+  return maths(page().draw(text, false)).map(
+    (math) => (math.parentElement?.classList.contains("display") ? "display:" : "") + math.textContent,
+  );
+}
+
+async function ready(): Promise<void> {
+  const one = page().draw("$x$", false);
+  await vi.waitFor(() => expect(maths(one).length).toEqual(1), PATIENCE);
+}
+
+test("the module is fetched once, with the first formula, and until then the source is shown", async () => {
+  page().draw("No formula, for $5.", false);
+  expect(asked).toEqual([]);
+  const pages = [page().draw("Of $x^2$.", false), page().draw("$$y$$", false)];
+  expect(pages.map((one) => one.text)).toEqual(["Of $x^2$.", "$$y$$"]);
+  await vi.waitFor(() => expect(pages.map((one) => maths(one).length)).toEqual([1, 1]), PATIENCE);
+  expect(pages.map((one) => one.text)).toEqual(["Of x2.", "y"]);
+  expect(asked).toEqual(["math"]);
+});
+
+describe("what is a formula", () => {
+  test.each<[string, string[]]>([
+    ["$x$", ["x"]],
+    ["Of $a$ and $b$, $c$.", ["a", "b", "c"]],
+    ["$$x$$", ["display:x"]],
+    ["so $$x$$ is", ["display:x"]],
+    ["\\(x\\) and \\[y\\]", ["x", "display:y"]],
+    ["$$\nx\n$$", ["display:x"]],
+    ["so\n$$\nx\n$$\nis", ["display:x"]],
+    ["\\[\nx\n\\]", ["display:x"]],
+    ["$$\na\n- b\n+ c\n> d\n$$", ["display:a−b+c>d"]],
+    ["- one\n  $$\n  x\n  $$\n- $y$", ["display:x", "y"]],
+    ["> $x$\n>\n> $$\n> y\n> $$", ["x", "display:y"]],
+    ["| a | b |\n|---|---|\n| $x$ | \\(y\\) |", ["x", "y"]],
+    ["**Step 1: $a*b$ and** *c $d*e$ f*", ["a∗b", "d∗e"]],
+    ["*note: \\(a*b\\) c*", ["a∗b"]],
+    ["$a_1$ and $b_1$ are _not_ $c_1$", ["a1", "b1", "c1"]],
+    ["a 3$\\sigma$ result, CO$_2$, 10$^{-3}$", ["σ", "2", "−3"]],
+    ["the $n$th of the $x$s", ["n", "x"]],
+    ["$5$ and $2 x$", ["5", "2x"]],
+    ["$\\$5$", ["$5"]],
+    ["$x$, ($y$), $z$-axis", ["x", "y", "z"]],
+    ["# $x$\n", ["x"]],
+    ["[$x$](https://example.org)", ["x"]],
+  ])("%j", async (text, expected) => {
+    expect(await formulas(text)).toEqual(expected);
+  });
+
+  test.each([
+    "$5 and $10",
+    "It costs $5, or US$6.",
+    "from $1,000-$2,000 to $5/$10",
+    "between $5 and 10$ a day",
+    "5$ and 10$",
+    "$5M–$6M, A$5, C$10",
+    "$HOME/bin:$PATH",
+    "`$x$` and ``$y$``",
+    "```\n$x$\n```",
+    "~~~latex\n$$x$$\n~~~",
+    "    $x$ of a code block",
+    "$ x$ and $x $",
+    "$x",
+    "$$x$",
+    "\\(x",
+    "\\\\(x\\\\)",
+    "\\$x\\$",
+    "$$ $$",
+    "so $$\n\n$$",
+    "$$\na\n\nb\n$$",
+    "$a`$` b",
+    "<https://example.org/$a/$b>",
+    `$${"x".repeat(6000)}$`,
+  ])("%j has none", async (text) => {
+    expect(await formulas(text)).toEqual([]);
+  });
+});
+
+describe("while it streams", () => {
+  const TEXT = [
+    "For $5 and $10 we have $x^2 + y_1$, **bold $z$** and \\(a \\cdot b\\).",
+    "So\n$$\n\\begin{aligned}\na &= b \\\\\n- c &= d\n\\end{aligned}\n$$\nand \\[ \\frac{1}{2} \\] is it.",
+    "1. one $k$\n2. two $$m$$ three\n\n| a | b |\n|---|---|\n| $p$ | $q$ |",
+    "```python\nprice = '$5$'\n```",
+    "$$\nnever\n- closed\n\nThe end: $e$",
+  ].join("\n\n");
+
+  test("any cutting of the text ends in what the whole gives", async () => {
+    await ready();
+    const whole = page().draw(TEXT, false).html;
+    for (let seed = 1; seed <= 12; seed += 1) {
+      const one = page();
+      for (let at = 0, state = seed; at < TEXT.length; ) {
+        state = (state * 48271) % 2147483647;
+        at += 1 + (state % 60);
+        one.draw(TEXT.slice(0, at), at < TEXT.length);
+      }
+      expect(one.draw(TEXT, false).html).toEqual(whole);
+    }
+  });
+
+  test("a formula is drawn once it is closed, and its node stays", async () => {
+    await ready();
+    const one = page();
+    let known: Element[] = [];
+    for (let at = 1; at <= TEXT.length; at += 1) {
+      one.draw(TEXT.slice(0, at), true);
+      const now = maths(one);
+      expect(now.slice(0, known.length), JSON.stringify(TEXT.slice(0, at))).toEqual(known);
+      for (const [index, math] of known.entries()) expect(now[index]).toBe(math);
+      known = now;
+    }
+    expect(known.length).toEqual(10);
+  });
+
+  test.each(["$$\n\\frac{a}{b}", "so\n$$\na_1 *b* _c_\n- d", "\\[ a_1 *b* &amp; [x](y)", "**so \\(a*b", "Of \\(x_1"])(
+    "%j is shown as its source",
+    async (text) => {
+      await ready();
+      const one = page().draw(text, true);
+      const source = text.slice(Math.max(text.indexOf("$$"), text.search(/\\[([]/)));
+      expect(one.text.endsWith(source), one.text).toEqual(true);
+      expect(maths(one)).toEqual([]);
+    },
+  );
+
+  test("an amount of money never is a formula for a moment", async () => {
+    await ready();
+    const one = page();
+    const text = "From $5-$10 to $1,000/$2,000, or $5–$6 here.";
+    for (let at = 1; at <= text.length; at += 1) expect(maths(one.draw(text.slice(0, at), true))).toEqual([]);
+  });
+});
+
+describe("what a formula can never become", () => {
+  const ALLOWED = /^(?:math|m[a-z]+|none)$/;
+  const HOSTILE = [
+    "\\href{javascript:alert(1)}{x}",
+    "\\url{https://example.org}",
+    "\\includegraphics{https://example.org/a.png}",
+    "\\htmlClass{tab}{x}",
+    "\\class{tab}{x}",
+    "\\htmlId{a}{x}",
+    "\\id{a}{x}",
+    "\\htmlStyle{position:fixed}{x}",
+    "\\style{position:fixed}{x}",
+    "\\htmlData{a=b}{x}",
+    "\\data{a=b}{x}",
+    "\\text{<img src=x onerror=alert(1)>}",
+    "<script>alert(1)</script>",
+    "\\unicode{x202e}",
+    '\\char"202E x',
+    "\\char`\u202e",
+    "\u202e\u2066x\u2069",
+    "\\text{\u202eabc\u200b}",
+    "\\def\\a{\\a\\a}\\a",
+    "\\def\\a#1{\\a{#1#1}}\\a{x}",
+    "\\newcommand{\\a}{\\a}\\a",
+    "\\let\\a=\\frac \\a{1}{2}",
+    "\\gdef\\frac{x}",
+    "\\edef\\a{\\a}",
+    "\\color{url(https://example.org)}x",
+    "\\textcolor{red;background:url(//a.b)}{x}",
+    "\\colorbox{expression(alert(1))}{x}",
+    "\\definecolor{a}{HTML}{url(x)}\\color{a}x",
+    "\\kern-9999em x",
+    "\\hspace{-9999px}x",
+    "\\rule{99999em}{99999em}",
+    "\\raisebox{9999em}{x}",
+    "\\tag{<b>}x",
+    "\\label{x}\\ref{x}",
+    "\\begin{CD} A @>{\\href{x}{y}}>> B \\end{CD}",
+    "\\math\\@firstoftwo",
+    "\\csname href\\endcsname{javascript:x}{y}",
+    "\\constructor \\__proto__ \\toString",
+    "\\ce{\\href{javascript:x}{y}}",
+    "\\bra{\\href{x}{y}}",
+  ];
+
+  function check(math: Element): void {
+    for (const element of [math, ...math.querySelectorAll("*")]) {
+      expect(element.namespaceURI).toEqual("http://www.w3.org/1998/Math/MathML");
+      expect(element.localName).toMatch(ALLOWED);
+      for (const { name, value } of element.attributes) {
+        expect(name).not.toMatch(/^on|href|src|^id$|^data|xlink|actiontype/i);
+        expect(value).not.toMatch(/url|javascript|position|expression|[<>"'\\;]{2}/i);
+        for (const [, length] of value.matchAll(/(-?\d+(?:\.\d+)?)em/g))
+          expect(Math.abs(Number(length))).toBeLessThanOrEqual(40);
+      }
+    }
+    expect(math.textContent).not.toMatch(/[\u202a-\u202e\u2066-\u2069\u200b-\u200f]/);
+  }
+
+  test.each(HOSTILE)("%j", (source) => {
+    for (const isDisplay of [false, true]) {
+      let math: Element | undefined;
+      try {
+        math = formula(source, isDisplay);
+      } catch (error) {
+        expect((error as Error).message).toMatch(/^[^\n]*[^.\s]\.$/);
+      }
+      if (math) check(math);
+    }
+  });
+
+  test("formulas made of pieces of any kind hold nothing but mathematics", () => {
+    const pieces = [
+      ...HOSTILE,
+      "{",
+      "}",
+      "^",
+      "_",
+      "&",
+      "\\\\",
+      "\\left(",
+      "\\right)",
+      "\\begin{matrix}",
+      "\\end{matrix}",
+    ];
+    pieces.push(
+      "\\text{",
+      "\\frac",
+      "\\sqrt[",
+      "]",
+      "x",
+      "1",
+      "\\color{red}",
+      "\\verb|a|",
+      "%",
+      "#1",
+      "~",
+      "'",
+      "\\limits",
+    );
+    let drawn = 0;
+    for (let seed = 1; seed <= 400; seed += 1) {
+      let state = seed;
+      const next = () => {
+        state = (state * 48271) % 2147483647;
+        return state % pieces.length;
+      };
+      next();
+      const source = Array.from({ length: 1 + (next() % 6) }, () => pieces[next()]).join("");
+      try {
+        check(formula(source, seed % 2 === 0));
+        drawn += 1;
+      } catch (error) {
+        expect(error).toBeInstanceOf(Error);
+        expect((error as Error).name).toEqual("Error");
+      }
+    }
+    expect(drawn).toBeGreaterThan(20);
+  });
+
+  test.each([
+    ["braces in braces", "{".repeat(4000) + "}".repeat(4000)],
+    ["roots in roots", `${"\\sqrt{".repeat(800)}x${"}".repeat(800)}`],
+    ["powers of powers", `x${"^{x".repeat(1200)}${"}".repeat(1200)}`],
+    ["brackets in brackets", `${"\\left(".repeat(700)}x${"\\right)".repeat(700)}`],
+    ["a giant sum", "x+".repeat(4500) + "x"],
+    ["a giant matrix", `\\begin{matrix}${"x&".repeat(4000)}x\\end{matrix}`],
+    ["built-in macros", "\\dots\\implies".repeat(600)],
+  ])("%s are drawn or refused, in a moment", (_name, source) => {
+    const start = process.cpuUsage();
+    let said = "";
+    try {
+      check(formula(source, true));
+    } catch (error) {
+      said = (error as Error).message;
+    }
+    expect(said).toMatch(/^(?:|It is nested too deeply\.|It is too large\.|Too many expansions.*)$/);
+    expect(process.cpuUsage(start).user / 1000).toBeLessThan(20_000); // hangs, and nothing else
+  });
+
+  test("one that cannot be drawn shows its source and says why", async () => {
+    await ready();
+    const one = page().draw("See $\\frac{1}$ and $\\nosuch{x}$.", false);
+    const said = [...one.element.querySelectorAll<HTMLElement>(".math")].map((span) => [span.textContent, span.title]);
+    expect(said).toEqual([
+      ["$\\frac{1}$", "This formula can't be drawn. Unexpected end of input in a macro argument, expected '}'."],
+      ["$\\nosuch{x}$", "This formula can't be drawn. Unsupported function name: \\nosuch."],
+    ]);
+  });
+});
