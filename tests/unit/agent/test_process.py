@@ -57,7 +57,11 @@ async def test_an_agent_that_listens_leaves_when_its_stdin_closes(tmp_path: Path
 
 async def test_an_agent_that_ignores_everything_is_killed_in_time(tmp_path: Path) -> None:
     """Stdin closed, terminated, killed: neither of the first two ends it, so only the third can have."""
-    process = await AgentProcess.spawn(scripted("stubborn"), tmp_path)
+    answered = asyncio.Event()
+    process = await AgentProcess.spawn(scripted("stubborn"), tmp_path, on_output=lambda _: answered.set())
+    request = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": 1}}
+    process.write(json.dumps(request).encode() + b"\n")
+    await asyncio.wait_for(answered.wait(), PATIENCE)  # before it ignores signals, the second would end it
     await process.stop(patience=0.2)
     assert (process.returncode, group_alive(process.pid)) == (-signal.SIGKILL, False)
 
