@@ -14,8 +14,11 @@ const NAME = "agentnb";
 /** The package on the index; `agentnb` there is another project. */
 const DISTRIBUTION = "jupyter-agentnb";
 const LIMIT = 40 * 1024;
-/** What is loaded when a difference is looked at (the panel, and what draws in it), when cells or outputs are attached, and when a file is opened. */
-const PARTS = ["attach", "compare", "review", "workspace-files"];
+/**
+ * What is loaded when a difference is looked at (the panel, and what draws in it), when an agent proposes to change a cell,
+ * when cells or outputs are attached, and when a file is opened.
+ */
+const PARTS = ["attach", "cell-review", "compare", "review", "workspace-files"];
 const PART_LIMIT = 40 * 1024;
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 

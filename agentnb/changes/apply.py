@@ -270,6 +270,8 @@ class Planner:
         for each in wishes:
             if each.mode != "folder" or self._gets_empty(each, going, written):
                 plan.changes.append(self._change(each))
+            elif each.entry is not None and each.entry.mode != "folder":  # a file or link goes, for a folder with files
+                plan.changes.append(self._change(each._replace(mode=None)))
         plan.changes += self._filled(wishes, written)
         for each in removed:
             if each.entry is not None and each.entry.mode != "folder":

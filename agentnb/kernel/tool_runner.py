@@ -11,7 +11,8 @@ from agentnb.credentials import is_secret_name
 from agentnb.errors import AgentnbError, UsageError
 from agentnb.kernel import content
 from agentnb.kernel.cell_changes import CellRecord
-from agentnb.kernel.cell_names import cell_title, number_in
+from agentnb.kernel.cell_names import cell_title
+from agentnb.kernel.cell_proposals import named_cell, proposed_cell
 from agentnb.kernel.code_runner import Edit
 from agentnb.kernel.tools import PATIENCE_SECONDS, TURN_IS_OVER, call_words, checked, demand_access
 from agentnb.kernel.variable_path import last_name
@@ -163,8 +164,8 @@ class ToolRunner:
         notebook = await self._notebook(outputs=given.get("outputs", False))
         await self._authorize(PolicyRequest(kind="read", title="Read the notebook's cells", path=notebook.path))
         cells = notebook.cells
-        first = cells.index(_cell(given["first"], notebook)) if "first" in given else 0
-        last = cells.index(_cell(given["last"], notebook)) if "last" in given else len(cells) - 1
+        first = cells.index(named_cell(given["first"], notebook)) if "first" in given else 0
+        last = cells.index(named_cell(given["last"], notebook)) if "last" in given else len(cells) - 1
         if cells and first > last:
             raise UsageError("The last cell comes before the first.", hint="`cells` without either shows their order.")
         shown = cells[first : last + 1]
@@ -173,10 +174,10 @@ class ToolRunner:
 
     async def _insert_cell(self, given: dict[str, Any]) -> Result:
         notebook = await self._notebook()
-        below = _cell(given["below"], notebook) if "below" in given else None
+        below = named_cell(given["below"], notebook) if "below" in given else None
         where = f"below {_title(below)}" if below is not None else "at the end"
         call = call_words("insert_cell", given)
-        await self._change(notebook, f"Insert a cell {where}", "", given["source"], call)
+        await self._change(notebook, f"Insert a cell {where}", call, given)
         edit = Edit(
             action="insert",
             cell_id=below.cell_id if below is not None else None,
@@ -202,10 +203,10 @@ class ToolRunner:
 
     async def _replace_cell(self, given: dict[str, Any]) -> Result:
         notebook = await self._notebook()
-        cell = _cell(given["cell"], notebook)
+        cell = named_cell(given["cell"], notebook)
         self._check_unchanged(cell)
         call = call_words("replace_cell", given)
-        await self._change(notebook, f"Replace {_title(cell)}", cell.source, given["source"], call)
+        await self._change(notebook, f"Replace {_title(cell)}", call, given, before=cell.source)
         edit = Edit(
             action="replace",
             cell_id=cell.cell_id,
@@ -232,7 +233,7 @@ class ToolRunner:
 
     async def _run_cell(self, given: dict[str, Any]) -> Result:
         notebook = await self._notebook()
-        cell = _cell(given["cell"], notebook)
+        cell = named_cell(given["cell"], notebook)
         if cell.kind != "code" or cell.cut:
             why = "is not a code cell" if cell.kind != "code" else "is too long to be shown whole"
             raise UsageError(f"The cell {given['cell']!r} {why}.", hint="run_code runs code of your own.")
@@ -243,10 +244,17 @@ class ToolRunner:
         await self._authorize(PolicyRequest(kind="kernel", title=f"Run {_title(cell)}", command=cell.source, call=call))
         return await self._ran(edit, cell)
 
-    async def _change(self, notebook: NotebookView, title: str, before: str, after: str, call: tuple[str, str]) -> None:
+    async def _change(
+        self, notebook: NotebookView, title: str, call: tuple[str, str], given: dict[str, Any], *, before: str = ""
+    ) -> None:
         # A cell's text has no line break at its end; without one the diff would show "no newline at end of file".
-        diff = ToolDiffContent(path=notebook.path or notebook.name, old_text=_lines(before), new_text=_lines(after))
-        await self._authorize(PolicyRequest(kind="cell", title=title, path=notebook.path, preview=(diff,), call=call))
+        diff = ToolDiffContent(
+            path=notebook.path or notebook.name, old_text=_lines(before), new_text=_lines(given["source"])
+        )
+        cell = proposed_cell(call[0], given, notebook)
+        await self._authorize(
+            PolicyRequest(kind="cell", title=title, path=notebook.path, preview=(diff,), call=call, cell=cell)
+        )
 
     def _check_unchanged(self, cell: CellView) -> None:
         """Refuse to change a cell that the user has changed since the agent was given its text."""
@@ -303,23 +311,6 @@ class ToolRunner:
         """The result of *look*, called on the main thread because the user's objects need not be thread-safe."""
         work = self._runner.look(look)
         return await self._job_queue.run(work, self._owner, patience=self.patience, timeout=self.look_seconds)
-
-
-def _cell(named: str, notebook: NotebookView) -> CellView:
-    number = number_in(named)
-    found = [each for each in notebook.cells if each.cell_id and each.cell_id == named]
-    found = found or [each for each in notebook.cells if number is not None and each.count == number]
-    if not found:
-        raise UsageError(
-            f"The notebook has no cell {named!r}.", hint="`cells` lists them with their ids and their In [n]."
-        )
-    if len(found) > 1 and found[0].cell_id == found[1].cell_id:
-        hint = "Cells with a number are named by that; others once the user has saved and reopened the notebook."
-        raise UsageError(f"{len(found)} cells of the notebook have the id {found[0].cell_id!r}.", hint=hint)
-    if len(found) > 1:
-        ids = " and ".join(each.cell_id for each in found)
-        raise UsageError(f"{len(found)} cells show In [{number}].", hint=f"Name one by its id: {ids}.")
-    return found[0]
 
 
 def _title(cell: CellView) -> str:

@@ -10,7 +10,7 @@ import msgspec
 from agentnb.credentials import Credentials
 from agentnb.policy.commands.variables import decides
 from agentnb.policy.programs import script_of
-from agentnb.state import ToolContent, ToolDiffContent
+from agentnb.state import ToolCallCell, ToolContent, ToolDiffContent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -42,6 +42,7 @@ class PolicyRequest(msgspec.Struct, frozen=True, kw_only=True):
         asked: ACP ``ToolKind`` of what the agent asks for, for the kind ``permission``.
         paths: The files that the agent says it works on, for the kind ``permission``.
         call: The kernel tool that is called and its arguments as JSON, where that is what it is.
+        cell: What that call would do to a cell, to be shown in the cell.
         again: Whether it was opened before and what it was about has changed meanwhile: no earlier answer holds.
     """
 
@@ -54,6 +55,7 @@ class PolicyRequest(msgspec.Struct, frozen=True, kw_only=True):
     asked: str | None = None
     paths: tuple[str, ...] = ()
     call: tuple[str, str] | None = None
+    cell: ToolCallCell | None = None
     again: bool = False
 
     @property

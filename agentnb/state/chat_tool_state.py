@@ -80,6 +80,26 @@ class ToolCallLocation(Wire, frozen=True, kw_only=True):
     line: int | None = None
 
 
+class ToolCallCell(Wire, frozen=True, kw_only=True):
+    """Ours: what a tool call would do to a cell of an open notebook, which its page shows in the cell.
+
+    Args:
+        notebook: The notebook's path on the Jupyter server.
+        action: ``"insert"`` a cell, ``"replace"`` a cell's text, ``"delete"`` a cell, or ``"change"``: anything else.
+        cell_id: The cell; for ``insert`` the one above, None at the end.
+        kind: ``"code"``, ``"markdown"`` or ``"raw"``.
+        old_text: The cell's text as the agent knows it; None where that is not all of it, and for ``insert``.
+        new_text: The text that it would have; None for ``delete`` and ``change``.
+    """
+
+    notebook: str
+    action: str
+    cell_id: str | None = None
+    kind: str = "code"
+    old_text: str | None = None
+    new_text: str | None = None
+
+
 class ToolCallDetails(Wire, frozen=True, kw_only=True):
     """Ours: what ACP says about a tool call and AHP has no field for.
 
@@ -91,6 +111,7 @@ class ToolCallDetails(Wire, frozen=True, kw_only=True):
         content: What it shows, in order. An update's content *replaces* what was there.
         ran_without_asking: True where the agent ran it without asking although the conversation's permissions are
             Deny. The host sets it; an agent cannot.
+        cell: What it would do to a cell of an open notebook. The host sets it; an agent cannot.
     """
 
     kind: str | None = None
@@ -99,6 +120,7 @@ class ToolCallDetails(Wire, frozen=True, kw_only=True):
     raw_output: Any = None
     content: tuple[ToolContent, ...] | None = None
     ran_without_asking: bool | None = None
+    cell: ToolCallCell | None = None
 
 
 class ToolCallRisk(Wire, frozen=True, kw_only=True):

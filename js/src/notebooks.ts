@@ -7,6 +7,13 @@
 import type { NotebookActions } from "./view/store";
 
 const page = globalThis as { agentnbNotebooks?: WeakMap<object, NotebookActions> };
+const OFFERED = "agentnb:notebook";
+
+/** Calls `listener` whenever a notebook was offered, which may come after its widgets were made; the result ends that. */
+export function onOffer(listener: () => void): () => void {
+  globalThis.addEventListener(OFFERED, listener);
+  return () => globalThis.removeEventListener(OFFERED, listener);
+}
 
 /** What can be done with the notebook of a widget manager; undefined without one, and without the extension. */
 export function notebookOf(manager: object | undefined): NotebookActions | undefined {
@@ -17,4 +24,5 @@ export function notebookOf(manager: object | undefined): NotebookActions | undef
 export function offer(manager: object, actions: NotebookActions): void {
   page.agentnbNotebooks ??= new WeakMap();
   page.agentnbNotebooks.set(manager, actions);
+  globalThis.dispatchEvent(new Event(OFFERED));
 }

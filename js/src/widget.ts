@@ -1,5 +1,6 @@
 /** The host model's module (anywidget): one client per page and model, shared by every view of it. */
 import { type Client, createClient, type Wire } from "./comm/client";
+import { followProposals } from "./view/cell-proposals";
 import { mount } from "./view/mount";
 import type { What } from "./view/store";
 
@@ -24,7 +25,11 @@ export default () => {
     initialize({ model, signal }: InitializeContext): Exports {
       const made = createClient(model);
       client = made;
-      signal?.addEventListener("abort", () => made.dispose());
+      const unfollow = followProposals(made);
+      signal?.addEventListener("abort", () => {
+        unfollow();
+        made.dispose();
+      });
       return { mount: (el, what) => mount(el, made, what) };
     },
     render({ el }: RenderContext): (() => void) | undefined {

@@ -32,9 +32,7 @@ def test_an_empty_chat_opens_wide_and_offers_examples_of_the_notebook(lab: Lab, 
     lab.cell(1).expect_done(2)
     side.open()
     side.start()
-    box = side.panel.bounding_box()
-    assert box is not None
-    assert box["width"] >= 400
+    lab.page.wait_for_function("() => document.querySelector('#agentnb-sidebar').offsetWidth >= 400")
     examples = side.chat.get_by_role("group", name="Examples").get_by_role("button")
     expect(examples).to_have_text(EXAMPLES)
     assert serious(lab.page) == []

@@ -85,16 +85,15 @@ def record(path: Path) -> None:
     (path.parent / "bin/opencode").unlink()
 
 
-RUNNERS = ("nbval", "nbval-lax", "nbmake", "nbconvert", "papermill", "jupyter execute")
-"""The programs that run notebooks in CI."""
-_PYTEST = ("pytest", "-q", "-p", "no:cacheprovider", "-p", "no:asyncio")
+PYTEST = ("pytest", "-q", "-p", "no:cacheprovider", "-p", "no:asyncio", "-p", "no:hypothesispytest")
+"""pytest without the plugins that no notebook needs: Hypothesis's alone takes as long to import as agentnb."""
 
 
 def run_with(runner: str, path: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run the notebook at *path* with *runner*, and replay the cassette beside it, if there is one."""
+    """Run the notebook at *path* with a program for notebooks, and replay the cassette beside it, if there is one."""
     env = {**without_agents(), **environment}
     if runner in ("nbval", "nbval-lax", "nbmake"):
-        return run(*_PYTEST, f"--{runner}", path.name, cwd=path.parent, env=env)
+        return run(*PYTEST, f"--{runner}", path.name, cwd=path.parent, env=env)
     if path.with_name(f"{path.stem}.cassette.jsonl").exists():
         env = {"AGENTNB_CASSETTE": f"{path.stem}.cassette.jsonl", "AGENTNB_CASSETTE_MODE": "replay", **env}
     if runner == "nbconvert":

@@ -9,9 +9,7 @@ from pathlib import Path
 import pytest
 
 from agentnb.cassette import file
-from tests.notebooks.recorded import CELLS, execute, notebook, record, run, stand_in, without_agents
-
-PYTEST = ("pytest", "-q", "-p", "no:cacheprovider", "-p", "no:asyncio")
+from tests.notebooks.recorded import CELLS, PYTEST, execute, notebook, record, run, stand_in, without_agents
 
 
 @pytest.fixture(scope="module")
@@ -177,9 +175,7 @@ def test_nothing():
 """,
         encoding="utf-8",
     )
-    done = run(
-        *PYTEST, "-p", "no:nbval", "-p", "no:hypothesispytest", "-p", "no:anyio", "test_nothing.py", cwd=tmp_path
-    )
+    done = run(*PYTEST, "-p", "no:nbval", "-p", "no:anyio", "test_nothing.py", cwd=tmp_path)
     assert done.returncode == 0, done.stdout
     assert "agentnb" not in done.stdout
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from agentnb.policy.offers import Offer, SimilarRule
     from agentnb.policy.request import PolicyRequest
     from agentnb.policy.situation import Verdict
-    from agentnb.state import Action, ToolCallState
+    from agentnb.state import Action, ToolCallCell, ToolCallState
 
 OURS = "agentnb:"
 """How the ids of our own wider answers begin."""
@@ -109,7 +109,7 @@ def own_call(turn_id: str, call_id: str, request: PolicyRequest) -> ChatToolCall
     """A tool call of our own, for a request that belongs to none of the agent's."""
     kind = _KINDS.get(request.kind, request.kind)
     locations = (ToolCallLocation(path=request.path),) if request.path else None
-    details = ToolCallDetails(kind=kind, locations=locations, content=request.preview)
+    details = ToolCallDetails(kind=kind, locations=locations, content=request.preview, cell=request.cell)
     return ChatToolCallStart(
         turn_id=turn_id,
         tool_call_id=call_id,
@@ -123,6 +123,12 @@ def own_call(turn_id: str, call_id: str, request: PolicyRequest) -> ChatToolCall
 def shown_code(turn_id: str, call_id: str) -> XToolCallDetailsChanged:
     """What shows the input of a tool call as code for the kernel."""
     details = ToolCallDetails(kind="kernel")
+    return XToolCallDetailsChanged(turn_id=turn_id, tool_call_id=call_id, details=details, time=now_ms())
+
+
+def shown_cell(turn_id: str, call_id: str, cell: ToolCallCell) -> XToolCallDetailsChanged:
+    """What shows the change of a cell that a tool call proposes in the cell."""
+    details = ToolCallDetails(cell=cell)
     return XToolCallDetailsChanged(turn_id=turn_id, tool_call_id=call_id, details=details, time=now_ms())
 
 
@@ -157,9 +163,9 @@ def preview(turn_id: str, call: ToolCallState, request: PolicyRequest) -> XToolC
     content = (call.details.content if call.details is not None else None) or ()
     shown = {item.path for item in content if isinstance(item, ToolDiffContent)}
     missing = tuple(item for item in request.preview or () if getattr(item, "path", None) not in shown)
-    if not missing:
+    if not missing and request.cell is None:
         return None
-    details = ToolCallDetails(content=(*content, *missing))
+    details = ToolCallDetails(content=(*content, *missing) if missing else None, cell=request.cell)
     return XToolCallDetailsChanged(turn_id=turn_id, tool_call_id=call.tool_call_id, details=details, time=now_ms())
 
 

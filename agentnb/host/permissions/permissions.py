@@ -8,18 +8,20 @@ decides (:mod:`agentnb.policy.engine`); every decision is logged.
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
 from agentnb.clock import now_ms
-from agentnb.errors import PermissionDenied, PolicyError
+from agentnb.errors import AgentnbError, PermissionDenied, PolicyError
 from agentnb.events.kinds import POLICY_ASKED
 from agentnb.host.permissions import cards
 from agentnb.host.permissions.grants import Answer, Grants, Question
 from agentnb.host.permissions.permission_callback import needs_user
 from agentnb.host.permissions.permission_request import asked_request
 from agentnb.host.permissions.unasked import ran_unasked
+from agentnb.kernel.cell_proposals import proposed_cell
 from agentnb.kernel.tools import TURN_IS_OVER
 from agentnb.policy.engine import judge, opens
 from agentnb.policy.offers import similar_rule
@@ -40,7 +42,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
     from agentnb.acp.permission import PermissionQuestion
-    from agentnb.errors import AgentnbError
     from agentnb.host.channels import SessionChannels
     from agentnb.host.environment import Environment
     from agentnb.host.permissions.permission_callback import PermissionCallback
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
     from agentnb.policy.offers import Offer
     from agentnb.policy.request import PolicyRequest
     from agentnb.policy.rules import InForce, Scope
-    from agentnb.state import ActiveTurn, ConfirmationOption
+    from agentnb.state import ActiveTurn, ConfirmationOption, ToolCallCell
 
 
 class Permissions:
@@ -109,6 +110,8 @@ class Permissions:
         if call is None or not isinstance(ready, ChatToolCallReady):
             return None
         request = asked_request(call, question.title, self._cwd, kernel=self._has_kernel_tools)
+        if (cell := await self._proposed_cell(request)) is not None:
+            self._channels.dispatch(cards.shown_cell(turn.id, call_id, cell))
         verdict = self._judge(request)
         chosen = cards.choose(ready.options or (), allow=True)
         if chosen is not None and self._grants.cover_kernel_call(call_id, request):
@@ -264,6 +267,18 @@ class Permissions:
             self._channels.dispatch(action)
 
     # --- the question ---
+
+    async def _proposed_cell(self, request: PolicyRequest) -> ToolCallCell | None:
+        """What the kernel tool that the agent asks to call would do to a cell of the open notebook."""
+        runner = self._environment.code_runner()
+        if request.call is None or request.tool != "cell" or runner is None:
+            return None
+        try:
+            notebook = await asyncio.to_thread(runner.notebook, outputs=False)
+        except (AgentnbError, OSError):
+            return None  # the tool says so when it is called
+        name, arguments = request.call
+        return proposed_cell(name, json.loads(arguments), notebook)
 
     def _speaking_turn(self) -> ActiveTurn | None:
         """The running turn, if it is the one that the agent works on: after a cancel it may still be at the old one."""

@@ -40,11 +40,19 @@ export class AgentEdits {
   readonly #panel: NotebookPanel;
   readonly #executor: CellExecutor | null;
   readonly #files: Files | undefined;
+  readonly #edited: (edit: AgentEdit, index: number, before?: string) => void;
 
-  constructor(panel: NotebookPanel, executor: CellExecutor | null, files?: Files) {
+  /** `edited` is called when a cell was inserted or replaced, with its place and the text that it had. */
+  constructor(
+    panel: NotebookPanel,
+    executor: CellExecutor | null,
+    files?: Files,
+    edited: (edit: AgentEdit, index: number, before?: string) => void = () => {},
+  ) {
     this.#panel = panel;
     this.#executor = executor;
     this.#files = files;
+    this.#edited = edited;
   }
 
   /** Does it, or says why not. */
@@ -69,6 +77,7 @@ export class AgentEdits {
     const index = cellId ? placeOf(shared.cells, cellId) : shared.cells.length - 1;
     if (action === "insert") {
       insertCell(shared, index + 1, source, kind);
+      this.#edited(edit, index + 1);
       return place(shared.cells[index + 1] as SharedCell, index + 1);
     }
     const cell = shared.cells[index];
@@ -78,6 +87,7 @@ export class AgentEdits {
       if (!isExpected(cell, edit.expected, edit.expectedIsCut)) return conflict(cell);
       const before = told(cell.getSource());
       replace(cell, source);
+      this.#edited(edit, index, before);
       return { ...place(cell, index), ...(before === undefined ? {} : { before }) };
     }
     if (cell.cell_type !== "code") throw new Error("This isn't a code cell.");

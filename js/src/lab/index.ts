@@ -18,12 +18,13 @@ import type { NotebookActions as Actions, Review } from "../view/store";
 import type { Place } from "./add-to-chat";
 import { AgentEdits } from "./agent-edits";
 import { takeCells } from "./cell-drop";
-import { NotebookEdits } from "./edits";
+import { NotebookEdits, runCell } from "./edits";
 import { type ErrorAction, type Failed, FailedCells } from "./failed-cells";
 import icon, { explainIcon, fixIcon } from "./icon";
 import styles from "./lab.css";
 import { savedOf } from "./link";
 import { part } from "./parts";
+import { Proposals } from "./proposals";
 import type { ReviewPanel } from "./review";
 import { Session } from "./session";
 import { ID, Sidebar } from "./sidebar";
@@ -47,6 +48,7 @@ function activate(
   const edits = new WeakMap<NotebookPanel, NotebookEdits>();
   const managers = new WeakMap<NotebookPanel, Promise<Manager>>();
   const failures = new WeakMap<NotebookPanel, FailedCells>();
+  const proposals = new WeakMap<NotebookPanel, Proposals>();
 
   const sidebar = new Sidebar(
     tracker,
@@ -54,7 +56,9 @@ function activate(
       new Session({
         panel,
         edits: edits.get(panel) as NotebookEdits,
-        agentEdits: new AgentEdits(panel, executor, app.serviceManager.contents),
+        agentEdits: new AgentEdits(panel, executor, app.serviceManager.contents, (edit, index, before) =>
+          proposals.get(panel)?.edited(edit, index, before),
+        ),
         manager: () => managers.get(panel) as Promise<Manager>,
         execute: (command) => void app.commands.execute(command),
       }),
@@ -72,6 +76,13 @@ function activate(
   const join = (panel: NotebookPanel): void => {
     const made = new NotebookEdits(panel, { executor, warn });
     edits.set(panel, made);
+    const proposed = new Proposals(async () => {
+      const { shownProposals } = await part<typeof import("./cell-review")>("cell-review");
+      const run = (index: number): void => void runCell(panel, executor, index);
+      return panel.isDisposed ? undefined : shownProposals(panel, { app, tracker, languages }, run);
+    });
+    proposals.set(panel, proposed);
+    Object.assign(made, { propose: proposed.show.bind(proposed) });
     const manager = managerOf(panel);
     managers.set(panel, manager);
     if (!classic) Object.assign(made, mainArea(app, panel, languages, warn));

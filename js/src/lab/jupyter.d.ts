@@ -121,6 +121,8 @@ declare module "@jupyterlab/notebook" {
     transact(change: () => void): void;
   }
   export interface Editor {
+    /** CodeMirror's own. */
+    readonly editor: import("@codemirror/view").EditorView;
     getSelection(): { start: unknown; end: unknown };
     getOffsetAt(position: unknown): number;
   }
@@ -133,11 +135,14 @@ declare module "@jupyterlab/notebook" {
     readonly editor: Editor | null;
     /** Of code cells only. */
     readonly outputArea?: { readonly model: Outputs; readonly widgets: readonly Widget[] };
+    /** Of Markdown cells only: whether the text is shown as it reads, rather than as it is written. */
+    rendered?: boolean;
     /** Once it is drawn. */
     readonly ready: Promise<void>;
     readonly model: {
       readonly id: string;
       readonly sharedModel: SharedCell;
+      readonly contentChanged: Signal<unknown>;
       readonly selections: { readonly changed: Signal<unknown> };
     };
   }
@@ -171,7 +176,13 @@ declare module "@jupyterlab/notebook" {
   }
   export interface NotebookPanel extends Widget {
     readonly content: Notebook;
-    readonly context: { readonly path: string; readonly pathChanged: Signal<string>; readonly ready: Promise<void> };
+    readonly context: {
+      readonly path: string;
+      readonly pathChanged: Signal<string>;
+      readonly ready: Promise<void>;
+      /** Absent before it was loaded. */
+      readonly contentsModel?: { readonly writable?: boolean } | null;
+    };
     readonly sessionContext: SessionContext;
     readonly toolbar: Widget & { insertItem(index: number, name: string, widget: Widget): boolean };
   }
@@ -207,14 +218,91 @@ declare module "@jupyterlab/codemirror" {
 /** The page's own CodeMirror, and what `@codemirror/merge` makes of it. */
 declare module "@codemirror/state" {
   export type Extension = object;
-  export const EditorState: { readonly readOnly: { of(value: boolean): Extension } };
+  export interface Line {
+    readonly from: number;
+    readonly to: number;
+  }
+  export class Text {
+    static of(lines: readonly string[]): Text;
+    readonly length: number;
+    lineAt(position: number): Line;
+    sliceString(from: number, to?: number): string;
+  }
+  export interface Transaction {
+    readonly docChanged: boolean;
+    readonly newDoc: Text;
+  }
+  export interface Facet<T> {
+    readonly kind?: T;
+  }
+  export class EditorState {
+    static readonly readOnly: { of(value: boolean): Extension };
+    readonly doc: Text;
+    field<T>(field: StateField<T>, require: false): T | undefined;
+    facet<T>(facet: Facet<T>): T;
+  }
+  export class StateField<T> {
+    readonly value?: T;
+    readonly extension: Extension;
+    static define<T>(config: {
+      create(state: EditorState): T;
+      update(value: T, transaction: Transaction): T;
+      provide?(field: StateField<T>): Extension;
+    }): StateField<T>;
+  }
+  export interface Effect {
+    readonly value: unknown;
+  }
+  export const StateEffect: { readonly appendConfig: { of(extension: Extension): Effect } };
+  export class Compartment {
+    of(extension: Extension): Extension;
+    reconfigure(extension: Extension): Effect;
+  }
+}
+
+declare module "@codemirror/language" {
+  import type { EditorState, Facet } from "@codemirror/state";
+
+  export const language: Facet<{ readonly parser: { parse(text: string): object } } | null>;
+  export function highlightingFor(state: EditorState, tags: readonly object[]): string | null;
+}
+
+declare module "@lezer/highlight" {
+  export function highlightTree(
+    tree: object,
+    highlighter: { style(tags: readonly object[]): string | null },
+    put: (from: number, to: number, classes: string) => void,
+  ): void;
 }
 
 declare module "@codemirror/view" {
-  import type { Extension } from "@codemirror/state";
+  import type { EditorState, Effect, Extension, StateField } from "@codemirror/state";
 
+  export interface DecorationRange {
+    readonly from: number;
+  }
+  export interface DecorationSet {
+    readonly size: number;
+  }
+  export class WidgetType {
+    eq(other: WidgetType): boolean;
+    toDOM(view: EditorView): HTMLElement;
+  }
+  interface Made {
+    range(from: number, to?: number): DecorationRange;
+  }
+  export const Decoration: {
+    line(spec: { class: string }): Made;
+    mark(spec: { class: string }): Made;
+    widget(spec: { widget: WidgetType; block: boolean; side: number }): Made;
+    set(ranges: readonly DecorationRange[], sort: boolean): DecorationSet;
+  };
   export class EditorView {
     constructor(config: { parent: HTMLElement; doc: string; extensions: Extension[] });
+    static readonly decorations: { from<T>(field: StateField<T>, get: (value: T) => DecorationSet): Extension };
+    static scrollIntoView(position: number, options: { y: "center" }): Effect;
+    readonly state: EditorState;
+    dispatch(change: { effects: Effect | readonly Effect[] }): void;
     static readonly lineWrapping: Extension;
     static readonly editable: { of(value: boolean): Extension };
     static readonly contentAttributes: { of(value: Record<string, string>): Extension };
@@ -225,8 +313,26 @@ declare module "@codemirror/view" {
 }
 
 declare module "@codemirror/merge" {
-  import type { Extension } from "@codemirror/state";
+  import type { Extension, Text } from "@codemirror/state";
 
+  /** A change within a chunk: from its beginning in either text. */
+  export interface Change {
+    readonly fromA: number;
+    readonly toA: number;
+    readonly fromB: number;
+    readonly toB: number;
+  }
+  /** Lines that differ; `toA` and `toB` are behind the last line's break, which may be none. */
+  export class Chunk {
+    readonly changes: readonly Change[];
+    readonly fromA: number;
+    readonly toA: number;
+    readonly endA: number;
+    readonly fromB: number;
+    readonly toB: number;
+    readonly endB: number;
+    static build(a: Text, b: Text, config?: Options["diffConfig"]): readonly Chunk[];
+  }
   interface Options {
     collapseUnchanged?: { margin: number; minSize: number };
     diffConfig?: { scanLimit: number; timeout: number };
@@ -263,6 +369,7 @@ declare module "@jupyterlab/application" {
     readonly serviceManager: ServiceManager;
     readonly commands: {
       addCommand(id: string, command: Command): unknown;
+      hasCommand(id: string): boolean;
       notifyCommandChanged(id: string): void;
       processKeydownEvent(event: KeyboardEvent): void;
       execute(id: string, args?: unknown): Promise<unknown>;

@@ -5,9 +5,13 @@ import { Widget } from "@lumino/widgets";
 import type { Comparison, Review, Standing } from "../view/store";
 import type { How } from "./compare";
 import { part } from "./parts";
+import styles from "./review.css";
 
 /** Narrower panels show one text with the other's lines in it, in pixels. */
 const ROOM = 640;
+
+// This part is loaded once.
+document.head.append(Object.assign(document.createElement("style"), { textContent: styles }));
 
 let panels = 0;
 

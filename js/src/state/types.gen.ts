@@ -1404,6 +1404,16 @@ export interface ToolCallCancelledState {
   readonly answeredBy?: Answerer;
 }
 
+/** Ours: what a tool call would do to a cell of an open notebook, which its page shows in the cell. */
+export interface ToolCallCell {
+  readonly notebook: string;
+  readonly action: string;
+  readonly cellId?: string;
+  readonly kind?: string;
+  readonly oldText?: string;
+  readonly newText?: string;
+}
+
 /** It ended, well or not (AHP `ToolCallCompletedState`). */
 export interface ToolCallCompletedState {
   readonly status: "completed";
@@ -1440,6 +1450,7 @@ export interface ToolCallDetails {
   readonly rawOutput?: unknown;
   readonly content?: readonly ToolContent[];
   readonly ranWithoutAsking?: boolean;
+  readonly cell?: ToolCallCell;
 }
 
 /** Why a tool failed (AHP `ToolCallResult.error`). */

@@ -13,12 +13,17 @@ export type TabState = "needs you" | "working" | "error" | "unread" | "draft" | 
 /** One word, the most pressing; what is on screen is not unread. */
 export function tabState(status: number, hasDraft: boolean, isShown = false): TabState {
   const activity = status & ACTIVITY;
-  if (activity === INPUT_NEEDED) return "needs you";
+  if (needsAnswer(status)) return "needs you";
   if (activity & IN_PROGRESS) return "working";
   if (activity === ERROR) return "error";
   if (!isShown && !isRead(status)) return "unread";
   if (hasDraft) return "draft";
   return "idle";
+}
+
+/** Whether a question waits for its answer. */
+export function needsAnswer(status: number): boolean {
+  return (status & ACTIVITY) === INPUT_NEEDED;
 }
 
 export function isIdle(status: number): boolean {

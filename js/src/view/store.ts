@@ -79,8 +79,31 @@ export interface NotebookActions {
   runCells?(ids: readonly string[]): void;
   /** Shows changes side by side; absent where there is no room for it. */
   compare?(review: Review): void;
+  /** Shows, in its cells, the changes that agents ask leave for now: all of them, each time that one comes or goes. */
+  propose?(proposals: readonly CellProposal[]): void;
   /** Opens a file of a workspace (a `file:` address) in an editor. */
   openFile?(path: string, workspace: string | undefined): void;
+}
+
+/** A change of a cell that an agent asks leave for (`ToolCallCell`). */
+export interface CellProposal {
+  /** What tells the question from others. */
+  readonly id: string;
+  /** The notebook's path on the Jupyter server. */
+  readonly notebook: string;
+  /** `insert`, `replace`, `delete`, or `change` for anything else. */
+  readonly action: string;
+  /** The cell; for `insert` the one above, if any. */
+  readonly cellId?: string | undefined;
+  readonly kind?: string | undefined;
+  /** Absent where it is not known, or too long to be compared. */
+  readonly oldText?: string | undefined;
+  readonly newText?: string | undefined;
+  /** Text of an agent, made safe to be read. */
+  readonly title: string;
+  /** Absent where the question has no such answer. */
+  readonly accept?: (() => void) | undefined;
+  readonly reject?: (() => void) | undefined;
 }
 
 /** A set of changes to be looked at side by side. */

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
 import type { ConfirmationOption } from "../../src/state/types.gen";
-import { INERT_FOR } from "../../src/view/parts/permission";
+import { INERT_FOR } from "../../src/view/permission-answer";
 import { CHAT, type MemoryStore, readyStore, startTurn } from "./memory-store";
 import { fakeTimers, open, type Page, press, type } from "./page";
 

@@ -120,6 +120,22 @@ def test_a_folder_that_was_empty_when_undo_fills_it_is_empty_after_redo(store: C
     assert list(workspace.rglob("*")) == [workspace / "d"]
 
 
+def test_a_file_when_undo_makes_a_folder_of_it_comes_back_with_redo(store: ChangeStore, workspace: Path) -> None:
+    """Several turns undone at once: one made a file of an emptied folder, an earlier one changed a file in it."""
+    (workspace / "d").mkdir()
+    (workspace / "d/x").write_text("1\n")
+    first = turn(store, workspace, **{"d/x": "2\n"})
+    (workspace / "d/x").rename(workspace / "moved")
+    before = store.take()
+    (workspace / "d").rmdir()
+    (workspace / "d").write_text("the agent's\n")
+    second = store.changes(before, store.take())
+    undone = store.apply([*backward(second), *backward(first)], {"d/x": "theirs"})
+    assert (workspace / "d/x").read_text() == "1\n"
+    store.apply(backward(undone))
+    assert (workspace / "d").read_text() == "the agent's\n"
+
+
 def test_a_file_that_became_large_or_sensitive_is_not_lost(opened: Opened, workspace: Path) -> None:
     """What cannot be stored is not overwritten, whatever was chosen."""
     store = opened(limits=Limits(file_bytes=100))

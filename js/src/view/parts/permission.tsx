@@ -12,16 +12,10 @@ import type { ConfirmationOption, ToolCallPendingConfirmationState } from "../..
 import { useMemory, usePlace, useView } from "../context";
 import { Icon } from "../icons";
 import { Menu, type MenuItem } from "../menu";
+import { confirmation, INERT_FOR, isLasting, narrowest, optionsOf } from "../permission-answer";
 import { line } from "../plain";
 import { Text, textOf } from "./text";
 import { coded, kindIcon, ToolBody, toolTitle } from "./tool-body";
-
-export const INERT_FOR = 500;
-
-const PLAIN_OPTIONS: readonly ConfirmationOption[] = [
-  { id: "", label: "Allow", kind: "approve" },
-  { id: "", label: "Reject", kind: "deny" },
-];
 
 interface Props {
   turnId: string;
@@ -33,7 +27,7 @@ export function Permission({ turnId, call }: Props) {
   const { chat } = usePlace();
   const title = useId();
   const card = useRef<HTMLDivElement>(null);
-  const options = call.options?.length ? call.options : PLAIN_OPTIONS;
+  const options = optionsOf(call);
   const alike = useAlike(call);
   const armed = useArmed([...options, ...alike.map((one) => ({ id: one.toolCallId }))].map(({ id }) => id).join("\n"));
   const [edited, edit] = useMemory<string | undefined>(editKey(turnId, call.toolCallId), undefined);
@@ -42,16 +36,7 @@ export function Permission({ turnId, call }: Props) {
   }, [root]);
 
   const send = (toolCallId: string, option: ConfirmationOption, editedToolInput?: string) => {
-    const approved = option.kind === "approve";
-    store.dispatch(chat, {
-      type: "chat/toolCallConfirmed",
-      turnId,
-      toolCallId,
-      approved,
-      ...(approved ? { confirmed: "user-action" } : { reason: "denied" }),
-      ...(approved && editedToolInput?.trim() ? { editedToolInput } : {}),
-      ...(option.id === "" ? {} : { selectedOptionId: option.id }),
-    });
+    store.dispatch(chat, confirmation(turnId, toolCallId, option, editedToolInput));
   };
   const answer = (option: ConfirmationOption) => {
     if (!armed) return;
@@ -205,21 +190,8 @@ function once(call: Pick<ToolCallPendingConfirmationState, "options">): Confirma
   return call.options?.find((option) => option.optionKind === "allow_once");
 }
 
-/** The option that allows or denies the least: for this once, else one that the agent says nothing more of. */
-function narrowest(
-  options: readonly ConfirmationOption[],
-  kind: ConfirmationOption["kind"],
-): ConfirmationOption | undefined {
-  const own = options.filter((option) => option.kind === kind && !option.group);
-  return own.find((option) => /_once$/.test(option.optionKind ?? "")) ?? own.find((one) => !isLasting(one)) ?? own[0];
-}
-
 function nameOf(option: ConfirmationOption): string {
   return line(option.label, 120) || line(option.id, 120);
-}
-
-function isLasting(option: ConfirmationOption): boolean {
-  return /_always$/.test(option.optionKind ?? "");
 }
 
 /** False for the first half second after the card, or another set of options, has appeared. */

@@ -1,0 +1,162 @@
+/**
+ * Shows in a cell's own editor what an agent would make of its text: lines that would go are struck, and below them
+ * stand those that would come. The editor stays the user's: nothing of it is changed, and the difference follows what
+ * they type. Built with `@codemirror/merge` on the page's own CodeMirror, as a part that is loaded when it is wanted.
+ */
+import { highlightingFor, language } from "@codemirror/language";
+import { type Change, Chunk } from "@codemirror/merge";
+import { Compartment, type EditorState, type Extension, StateEffect, StateField, Text } from "@codemirror/state";
+import { Decoration, type DecorationRange, type DecorationSet, EditorView, WidgetType } from "@codemirror/view";
+import { highlightTree } from "@lezer/highlight";
+
+/** So that two texts that differ in everything do not hold up the page, in milliseconds. */
+const DIFF = { scanLimit: 2_000, timeout: 200 };
+/** Longer additions have no colours. */
+const LONGEST_COLOURED = 5_000;
+
+interface Shown {
+  readonly chunks: readonly Chunk[];
+  readonly decorations: DecorationSet;
+}
+
+/** One place in each editor: what was put there once can be changed and not be taken away. */
+const places = new WeakMap<EditorView, Compartment>();
+/** Of two proposals for a cell the later one is shown. */
+const latest = new WeakMap<EditorView, CellDifference>();
+
+export class CellDifference {
+  readonly #view: EditorView;
+  readonly #field: StateField<Shown>;
+
+  /** Shows the difference between what is in `view`, now and later, and `proposed`. */
+  constructor(view: EditorView, proposed: string) {
+    this.#view = view;
+    this.#field = difference(Text.of(proposed.split(/\r\n?|\n/)));
+    latest.set(view, this);
+    put(view, this.#field.extension);
+  }
+
+  /** Where the changes begin in the editor's text. */
+  get changes(): readonly number[] {
+    const { state } = this.#view;
+    const chunks = state.field(this.#field, false)?.chunks ?? [];
+    return chunks.map(({ fromA }) => Math.min(fromA, state.doc.length));
+  }
+
+  scrollTo(position: number): void {
+    this.#view.dispatch({ effects: EditorView.scrollIntoView(position, { y: "center" }) });
+  }
+
+  /** Takes it away. */
+  remove(): void {
+    if (latest.get(this.#view) === this) put(this.#view, []);
+  }
+}
+
+function put(view: EditorView, extension: Extension): void {
+  const known = places.get(view);
+  const place = known ?? new Compartment();
+  places.set(view, place);
+  view.dispatch({ effects: known ? place.reconfigure(extension) : StateEffect.appendConfig.of(place.of(extension)) });
+}
+
+function difference(proposed: Text): StateField<Shown> {
+  const shown = (doc: Text): Shown => {
+    const chunks = Chunk.build(doc, proposed, DIFF);
+    const ranges = chunks.flatMap((chunk) => [...removed(doc, chunk), ...added(doc, proposed, chunk)]);
+    return { chunks, decorations: Decoration.set(ranges, true) };
+  };
+  return StateField.define<Shown>({
+    create: (state) => shown(state.doc),
+    update: (value, { docChanged, newDoc }) => (docChanged ? shown(newDoc) : value),
+    provide: (field) => EditorView.decorations.from(field, ({ decorations }) => decorations),
+  });
+}
+
+function removed(doc: Text, { fromA, toA, endA, changes }: Chunk): DecorationRange[] {
+  if (fromA >= toA || (doc.length === 0 && fromA === 0)) return [];
+  const ranges: DecorationRange[] = [];
+  for (let line = doc.lineAt(fromA); ; line = doc.lineAt(line.to + 1)) {
+    ranges.push(Decoration.line({ class: "agentnb-old-line" }).range(line.from));
+    if (line.to >= endA) break;
+  }
+  for (const change of changes) {
+    const [from, to] = [fromA + change.fromA, Math.min(fromA + change.toA, endA)];
+    if (from < to) ranges.push(Decoration.mark({ class: "agentnb-old-text" }).range(from, to));
+  }
+  return ranges;
+}
+
+function added(doc: Text, proposed: Text, { fromA, toA, endA, fromB, toB, endB, changes }: Chunk): DecorationRange[] {
+  if (fromB >= toB) return [];
+  const isBelow = fromA < toA || fromA > doc.length;
+  const at = isBelow ? Math.min(endA, doc.length) : fromA;
+  const isPart = fromA < toA;
+  const widget = new AddedLines(proposed.sliceString(fromB, endB), isPart ? changes : []);
+  return [Decoration.widget({ widget, block: true, side: isBelow ? 1 : -1 }).range(at)];
+}
+
+/** The lines that would come, in the colours of the cell's language. */
+class AddedLines extends WidgetType {
+  readonly #text: string;
+  readonly #changes: readonly Change[];
+
+  constructor(text: string, changes: readonly Change[]) {
+    super();
+    this.#text = text;
+    this.#changes = changes;
+  }
+
+  override eq(other: WidgetType): boolean {
+    return other instanceof AddedLines && other.#text === this.#text && other.#changes === this.#changes;
+  }
+
+  override toDOM({ state }: EditorView): HTMLElement {
+    const node = document.createElement("div");
+    node.className = "agentnb-new-lines";
+    node.append(...linesOf(this.#text, this.#pieces(state)));
+    return node;
+  }
+
+  /** From where to where which classes hold. */
+  #pieces(state: EditorState): Piece[] {
+    const pieces: Piece[] = this.#changes
+      .filter(({ fromB, toB }) => fromB < toB)
+      .map(({ fromB, toB }) => ({ from: fromB, to: toB, classes: "agentnb-new-text" }));
+    const parser = this.#text.length > LONGEST_COLOURED ? undefined : state.facet(language)?.parser;
+    if (parser)
+      highlightTree(parser.parse(this.#text), { style: (tags) => highlightingFor(state, tags) }, (from, to, classes) =>
+        pieces.push({ from, to, classes }),
+      );
+    return pieces;
+  }
+}
+
+interface Piece {
+  readonly from: number;
+  readonly to: number;
+  readonly classes: string;
+}
+
+/** Text as lines of spans; nothing in it is taken for HTML. */
+function linesOf(text: string, pieces: readonly Piece[]): HTMLElement[] {
+  const ends = new Set(pieces.flatMap(({ from, to }) => [from, to]));
+  let start = 0;
+  return text.split("\n").map((line) => {
+    const node = document.createElement("ins");
+    const end = start + line.length;
+    const cuts = [start, ...[...ends].filter((at) => at > start && at < end).sort((a, b) => a - b), end];
+    for (let index = 0; index + 1 < cuts.length; index++) {
+      const [from, to] = [cuts[index] as number, cuts[index + 1] as number];
+      const span = document.createElement("span");
+      span.className = pieces
+        .filter((piece) => piece.from <= from && to <= piece.to)
+        .map(({ classes }) => classes)
+        .join(" ");
+      span.textContent = text.slice(from, to);
+      node.append(span);
+    }
+    start = end + 1;
+    return node;
+  });
+}

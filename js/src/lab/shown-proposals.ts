@@ -1,0 +1,296 @@
+/**
+ * The changes that agents propose, shown in the cells of one notebook. Everything is drawn beside the notebook's model:
+ * none of it can be saved, and all of it goes when the question is answered or withdrawn.
+ */
+import type { Cell, NotebookPanel } from "@jupyterlab/notebook";
+import type { CellProposal } from "../view/store";
+import type { AgentEdit } from "./agent-edits";
+import { Bar } from "./cell-bar";
+import { CellDifference } from "./cell-difference";
+
+const REVIEWED = "agentnb-reviewed";
+const STALE = "agentnb-stale";
+/** How long an accepted change may take to arrive and still be run: a stale wish must not run a later change. */
+const RUN_WITHIN = 30_000;
+
+export interface Surroundings {
+  /** Whether a notebook is open at a path. */
+  isOpen(path: string): boolean;
+  /** Runs the cell at an index. */
+  run(index: number): void;
+  /** Shows the text of a cell that is not there yet in `parent`; the result takes it away. */
+  drawNewCell(parent: HTMLElement, proposal: CellProposal): () => void;
+}
+
+/** One proposal, as it is drawn in a cell. */
+interface Drawn {
+  readonly proposal: CellProposal;
+  readonly cell: Cell;
+  readonly bar: Bar;
+  difference?: CellDifference;
+  isEnded: boolean;
+  end(): void;
+}
+
+export class ShownProposals {
+  readonly #panel: NotebookPanel;
+  readonly #surroundings: Surroundings;
+  readonly #paths: Set<string>;
+  #proposals: readonly CellProposal[] = [];
+  readonly #drawn = new Map<string, Drawn>();
+  /** The change that *Next* and *Previous* begin from. */
+  #at: { id: string; change: number } | undefined;
+  #isStale = false;
+  /** What is to be run as soon as it is in its cell, and until when that is wanted. */
+  readonly #toRun: { proposal: CellProposal; until: number }[] = [];
+
+  constructor(panel: NotebookPanel, surroundings: Surroundings) {
+    this.#panel = panel;
+    this.#surroundings = surroundings;
+    this.#paths = new Set([panel.context.path]);
+    panel.context.pathChanged.connect(() => this.#paths.add(panel.context.path));
+    panel.content.model?.cells.changed.connect(() => this.#redraw());
+    panel.disposed.connect(() => {
+      for (const drawn of this.#drawn.values()) drawn.end();
+    });
+  }
+
+  /** Shows these, and no others. */
+  show(proposals: readonly CellProposal[]): void {
+    const known = new Set(this.#proposals.map(({ id }) => id));
+    const ids = this.#panel.content.model?.sharedModel.cells.map(({ id }) => id) ?? [];
+    const here = new Set(ids);
+    this.#proposals = proposals.filter((one) => this.#isHere(one, here));
+    this.#draw();
+    const fresh = this.#proposals.find(({ id }) => !known.has(id));
+    if (fresh) this.#reveal(fresh.id);
+  }
+
+  get isEmpty(): boolean {
+    return this.#drawn.size === 0;
+  }
+
+  /** Answers the proposal of the active cell, else the first. */
+  answer(how: "accept" | "reject" | "run"): void {
+    const current = this.#current;
+    if (current) this.#answer(current, how);
+  }
+
+  /** Goes to the next change, or the previous one: within a cell, then in the next cell. */
+  step(by: 1 | -1): void {
+    const stops = this.#inOrder.flatMap((drawn) => {
+      const changes = drawn.difference?.changes ?? [];
+      return (changes.length ? changes : [undefined]).map((position, change) => ({ drawn, position, change }));
+    });
+    if (!stops.length) return;
+    const at = stops.findIndex(({ drawn, change }) => drawn.proposal.id === this.#at?.id && change === this.#at.change);
+    const first = by > 0 ? 0 : stops.length - 1;
+    const stop = stops[at < 0 ? first : (at + by + stops.length) % stops.length];
+    if (!stop) return;
+    const { drawn, position, change } = stop;
+    this.#at = { id: drawn.proposal.id, change };
+    this.#scrollTo(drawn);
+    if (position !== undefined) drawn.difference?.scrollTo(position);
+    drawn.bar.focus();
+  }
+
+  /** An agent's edit was done: greys what it makes old, and runs what was accepted to be run. */
+  edited({ action, source = "" }: AgentEdit, index: number, before?: string): void {
+    const cell = this.#panel.content.widgets[index];
+    if (!cell) return;
+    if (action === "replace" && before !== undefined && before !== source) grey(cell, before);
+    const now = Date.now();
+    const at = this.#toRun.findIndex(
+      ({ proposal, until }) =>
+        until > now &&
+        proposal.action === action &&
+        proposal.newText === source &&
+        (action === "insert" || proposal.cellId === cell.model.id),
+    );
+    if (at < 0) return;
+    this.#toRun.splice(at, 1);
+    this.#surroundings.run(index);
+  }
+
+  /** By its path, also an earlier one; else by its cell, unless another notebook is open there. */
+  #isHere({ notebook, cellId }: CellProposal, ids: ReadonlySet<string>): boolean {
+    if (this.#paths.has(notebook)) return true;
+    return cellId !== undefined && ids.has(cellId) && !this.#surroundings.isOpen(notebook);
+  }
+
+  #redraw(): void {
+    if (!this.#proposals.length || this.#isStale) return;
+    this.#isStale = true; // many cells can change at once
+    requestAnimationFrame(() => {
+      this.#isStale = false;
+      if (!this.#panel.isDisposed) this.#draw();
+    });
+  }
+
+  #draw(): void {
+    const { content } = this.#panel;
+    const cells = new Map<string, Cell | undefined>();
+    if (this.#proposals.length)
+      for (const cell of content.widgets) cells.set(cell.model.id, cells.has(cell.model.id) ? undefined : cell);
+    const wanted = new Map<string, [CellProposal, Cell]>();
+    for (const proposal of this.#proposals) {
+      const cell = proposal.cellId ? cells.get(proposal.cellId) : content.widgets.at(-1);
+      if (cell) wanted.set(proposal.id, [proposal, cell]);
+    }
+    const hadFocus = [...this.#drawn.values()].some(({ bar }) => bar.hasFocus);
+    for (const [id, drawn] of this.#drawn) {
+      if (wanted.get(id)?.[1] === drawn.cell) continue;
+      drawn.end();
+      this.#drawn.delete(id);
+    }
+    for (const [id, [proposal, cell]] of wanted)
+      if (!this.#drawn.has(id)) this.#drawn.set(id, this.#drawIn(cell, proposal));
+    for (const { bar } of this.#drawn.values()) bar.others = this.#drawn.size - 1;
+    content.node.classList.toggle(REVIEWED, !this.isEmpty);
+    if (hadFocus && ![...this.#drawn.values()].some(({ bar }) => bar.hasFocus)) {
+      const [next] = this.#inOrder;
+      if (next) next.bar.focus();
+      else content.activate();
+    }
+  }
+
+  #drawIn(cell: Cell, proposal: CellProposal): Drawn {
+    const endings: (() => void)[] = [];
+    const canRun = proposal.kind !== "markdown" && proposal.kind !== "raw" && proposal.newText !== undefined;
+    const bar = new Bar(proposal, canRun, {
+      answer: (how) => this.#answer(drawn, how),
+      answerAll: (how) => {
+        for (const one of this.#inOrder) this.#answer(one, how);
+      },
+      step: (by) => this.step(by),
+      leave: () => this.#panel.content.activate(),
+    });
+    const drawn: Drawn = {
+      proposal,
+      cell,
+      bar,
+      isEnded: false,
+      end: () => {
+        drawn.isEnded = true;
+        bar.dispose();
+        if (!cell.isDisposed) for (const end of endings.splice(0)) end();
+      },
+    };
+    void cell.ready.then(() => {
+      if (drawn.isEnded || cell.isDisposed) return;
+      endings.push(proposal.action === "insert" ? this.#newCell(drawn) : this.#changedCell(drawn));
+    });
+    return drawn;
+  }
+
+  /** A cell that is not there yet, below the one that it would be put under. */
+  #newCell({ bar, cell, proposal }: Drawn): () => void {
+    const node = document.createElement("div");
+    node.className = "agentnb-new-cell";
+    const body = document.createElement("div");
+    body.className = "agentnb-new-cell-text";
+    node.append(bar.node, body);
+    cell.node.append(node);
+    const erase = this.#surroundings.drawNewCell(body, proposal);
+    return () => {
+      erase();
+      node.remove();
+    };
+  }
+
+  #changedCell(drawn: Drawn): () => void {
+    const { bar, cell, proposal } = drawn;
+    const { node, model, editor } = cell;
+    const input = node.querySelector(":scope > .jp-Cell-inputWrapper");
+    if (input) input.before(bar.node);
+    else node.prepend(bar.node);
+    const mark = `agentnb-proposed-${proposal.action === "delete" ? "delete" : "change"}`;
+    node.classList.add(mark);
+    const wasRendered = cell.rendered;
+    if (proposal.newText !== undefined && editor) {
+      if (wasRendered) cell.rendered = false; // the difference is one of the text as it is written
+      drawn.difference = new CellDifference(editor.editor, proposal.newText);
+    }
+    const check = (): void => {
+      bar.obstacle = obstacle(cell, proposal);
+    };
+    check();
+    model.contentChanged.connect(check);
+    return () => {
+      model.contentChanged.disconnect(check);
+      node.classList.remove(mark);
+      drawn.difference?.remove();
+      if (wasRendered) cell.rendered = true;
+    };
+  }
+
+  #answer({ proposal, bar }: Drawn, how: "accept" | "reject" | "run"): void {
+    if (!bar.can(how)) return;
+    if (how === "run") this.#toRun.push({ proposal, until: Date.now() + RUN_WITHIN });
+    if (how === "reject") proposal.reject?.();
+    else proposal.accept?.();
+  }
+
+  get #inOrder(): Drawn[] {
+    const { widgets } = this.#panel.content;
+    const places = new Map(widgets.map((cell, index) => [cell, index]));
+    return [...this.#drawn.values()].sort((a, b) => (places.get(a.cell) ?? 0) - (places.get(b.cell) ?? 0));
+  }
+
+  get #current(): Drawn | undefined {
+    const all = this.#inOrder;
+    const { activeCell } = this.#panel.content;
+    return (
+      all.find(({ bar }) => bar.hasFocus) ??
+      all.find(({ cell }) => cell === activeCell) ??
+      all.find(({ proposal }) => proposal.id === this.#at?.id) ??
+      all[0]
+    );
+  }
+
+  /** Brings it before the user, unless they are typing in another cell. */
+  #reveal(id: string): void {
+    const drawn = this.#drawn.get(id);
+    const typing = document.activeElement?.closest(".cm-content");
+    if (!drawn || (typing && this.#panel.node.contains(typing) && !drawn.cell.node.contains(typing))) return;
+    this.#scrollTo(drawn);
+  }
+
+  #scrollTo({ cell, bar }: Drawn): void {
+    const { content } = this.#panel;
+    const toBar = (): void => {
+      if (bar.node.isConnected) bar.node.scrollIntoView({ block: "nearest" });
+    };
+    void Promise.resolve(content.scrollToItem?.(content.widgets.indexOf(cell), "smart"))
+      .catch(() => {})
+      .then(() => cell.ready)
+      .then(toBar);
+  }
+}
+
+/** Why a proposal cannot be accepted as the cell is now; empty where it can. */
+function obstacle({ model }: Cell, { action, oldText }: CellProposal): string {
+  const { sharedModel } = model;
+  const lock = action === "delete" ? "deletable" : "editable";
+  if (sharedModel.getMetadata(lock) === false) return "This cell is read-only.";
+  if (oldText === undefined || sharedModel.getSource() === oldText) return "";
+  return "You changed this cell after the agent read it. Reject the change, or undo yours.";
+}
+
+/** Greys the outputs of a cell whose text was replaced, until it has run or has its old text again. */
+function grey(cell: Cell, before: string): void {
+  const outputs = cell.outputArea?.model;
+  if (!outputs?.length || cell.node.classList.contains(STALE)) return;
+  cell.node.classList.add(STALE);
+  const { model } = cell;
+  const end = (): void => {
+    cell.node.classList.remove(STALE);
+    outputs.changed.disconnect(end);
+    model.contentChanged.disconnect(check);
+  };
+  const check = (): void => {
+    if (model.sharedModel.getSource() === before) end();
+  };
+  outputs.changed.connect(end);
+  model.contentChanged.connect(check);
+}

@@ -1,0 +1,73 @@
+/**
+ * Gives the notebook the changes of its cells that agents ask leave for, so that they can be shown in the cells. What
+ * answers one there answers the card in the chat, in every window, and the other way round: it is the same question.
+ */
+import { effect, signal } from "@preact/signals";
+import { onOffer } from "../notebooks";
+import type { ChatState, ToolCallPendingConfirmationState } from "../state/types.gen";
+import { chatChannel } from "./identity";
+import { confirmation, narrowest, optionsOf } from "./permission-answer";
+import { line } from "./plain";
+import { isArchived, needsAnswer } from "./status";
+import { type CellProposal, isOver, type Store } from "./store";
+
+/** Follows all conversations until the function that it returns is called. */
+export function followProposals(store: Store): () => void {
+  let last = "";
+  const offers = signal(0);
+  const unlisten = onOffer(() => {
+    offers.value += 1;
+  });
+  const follow = effect(() => {
+    offers.value;
+    const isHere = !isOver(store.connection.value);
+    const waiting = store.root.value?.sessions?.filter((one) => !isArchived(one) && needsAnswer(one.status)) ?? [];
+    const proposals = isHere ? waiting.flatMap(({ resource }) => proposalsOf(store, resource)) : [];
+    const now = proposals.map(({ id }) => id).join("\n");
+    const { notebook } = store;
+    if (!notebook?.propose || now === last) return;
+    last = now;
+    notebook.propose(proposals);
+  });
+  return () => {
+    follow();
+    unlisten();
+    if (last) store.notebook?.propose?.([]);
+  };
+}
+
+function proposalsOf(store: Store, session: string): CellProposal[] {
+  const channel = store.session(session).value?.defaultChat ?? chatChannel(session);
+  const chat = store.chat(channel).value;
+  return chat ? pending(chat).flatMap((one) => proposalOf(store, chat, one) ?? []) : [];
+}
+
+function pending(chat: ChatState): ToolCallPendingConfirmationState[] {
+  return (chat.activeTurn?.responseParts ?? []).flatMap((part) =>
+    part.kind === "toolCall" && part.toolCall.status === "pending-confirmation" ? [part.toolCall] : [],
+  );
+}
+
+function proposalOf(
+  store: Store,
+  { resource, activeTurn }: ChatState,
+  call: ToolCallPendingConfirmationState,
+): CellProposal | undefined {
+  const cell = call.details?.cell;
+  const turnId = activeTurn?.id;
+  if (!cell || !turnId) return undefined;
+  const answer = (kind: "approve" | "deny") => {
+    const option = narrowest(optionsOf(call), kind);
+    return option && (() => store.dispatch(resource, confirmation(turnId, call.toolCallId, option)));
+  };
+  return {
+    ...cell,
+    // Cut on its way to this page: what is missing is no text to compare with.
+    oldText: "oldTextRef" in cell ? undefined : cell.oldText,
+    newText: "newTextRef" in cell ? undefined : cell.newText,
+    id: `${resource} ${turnId} ${call.toolCallId}`,
+    title: line(call.displayName, 200),
+    accept: answer("approve"),
+    reject: answer("deny"),
+  };
+}

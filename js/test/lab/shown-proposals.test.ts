@@ -1,0 +1,269 @@
+import { EditorView } from "@codemirror/view";
+import type { Cell, NotebookPanel } from "@jupyterlab/notebook";
+import { expect, test, vi } from "vitest";
+import { ShownProposals } from "../../src/lab/shown-proposals";
+import type { CellProposal } from "../../src/view/store";
+
+// jsdom has no layout.
+Element.prototype.scrollIntoView ??= () => {};
+Range.prototype.getClientRects ??= () => [] as unknown as DOMRectList;
+
+const PATIENCE = { timeout: 30_000 };
+
+/** A signal of Lumino's, as far as it is used. */
+class Signal {
+  readonly slots = new Set<() => void>();
+  connect = (slot: () => void): unknown => this.slots.add(slot);
+  disconnect = (slot: () => void): unknown => this.slots.delete(slot);
+  emit(): void {
+    for (const slot of [...this.slots]) slot();
+  }
+}
+
+interface Made extends Cell {
+  type(source: string): void;
+  readonly changed: Signal;
+}
+
+/** A cell with a real editor. */
+function cell(id: string, source: string, { editable = true, outputs = 0 } = {}): Made {
+  const node = document.createElement("div");
+  node.innerHTML = '<div class="jp-Cell-inputWrapper"></div>';
+  const view = new EditorView({ parent: node.firstElementChild as HTMLElement, doc: source, extensions: [] });
+  const contentChanged = new Signal();
+  const changed = new Signal();
+  const text = (): string => (view as unknown as { state: { doc: object } }).state.doc.toString();
+  const sharedModel = { getSource: text, getMetadata: (name: string) => (name === "editable" ? editable : undefined) };
+  const made = {
+    node,
+    isDisposed: false,
+    ready: Promise.resolve(),
+    editor: { editor: view },
+    model: { id, sharedModel, contentChanged },
+    outputArea: { model: { length: outputs, changed } },
+    changed,
+    type: (next: string) => {
+      (view as unknown as { dispatch(change: object): void }).dispatch({
+        changes: { from: 0, to: text().length, insert: next },
+      });
+      contentChanged.emit();
+    },
+  };
+  return made as unknown as Made;
+}
+
+function notebook(widgets: Made[], path = "fit.ipynb", open: string[] = []) {
+  const node = document.body.appendChild(document.createElement("div"));
+  for (const each of widgets) node.append(each.node);
+  const cellsChanged = new Signal();
+  const pathChanged = new Signal();
+  const context = { path, pathChanged };
+  const content = {
+    node,
+    widgets,
+    activeCell: null,
+    activate: () => {},
+    scrollToItem: async () => {},
+    model: { cells: { changed: cellsChanged }, sharedModel: { cells: widgets.map(({ model }) => ({ id: model.id })) } },
+  };
+  const panel = { node, content, context, isDisposed: false, disposed: new Signal() } as unknown as NotebookPanel;
+  const runs: number[] = [];
+  const shown = new ShownProposals(panel, {
+    isOpen: (one) => open.includes(one),
+    run: (index) => runs.push(index),
+    drawNewCell: (parent, { newText }) => {
+      parent.textContent = newText ?? "";
+      return () => parent.replaceChildren();
+    },
+  });
+  const rename = (to: string): void => {
+    context.path = to;
+    pathChanged.emit();
+  };
+  return { shown, node, runs, cellsChanged, rename, content };
+}
+
+function proposal(more: Partial<CellProposal> = {}): CellProposal & { answers: string[] } {
+  const answers: string[] = [];
+  return {
+    id: "1",
+    notebook: "fit.ipynb",
+    action: "replace",
+    cellId: "a",
+    kind: "code",
+    oldText: "x = 1\ny = 2",
+    newText: "x = 1\ny = 3\nz = 4",
+    title: "Replace In [2]",
+    accept: () => answers.push("accept"),
+    reject: () => answers.push("reject"),
+    answers,
+    ...more,
+  };
+}
+
+const drawn = async (): Promise<void> => {
+  await vi.waitFor(() => expect(document.querySelector(".agentnb-cell-bar[data-armed=true]")).not.toBe(null), PATIENCE);
+};
+const button = (node: Element, name: string): HTMLButtonElement =>
+  [...node.querySelectorAll("button")].find(
+    ({ textContent, ariaLabel, hidden }) => (textContent === name || ariaLabel === name) && !hidden,
+  ) as HTMLButtonElement;
+const marks = (node: Element): string[] =>
+  [...node.querySelectorAll("[class*=agentnb]")].map(({ className }) => className);
+
+test("a replaced cell shows both texts in its own editor, whose text stays; all of it goes with the answer", async () => {
+  const one = cell("a", "x = 1\ny = 2");
+  const { shown, node } = notebook([one]);
+  const asked = proposal();
+  shown.show([asked]);
+  await drawn();
+  expect([...node.querySelectorAll(".agentnb-old-line")].map((line) => line.textContent)).toEqual(["y = 2"]);
+  expect([...node.querySelectorAll(".agentnb-new-lines ins")].map((line) => line.textContent)).toEqual([
+    "y = 3",
+    "z = 4",
+  ]);
+  expect(one.model.sharedModel.getSource()).toEqual("x = 1\ny = 2");
+  button(node, "Accept").click();
+  expect(asked.answers).toEqual(["accept"]);
+  shown.show([]);
+  expect([marks(node), node.className]).toEqual([[], ""]);
+});
+
+test("a new cell is marked below the one above, and one to be deleted is struck", async () => {
+  const one = cell("a", "x = 1");
+  const { shown, node } = notebook([one]);
+  shown.show([
+    proposal({ action: "insert", oldText: undefined, newText: "new" }),
+    proposal({ id: "2", action: "delete", oldText: "x = 1", newText: undefined }),
+  ]);
+  await drawn();
+  expect(one.node.lastElementChild?.className).toEqual("agentnb-new-cell");
+  expect(one.node.querySelector(".agentnb-new-cell-text")?.textContent).toEqual("new");
+  expect(one.node.classList).toContain("agentnb-proposed-delete");
+  shown.show([]);
+  expect(marks(node)).toEqual([]);
+});
+
+test.each([
+  ["the user changed it since", cell("a", "mine"), /You changed this cell/],
+  ["it is read-only", cell("a", "x = 1\ny = 2", { editable: false }), /read-only/],
+])("a change cannot be accepted where %s, but rejected", async (_, one, why) => {
+  const { shown, node } = notebook([one]);
+  const asked = proposal();
+  shown.show([asked]);
+  await drawn();
+  expect(node.querySelector(".agentnb-cell-bar-why")?.textContent).toMatch(why);
+  button(node, "Accept").click();
+  button(node, "Reject").click();
+  expect(asked.answers).toEqual(["reject"]);
+  shown.show([]);
+});
+
+test("the difference follows what the user types, who can take it back and accept", async () => {
+  const one = cell("a", "x = 1\ny = 2");
+  const { shown, node } = notebook([one]);
+  shown.show([proposal()]);
+  await drawn();
+  one.type("mine");
+  expect(button(node, "Accept").getAttribute("aria-disabled")).toEqual("true");
+  expect(node.querySelector(".agentnb-old-line")?.textContent).toEqual("mine");
+  one.type("x = 1\ny = 2");
+  expect(button(node, "Accept").getAttribute("aria-disabled")).toEqual("false");
+  shown.show([]);
+});
+
+test("a cell that is deleted under review takes its marks along, and one that comes back has them again", async () => {
+  const [one, two] = [cell("a", "x = 1\ny = 2"), cell("b", "1")];
+  const { shown, content, cellsChanged } = notebook([one, two]);
+  shown.show([proposal()]);
+  await drawn();
+  content.widgets.splice(0, 1);
+  cellsChanged.emit();
+  await vi.waitFor(() => expect(shown.isEmpty).toBe(true), PATIENCE);
+  expect(marks(one.node)).toEqual([]);
+  content.widgets.unshift(one);
+  cellsChanged.emit();
+  await vi.waitFor(() => expect(marks(one.node)).toContain("agentnb-cell-bar"), PATIENCE);
+  shown.show([]);
+});
+
+test.each([
+  ["its path", {}, "fit.ipynb", true],
+  ["a path that it had before it was renamed", {}, "new.ipynb", true],
+  ["its cell, where it was renamed before this page knew it", { notebook: "old.ipynb" }, "fit.ipynb", true],
+  ["another notebook that is open, with cells of the same ids", { notebook: "copy.ipynb" }, "fit.ipynb", false],
+  ["no cell of it", { notebook: "old.ipynb", cellId: "z" }, "fit.ipynb", false],
+])("a proposal belongs to the notebook by %s", (_, more, renamed, isHere) => {
+  const { shown, rename } = notebook([cell("a", "x = 1")], "fit.ipynb", ["fit.ipynb", "copy.ipynb"]);
+  rename(renamed);
+  shown.show([proposal(more)]);
+  expect(shown.isEmpty).toBe(!isHere);
+  shown.show([]);
+});
+
+test("an id that two cells have is shown in neither", () => {
+  const { shown, node } = notebook([cell("a", "1"), cell("a", "2")]);
+  shown.show([proposal()]);
+  expect([shown.isEmpty, marks(node)]).toEqual([true, []]);
+});
+
+test("accepted to be run, it runs when that very change has come, once; the old outputs are grey until then", async () => {
+  const one = cell("a", "x = 1\ny = 2", { outputs: 1 });
+  const { shown, node, runs } = notebook([one]);
+  const asked = proposal();
+  shown.show([asked]);
+  await drawn();
+  button(node, "Accept and run").click();
+  shown.show([]);
+  const edit = { id: "e", action: "replace" as const, cellId: "a", source: "x = 1\ny = 3\nz = 4" };
+  shown.edited({ ...edit, source: "other" }, 0, "x = 1\ny = 2");
+  expect([asked.answers, runs]).toEqual([["accept"], []]);
+  shown.edited(edit, 0, "x = 1\ny = 2");
+  shown.edited(edit, 0, "x = 1\ny = 2");
+  expect([runs, one.node.className]).toEqual([[0], "agentnb-stale"]);
+  one.changed.emit();
+  expect(one.node.className).toEqual("");
+});
+
+test("next and previous go through the changes of a cell and on to the next cell; all are answered at once", async () => {
+  const lines = Array.from({ length: 30 }, (_, line) => `v${line} = ${line}`);
+  const changed = lines.with(2, "two").with(25, "later").join("\n");
+  const [one, two] = [cell("a", lines.join("\n")), cell("b", "x")];
+  const { shown, node } = notebook([one, two]);
+  const first = proposal({ oldText: lines.join("\n"), newText: changed });
+  const second = proposal({ id: "2", cellId: "b", oldText: "x", newText: "y" });
+  shown.show([second, first]);
+  await vi.waitFor(() => expect(node.querySelectorAll(".agentnb-cell-bar[data-armed=true]")).toHaveLength(2), PATIENCE);
+  const at = (): number => [one.node, two.node].findIndex((each) => each.contains(document.activeElement));
+  const seen = [1, 1, 1, 1, -1].map((by) => {
+    shown.step(by as 1 | -1);
+    return at();
+  });
+  expect(seen).toEqual([0, 0, 1, 0, 1]);
+  button(node, "Accept all").click();
+  expect([first.answers, second.answers]).toEqual([["accept"], ["accept"]]);
+  shown.show([]);
+});
+
+test("in a notebook of 5,000 cells each is looked at once for a list of proposals, however long that is", () => {
+  let reads = 0;
+  const few = [cell("a", "x = 1")];
+  const many = Array.from({ length: 5_000 }, (_, index) => {
+    const model = { ...few[0]?.model };
+    return {
+      ...few[0],
+      model: Object.defineProperty(model, "id", {
+        get: () => {
+          reads += 1;
+          return `c${index}`;
+        },
+      }),
+    } as unknown as Made;
+  });
+  const { shown, content } = notebook(few);
+  content.widgets.push(...many);
+  reads = 0;
+  shown.show(Array.from({ length: 20 }, (_, index) => proposal({ id: `${index}`, cellId: "a" })));
+  expect(reads / 5_000).toBeLessThanOrEqual(2);
+  shown.show([]);
+});

@@ -1,0 +1,105 @@
+import { describe, expect, test } from "vitest";
+import { offer } from "../../src/notebooks";
+import type { ToolCallCell } from "../../src/state/types.gen";
+import { followProposals } from "../../src/view/cell-proposals";
+import type { CellProposal, NotebookActions } from "../../src/view/store";
+import { CHAT, type MemoryStore, readyStore, SESSION, startTurn } from "./memory-store";
+
+const WAITING = 24;
+const CELL: ToolCallCell = {
+  notebook: "fit.ipynb",
+  action: "replace",
+  cellId: "c",
+  kind: "code",
+  oldText: "x = 1",
+  newText: "x = 2",
+};
+
+/** A store with a notebook that remembers each list of proposals that it was given. */
+function world() {
+  const store = readyStore();
+  const given: (readonly CellProposal[])[] = [];
+  const notebook = { propose: (proposals: readonly CellProposal[]) => given.push(proposals) };
+  startTurn(store, "t1", "Fix it");
+  return { store, given, notebook: notebook as unknown as NotebookActions };
+}
+
+function ask(store: MemoryStore, id: string, cell: object | null = CELL): void {
+  const call = { turnId: "t1", toolCallId: id };
+  const details = cell ? { kind: "edit", cell: cell as ToolCallCell } : { kind: "edit" };
+  store.apply(CHAT, { type: "chat/toolCallStart", ...call, toolName: "edit", displayName: `Replace ${id}`, details });
+  store.apply(CHAT, { type: "chat/toolCallReady", ...call, invocationMessage: `Replace ${id}` });
+  status(store, WAITING);
+}
+
+function status(store: MemoryStore, value: number): void {
+  const root = store.root.peek();
+  const sessions = (root?.sessions ?? []).map((one) => (one.resource === SESSION ? { ...one, status: value } : one));
+  store.root.value = { ...(root as NonNullable<typeof root>), sessions };
+}
+
+const ids = (given: (readonly CellProposal[])[]) => given.map((list) => list.map(({ id }) => id.split(" ").at(-1)));
+
+describe("proposals for cells", () => {
+  test("come with their question and go with its answer, wherever that was given", () => {
+    const { store, given, notebook } = world();
+    store.notebook = notebook;
+    const end = followProposals(store);
+    ask(store, "c1");
+    expect(given.at(-1)?.[0]).toMatchObject({ ...CELL, title: "Replace c1" });
+    ask(store, "c2", null);
+    ask(store, "c3");
+    store.apply(CHAT, { type: "chat/toolCallConfirmed", turnId: "t1", toolCallId: "c1", approved: true });
+    store.apply(CHAT, { type: "chat/turnCancelled", turnId: "t1" });
+    expect(ids(given)).toEqual([["c1"], ["c1", "c3"], ["c3"], []]);
+    end();
+  });
+
+  test.each([
+    ["accept", true],
+    ["reject", false],
+  ] as const)("%s answers the question as its card does", (how, approved) => {
+    const { store, given, notebook } = world();
+    store.notebook = notebook;
+    const end = followProposals(store);
+    ask(store, "c1");
+    given.at(-1)?.[0]?.[how]?.();
+    expect(store.dispatched.at(-1)).toMatchObject({
+      channel: CHAT,
+      action: { type: "chat/toolCallConfirmed", turnId: "t1", toolCallId: "c1", approved },
+    });
+    expect(given.at(-1)).toEqual([]);
+    end();
+  });
+
+  test("are given to a notebook that is offered later, and withdrawn when the widget ends", () => {
+    const { store, given, notebook } = world();
+    const end = followProposals(store);
+    ask(store, "c1");
+    store.notebook = notebook;
+    offer({}, notebook);
+    expect(ids(given)).toEqual([["c1"]]);
+    end();
+    expect(given.at(-1)).toEqual([]);
+  });
+
+  test("of texts that were cut on their way have none to compare with", () => {
+    const { store, given, notebook } = world();
+    store.notebook = notebook;
+    const end = followProposals(store);
+    ask(store, "c1", { ...CELL, oldTextRef: { uri: "agentnb-content:1", size: 1 } });
+    expect(given.at(-1)?.[0]?.oldText).toEqual(undefined);
+    expect(given.at(-1)?.[0]?.newText).toEqual("x = 2");
+    end();
+  });
+
+  test("are gone when the kernel is", () => {
+    const { store, given, notebook } = world();
+    store.notebook = notebook;
+    const end = followProposals(store);
+    ask(store, "c1");
+    store.connection.value = "gone";
+    expect(given.at(-1)).toEqual([]);
+    end();
+  });
+});

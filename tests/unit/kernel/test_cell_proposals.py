@@ -1,0 +1,63 @@
+"""What a call of a kernel tool would do to a cell, as its card carries it to the page that shows it in the cell."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from agentnb.kernel.cell_proposals import proposed_cell
+from agentnb.kernel.code_runner import CellView, NotebookView
+from agentnb.state import ToolCallCell
+from tests.unit.kernel.notebook_page import NotebookPage
+from tests.unit.kernel.shell_tools import Tools
+
+CELLS = (
+    CellView(cell_id="a", kind="markdown", source="# Fit"),
+    CellView(cell_id="b", kind="code", source="y = 2", count=3),
+    CellView(cell_id="long", kind="code", source="z", cut=True),
+    CellView(cell_id="twice", kind="code", source="1"),
+    CellView(cell_id="twice", kind="code", source="2"),
+)
+
+
+def shown(*, live: bool = True) -> NotebookView:
+    return NotebookView(name="fit.ipynb", path=None, live=live, cells=CELLS)
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "expected"),
+    [
+        ("replace_cell", {"cell": "3", "source": "x"}, ("replace", "b", "code", "y = 2", "x")),
+        ("replace_cell", {"cell": "a", "source": "x"}, ("replace", "a", "markdown", "# Fit", "x")),
+        ("replace_cell", {"cell": "long", "source": "x"}, ("replace", "long", "code", None, "x")),
+        ("insert_cell", {"source": "x"}, ("insert", None, "code", None, "x")),
+        ("insert_cell", {"source": "x", "below": "b", "kind": "markdown"}, ("insert", "b", "markdown", None, "x")),
+        ("replace_cell", {"cell": "gone", "source": "x"}, None),
+        ("replace_cell", {"cell": "twice", "source": "x"}, None),
+        ("run_cell", {"cell": "b"}, None),
+        ("run_code", {"code": "1"}, None),
+    ],
+)
+def test_proposed_cell_when_a_tool_is_called_names_the_cell_and_both_texts(
+    tool: str, arguments: dict[str, Any], expected: tuple[str | None, ...] | None
+) -> None:
+    """Nothing where it changes no cell, or it is not clear which; no old text where not all of it is known."""
+    found = proposed_cell(tool, arguments, shown())
+    told = None if found is None else (found.action, found.cell_id, found.kind, found.old_text, found.new_text)
+    assert told == expected
+
+
+def test_proposed_cell_when_no_page_shows_the_notebook_is_none() -> None:
+    """There is no cell to show it in."""
+    assert proposed_cell("insert_cell", {"source": "x"}, shown(live=False)) is None
+
+
+def test_replace_cell_when_it_asks_says_what_it_would_do_to_the_cell(tools: Tools) -> None:
+    """The request carries it, beside the lines of its preview."""
+    page = NotebookPage("fit.ipynb", {"a": "x = 1"})
+    tools.call("replace_cell", cell="a", source="x = 2")
+    assert tools.requests[-1].cell == ToolCallCell(
+        notebook="fit.ipynb", action="replace", cell_id="a", kind="code", old_text="x = 1", new_text="x = 2"
+    )
+    page.close()
