@@ -19,7 +19,8 @@ session = agentnb.start(command={[sys.executable, str(ROOT / "tests/agents/hosti
 for start in range(0, {COUNT}, {COUNT // TURNS + 1}):
     await session.prompt(f"{{start}} {{start + {COUNT // TURNS + 1}}}").wait_async(check=False)
 agentnb.chat(session)"""
-FORBIDDEN = "script, iframe, object, embed, link, meta, base, style, video, source, math, template, svg:not(.icon)"
+ELEMENTS = "script, iframe, object, embed, link, meta, base, style, video, source, template, svg:not(.icon)"
+FORBIDDEN = f"{ELEMENTS}, math:not(.math > math), math a, math [href], math [id], math semantics, math annotation-xml"
 LOOK = """async ([selector]) => {
   const roots = [...document.querySelectorAll('.agentnb-view')].map((host) => host.shadowRoot);
   const found = [];
