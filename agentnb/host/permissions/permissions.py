@@ -8,7 +8,6 @@ decides (:mod:`agentnb.policy.engine`); every decision is logged.
 from __future__ import annotations
 
 import asyncio
-import json
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -26,6 +25,7 @@ from agentnb.kernel.tools import TURN_IS_OVER
 from agentnb.policy.engine import judge, opens
 from agentnb.policy.offers import similar_rule
 from agentnb.policy.situation import Verdict
+from agentnb.safe_json import read_json
 from agentnb.state import (
     ChatResponsePart,
     ChatToolCallReady,
@@ -278,7 +278,7 @@ class Permissions:
         except (AgentnbError, OSError):
             return None  # the tool says so when it is called
         name, arguments = request.call
-        return proposed_cell(name, json.loads(arguments), notebook)
+        return proposed_cell(name, read_json(arguments), notebook)
 
     def _speaking_turn(self) -> ActiveTurn | None:
         """The running turn, if it is the one that the agent works on: after a cancel it may still be at the old one."""

@@ -13,6 +13,10 @@ interface Props {
   disabled: boolean;
 }
 
+/** The part of the context from which on the reader is warned. */
+const NEARLY_FULL = 0.85;
+const SOON = ". The agent will soon shorten or forget what was said first: begin a new conversation for a new subject.";
+
 export function Meter({ agent, session, chat, disabled }: Props) {
   const usage = session.contextUsage;
   const { store } = useView();
@@ -20,6 +24,7 @@ export function Meter({ agent, session, chat, disabled }: Props) {
   const spent = useMemo(() => tokens(turns) + tokens(chat.turns), [turns, chat.turns]);
   const of = left > 0 ? `the latest ${count(turns.length + chat.turns.length)} turns` : "this conversation";
   const share = usage && usage.size > 0 ? Math.min(1, usage.used / usage.size) : 0;
+  const isFull = share > NEARLY_FULL;
   const known = session.configOptions?.length || session.modes?.availableModes.length || session.config;
   const starting = session.agentProcess?.state === "starting";
   const toCome = session.lifecycle === "creating"; // so that the box does not move then
@@ -38,9 +43,9 @@ export function Meter({ agent, session, chat, disabled }: Props) {
       )}
       {usage?.cost && <span title="Cost of this conversation">{money(usage.cost.amount, usage.cost.currency)}</span>}
       {usage && (
-        <span class="meter-use" title={`${count(usage.used)} of ${count(usage.size)} context tokens used`}>
-          <progress class={`bar${share > 0.85 ? " is-full" : ""}`} value={share} max={1} aria-label="Context used" />
-          {Math.round(share * 100)}%
+        <span class="meter-use" title={`${count(usage.used)} of ${count(usage.size)} context tokens used${isFull ? SOON : ""}`}>
+          <progress class={`bar${isFull ? " is-full" : ""}`} value={share} max={1} aria-label="Context used" />
+          {Math.round(share * 100)}%{isFull && " · nearly full"}
         </span>
       )}
     </div>

@@ -574,6 +574,18 @@ describe("selectors", () => {
     expect(meter).toContain("€0.25");
     expect(meter).toContain("25%");
   });
+
+  test("a context that is nearly full is said, with what to do", async () => {
+    const store = readyStore();
+    const fill = (used: number) =>
+      store.apply(SESSION, { type: "x-agentnb/contextUsageChanged", used, size: 200_000, cost: null });
+    fill(170_000);
+    const page = open(store, { kind: "chat" });
+    expect(page.find(".meter-use").textContent).toEqual("85%");
+    fill(180_000);
+    await page.until(() => expect(page.find(".meter-use").textContent).toEqual("90% · nearly full"));
+    expect(page.find(".meter-use").title).toContain("begin a new conversation");
+  });
 });
 
 test("of a long conversation the tokens are those of the turns that are here, and it is said", async () => {
