@@ -99,7 +99,7 @@ $(STATIC): js/node_modules/.installed $(JS_SOURCES)
 	@touch $@
 
 chromium: $(VENV)/.installed ## find a Chromium for the browser tests, or install one
-	@$(BIN)/python scripts/chromium.py --light
+	@$(BIN)/python scripts/chromium.py
 
 pins: $(VENV)/.installed ## write constraints.txt from what is installed
 	$(BIN)/python scripts/pins.py > constraints.txt.new && mv constraints.txt.new constraints.txt

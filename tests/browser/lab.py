@@ -40,6 +40,7 @@ BECOMES = """async ([expression, wanted, patience]) => {
 }"""
 """Resolves once a kernel's expression has a value."""
 
+IDLE = "window.jupyterapp.shell.currentWidget?.sessionContext?.session?.kernel?.status === 'idle'"
 CLEARED = """async () => {
   const app = window.jupyterapp;
   if (app?.name !== "JupyterLab" || document.querySelector(".jp-Dialog")) return false;
@@ -218,9 +219,8 @@ class Lab:
         self.open(name)
 
     def expect_idle(self) -> None:
-        """See the kernel idle."""
-        indicator = self.panel.locator(".jp-Notebook-ExecutionIndicator")
-        expect(indicator).to_have_attribute("data-status", "idle", timeout=PATIENCE_MS)
+        """Wait until the kernel is idle; its indicator may be in the menu of a narrow toolbar."""
+        self.page.wait_for_function(IDLE, timeout=PATIENCE_MS)
 
     def cell(self, index: int) -> Cell:
         """The code cell at an index, from 0."""
