@@ -252,6 +252,7 @@ def test_a_notebook_without_a_kernel_says_so_until_it_has_one(lab: Lab, side: Si
     lab.page.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.shutdown()")
     side.expect_state("no kernel")
     side.button("Start kernel").click()
+    lab.page.locator(".jp-Dialog .jp-mod-accept").click()
     side.expect_chat()
 
 
