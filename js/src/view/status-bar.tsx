@@ -43,7 +43,10 @@ export function Meter({ agent, session, chat, disabled }: Props) {
       )}
       {usage?.cost && <span title="Cost of this conversation">{money(usage.cost.amount, usage.cost.currency)}</span>}
       {usage && (
-        <span class="meter-use" title={`${count(usage.used)} of ${count(usage.size)} context tokens used${isFull ? SOON : ""}`}>
+        <span
+          class="meter-use"
+          title={`${count(usage.used)} of ${count(usage.size)} context tokens used${isFull ? SOON : ""}`}
+        >
           <progress class={`bar${isFull ? " is-full" : ""}`} value={share} max={1} aria-label="Context used" />
           {Math.round(share * 100)}%{isFull && " · nearly full"}
         </span>

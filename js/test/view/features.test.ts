@@ -577,8 +577,7 @@ describe("selectors", () => {
 
   test("a context that is nearly full is said, with what to do", async () => {
     const store = readyStore();
-    const fill = (used: number) =>
-      store.apply(SESSION, { type: "x-agentnb/contextUsageChanged", used, size: 200_000, cost: null });
+    const fill = (used: number) => store.apply(SESSION, { type: "x-agentnb/contextUsageChanged", used, size: 200_000 });
     fill(170_000);
     const page = open(store, { kind: "chat" });
     expect(page.find(".meter-use").textContent).toEqual("85%");
