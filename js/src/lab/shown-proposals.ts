@@ -234,7 +234,9 @@ export class ShownProposals {
   get #inOrder(): Drawn[] {
     const { widgets } = this.#panel.content;
     const places = new Map(widgets.map((cell, index) => [cell, index]));
-    return [...this.#drawn.values()].sort((a, b) => (places.get(a.cell) ?? 0) - (places.get(b.cell) ?? 0));
+    // A new cell stands below the one that it is drawn in, whichever was proposed first.
+    const place = ({ cell, proposal }: Drawn) => 2 * (places.get(cell) ?? 0) + Number(proposal.action === "insert");
+    return [...this.#drawn.values()].sort((a, b) => place(a) - place(b));
   }
 
   get #current(): Drawn | undefined {

@@ -245,6 +245,18 @@ test("next and previous go through the changes of a cell and on to the next cell
   shown.show([]);
 });
 
+test("of two proposals for a cell the one for the cell itself is answered first, whichever came first", async () => {
+  const a = cell("a", "x = 1\ny = 2");
+  const { shown, content } = notebook([a]);
+  Object.assign(content, { activeCell: a });
+  const below = proposal({ id: "0", action: "insert", newText: "b = 2" });
+  const own = proposal();
+  shown.show([below, own]);
+  await vi.waitFor(() => expect(document.querySelectorAll("[data-armed=true]")).toHaveLength(2), PATIENCE);
+  shown.answer("run");
+  expect([own.answers, below.answers]).toEqual([["accept"], []]);
+});
+
 test("in a notebook of 5,000 cells each is looked at once for a list of proposals, however long that is", () => {
   let reads = 0;
   const few = [cell("a", "x = 1")];
