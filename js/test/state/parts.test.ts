@@ -63,6 +63,13 @@ function milliseconds(calls: number): number {
 
 test("a tool call costs the page about the same however many came before it", () => {
   milliseconds(500);
-  const best = (calls: number) => Math.min(...[1, 2, 3].map(() => milliseconds(calls)));
-  expect(best(4000)).toBeLessThan(3 * best(2000) + 20);
+  // The processor time is that of the whole process: other tests in it can only make a measurement longer.
+  const small: number[] = [];
+  const large: number[] = [];
+  const isFlat = () => Math.min(...large) < 3 * Math.min(...small) + 20;
+  while (large.length < 3 || (large.length < 20 && !isFlat())) {
+    small.push(milliseconds(2000));
+    large.push(milliseconds(4000));
+  }
+  expect(isFlat(), `${large} against ${small}`).toBe(true);
 });
