@@ -23,10 +23,12 @@ if TYPE_CHECKING:
     from agentnb.api.agent_sessions import logout as logout
     from agentnb.api.agents import agents as agents
     from agentnb.api.agents import doctor as doctor
+    from agentnb.api.history import duplicate_session as duplicate_session
     from agentnb.api.history import forget as forget
     from agentnb.api.history import history as history
     from agentnb.api.history import resume as resume
     from agentnb.api.history import sessions as sessions
+    from agentnb.api.history import update_session as update_session
     from agentnb.api.policy import trust as trust
     from agentnb.api.policy import untrust as untrust
     from agentnb.api.questions import InputQuestion as InputQuestion
@@ -103,11 +105,13 @@ _HOMES = {  # every other public name is an error
     "chat": "agentnb.api.start",
     "delete_session": "agentnb.api.agent_sessions",
     "doctor": "agentnb.api.agents",
+    "duplicate_session": "agentnb.api.history",
     "forget": "agentnb.api.history",
     "history": "agentnb.api.history",
     "logout": "agentnb.api.agent_sessions",
     "resume": "agentnb.api.history",
     "sessions": "agentnb.api.history",
+    "update_session": "agentnb.api.history",
     "sidebar": "agentnb.ipython.sidebar",
     "start": "agentnb.api.start",
     "trust": "agentnb.api.policy",
@@ -171,6 +175,7 @@ __all__ = [
     "chat",
     "delete_session",
     "doctor",
+    "duplicate_session",
     "errors",
     "forget",
     "history",
@@ -182,6 +187,7 @@ __all__ = [
     "testing",
     "trust",
     "untrust",
+    "update_session",
     "usage",
     "warm",
 ]
