@@ -161,7 +161,8 @@ row = agentnb.update_session(agentnb.history()[0], title="First", pinned=True)
 copy = agentnb.duplicate_session(row)
 print([(each.title, each.pinned, each.turns) for each in (row, copy)])
 agentnb.update_session(copy, archived=True)
-print([each.id == row.id for each in agentnb.history()], [each.id == copy.id for each in agentnb.history(archived=True)])
+for some in (agentnb.history(), agentnb.history(archived=True)):
+    print([each.id == copy.id for each in some])
 for wrong in ({"title": " "}, {"title": "x" * 201}):
     try:
         agentnb.update_session(row, **wrong)
@@ -174,7 +175,8 @@ except agentnb.UsageError as error:
 """
     assert here.run(script).stdout.splitlines() == [
         "[('First', True, 1), ('First (copy)', False, 1)]",
-        "[True] [True]",
+        "[False]",
+        "[True]",
         "True",
         "True",
         "state='asleep' is none of 'running', 'needs-you', 'failed'. For example state=\"failed\".",
