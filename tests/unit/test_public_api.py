@@ -29,6 +29,7 @@ InputQuestion
     url
 history(search='', *, here=False, folder=None, agent=None, since=None, until=None, limit=50)
 logout(agent=None, *, command=None, env=None, cwd=None, timeout=120.0)
+pair()
 PermissionQuestion
     agent
     allow()
@@ -144,6 +145,7 @@ Turn
     usage
     wait(timeout=None, *, check=True)
     wait_async(timeout=None, *, check=True)
+unpair()
 untrust(folder='.')
 usage(by='day', *, session=None, folder=None, agent=None, since=None, until=None, limit=100)
 warm(agent=None, *, command=None, env=None, cwd=None, mcp_servers=None, directories=())
