@@ -106,8 +106,10 @@ class PairedConnection:
                     break
                 if isinstance(said, dict):
                     self._take(said)
-        except (OSError, ValueError) as error:
-            reason = f"{KERNEL_GONE} ({error})"
+        except OSError:
+            pass  # it is gone, whatever the system calls that
+        except ValueError as error:
+            reason = f"The kernel's answer could not be read: {error}."
         finally:
             self._end(reason)
             self._writer.close()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from agentnb.acp.failure import RpcError
 from agentnb.acp.mapper import map_update
@@ -23,6 +23,7 @@ from agentnb.kernel.paired_kernels import DESCRIBE
 from agentnb.kernel.rpc import INVALID_REQUEST
 from agentnb.kernel.server import McpServer
 from agentnb.kernel.tools import TOOLS
+from agentnb.policy.engine import NOBODY
 from agentnb.state import (
     AgentProcess,
     Message,
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from asyncio import TimerHandle
     from collections.abc import Callable
 
-    from agentnb.host.pairing.pairing import Pairing
     from agentnb.kernel.rpc import JsonRpcConnection
     from agentnb.policy.request import PolicyRequest
 
@@ -60,6 +60,29 @@ _KINDS = {"run_code": "execute", "run_cell": "execute", "insert_cell": "edit", "
 _LONGEST_NAME = 40
 
 
+class ClientOwner(Protocol):
+    """The part of the pairing that a client needs (:class:`agentnb.host.pairing.pairing.Pairing`)."""
+
+    idle_seconds: float
+    progress_seconds: float
+
+    @property
+    def is_kernel_busy(self) -> bool:
+        """Whether the main thread runs a cell that does not wait for a turn."""
+        ...
+
+    async def describe(self) -> dict[str, Any]:
+        """What a program is told of the kernel before it chooses it."""
+        ...
+
+    def joined(self, client: PairedClient, spec: AgentSpec) -> PairedConversation:
+        """The conversation of *client*, which has introduced itself as *spec*."""
+        ...
+
+    def left(self, client: PairedClient) -> None:
+        """*client* is not connected any more."""
+
+
 class PairedConversation(Conversation):
     """A conversation whose agent is a program in a terminal: it calls tools, and takes no prompts.
 
@@ -79,6 +102,13 @@ class PairedConversation(Conversation):
     async def _authorize_tool(self, request: PolicyRequest) -> PolicyRequest:
         try:
             return await asyncio.wait_for(super()._authorize_tool(request), self.answer_seconds)
+        except PermissionDenied as denied:
+            if NOBODY not in str(denied):
+                raise
+            message = f"{request.title}: no page shows the notebook, so nobody could be asked. Nothing was done."
+            raise PermissionDenied(
+                message, hint="Ask the user to open the notebook in a browser; then call again."
+            ) from None
         except asyncio.TimeoutError:
             message = f"{request.title}: nobody answered the card in the notebook's chat for {self.answer_seconds:g} s."
             raise PermissionDenied(
@@ -96,7 +126,7 @@ class PairedClient(McpServer):
         conversation: Its conversation, once it has introduced itself.
     """
 
-    def __init__(self, pairing: Pairing) -> None:
+    def __init__(self, pairing: ClientOwner) -> None:
         super().__init__(self)
         self.conversation: PairedConversation | None = None
         self._pairing = pairing

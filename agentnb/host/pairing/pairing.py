@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from agentnb.errors import AgentnbError, NotOffered
+from agentnb.host.conversation import Conversation, SessionOwner
 from agentnb.host.pairing.paired_client import (
     IDLE_SECONDS,
     PROGRESS_SECONDS,
@@ -27,8 +28,22 @@ from agentnb.kernel.socket_server import SocketServer
 from agentnb.log.location import log_place
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from agentnb.agent.catalog import AgentSpec
-    from agentnb.host.host import Host
+
+
+class KernelHost(SessionOwner, Protocol):
+    """The part of the host that pairing needs."""
+
+    @property
+    def conversations(self) -> Mapping[str, Conversation]:
+        """The open conversations."""
+        ...
+
+    def adopt(self, conversation: Conversation) -> None:
+        """Take a new conversation among the open ones."""
+
 
 UNPAIRED = "The user ended the pairing of this kernel."
 KERNEL_ENDED = "The kernel has ended or was restarted."
@@ -46,7 +61,7 @@ class Pairing:
         progress_seconds: How often a program is told what its call waits for.
     """
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: KernelHost) -> None:
         self.idle_seconds = IDLE_SECONDS
         self.progress_seconds = PROGRESS_SECONDS
         self._host = host

@@ -19,6 +19,8 @@ from agentnb.acp.failure import RpcError
 from agentnb.api.session import Session
 from agentnb.errors import NotOffered, SessionError, UsageError
 from agentnb.host import Host
+from agentnb.host.history.restore import read_back, recorder_of, restore, spec_of
+from agentnb.host.session_options import SessionOptions
 from agentnb.kernel.paired_connection import KernelGone, PairedConnection
 from agentnb.kernel.paired_kernels import (
     PairedKernel,
@@ -133,10 +135,14 @@ def test_a_call_that_the_user_or_the_policy_denies_says_so(connect: Connect, too
 
 
 def test_a_call_where_nobody_is_there_to_be_asked_is_denied(connect: Connect) -> None:
-    """Without a front end there is no card that could be answered."""
+    """Without a front end there is no card that could be answered; the program is told what to do."""
     terminal = connect()
     terminal.host.environment.connect(attached=lambda: False)
-    assert "no front end is attached to ask" in terminal.call("run_code", code="x = 1")
+    said = terminal.call("run_code", code="x = 1")
+    assert said == (
+        "Run code in the kernel: no page shows the notebook, so nobody could be asked. Nothing was done. Ask the user"
+        " to open the notebook in a browser; then call again."
+    )
 
 
 def test_a_card_that_nobody_answers_times_out(connect: Connect, tools: Tools) -> None:
@@ -284,10 +290,10 @@ place, token, user = sys.argv[1:]
 os.setuid(int(user))
 connection = socket.socket(socket.AF_UNIX)
 connection.connect(place)
-connection.sendall(token.encode() + b'\\n{"jsonrpc": "2.0", "id": 1, "method": "ping"}\\n')
 try:
+    connection.sendall(token.encode() + b'\\n{"jsonrpc": "2.0", "id": 1, "method": "ping"}\\n')
     print(connection.recv(9))
-except ConnectionResetError:
+except ConnectionError:
     print(b"")
 """
 
@@ -386,3 +392,30 @@ def test_a_kernel_that_does_not_answer_is_left_out(paired: Host, tmp_path: Path)
     register("odd", str(place), "t")
     assert [each.registration.pid for each in run(odd())] == [os.getpid()]
     paired.loop.call(paired.pairing.stop)
+
+
+def test_a_conversation_of_a_program_is_only_to_be_read_in_a_later_kernel(
+    tools: Tools, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With its calls; the program gets another one when it comes back."""
+    monkeypatch.setenv("AGENTNB_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.chdir(tmp_path)
+    first, later = (Host(log=tmp_path / "log.db") for _ in range(2))
+    try:
+        first.environment.connect(shell=tools)
+        first.environment.job_queue.is_main_thread_busy = lambda: False
+        first.loop.submit(first.pairing.start()).result(PATIENCE)
+        terminal = Terminal(first)
+        assert "no variables" in terminal.call("variables")
+        session = Session(terminal.conversation)
+        terminal.leave()
+        first.close()
+        stored = read_back(recorder_of(later), session.tab_id)
+        options = SessionOptions(spec=spec_of(stored.record), cwd=tmp_path)
+        again = Session(later.loop.call(restore, later, stored, options))
+        assert [call.title for call in again.turns[0].tool_calls] == ["List variables"]
+        with pytest.raises(SessionError, match="was used in its terminal"):
+            again.prompt("Hello")
+    finally:
+        first.close()
+        later.close()
