@@ -181,6 +181,8 @@ def _agents(arguments: argparse.Namespace) -> int:
     from agentnb.errors import AgentnbError
 
     try:
+        if arguments.update:
+            return _update_agents(arguments.update)
         rows = [agent_lines.row(spec, installed(spec)) for spec in known()]
     except AgentnbError as error:
         return _complain(str(error))
@@ -190,6 +192,17 @@ def _agents(arguments: argparse.Namespace) -> int:
         print(json.dumps(rows, indent=2))
     else:
         print(agent_lines.listing(rows))
+    return OK
+
+
+def _update_agents(source: str) -> int:
+    from agentnb.agent.registry_update import update_registry
+
+    updated = update_registry(source)
+    count = "1 agent" if updated.agents == 1 else f"{updated.agents} agents"
+    print(f"{updated.path} has {count} now.")
+    for line in updated.versions:
+        print(f"  {line}")
     return OK
 
 
@@ -301,9 +314,13 @@ COMMANDS = {
         Command(
             "agents",
             "Lists the agents that agentnb knows, which of them are installed, and what to type.",
-            "An agent that is missing shows how to install it.",
+            "An agent that is missing shows how it starts without an install, or how to install it. The versions are"
+            " those of a registry in the format of the public ACP registry; one ships with agentnb.",
             _agents,
-            (Option("--json", "print everything that is known, as JSON"),),
+            (
+                Option("--json", "print everything that is known, as JSON"),
+                Option("--update", "read a newer registry from a file or an https address, and keep it", "SOURCE"),
+            ),
         ),
         Command(
             "changes",

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from agentnb.agent.catalog import find
-from agentnb.agent.process import find_program
+from agentnb.agent.process import startable
 from agentnb.clock import now_ms
 from agentnb.comm import changes, files, window
 from agentnb.comm import messages as m
@@ -155,7 +155,7 @@ class Requests:
     def _create_session(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002 - same for every client
         params = msgspec.json.decode(raw, type=m.CreateSessionParams)
         spec = find(params.agent or DEFAULT_AGENT)
-        find_program(spec, Path.cwd(), os.environ.get("PATH"))
+        startable(spec, Path.cwd(), os.environ.get("PATH"))
         options = self._host.environment.default_options(spec, Path.cwd())
         if params.kernel is not None:
             options = msgspec.structs.replace(options, kernel_tools=params.kernel != "off")

@@ -1,6 +1,8 @@
 /** A button that opens a short list of things to do. */
+
 import type { ComponentChildren, TargetedKeyboardEvent } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { table } from "../state/object";
 
 export interface MenuItem {
   /** What tells it from others of the same name. */
@@ -29,7 +31,7 @@ interface Props {
   children: ComponentChildren;
 }
 
-const STEP: Record<string, number> = { ArrowDown: 1, ArrowUp: -1 };
+const STEP: Record<string, number> = table({ ArrowDown: 1, ArrowUp: -1 });
 
 export function Menu({ label, items, disabled = false, className = "icon-button", inFlow, inert, children }: Props) {
   const [open, setOpen] = useState(false);

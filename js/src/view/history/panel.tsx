@@ -1,7 +1,9 @@
 /** The history: all conversations of the log, searched, previewed, opened again and deleted. */
+
 import type { ReadonlySignal } from "@preact/signals";
 import { h, render } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { own } from "../../state/object";
 import type { RootState } from "../../state/types.gen";
 import { Spinner } from "../icons";
 import { count, line, reason } from "../plain";
@@ -209,7 +211,7 @@ function History({ context }: { context: HistoryContext }) {
                   scope={query.scope}
                   isOpen={openHere.has(one.uri)}
                   isCurrent={one.uri === active}
-                  trouble={troubles[one.uri]}
+                  trouble={own(troubles, one.uri)}
                   busy={opening !== undefined}
                   request={request}
                   onFocus={() => setCurrent(one.uri)}
