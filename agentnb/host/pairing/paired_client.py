@@ -10,18 +10,13 @@ import asyncio
 import re
 from typing import TYPE_CHECKING, Any, Protocol
 
-from agentnb.acp.failure import RpcError
-from agentnb.acp.mapper import map_update
+from agentnb.acp.served_calls import begun_call, ended_call
 from agentnb.agent.catalog import AgentSpec
 from agentnb.clock import now_ms
 from agentnb.errors import PermissionDenied, SessionError
 from agentnb.host.conversation import Conversation
 from agentnb.ids import new_id
 from agentnb.kernel.content import said
-from agentnb.kernel.paired_connection import ENDED, LINGER_SECONDS
-from agentnb.kernel.paired_kernels import DESCRIBE
-from agentnb.kernel.rpc import INVALID_REQUEST
-from agentnb.kernel.server import McpServer
 from agentnb.kernel.tools import TOOLS
 from agentnb.policy.engine import NOBODY
 from agentnb.state import (
@@ -37,7 +32,7 @@ if TYPE_CHECKING:
     from asyncio import TimerHandle
     from collections.abc import Callable
 
-    from agentnb.kernel.rpc import JsonRpcConnection
+    from agentnb.kernel.paired_server import ClientInfo
     from agentnb.policy.request import PolicyRequest
 
 PREFIX = "terminal-"
@@ -48,6 +43,8 @@ IDLE_SECONDS = 20.0
 """After how long without a call a turn ends."""
 PROGRESS_SECONDS = 2.0
 """How often a client that wants it is told what its call waits for."""
+CANCELLED = "The program cancelled the call."
+LEFT = "The connection to the kernel has ended."
 STOPPED = "The user stopped this in the notebook's chat. Ask the user before you go on."
 CLOSED = "The user closed this program's conversation in the notebook."
 _TITLES = {
@@ -57,7 +54,6 @@ _TITLES = {
     "opencode": "opencode",
 }
 _KINDS = {"run_code": "execute", "run_cell": "execute", "insert_cell": "edit", "replace_cell": "edit"}
-_LONGEST_NAME = 40
 
 
 class ClientOwner(Protocol):
@@ -116,39 +112,66 @@ class PairedConversation(Conversation):
             ) from None
 
 
-class PairedClient(McpServer):
-    """Serves one connection; it is a client from its ``initialize`` on.
+class PairedClient:
+    """The program at the other end of one connection (:class:`agentnb.kernel.paired_server.Program`).
 
     Args:
-        pairing: What it belongs to.
+        owner: The pairing that it belongs to.
 
     Attributes:
         conversation: Its conversation, once it has introduced itself.
+        end_connection: Ends the connection; called with the reason.
     """
 
-    def __init__(self, pairing: ClientOwner) -> None:
-        super().__init__(self)
+    def __init__(self, owner: ClientOwner) -> None:
         self.conversation: PairedConversation | None = None
-        self._pairing = pairing
-        self._connection: JsonRpcConnection | None = None
-        self._hang_up: Callable[[], object] = lambda: None
+        self.end_connection: Callable[[str], object] = lambda _reason: None
+        self._owner = owner
         self._calls = 0
         self._running = 0
         self._beginning = asyncio.Lock()
         self._idle: TimerHandle | None = None
-        self._ended: str | None = None
 
-    # --- the connection ---
+    @property
+    def progress_seconds(self) -> float:
+        """How often the program is told what its call waits for."""
+        return self._owner.progress_seconds
 
-    def opened(self, connection: JsonRpcConnection, hang_up: Callable[[], object]) -> None:
-        """The connection is open; see :meth:`McpServer.opened`."""
-        self._connection, self._hang_up = connection, hang_up
+    @property
+    def waits_for(self) -> str:
+        """What its calls wait for, for people."""
+        if self.conversation is not None and self.conversation.channels.waits_for_user:
+            return "Waiting for your answer in the notebook's chat."
+        if self._owner.is_kernel_busy:
+            return "The kernel is busy with a cell; waiting until it ends."
+        return "Running."
 
-    def closed(self) -> None:
+    async def describe(self) -> dict[str, Any]:
+        """What a program is told of the kernel before it chooses it."""
+        return await self._owner.describe()
+
+    def introduce(self, info: ClientInfo) -> None:
+        """The program says who it is, and gets its conversation."""
+        conversation = self.conversation = self._owner.joined(self, spec_of_client(info))
+        conversation.on_close = self.end
+        running = AgentProcess(name=conversation.spec.title, version=info.version or None, state="running")
+        conversation.dispatch(SessionReady(time=now_ms()))
+        conversation.dispatch(XAgentChanged(agent_process=running, time=now_ms()))
+
+    def end(self, reason: str) -> None:
+        """End the connection.
+
+        Args:
+            reason: Why, for the program.
+        """
+        self.end_connection(reason)
+        self.leave()
+
+    def leave(self) -> None:
         """The connection has ended: so does the turn, and what it waited for is cancelled."""
         conversation, self.conversation = self.conversation, None
         self._end_idle()
-        self._pairing.left(self)
+        self._owner.left(self)
         if conversation is None or conversation.closed:
             return
         conversation.on_close = lambda _reason: None
@@ -160,84 +183,13 @@ class PairedClient(McpServer):
         stopped = AgentProcess(state="stopped", message="It is not connected any more. It can connect again.")
         conversation.dispatch(XAgentChanged(agent_process=stopped, time=now_ms()))
 
-    def end(self, reason: str) -> None:
-        """End the connection.
-
-        Args:
-            reason: Why, for the program.
-        """
-        if self._ended is not None:
-            return
-        self._ended = reason
-        if self._connection is not None:
-            self._connection.notify(ENDED, {"reason": reason})
-            asyncio.get_running_loop().call_later(LINGER_SECONDS, self._hang_up)
-        self.closed()
-
-    # --- requests ---
-
-    async def request(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """Answer one request; see :meth:`McpServer.request`."""
-        if self._ended is not None:
-            raise RpcError(INVALID_REQUEST, self._ended)
-        if method == DESCRIBE:
-            return await self._pairing.describe()
-        if method == "initialize":
-            self._introduce(params.get("clientInfo"))
-        if method != "tools/call":
-            return await super().request(method, params)
-        if self.conversation is None:
-            raise RpcError(INVALID_REQUEST, "Send initialize first.")
-        return await self._with_progress(params)
-
-    def _introduce(self, info: Any) -> None:
-        if self.conversation is not None:
-            raise RpcError(INVALID_REQUEST, "initialize was sent before.")
-        given = info if isinstance(info, dict) else {}
-        self.conversation = self._pairing.joined(self, spec_of_client(given))
-        self.conversation.on_close = self.end
-        version = given.get("version")
-        running = AgentProcess(
-            name=self.conversation.spec.title,
-            version=version[:_LONGEST_NAME] if isinstance(version, str) else None,
-            state="running",
-        )
-        self.conversation.dispatch(SessionReady(time=now_ms()))
-        self.conversation.dispatch(XAgentChanged(agent_process=running, time=now_ms()))
-
-    async def _with_progress(self, params: dict[str, Any]) -> dict[str, Any]:
-        meta = params.get("_meta")
-        token = meta.get("progressToken") if isinstance(meta, dict) else None
-        call = asyncio.ensure_future(super().request("tools/call", params))
-        times = 0
-        try:
-            while not (await asyncio.wait([call], timeout=None if token is None else self._pairing.progress_seconds))[
-                0
-            ]:
-                times += 1
-                progress = {"progressToken": token, "progress": times, "message": self._waits_for()}
-                if self._connection is not None:
-                    self._connection.notify("notifications/progress", progress)
-            return call.result()
-        except asyncio.CancelledError:
-            call.cancel()
-            raise
-
-    def _waits_for(self) -> str:
-        """What the running calls wait for, for people."""
-        if self.conversation is not None and self.conversation.channels.waits_for_user:
-            return "Waiting for your answer in the notebook's chat."
-        if self._pairing.is_kernel_busy:
-            return "The kernel is busy with a cell; waiting until it ends."
-        return "Running."
-
     # --- calls ---
 
     async def call(self, name: str, arguments: Any) -> dict[str, Any]:
         """Run the tool *name* in the running turn, or in a new one; see :class:`ToolCaller`."""
         conversation = self.conversation
         if conversation is None or conversation.kernel is None:
-            raise RpcError(INVALID_REQUEST, "Send initialize first.")
+            return said(LEFT, failed=True)
         tool_runner = conversation.kernel.tool_runner()
         self._running += 1
         self._end_idle()
@@ -245,20 +197,23 @@ class PairedClient(McpServer):
             turn_id = await self._turn(conversation)
             self._calls += 1
             call_id = f"{name}-{self._calls}-{turn_id[:8]}"
-            self._show(conversation, turn_id, _begun(call_id, name, arguments))
+            title, kind = TOOLS[name]["title"], _KINDS.get(name, "read")
+            chat = conversation.chat.state
+            begun = begun_call(chat, turn_id, call_id, name, title=title, kind=kind, arguments=arguments, time=now_ms())
+            conversation.events.actions(begun)
             try:
                 result = await tool_runner.call(name, arguments)
             except asyncio.CancelledError:
-                self._show(conversation, turn_id, _ended(call_id, said("The program cancelled the call.", failed=True)))
+                _show_end(conversation, turn_id, call_id, said(CANCELLED, failed=True))
                 raise
             if result["isError"] and not conversation.channels.is_active(turn_id):
                 result = said(STOPPED, failed=True)
-            self._show(conversation, turn_id, _ended(call_id, result))
+            _show_end(conversation, turn_id, call_id, result)
             return result
         finally:
             self._running -= 1
             if not self._running and self.conversation is not None:
-                self._idle = conversation.host.loop.later(self._pairing.idle_seconds, self._complete, conversation)
+                self._idle = conversation.host.loop.later(self._owner.idle_seconds, self._complete, conversation)
 
     async def _turn(self, conversation: PairedConversation) -> str:
         """The running turn; a new one where none runs."""
@@ -282,24 +237,17 @@ class PairedClient(McpServer):
             self._idle.cancel()
             self._idle = None
 
-    def _show(self, conversation: PairedConversation, turn_id: str, update: dict[str, Any]) -> None:
-        """Show a call as one of the conversation's, as that of an agent over ACP is shown."""
-        if not conversation.closed:
-            conversation.events.actions(map_update(update, conversation.chat.state, turn_id, now_ms()))
 
-
-def spec_of_client(info: dict[str, Any]) -> AgentSpec:
+def spec_of_client(info: ClientInfo) -> AgentSpec:
     """The program as an agent.
 
-    Args:
-        info: What it says of itself (MCP ``clientInfo``); nothing of it is trusted.
-
     Example:
-        >>> spec_of_client({"name": "claude-code", "version": "2.1"}).title
+        >>> from agentnb.kernel.paired_server import ClientInfo
+        >>> spec_of_client(ClientInfo(name="claude-code", version="2.1")).title
         'Claude Code (terminal)'
     """
-    name = _clean(info.get("name")) or "a program"
-    title = _clean(info.get("title")) or _TITLES.get(name, name)
+    name = info.name or "a program"
+    title = info.title or _TITLES.get(name, name)
     word = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "program"
     return AgentSpec(
         name=f"{PREFIX}{word}",
@@ -314,29 +262,6 @@ def read_only(title: str) -> SessionError:
     return SessionError(f"{title} is used in its terminal.", hint="Type there; its calls are shown here.")
 
 
-def _clean(text: Any) -> str:
-    words = (
-        "".join(each if each.isprintable() else " " for each in text[:_LONGEST_NAME]) if isinstance(text, str) else ""
-    )
-    return " ".join(words.split())
-
-
-def _begun(call_id: str, name: str, arguments: Any) -> dict[str, Any]:
-    return {
-        "sessionUpdate": "tool_call",
-        "toolCallId": call_id,
-        "title": TOOLS[name]["title"],
-        "name": name,
-        "kind": _KINDS.get(name, "read"),
-        "status": "pending",
-        "rawInput": arguments if isinstance(arguments, dict) else {},
-    }
-
-
-def _ended(call_id: str, result: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "sessionUpdate": "tool_call_update",
-        "toolCallId": call_id,
-        "status": "failed" if result["isError"] else "completed",
-        "content": [{"type": "content", "content": block} for block in result["content"]],
-    }
+def _show_end(conversation: PairedConversation, turn_id: str, call_id: str, result: Any) -> None:
+    if not conversation.closed:
+        conversation.events.actions(ended_call(conversation.chat.state, turn_id, call_id, result, now_ms()))

@@ -24,6 +24,7 @@ from agentnb.host.session_options import SessionOptions
 from agentnb.ids import new_id
 from agentnb.kernel.paired_connection import LINGER_SECONDS
 from agentnb.kernel.paired_kernels import register, unregister
+from agentnb.kernel.paired_server import PairedServer
 from agentnb.kernel.socket_server import SocketServer
 from agentnb.log.location import log_place
 
@@ -97,7 +98,7 @@ class Pairing:
                 return
             if self._host.environment.code_runner() is None:
                 raise NotOffered("There is no IPython kernel here.", hint="Pairing works in IPython and in notebooks.")
-            server = await SocketServer.started(lambda: PairedClient(self))
+            server = await SocketServer.started(lambda: PairedServer(PairedClient(self)))
             try:
                 self._folder = register(new_id(), *server.address)
             except OSError as error:
