@@ -23,10 +23,12 @@ if TYPE_CHECKING:
     from agentnb.api.agent_sessions import logout as logout
     from agentnb.api.agents import agents as agents
     from agentnb.api.agents import doctor as doctor
+    from agentnb.api.history import duplicate_session as duplicate_session
     from agentnb.api.history import forget as forget
     from agentnb.api.history import history as history
     from agentnb.api.history import resume as resume
     from agentnb.api.history import sessions as sessions
+    from agentnb.api.history import update_session as update_session
     from agentnb.api.pairing import pair as pair
     from agentnb.api.pairing import unpair as unpair
     from agentnb.api.policy import trust as trust
@@ -105,12 +107,14 @@ _HOMES = {  # every other public name is an error
     "chat": "agentnb.api.start",
     "delete_session": "agentnb.api.agent_sessions",
     "doctor": "agentnb.api.agents",
+    "duplicate_session": "agentnb.api.history",
     "forget": "agentnb.api.history",
     "history": "agentnb.api.history",
     "logout": "agentnb.api.agent_sessions",
     "pair": "agentnb.api.pairing",
     "resume": "agentnb.api.history",
     "sessions": "agentnb.api.history",
+    "update_session": "agentnb.api.history",
     "sidebar": "agentnb.ipython.sidebar",
     "start": "agentnb.api.start",
     "trust": "agentnb.api.policy",
@@ -175,6 +179,7 @@ __all__ = [
     "chat",
     "delete_session",
     "doctor",
+    "duplicate_session",
     "errors",
     "forget",
     "history",
@@ -188,6 +193,7 @@ __all__ = [
     "trust",
     "unpair",
     "untrust",
+    "update_session",
     "usage",
     "warm",
 ]
