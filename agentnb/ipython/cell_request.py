@@ -24,7 +24,7 @@ class CellRequest:
         self._asked: dict[int, list[tuple[Any, Any]]] = {}
 
     def follow(self) -> None:
-        """From now on each cell ends as what it began. Nothing to do without a kernel, or with one before ipykernel 7."""
+        """From now on each cell ends as itself. Nothing to do without a kernel, or with one before ipykernel 7."""
         if hasattr(getattr(self._shell, "kernel", None), "_shell_context"):
             self._shell.events.register("pre_run_cell", self._begins)
             self._shell.events.register("post_run_cell", self._ends)
