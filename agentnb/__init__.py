@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from agentnb.api.history import resume as resume
     from agentnb.api.history import sessions as sessions
     from agentnb.api.history import update_session as update_session
+    from agentnb.api.pairing import pair as pair
+    from agentnb.api.pairing import unpair as unpair
     from agentnb.api.policy import trust as trust
     from agentnb.api.policy import untrust as untrust
     from agentnb.api.questions import InputQuestion as InputQuestion
@@ -109,12 +111,14 @@ _HOMES = {  # every other public name is an error
     "forget": "agentnb.api.history",
     "history": "agentnb.api.history",
     "logout": "agentnb.api.agent_sessions",
+    "pair": "agentnb.api.pairing",
     "resume": "agentnb.api.history",
     "sessions": "agentnb.api.history",
     "update_session": "agentnb.api.history",
     "sidebar": "agentnb.ipython.sidebar",
     "start": "agentnb.api.start",
     "trust": "agentnb.api.policy",
+    "unpair": "agentnb.api.pairing",
     "untrust": "agentnb.api.policy",
     "usage": "agentnb.api.usage",
     "warm": "agentnb.api.start",
@@ -180,12 +184,14 @@ __all__ = [
     "forget",
     "history",
     "logout",
+    "pair",
     "resume",
     "sessions",
     "sidebar",
     "start",
     "testing",
     "trust",
+    "unpair",
     "untrust",
     "update_session",
     "usage",

@@ -119,6 +119,15 @@ async def _pull(settings: Settings, name: str) -> int:
     return OK
 
 
+def _mcp(arguments: argparse.Namespace) -> int:
+    if sys.stdin.isatty():
+        _complain("mcp speaks MCP on stdin and stdout: a terminal agent starts it. See docs/how-to/pair.md.")
+    from agentnb.kernel.terminal_server import serve
+
+    serve(arguments.notebook or "")
+    return OK
+
+
 def _record(arguments: argparse.Namespace) -> int:
     words = arguments.command
     at = words.index("--") if "--" in words else len(words)
@@ -440,6 +449,14 @@ COMMANDS = {
                 Option("--model", "the model; by default $AGENTNB_LOCAL_MODEL, else the first", "NAME"),
                 Option("--key-variable", "the variable that holds the key; $AGENTNB_LOCAL_KEY_VARIABLE", "VARIABLE"),
             ),
+        ),
+        Command(
+            "mcp",
+            "Serves the notebooks that you have paired to an agent in a terminal (MCP over stdin and stdout).",
+            "The agent starts it; what it runs is asked for in the notebook. A kernel is reachable once you have run"
+            " `%agents pair` in its notebook. See docs/how-to/pair.md.",
+            _mcp,
+            (Option("--notebook", "the notebook to use; by default the only one that is paired", "NAME"),),
         ),
         Command(
             "record",

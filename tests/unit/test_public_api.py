@@ -30,6 +30,7 @@ InputQuestion
     url
 history(search='', *, here=False, folder=None, agent=None, since=None, until=None, state='', archived=False, limit=50)
 logout(agent=None, *, command=None, env=None, cwd=None, timeout=120.0)
+pair()
 PermissionQuestion
     agent
     allow()
@@ -145,6 +146,7 @@ Turn
     usage
     wait(timeout=None, *, check=True)
     wait_async(timeout=None, *, check=True)
+unpair()
 untrust(folder='.')
 update_session(session, *, title=None, pinned=None, archived=None)
 usage(by='day', *, session=None, folder=None, agent=None, since=None, until=None, limit=100)
