@@ -1,4 +1,5 @@
 /** A tool call: one line saying what it does and how it stands; inside, its input, output and changes. */
+import { table } from "../../state/object";
 import type { ConfirmationOption, ToolCallState } from "../../state/types.gen";
 import { isChosen, verdict } from "../answered-by";
 import { useView } from "../context";
@@ -67,7 +68,7 @@ function Places({ call }: { call: ToolCallState }) {
   );
 }
 
-const CANCELLED: Record<string, string> = { denied: "Denied", skipped: "Stopped", "result-denied": "Not used" };
+const CANCELLED: Record<string, string> = table({ denied: "Denied", skipped: "Stopped", "result-denied": "Not used" });
 
 function ToolMark({ call }: { call: ToolCallState }) {
   switch (call.status) {
