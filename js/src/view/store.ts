@@ -184,6 +184,8 @@ export interface Store {
   notify?(method: string, params: unknown): void;
   /** What other windows have typed and not sent, by chat. */
   readonly drafts?: ReadonlySignal<Readonly<Record<string, string>>>;
+  /** The kernel access of a new conversation for which nobody chooses one. */
+  readonly kernelAccess?: string;
   view(viewId: string, element?: Element): ViewLink;
   /** Absent where there is no notebook to edit. */
   readonly notebook?: NotebookActions | undefined;
