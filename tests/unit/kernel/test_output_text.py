@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import struct
 import zlib
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -111,28 +112,28 @@ def test_a_table_is_text_with_its_shape(more: str, shape: str) -> None:
     assert texts(read) == (f"Table, {shape}:\n | a | b\n0 | 1 | x & y\n1 | 2 | z", ())
 
 
-FRAMES = {
-    "plain": "frame",
-    "labelled": "frame.set_index('b')",
-    "two labels": "frame.set_index(['a', 'b']).assign(c=1)",
-    "two header rows": "frame.groupby('b').agg({'a': ['min', 'max']})",
-    "turned": "frame.T",
-    "long": "frame.sample(1000, replace=True)",
-    "wide": "frame.sample(50, replace=True).T",
-    "no rows": "frame.iloc[:0]",
-    "no columns": "frame[[]]",
-    "nothing": "frame[[]].iloc[:0]",
-    "styled": "frame.style",
+FRAMES: dict[str, Callable[[Any], Any]] = {
+    "plain": lambda frame: frame,
+    "labelled": lambda frame: frame.set_index("b"),
+    "two labels": lambda frame: frame.set_index(["a", "b"]).assign(c=1),
+    "two header rows": lambda frame: frame.groupby("b").agg({"a": ["min", "max"]}),
+    "turned": lambda frame: frame.T,
+    "long": lambda frame: frame.sample(1000, replace=True),
+    "wide": lambda frame: frame.sample(50, replace=True).T,
+    "no rows": lambda frame: frame.iloc[:0],
+    "no columns": lambda frame: frame[[]],
+    "nothing": lambda frame: frame[[]].iloc[:0],
+    "styled": lambda frame: frame.style,
 }
 
 
-@pytest.mark.parametrize("expression", FRAMES.values(), ids=FRAMES)
-def test_a_frame_of_pandas_is_told_with_its_own_shape(expression: str) -> None:
+@pytest.mark.parametrize("made", FRAMES.values(), ids=FRAMES)
+def test_a_frame_of_pandas_is_told_with_its_own_shape(made: Callable[[Any], Any]) -> None:
     """Its labels are no columns, and its header lines are no rows."""
     import pandas as pd
 
     frame = pd.DataFrame({"a": [1, 2, 3], "b": list("xyz")})
-    value = eval(expression, {"frame": frame})
+    value = made(frame)
     rows, columns = getattr(value, "data", value).shape
     text = read_outputs([shown(text__html=value._repr_html_(), text__plain=repr(value))]).text
     assert text.splitlines()[0] == f"Table, {rows} rows × {columns} columns:"
